@@ -1,0 +1,12 @@
+//! The compiled pattern and its manifest section.
+
+use heddle_node_stdlib::manifest::Manifest;
+
+/// A compiled pattern.
+#[derive(Clone, Debug)]
+pub struct Artifact {
+    /// The module.
+    pub wasm: Vec<u8>,
+    /// Its manifest, which is also the module's `heddle` custom section.
+    pub manifest: Manifest,
+}

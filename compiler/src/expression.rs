@@ -1,0 +1,49 @@
+//! Expressions: from `{{ }}` in a parameter to a checked tree that `emit` compiles.
+//!
+//! Parsing is JavaScript's own grammar (oxc). What is not compiled yet is refused with the reason.
+
+mod ir;
+mod parse;
+mod template;
+
+pub use ir::*;
+pub use parse::parse;
+pub use template::{Piece, split};
+
+use std::ops::Range;
+
+/// What is wrong with an expression, where (bytes of the expression's source), and what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Stable rule name: `syntax`, `unknown-name`, `unsupported`, `unknown-node`, `not-before`, ….
+    pub code: &'static str,
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub help: Option<String>,
+    /// Bytes of the source that are meant.
+    pub span: Range<usize>,
+}
+
+/// How an expression names another node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeName<'a> {
+    /// `$nodes["id"]`
+    Id(&'a str),
+    /// `$("Label")`; an id is accepted too when no label matches.
+    Label(&'a str),
+}
+
+/// Names that are in scope where an expression stands, beside those that always are.
+pub trait Names {
+    /// Plan index of the node; on failure the problem's span is filled in by the caller.
+    fn node(&self, name: NodeName<'_>) -> Result<u32, Problem>;
+    /// `$item` and `$index` mean something here.
+    fn has_item(&self) -> bool;
+    /// `$a` and `$b` do.
+    fn has_pair(&self) -> bool;
+    /// `$error` does.
+    fn has_error(&self) -> bool;
+    /// Whether this is the body of a definition, which sees only `$input`, `$item` and `$index`.
+    fn definition_only(&self) -> bool;
+}

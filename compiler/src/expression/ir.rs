@@ -1,0 +1,179 @@
+//! The expression tree: what of JavaScript is compiled, with every name resolved.
+
+/// An expression.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Expression {
+    /// `undefined`
+    Undefined,
+    /// `null`
+    Null,
+    /// `true`, `false`
+    Bool(bool),
+    /// A number.
+    Number(f64),
+    /// A string, as JSON text when it has lone surrogates.
+    String(Literal),
+    /// `[a, ...b]`
+    Array(Vec<Element>),
+    /// `{ a, [k]: b, ...c }`
+    Object(Vec<Property>),
+    /// A heddle name.
+    Name(Name),
+    /// `object.name` or `object["name"]`
+    Member(Box<Expression>, String),
+    /// `object[key]`
+    Index(Box<Expression>, Box<Expression>),
+    /// `object?.…` inside a [`Expression::Chain`]: when the object is nullish, the chain is `undefined`.
+    Optional(Box<Expression>),
+    /// The extent of an optional chain.
+    Chain(Box<Expression>),
+    /// `!a`, `-a`, `typeof a`, …
+    Unary(Unary, Box<Expression>),
+    /// `a + b`, …
+    Binary(Binary, Box<Expression>, Box<Expression>),
+    /// `a && b`, `a || b`, `a ?? b`
+    Logical(Logical, Box<Expression>, Box<Expression>),
+    /// `a ? b : c`
+    Conditional(Box<Expression>, Box<Expression>, Box<Expression>),
+    /// A template literal: quasis and expressions in turn, `quasis.len() == expressions.len() + 1`.
+    Template(Vec<Literal>, Vec<Expression>),
+    /// `(a, b)`
+    Sequence(Vec<Expression>),
+}
+
+/// A string constant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Literal {
+    /// Well-formed text.
+    Utf8(String),
+    /// JSON text of a string with lone surrogates, quotes included.
+    Json(String),
+}
+
+/// Part of an array literal.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Element {
+    /// `a`
+    Item(Expression),
+    /// `...a`
+    Spread(Expression),
+}
+
+/// Part of an object literal.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Property {
+    /// `name: a`
+    Named(String, Expression),
+    /// `[key]: a`
+    Computed(Expression, Expression),
+    /// `...a`
+    Spread(Expression),
+}
+
+/// A name that heddle gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Name {
+    /// `$input`, `$json`
+    Input,
+    /// `$item`
+    Item,
+    /// `$index`
+    Index,
+    /// `$a`
+    First,
+    /// `$b`
+    Second,
+    /// `$trigger`
+    Trigger,
+    /// `$run`
+    Run,
+    /// `$vars`
+    Vars,
+    /// `$secrets.NAME`
+    Secret(String),
+    /// `$error`
+    Error,
+    /// `$nodes["id"]`, `$("Label")`: plan index
+    NodeOutput(u32),
+    /// `$("Label").item`: plan index
+    NodeItem(u32),
+    /// `$random()`
+    Random,
+    /// `$uuid()`
+    Uuid,
+}
+
+/// Unary operators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unary {
+    /// `!`
+    Not,
+    /// `-`
+    Negate,
+    /// `+`
+    Plus,
+    /// `~`
+    BitNot,
+    /// `typeof`
+    TypeOf,
+    /// `void`
+    Void,
+}
+
+/// Binary operators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Binary {
+    /// `+`
+    Add,
+    /// `-`
+    Subtract,
+    /// `*`
+    Multiply,
+    /// `/`
+    Divide,
+    /// `%`
+    Remainder,
+    /// `**`
+    Power,
+    /// `&`
+    BitAnd,
+    /// `|`
+    BitOr,
+    /// `^`
+    BitXor,
+    /// `<<`
+    ShiftLeft,
+    /// `>>`
+    ShiftRight,
+    /// `>>>`
+    ShiftRightUnsigned,
+    /// `<`
+    Less,
+    /// `<=`
+    LessEqual,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterEqual,
+    /// `==`
+    Equal,
+    /// `!=`
+    NotEqual,
+    /// `===`
+    StrictEqual,
+    /// `!==`
+    StrictNotEqual,
+    /// `in`
+    In,
+}
+
+/// Short-circuiting operators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Logical {
+    /// `&&`
+    And,
+    /// `||`
+    Or,
+    /// `??`
+    Nullish,
+}

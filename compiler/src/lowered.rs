@@ -1,0 +1,69 @@
+//! The checked graph in the form from which a module is emitted: the run loop's plan, and a body for each node.
+//!
+//! Made by `lower`, read by `emit`. Everything here is resolved: nodes by plan index, ports by number.
+
+use crate::expression::Expression;
+use heddle_node_stdlib::manifest::Manifest;
+use heddle_node_stdlib::plan::Plan;
+
+/// A pattern ready to be emitted.
+#[derive(Clone, Debug, Default)]
+pub struct Lowered {
+    /// The run loop's plan. `function` of its nodes and `sites` are filled in by `emit`.
+    pub plan: Plan,
+    /// For each node of the plan: what it executes, if anything.
+    pub bodies: Vec<Option<Body>>,
+    /// The manifest; `functions` is filled in by `emit`.
+    pub manifest: Manifest,
+}
+
+/// What a node executes.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// A standard node: evaluate the parameters, call `node_<type>`.
+    Standard {
+        /// Type name.
+        node_type: &'static str,
+        /// Fields of the parameters object, in catalogue order.
+        parameters: Vec<(String, Argument)>,
+    },
+    /// A definition of kind `expression`: evaluate each output's value and emit it.
+    Outputs(Vec<(u32, Argument)>),
+}
+
+/// A parameter's value.
+#[derive(Clone, Debug)]
+pub enum Argument {
+    /// No expression inside.
+    Constant(serde_json::Value),
+    /// `{{ expression }}` alone: its value.
+    Expression(Site),
+    /// Text with expressions among it: texts and values in turn.
+    Text(Vec<TextPart>),
+    /// An object with an expression somewhere inside.
+    Object(Vec<(String, Argument)>),
+    /// An array with an expression somewhere inside.
+    Array(Vec<Argument>),
+    /// A function value (`PerItem`, `PerPair`, `Deferred`) and the parameter path it stands at.
+    Function(String, Box<Argument>),
+}
+
+/// A piece of a parameter's text.
+#[derive(Clone, Debug)]
+pub enum TextPart {
+    /// As written.
+    Literal(String),
+    /// The text of an expression's value.
+    Expression(Site),
+}
+
+/// An expression where it stands.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// Parameter path such as `fields.total`.
+    pub parameter: String,
+    /// As written, without braces.
+    pub source: String,
+    /// Compiled from.
+    pub expression: Expression,
+}

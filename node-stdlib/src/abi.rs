@@ -1,0 +1,249 @@
+//! The contract between a pattern's module, the guest standard library and the host.
+//!
+//! A pattern's module imports its memory, its table and the functions of [`GUEST_FUNCTIONS`] and
+//! [`node_function`] from the module [`GUEST`] (the standard library's instance of the same run), and exports
+//! one function, [`RUN_EXPORT`]. Only the standard library imports from the module [`HOST`].
+//!
+//! **Values** cross as `i32` handles into the guest's value stack. Handles 0 to 3 are the fixed values
+//! `undefined`, `null`, `false` and `true`; every other one is valid until the function that made it returns
+//! to the run loop. A handle out of range reads as `undefined`: a hostile module can only confuse itself.
+//!
+//! **Failures** in expression functions do not branch: the first failure is kept by the guest, the operation
+//! returns `undefined`, and whoever called the compiled function looks for a pending failure when it returns.
+//! Expressions have no effects, so what is computed after the first failure is never seen.
+//!
+//! **A run**: the host instantiates the standard library, then the pattern, and calls `run(trigger)`, `trigger`
+//! being the plan's index of the node that fired. `run` reserves room for its data ([`reserve`]), copies its one
+//! passive data segment there (it begins with the plan, see [`crate::plan`]), keeps the address in a global,
+//! appends its functions to the table, and calls `start(base, length, table_base, trigger)`, which returns
+//! when the run has ended. Compiled functions are named in the plan and in function values by their index in
+//! the pattern's element segment; their table index is `table_base` plus that.
+//!
+//! [`reserve`]: GUEST_FUNCTIONS
+
+/// Changes whenever a module compiled before could no longer run. Checked when a program is loaded.
+pub const ABI_VERSION: u32 = 1;
+
+/// Module name from which a pattern imports.
+pub const GUEST: &str = "heddle";
+/// Module name from which the standard library imports.
+pub const HOST: &str = "host";
+/// The guest's memory export, imported by patterns under the same name.
+pub const MEMORY: &str = "memory";
+/// The guest's function table export, imported by patterns under the same name.
+pub const TABLE: &str = "__indirect_function_table";
+/// The pattern's only export: `(trigger: i32) -> ()`.
+pub const RUN_EXPORT: &str = "run";
+/// Custom section that holds the [`crate::manifest::Manifest`] as JSON.
+pub const MANIFEST_SECTION: &str = "heddle";
+/// Exported i32 global: address of a `u32` in guest memory that holds the plan index of the node being
+/// executed (`u32::MAX`: none), so that the host can name the node of any trap.
+pub const CURRENT_NODE: &str = "CURRENT_NODE";
+
+/// Handle of `undefined`.
+pub const UNDEFINED: i32 = 0;
+/// Handle of `null`.
+pub const NULL: i32 = 1;
+/// Handle of `false`.
+pub const FALSE: i32 = 2;
+/// Handle of `true`.
+pub const TRUE: i32 = 3;
+
+/// A WebAssembly value type of this interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Type {
+    /// 32-bit integer: handles, addresses, lengths, booleans.
+    I32,
+    /// 64-bit integer.
+    I64,
+    /// Number.
+    F64,
+}
+
+/// Name and signature of a function that crosses a module boundary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// Import and export name.
+    pub name: &'static str,
+    /// Parameter types.
+    pub params: &'static [Type],
+    /// Result types: none or one.
+    pub results: &'static [Type],
+}
+
+const fn function(name: &'static str, params: &'static [Type], results: &'static [Type]) -> Function {
+    Function { name, params, results }
+}
+
+use Type::{F64, I32, I64};
+const H: &[Type] = &[I32];
+const HH: &[Type] = &[I32, I32];
+const HHH: &[Type] = &[I32, I32, I32];
+const HHHH: &[Type] = &[I32, I32, I32, I32];
+const NONE: &[Type] = &[];
+
+/// What a pattern's module may import from [`GUEST`], besides memory, table and [`node_function`]s.
+/// `v` is a value handle, `ptr, len` UTF-8 text in guest memory, `n` a plan index.
+pub const GUEST_FUNCTIONS: &[Function] = &[
+    // Life of a run.
+    function("reserve", H, H),            // (bytes) -> address of zeroed memory, 8-aligned, kept for the run
+    function("start", HHHH, NONE),        // (base, length, table_base, trigger)
+    // Making values.
+    function("number", &[F64], H),
+    function("string", HH, H),            // (ptr, len): UTF-8
+    function("json", HH, H),              // (ptr, len): JSON text, the way to constants and lone surrogates
+    function("function", H, H),           // (element index): a compiled function as a value
+    function("array", NONE, H),
+    function("push", HH, NONE),           // (array v, v): appends in place; only to a fresh array()
+    function("push_spread", HH, NONE),    // (array v, v): ...v; failure when v is not iterable
+    function("object", NONE, H),
+    function("set", HHHH, NONE),          // (object v, ptr, len, v): only on a fresh object()
+    function("set_computed", HHH, NONE),  // (object v, key v, v)
+    function("set_spread", HH, NONE),     // (object v, v): { ...v }
+    // Reading values.
+    function("get", HHH, H),              // (v, ptr, len): v.name; failure when v is null or undefined
+    function("get_index", HH, H),         // (v, key v): v[key]
+    function("is_nullish", H, H),         // -> i32 0 or 1, for ?. and ??
+    function("truthy", H, H),             // -> i32 0 or 1
+    // Operators, with JavaScript's meaning; each gives a value handle.
+    function("add", HH, H),
+    function("subtract", HH, H),
+    function("multiply", HH, H),
+    function("divide", HH, H),
+    function("remainder", HH, H),
+    function("power", HH, H),
+    function("negate", H, H),
+    function("plus", H, H),               // unary +
+    function("not", H, H),                // ! (a boolean handle)
+    function("bit_not", H, H),
+    function("bit_and", HH, H),
+    function("bit_or", HH, H),
+    function("bit_xor", HH, H),
+    function("shift_left", HH, H),
+    function("shift_right", HH, H),
+    function("shift_right_unsigned", HH, H),
+    function("less", HH, H),
+    function("less_equal", HH, H),
+    function("greater", HH, H),
+    function("greater_equal", HH, H),
+    function("equal", HH, H),             // ==
+    function("not_equal", HH, H),
+    function("strict_equal", HH, H),      // ===
+    function("strict_not_equal", HH, H),
+    function("type_of", H, H),
+    function("in", HH, H),
+    function("to_string", H, H),          // ToString, for ${} in a template literal
+    function("text", H, H),               // text of a value among other text: "" for null and undefined, JSON for objects
+    function("concat", HH, H),            // of two strings
+    // Names.
+    function("input", NONE, H),           // $input, $json
+    function("item", NONE, H),            // $item
+    function("index", NONE, H),           // $index
+    function("first", NONE, H),           // $a
+    function("second", NONE, H),          // $b
+    function("trigger", NONE, H),         // $trigger
+    function("run", NONE, H),             // $run
+    function("vars", NONE, H),            // $vars
+    function("secret", HH, H),            // $secrets.NAME: (ptr, len)
+    function("error", NONE, H),           // $error
+    function("node_output", H, H),        // $nodes["id"], $("Label"): (n)
+    function("node_item", H, H),          // $("Label").item: (n)
+    function("random", NONE, H),          // $random()
+    function("uuid", NONE, H),            // $uuid()
+    // Bookkeeping.
+    function("site", H, NONE),            // (site index): the expression being evaluated, for messages
+    function("emit", HH, NONE),           // (port index, v): a value leaves a definition's output port
+];
+
+/// Guest function of a standard node: `node_<Type>(parameters v)`. The parameters are one object; a parameter
+/// evaluated for each item is a function value in it.
+pub fn node_function(node_type: &str) -> String {
+    format!("node_{node_type}")
+}
+
+/// Type of every compiled node function in the pattern's element segment: `() -> ()`. It evaluates the node's
+/// parameters into an object and calls the node's guest function (or `emit` for an expression definition).
+pub const NODE_BODY: (&[Type], &[Type]) = (NONE, NONE);
+/// Type of a compiled function value (a parameter evaluated later or for each item): `() -> v`.
+pub const FUNCTION_BODY: (&[Type], &[Type]) = (NONE, H);
+
+/// What the standard library imports from [`HOST`]. All may end the run by a trap when a limit is reached.
+pub const HOST_FUNCTIONS: &[Function] = &[
+    // (which: 0 event, 1 context) -> length in bytes of the JSON text; the context is described in `machine`.
+    function("input_length", H, H),
+    // (which, address): copies it.
+    function("input_read", HH, NONE),
+    // (node, kind ptr, kind len, request ptr, request len) -> effect id from 0. Starts it; does not wait.
+    function("effect_start", &[I32, I32, I32, I32, I32], H),
+    // () -> id << 32 | length of its result. Waits until any effect that was started has ended.
+    function("effect_wait", NONE, &[I64]),
+    // (id, address): copies the result's JSON: {"ok": value} or {"error": {"code", "message"}}.
+    function("effect_take", HH, NONE),
+    // (level 0 debug .. 3 error, node, ptr, len)
+    function("log", HHHH, NONE),
+    // (ptr, len): JSON {status, headers, body, bodyType} for the caller of a webhook. Called at most once.
+    function("respond", HH, NONE),
+    // (status, ptr, len): 0 completed: the output's JSON; 1 failed: {code, message, nodeId};
+    // 2 paused: {breakpoint: {nodeId, input}, pinnedNodes}. The last call of a run.
+    function("finish", HHH, NONE),
+    // Only when the plan asks for a trace. (node, path ptr, path len) -> token; the path names the iteration
+    // ("" outside loops, "orders[3].lines[0]" within).
+    function("trace_begin", HHH, H),
+    // (token): the node waits for an effect / goes on; fuel is counted only in between.
+    function("trace_pause", H, NONE),
+    function("trace_resume", H, NONE),
+    // (token, kind 0 output 1 error 2 pinned, port index or -1, ptr, len): JSON of the value or of the error.
+    function("trace_end", &[I32, I32, I32, I32, I32], NONE),
+];
+
+/// The opaque text that stands for a secret inside the guest. `nonce` is fresh for every run, so that an event
+/// can't smuggle in a working reference. The host replaces it when an effect leaves the sandbox.
+pub fn secret_reference(name: &str, nonce: &str) -> String {
+    format!("heddle-secret({name};{nonce})")
+}
+
+/// Error codes that heddle itself gives. `HTTP_<status>` and a Throw's own codes come besides.
+pub mod code {
+    /// An expression failed (`null.x`, a non-iterable spread, …).
+    pub const EXPRESSION: &str = "EXPRESSION";
+    /// A parameter's value at run time is not what the node takes.
+    pub const PARAMETER: &str = "PARAMETER";
+    /// A Throw node without a code of its own.
+    pub const THROWN: &str = "THROWN";
+    /// JSON, base64, dates … that can't be read.
+    pub const PARSE: &str = "PARSE";
+    /// The run or an effect took too long.
+    pub const TIMEOUT: &str = "TIMEOUT";
+    /// The run used all its fuel.
+    pub const OUT_OF_FUEL: &str = "OUT_OF_FUEL";
+    /// The run asked for more memory than it may have.
+    pub const OUT_OF_MEMORY: &str = "OUT_OF_MEMORY";
+    /// The run's table grew past its limit.
+    pub const TABLE_LIMIT: &str = "TABLE_LIMIT";
+    /// Calls nested too deeply.
+    pub const STACK_OVERFLOW: &str = "STACK_OVERFLOW";
+    /// JSON nested too deeply.
+    pub const DEPTH_LIMIT: &str = "DEPTH_LIMIT";
+    /// Too many log lines or bytes.
+    pub const LOG_LIMIT: &str = "LOG_LIMIT";
+    /// Output or response too large.
+    pub const OUTPUT_LIMIT: &str = "OUTPUT_LIMIT";
+    /// Too many effects.
+    pub const EFFECT_LIMIT: &str = "EFFECT_LIMIT";
+    /// The module's manifest does not grant this effect, secret or host.
+    pub const NOT_PERMITTED: &str = "NOT_PERMITTED";
+    /// A connection or secret that isn't there.
+    pub const CONNECTION_MISSING: &str = "CONNECTION_MISSING";
+    /// The address is private, loopback, link-local or metadata.
+    pub const EGRESS_DENIED: &str = "EGRESS_DENIED";
+    /// The request could not be sent or its answer not read.
+    pub const HTTP_FAILED: &str = "HTTP_FAILED";
+    /// The event is no JSON.
+    pub const EVENT: &str = "EVENT";
+    /// The run was cancelled.
+    pub const CANCELLED: &str = "CANCELLED";
+    /// A module trapped by itself (only hand-written ones do).
+    pub const TRAP: &str = "TRAP";
+    /// A bug in heddle.
+    pub const INTERNAL: &str = "INTERNAL";
+}

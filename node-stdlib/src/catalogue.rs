@@ -1,0 +1,163 @@
+//! The catalogue: every standard node type with its ports, parameters, documentation and examples.
+//!
+//! One registry for the validator, `heddle nodes`, the API and the reference pages. Plain constants; nothing here
+//! runs in the guest.
+
+/// Where a node type belongs in lists and palettes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Category {
+    /// Starts a run.
+    Trigger,
+    /// Decides where values go.
+    Flow,
+    /// Shapes data.
+    Data,
+    /// Text and formats.
+    Text,
+    /// Time and cryptography.
+    TimeAndCrypto,
+    /// Code of one's own.
+    Code,
+    /// The outside world.
+    Effect,
+}
+
+/// Type of a port or value, as nodeDefinitions name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueType {
+    /// Anything.
+    Any,
+    /// A string.
+    String,
+    /// A number.
+    Number,
+    /// A whole number.
+    Integer,
+    /// `true` or `false`.
+    Boolean,
+    /// An object.
+    Object,
+    /// An array.
+    Array,
+}
+
+/// An input or output port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// Name, as in `sourceHandle` and `targetHandle`.
+    pub name: &'static str,
+    /// Type of the values.
+    pub value_type: ValueType,
+    /// For inputs: an edge must end there.
+    pub required: bool,
+    /// What comes or goes there.
+    pub description: &'static str,
+}
+
+/// What a parameter's value must look like. Wherever a value stands that is not [`Parameter::literal`], a string
+/// `{{ expression }}` may stand instead.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Schema {
+    /// Anything.
+    Any,
+    /// A string.
+    String,
+    /// A number.
+    Number,
+    /// A whole number within bounds.
+    Integer {
+        /// Smallest.
+        min: i64,
+        /// Largest.
+        max: i64,
+    },
+    /// A boolean.
+    Boolean,
+    /// One of these strings.
+    Enum(&'static [&'static str]),
+    /// An array of these.
+    Array(&'static Schema),
+    /// An object with these fields and no others.
+    Object(&'static [Parameter]),
+    /// An object with any field names.
+    Map(&'static Schema),
+    /// Evaluated for each item (`$item`, `$index`): a function value reaches the node. A text without `{{ }}` is
+    /// passed as it is (a dotted path where the node says so).
+    PerItem(&'static Schema),
+    /// Evaluated for two items (`$a`, `$b`).
+    PerPair(&'static Schema),
+    /// Evaluated only when the node asks for it, with the names of its surroundings.
+    Deferred(&'static Schema),
+    /// One of several shapes.
+    OneOf(&'static [Schema]),
+}
+
+/// A parameter of a node or a field of a structured parameter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parameter {
+    /// Name.
+    pub name: &'static str,
+    /// Shape of the value.
+    pub schema: Schema,
+    /// Must be present.
+    pub required: bool,
+    /// May not be an expression: it is needed before the run.
+    pub literal: bool,
+    /// Value when absent, as JSON; empty when there is none.
+    pub default: &'static str,
+    /// What it does.
+    pub description: &'static str,
+}
+
+/// A runnable example: the tests execute it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Example {
+    /// What it shows.
+    pub title: &'static str,
+    /// The node's `parameters`, as JSON.
+    pub parameters: &'static str,
+    /// Value on the input port (an object by port name for nodes with several inputs), as JSON.
+    pub input: &'static str,
+    /// What leaves, as JSON: an object from port name to value.
+    pub output: &'static str,
+}
+
+/// How the output ports of a type are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outputs {
+    /// Always these.
+    Fixed(&'static [Port]),
+    /// Switch: one for each `cases[].name`, then `default`.
+    SwitchCases,
+}
+
+/// A standard node type.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NodeType {
+    /// Type name.
+    pub name: &'static str,
+    /// Category.
+    pub category: Category,
+    /// One or two sentences.
+    pub description: &'static str,
+    /// Input ports.
+    pub inputs: &'static [Port],
+    /// Output ports, without `error`, which every node with `onError: "branch"` has last.
+    pub outputs: Outputs,
+    /// Parameters.
+    pub parameters: &'static [Parameter],
+    /// Effect kinds that it may start (rights of the manifest).
+    pub effects: &'static [&'static str],
+    /// Examples.
+    pub examples: &'static [Example],
+}
+
+/// All standard node types, by category and then by use.
+pub fn node_types() -> &'static [NodeType] {
+    &[]
+}
+
+/// The type of this name.
+pub fn node_type(name: &str) -> Option<&'static NodeType> {
+    node_types().iter().find(|node_type| node_type.name == name)
+}

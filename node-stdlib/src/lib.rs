@@ -1,0 +1,25 @@
+//! heddle's standard library of nodes: JSON values, the pure nodes and the run loop.
+//!
+//! Compiled twice: natively for the compiler, the tests and the documentation (which use [`catalogue`],
+//! [`abi`] and [`plan`]), and to wasm32 as the guest that every pattern's module imports (see `exports`).
+//! Knows nothing of files, clocks, sockets or threads: whatever is not a pure function of the event comes
+//! through [`abi::HOST_FUNCTIONS`].
+
+pub mod abi;
+pub mod catalogue;
+pub mod machine;
+pub mod nodes;
+pub mod plan;
+pub mod value;
+
+#[cfg(not(target_arch = "wasm32"))]
+pub mod manifest;
+
+#[cfg(target_arch = "wasm32")]
+mod alloc;
+#[cfg(target_arch = "wasm32")]
+mod exports;
+
+/// The guest standard library as WebAssembly, built from this crate by `node-stdlib/build-guest.sh`.
+#[cfg(not(target_arch = "wasm32"))]
+pub const GUEST_WASM: &[u8] = include_bytes!("../artifact/stdlib.wasm");

@@ -1,0 +1,109 @@
+//! What a compiled pattern says of itself: the `heddle` custom section of its module.
+//!
+//! The host shows it, compares it between versions and enforces it: a right that is not listed is not granted.
+//! It comes back from clients with the module, so a reader trusts its shape only after parsing it here.
+
+use serde::{Deserialize, Serialize};
+
+/// The manifest; JSON with camelCase names.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Manifest {
+    /// [`crate::abi::ABI_VERSION`] of the compiler.
+    pub abi_version: u32,
+    /// Nodes by plan index.
+    pub nodes: Vec<Node>,
+    /// Nodes at which a run can start, in graph order.
+    pub triggers: Vec<Trigger>,
+    /// For each function of the element segment: what it was compiled from.
+    pub functions: Vec<Function>,
+    /// What the pattern may do.
+    pub rights: Rights,
+    /// The pattern's own settings.
+    pub settings: Settings,
+    /// Whether node traces were compiled in.
+    pub trace: bool,
+}
+
+/// A node of the plan.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Node {
+    /// Id in the graph; nodes of an inlined composite have `outer/inner`.
+    pub id: String,
+    /// Type name.
+    #[serde(rename = "type")]
+    pub node_type: String,
+    /// Label, if the node has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// Names of the output ports by index.
+    pub outputs: Vec<String>,
+}
+
+/// A node at which a run can start.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Trigger {
+    /// Plan index, the argument of `run`.
+    pub index: u32,
+    /// Id in the graph.
+    pub node_id: String,
+    /// Type name, for example `OnWebhook`.
+    #[serde(rename = "type")]
+    pub node_type: String,
+}
+
+/// A compiled function: of a node as a whole, or of one parameter that is evaluated later or for each item.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Function {
+    /// Plan index of the node.
+    pub node: u32,
+    /// Parameter path such as `by[0].value`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parameter: Option<String>,
+}
+
+/// What the pattern may do. Sorted, without duplicates.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Rights {
+    /// Effect kinds: `http`, `hmac`, `sleep`, ….
+    pub effects: Vec<String>,
+    /// Secret names.
+    pub secrets: Vec<String>,
+    /// Connection names.
+    pub connections: Vec<String>,
+    /// Hosts of HttpRequest URLs that are literal (`api.example.com`, `localhost:8080`); `*` when one is computed.
+    pub hosts: Vec<String>,
+    /// Patterns that it calls.
+    pub patterns: Vec<String>,
+}
+
+/// `settings` of the graph.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Settings {
+    /// Wall time of a run in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+    /// Retry of the whole run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry: Option<Retry>,
+    /// Pattern to run when this one has failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_pattern_id: Option<String>,
+}
+
+/// A retry policy: waits `backoff_ms * factor^(attempt - 1)` after each failed attempt.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Retry {
+    /// Attempts in all, 1 = no retry.
+    pub max_attempts: u32,
+    /// First wait in milliseconds.
+    pub backoff_ms: u64,
+    /// Growth of the wait.
+    pub factor: f64,
+}

@@ -1,0 +1,564 @@
+//! The plan: what the run loop needs to know of a graph, as plain words at the start of a pattern's data.
+//!
+//! The compiler fills a [`Plan`] and encodes it; the guest reads the bytes in place through [`View`], without
+//! decoding them first, so that a run pays only for the nodes it reaches. All words are little-endian `u32`;
+//! texts are (offset from the plan's start, length) pairs. A view over bytes that are no plan reads zeros and
+//! empty texts: it never panics.
+//!
+//! **Scopes.** Scope 0 is the graph; every loop has a scope of its own, its body. A frame is one execution of a
+//! scope: one for the run, one for each live iteration. Nodes and edges are numbered within their scope
+//! (`local`), so that a frame is two short arrays. An edge belongs to the scope of its target, but an edge into
+//! a loop's `next` port belongs to that loop's body, and an edge from its `item` port starts there.
+
+/// "No such index" in every optional word.
+pub const NONE: u32 = u32::MAX;
+
+/// How the run loop treats a node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NodeKind {
+    /// Runs its compiled function.
+    #[default]
+    Plain = 0,
+    /// Emits the event when the run starts at it; otherwise it is skipped.
+    Trigger = 1,
+    /// ForEach: output 0 `item`, 1 `done`; inputs 0 `in`, 1 `next`.
+    ForEach = 2,
+    /// Loop: ports as ForEach.
+    Loop = 3,
+    /// Passes `$input` to output 0 without running anything: a disabled node, or the rim of a composite.
+    Pass = 4,
+}
+
+/// What happens when a node fails after its retries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnError {
+    /// The run fails.
+    #[default]
+    Fail = 0,
+    /// `{error: {message, code, nodeId}}` leaves by output 0.
+    Continue = 1,
+    /// The same leaves by the node's error port.
+    Branch = 2,
+}
+
+/// A node of the plan. Its index is its place in [`Plan::nodes`], which is also the order that breaks ties.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Node {
+    /// Id in the graph (`outer/inner` inside a composite).
+    pub id: String,
+    /// Kind.
+    pub kind: NodeKind,
+    /// Scope whose frame the node runs in.
+    pub scope: u32,
+    /// Element-segment index of its compiled function; `None` for kinds that have none.
+    pub function: Option<u32>,
+    /// Names of the input ports; edges name them by index.
+    pub inputs: Vec<String>,
+    /// Number of output ports, the error port included.
+    pub outputs: u32,
+    /// Output index of the `error` port, with [`OnError::Branch`].
+    pub error_port: Option<u32>,
+    /// What a failure does.
+    pub on_error: OnError,
+    /// Attempts in all; 1 = no retry.
+    pub max_attempts: u32,
+    /// Wait before the second attempt, in milliseconds.
+    pub backoff_ms: u32,
+    /// Growth of the wait, in thousandths (2000 doubles it).
+    pub backoff_factor_milli: u32,
+    /// Limit on each effect of the node in milliseconds; 0 = the host's own.
+    pub timeout_ms: u32,
+    /// `each: true`: once for every element of the array on `$input`.
+    pub each: bool,
+    /// How many elements or iterations may be in flight; at least 1.
+    pub concurrency: u32,
+    /// Merge with mode `first`: runs at the first live edge.
+    pub first: bool,
+    /// Merge: an input port's value is always the array of its live values.
+    pub collect: bool,
+    /// The run pauses before this node.
+    pub breakpoint: bool,
+    /// Pinned: (output port, JSON text) leaves instead of executing.
+    pub pin: Option<(u32, String)>,
+    /// For ForEach and Loop: the scope of the body.
+    pub body: Option<u32>,
+}
+
+/// An edge, in graph order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Edge {
+    /// Source node.
+    pub source: u32,
+    /// Its output port.
+    pub source_port: u32,
+    /// Target node.
+    pub target: u32,
+    /// Its input port.
+    pub target_port: u32,
+}
+
+/// A place where an expression stands, for messages.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Site {
+    /// Node that it belongs to.
+    pub node: u32,
+    /// Parameter path such as `fields.total`.
+    pub parameter: String,
+    /// The expression as written, without braces.
+    pub source: String,
+}
+
+/// A scope: the graph itself or the body of a loop.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scope {
+    /// Enclosing scope; `None` for the graph.
+    pub parent: Option<u32>,
+    /// The loop whose body this is; `None` for the graph.
+    pub loop_node: Option<u32>,
+}
+
+/// A plan as the compiler builds it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plan {
+    /// Whether the run reports a trace.
+    pub trace: bool,
+    /// Nodes.
+    pub nodes: Vec<Node>,
+    /// Edges.
+    pub edges: Vec<Edge>,
+    /// Scopes; 0 is the graph.
+    pub scopes: Vec<Scope>,
+    /// Expression sites.
+    pub sites: Vec<Site>,
+}
+
+const MAGIC: u32 = 0x314c_5048; // "HPL1"
+const HEADER_WORDS: usize = 10;
+const NODE_WORDS: usize = 30;
+const EDGE_WORDS: usize = 6;
+const SCOPE_WORDS: usize = 10;
+const SITE_WORDS: usize = 5;
+
+/// Appends words and texts; texts come after all words, so their offsets are patched at the end.
+#[derive(Default)]
+struct Writer {
+    words: Vec<u32>,
+    texts: Vec<u8>,
+    text_words: Vec<usize>,
+    pool: Vec<u32>,
+}
+
+impl Writer {
+    fn text(&mut self, text: &str) {
+        self.text_words.push(self.words.len());
+        self.words.push(self.texts.len() as u32);
+        self.words.push(text.len() as u32);
+        self.texts.extend_from_slice(text.as_bytes());
+    }
+
+    fn list(&mut self, items: &[u32]) {
+        self.words.push(self.pool.len() as u32);
+        self.words.push(items.len() as u32);
+        self.pool.extend_from_slice(items);
+    }
+}
+
+impl Plan {
+    /// Scope to which an edge belongs (see the module's page).
+    pub fn edge_scope(&self, edge: &Edge) -> u32 {
+        let target = &self.nodes[edge.target as usize];
+        match (target.body, edge.target_port) {
+            (Some(body), 1) => body,
+            _ => target.scope,
+        }
+    }
+
+    /// The plan as bytes, a multiple of 4 long. Indices must be in range (the compiler's own plans are).
+    pub fn encode(&self) -> Vec<u8> {
+        let mut node_local = vec![0; self.nodes.len()];
+        let mut scope_nodes = vec![Vec::new(); self.scopes.len()];
+        for (index, node) in self.nodes.iter().enumerate() {
+            let nodes = &mut scope_nodes[node.scope as usize];
+            node_local[index] = nodes.len() as u32;
+            nodes.push(index as u32);
+        }
+        let mut edge_local = vec![0; self.edges.len()];
+        let mut scope_edges = vec![0u32; self.scopes.len()];
+        let mut scope_entries = vec![Vec::new(); self.scopes.len()];
+        let mut scope_returns = vec![Vec::new(); self.scopes.len()];
+        let mut incoming = vec![Vec::new(); self.nodes.len()];
+        let mut outgoing = vec![Vec::new(); self.nodes.len()];
+        for (index, edge) in self.edges.iter().enumerate() {
+            let scope = self.edge_scope(edge) as usize;
+            edge_local[index] = scope_edges[scope];
+            scope_edges[scope] += 1;
+            let target = &self.nodes[edge.target as usize];
+            if target.body.is_some() && edge.target_port == 1 {
+                scope_returns[scope].push(index as u32);
+            } else {
+                incoming[edge.target as usize].push(index as u32);
+            }
+            if self.nodes[edge.source as usize].body.is_some() && edge.source_port == 0 {
+                scope_entries[scope].push(index as u32);
+            } else {
+                outgoing[edge.source as usize].push(index as u32);
+            }
+        }
+
+        let mut w = Writer::default();
+        w.words.resize(HEADER_WORDS, 0);
+        let nodes_at = w.words.len();
+        for (index, node) in self.nodes.iter().enumerate() {
+            let start = w.words.len();
+            w.text(&node.id);
+            w.words.extend([
+                node.kind as u32,
+                node.scope,
+                node_local[index],
+                node.function.unwrap_or(NONE),
+                node.outputs,
+                node.error_port.unwrap_or(NONE),
+                node.on_error as u32,
+                node.max_attempts.max(1),
+                node.backoff_ms,
+                node.backoff_factor_milli,
+                node.timeout_ms,
+                u32::from(node.each)
+                    | u32::from(node.first) << 1
+                    | u32::from(node.collect) << 2
+                    | u32::from(node.breakpoint) << 3,
+                node.concurrency.max(1),
+                node.body.unwrap_or(NONE),
+                node.pin.as_ref().map_or(NONE, |(port, _)| *port),
+            ]);
+            w.text(node.pin.as_ref().map_or("", |(_, json)| json));
+            w.list(&incoming[index]);
+            w.list(&outgoing[index]);
+            // Names of the input ports: pairs in the pool would need patching, so they are one joined text.
+            w.text(&node.inputs.join("\n"));
+            w.words.resize(start + NODE_WORDS, 0);
+        }
+        let edges_at = w.words.len();
+        for (index, edge) in self.edges.iter().enumerate() {
+            w.words.extend([
+                edge.source,
+                edge.source_port,
+                edge.target,
+                edge.target_port,
+                self.edge_scope(edge),
+                edge_local[index],
+            ]);
+        }
+        let scopes_at = w.words.len();
+        for (index, scope) in self.scopes.iter().enumerate() {
+            let start = w.words.len();
+            w.words.extend([scope.parent.unwrap_or(NONE), scope.loop_node.unwrap_or(NONE), scope_edges[index]]);
+            w.list(&scope_nodes[index]);
+            w.list(&scope_entries[index]);
+            w.list(&scope_returns[index]);
+            w.words.resize(start + SCOPE_WORDS, 0);
+        }
+        let sites_at = w.words.len();
+        for site in &self.sites {
+            w.words.push(site.node);
+            w.text(&site.parameter);
+            w.text(&site.source);
+        }
+        let pool_at = w.words.len();
+        let texts_at = ((pool_at + w.pool.len()) * 4) as u32;
+        for at in &w.text_words {
+            w.words[*at] += texts_at;
+        }
+        w.words[..HEADER_WORDS].copy_from_slice(&[
+            MAGIC,
+            u32::from(self.trace),
+            self.nodes.len() as u32,
+            nodes_at as u32,
+            self.edges.len() as u32,
+            edges_at as u32,
+            self.scopes.len() as u32,
+            scopes_at as u32,
+            sites_at as u32,
+            pool_at as u32,
+        ]);
+        let mut bytes: Vec<u8> = w.words.iter().chain(&w.pool).flat_map(|word| word.to_le_bytes()).collect();
+        bytes.extend_from_slice(&w.texts);
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        bytes
+    }
+}
+
+/// A plan read in place.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    bytes: &'a [u8],
+}
+
+/// A node read in place; methods are those of [`Node`].
+#[derive(Clone, Copy, Debug)]
+pub struct NodeView<'a> {
+    view: View<'a>,
+    at: usize,
+    /// Plan index.
+    pub index: u32,
+}
+
+/// A scope read in place.
+#[derive(Clone, Copy, Debug)]
+pub struct ScopeView<'a> {
+    view: View<'a>,
+    at: usize,
+}
+
+/// A list of indices in the plan's pool.
+#[derive(Clone, Copy, Debug)]
+pub struct List<'a> {
+    view: View<'a>,
+    at: usize,
+    len: usize,
+}
+
+impl<'a> List<'a> {
+    /// Number of items.
+    pub fn len(self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(self) -> bool {
+        self.len == 0
+    }
+
+    /// The item at `index`; 0 past the end.
+    pub fn get(self, index: usize) -> u32 {
+        if index < self.len { self.view.word(self.at + index) } else { 0 }
+    }
+
+    /// All items.
+    pub fn iter(self) -> impl Iterator<Item = u32> + 'a {
+        (0..self.len).map(move |index| self.get(index))
+    }
+}
+
+impl<'a> View<'a> {
+    /// A view of `bytes`, which should begin with an encoded plan; `None` if they do not.
+    pub fn new(bytes: &'a [u8]) -> Option<Self> {
+        let view = View { bytes };
+        (view.word(0) == MAGIC).then_some(view)
+    }
+
+    fn word(self, at: usize) -> u32 {
+        match self.bytes.get(at * 4..at * 4 + 4) {
+            Some(&[a, b, c, d]) => u32::from_le_bytes([a, b, c, d]),
+            _ => 0,
+        }
+    }
+
+    fn text(self, at: usize) -> &'a str {
+        let start = self.word(at) as usize;
+        let end = start.saturating_add(self.word(at + 1) as usize);
+        self.bytes.get(start..end).and_then(|bytes| str::from_utf8(bytes).ok()).unwrap_or("")
+    }
+
+    fn list(self, at: usize) -> List<'a> {
+        let len = (self.word(at + 1) as usize).min(self.bytes.len() / 4);
+        List { view: self, at: self.word(9) as usize + self.word(at) as usize, len }
+    }
+
+    /// Whether the run reports a trace.
+    pub fn trace(self) -> bool {
+        self.word(1) & 1 != 0
+    }
+
+    /// Number of nodes.
+    pub fn node_count(self) -> u32 {
+        self.word(2).min(self.bytes.len() as u32 / 4)
+    }
+
+    /// Number of scopes.
+    pub fn scope_count(self) -> u32 {
+        self.word(6).min(self.bytes.len() as u32 / 4)
+    }
+
+    /// The node with this index.
+    pub fn node(self, index: u32) -> NodeView<'a> {
+        NodeView { view: self, at: self.word(3) as usize + index as usize * NODE_WORDS, index }
+    }
+
+    /// The edge with this index.
+    pub fn edge(self, index: u32) -> Edge {
+        let at = self.word(5) as usize + index as usize * EDGE_WORDS;
+        Edge {
+            source: self.word(at),
+            source_port: self.word(at + 1),
+            target: self.word(at + 2),
+            target_port: self.word(at + 3),
+        }
+    }
+
+    /// Scope of an edge, and its number within that scope.
+    pub fn edge_place(self, index: u32) -> (u32, u32) {
+        let at = self.word(5) as usize + index as usize * EDGE_WORDS;
+        (self.word(at + 4), self.word(at + 5))
+    }
+
+    /// The scope with this index.
+    pub fn scope(self, index: u32) -> ScopeView<'a> {
+        ScopeView { view: self, at: self.word(7) as usize + index as usize * SCOPE_WORDS }
+    }
+
+    /// Node, parameter and source text of an expression site.
+    pub fn site(self, index: u32) -> (u32, &'a str, &'a str) {
+        let at = self.word(8) as usize + index as usize * SITE_WORDS;
+        (self.word(at), self.text(at + 1), self.text(at + 3))
+    }
+}
+
+fn optional(word: u32) -> Option<u32> {
+    (word != NONE).then_some(word)
+}
+
+macro_rules! node_words {
+    ($($(#[$doc:meta])* $name:ident = $offset:literal;)*) => {
+        impl NodeView<'_> {
+            $($(#[$doc])* pub fn $name(self) -> u32 { self.view.word(self.at + $offset) })*
+        }
+    };
+}
+
+node_words! {
+    /// Scope whose frame the node runs in.
+    scope = 3;
+    /// Number within its scope.
+    local = 4;
+    /// Number of output ports.
+    outputs = 6;
+    /// Attempts in all, at least 1.
+    max_attempts = 9;
+    /// First wait in milliseconds.
+    backoff_ms = 10;
+    /// Growth of the wait in thousandths.
+    backoff_factor_milli = 11;
+    /// Limit on each effect in milliseconds; 0 = the host's.
+    timeout_ms = 12;
+    /// Elements or iterations in flight, at least 1.
+    concurrency = 14;
+}
+
+impl<'a> NodeView<'a> {
+    /// Id in the graph.
+    pub fn id(self) -> &'a str {
+        self.view.text(self.at)
+    }
+
+    /// Kind.
+    pub fn kind(self) -> NodeKind {
+        match self.view.word(self.at + 2) {
+            1 => NodeKind::Trigger,
+            2 => NodeKind::ForEach,
+            3 => NodeKind::Loop,
+            4 => NodeKind::Pass,
+            _ => NodeKind::Plain,
+        }
+    }
+
+    /// Element-segment index of the compiled function.
+    pub fn function(self) -> Option<u32> {
+        optional(self.view.word(self.at + 5))
+    }
+
+    /// Output index of the error port.
+    pub fn error_port(self) -> Option<u32> {
+        optional(self.view.word(self.at + 7))
+    }
+
+    /// What a failure does.
+    pub fn on_error(self) -> OnError {
+        match self.view.word(self.at + 8) {
+            1 => OnError::Continue,
+            2 => OnError::Branch,
+            _ => OnError::Fail,
+        }
+    }
+
+    fn flag(self, bit: u32) -> bool {
+        self.view.word(self.at + 13) >> bit & 1 != 0
+    }
+
+    /// Runs once for every element.
+    pub fn each(self) -> bool {
+        self.flag(0)
+    }
+
+    /// Merge mode `first`.
+    pub fn first(self) -> bool {
+        self.flag(1)
+    }
+
+    /// Merge: ports hold arrays of live values.
+    pub fn collect(self) -> bool {
+        self.flag(2)
+    }
+
+    /// The run pauses before it.
+    pub fn breakpoint(self) -> bool {
+        self.flag(3)
+    }
+
+    /// Scope of the loop's body.
+    pub fn body(self) -> Option<u32> {
+        optional(self.view.word(self.at + 15))
+    }
+
+    /// Pinned output: port and JSON text.
+    pub fn pin(self) -> Option<(u32, &'a str)> {
+        optional(self.view.word(self.at + 16)).map(|port| (port, self.view.text(self.at + 17)))
+    }
+
+    /// Incoming edges in graph order, without those into a loop's `next`.
+    pub fn incoming(self) -> List<'a> {
+        self.view.list(self.at + 19)
+    }
+
+    /// Outgoing edges in graph order, without those of a loop's `item`.
+    pub fn outgoing(self) -> List<'a> {
+        self.view.list(self.at + 21)
+    }
+
+    /// Names of the input ports.
+    pub fn inputs(self) -> impl Iterator<Item = &'a str> {
+        self.view.text(self.at + 23).split('\n')
+    }
+}
+
+impl<'a> ScopeView<'a> {
+    /// Enclosing scope.
+    pub fn parent(self) -> Option<u32> {
+        optional(self.view.word(self.at))
+    }
+
+    /// The loop whose body this is.
+    pub fn loop_node(self) -> Option<u32> {
+        optional(self.view.word(self.at + 1))
+    }
+
+    /// Number of edges in the scope.
+    pub fn edge_count(self) -> u32 {
+        self.view.word(self.at + 2)
+    }
+
+    /// Nodes of the scope in order; a node's `local` is its place here.
+    pub fn nodes(self) -> List<'a> {
+        self.view.list(self.at + 3)
+    }
+
+    /// Edges from the loop's `item` port.
+    pub fn entries(self) -> List<'a> {
+        self.view.list(self.at + 5)
+    }
+
+    /// Edges into the loop's `next` port.
+    pub fn returns(self) -> List<'a> {
+        self.view.list(self.at + 7)
+    }
+}

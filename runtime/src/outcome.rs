@@ -1,0 +1,101 @@
+//! What a run gives back.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// Every node that could run has.
+    Completed,
+    /// See [`Outcome::error`].
+    Failed,
+    /// Stopped before a breakpoint; see [`Outcome::breakpoint`].
+    Paused,
+}
+
+/// A run's end, with all that is recorded of it.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// How it ended.
+    pub status: Status,
+    /// What Return gave, as JSON; `None` without one.
+    pub output: Option<Box<RawValue>>,
+    /// Why it failed.
+    pub error: Option<RunError>,
+    /// `{nodeId, input}` when paused.
+    pub breakpoint: Option<Box<RawValue>>,
+    /// Outputs of all that has run, when paused: pins with which to continue.
+    pub pinned_nodes: Option<Box<RawValue>>,
+    /// `{status, headers, body, bodyType}` if a RespondToWebhook node ran.
+    pub response: Option<Box<RawValue>>,
+    /// Log lines in order.
+    pub logs: Vec<LogLine>,
+    /// What each node did, if compiled with a trace; in order of their starts.
+    pub trace: Vec<TraceEntry>,
+    /// What it used.
+    pub usage: Usage,
+}
+
+/// Why a run failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunError {
+    /// `OUT_OF_FUEL`, `EXPRESSION`, `HTTP_404`, ….
+    pub code: String,
+    /// For a person.
+    pub message: String,
+    /// Node that failed or was executing.
+    pub node_id: Option<String>,
+}
+
+/// A line of the run's log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LogLine {
+    /// `debug`, `info`, `warn` or `error`.
+    pub level: &'static str,
+    /// Text.
+    pub message: String,
+    /// Node that wrote it.
+    pub node_id: Option<String>,
+}
+
+/// One execution of a node.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TraceEntry {
+    /// Node.
+    pub node_id: String,
+    /// Iteration within loops (`orders[3].lines[0]`); empty outside.
+    pub path: String,
+    /// Milliseconds since the run's start.
+    pub started_at_ms: f64,
+    /// Wall time in microseconds, waiting included.
+    pub duration_us: u64,
+    /// Fuel used by the node itself.
+    pub fuel: u64,
+    /// Output port by name; `None` when none was live.
+    pub port: Option<String>,
+    /// Value that left, or `null`; cut to a marked excerpt when large.
+    pub output: Option<Box<RawValue>>,
+    /// `{code, message, nodeId}`.
+    pub error: Option<Box<RawValue>>,
+    /// The value was pinned.
+    pub pinned: bool,
+}
+
+/// What a run used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Usage {
+    /// Fuel.
+    pub fuel_used: u64,
+    /// Peak linear memory in bytes.
+    pub memory_bytes_peak: usize,
+    /// Effects started.
+    pub effects: u32,
+    /// Wall time in microseconds.
+    pub duration_us: u64,
+}

@@ -1,0 +1,74 @@
+//! What a run is given.
+
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// One run.
+#[derive(Debug)]
+pub struct RunRequest {
+    /// Id, shown as `$run.id`.
+    pub run_id: String,
+    /// Shown as `$run.patternId`.
+    pub pattern_id: String,
+    /// Attempt from 1, shown as `$run.attempt`.
+    pub attempt: u32,
+    /// `manual`, `webhook` or `schedule`, shown as `$run.triggeredBy`.
+    pub triggered_by: String,
+    /// Milliseconds since 1970 UTC: `$run.startedAt`, and "now" for the whole run.
+    pub started_at_ms: i64,
+    /// Seed of `$random()`, `$uuid()`, Uuid and Random.
+    pub seed: u64,
+    /// Node at which to start; `None`: OnManual, or else the first trigger in the graph.
+    pub trigger_node_id: Option<String>,
+    /// eventData as JSON.
+    pub event: Box<RawValue>,
+    /// `$vars` as a JSON object.
+    pub variables: serde_json::Map<String, serde_json::Value>,
+    /// Secrets by name; their values never enter the sandbox.
+    pub secrets: BTreeMap<String, String>,
+    /// Limits.
+    pub limits: Limits,
+}
+
+/// Limits on one run. Each has an error code of its own (see `heddle_node_stdlib::abi::code`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Instructions, roughly; bulk operations and host calls are charged by size. `OUT_OF_FUEL`.
+    pub fuel_max: u64,
+    /// Linear memory of all instances of the run together, in bytes. `OUT_OF_MEMORY`.
+    pub memory_bytes_max: usize,
+    /// Table elements of all instances together. `TABLE_LIMIT`.
+    pub table_elements_max: usize,
+    /// Wall time, waiting included. `TIMEOUT`.
+    pub deadline: Duration,
+    /// Bytes of log messages. `LOG_LIMIT`.
+    pub log_bytes_max: usize,
+    /// Log lines. `LOG_LIMIT`.
+    pub log_lines_max: usize,
+    /// Bytes of output, response and trace, each. `OUTPUT_LIMIT`.
+    pub output_bytes_max: usize,
+    /// Effects started. `EFFECT_LIMIT`.
+    pub effects_max: u32,
+    /// Bytes of the event.
+    pub event_bytes_max: usize,
+    /// Bytes of one effect's result.
+    pub effect_result_bytes_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            fuel_max: 10_000_000_000,
+            memory_bytes_max: 64 << 20,
+            table_elements_max: 20_000,
+            deadline: Duration::from_secs(300),
+            log_bytes_max: 256 << 10,
+            log_lines_max: 10_000,
+            output_bytes_max: 8 << 20,
+            effects_max: 1_000,
+            event_bytes_max: 8 << 20,
+            effect_result_bytes_max: 8 << 20,
+        }
+    }
+}
