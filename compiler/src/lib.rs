@@ -40,7 +40,11 @@ pub struct GraphLimits {
 
 impl Default for GraphLimits {
     fn default() -> Self {
-        GraphLimits { nodes_max: 1_000, edges_max: 5_000, expression_bytes_max: 64 * 1024 }
+        GraphLimits {
+            nodes_max: 1_000,
+            edges_max: 5_000,
+            expression_bytes_max: 64 * 1024,
+        }
     }
 }
 

@@ -238,8 +238,10 @@ pub mod code {
     pub const EGRESS_DENIED: &str = "EGRESS_DENIED";
     /// The request could not be sent or its answer not read.
     pub const HTTP_FAILED: &str = "HTTP_FAILED";
-    /// The event is no JSON.
+    /// The event is no JSON, or too large.
     pub const EVENT: &str = "EVENT";
+    /// The pattern has no such trigger, or none at all.
+    pub const TRIGGER: &str = "TRIGGER";
     /// The run was cancelled.
     pub const CANCELLED: &str = "CANCELLED";
     /// A module trapped by itself (only hand-written ones do).

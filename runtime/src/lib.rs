@@ -2,8 +2,189 @@
 //!
 //! Knows nothing of graphs, HTTP servers, databases or users.
 
+mod codecache;
+mod config;
+mod effects;
+mod egress;
+mod engine;
+mod executor;
+mod host;
+mod limits;
 mod outcome;
+mod program;
 mod request;
+mod sandbox;
+mod secrets;
+mod stdlib;
+mod trace;
 
+pub use config::RuntimeConfig;
+pub use egress::EgressPolicy;
+pub use engine::Tier;
 pub use outcome::{LogLine, Outcome, RunError, Status, TraceEntry, Usage};
+pub use program::{Program, ProgramError};
 pub use request::{Limits, RunRequest};
+
+use codecache::{Digest256, DiskCache, Recent, sha256};
+use effects::Registry;
+use engine::{Engines, Ticker};
+use executor::{Foreground, Phase};
+use heddle_node_stdlib::abi::code;
+use sandbox::Surroundings;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+use tokio::sync::Semaphore;
+
+/// Why a runtime can't be made.
+#[derive(Debug, thiserror::Error)]
+pub enum RuntimeError {
+    /// The cache directory can't be used.
+    #[error("the cache directory {path} can't be used: {source}")]
+    Cache {
+        /// The directory.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// wasmtime refused its settings, or the standard library.
+    #[error("the WebAssembly engine can't be started: {0}")]
+    Engine(String),
+    /// Threads or file descriptors are missing.
+    #[error("the runtime's threads can't be started: {0}")]
+    Threads(#[from] std::io::Error),
+}
+
+/// Everything that runs share. Cheap to clone; the last clone stops its threads.
+#[derive(Clone)]
+pub struct Runtime(Arc<Inner>);
+
+struct Inner {
+    config: RuntimeConfig,
+    engines: Engines,
+    disk: Option<DiskCache>,
+    programs: Mutex<Recent<(Digest256, Tier), Program>>,
+    surroundings: Surroundings,
+    ticker: Ticker,
+    slots: Arc<Semaphore>,
+    background: Option<tokio::runtime::Runtime>,
+    io: Option<tokio::runtime::Runtime>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // Waiting for threads is not allowed where this may be dropped, within an async task.
+        for runtime in [self.background.take(), self.io.take()].into_iter().flatten() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl Runtime {
+    /// Starts the engine and its threads, and compiles or loads the standard library.
+    pub fn new(config: RuntimeConfig) -> Result<Self, RuntimeError> {
+        Self::with_guest(config, heddle_node_stdlib::GUEST_WASM)
+    }
+
+    /// A runtime whose runs use `guest` as their standard library: for tests of the boundary itself.
+    pub fn with_guest(config: RuntimeConfig, guest: &[u8]) -> Result<Self, RuntimeError> {
+        let engine_error = |error: wasmtime::Error| RuntimeError::Engine(format!("{error:#}"));
+        let engines = Engines::new(&config).map_err(engine_error)?;
+        let disk = match &config.cache_dir {
+            Some(dir) => Some(
+                DiskCache::open(dir, &engines.main).map_err(|source| RuntimeError::Cache {
+                    path: dir.display().to_string(),
+                    source,
+                })?,
+            ),
+            None => None,
+        };
+        let mut linker = wasmtime::Linker::new(&engines.main);
+        host::link(&mut linker).map_err(engine_error)?;
+        let stdlib = stdlib::Stdlib::new(&engines, disk.as_ref(), &linker, guest).map_err(engine_error)?;
+        let (background, io) = (
+            executor::background(config.background_threads)?,
+            executor::io(config.io_threads)?,
+        );
+        let surroundings = Surroundings {
+            engine: engines.main.clone(),
+            stdlib: Arc::new(stdlib),
+            effects: standard_effects(&config),
+            io: io.handle().clone(),
+        };
+        Ok(Runtime(Arc::new(Inner {
+            ticker: Ticker::new(&engines.main)?,
+            programs: Mutex::new(Recent::new(config.code_cache_bytes_max)),
+            slots: Arc::new(Semaphore::new(config.concurrent_runs_max.max(1) as usize)),
+            background: Some(background),
+            io: Some(io),
+            config,
+            engines,
+            disk,
+            surroundings,
+        })))
+    }
+
+    /// Verifies and compiles a pattern's module, which may come from anyone. Takes milliseconds of processor
+    /// time unless it was loaded before: call it where blocking is allowed.
+    pub fn load(&self, wasm: &[u8], tier: Tier) -> Result<Program, ProgramError> {
+        let inner = &*self.0;
+        let key = (sha256(wasm), tier);
+        let programs = || inner.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(program) = programs().get(&key) {
+            return Ok(program);
+        }
+        let stdlib = &inner.surroundings.stdlib;
+        let program = program::load(&inner.engines, inner.disk.as_ref(), stdlib, wasm, tier)?;
+        programs().insert(key, program.clone(), program.code_bytes());
+        Ok(program)
+    }
+
+    /// Executes one run. Waits for a free slot first, in order of the calls. Dropping the future cancels the
+    /// run and its effects and frees its slot.
+    pub async fn run(&self, program: &Program, request: RunRequest) -> Outcome {
+        let inner = &*self.0;
+        // Only closed when dropped, which the borrow of `self` rules out.
+        let slot = inner.slots.clone().acquire_owned().await;
+        let awake = inner.ticker.wake();
+        let started = Instant::now();
+        let request = self.bounded(request);
+        let run = sandbox::execute(inner.surroundings.clone(), program.clone(), request);
+        let job = Box::pin(async move {
+            let outcome = run.await;
+            drop((slot, awake));
+            outcome
+        });
+        let result = match (
+            Foreground::new(job, inner.config.foreground_time).await,
+            &inner.background,
+        ) {
+            (Phase::Done(result), _) => result,
+            (Phase::Long(job), Some(background)) => executor::continue_on(background, job).await,
+            (Phase::Long(_), None) => Err(executor::Panicked),
+        };
+        result.unwrap_or_else(|executor::Panicked| {
+            let message = "The run stopped by a bug in heddle. Please report it.".to_owned();
+            sandbox::refused(
+                RunError {
+                    code: code::INTERNAL.into(),
+                    message,
+                    node_id: None,
+                },
+                started,
+            )
+        })
+    }
+
+    fn bounded(&self, mut request: RunRequest) -> RunRequest {
+        let (config, limits) = (&self.0.config, &mut request.limits);
+        limits.memory_bytes_max = limits.memory_bytes_max.min(config.memory_bytes_max);
+        limits.table_elements_max = limits.table_elements_max.min(config.table_elements_max);
+        request
+    }
+}
+
+fn standard_effects(_config: &RuntimeConfig) -> Registry {
+    let mut registry = Registry::default();
+    registry.add(effects::Sleep);
+    registry
+}

@@ -1,0 +1,178 @@
+//! Machine code on disk and in memory.
+//!
+//! Deserialising machine code is running it: a file is used only from our own directory, which nobody else may
+//! write to, and only when its content has the digest that is kept with it. Two processes may share a directory:
+//! files are written beside their final name and renamed. A broken file is compiled again.
+
+use sha2::{Digest, Sha256};
+use std::collections::HashMap;
+use std::fs;
+use std::hash::{Hash, Hasher};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use wasmtime::{Engine, Module};
+
+/// SHA-256.
+pub type Digest256 = [u8; 32];
+
+/// SHA-256 of `bytes`.
+pub fn sha256(bytes: &[u8]) -> Digest256 {
+    Sha256::digest(bytes).into()
+}
+
+/// Directory of serialised modules.
+pub struct DiskCache {
+    dir: PathBuf,
+    /// Part of every name: code of another wasmtime or configuration is not even looked at.
+    engine_id: String,
+}
+
+impl DiskCache {
+    /// Opens `dir`, creating it for this user only.
+    pub fn open(dir: &Path, engine: &Engine) -> io::Result<Self> {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+        let metadata = fs::metadata(dir)?;
+        if metadata.mode() & 0o022 != 0 {
+            let message = format!(
+                "others may write to {}, and machine code is loaded from it: `chmod 700` it, or name another directory",
+                dir.display()
+            );
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
+        }
+        let mut hasher = Sha256Hasher(Sha256::new());
+        engine.precompile_compatibility_hash().hash(&mut hasher);
+        hasher.write(wasmtime_version().as_bytes());
+        let engine_id = hex(&hasher.0.finalize()[..8]);
+        Ok(DiskCache {
+            dir: dir.to_owned(),
+            engine_id,
+        })
+    }
+
+    /// The module kept under `key`, if its file is whole.
+    pub fn load(&self, engine: &Engine, key: &Digest256, tier: &str) -> Option<(Module, usize)> {
+        let path = self.path(key, tier);
+        let mut digest_path = path.clone();
+        digest_path.set_extension("sha256");
+        let expected = fs::read_to_string(&digest_path).ok()?;
+        let mut file = open_own(&path)?;
+        let mut code = Vec::new();
+        file.read_to_end(&mut code).ok()?;
+        if hex(&sha256(&code)) != expected.trim() {
+            return None;
+        }
+        #[expect(unsafe_code, reason = "loading machine code that this program wrote")]
+        // SAFETY: the file was written by `store` from wasmtime's own output, lies in a directory that only this
+        // user may write to, belongs to this user, and its content has the digest recorded when it was written.
+        let module = unsafe { Module::deserialize_open_file(engine, file) }.ok()?;
+        Some((module, code.len()))
+    }
+
+    /// Keeps `code` under `key`. A failure costs only the next start's time.
+    pub fn store(&self, key: &Digest256, tier: &str, code: &[u8]) -> io::Result<()> {
+        let path = self.path(key, tier);
+        let mut digest_path = path.clone();
+        digest_path.set_extension("sha256");
+        self.write(&path, code)?;
+        self.write(&digest_path, hex(&sha256(code)).as_bytes())
+    }
+
+    fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        static COUNTER: AtomicU64 = AtomicU64::new(0);
+        let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+        let temporary = self.dir.join(format!(".{}-{number}.tmp", std::process::id()));
+        // What an earlier process with our id left behind.
+        let _ = fs::remove_file(&temporary);
+        let mut file = fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&temporary)?;
+        file.write_all(bytes)?;
+        drop(file);
+        fs::rename(&temporary, path).inspect_err(|_| {
+            let _ = fs::remove_file(&temporary);
+        })
+    }
+
+    fn path(&self, key: &Digest256, tier: &str) -> PathBuf {
+        self.dir
+            .join(format!("{}-{tier}-{}.cwasm", hex(key), self.engine_id))
+    }
+}
+
+/// Opens a file that nobody but its owner can have written.
+fn open_own(path: &Path) -> Option<fs::File> {
+    let file = fs::File::open(path).ok()?;
+    let metadata = file.metadata().ok()?;
+    (metadata.mode() & 0o077 == 0 && metadata.is_file()).then_some(file)
+}
+
+fn wasmtime_version() -> &'static str {
+    // The compatibility hash does not hold wasmtime's own version.
+    "48"
+}
+
+/// Lower-case hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+struct Sha256Hasher(Sha256);
+
+impl Hasher for Sha256Hasher {
+    fn finish(&self) -> u64 {
+        0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+}
+
+/// The programs used last, up to a number of bytes of machine code.
+pub struct Recent<K, V> {
+    entries: HashMap<K, (V, usize, u64)>,
+    bytes: usize,
+    bytes_max: usize,
+    clock: u64,
+}
+
+impl<K: Clone + Eq + Hash, V: Clone> Recent<K, V> {
+    pub fn new(bytes_max: usize) -> Self {
+        Recent {
+            entries: HashMap::new(),
+            bytes: 0,
+            bytes_max,
+            clock: 0,
+        }
+    }
+
+    pub fn get(&mut self, key: &K) -> Option<V> {
+        self.clock += 1;
+        let clock = self.clock;
+        self.entries.get_mut(key).map(|(value, _, used)| {
+            *used = clock;
+            value.clone()
+        })
+    }
+
+    pub fn insert(&mut self, key: K, value: V, bytes: usize) {
+        self.clock += 1;
+        if let Some((_, old, _)) = self.entries.insert(key, (value, bytes, self.clock)) {
+            self.bytes -= old;
+        }
+        self.bytes += bytes;
+        while self.bytes > self.bytes_max {
+            let oldest = self.entries.iter().min_by_key(|(_, (_, _, used))| *used);
+            let Some(key) = oldest.map(|(key, _)| key.clone()) else {
+                break;
+            };
+            if let Some((_, bytes, _)) = self.entries.remove(&key) {
+                self.bytes -= bytes;
+            }
+        }
+    }
+}

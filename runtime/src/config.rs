@@ -1,0 +1,46 @@
+//! What an operator sets. Knows nothing of flags, files or the environment.
+
+use crate::egress::EgressPolicy;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Settings of a [`crate::Runtime`]. The defaults suit one server with a few cores.
+#[derive(Clone, Debug)]
+pub struct RuntimeConfig {
+    /// Where machine code is kept between starts; created with mode 0700. `None`: everything is compiled anew.
+    pub cache_dir: Option<PathBuf>,
+    /// Addresses that effects may reach besides public ones.
+    pub egress: EgressPolicy,
+    /// Runs in flight at once; the others wait in order. Sizes the pool of sandboxes.
+    pub concurrent_runs_max: u32,
+    /// Threads of low priority for runs that have computed for longer than `foreground_time`.
+    pub background_threads: usize,
+    /// Threads on which effects do their work.
+    pub io_threads: usize,
+    /// Processor time after which a run continues on the background threads. Until then it is polled by the
+    /// task that called [`crate::Runtime::run`], a millisecond at a time.
+    pub foreground_time: Duration,
+    /// Machine code of programs kept in memory, in bytes.
+    pub code_cache_bytes_max: usize,
+    /// Upper bound of `Limits::memory_bytes_max`, in bytes.
+    pub memory_bytes_max: usize,
+    /// Upper bound of `Limits::table_elements_max`.
+    pub table_elements_max: usize,
+}
+
+impl Default for RuntimeConfig {
+    fn default() -> Self {
+        let threads = std::thread::available_parallelism().map_or(2, usize::from);
+        RuntimeConfig {
+            cache_dir: None,
+            egress: EgressPolicy::default(),
+            concurrent_runs_max: 256,
+            background_threads: threads,
+            io_threads: 1,
+            foreground_time: Duration::from_millis(5),
+            code_cache_bytes_max: 256 << 20,
+            memory_bytes_max: 512 << 20,
+            table_elements_max: 100_000,
+        }
+    }
+}

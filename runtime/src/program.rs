@@ -1,0 +1,394 @@
+//! Programs: a pattern's module, verified as if an enemy had written it, and compiled.
+//!
+//! Knows nothing of how it is run.
+
+use crate::codecache::DiskCache;
+use crate::codecache::{Digest256, sha256};
+use crate::engine::{Engines, Tier};
+use crate::stdlib::{self, Stdlib};
+use heddle_node_stdlib::abi;
+use heddle_node_stdlib::manifest::Manifest;
+use std::sync::Arc;
+use wasmparser::{
+    CompositeInnerType, ExternalKind, FuncType, Import, Parser, Payload, TypeRef, ValType, Validator,
+    WasmFeatures,
+};
+use wasmtime::{Module, ModuleExport};
+
+const WASM_BYTES_MAX: usize = 16 << 20;
+const MANIFEST_BYTES_MAX: usize = 4 << 20;
+const NODES_MAX: usize = 10_000;
+const TYPES_MAX: u32 = 1_000;
+const FUNCTIONS_MAX: u32 = 100_000;
+const IMPORTS_MAX: u32 = 1_000;
+const GLOBALS_MAX: u32 = 1_000;
+const SEGMENTS_MAX: u32 = 1_000;
+const ELEMENTS_MAX: usize = 100_000;
+/// Compilers take more than linear time for a function's body.
+const BODY_BYTES_MAX: usize = 1 << 20;
+
+/// What a module may use: what the compiler emits, and nothing with a history of bugs.
+const FEATURES: WasmFeatures = WasmFeatures::MUTABLE_GLOBAL
+    .union(WasmFeatures::SATURATING_FLOAT_TO_INT)
+    .union(WasmFeatures::SIGN_EXTENSION)
+    .union(WasmFeatures::REFERENCE_TYPES)
+    .union(WasmFeatures::MULTI_VALUE)
+    .union(WasmFeatures::BULK_MEMORY)
+    .union(WasmFeatures::FLOATS)
+    .union(WasmFeatures::GC_TYPES);
+
+/// Why a module is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProgramError {
+    /// Not a valid core module.
+    #[error("this is no valid WebAssembly module: {0}")]
+    NotWasm(String),
+    /// An import that the standard library does not give, or with another type.
+    #[error("the module imports `{name}` from `{module}`, which a pattern may not: {reason}")]
+    ForeignImport {
+        /// Module name of the import.
+        module: String,
+        /// Its own name.
+        name: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// It would run code when it is instantiated.
+    #[error("the module has a start function; a pattern only runs when its `run` is called")]
+    StartFunction,
+    /// No `run`, or other exports besides.
+    #[error("{0}")]
+    NoRun(String),
+    /// Memory or table of its own.
+    #[error("the module defines a {0} of its own; a pattern uses the standard library's")]
+    OwnResource(&'static str),
+    /// The `heddle` section is missing or wrong.
+    #[error("the module's `heddle` section can't be used: {0}. Was it compiled by heddle?")]
+    BadManifest(String),
+    /// Compiled for another version of the standard library.
+    #[error(
+        "the module was compiled for ABI version {found}, this heddle runs version {expected}: compile it again"
+    )]
+    AbiVersion {
+        /// In the module.
+        found: u32,
+        /// Here.
+        expected: u32,
+    },
+    /// A count or size over its limit.
+    #[error("the module has {found} {what}; at most {limit} are allowed")]
+    TooLarge {
+        /// What there is too much of.
+        what: &'static str,
+        /// How much there is.
+        found: usize,
+        /// How much may be.
+        limit: usize,
+    },
+    /// The compiler gave up.
+    #[error("the module could not be compiled: {0}")]
+    Compile(String),
+}
+
+/// A verified and compiled pattern. Cheap to clone.
+#[derive(Clone)]
+pub struct Program(pub(crate) Arc<Loaded>);
+
+pub(crate) struct Loaded {
+    pub module: Module,
+    pub manifest: Manifest,
+    /// For each import in order: the standard library's export.
+    pub imports: Vec<ModuleExport>,
+    pub digest: Digest256,
+    pub code_bytes: usize,
+}
+
+impl Program {
+    /// What the module says of itself.
+    pub fn manifest(&self) -> &Manifest {
+        &self.0.manifest
+    }
+
+    /// SHA-256 of the module.
+    pub fn digest(&self) -> &[u8; 32] {
+        &self.0.digest
+    }
+
+    /// Bytes of machine code.
+    pub fn code_bytes(&self) -> usize {
+        self.0.code_bytes
+    }
+}
+
+impl std::fmt::Debug for Program {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Program")
+            .field("digest", &crate::codecache::hex(&self.0.digest))
+            .finish()
+    }
+}
+
+/// Verifies `wasm` and compiles it.
+pub(crate) fn load(
+    engines: &Engines,
+    disk: Option<&DiskCache>,
+    stdlib: &Stdlib,
+    wasm: &[u8],
+    tier: Tier,
+) -> Result<Program, ProgramError> {
+    let verified = verify(wasm)?;
+    let mut imports = Vec::with_capacity(verified.imports.len());
+    for name in &verified.imports {
+        let export = stdlib
+            .exports
+            .get(name)
+            .ok_or_else(|| ProgramError::ForeignImport {
+                module: abi::GUEST.into(),
+                name: name.clone(),
+                reason: "the standard library has no such function",
+            })?;
+        imports.push(export.0);
+    }
+    let (module, code_bytes) = stdlib::module(engines, disk, wasm, tier)
+        .map_err(|error| ProgramError::Compile(format!("{error:#}")))?;
+    let digest = sha256(wasm);
+    Ok(Program(Arc::new(Loaded {
+        module,
+        manifest: verified.manifest,
+        imports,
+        digest,
+        code_bytes,
+    })))
+}
+
+#[derive(Debug)]
+struct Verified {
+    manifest: Manifest,
+    imports: Vec<String>,
+}
+
+fn verify(wasm: &[u8]) -> Result<Verified, ProgramError> {
+    at_most("bytes", wasm.len(), WASM_BYTES_MAX)?;
+    if !Parser::is_core_wasm(wasm) {
+        return Err(ProgramError::NotWasm("it does not begin like one".into()));
+    }
+    let structure = Structure::read(wasm)?;
+    Validator::new_with_features(FEATURES)
+        .validate_all(wasm)
+        .map_err(not_wasm)?;
+    structure.finish()
+}
+
+fn at_most(what: &'static str, found: usize, limit: usize) -> Result<(), ProgramError> {
+    if found > limit {
+        Err(ProgramError::TooLarge { what, found, limit })
+    } else {
+        Ok(())
+    }
+}
+
+fn not_wasm(error: wasmparser::BinaryReaderError) -> ProgramError {
+    ProgramError::NotWasm(error.to_string())
+}
+
+/// What the sections say, before the bodies are validated: cheap refusals first.
+#[derive(Default)]
+struct Structure<'a> {
+    types: Vec<FuncType>,
+    /// Type index of every function, imported ones first.
+    functions: Vec<u32>,
+    imports: Vec<String>,
+    exports: Vec<(&'a str, ExternalKind, u32)>,
+    manifest: Option<&'a [u8]>,
+}
+
+impl<'a> Structure<'a> {
+    fn read(wasm: &'a [u8]) -> Result<Self, ProgramError> {
+        let mut structure = Structure::default();
+        for payload in Parser::new(0).parse_all(wasm) {
+            structure.section(payload.map_err(not_wasm)?)?;
+        }
+        Ok(structure)
+    }
+
+    fn section(&mut self, payload: Payload<'a>) -> Result<(), ProgramError> {
+        match payload {
+            Payload::TypeSection(reader) => {
+                at_most("types", reader.count() as usize, TYPES_MAX as usize)?;
+                for group in reader {
+                    for ty in group.map_err(not_wasm)?.into_types() {
+                        let CompositeInnerType::Func(ty) = ty.composite_type.inner else {
+                            return Err(ProgramError::NotWasm("a type is no function type".into()));
+                        };
+                        self.types.push(ty);
+                    }
+                }
+            }
+            Payload::ImportSection(reader) => {
+                at_most("imports", reader.count() as usize, IMPORTS_MAX as usize)?;
+                for import in reader.into_imports() {
+                    self.import(import.map_err(not_wasm)?)?;
+                }
+            }
+            Payload::FunctionSection(reader) => {
+                at_most("functions", reader.count() as usize, FUNCTIONS_MAX as usize)?;
+                for ty in reader {
+                    self.functions.push(ty.map_err(not_wasm)?);
+                }
+            }
+            Payload::TableSection(reader) if reader.count() > 0 => {
+                return Err(ProgramError::OwnResource("table"));
+            }
+            Payload::MemorySection(reader) if reader.count() > 0 => {
+                return Err(ProgramError::OwnResource("memory"));
+            }
+            Payload::TagSection(_) => return Err(ProgramError::OwnResource("tag")),
+            Payload::GlobalSection(reader) => {
+                at_most("globals", reader.count() as usize, GLOBALS_MAX as usize)?;
+            }
+            Payload::ExportSection(reader) => {
+                for export in reader {
+                    let export = export.map_err(not_wasm)?;
+                    self.exports.push((export.name, export.kind, export.index));
+                }
+            }
+            Payload::StartSection { .. } => return Err(ProgramError::StartFunction),
+            Payload::ElementSection(reader) => {
+                at_most("element segments", reader.count() as usize, SEGMENTS_MAX as usize)?;
+                for element in reader {
+                    let count = match element.map_err(not_wasm)?.items {
+                        wasmparser::ElementItems::Functions(items) => items.count(),
+                        wasmparser::ElementItems::Expressions(_, items) => items.count(),
+                    };
+                    at_most("elements in a segment", count as usize, ELEMENTS_MAX)?;
+                }
+            }
+            Payload::DataSection(reader) => {
+                at_most("data segments", reader.count() as usize, SEGMENTS_MAX as usize)?;
+            }
+            Payload::CodeSectionEntry(body) => {
+                at_most("bytes in one function", body.range().len(), BODY_BYTES_MAX)?;
+            }
+            Payload::CustomSection(section) if section.name() == abi::MANIFEST_SECTION => {
+                if self.manifest.replace(section.data()).is_some() {
+                    return Err(ProgramError::BadManifest("there are two".into()));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn import(&mut self, import: Import<'a>) -> Result<(), ProgramError> {
+        let refuse = |reason| ProgramError::ForeignImport {
+            module: import.module.to_owned(),
+            name: import.name.to_owned(),
+            reason,
+        };
+        if import.module != abi::GUEST {
+            return Err(refuse("patterns import from `heddle` only"));
+        }
+        match import.ty {
+            TypeRef::Memory(_) if import.name == abi::MEMORY => {}
+            TypeRef::Table(_) if import.name == abi::TABLE => {}
+            TypeRef::Func(ty) => {
+                let expected =
+                    guest_function(import.name).ok_or_else(|| refuse("there is no such function"))?;
+                let found = self
+                    .types
+                    .get(ty as usize)
+                    .ok_or_else(|| refuse("its type is missing"))?;
+                if !same_types(found.params(), expected.0) || !same_types(found.results(), expected.1) {
+                    return Err(refuse("it has another type"));
+                }
+                self.functions.push(ty);
+            }
+            _ => return Err(refuse("it is neither the memory, the table nor a function")),
+        }
+        self.imports.push(import.name.to_owned());
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Verified, ProgramError> {
+        self.check_exports()?;
+        let manifest = self.read_manifest()?;
+        Ok(Verified {
+            manifest,
+            imports: self.imports,
+        })
+    }
+
+    fn check_exports(&self) -> Result<(), ProgramError> {
+        let &[(name, kind, index)] = self.exports.as_slice() else {
+            let message = format!(
+                "the module has {} exports; a pattern has one, `run`",
+                self.exports.len()
+            );
+            return Err(ProgramError::NoRun(message));
+        };
+        let ty = self
+            .functions
+            .get(index as usize)
+            .and_then(|ty| self.types.get(*ty as usize));
+        let right = kind == ExternalKind::Func
+            && name == abi::RUN_EXPORT
+            && ty.is_some_and(|ty| ty.params() == [ValType::I32] && ty.results().is_empty());
+        if right {
+            return Ok(());
+        }
+        let message = format!(
+            "the module exports `{name}`; a pattern has one export, `run`, a function of (i32) -> ()"
+        );
+        Err(ProgramError::NoRun(message))
+    }
+
+    fn read_manifest(&self) -> Result<Manifest, ProgramError> {
+        let bytes = self
+            .manifest
+            .ok_or_else(|| ProgramError::BadManifest("it is missing".into()))?;
+        at_most("bytes of manifest", bytes.len(), MANIFEST_BYTES_MAX)?;
+        let manifest: Manifest =
+            serde_json::from_slice(bytes).map_err(|error| ProgramError::BadManifest(error.to_string()))?;
+        if manifest.abi_version != abi::ABI_VERSION {
+            let (found, expected) = (manifest.abi_version, abi::ABI_VERSION);
+            return Err(ProgramError::AbiVersion { found, expected });
+        }
+        at_most("nodes", manifest.nodes.len(), NODES_MAX)?;
+        if let Some(trigger) = manifest
+            .triggers
+            .iter()
+            .find(|trigger| trigger.index as usize >= manifest.nodes.len())
+        {
+            let message = format!(
+                "trigger `{}` is node {}, which isn't there",
+                trigger.node_id, trigger.index
+            );
+            return Err(ProgramError::BadManifest(message));
+        }
+        Ok(manifest)
+    }
+}
+
+/// Type of a function that patterns may import.
+fn guest_function(name: &str) -> Option<(&'static [abi::Type], &'static [abi::Type])> {
+    if name.starts_with("node_") && name != "node_output" && name != "node_item" {
+        return Some((&[abi::Type::I32], &[]));
+    }
+    abi::GUEST_FUNCTIONS
+        .iter()
+        .find(|function| function.name == name)
+        .map(|function| (function.params, function.results))
+}
+
+fn same_types(found: &[ValType], expected: &[abi::Type]) -> bool {
+    found.len() == expected.len()
+        && found.iter().zip(expected).all(|(found, expected)| {
+            *found
+                == match expected {
+                    abi::Type::I32 => ValType::I32,
+                    abi::Type::I64 => ValType::I64,
+                    abi::Type::F64 => ValType::F64,
+                }
+        })
+}

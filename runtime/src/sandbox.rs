@@ -1,0 +1,538 @@
+//! One run: its store and instances, which nothing survives, and what it has said so far.
+//!
+//! Knows nothing of threads; see `executor` for where a run is polled.
+
+use crate::effects::{EffectContext, EffectError, Prepared, Registry, RunEffects};
+use crate::limits::{RunLimiter, Stop, grouped};
+use crate::outcome::{LogLine, Outcome, RunError, Status, Usage};
+use crate::program::{Loaded, Program};
+use crate::request::{Limits, RunRequest};
+use crate::secrets::Vault;
+use crate::stdlib::Stdlib;
+use crate::trace::Trace;
+use heddle_node_stdlib::abi::{self, code};
+use heddle_node_stdlib::manifest::Manifest;
+use serde::Deserialize;
+use serde_json::json;
+use serde_json::value::RawValue;
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::runtime::Handle;
+use wasmtime::{Engine, Extern, Instance, Memory, Store, Trap, UpdateDeadline, Val};
+
+/// What every run needs of the runtime.
+#[derive(Clone)]
+pub struct Surroundings {
+    pub engine: Engine,
+    pub stdlib: Arc<Stdlib>,
+    pub effects: Registry,
+    pub io: Handle,
+}
+
+/// How the guest said that the run ended.
+pub enum Finish {
+    Completed(Box<RawValue>),
+    Failed(Box<RawValue>),
+    Paused(Box<RawValue>),
+}
+
+/// The host's side of one run.
+pub struct RunState {
+    pub limits: Limits,
+    pub effects: RunEffects,
+    pub logs: Vec<LogLine>,
+    pub log_bytes: usize,
+    pub response: Option<Box<RawValue>>,
+    pub finish: Option<Finish>,
+    pub trace: Trace,
+    limiter: RunLimiter,
+    registry: Registry,
+    program: Arc<Loaded>,
+    event: Box<RawValue>,
+    context: String,
+    vault: Arc<Vault>,
+    hosts: Arc<[String]>,
+    run_id: String,
+    memory: Option<Memory>,
+    deadline: Instant,
+}
+
+impl RunState {
+    /// The text of input `which`.
+    pub fn input(&self, which: i32) -> Result<&str, Stop> {
+        match which {
+            0 => Ok(self.event.get()),
+            1 => Ok(&self.context),
+            _ => Err(Stop::broken_guest(format!("There is no input {which}"))),
+        }
+    }
+
+    pub fn memory(&self) -> Result<Memory, Stop> {
+        self.memory
+            .ok_or_else(|| Stop::broken_guest("The standard library has no memory"))
+    }
+
+    /// Id of a node by plan index.
+    pub fn node_id(&self, node: u32) -> Option<String> {
+        self.program
+            .manifest
+            .nodes
+            .get(node as usize)
+            .map(|node| node.id.clone())
+    }
+
+    /// Name of the output port through which an entry of the trace ended.
+    pub fn port_name(&self, token: i32, port: i32) -> Option<String> {
+        let port = usize::try_from(port).ok()?;
+        let node_id = self.trace.node_id(token)?;
+        let node = self
+            .program
+            .manifest
+            .nodes
+            .iter()
+            .find(|node| node.id == node_id)?;
+        Some(node.outputs.get(port).cloned().unwrap_or_else(|| "error".into()))
+    }
+
+    /// Bytes that may still be logged; refuses when the lines are used up.
+    pub fn log_room(&self) -> Result<usize, Stop> {
+        if self.logs.len() >= self.limits.log_lines_max {
+            return Err(Stop::new(
+                code::LOG_LIMIT,
+                format!(
+                    "The run wrote more than {} lines of log",
+                    grouped(self.limits.log_lines_max as u64)
+                ),
+                "Log less in loops.",
+            ));
+        }
+        Ok(self.limits.log_bytes_max.saturating_sub(self.log_bytes))
+    }
+
+    /// Starts an effect for a node. `None` as request: it was too large to be copied.
+    pub fn start_effect(&mut self, node: u32, kind: &str, request: Option<String>) -> Result<u32, Stop> {
+        if self.effects.started() >= self.limits.effects_max {
+            return Err(Stop::new(
+                code::EFFECT_LIMIT,
+                format!(
+                    "The run started more than {} effects",
+                    grouped(u64::from(self.limits.effects_max))
+                ),
+                "Work in batches, or raise the limit.",
+            ));
+        }
+        let prepared = self
+            .prepare(node, kind, request)
+            .unwrap_or_else(Prepared::Refused);
+        Ok(self.effects.start(prepared))
+    }
+
+    fn prepare(&self, node: u32, kind: &str, request: Option<String>) -> Result<Prepared, EffectError> {
+        let rights = &self.program.manifest.rights;
+        // Waiting between attempts needs no right: it reaches nothing.
+        if kind != "sleep" && !rights.effects.iter().any(|granted| granted == kind) {
+            let message = format!("The pattern's manifest does not list the effect `{kind}`.");
+            return Err(EffectError::new(code::NOT_PERMITTED, message));
+        }
+        let effect = self.registry.get(kind).ok_or_else(|| {
+            EffectError::new(
+                code::NOT_PERMITTED,
+                format!("This heddle has no effect `{kind}`."),
+            )
+        })?;
+        let request = request.ok_or_else(|| {
+            let max = self.limits.effect_result_bytes_max >> 10;
+            EffectError::new(code::PARAMETER, format!("The request has more than {max} KiB."))
+        })?;
+        let node_id = self.node_id(node).unwrap_or_default();
+        let context = EffectContext {
+            result_bytes_max: self.limits.effect_result_bytes_max,
+            deadline: self.deadline,
+            idempotency_key: format!("{}:{node_id}:{}", self.run_id, self.effects.started()),
+            hosts: self.hosts.clone(),
+            vault: self.vault.clone(),
+        };
+        Ok(Prepared::Work {
+            effect,
+            request,
+            context,
+        })
+    }
+
+    /// Waits for any effect, at most until the run's deadline.
+    pub async fn wait_for_effect(&mut self) -> Result<(u32, usize), Stop> {
+        // Bound to the I/O threads' clock, so that the caller's executor needs none.
+        let expired = {
+            let _io = self.effects.io().enter();
+            tokio::time::sleep_until(self.deadline.into())
+        };
+        let limits = &self.limits;
+        tokio::select! {
+            biased;
+            done = self.effects.wait() => done,
+            () = expired => Err(Stop::timeout(limits)),
+        }
+    }
+}
+
+/// Executes a run to its end. Never fails: whatever happens is in the outcome.
+pub async fn execute(surroundings: Surroundings, program: Program, request: RunRequest) -> Outcome {
+    let started = Instant::now();
+    let prepared = trigger(&program.0.manifest, &request).and_then(|trigger| {
+        let nonce = nonce()?;
+        Ok((trigger, nonce))
+    });
+    let (trigger, nonce) = match prepared {
+        Ok(prepared) => prepared,
+        Err(error) => return refused(error, started),
+    };
+    let fuel_max = request.limits.fuel_max;
+    let state = new_state(&surroundings, program, request, nonce, started);
+    let vault = state.vault.clone();
+    let mut store = Store::new(&surroundings.engine, state);
+    let mut current_node = None;
+    let result = drive(&mut store, &surroundings.stdlib, trigger, &mut current_node).await;
+    let fuel_used = fuel_max.saturating_sub(store.get_fuel().unwrap_or(0));
+    let node_id = current_node.and_then(|node| store.data().node_id(node));
+    let state = store.into_data();
+    let mut outcome = outcome(state, result, node_id);
+    outcome.usage.fuel_used = fuel_used;
+    outcome.usage.duration_us = started.elapsed().as_micros() as u64;
+    mask(&vault, outcome)
+}
+
+/// An outcome of a run that could not begin.
+pub fn refused(error: RunError, started: Instant) -> Outcome {
+    Outcome {
+        status: Status::Failed,
+        output: None,
+        error: Some(error),
+        breakpoint: None,
+        pinned_nodes: None,
+        response: None,
+        logs: Vec::new(),
+        trace: Vec::new(),
+        usage: Usage {
+            duration_us: started.elapsed().as_micros() as u64,
+            ..Usage::default()
+        },
+    }
+}
+
+/// The plan index at which the run starts.
+fn trigger(manifest: &Manifest, request: &RunRequest) -> Result<u32, RunError> {
+    let fail = |code: &str, message: String| {
+        Err(RunError {
+            code: code.into(),
+            message,
+            node_id: request.trigger_node_id.clone(),
+        })
+    };
+    let event_bytes = request.event.get().len();
+    if event_bytes > request.limits.event_bytes_max {
+        let max = request.limits.event_bytes_max >> 10;
+        return fail(
+            code::EVENT,
+            format!(
+                "The event has {} KiB; at most {max} KiB are allowed.",
+                event_bytes >> 10
+            ),
+        );
+    }
+    let found = match &request.trigger_node_id {
+        Some(id) => manifest.triggers.iter().find(|trigger| &trigger.node_id == id),
+        None => manifest
+            .triggers
+            .iter()
+            .find(|trigger| trigger.node_type == "OnManual")
+            .or_else(|| manifest.triggers.first()),
+    };
+    if let Some(trigger) = found {
+        return Ok(trigger.index);
+    }
+    let ids: Vec<&str> = manifest
+        .triggers
+        .iter()
+        .map(|trigger| trigger.node_id.as_str())
+        .collect();
+    match &request.trigger_node_id {
+        Some(id) => fail(
+            code::TRIGGER,
+            format!(
+                "The pattern has no trigger `{id}`. It can start at: {}.",
+                ids.join(", ")
+            ),
+        ),
+        None => fail(
+            code::TRIGGER,
+            "The pattern has no trigger, so a run can't start.".into(),
+        ),
+    }
+}
+
+/// A text that no event can foresee.
+fn nonce() -> Result<String, RunError> {
+    let mut bytes = [0; 16];
+    rustls::crypto::ring::default_provider()
+        .secure_random
+        .fill(&mut bytes)
+        .map_err(|_| RunError {
+            code: code::INTERNAL.into(),
+            message: "The system gave no random numbers.".into(),
+            node_id: None,
+        })?;
+    Ok(crate::codecache::hex(&bytes))
+}
+
+fn new_state(
+    surroundings: &Surroundings,
+    program: Program,
+    request: RunRequest,
+    nonce: String,
+    started: Instant,
+) -> RunState {
+    let context = json!({
+        "run": {
+            "id": request.run_id,
+            "patternId": request.pattern_id,
+            "attempt": request.attempt,
+            "triggeredBy": request.triggered_by,
+            "startedAt": iso_time(request.started_at_ms),
+        },
+        "vars": request.variables,
+        "nonce": nonce,
+        "seed": request.seed.to_string(),
+        "startedAtMs": request.started_at_ms,
+        "runKey": request.run_id,
+    });
+    let limits = request.limits;
+    let rights = &program.0.manifest.rights;
+    RunState {
+        limiter: RunLimiter::new(&limits),
+        effects: RunEffects::new(surroundings.io.clone()),
+        logs: Vec::new(),
+        log_bytes: 0,
+        response: None,
+        finish: None,
+        trace: Trace::new(started, &limits),
+        registry: surroundings.effects.clone(),
+        event: request.event,
+        context: context.to_string(),
+        vault: Arc::new(Vault::new(request.secrets, rights.secrets.clone(), nonce)),
+        hosts: rights.hosts.clone().into(),
+        run_id: request.run_id,
+        memory: None,
+        deadline: started.checked_add(limits.deadline).unwrap_or(started),
+        limits,
+        program: program.0,
+    }
+}
+
+/// Instantiates and runs. `current_node` is what was executing when it stopped.
+async fn drive(
+    store: &mut Store<RunState>,
+    stdlib: &Stdlib,
+    trigger: u32,
+    current_node: &mut Option<u32>,
+) -> wasmtime::Result<()> {
+    store.limiter(|state| &mut state.limiter);
+    store.set_fuel(store.data().limits.fuel_max)?;
+    store.set_epoch_deadline(1);
+    store.epoch_deadline_callback(|store| {
+        let state = store.data();
+        if Instant::now() >= state.deadline {
+            return Err(Stop::timeout(&state.limits).into());
+        }
+        Ok(UpdateDeadline::Yield(1))
+    });
+    let guest = stdlib.instance.instantiate_async(&mut *store).await?;
+    let memory = stdlib
+        .memory
+        .as_ref()
+        .and_then(|memory| guest.get_module_export(&mut *store, memory));
+    store.data_mut().memory = memory.and_then(Extern::into_memory);
+    let program = store.data().program.clone();
+    let mut imports = Vec::with_capacity(program.imports.len());
+    for import in &program.imports {
+        let found = guest.get_module_export(&mut *store, import);
+        imports.push(found.ok_or_else(|| Stop::broken_guest("An export of the standard library is gone"))?);
+    }
+    let pattern = Instance::new_async(&mut *store, &program.module, &imports).await?;
+    let run = pattern.get_typed_func::<i32, ()>(&mut *store, abi::RUN_EXPORT)?;
+    let result = run.call_async(&mut *store, trigger as i32).await;
+    *current_node = read_current_node(store, stdlib, &guest);
+    result
+}
+
+fn read_current_node(store: &mut Store<RunState>, stdlib: &Stdlib, guest: &Instance) -> Option<u32> {
+    let global = guest
+        .get_module_export(&mut *store, stdlib.current_node.as_ref()?)?
+        .into_global()?;
+    let Val::I32(address) = global.get(&mut *store) else {
+        return None;
+    };
+    let memory = store.data().memory?;
+    let mut word = [0; 4];
+    memory.read(&*store, address as u32 as usize, &mut word).ok()?;
+    Some(u32::from_le_bytes(word))
+}
+
+fn outcome(state: RunState, result: wasmtime::Result<()>, node_id: Option<String>) -> Outcome {
+    let usage = Usage {
+        memory_bytes_peak: state.limiter.memory_bytes_peak(),
+        effects: state.effects.started(),
+        ..Usage::default()
+    };
+    let mut outcome = Outcome {
+        status: Status::Completed,
+        output: None,
+        error: None,
+        breakpoint: None,
+        pinned_nodes: None,
+        response: state.response,
+        logs: state.logs,
+        trace: state.trace.finish(),
+        usage,
+    };
+    let failure = match (result, state.finish) {
+        (Err(error), _) => Some(trap_error(&error, &state.limits, node_id)),
+        (Ok(()), Some(Finish::Completed(json))) => {
+            outcome.output = Some(json);
+            None
+        }
+        (Ok(()), Some(Finish::Failed(json))) => Some(read_failure(&json)),
+        (Ok(()), Some(Finish::Paused(json))) => match read_pause(&json) {
+            Ok((breakpoint, pinned_nodes)) => {
+                outcome.status = Status::Paused;
+                (outcome.breakpoint, outcome.pinned_nodes) = (Some(breakpoint), Some(pinned_nodes));
+                None
+            }
+            Err(error) => Some(error),
+        },
+        (Ok(()), None) => Some(RunError {
+            code: code::TRAP.into(),
+            message: "The module returned without having ended the run. Compile the pattern again.".into(),
+            node_id,
+        }),
+    };
+    if let Some(error) = failure {
+        outcome.status = Status::Failed;
+        outcome.error = Some(error);
+    }
+    outcome
+}
+
+fn internal(message: String) -> RunError {
+    RunError {
+        code: code::INTERNAL.into(),
+        message,
+        node_id: None,
+    }
+}
+
+fn read_failure(json: &RawValue) -> RunError {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Failure {
+        code: String,
+        message: String,
+        node_id: Option<String>,
+    }
+    match serde_json::from_str::<Failure>(json.get()) {
+        Ok(failure) => RunError {
+            code: failure.code,
+            message: failure.message,
+            node_id: failure.node_id,
+        },
+        Err(error) => internal(format!(
+            "The run's error can't be read: {error}. This is a bug in heddle."
+        )),
+    }
+}
+
+fn read_pause(json: &RawValue) -> Result<(Box<RawValue>, Box<RawValue>), RunError> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Pause {
+        breakpoint: Box<RawValue>,
+        pinned_nodes: Box<RawValue>,
+    }
+    match serde_json::from_str::<Pause>(json.get()) {
+        Ok(pause) => Ok((pause.breakpoint, pause.pinned_nodes)),
+        Err(error) => Err(internal(format!(
+            "The pause can't be read: {error}. This is a bug in heddle."
+        ))),
+    }
+}
+
+/// Says why a run was stopped from outside.
+fn trap_error(error: &wasmtime::Error, limits: &Limits, node_id: Option<String>) -> RunError {
+    let stop = match (error.downcast_ref::<Stop>(), error.downcast_ref::<Trap>()) {
+        (Some(stop), _) => stop.clone(),
+        (None, Some(Trap::OutOfFuel)) => Stop::out_of_fuel(limits),
+        (None, Some(Trap::Interrupt)) => Stop::timeout(limits),
+        (None, Some(Trap::StackOverflow)) => Stop::new(
+            code::STACK_OVERFLOW,
+            "The run nested its calls too deeply",
+            "Look for data or expressions that nest without end.",
+        ),
+        (None, Some(trap)) => Stop::new(
+            code::TRAP,
+            format!("The run stopped by a trap ({trap})"),
+            "If heddle compiled this module, please report it.",
+        ),
+        (None, None) => Stop::broken_guest(format!("The run could not go on ({error:#})")),
+    };
+    RunError {
+        code: stop.code.into(),
+        message: stop.message(node_id.as_deref()),
+        node_id,
+    }
+}
+
+/// Takes out of an outcome every secret that the run has used.
+fn mask(vault: &Vault, mut outcome: Outcome) -> Outcome {
+    if !vault.was_used() {
+        return outcome;
+    }
+    for field in [
+        &mut outcome.output,
+        &mut outcome.breakpoint,
+        &mut outcome.pinned_nodes,
+        &mut outcome.response,
+    ] {
+        *field = field.take().map(|json| vault.mask_json(json));
+    }
+    for line in &mut outcome.logs {
+        line.message = vault.mask(&line.message).into_owned();
+    }
+    for entry in &mut outcome.trace {
+        entry.output = entry.output.take().map(|json| vault.mask_json(json));
+        entry.error = entry.error.take().map(|json| vault.mask_json(json));
+    }
+    if let Some(error) = &mut outcome.error {
+        error.message = vault.mask(&error.message).into_owned();
+    }
+    outcome
+}
+
+/// RFC 3339 in UTC with milliseconds. Source of the calendar: Howard Hinnant, "chrono-Compatible Low-Level Date
+/// Algorithms", `civil_from_days`.
+fn iso_time(ms: i64) -> String {
+    let (days, ms) = (ms.div_euclid(86_400_000), ms.rem_euclid(86_400_000));
+    let z = days + 719_468;
+    let (era, day_of_era) = (z.div_euclid(146_097), z.rem_euclid(146_097));
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 {
+        shifted_month + 3
+    } else {
+        shifted_month - 9
+    };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    let (seconds, ms) = (ms / 1_000, ms % 1_000);
+    let (hour, minute, second) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
+}

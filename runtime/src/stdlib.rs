@@ -1,0 +1,70 @@
+//! The guest standard library: compiled once, then loaded from its file.
+
+use crate::codecache::{Digest256, DiskCache, sha256};
+use crate::engine::{Engines, Tier};
+use crate::sandbox::RunState;
+use heddle_node_stdlib::abi;
+use std::collections::HashMap;
+use wasmtime::{ExternType, InstancePre, Linker, Module, ModuleExport};
+
+/// The standard library, ready to be instantiated.
+pub struct Stdlib {
+    /// Instantiated first in every run.
+    pub instance: InstancePre<RunState>,
+    /// What it exports.
+    pub exports: HashMap<String, (ModuleExport, ExternType)>,
+    /// Where its node counter's address is.
+    pub current_node: Option<ModuleExport>,
+    /// Where its memory is.
+    pub memory: Option<ModuleExport>,
+}
+
+/// Compiles or loads a module: the standard library and every program come this way.
+pub fn module(
+    engines: &Engines,
+    disk: Option<&DiskCache>,
+    wasm: &[u8],
+    tier: Tier,
+) -> wasmtime::Result<(Module, usize)> {
+    let key: Digest256 = sha256(wasm);
+    let tier_name = match tier {
+        Tier::Optimized => "optimized",
+        Tier::Fast => "fast",
+    };
+    if let Some(found) = disk.and_then(|disk| disk.load(&engines.main, &key, tier_name)) {
+        return Ok(found);
+    }
+    let code = engines.compile(wasm, tier)?;
+    if let Some(disk) = disk
+        && let Err(error) = disk.store(&key, tier_name, &code)
+    {
+        tracing::warn!(%error, "Machine code could not be written to the cache");
+    }
+    #[expect(unsafe_code, reason = "loading machine code that was compiled a moment ago")]
+    // SAFETY: `code` is the unchanged output of wasmtime's compiler in this process.
+    let module = unsafe { Module::deserialize(&engines.main, &code)? };
+    Ok((module, code.len()))
+}
+
+impl Stdlib {
+    pub fn new(
+        engines: &Engines,
+        disk: Option<&DiskCache>,
+        linker: &Linker<RunState>,
+        wasm: &[u8],
+    ) -> wasmtime::Result<Self> {
+        let (module, _) = module(engines, disk, wasm, Tier::Optimized)?;
+        let mut exports = HashMap::new();
+        for export in module.exports() {
+            if let Some(index) = module.get_export_index(export.name()) {
+                exports.insert(export.name().to_owned(), (index, export.ty()));
+            }
+        }
+        Ok(Stdlib {
+            instance: linker.instantiate_pre(&module)?,
+            exports,
+            current_node: module.get_export_index(abi::CURRENT_NODE),
+            memory: module.get_export_index(abi::MEMORY),
+        })
+    }
+}

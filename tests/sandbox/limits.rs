@@ -1,0 +1,209 @@
+//! Every limit ends a run with a code of its own.
+
+use crate::harness::{START, code, load, misbehave, request, run_body, runtime};
+use heddle_runtime::{Limits, Outcome, RunRequest, Status};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+#[tokio::test]
+async fn an_ordinary_run_gives_its_output() {
+    let runtime = runtime();
+    let program = load(&runtime, START);
+    let outcome = runtime.run(&program, request(0, &json!({"a": [1, "ü"]}))).await;
+    assert_eq!(outcome.status, Status::Completed, "{outcome:?}");
+    assert_eq!(outcome.output.unwrap().get(), r#"{"a":[1,"ü"]}"#);
+    assert!(outcome.usage.fuel_used > 100);
+    assert_eq!(outcome.usage.memory_bytes_peak, 2 << 16);
+}
+
+#[tokio::test]
+async fn an_endless_loop_runs_out_of_fuel() {
+    let body = r#"(func (export "run") (param i32) (call $site (i32.const 3)) (loop $again (br $again)))"#;
+    let outcome = run_body(
+        body,
+        Limits {
+            fuel_max: 20_000_000,
+            ..Limits::default()
+        },
+    )
+    .await;
+    let error = outcome.error.unwrap();
+    assert_eq!(error.code, "OUT_OF_FUEL");
+    assert_eq!(
+        error.message,
+        "The run used its 20,000,000 units of fuel while node `3` was executing. \
+         Look for a loop that does not end, or raise the fuel limit."
+    );
+    assert_eq!(error.node_id.as_deref(), Some("3"));
+    assert_eq!(outcome.usage.fuel_used, 20_000_000);
+}
+
+#[tokio::test]
+async fn an_endless_loop_meets_the_deadline() {
+    let body = r#"(func (export "run") (param i32) (loop $again (br $again)))"#;
+    let limits = Limits {
+        fuel_max: u64::MAX >> 1,
+        deadline: Duration::from_millis(30),
+        ..Limits::default()
+    };
+    assert_eq!(code(&run_body(body, limits).await), "TIMEOUT");
+}
+
+#[tokio::test]
+async fn endless_recursion_overflows_the_stack() {
+    let body =
+        r#"(func $again (export "run") (param i32) (call $again (local.get 0)) (call $site (i32.const 1)))"#;
+    assert_eq!(code(&run_body(body, Limits::default()).await), "STACK_OVERFLOW");
+}
+
+#[tokio::test]
+async fn growing_memory_meets_its_limit_even_if_the_module_ignores_failure() {
+    let body =
+        r#"(func (export "run") (param i32) (loop $again (drop (memory.grow (i32.const 16))) (br $again)))"#;
+    let outcome = run_body(body, Limits::default()).await;
+    assert_eq!(code(&outcome), "OUT_OF_MEMORY");
+    assert!(outcome.usage.memory_bytes_peak <= 64 << 20);
+    let at_once = r#"(func (export "run") (param i32) (drop (memory.grow (i32.const 65535))))"#;
+    assert_eq!(code(&run_body(at_once, Limits::default()).await), "OUT_OF_MEMORY");
+}
+
+#[tokio::test]
+async fn a_memory_limit_above_the_pool_is_the_pools() {
+    let body =
+        r#"(func (export "run") (param i32) (loop $again (drop (memory.grow (i32.const 16))) (br $again)))"#;
+    let outcome = run_body(
+        body,
+        Limits {
+            memory_bytes_max: usize::MAX,
+            ..Limits::default()
+        },
+    )
+    .await;
+    assert_eq!(code(&outcome), "OUT_OF_MEMORY");
+}
+
+#[tokio::test]
+async fn growing_the_table_meets_its_limit() {
+    let body = r#"(func (export "run") (param i32)
+        (loop $again (drop (table.grow $table (ref.null func) (i32.const 1000))) (br $again)))"#;
+    assert_eq!(code(&run_body(body, Limits::default()).await), "TABLE_LIMIT");
+}
+
+#[tokio::test]
+async fn bulk_operations_cost_fuel_by_size() {
+    let body = r#"(func (export "run") (param i32)
+        (memory.fill (i32.const 0) (i32.const 0) (i32.const 65536))
+        (memory.copy (i32.const 0) (i32.const 8) (i32.const 65000)))"#;
+    let outcome = run_body(body, Limits::default()).await;
+    assert!(
+        outcome.usage.fuel_used >= 65_536 + 65_000,
+        "{}",
+        outcome.usage.fuel_used
+    );
+}
+
+#[tokio::test]
+async fn a_flood_of_log_lines_ends_the_run() {
+    let outcome = misbehave(
+        1,
+        Limits {
+            log_lines_max: 50,
+            ..Limits::default()
+        },
+    )
+    .await;
+    assert_eq!(code(&outcome), "LOG_LIMIT");
+    assert_eq!(outcome.logs.len(), 50);
+    assert_eq!(outcome.logs[0].message, "sleep");
+    let outcome = misbehave(
+        1,
+        Limits {
+            log_bytes_max: 24,
+            ..Limits::default()
+        },
+    )
+    .await;
+    assert_eq!(code(&outcome), "LOG_LIMIT");
+    assert_eq!(outcome.logs.len(), 4);
+}
+
+#[tokio::test]
+async fn too_large_an_output_response_or_trace_ends_the_run() {
+    for trigger in [2, 15, 16] {
+        let outcome = misbehave(
+            trigger,
+            Limits {
+                output_bytes_max: 100_000,
+                ..Limits::default()
+            },
+        )
+        .await;
+        assert_eq!(code(&outcome), "OUTPUT_LIMIT", "{trigger}");
+        assert!(outcome.output.is_none() && outcome.response.is_none());
+    }
+}
+
+#[tokio::test]
+async fn a_flood_of_effects_ends_the_run() {
+    let outcome = misbehave(
+        3,
+        Limits {
+            effects_max: 20,
+            ..Limits::default()
+        },
+    )
+    .await;
+    assert_eq!((code(&outcome), outcome.usage.effects), ("EFFECT_LIMIT", 20));
+}
+
+#[tokio::test]
+async fn lengths_outside_of_memory_end_the_run() {
+    for trigger in [4, 11, 12] {
+        assert_eq!(
+            code(&misbehave(trigger, Limits::default()).await),
+            "TRAP",
+            "{trigger}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_ends_without_a_result_or_breaks_the_interface_fails() {
+    assert_eq!(code(&misbehave(6, Limits::default()).await), "TRAP");
+    assert_eq!(code(&misbehave(13, Limits::default()).await), "INTERNAL");
+    assert_eq!(code(&misbehave(17, Limits::default()).await), "INTERNAL");
+    let body = r#"(func (export "run") (param i32) unreachable)"#;
+    assert_eq!(code(&run_body(body, Limits::default()).await), "TRAP");
+}
+
+#[tokio::test]
+async fn the_deadline_ends_a_wait_for_an_effect() {
+    let outcome = misbehave(
+        5,
+        Limits {
+            deadline: Duration::from_millis(30),
+            ..Limits::default()
+        },
+    )
+    .await;
+    let error = outcome.error.unwrap();
+    assert_eq!(
+        (error.code.as_str(), error.node_id.as_deref()),
+        ("TIMEOUT", Some("1"))
+    );
+}
+
+#[tokio::test]
+async fn an_unknown_trigger_and_too_large_an_event_are_refused() {
+    let runtime = runtime();
+    let program = load(&runtime, START);
+    let unknown = RunRequest {
+        trigger_node_id: Some("nope".into()),
+        ..request(0, &Value::Null)
+    };
+    let outcome: Outcome = runtime.run(&program, unknown).await;
+    assert_eq!(code(&outcome), "TRIGGER");
+    let mut large = request(0, &json!("x".repeat(100)));
+    large.limits.event_bytes_max = 50;
+    assert_eq!(code(&runtime.run(&program, large).await), "EVENT");
+}
