@@ -72,7 +72,11 @@ pub struct Function {
 }
 
 const fn function(name: &'static str, params: &'static [Type], results: &'static [Type]) -> Function {
-    Function { name, params, results }
+    Function {
+        name,
+        params,
+        results,
+    }
 }
 
 use Type::{F64, I32, I64};
@@ -86,25 +90,25 @@ const NONE: &[Type] = &[];
 /// `v` is a value handle, `ptr, len` UTF-8 text in guest memory, `n` a plan index.
 pub const GUEST_FUNCTIONS: &[Function] = &[
     // Life of a run.
-    function("reserve", H, H),            // (bytes) -> address of zeroed memory, 8-aligned, kept for the run
-    function("start", HHHH, NONE),        // (base, length, table_base, trigger)
+    function("reserve", H, H), // (bytes) -> address of zeroed memory, 8-aligned, kept for the run
+    function("start", HHHH, NONE), // (base, length, table_base, trigger)
     // Making values.
     function("number", &[F64], H),
-    function("string", HH, H),            // (ptr, len): UTF-8
-    function("json", HH, H),              // (ptr, len): JSON text, the way to constants and lone surrogates
-    function("function", H, H),           // (element index): a compiled function as a value
+    function("string", HH, H),  // (ptr, len): UTF-8
+    function("json", HH, H),    // (ptr, len): JSON text, the way to constants and lone surrogates
+    function("function", H, H), // (element index): a compiled function as a value
     function("array", NONE, H),
-    function("push", HH, NONE),           // (array v, v): appends in place; only to a fresh array()
-    function("push_spread", HH, NONE),    // (array v, v): ...v; failure when v is not iterable
+    function("push", HH, NONE), // (array v, v): appends in place; only to a fresh array()
+    function("push_spread", HH, NONE), // (array v, v): ...v; failure when v is not iterable
     function("object", NONE, H),
-    function("set", HHHH, NONE),          // (object v, ptr, len, v): only on a fresh object()
-    function("set_computed", HHH, NONE),  // (object v, key v, v)
-    function("set_spread", HH, NONE),     // (object v, v): { ...v }
+    function("set", HHHH, NONE), // (object v, ptr, len, v): only on a fresh object()
+    function("set_computed", HHH, NONE), // (object v, key v, v)
+    function("set_spread", HH, NONE), // (object v, v): { ...v }
     // Reading values.
-    function("get", HHH, H),              // (v, ptr, len): v.name; failure when v is null or undefined
-    function("get_index", HH, H),         // (v, key v): v[key]
-    function("is_nullish", H, H),         // -> i32 0 or 1, for ?. and ??
-    function("truthy", H, H),             // -> i32 0 or 1
+    function("get", HHH, H), // (v, ptr, len): v.name; failure when v is null or undefined
+    function("get_index", HH, H), // (v, key v): v[key]
+    function("is_nullish", H, H), // -> i32 0 or 1, for ?. and ??
+    function("truthy", H, H), // -> i32 0 or 1
     // Operators, with JavaScript's meaning; each gives a value handle.
     function("add", HH, H),
     function("subtract", HH, H),
@@ -113,8 +117,8 @@ pub const GUEST_FUNCTIONS: &[Function] = &[
     function("remainder", HH, H),
     function("power", HH, H),
     function("negate", H, H),
-    function("plus", H, H),               // unary +
-    function("not", H, H),                // ! (a boolean handle)
+    function("plus", H, H), // unary +
+    function("not", H, H),  // ! (a boolean handle)
     function("bit_not", H, H),
     function("bit_and", HH, H),
     function("bit_or", HH, H),
@@ -126,33 +130,33 @@ pub const GUEST_FUNCTIONS: &[Function] = &[
     function("less_equal", HH, H),
     function("greater", HH, H),
     function("greater_equal", HH, H),
-    function("equal", HH, H),             // ==
+    function("equal", HH, H), // ==
     function("not_equal", HH, H),
-    function("strict_equal", HH, H),      // ===
+    function("strict_equal", HH, H), // ===
     function("strict_not_equal", HH, H),
     function("type_of", H, H),
     function("in", HH, H),
-    function("to_string", H, H),          // ToString, for ${} in a template literal
-    function("text", H, H),               // text of a value among other text: "" for null and undefined, JSON for objects
-    function("concat", HH, H),            // of two strings
+    function("to_string", H, H), // ToString, for ${} in a template literal
+    function("text", H, H), // text of a value among other text: "" for null and undefined, JSON for objects
+    function("concat", HH, H), // of two strings
     // Names.
-    function("input", NONE, H),           // $input, $json
-    function("item", NONE, H),            // $item
-    function("index", NONE, H),           // $index
-    function("first", NONE, H),           // $a
-    function("second", NONE, H),          // $b
-    function("trigger", NONE, H),         // $trigger
-    function("run", NONE, H),             // $run
-    function("vars", NONE, H),            // $vars
-    function("secret", HH, H),            // $secrets.NAME: (ptr, len)
-    function("error", NONE, H),           // $error
-    function("node_output", H, H),        // $nodes["id"], $("Label"): (n)
-    function("node_item", H, H),          // $("Label").item: (n)
-    function("random", NONE, H),          // $random()
-    function("uuid", NONE, H),            // $uuid()
+    function("input", NONE, H),    // $input, $json
+    function("item", NONE, H),     // $item
+    function("index", NONE, H),    // $index
+    function("first", NONE, H),    // $a
+    function("second", NONE, H),   // $b
+    function("trigger", NONE, H),  // $trigger
+    function("run", NONE, H),      // $run
+    function("vars", NONE, H),     // $vars
+    function("secret", HH, H),     // $secrets.NAME: (ptr, len)
+    function("error", NONE, H),    // $error
+    function("node_output", H, H), // $nodes["id"], $("Label"): (n)
+    function("node_item", H, H),   // $("Label").item: (n)
+    function("random", NONE, H),   // $random()
+    function("uuid", NONE, H),     // $uuid()
     // Bookkeeping.
-    function("site", H, NONE),            // (site index): the expression being evaluated, for messages
-    function("emit", HH, NONE),           // (port index, v): a value leaves a definition's output port
+    function("site", H, NONE), // (site index): the expression being evaluated, for messages
+    function("emit", HH, NONE), // (port index, v): a value leaves a definition's output port
 ];
 
 /// Guest function of a standard node: `node_<Type>(parameters v)`. The parameters are one object; a parameter

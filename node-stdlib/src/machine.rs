@@ -1,1 +1,261 @@
-//! The run loop.
+//! The run loop: what a graph means while it runs.
+//!
+//! A [`Run`] reads its plan in place and decides which node executes next, with what input, and where its
+//! outcome goes. All that lies outside (compiled functions, effects, the log, the trace) is behind [`Outside`],
+//! so the loop knows nothing of WebAssembly and is tested natively.
+//!
+//! **Borrows.** A compiled function calls back into the run (`$input`, `$nodes`, nodes' own functions), so no
+//! borrow of the state is held while [`Outside`] is called.
+//!
+//! **Context.** The host's second input is a JSON object: `{"run": {id, patternId, attempt, triggeredBy,
+//! startedAt}, "vars": {}, "nonce": "…", "seed": "<u64>", "startedAtMs": n, "runKey": "…"}`. It is read only
+//! when something asks for it.
+//!
+//! **Hostile plans** waste their own fuel and memory, no more: an index that leads nowhere is passed over, and
+//! counts are cut to the size of the plan.
+
+mod execute;
+mod frames;
+mod items;
+mod loops;
+mod names;
+mod random;
+mod report;
+mod settle;
+
+pub use names::Caller;
+
+use crate::nodes::{Failure, Level};
+use crate::plan::{NONE, View};
+use crate::value::{Value, parse_json};
+use execute::{Current, Waiting};
+use frames::Frames;
+use items::Group;
+use loops::LoopRun;
+use std::cell::{OnceCell, RefCell};
+use std::collections::VecDeque;
+
+/// How deep JSON from outside may nest.
+pub const JSON_DEPTH_MAX: usize = 512;
+
+/// A JSON text that the host holds for the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// The event that started the run.
+    Event = 0,
+    /// Facts of the run, see the module's page.
+    Context = 1,
+}
+
+/// How a run ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Nothing is left to do; comes with the output.
+    Completed = 0,
+    /// Comes with `{code, message, nodeId}`.
+    Failed = 1,
+    /// At a breakpoint; comes with `{breakpoint: {nodeId, input}, pinnedNodes}`.
+    Paused = 2,
+}
+
+/// What a trace entry ends with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TraceKind {
+    /// A value left, or nothing did.
+    Output = 0,
+    /// The node failed.
+    Error = 1,
+    /// A pinned value left.
+    Pinned = 2,
+}
+
+/// All that the run loop needs of the world.
+pub trait Outside: Sized {
+    /// Calls a node's compiled function: it ends in [`Run::execute_node`] or [`Run::emit`].
+    fn call_body(&self, run: &Run<'_, Self>, function: u32);
+    /// Calls a compiled function value.
+    fn call_function(&self, run: &Run<'_, Self>, function: u32) -> Value;
+    /// JSON text that the host holds.
+    fn read(&self, input: Input) -> Vec<u8>;
+    /// Starts an effect; gives its id.
+    fn effect_start(&self, node: u32, kind: &str, request: &str) -> u32;
+    /// Waits until any started effect has ended; gives its id and its result's JSON.
+    fn effect_wait(&self) -> (u32, Vec<u8>);
+    /// Writes a log line.
+    fn log(&self, level: Level, node: u32, message: &str);
+    /// Answers the webhook; called at most once.
+    fn respond(&self, response: &str);
+    /// The run's end; called once.
+    fn finish(&self, status: Status, json: &str);
+    /// Says which node is executing ([`NONE`]: none).
+    fn set_current_node(&self, node: u32);
+    /// A node begins; gives a token for the calls below. These four are called only for a plan with a trace.
+    fn trace_begin(&self, node: u32, path: &str) -> i32;
+    /// The node waits.
+    fn trace_pause(&self, token: i32);
+    /// The node goes on.
+    fn trace_resume(&self, token: i32);
+    /// The node has ended; `port` is -1 if no value left.
+    fn trace_end(&self, token: i32, kind: TraceKind, port: i32, json: &str);
+}
+
+/// A node in a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place {
+    frame: u32,
+    node: u32,
+}
+
+/// One run of a pattern.
+pub struct Run<'p, O> {
+    plan: View<'p>,
+    outside: O,
+    event: Value,
+    context: OnceCell<Value>,
+    state: RefCell<State<'p>>,
+}
+
+/// What changes while a pattern runs.
+struct State<'p> {
+    plan: View<'p>,
+    frames: Frames,
+    ready: VecDeque<Place>,
+    /// Frames whose nodes have all settled: iterations to be collected.
+    ended: VecDeque<u32>,
+    loops: Arena<LoopRun>,
+    groups: Arena<Group>,
+    waiting: Vec<(u32, Waiting)>,
+    current: Current,
+    /// What nodes inside loop bodies last emitted, by plan index; empty until one has.
+    last: Vec<Value>,
+    errors: u64,
+    output: Option<Value>,
+    responded: bool,
+    paused: Option<(u32, Value)>,
+    finished: bool,
+    /// Scratch of a completion: nodes that became ready, nodes to skip.
+    newly_ready: Vec<u32>,
+    dead: Vec<u32>,
+}
+
+impl<'p, O: Outside> Run<'p, O> {
+    /// A run that has not begun. Reads the event; the failure is that it is no JSON.
+    pub fn new(plan: View<'p>, outside: O) -> Self {
+        let state = State {
+            plan,
+            frames: Frames::default(),
+            ready: VecDeque::new(),
+            ended: VecDeque::new(),
+            loops: Arena::default(),
+            groups: Arena::default(),
+            waiting: Vec::new(),
+            current: Current::default(),
+            last: Vec::new(),
+            errors: 0,
+            output: None,
+            responded: false,
+            paused: None,
+            finished: false,
+            newly_ready: Vec::new(),
+            dead: Vec::new(),
+        };
+        Run {
+            plan,
+            outside,
+            event: Value::Null,
+            context: OnceCell::new(),
+            state: RefCell::new(state),
+        }
+    }
+
+    /// Reads the event, which trigger nodes emit. Without it, it is null.
+    pub fn read_event(&mut self) -> Result<(), Failure> {
+        let text = self.outside.read(Input::Event);
+        self.event = parse_json(&text, JSON_DEPTH_MAX)
+            .map_err(|error| {
+                let message = format!("The event is no JSON: {} at byte {}", error.message, error.offset);
+                Failure::new(crate::abi::code::EVENT, message)
+            })?
+            .into_json();
+        Ok(())
+    }
+
+    /// Runs from the node `trigger` to the end, which is one call of [`Outside::finish`].
+    pub fn drive(&self, trigger: u32) {
+        self.state.borrow_mut().begin_root(trigger);
+        while !self.finished() {
+            let next = {
+                let mut state = self.state.borrow_mut();
+                if state.paused.is_some() {
+                    None
+                } else {
+                    state.ready.pop_front()
+                }
+            };
+            if let Some(place) = next {
+                self.start_node(place);
+            } else if self.state.borrow().waiting.is_empty() {
+                break;
+            } else {
+                self.wait_for_effect();
+            }
+        }
+        self.outside.set_current_node(NONE);
+        if !self.finished() {
+            self.finish();
+        }
+    }
+
+    fn finished(&self) -> bool {
+        self.state.borrow().finished
+    }
+
+    /// Ends the run as failed before it could begin.
+    pub fn refuse(&self, failure: &Failure) {
+        self.fail(NONE, failure);
+    }
+}
+
+/// Slots that are used again.
+struct Arena<T> {
+    slots: Vec<Option<T>>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Arena<T> {
+    fn default() -> Self {
+        Arena {
+            slots: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+}
+
+impl<T> Arena<T> {
+    fn insert(&mut self, item: T) -> u32 {
+        match self.free.pop() {
+            Some(index) => {
+                self.slots[index as usize] = Some(item);
+                index
+            }
+            None => {
+                self.slots.push(Some(item));
+                self.slots.len() as u32 - 1
+            }
+        }
+    }
+
+    fn get(&self, index: u32) -> Option<&T> {
+        self.slots.get(index as usize)?.as_ref()
+    }
+
+    fn get_mut(&mut self, index: u32) -> Option<&mut T> {
+        self.slots.get_mut(index as usize)?.as_mut()
+    }
+
+    fn remove(&mut self, index: u32) -> Option<T> {
+        let item = self.slots.get_mut(index as usize)?.take()?;
+        self.free.push(index);
+        Some(item)
+    }
+}

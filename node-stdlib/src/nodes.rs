@@ -18,7 +18,10 @@ pub struct Failure {
 impl Failure {
     /// A failure with one of heddle's own codes.
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
-        Failure { code: Cow::Borrowed(code), message: message.into() }
+        Failure {
+            code: Cow::Borrowed(code),
+            message: message.into(),
+        }
     }
 }
 

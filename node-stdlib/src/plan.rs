@@ -252,7 +252,11 @@ impl Plan {
         let scopes_at = w.words.len();
         for (index, scope) in self.scopes.iter().enumerate() {
             let start = w.words.len();
-            w.words.extend([scope.parent.unwrap_or(NONE), scope.loop_node.unwrap_or(NONE), scope_edges[index]]);
+            w.words.extend([
+                scope.parent.unwrap_or(NONE),
+                scope.loop_node.unwrap_or(NONE),
+                scope_edges[index],
+            ]);
             w.list(&scope_nodes[index]);
             w.list(&scope_entries[index]);
             w.list(&scope_returns[index]);
@@ -281,15 +285,20 @@ impl Plan {
             sites_at as u32,
             pool_at as u32,
         ]);
-        let mut bytes: Vec<u8> = w.words.iter().chain(&w.pool).flat_map(|word| word.to_le_bytes()).collect();
+        let mut bytes: Vec<u8> = w
+            .words
+            .iter()
+            .chain(&w.pool)
+            .flat_map(|word| word.to_le_bytes())
+            .collect();
         bytes.extend_from_slice(&w.texts);
         bytes.resize(bytes.len().next_multiple_of(4), 0);
         bytes
     }
 }
 
-/// A plan read in place.
-#[derive(Clone, Copy, Debug)]
+/// A plan read in place. The default is one of no bytes.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct View<'a> {
     bytes: &'a [u8],
 }
@@ -331,7 +340,11 @@ impl<'a> List<'a> {
 
     /// The item at `index`; 0 past the end.
     pub fn get(self, index: usize) -> u32 {
-        if index < self.len { self.view.word(self.at + index) } else { 0 }
+        if index < self.len {
+            self.view.word(self.at + index)
+        } else {
+            0
+        }
     }
 
     /// All items.
@@ -357,12 +370,19 @@ impl<'a> View<'a> {
     fn text(self, at: usize) -> &'a str {
         let start = self.word(at) as usize;
         let end = start.saturating_add(self.word(at + 1) as usize);
-        self.bytes.get(start..end).and_then(|bytes| str::from_utf8(bytes).ok()).unwrap_or("")
+        self.bytes
+            .get(start..end)
+            .and_then(|bytes| str::from_utf8(bytes).ok())
+            .unwrap_or("")
     }
 
     fn list(self, at: usize) -> List<'a> {
         let len = (self.word(at + 1) as usize).min(self.bytes.len() / 4);
-        List { view: self, at: self.word(9) as usize + self.word(at) as usize, len }
+        List {
+            view: self,
+            at: self.word(9) as usize + self.word(at) as usize,
+            len,
+        }
     }
 
     /// Whether the run reports a trace.
@@ -375,6 +395,11 @@ impl<'a> View<'a> {
         self.word(2).min(self.bytes.len() as u32 / 4)
     }
 
+    /// Number of edges.
+    pub fn edge_count(self) -> u32 {
+        self.word(4).min(self.bytes.len() as u32 / 4)
+    }
+
     /// Number of scopes.
     pub fn scope_count(self) -> u32 {
         self.word(6).min(self.bytes.len() as u32 / 4)
@@ -382,7 +407,11 @@ impl<'a> View<'a> {
 
     /// The node with this index.
     pub fn node(self, index: u32) -> NodeView<'a> {
-        NodeView { view: self, at: self.word(3) as usize + index as usize * NODE_WORDS, index }
+        NodeView {
+            view: self,
+            at: self.word(3) as usize + index as usize * NODE_WORDS,
+            index,
+        }
     }
 
     /// The edge with this index.
@@ -404,7 +433,10 @@ impl<'a> View<'a> {
 
     /// The scope with this index.
     pub fn scope(self, index: u32) -> ScopeView<'a> {
-        ScopeView { view: self, at: self.word(7) as usize + index as usize * SCOPE_WORDS }
+        ScopeView {
+            view: self,
+            at: self.word(7) as usize + index as usize * SCOPE_WORDS,
+        }
     }
 
     /// Node, parameter and source text of an expression site.

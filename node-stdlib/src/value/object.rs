@@ -25,7 +25,10 @@ impl Object {
 
     /// The own property of this name.
     pub fn get(&self, name: &str) -> Option<&Value> {
-        self.0.iter().find(|(key, _)| key.to_utf8() == name).map(|(_, value)| value)
+        self.0
+            .iter()
+            .find(|(key, _)| key.to_utf8() == name)
+            .map(|(_, value)| value)
     }
 
     /// Sets a property; an existing one keeps its place.

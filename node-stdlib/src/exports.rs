@@ -1,0 +1,361 @@
+//! The guest's face: what a pattern's module imports, over one [`Run`] and one stack of handles.
+//!
+//! Knows nothing of what nodes and operators do. Arguments come from a module that may be hostile: handles out of
+//! range read as `undefined`, addresses outside memory as empty text.
+#![expect(
+    unsafe_code,
+    reason = "exported names, the module's memory and its function table"
+)]
+
+mod handles;
+mod host;
+
+use crate::abi::code;
+use crate::machine::Run;
+use crate::nodes::{Failure, Resume, Run as RunNode};
+use crate::plan::{NONE, View};
+use crate::value::ops::{self, TypeError};
+use crate::value::{Array, Object, Value, parse_json};
+use handles::{array, change, make, object, read, text_of, value};
+use host::Host;
+use std::cell::{Cell, RefCell};
+use std::sync::atomic::AtomicU32;
+
+/// Plan index of the node being executed, for the host. See [`crate::abi::CURRENT_NODE`].
+#[unsafe(no_mangle)]
+pub static CURRENT_NODE: AtomicU32 = AtomicU32::new(NONE);
+
+type GuestRun = Run<'static, Host>;
+
+thread_local! {
+    /// The run, from `start` on.
+    static RUN: Cell<Option<&'static GuestRun>> = const { Cell::new(None) };
+    /// Memory that was given out: (address, bytes).
+    static RESERVED: RefCell<Vec<(usize, usize)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Calls `body` with the run; nothing happens before `start`.
+fn with_run<T: Default>(body: impl FnOnce(&'static GuestRun) -> T) -> T {
+    RUN.get().map(body).unwrap_or_default()
+}
+
+/// Handle of what an operation gave; a failure is kept by the run and reads as `undefined`.
+fn settled(result: Result<Value, TypeError>) -> i32 {
+    make(result.unwrap_or_else(|error| {
+        with_run(|run| run.expression_failed(&error.0));
+        Value::Undefined
+    }))
+}
+
+#[unsafe(export_name = "reserve")]
+extern "C" fn reserve(bytes: i32) -> i32 {
+    // As u64s, which are 8-aligned. Kept for the run.
+    let block = vec![0u64; (bytes as u32 as usize).div_ceil(8)].leak();
+    let address = block.as_ptr().addr();
+    RESERVED.with_borrow_mut(|reserved| reserved.push((address, block.len() * 8)));
+    address as i32
+}
+
+#[unsafe(export_name = "start")]
+extern "C" fn start(base: i32, length: i32, table_base: i32, trigger: i32) {
+    if RUN.get().is_some() {
+        return;
+    }
+    let host = Host {
+        table_base: table_base as u32,
+    };
+    let plan = reserved_bytes(base as u32 as usize, length as u32 as usize).and_then(View::new);
+    let mut run = Run::new(plan.unwrap_or_default(), host);
+    let readable = match plan {
+        Some(_) => run.read_event(),
+        None => {
+            let message =
+                "The module's data does not begin with a plan: this version of heddle has not made it.";
+            Err(Failure::new(code::INTERNAL, message))
+        }
+    };
+    let run: &'static GuestRun = Box::leak(Box::new(run));
+    RUN.set(Some(run));
+    match readable {
+        Ok(()) => run.drive(trigger as u32),
+        Err(failure) => run.refuse(&failure),
+    }
+}
+
+/// The bytes of a block that `reserve` gave.
+fn reserved_bytes(base: usize, length: usize) -> Option<&'static [u8]> {
+    let end = base.checked_add(length)?;
+    RESERVED.with_borrow(|reserved| {
+        let mut blocks = reserved
+            .iter()
+            .filter(|(at, bytes)| *at <= base && end <= at.saturating_add(*bytes));
+        blocks.next()?;
+        // SAFETY: the range lies within one leaked, initialised allocation. The pattern has copied its data there
+        // before calling `start` and does not write to it again; a module that does reads other numbers, which
+        // `View` takes as it takes any.
+        Some(unsafe { std::slice::from_raw_parts(std::ptr::with_exposed_provenance(base), length) })
+    })
+}
+
+macro_rules! node_exports {
+    ($(($name:ident, $run:path, $($resume:tt)+)),* $(,)?) => {
+        $(
+            const _: () = {
+                #[unsafe(export_name = concat!("node_", stringify!($name)))]
+                extern "C" fn node(parameters: i32) {
+                    execute(parameters, $run, resume!($($resume)+));
+                }
+            };
+        )*
+    };
+}
+macro_rules! resume {
+    (none) => {
+        None
+    };
+    ($resume:path) => {
+        Some($resume)
+    };
+}
+crate::for_each_node!(node_exports);
+
+fn execute(parameters: i32, node: RunNode, resume: Option<Resume>) {
+    let parameters = match value(parameters) {
+        Value::Object(parameters) => parameters,
+        _ => Object::new(),
+    };
+    with_run(|run| run.execute_node(parameters, node, resume));
+}
+
+// Making values.
+
+#[unsafe(export_name = "number")]
+extern "C" fn number(number: f64) -> i32 {
+    make(Value::Number(number))
+}
+
+#[unsafe(export_name = "string")]
+extern "C" fn string(text: i32, length: i32) -> i32 {
+    make(Value::from(text_of(text, length)))
+}
+
+#[unsafe(export_name = "json")]
+extern "C" fn json(text: i32, length: i32) -> i32 {
+    let parsed = parse_json(handles::bytes_of(text, length), crate::machine::JSON_DEPTH_MAX);
+    make(parsed.unwrap_or_default())
+}
+
+#[unsafe(export_name = "function")]
+extern "C" fn function(index: i32) -> i32 {
+    make(Value::Function(index as u32))
+}
+
+#[unsafe(export_name = "array")]
+extern "C" fn new_array() -> i32 {
+    make(Value::Array(Array::default()))
+}
+
+#[unsafe(export_name = "push")]
+extern "C" fn push(to: i32, item: i32) {
+    let item = value(item);
+    change(to, |to| array(to).push(item));
+}
+
+#[unsafe(export_name = "push_spread")]
+extern "C" fn push_spread(to: i32, items: i32) {
+    let items = value(items);
+    let result = change(to, |to| {
+        let mut target = std::mem::take(array(to));
+        let result = ops::push_spread(&mut target, &items);
+        *array(to) = target;
+        result
+    });
+    if let Some(Err(error)) = result {
+        with_run(|run| run.expression_failed(&error.0));
+    }
+}
+
+#[unsafe(export_name = "object")]
+extern "C" fn new_object() -> i32 {
+    make(Value::Object(Object::new()))
+}
+
+#[unsafe(export_name = "set")]
+extern "C" fn set(to: i32, name: i32, length: i32, item: i32) {
+    let (name, item) = (text_of(name, length), value(item));
+    change(to, |to| object(to).insert(name, item));
+}
+
+#[unsafe(export_name = "set_computed")]
+extern "C" fn set_computed(to: i32, key: i32, item: i32) {
+    let item = value(item);
+    match ops::to_property_key(&value(key)) {
+        Ok(key) => {
+            change(to, |to| object(to).insert(key, item));
+        }
+        Err(error) => with_run(|run| run.expression_failed(&error.0)),
+    }
+}
+
+#[unsafe(export_name = "set_spread")]
+extern "C" fn set_spread(to: i32, from: i32) {
+    let from = value(from);
+    change(to, |to| ops::set_spread(object(to), &from));
+}
+
+// Reading values.
+
+#[unsafe(export_name = "get")]
+extern "C" fn get(from: i32, name: i32, length: i32) -> i32 {
+    settled(read(from, |from| ops::get(from, text_of(name, length))))
+}
+
+#[unsafe(export_name = "get_index")]
+extern "C" fn get_index(from: i32, key: i32) -> i32 {
+    let key = value(key);
+    settled(read(from, |from| ops::get_index(from, &key)))
+}
+
+#[unsafe(export_name = "is_nullish")]
+extern "C" fn is_nullish(of: i32) -> i32 {
+    read(of, |of| matches!(of, Value::Undefined | Value::Null)).into()
+}
+
+#[unsafe(export_name = "truthy")]
+extern "C" fn truthy(of: i32) -> i32 {
+    read(of, Value::truthy).into()
+}
+
+// Operators.
+
+macro_rules! operators {
+    ($($name:ident)*) => {
+        $(
+            #[unsafe(export_name = stringify!($name))]
+            extern "C" fn $name(a: i32, b: i32) -> i32 {
+                let b = value(b);
+                settled(read(a, |a| ops::$name(a, &b)))
+            }
+        )*
+    };
+}
+operators! {
+    add subtract multiply divide remainder power
+    bit_and bit_or bit_xor shift_left shift_right shift_right_unsigned
+    less less_equal greater greater_equal equal not_equal
+}
+
+macro_rules! unary_operators {
+    ($($name:ident)*) => {
+        $(
+            #[unsafe(export_name = stringify!($name))]
+            extern "C" fn $name(a: i32) -> i32 {
+                settled(read(a, ops::$name))
+            }
+        )*
+    };
+}
+unary_operators! { negate plus bit_not }
+
+#[unsafe(export_name = "not")]
+extern "C" fn not(a: i32) -> i32 {
+    make(read(a, ops::not))
+}
+
+#[unsafe(export_name = "type_of")]
+extern "C" fn type_of(a: i32) -> i32 {
+    make(read(a, ops::type_of))
+}
+
+#[unsafe(export_name = "strict_equal")]
+extern "C" fn strict_equal(a: i32, b: i32) -> i32 {
+    let b = value(b);
+    make(read(a, |a| ops::strict_equal(a, &b)))
+}
+
+#[unsafe(export_name = "strict_not_equal")]
+extern "C" fn strict_not_equal(a: i32, b: i32) -> i32 {
+    let b = value(b);
+    make(read(a, |a| ops::strict_not_equal(a, &b)))
+}
+
+#[unsafe(export_name = "in")]
+extern "C" fn has(key: i32, of: i32) -> i32 {
+    let of = value(of);
+    settled(read(key, |key| ops::has(key, &of)))
+}
+
+#[unsafe(export_name = "to_string")]
+extern "C" fn to_string(of: i32) -> i32 {
+    settled(read(of, ops::to_string).map(Value::String))
+}
+
+#[unsafe(export_name = "text")]
+extern "C" fn text(of: i32) -> i32 {
+    make(Value::String(read(of, Value::to_text)))
+}
+
+#[unsafe(export_name = "concat")]
+extern "C" fn concat(a: i32, b: i32) -> i32 {
+    let b = value(b);
+    settled(read(a, |a| ops::concat(a, &b)).map(Value::String))
+}
+
+// Names.
+
+macro_rules! names {
+    ($($export:literal $name:ident $method:ident)*) => {
+        $(
+            #[unsafe(export_name = $export)]
+            extern "C" fn $name() -> i32 {
+                make(with_run(Run::$method))
+            }
+        )*
+    };
+}
+names! {
+    "input" input input
+    "item" item item
+    "index" index index
+    "first" first first
+    "second" second second
+    "trigger" trigger trigger
+    "run" run facts
+    "vars" vars variables
+    "error" error error
+    "random" random random
+    "uuid" uuid uuid
+}
+
+#[unsafe(export_name = "secret")]
+extern "C" fn secret(name: i32, length: i32) -> i32 {
+    make(with_run(|run| run.secret(text_of(name, length))))
+}
+
+#[unsafe(export_name = "node_output")]
+extern "C" fn node_output(node: i32) -> i32 {
+    make(with_run(|run| run.node_output(node as u32)))
+}
+
+#[unsafe(export_name = "node_item")]
+extern "C" fn node_item(node: i32) -> i32 {
+    make(with_run(|run| {
+        run.node_item(node as u32).unwrap_or_else(|failure| {
+            run.expression_failed(&failure.message);
+            Value::Undefined
+        })
+    }))
+}
+
+// Bookkeeping.
+
+#[unsafe(export_name = "site")]
+extern "C" fn site(site: i32) {
+    with_run(|run| run.set_site(site as u32));
+}
+
+#[unsafe(export_name = "emit")]
+extern "C" fn emit(port: i32, of: i32) {
+    let of = value(of);
+    with_run(|run| run.emit(port as u32, of));
+}

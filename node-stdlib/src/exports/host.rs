@@ -1,0 +1,143 @@
+//! The run loop's outside, as WebAssembly has it: the host's functions and the module's function table.
+
+use super::CURRENT_NODE;
+use super::handles::{mark, release, value};
+use crate::machine::{Input, Outside, Run, Status, TraceKind};
+use crate::nodes::Level;
+use crate::value::Value;
+use std::sync::atomic::Ordering;
+
+#[link(wasm_import_module = "host")]
+unsafe extern "C" {
+    #[link_name = "input_length"]
+    safe fn host_input_length(which: i32) -> i32;
+    #[link_name = "input_read"]
+    fn host_input_read(which: i32, address: *mut u8);
+    #[link_name = "effect_start"]
+    fn host_effect_start(node: u32, kind: *const u8, kind_len: usize, request: *const u8, len: usize) -> u32;
+    #[link_name = "effect_wait"]
+    safe fn host_effect_wait() -> u64;
+    #[link_name = "effect_take"]
+    fn host_effect_take(id: u32, address: *mut u8);
+    #[link_name = "log"]
+    fn host_log(level: i32, node: u32, text: *const u8, len: usize);
+    #[link_name = "respond"]
+    fn host_respond(text: *const u8, len: usize);
+    #[link_name = "finish"]
+    fn host_finish(status: i32, text: *const u8, len: usize);
+    #[link_name = "trace_begin"]
+    fn host_trace_begin(node: u32, path: *const u8, len: usize) -> i32;
+    #[link_name = "trace_pause"]
+    safe fn host_trace_pause(token: i32);
+    #[link_name = "trace_resume"]
+    safe fn host_trace_resume(token: i32);
+    #[link_name = "trace_end"]
+    fn host_trace_end(token: i32, kind: i32, port: i32, text: *const u8, len: usize);
+}
+
+/// The host and the pattern's module.
+pub(super) struct Host {
+    /// Table index of the first function of the pattern's element segment.
+    pub table_base: u32,
+}
+
+impl Host {
+    /// Address of a compiled function, which in WebAssembly is its table index. 0 is the null function.
+    fn table_index(&self, function: u32) -> usize {
+        self.table_base.wrapping_add(function) as usize
+    }
+}
+
+/// Calls the function at `index` in the table. WebAssembly traps if there is none or its type differs.
+macro_rules! call_table {
+    ($index:expr, $type:ty) => {{
+        let pointer: *const () = std::ptr::without_provenance($index);
+        // SAFETY: on wasm32 a function pointer is an index into the table, and every call through it is checked
+        // by the engine for presence and type; no index can do more than trap.
+        let function: Option<$type> = unsafe { std::mem::transmute(pointer) };
+        function.map(|function| function())
+    }};
+}
+
+fn read_text(length: usize, read: impl FnOnce(*mut u8)) -> Vec<u8> {
+    let mut text = vec![0; length];
+    read(text.as_mut_ptr());
+    text
+}
+
+impl Outside for Host {
+    fn call_body(&self, _: &Run<'_, Self>, function: u32) {
+        let height = mark();
+        call_table!(self.table_index(function), extern "C" fn());
+        release(height);
+    }
+
+    fn call_function(&self, _: &Run<'_, Self>, function: u32) -> Value {
+        let height = mark();
+        let result = call_table!(self.table_index(function), extern "C" fn() -> i32).map(value);
+        release(height);
+        result.unwrap_or_default()
+    }
+
+    fn read(&self, input: Input) -> Vec<u8> {
+        let which = input as i32;
+        // SAFETY: the host writes exactly as many bytes as it said.
+        read_text(host_input_length(which) as u32 as usize, |address| unsafe {
+            host_input_read(which, address)
+        })
+    }
+
+    fn effect_start(&self, node: u32, kind: &str, request: &str) -> u32 {
+        // SAFETY: the host only reads the two texts, now.
+        unsafe { host_effect_start(node, kind.as_ptr(), kind.len(), request.as_ptr(), request.len()) }
+    }
+
+    fn effect_wait(&self) -> (u32, Vec<u8>) {
+        let ended = host_effect_wait();
+        let id = (ended >> 32) as u32;
+        // SAFETY: the host writes exactly as many bytes as it said.
+        (
+            id,
+            read_text(ended as u32 as usize, |address| unsafe {
+                host_effect_take(id, address)
+            }),
+        )
+    }
+
+    fn log(&self, level: Level, node: u32, message: &str) {
+        // SAFETY: the host only reads the text, now.
+        unsafe { host_log(level as i32, node, message.as_ptr(), message.len()) }
+    }
+
+    fn respond(&self, response: &str) {
+        // SAFETY: as in `log`.
+        unsafe { host_respond(response.as_ptr(), response.len()) }
+    }
+
+    fn finish(&self, status: Status, json: &str) {
+        // SAFETY: as in `log`.
+        unsafe { host_finish(status as i32, json.as_ptr(), json.len()) }
+    }
+
+    fn set_current_node(&self, node: u32) {
+        CURRENT_NODE.store(node, Ordering::Relaxed);
+    }
+
+    fn trace_begin(&self, node: u32, path: &str) -> i32 {
+        // SAFETY: as in `log`.
+        unsafe { host_trace_begin(node, path.as_ptr(), path.len()) }
+    }
+
+    fn trace_pause(&self, token: i32) {
+        host_trace_pause(token);
+    }
+
+    fn trace_resume(&self, token: i32) {
+        host_trace_resume(token);
+    }
+
+    fn trace_end(&self, token: i32, kind: TraceKind, port: i32, json: &str) {
+        // SAFETY: as in `log`.
+        unsafe { host_trace_end(token, kind as i32, port, json.as_ptr(), json.len()) }
+    }
+}

@@ -1,0 +1,489 @@
+//! A node executes: its input, its attempts, its outcome, the effects that it waits for.
+
+use super::frames::EdgeState;
+use super::names::Caller;
+use super::random::Generator;
+use super::report::error_value;
+use super::{JSON_DEPTH_MAX, Outside, Place, Run, State, TraceKind};
+use crate::abi::code;
+use crate::nodes::{Failure, NodeResult, Outcome, Resume, Run as RunNode};
+use crate::plan::{NONE, NodeKind, NodeView, OnError};
+use crate::value::{Array, Object, Value, parse_json};
+
+/// Output port of a loop that fires when it has ended.
+pub(super) const DONE: u32 = 1;
+
+/// One execution of a node, or of a node on one element.
+#[derive(Clone, Debug)]
+pub(super) struct Job {
+    pub place: Place,
+    /// The group of an `each` node and the element's index.
+    pub element: Option<(u32, u32)>,
+    /// From 1.
+    pub attempt: u32,
+    /// Of its trace entry.
+    pub token: i32,
+    /// `$input`.
+    pub input: Value,
+    /// Once something random was asked for. The same in every attempt, so that a retry repeats its keys.
+    pub random: Option<Generator>,
+}
+
+impl Default for Job {
+    fn default() -> Self {
+        let place = Place {
+            frame: NONE,
+            node: NONE,
+        };
+        Job {
+            place,
+            element: None,
+            attempt: 1,
+            token: 0,
+            input: Value::Undefined,
+            random: None,
+        }
+    }
+}
+
+/// What compiled code sees and leaves while it is being called.
+#[derive(Default)]
+pub(super) struct Current {
+    pub job: Job,
+    /// `$item` and `$index` of the function value being evaluated.
+    pub item: Option<(Value, usize)>,
+    /// `$a` and `$b`.
+    pub pair: (Value, Value),
+    /// Expression being evaluated.
+    pub site: u32,
+    /// First failure of the expressions evaluated since it was last taken.
+    pub failure: Option<Failure>,
+    /// Values that left by [`Run::emit`].
+    pub emitted: Vec<(u32, Value)>,
+    /// What the node's function gave.
+    pub result: Option<NodeResult>,
+    /// Should the result be an effect: how the node goes on.
+    pub resume: Option<(Object, Option<Resume>)>,
+}
+
+/// A job that waits for an effect.
+pub(super) struct Waiting {
+    job: Job,
+    then: Then,
+}
+
+enum Then {
+    /// Next attempt.
+    Retry,
+    /// The effect's result goes to the node.
+    Resume(Object, Option<Resume>),
+}
+
+impl<O: Outside> Run<'_, O> {
+    /// Executes a standard node on its parameters; called by compiled code. Does nothing if evaluating the
+    /// parameters failed.
+    pub fn execute_node(&self, parameters: Object, node: RunNode, resume: Option<Resume>) {
+        if self.state.borrow().current.failure.is_some() {
+            return;
+        }
+        let result = node(&parameters, &mut Caller(self));
+        let mut state = self.state.borrow_mut();
+        if matches!(result, Ok(Outcome::Effect { .. })) {
+            state.current.resume = Some((parameters, resume));
+        }
+        state.current.result = Some(result);
+    }
+
+    /// A value leaves the executing definition by an output port; called by compiled code.
+    pub fn emit(&self, port: u32, value: Value) {
+        self.state.borrow_mut().current.emitted.push((port, value));
+    }
+
+    pub(super) fn start_node(&self, place: Place) {
+        let node = self.plan.node(place.node);
+        self.outside.set_current_node(place.node);
+        if let Some((port, json)) = node.pin() {
+            return self.emit_pinned(place, port, json);
+        }
+        let input = match node.kind() {
+            NodeKind::Trigger => self.event.clone(),
+            _ => self.state.borrow().input_of(place),
+        };
+        if node.breakpoint() {
+            self.state.borrow_mut().paused = Some((place.node, input.into_json()));
+            return;
+        }
+        match (node.kind(), &input) {
+            (NodeKind::Plain, Value::Array(elements)) if node.each() => {
+                self.start_group(place, elements.clone())
+            }
+            _ => {
+                let job = Job {
+                    place,
+                    input,
+                    token: self.trace_begin(place, None),
+                    ..Job::default()
+                };
+                self.execute(job);
+            }
+        }
+        self.advance_loops();
+    }
+
+    fn emit_pinned(&self, place: Place, port: u32, json: &str) {
+        let token = self.trace_begin(place, None);
+        match parse_json(json.as_bytes(), JSON_DEPTH_MAX) {
+            Ok(value) => {
+                let first = first_output(self.plan.node(place.node));
+                let emitted = vec![(if port == 0 { first } else { port }, value)];
+                self.trace_values(token, TraceKind::Pinned, &emitted);
+                self.state.borrow_mut().complete(place, emitted);
+                self.advance_loops();
+            }
+            Err(error) => {
+                let message = format!("The pinned value is no JSON: {}", error.message);
+                self.fail(place.node, &Failure::new(code::INTERNAL, message));
+            }
+        }
+    }
+
+    /// Executes a job, with the attempts that need no waiting.
+    pub(super) fn execute(&self, mut job: Job) {
+        loop {
+            let node = self.plan.node(job.place.node);
+            let result = match (node.kind(), node.function()) {
+                (NodeKind::Trigger | NodeKind::Pass, _) => emit_one(first_output(node), job.input.clone()),
+                (_, None) => emit_none(),
+                (_, Some(function)) => {
+                    self.state.borrow_mut().current.begin(job);
+                    self.outside.call_body(self, function);
+                    let mut state = self.state.borrow_mut();
+                    let result = state.current.take_result();
+                    job = state.current.end();
+                    result
+                }
+            };
+            match self.settle_result(job, result) {
+                Some(again) => job = again,
+                None => return,
+            }
+        }
+    }
+
+    /// Carries an outcome on; gives the job back if it is to be executed again at once.
+    fn settle_result(&self, job: Job, result: NodeResult) -> Option<Job> {
+        let node = self.plan.node(job.place.node);
+        match result {
+            Ok(Outcome::Emit(emission)) => self.emitted(job, emission.0),
+            Ok(Outcome::Return(value)) => {
+                self.set_output(job.place.node, value.into_json());
+                self.emitted(job, Vec::new());
+            }
+            Ok(Outcome::Effect { kind, request }) => self.start_effect(job, kind, request),
+            Ok(Outcome::Iterate { items, concurrency }) if node.body().is_some() => {
+                self.start_for_each(job, items, concurrency);
+            }
+            Ok(Outcome::Repeat {
+                condition,
+                iterations_max,
+            }) if node.body().is_some() => {
+                self.start_repeat(job, condition, iterations_max);
+            }
+            Ok(Outcome::Iterate { .. } | Outcome::Repeat { .. }) => {
+                self.fail(
+                    job.place.node,
+                    &Failure::new(code::INTERNAL, "A loop has no body in the plan."),
+                );
+            }
+            Err(failure) if job.attempt < node.max_attempts() => return self.retry(job, failure),
+            Err(failure) => self.give_up(job, failure),
+        }
+        None
+    }
+
+    fn retry(&self, mut job: Job, failure: Failure) -> Option<Job> {
+        let node = self.plan.node(job.place.node);
+        let wait_ms = wait_ms(node, job.attempt);
+        let message = format!(
+            "Attempt {} of {} failed ({}: {}); next in {wait_ms} ms",
+            job.attempt,
+            node.max_attempts(),
+            failure.code,
+            failure.message
+        );
+        self.outside
+            .log(crate::nodes::Level::Warn, job.place.node, &message);
+        if wait_ms == 0 {
+            job.attempt += 1;
+            return Some(job);
+        }
+        let id = self
+            .outside
+            .effect_start(job.place.node, "sleep", &format!("{{\"ms\":{wait_ms}}}"));
+        self.wait_for(id, job, Then::Retry);
+        None
+    }
+
+    /// The last attempt has failed.
+    pub(super) fn give_up(&self, job: Job, failure: Failure) {
+        let node = self.plan.node(job.place.node);
+        let error = error_value(&failure, node.id());
+        self.trace_error(job.token, &error);
+        let port = match (node.on_error(), node.error_port()) {
+            (OnError::Continue, _) => first_output(node),
+            (OnError::Branch, Some(port)) => port,
+            (OnError::Fail, _) | (OnError::Branch, None) => return self.fail(job.place.node, &failure),
+        };
+        let mut state = self.state.borrow_mut();
+        state.errors += 1;
+        let number = state.errors;
+        if let Some(frame) = state.frames.get_mut(job.place.frame) {
+            frame.error = Some((number, error.clone()));
+        }
+        let wrapped = Object::from_iter([("error", error)]);
+        state.deliver(&job, vec![(port, Value::Object(wrapped))]);
+    }
+
+    fn emitted(&self, job: Job, mut emitted: Vec<(u32, Value)>) {
+        for (_, value) in &mut emitted {
+            *value = std::mem::take(value).into_json();
+        }
+        self.trace_values(job.token, TraceKind::Output, &emitted);
+        self.state.borrow_mut().deliver(&job, emitted);
+    }
+
+    fn start_effect(&self, job: Job, kind: &str, request: Value) {
+        let timeout_ms = self.plan.node(job.place.node).timeout_ms();
+        let request = limit_time(request, timeout_ms).to_json();
+        let id = self.outside.effect_start(job.place.node, kind, &request);
+        let (parameters, resume) = self.state.borrow_mut().current.resume.take().unwrap_or_default();
+        self.wait_for(id, job, Then::Resume(parameters, resume));
+    }
+
+    fn wait_for(&self, effect: u32, job: Job, then: Then) {
+        self.trace_pause(job.token);
+        self.state
+            .borrow_mut()
+            .waiting
+            .push((effect, Waiting { job, then }));
+    }
+
+    /// Waits for one effect and lets its node go on.
+    pub(super) fn wait_for_effect(&self) {
+        self.outside.set_current_node(NONE);
+        let (effect, text) = self.outside.effect_wait();
+        let waiting = {
+            let mut state = self.state.borrow_mut();
+            let at = state.waiting.iter().position(|(id, _)| *id == effect);
+            at.map(|at| state.waiting.swap_remove(at).1)
+        };
+        let Some(Waiting { mut job, then }) = waiting else {
+            let message = format!("The host reports the end of effect {effect}, which nothing waits for.");
+            return self.fail(NONE, &Failure::new(code::INTERNAL, message));
+        };
+        self.outside.set_current_node(job.place.node);
+        self.trace_resume(job.token);
+        let group = job.element.map(|(group, _)| group);
+        match (then, effect_result(&text)) {
+            (Then::Retry, Ok(_)) => {
+                job.attempt += 1;
+                self.execute(job);
+            }
+            (Then::Retry, Err(failure)) => self.give_up(job, failure),
+            (Then::Resume(parameters, resume), result) => self.resume(job, parameters, resume, result),
+        }
+        if let Some(group) = group {
+            self.continue_group(group);
+        }
+        self.advance_loops();
+    }
+
+    fn resume(&self, job: Job, parameters: Object, resume: Option<Resume>, result: Result<Value, Failure>) {
+        self.state.borrow_mut().current.begin(job);
+        let result = match (result, resume) {
+            (Ok(value), Some(resume)) => resume(&parameters, value, &mut Caller(self)),
+            (Ok(value), None) => emit_one(0, value),
+            (Err(failure), _) => Err(failure),
+        };
+        let job = {
+            let mut state = self.state.borrow_mut();
+            if matches!(result, Ok(Outcome::Effect { .. })) {
+                state.current.resume = Some((parameters, resume));
+            }
+            state.current.end()
+        };
+        if let Some(again) = self.settle_result(job, result) {
+            self.execute(again);
+        }
+    }
+
+    fn set_output(&self, node: u32, value: Value) {
+        let first = {
+            let mut state = self.state.borrow_mut();
+            let first = state.output.is_none();
+            if first {
+                state.output = Some(value);
+            }
+            first
+        };
+        if !first {
+            let message = "The run already has an output; this Return is ignored.";
+            self.outside.log(crate::nodes::Level::Warn, node, message);
+        }
+    }
+}
+
+impl Current {
+    /// Compiled code is about to be called for `job`.
+    pub(super) fn begin(&mut self, job: Job) {
+        self.job = job;
+        self.item = None;
+        self.failure = None;
+        self.site = NONE;
+        self.emitted.clear();
+        self.result = None;
+    }
+
+    fn take_result(&mut self) -> NodeResult {
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
+        self.result.take().unwrap_or_else(|| {
+            Ok(Outcome::Emit(crate::nodes::Emission(std::mem::take(
+                &mut self.emitted,
+            ))))
+        })
+    }
+
+    /// Compiled code has returned. The place stays, for whoever asks which node is executing.
+    pub(super) fn end(&mut self) -> Job {
+        let place = self.job.place;
+        std::mem::replace(
+            &mut self.job,
+            Job {
+                place,
+                ..Job::default()
+            },
+        )
+    }
+}
+
+impl State<'_> {
+    /// `$input` of a node that is about to execute.
+    fn input_of(&self, place: Place) -> Value {
+        let node = self.plan.node(place.node);
+        let incoming = node.incoming();
+        if incoming.is_empty() {
+            return Value::Undefined;
+        }
+        let port = self.plan.edge(incoming.get(0)).target_port;
+        if incoming
+            .iter()
+            .all(|edge| self.plan.edge(edge).target_port == port)
+        {
+            return self.port_value(place, port).unwrap_or_default();
+        }
+        let mut object = Object::new();
+        for (port, name) in node.inputs().enumerate() {
+            if let Some(value) = self.port_value(place, port as u32) {
+                object.insert(name, value);
+            }
+        }
+        Value::Object(object)
+    }
+
+    /// What live edges brought to an input port.
+    pub(super) fn port_value(&self, place: Place, port: u32) -> Option<Value> {
+        let node = self.plan.node(place.node);
+        let frame = self.frames.get(place.frame)?;
+        let chosen = frame.nodes.get(node.local() as usize)?.chosen;
+        let edges = node
+            .incoming()
+            .iter()
+            .filter(|edge| chosen.is_none_or(|chosen| chosen == *edge));
+        let mut live = edges
+            .filter(|edge| self.plan.edge(*edge).target_port == port)
+            .filter_map(
+                |edge| match frame.edges.get(self.plan.edge_place(edge).1 as usize) {
+                    Some(EdgeState::Live(value)) => Some(value.clone()),
+                    _ => None,
+                },
+            );
+        let first = live.next()?;
+        match (live.next(), node.collect()) {
+            (None, false) => Some(first),
+            (second, _) => Some(Value::Array(
+                [first].into_iter().chain(second).chain(live).collect::<Array>(),
+            )),
+        }
+    }
+
+    /// The values of a job leave the node, or join those of its group.
+    fn deliver(&mut self, job: &Job, emitted: Vec<(u32, Value)>) {
+        match job.element {
+            None => self.complete(job.place, emitted),
+            Some((group, element)) => self.deliver_element(group, element, emitted),
+        }
+    }
+}
+
+/// Port by which a value leaves that has no port of its own: a loop's first port would start its body.
+fn first_output(node: NodeView<'_>) -> u32 {
+    if node.body().is_some() { DONE } else { 0 }
+}
+
+fn emit_one(port: u32, value: Value) -> NodeResult {
+    Ok(Outcome::Emit(crate::nodes::Emission::one(port, value)))
+}
+
+fn emit_none() -> NodeResult {
+    Ok(Outcome::Emit(crate::nodes::Emission::default()))
+}
+
+fn wait_ms(node: NodeView<'_>, attempt: u32) -> u64 {
+    let factor = f64::from(node.backoff_factor_milli()) / 1000.0;
+    let exponent = i32::try_from(attempt - 1).unwrap_or(i32::MAX);
+    (f64::from(node.backoff_ms()) * factor.powi(exponent)) as u64
+}
+
+/// Puts a node's own `timeoutMs` into an effect's request, unless the request has a shorter one.
+fn limit_time(request: Value, timeout_ms: u32) -> Value {
+    match request {
+        Value::Object(mut request) if timeout_ms > 0 => {
+            let limit = f64::from(timeout_ms);
+            let asked = match request.get("timeoutMs") {
+                Some(Value::Number(asked)) if *asked > 0.0 => *asked,
+                _ => f64::INFINITY,
+            };
+            request.insert("timeoutMs", Value::Number(asked.min(limit)));
+            Value::Object(request)
+        }
+        other => other,
+    }
+}
+
+fn effect_result(text: &[u8]) -> Result<Value, Failure> {
+    let value = parse_json(text, JSON_DEPTH_MAX).map_err(|error| {
+        let message = format!(
+            "The effect's result can't be read: {} at byte {}",
+            error.message, error.offset
+        );
+        Failure::new(code::PARSE, message)
+    })?;
+    let Value::Object(mut result) = value else {
+        return Err(Failure::new(code::INTERNAL, "The effect's result is no object."));
+    };
+    let Some(error) = result.remove("error") else {
+        return Ok(result.remove("ok").unwrap_or(Value::Null));
+    };
+    let field = |name: &str| match &error {
+        Value::Object(error) => error
+            .get(name)
+            .map(|value| value.to_text().to_utf8().into_owned()),
+        _ => None,
+    };
+    Err(Failure {
+        code: field("code").map_or(code::INTERNAL.into(), Into::into),
+        message: field("message").unwrap_or_else(|| "The effect failed.".into()),
+    })
+}

@@ -1,0 +1,143 @@
+//! Frames: one execution of a scope each, with the state of its edges and nodes.
+//!
+//! A frame is two short arrays indexed by the plan's `local` numbers. Frames of ended iterations are used again
+//! with their allocations.
+
+use crate::plan::{NONE, View};
+use crate::value::Value;
+
+/// The run's own frame.
+pub(super) const ROOT: u32 = 0;
+
+/// State of an edge.
+#[derive(Clone, Debug, Default)]
+pub(super) enum EdgeState {
+    /// Its source has not settled.
+    #[default]
+    Pending,
+    /// Its source did not fire that port.
+    Dead,
+    /// It delivered a value.
+    Live(Value),
+}
+
+/// Progress of a node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// Not all incoming edges have settled.
+    #[default]
+    Idle,
+    /// Queued, executing or waiting.
+    Started,
+    /// Has executed.
+    Done,
+    /// All incoming edges were dead.
+    Skipped,
+}
+
+/// State of a node.
+#[derive(Debug, Default)]
+pub(super) struct NodeState {
+    /// Incoming edges that have not settled.
+    pub pending: u32,
+    /// Whether a live edge ended here.
+    pub live: bool,
+    /// Progress.
+    pub progress: Progress,
+    /// Plan index of the edge that made a `first` node ready.
+    pub chosen: Option<u32>,
+    /// What left, by port.
+    pub emitted: Vec<(u32, Value)>,
+    /// For `each` nodes, by port: the input index that each element of the output came from.
+    pub lineage: Vec<(u32, Vec<u32>)>,
+}
+
+impl NodeState {
+    /// Value of the first live port.
+    pub fn first_value(&self) -> Option<&Value> {
+        self.emitted
+            .iter()
+            .min_by_key(|(port, _)| *port)
+            .map(|(_, value)| value)
+    }
+}
+
+/// One execution of a scope.
+#[derive(Debug, Default)]
+pub(super) struct Frame {
+    pub scope: u32,
+    /// Enclosing frame; `NONE` for the root.
+    pub parent: u32,
+    /// The loop's place in the arena of loops; `NONE` for the root.
+    pub loop_run: u32,
+    /// The loop node; `NONE` for the root.
+    pub loop_node: u32,
+    /// Number of the iteration.
+    pub index: u32,
+    /// `$item`.
+    pub item: Value,
+    pub edges: Vec<EdgeState>,
+    pub nodes: Vec<NodeState>,
+    /// Nodes that have not settled.
+    pub unsettled: u32,
+    /// `$error` and when it was emitted.
+    pub error: Option<(u64, Value)>,
+}
+
+/// All frames. An index stays valid until its iteration has ended.
+#[derive(Debug, Default)]
+pub(super) struct Frames {
+    frames: Vec<Frame>,
+    free: Vec<u32>,
+}
+
+impl Frames {
+    /// A frame of `scope` with nothing settled.
+    pub fn open(&mut self, plan: View<'_>, scope: u32) -> u32 {
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.frames.push(Frame::default());
+            self.frames.len() as u32 - 1
+        });
+        let view = plan.scope(scope);
+        let frame = &mut self.frames[index as usize];
+        frame.scope = scope;
+        (frame.parent, frame.loop_run, frame.loop_node) = (NONE, NONE, NONE);
+        let edges = view.edge_count().min(plan.edge_count());
+        frame.edges.resize(edges as usize, EdgeState::Pending);
+        let nodes = view.nodes();
+        let count = (nodes.len() as u32).min(plan.node_count());
+        frame.unsettled = count;
+        frame
+            .nodes
+            .extend(nodes.iter().take(count as usize).map(|node| NodeState {
+                pending: plan.node(node).incoming().len() as u32,
+                ..NodeState::default()
+            }));
+        index
+    }
+
+    /// Frees a frame.
+    pub fn close(&mut self, index: u32) {
+        let Some(frame) = self.frames.get_mut(index as usize) else {
+            return;
+        };
+        frame.edges.clear();
+        frame.nodes.clear();
+        frame.item = Value::Undefined;
+        frame.error = None;
+        self.free.push(index);
+    }
+
+    pub fn get(&self, index: u32) -> Option<&Frame> {
+        self.frames.get(index as usize)
+    }
+
+    pub fn get_mut(&mut self, index: u32) -> Option<&mut Frame> {
+        self.frames.get_mut(index as usize)
+    }
+
+    /// The frame and those around it, innermost first.
+    pub fn chain(&self, index: u32) -> impl Iterator<Item = &Frame> {
+        std::iter::successors(self.get(index), |frame| self.get(frame.parent))
+    }
+}

@@ -1,0 +1,137 @@
+//! `each: true`: a node executes once for every element of the array on its input.
+//!
+//! The elements' values are collected by port, in the order of the elements. For every value that leaves, the
+//! index of the element that it came from is kept, so that `$("Label").item` can follow it back.
+
+use super::execute::Job;
+use super::{Outside, Place, Run, State, TraceKind};
+use crate::value::{Array, Value};
+
+/// An `each` node in execution.
+pub(super) struct Group {
+    place: Place,
+    elements: Array,
+    /// Element to execute next.
+    next: u32,
+    in_flight: u32,
+    /// What each element emitted.
+    results: Vec<Vec<(u32, Value)>>,
+    /// Trace entry of the node as a whole.
+    token: i32,
+}
+
+impl<O: Outside> Run<'_, O> {
+    pub(super) fn start_group(&self, place: Place, elements: Array) {
+        let token = self.trace_begin(place, None);
+        self.trace_pause(token);
+        let results = vec![Vec::new(); elements.len()];
+        let group = Group {
+            place,
+            elements,
+            next: 0,
+            in_flight: 0,
+            results,
+            token,
+        };
+        let index = self.state.borrow_mut().groups.insert(group);
+        self.continue_group(index);
+    }
+
+    /// Executes elements while there are some and fewer than `concurrency` wait; ends the group after the last.
+    pub(super) fn continue_group(&self, index: u32) {
+        while !self.finished() {
+            let next = self.state.borrow_mut().next_element(index);
+            match next {
+                Some((place, element, input)) => {
+                    let token = self.trace_begin(place, Some(element));
+                    self.execute(Job {
+                        place,
+                        element: Some((index, element)),
+                        token,
+                        input,
+                        ..Job::default()
+                    });
+                }
+                None => return self.end_group(index),
+            }
+        }
+    }
+
+    /// Ends the group if nothing of it is in flight.
+    fn end_group(&self, index: u32) {
+        let ended = {
+            let mut state = self.state.borrow_mut();
+            match state.groups.get(index) {
+                Some(group) if group.in_flight == 0 => state.groups.remove(index),
+                _ => None,
+            }
+        };
+        let Some(group) = ended else { return };
+        let (emitted, lineage) = by_port(group.results);
+        self.trace_resume(group.token);
+        self.trace_values(group.token, TraceKind::Output, &emitted);
+        let mut state = self.state.borrow_mut();
+        let local = self.plan.node(group.place.node).local() as usize;
+        if let Some(node) = state
+            .frames
+            .get_mut(group.place.frame)
+            .and_then(|frame| frame.nodes.get_mut(local))
+        {
+            node.lineage = lineage;
+        }
+        state.complete(group.place, emitted);
+    }
+}
+
+impl State<'_> {
+    fn next_element(&mut self, index: u32) -> Option<(Place, u32, Value)> {
+        let group = self.groups.get_mut(index)?;
+        if group.in_flight >= self.plan.node(group.place.node).concurrency() {
+            return None;
+        }
+        let element = group.next;
+        let input = group.elements.get(element as usize)?.clone();
+        group.next += 1;
+        group.in_flight += 1;
+        Some((group.place, element, input))
+    }
+
+    pub(super) fn deliver_element(&mut self, index: u32, element: u32, emitted: Vec<(u32, Value)>) {
+        let Some(group) = self.groups.get_mut(index) else {
+            return;
+        };
+        group.in_flight = group.in_flight.saturating_sub(1);
+        if let Some(slot) = group.results.get_mut(element as usize) {
+            *slot = emitted;
+        }
+    }
+}
+
+type ByPort<T> = Vec<(u32, T)>;
+
+/// Arrays of what left by each port, and where each of their elements came from.
+fn by_port(results: Vec<Vec<(u32, Value)>>) -> (ByPort<Value>, ByPort<Vec<u32>>) {
+    if results.is_empty() {
+        return (vec![(0, Value::from(Vec::new()))], Vec::new());
+    }
+    let mut ports: Vec<(u32, Vec<Value>, Vec<u32>)> = Vec::new();
+    for (element, emitted) in results.into_iter().enumerate() {
+        for (port, value) in emitted {
+            let at = ports
+                .iter()
+                .position(|(at, _, _)| *at == port)
+                .unwrap_or_else(|| {
+                    ports.push((port, Vec::new(), Vec::new()));
+                    ports.len() - 1
+                });
+            if let Some((_, values, origins)) = ports.get_mut(at) {
+                values.push(value);
+                origins.push(element as u32);
+            }
+        }
+    }
+    ports
+        .into_iter()
+        .map(|(port, values, origins)| ((port, Value::from(values)), (port, origins)))
+        .unzip()
+}

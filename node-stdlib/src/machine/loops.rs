@@ -1,0 +1,254 @@
+//! ForEach and Loop: iterations begin, end and give their values back.
+
+use super::execute::{DONE, Job};
+use super::frames::{EdgeState, Frame};
+use super::{Outside, Run, State, TraceKind};
+use crate::nodes::Failure;
+use crate::value::Value;
+
+/// A loop node in execution.
+pub(super) struct LoopRun {
+    job: Job,
+    kind: Kind,
+    /// Next iteration.
+    next: u32,
+}
+
+enum Kind {
+    ForEach {
+        items: Vec<Value>,
+        concurrency: u32,
+        in_flight: u32,
+        results: Vec<Option<Value>>,
+    },
+    Repeat {
+        condition: u32,
+        iterations_max: u32,
+        value: Value,
+    },
+}
+
+impl LoopRun {
+    /// How many items a ForEach iterates over.
+    pub(super) fn item_count(&self) -> Option<usize> {
+        match &self.kind {
+            Kind::ForEach { items, .. } => Some(items.len()),
+            Kind::Repeat { .. } => None,
+        }
+    }
+
+    /// What arrived at the loop.
+    pub(super) fn input(&self) -> &Value {
+        &self.job.input
+    }
+}
+
+impl<O: Outside> Run<'_, O> {
+    pub(super) fn start_for_each(&self, job: Job, items: Vec<Value>, concurrency: u32) {
+        let items: Vec<Value> = items.into_iter().map(Value::into_json).collect();
+        let results = vec![None; items.len()];
+        let kind = Kind::ForEach {
+            items,
+            concurrency: concurrency.max(1),
+            in_flight: 0,
+            results,
+        };
+        self.start_loop(job, kind);
+    }
+
+    pub(super) fn start_repeat(&self, job: Job, condition: u32, iterations_max: u32) {
+        let value = job.input.clone().into_json();
+        self.start_loop(
+            job,
+            Kind::Repeat {
+                condition,
+                iterations_max,
+                value,
+            },
+        );
+    }
+
+    fn start_loop(&self, job: Job, kind: Kind) {
+        self.trace_pause(job.token);
+        let index = self
+            .state
+            .borrow_mut()
+            .loops
+            .insert(LoopRun { job, kind, next: 0 });
+        self.continue_loop(index);
+    }
+
+    /// Collects ended iterations and begins those that may follow, until all wait for their nodes.
+    pub(super) fn advance_loops(&self) {
+        while !self.finished() {
+            let ended = self.state.borrow_mut().ended.pop_front();
+            let Some(frame) = ended else { return };
+            let collected = self.state.borrow_mut().collect_iteration(frame);
+            if let Some(index) = collected {
+                self.continue_loop(index);
+            }
+        }
+    }
+
+    /// Begins the iterations that may begin; ends the loop after the last.
+    fn continue_loop(&self, index: u32) {
+        let condition = {
+            let mut state = self.state.borrow_mut();
+            match state.loops.get(index).map(|looped| &looped.kind) {
+                Some(Kind::ForEach { .. }) => {
+                    state.begin_items(index);
+                    None
+                }
+                Some(Kind::Repeat { condition, .. }) => Some(*condition),
+                None => return,
+            }
+        };
+        if let Some(condition) = condition {
+            match self.repeats(index, condition) {
+                Ok(true) => self.state.borrow_mut().begin_repetition(index),
+                Ok(false) => self.end_loop(index),
+                Err(failure) => self.fail_loop(index, failure),
+            }
+        } else if self.state.borrow().loops.get(index).is_some_and(LoopRun::is_over) {
+            self.end_loop(index);
+        }
+    }
+
+    /// Whether the body of a Loop runs once more.
+    fn repeats(&self, index: u32, condition: u32) -> Result<bool, Failure> {
+        let (node, value, count) = {
+            let mut state = self.state.borrow_mut();
+            let Some(looped) = state.loops.get(index) else {
+                return Ok(false);
+            };
+            let Kind::Repeat {
+                iterations_max,
+                value,
+                ..
+            } = &looped.kind
+            else {
+                return Ok(false);
+            };
+            if looped.next >= *iterations_max {
+                return Ok(false);
+            }
+            let (mut job, value, count) = (looped.job.clone(), value.clone(), looped.next);
+            let node = job.place.node;
+            job.input = value.clone();
+            state.current.begin(job);
+            (node, value, count)
+        };
+        self.outside.set_current_node(node);
+        let result = self.call_with_item(condition, &value, count as usize);
+        let random = self.state.borrow_mut().current.end().random;
+        if let Some(looped) = self.state.borrow_mut().loops.get_mut(index) {
+            looped.job.random = random;
+        }
+        result.map(|value| value.truthy())
+    }
+
+    fn end_loop(&self, index: u32) {
+        let Some(looped) = self.state.borrow_mut().loops.remove(index) else {
+            return;
+        };
+        let value = match looped.kind {
+            Kind::ForEach { results, .. } => Value::from(results.into_iter().flatten().collect::<Vec<_>>()),
+            Kind::Repeat { value, .. } => value,
+        };
+        let emitted = vec![(DONE, value)];
+        self.trace_resume(looped.job.token);
+        self.trace_values(looped.job.token, TraceKind::Output, &emitted);
+        self.state.borrow_mut().complete(looped.job.place, emitted);
+    }
+
+    /// The condition failed. It would fail again, so there is no further attempt.
+    fn fail_loop(&self, index: u32, failure: Failure) {
+        let Some(looped) = self.state.borrow_mut().loops.remove(index) else {
+            return;
+        };
+        self.trace_resume(looped.job.token);
+        self.give_up(looped.job, failure);
+    }
+}
+
+impl LoopRun {
+    fn is_over(&self) -> bool {
+        match &self.kind {
+            Kind::ForEach { items, in_flight, .. } => *in_flight == 0 && self.next as usize >= items.len(),
+            Kind::Repeat { .. } => false,
+        }
+    }
+}
+
+impl State<'_> {
+    fn begin_items(&mut self, index: u32) {
+        while let Some(looped) = self.loops.get_mut(index)
+            && let Kind::ForEach {
+                items,
+                concurrency,
+                in_flight,
+                ..
+            } = &mut looped.kind
+            && *in_flight < *concurrency
+            && let Some(item) = items.get(looped.next as usize)
+        {
+            let (place, number, item) = (looped.job.place, looped.next, item.clone());
+            *in_flight += 1;
+            looped.next += 1;
+            self.begin_iteration(index, place, number, item);
+        }
+    }
+
+    fn begin_repetition(&mut self, index: u32) {
+        if let Some(looped) = self.loops.get_mut(index)
+            && let Kind::Repeat { value, .. } = &looped.kind
+        {
+            let (place, number, value) = (looped.job.place, looped.next, value.clone());
+            looped.next += 1;
+            self.begin_iteration(index, place, number, value);
+        }
+    }
+
+    /// Takes an ended iteration's value and frees its frame; gives the loop.
+    fn collect_iteration(&mut self, frame_index: u32) -> Option<u32> {
+        let frame = self.frames.get(frame_index)?;
+        let (loop_run, number) = (frame.loop_run, frame.index as usize);
+        let returned = self.returned(frame);
+        self.frames.close(frame_index);
+        match &mut self.loops.get_mut(loop_run)?.kind {
+            Kind::ForEach {
+                in_flight, results, ..
+            } => {
+                *in_flight = in_flight.saturating_sub(1);
+                if let Some(slot) = results.get_mut(number) {
+                    *slot = returned;
+                }
+            }
+            Kind::Repeat { value, .. } => {
+                if let Some(returned) = returned {
+                    *value = returned;
+                }
+            }
+        }
+        Some(loop_run)
+    }
+
+    /// What came back to the loop's `next` port.
+    fn returned(&self, frame: &Frame) -> Option<Value> {
+        let returns = self.plan.scope(frame.scope).returns();
+        let mut live =
+            returns.iter().filter_map(
+                |edge| match frame.edges.get(self.plan.edge_place(edge).1 as usize) {
+                    Some(EdgeState::Live(value)) => Some(value.clone()),
+                    _ => None,
+                },
+            );
+        let first = live.next()?;
+        match live.next() {
+            None => Some(first),
+            second => Some(Value::Array(
+                [first].into_iter().chain(second).chain(live).collect(),
+            )),
+        }
+    }
+}

@@ -1,0 +1,390 @@
+//! What expressions and nodes can ask of their run: `$input`, `$item`, `$nodes`, `$run`, functions, randomness.
+
+use super::execute::Job;
+use super::frames::{EdgeState, Frame};
+use super::random::Generator;
+use super::{Input, JSON_DEPTH_MAX, Outside, Place, Run, State};
+use crate::abi::{code, secret_reference};
+use crate::nodes::{Context, Failure, Level};
+use crate::plan::NONE;
+use crate::value::{Object, Value, parse_json};
+
+impl<O: Outside> Run<'_, O> {
+    /// `$input`
+    pub fn input(&self) -> Value {
+        self.state.borrow().current.job.input.clone()
+    }
+
+    /// `$item`: of the function value being evaluated, or of `each`, or of the innermost loop.
+    pub fn item(&self) -> Value {
+        let state = self.state.borrow();
+        let current = &state.current;
+        match (&current.item, current.job.element) {
+            (Some((item, _)), _) => item.clone(),
+            (None, Some(_)) => current.job.input.clone(),
+            (None, None) => state
+                .frames
+                .get(current.job.place.frame)
+                .map(|frame| frame.item.clone())
+                .unwrap_or_default(),
+        }
+    }
+
+    /// `$index`, found as `$item` is.
+    pub fn index(&self) -> Value {
+        let state = self.state.borrow();
+        let current = &state.current;
+        let index = match (&current.item, current.job.element) {
+            (Some((_, index)), _) => *index as f64,
+            (None, Some((_, element))) => f64::from(element),
+            (None, None) => match state.frames.get(current.job.place.frame) {
+                Some(frame) if frame.loop_node != NONE => f64::from(frame.index),
+                _ => return Value::Undefined,
+            },
+        };
+        Value::Number(index)
+    }
+
+    /// `$a`
+    pub fn first(&self) -> Value {
+        self.state.borrow().current.pair.0.clone()
+    }
+
+    /// `$b`
+    pub fn second(&self) -> Value {
+        self.state.borrow().current.pair.1.clone()
+    }
+
+    /// `$trigger`
+    pub fn trigger(&self) -> Value {
+        self.event.clone()
+    }
+
+    /// `$error`: the one most recently emitted in the frame or those around it.
+    pub fn error(&self) -> Value {
+        let state = self.state.borrow();
+        let errors = state
+            .frames
+            .chain(state.current.job.place.frame)
+            .filter_map(|frame| frame.error.as_ref());
+        errors
+            .max_by_key(|(number, _)| *number)
+            .map(|(_, error)| error.clone())
+            .unwrap_or_default()
+    }
+
+    /// `$nodes["id"]`: what the node emitted, as seen from the executing node.
+    pub fn node_output(&self, node: u32) -> Value {
+        let state = self.state.borrow();
+        state.output_seen_from(state.current.job.place.frame, node)
+    }
+
+    /// `$("Label").item`: the element of the node's output that the current element comes from.
+    pub fn node_item(&self, node: u32) -> Result<Value, Failure> {
+        let state = self.state.borrow();
+        let place = state.current.job.place;
+        let output = state.output_seen_from(place.frame, node);
+        if !matches!(output, Value::Array(_)) {
+            return Ok(output);
+        }
+        let found = match state.current.job.element {
+            Some((_, element)) => state.element_of(place, element, node),
+            None => None,
+        };
+        found.or_else(|| state.iteration_item(place.frame, node, &output)).ok_or_else(|| {
+            let message = format!(
+                "`.item` can't tell which element of the output of `{0}` belongs here: use `each` or a ForEach on \
+                 the way from `{0}`, or name the element by its index",
+                self.plan.node(node).id()
+            );
+            Failure::new(code::EXPRESSION, message)
+        })
+    }
+
+    /// `$run`
+    pub fn facts(&self) -> Value {
+        self.context_field("run")
+    }
+
+    /// `$vars`
+    pub fn variables(&self) -> Value {
+        match self.context_field("vars") {
+            Value::Undefined => Value::Object(Object::new()),
+            variables => variables,
+        }
+    }
+
+    /// `$secrets.NAME`
+    pub fn secret(&self, name: &str) -> Value {
+        secret_reference(name, &self.context_field("nonce").to_text().to_utf8()).into()
+    }
+
+    /// 64 random bits. Every execution has a stream of its own, made from the run's seed and the place, so that
+    /// the order in which effects end changes nothing.
+    pub fn random_bits(&self) -> u64 {
+        let drawn = self
+            .state
+            .borrow_mut()
+            .current
+            .job
+            .random
+            .as_mut()
+            .map(Generator::next);
+        drawn.unwrap_or_else(|| {
+            let seed = self
+                .context_field("seed")
+                .to_text()
+                .to_utf8()
+                .parse()
+                .unwrap_or(0);
+            let mut state = self.state.borrow_mut();
+            let mut generator = Generator::new(seed, state.place_numbers());
+            let bits = generator.next();
+            state.current.job.random = Some(generator);
+            bits
+        })
+    }
+
+    /// `$random()`: in [0, 1).
+    pub fn random(&self) -> Value {
+        Value::Number((self.random_bits() >> 11) as f64 / (1u64 << 53) as f64)
+    }
+
+    /// `$uuid()`: version 4 (RFC 9562).
+    pub fn uuid(&self) -> Value {
+        let bits = u128::from(self.random_bits()) << 64 | u128::from(self.random_bits());
+        let bits = bits & !(0xf000 << 64 | 0xc << 60) | 0x4000 << 64 | 0x8 << 60;
+        // The version is the 13th of 32 digits, the variant the two highest bits of the 17th.
+        let digits = format!("{bits:032x}");
+        let groups = [0..8, 8..12, 12..16, 16..20, 20..32];
+        let parts: Vec<&str> = groups.into_iter().filter_map(|range| digits.get(range)).collect();
+        parts.join("-").into()
+    }
+
+    /// The expression about to be evaluated, for the message should it fail.
+    pub fn set_site(&self, site: u32) {
+        self.state.borrow_mut().current.site = site;
+    }
+
+    /// An expression has failed. The first failure counts.
+    pub fn expression_failed(&self, message: &str) {
+        if self.state.borrow().current.failure.is_some() {
+            return;
+        }
+        let message = self.explain(message);
+        self.state.borrow_mut().current.failure = Some(Failure::new(code::EXPRESSION, message));
+    }
+
+    /// Evaluates a function value with `$item` and `$index`.
+    pub(super) fn call_with_item(&self, function: u32, item: &Value, index: usize) -> Result<Value, Failure> {
+        let outer = self
+            .state
+            .borrow_mut()
+            .current
+            .item
+            .replace((item.clone(), index));
+        let value = self.outside.call_function(self, function);
+        let mut state = self.state.borrow_mut();
+        state.current.item = outer;
+        state.current.failure.take().map_or(Ok(value), Err)
+    }
+
+    fn context_field(&self, name: &str) -> Value {
+        let context = self.context.get_or_init(|| {
+            let text = self.outside.read(Input::Context);
+            parse_json(&text, JSON_DEPTH_MAX).unwrap_or_default()
+        });
+        match context {
+            Value::Object(context) => context.get(name).cloned().unwrap_or_default(),
+            _ => Value::Undefined,
+        }
+    }
+}
+
+/// The run as a node sees it.
+pub struct Caller<'a, 'p, O>(pub &'a Run<'p, O>);
+
+impl<O: Outside> Context for Caller<'_, '_, O> {
+    fn input(&self) -> Value {
+        self.0.input()
+    }
+
+    fn input_port(&self, port: usize) -> Option<Value> {
+        let state = self.0.state.borrow();
+        let job = &state.current.job;
+        match job.element {
+            // The array came by the only port that is wired.
+            Some(_) => {
+                let incoming = self.0.plan.node(job.place.node).incoming();
+                (self.0.plan.edge(incoming.get(0)).target_port as usize == port).then(|| job.input.clone())
+            }
+            None => state.port_value(job.place, u32::try_from(port).ok()?),
+        }
+    }
+
+    fn call(&mut self, function: u32, item: &Value, index: usize) -> Result<Value, Failure> {
+        self.0.call_with_item(function, item, index)
+    }
+
+    fn call_plain(&mut self, function: u32) -> Result<Value, Failure> {
+        let value = self.0.outside.call_function(self.0, function);
+        self.0
+            .state
+            .borrow_mut()
+            .current
+            .failure
+            .take()
+            .map_or(Ok(value), Err)
+    }
+
+    fn call_pair(&mut self, function: u32, first: &Value, second: &Value) -> Result<Value, Failure> {
+        self.0.state.borrow_mut().current.pair = (first.clone(), second.clone());
+        self.call_plain(function)
+    }
+
+    fn log(&mut self, level: Level, message: &str) {
+        let node = self.0.state.borrow().current.job.place.node;
+        self.0.outside.log(level, node, message);
+    }
+
+    fn respond(&mut self, response: &Value) {
+        if std::mem::replace(&mut self.0.state.borrow_mut().responded, true) {
+            self.log(
+                Level::Warn,
+                "The webhook is already answered; this response is ignored.",
+            );
+        } else {
+            self.0.outside.respond(&response.to_json());
+        }
+    }
+
+    fn random(&mut self) -> u64 {
+        self.0.random_bits()
+    }
+
+    fn now_ms(&self) -> i64 {
+        match self.0.context_field("startedAtMs") {
+            Value::Number(now_ms) => now_ms as i64,
+            _ => 0,
+        }
+    }
+
+    fn execution_key(&self) -> String {
+        let run_key = self.0.context_field("runKey").to_text();
+        let state = self.0.state.borrow();
+        let Job { place, element, .. } = &state.current.job;
+        let path = state.path(place.frame, element.map(|(_, element)| element));
+        format!(
+            "{}/{}/{path}",
+            run_key.to_utf8(),
+            self.0.plan.node(place.node).id()
+        )
+    }
+}
+
+impl State<'_> {
+    /// A node's output: of its frame if that is `frame` or around it, else what it last emitted.
+    fn output_seen_from(&self, frame: u32, node: u32) -> Value {
+        let view = self.plan.node(node);
+        for frame in self.frames.chain(frame) {
+            if frame.scope == view.scope() {
+                let state = frame.nodes.get(view.local() as usize);
+                return state
+                    .and_then(|state| state.first_value())
+                    .cloned()
+                    .unwrap_or_default();
+            }
+            // Inside its body, a loop's output is the item.
+            if frame.loop_node == node {
+                return frame.item.clone();
+            }
+        }
+        self.last.get(node as usize).cloned().unwrap_or_default()
+    }
+
+    /// Follows an element of the array on a node's input back to an element of `target`'s output.
+    fn element_of(&self, place: Place, element: u32, target: u32) -> Option<Value> {
+        let frame = self.frames.get(place.frame)?;
+        let (mut node, mut element) = (place.node, element);
+        // A path visits a node once.
+        for _ in 0..frame.nodes.len() {
+            let (source, port, value) = self.only_live_edge(frame, node)?;
+            let Value::Array(elements) = value else {
+                return None;
+            };
+            if source == target {
+                return elements.get(element as usize).cloned();
+            }
+            element = self.origin(frame, source, port, elements, element)?;
+            node = source;
+        }
+        None
+    }
+
+    /// Index in `node`'s input of what became `element` of its output.
+    fn origin(&self, frame: &Frame, node: u32, port: u32, output: &[Value], element: u32) -> Option<u32> {
+        let state = frame.nodes.get(self.plan.node(node).local() as usize)?;
+        if let Some((_, origins)) = state.lineage.iter().find(|(at, _)| *at == port) {
+            return origins.get(element as usize).copied();
+        }
+        // A node that passed its input through emits the same array.
+        match self.only_live_edge(frame, node)? {
+            (_, _, Value::Array(input)) if std::ptr::eq::<[Value]>(&**input, output) => Some(element),
+            _ => None,
+        }
+    }
+
+    fn only_live_edge<'s>(&self, frame: &'s Frame, node: u32) -> Option<(u32, u32, &'s Value)> {
+        let incoming = self.plan.node(node).incoming();
+        let mut live = incoming.iter().filter_map(|index| {
+            match frame.edges.get(self.plan.edge_place(index).1 as usize)? {
+                EdgeState::Live(value) => Some((self.plan.edge(index), value)),
+                _ => None,
+            }
+        });
+        let (edge, value) = live.next()?;
+        live.next()
+            .is_none()
+            .then_some((edge.source, edge.source_port, value))
+    }
+
+    /// In a loop's body: the element of a node's output that the iteration is about.
+    fn iteration_item(&self, frame: u32, node: u32, output: &Value) -> Option<Value> {
+        self.frames.chain(frame).find_map(|frame| {
+            let looped = self.loops.get(frame.loop_run)?;
+            let count = looped.item_count()?;
+            if let Value::Array(elements) = output
+                && elements.len() == count
+                && let Some(element) = elements.get(frame.index as usize)
+                && element.deep_equal(&frame.item)
+            {
+                return Some(element.clone());
+            }
+            let Value::Array(input) = looped.input() else {
+                return None;
+            };
+            let follows = input.len() == count
+                && input
+                    .get(frame.index as usize)
+                    .is_some_and(|element| element.deep_equal(&frame.item));
+            let place = Place {
+                frame: frame.parent,
+                node: frame.loop_node,
+            };
+            if follows {
+                self.element_of(place, frame.index, node)
+            } else {
+                None
+            }
+        })
+    }
+
+    /// Numbers that tell the current execution from every other of the run.
+    fn place_numbers(&self) -> impl Iterator<Item = u64> {
+        let job = &self.current.job;
+        let element = job.element.map_or(0, |(_, element)| u64::from(element) + 1);
+        let frames = self.frames.chain(job.place.frame);
+        let iterations = frames.map(|frame| u64::from(frame.loop_node) << 32 | u64::from(frame.index));
+        [u64::from(job.place.node), element].into_iter().chain(iterations)
+    }
+}

@@ -1,0 +1,219 @@
+//! The checked-in guest: built from these sources, with the exports and imports that the ABI promises.
+
+#![expect(clippy::unwrap_used, reason = "a test: a panic is its failure")]
+
+use heddle_node_stdlib::abi::{
+    CURRENT_NODE, Function, GUEST_FUNCTIONS, HOST, HOST_FUNCTIONS, MEMORY, TABLE, Type, node_function,
+};
+use heddle_node_stdlib::{GUEST_WASM, for_each_node};
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use wasmparser::{ExternalKind, FuncType, Parser, Payload, TypeRef, ValType};
+
+const ARTIFACT_BYTES_MAX: usize = 2 << 20;
+
+macro_rules! names {
+    ($(($name:ident, $($rest:tt)+)),* $(,)?) => {
+        &[$(stringify!($name)),*]
+    };
+}
+const NODES: &[&str] = for_each_node!(names);
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+fn collect(directory: &Path, files: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(&path, files);
+        } else {
+            files.push(path);
+        }
+    }
+}
+
+/// As build-guest.sh computes it.
+fn sources_hash() -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = vec![root.join("Cargo.toml")];
+    collect(&root.join("src"), &mut files);
+    let mut lines = BTreeMap::new();
+    for file in files {
+        let path = file
+            .strip_prefix(root)
+            .unwrap()
+            .to_str()
+            .unwrap()
+            .replace('\\', "/");
+        let tests = path.ends_with("/tests.rs") || path.contains("/tests/");
+        if !(path.starts_with("src/catalogue") || path == "src/manifest.rs" || tests) {
+            lines.insert(path, hex(&Sha256::digest(std::fs::read(&file).unwrap())));
+        }
+    }
+    let list: String = lines
+        .into_iter()
+        .map(|(path, hash)| format!("{hash}  {path}\n"))
+        .collect();
+    hex(&Sha256::digest(list))
+}
+
+#[test]
+fn artifact_is_built_from_these_sources() {
+    let recorded = include_str!("../artifact/SOURCES.sha256").trim();
+    assert_eq!(
+        recorded,
+        sources_hash(),
+        "the guest artifact is stale: run node-stdlib/build-guest.sh"
+    );
+}
+
+/// What the artifact's sections say.
+#[derive(Default)]
+struct Module {
+    types: Vec<FuncType>,
+    /// Types of functions, imported ones first.
+    functions: Vec<u32>,
+    imports: Vec<(String, String, u32)>,
+    exports: BTreeMap<String, (ExternalKind, u32)>,
+    memory_pages: u64,
+    table_can_grow: bool,
+}
+
+fn module() -> Module {
+    let mut module = Module::default();
+    for payload in Parser::new(0).parse_all(GUEST_WASM) {
+        match payload.unwrap() {
+            Payload::TypeSection(types) => {
+                module
+                    .types
+                    .extend(types.into_iter_err_on_gc_types().map(Result::unwrap));
+            }
+            Payload::ImportSection(imports) => {
+                for import in imports.into_imports() {
+                    let import = import.unwrap();
+                    let TypeRef::Func(index) = import.ty else {
+                        panic!("imports {import:?}")
+                    };
+                    module
+                        .imports
+                        .push((import.module.into(), import.name.into(), index));
+                    module.functions.push(index);
+                }
+            }
+            Payload::FunctionSection(functions) => {
+                module.functions.extend(functions.into_iter().map(Result::unwrap))
+            }
+            Payload::MemorySection(memories) => {
+                module.memory_pages += memories
+                    .into_iter()
+                    .map(|memory| memory.unwrap().initial)
+                    .sum::<u64>();
+            }
+            Payload::TableSection(tables) => {
+                module.table_can_grow = tables
+                    .into_iter()
+                    .all(|table| table.unwrap().ty.maximum.is_none());
+            }
+            Payload::ExportSection(exports) => {
+                for export in exports {
+                    let export = export.unwrap();
+                    module
+                        .exports
+                        .insert(export.name.into(), (export.kind, export.index));
+                }
+            }
+            Payload::StartSection { .. } => panic!("has a start function"),
+            _ => {}
+        }
+    }
+    module
+}
+
+fn value_types(types: &[Type]) -> Vec<ValType> {
+    let value_type = |of: &Type| match of {
+        Type::I32 => ValType::I32,
+        Type::I64 => ValType::I64,
+        Type::F64 => ValType::F64,
+    };
+    types.iter().map(value_type).collect()
+}
+
+fn assert_signature(found: &FuncType, name: &str, params: &[Type], results: &[Type]) {
+    assert_eq!(found.params(), value_types(params), "parameters of {name}");
+    assert_eq!(found.results(), value_types(results), "results of {name}");
+}
+
+#[test]
+fn artifact_exports_the_guest_functions_and_every_node() {
+    let module = module();
+    let exported = |name: &str| {
+        let (kind, index) = module
+            .exports
+            .get(name)
+            .unwrap_or_else(|| panic!("{name} is not exported"));
+        assert_eq!(*kind, ExternalKind::Func, "{name}");
+        &module.types[module.functions[*index as usize] as usize]
+    };
+    for Function {
+        name,
+        params,
+        results,
+    } in GUEST_FUNCTIONS
+    {
+        assert_signature(exported(name), name, params, results);
+    }
+    for node in NODES {
+        let name = node_function(node);
+        assert_signature(exported(&name), &name, &[Type::I32], &[]);
+    }
+    for (name, kind) in [
+        (MEMORY, ExternalKind::Memory),
+        (TABLE, ExternalKind::Table),
+        (CURRENT_NODE, ExternalKind::Global),
+    ] {
+        assert_eq!(
+            module.exports.get(name).map(|(found, _)| *found),
+            Some(kind),
+            "{name}"
+        );
+    }
+    assert!(module.table_can_grow);
+}
+
+#[test]
+fn artifact_imports_nothing_but_host_functions() {
+    let module = module();
+    let mut seen = BTreeSet::new();
+    for (from, name, index) in &module.imports {
+        assert_eq!(from, HOST, "{name}");
+        let Some(function) = HOST_FUNCTIONS.iter().find(|function| function.name == name) else {
+            panic!("{name} is not among the host's functions");
+        };
+        assert_signature(
+            &module.types[*index as usize],
+            name,
+            function.params,
+            function.results,
+        );
+        assert!(seen.insert(name), "{name} is imported twice");
+    }
+}
+
+#[test]
+fn artifact_is_small() {
+    let module = module();
+    assert!(
+        GUEST_WASM.len() < ARTIFACT_BYTES_MAX,
+        "{} bytes",
+        GUEST_WASM.len()
+    );
+    // Stack, data and the allocator's first blocks.
+    assert!(module.memory_pages <= 16, "{} pages", module.memory_pages);
+}
