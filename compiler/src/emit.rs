@@ -1,12 +1,61 @@
 //! From a lowered pattern to a WebAssembly module.
+//!
+//! One module: a function for each node body and each function value, `run`, one passive data segment (the plan,
+//! then constant texts) and one passive element segment. The interface is [`heddle_node_stdlib::abi`]. Knows
+//! nothing of graphs as drawn, and checks nothing: what is wrong was found before.
+
+mod body;
+mod constants;
+mod expression;
+mod imports;
+mod module;
 
 use crate::artifact::Artifact;
-use crate::lowered::Lowered;
+use crate::lowered::{Body, Lowered};
+use body::FunctionBuilder;
+use module::Module;
 
 /// Emits the module. Deterministic: the same input gives the same bytes.
 pub fn emit(lowered: Lowered) -> Artifact {
-    Artifact {
-        wasm: Vec::new(),
-        manifest: lowered.manifest,
+    let Lowered {
+        mut plan,
+        bodies,
+        mut manifest,
+    } = lowered;
+    let mut module = Module::default();
+    for (index, (node, body)) in plan.nodes.iter_mut().zip(&bodies).enumerate() {
+        if let Some(body) = body {
+            node.function = Some(emit_node(&mut module, index as u32, body));
+        }
     }
+    plan.sites = std::mem::take(&mut module.sites);
+    manifest.functions = module
+        .functions
+        .iter()
+        .map(|function| function.origin.clone())
+        .collect();
+    let wasm = module.encode(&plan, &manifest);
+    Artifact { wasm, manifest }
+}
+
+/// The function of a node as a whole; gives its element-segment index.
+fn emit_node(module: &mut Module, node: u32, body: &Body) -> u32 {
+    let mut function = FunctionBuilder::new(module, node);
+    match body {
+        Body::Standard {
+            node_type,
+            parameters,
+        } => {
+            function.object(parameters);
+            function.call_node(node_type);
+        }
+        Body::Outputs(outputs) => {
+            for (port, value) in outputs {
+                function.integer(*port);
+                function.argument(value);
+                function.call("emit");
+            }
+        }
+    }
+    function.finish(None)
 }

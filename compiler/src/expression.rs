@@ -3,8 +3,12 @@
 //! Parsing is JavaScript's own grammar (oxc). What is not compiled yet is refused with the reason.
 
 mod ir;
+mod lower;
+mod names;
 mod parse;
+mod scan;
 mod template;
+mod unsupported;
 
 pub use ir::*;
 pub use parse::parse;

@@ -1,9 +1,117 @@
-//! From source text to the expression tree.
+//! From source text to the expression tree: JavaScript's grammar first, then what of it is compiled.
 
+use super::lower::Lowering;
+use super::scan::too_deep_at;
 use super::{Expression, Names, Problem};
+use oxc_allocator::Allocator;
+use oxc_diagnostics::OxcDiagnostic;
+use oxc_parser::Parser;
+use oxc_span::SourceType;
+use std::ops::Range;
+
+/// Levels of brackets, prefix operators and operators that bind to the right.
+const NESTING_MAX: usize = 256;
+
+/// Stack for the parser: what each byte that can open a level takes at most (measured about 3 KiB), and what
+/// it needs in any case.
+const STACK_PER_LEVEL_BYTES: usize = 12 * 1024;
+const STACK_LEAST_BYTES: usize = 256 * 1024;
 
 /// Parses and checks one expression (the text between `{{` and `}}`). All problems at once.
 pub fn parse(source: &str, names: &dyn Names) -> Result<Expression, Vec<Problem>> {
-    let _ = (source, names);
-    Ok(Expression::Undefined)
+    if source.trim().is_empty() {
+        let help = Some("Write an expression between the braces, for example `{{ $input }}`.".to_owned());
+        return Err(vec![Problem {
+            code: "syntax",
+            message: "The braces are empty.".to_owned(),
+            help,
+            span: 0..source.len(),
+        }]);
+    }
+    if let Some(at) = too_deep_at(source, NESTING_MAX) {
+        let at = source.floor_char_boundary(at);
+        return Err(vec![Problem {
+            code: "too-deep",
+            message: format!("The expression nests more than {NESTING_MAX} levels."),
+            help: Some("Divide it among several nodes.".to_owned()),
+            span: at..source.ceil_char_boundary(at + 1),
+        }]);
+    }
+    let stack_bytes = STACK_LEAST_BYTES + levels_at_most(source) * STACK_PER_LEVEL_BYTES;
+    stacker::maybe_grow(stack_bytes, stack_bytes, || parse_and_lower(source, names))
+}
+
+fn parse_and_lower(source: &str, names: &dyn Names) -> Result<Expression, Vec<Problem>> {
+    let allocator = Allocator::default();
+    // A module's grammar, so that `await` is recognised and refused for what it is.
+    let parser = Parser::new(&allocator, source, SourceType::mjs().with_jsx(false));
+    let parsed = parser.parse_expression();
+    let tree = parsed.map_err(|errors| {
+        let problems: Vec<_> = errors
+            .into_vec()
+            .into_iter()
+            .map(|error| syntax_problem(source, error))
+            .collect();
+        if problems.is_empty() {
+            vec![syntax_problem(source, OxcDiagnostic::error("Not an expression"))]
+        } else {
+            problems
+        }
+    })?;
+    let mut lowering = Lowering::new(names);
+    let expression = lowering.expression(&tree);
+    if lowering.problems.is_empty() {
+        return Ok(expression);
+    }
+    let mut problems = lowering.problems;
+    problems.sort_by_key(|problem| (problem.span.start, problem.span.end));
+    Err(problems)
+}
+
+/// How many levels the parser can recurse at most, whatever the text means: each takes at least one byte that is
+/// neither part of a word nor in any text between words.
+fn levels_at_most(source: &str) -> usize {
+    let no_level = |byte: u8| byte.is_ascii_alphanumeric() || b"_$.,;'\")]}".contains(&byte);
+    source.bytes().filter(|byte| !no_level(*byte)).count()
+}
+
+/// The parser's message as a problem.
+fn syntax_problem(source: &str, error: OxcDiagnostic) -> Problem {
+    let label = error.labels.first();
+    let start = label.map_or(0, |label| label.offset() as usize).min(source.len());
+    let end = label
+        .map_or(source.len(), |label| start + label.len() as usize)
+        .min(source.len());
+    let span = widened(source, start..end.max(start));
+    let rest = source[span.start..].trim_start();
+    let help = if rest.starts_with(';') {
+        Some("An expression has no `;`: remove it, and use a node for each step.".to_owned())
+    } else if starts_statement(source) {
+        Some("An expression is one value, not a statement.".to_owned())
+    } else {
+        error.help.as_ref().map(|help| help.to_string())
+    };
+    let message = error.message.trim_end_matches('.');
+    Problem {
+        code: "syntax",
+        message: format!("This is not a JavaScript expression: {message}."),
+        help,
+        span,
+    }
+}
+
+/// The span moved to character boundaries, so that it can be shown.
+fn widened(source: &str, span: Range<usize>) -> Range<usize> {
+    source.floor_char_boundary(span.start)..source.ceil_char_boundary(span.end)
+}
+
+fn starts_statement(source: &str) -> bool {
+    let word = source
+        .trim_start()
+        .split(|c: char| !c.is_ascii_alphabetic())
+        .next();
+    matches!(
+        word,
+        Some("const" | "let" | "var" | "if" | "for" | "while" | "return" | "throw" | "try" | "switch")
+    )
 }

@@ -1,0 +1,303 @@
+//! Expressions as instructions: operators are guest functions, whatever short-circuits is a block.
+
+use super::body::FunctionBuilder;
+use crate::expression::{Binary, Element, Expression, Literal, Logical, Name, Property, Unary};
+use heddle_node_stdlib::abi;
+use wasm_encoder::{BlockType, ValType};
+
+/// Stack that one level of the tree needs at most, and how much more is taken when less is left.
+const STACK_LEFT_BYTES: usize = 64 * 1024;
+const STACK_GROWTH_BYTES: usize = 1024 * 1024;
+
+const VALUE: BlockType = BlockType::Result(ValType::I32);
+
+impl FunctionBuilder<'_> {
+    /// An expression's value.
+    pub(super) fn expression(&mut self, expression: &Expression) {
+        stacker::maybe_grow(STACK_LEFT_BYTES, STACK_GROWTH_BYTES, || {
+            self.expression_tree(expression)
+        });
+    }
+
+    fn expression_tree(&mut self, expression: &Expression) {
+        match expression {
+            Expression::Undefined => self.handle(abi::UNDEFINED),
+            Expression::Null => self.handle(abi::NULL),
+            Expression::Bool(value) => self.boolean(*value),
+            Expression::Number(number) => self.number(*number),
+            Expression::String(literal) => self.literal(literal),
+            Expression::Array(elements) => self.array_literal(elements),
+            Expression::Object(properties) => self.object_literal(properties),
+            Expression::Name(name) => self.name(name),
+            Expression::Member(object, name) => {
+                self.expression(object);
+                self.address(name);
+                self.call("get");
+            }
+            Expression::Index(object, key) => {
+                self.expression(object);
+                self.expression(key);
+                self.call("get_index");
+            }
+            Expression::Optional(object) => self.optional(object),
+            Expression::Chain(chain) => self.chain(chain),
+            Expression::Unary(operator, operand) => self.unary(*operator, operand),
+            Expression::Binary(operator, left, right) => {
+                self.expression(left);
+                self.expression(right);
+                self.call(binary_function(*operator));
+            }
+            Expression::Logical(operator, left, right) => self.logical(*operator, left, right),
+            Expression::Conditional(test, consequent, alternate) => {
+                self.condition(test);
+                self.open_if();
+                self.expression(consequent);
+                self.instructions().else_();
+                self.expression(alternate);
+                self.close();
+            }
+            Expression::Template(quasis, expressions) => self.template(quasis, expressions),
+            Expression::Sequence(expressions) => self.sequence(expressions),
+        }
+    }
+
+    fn array_literal(&mut self, elements: &[Element]) {
+        self.call("array");
+        if elements.is_empty() {
+            return;
+        }
+        let array = self.local();
+        self.instructions().local_set(array);
+        for element in elements {
+            self.instructions().local_get(array);
+            match element {
+                Element::Item(item) => {
+                    self.expression(item);
+                    self.call("push");
+                }
+                Element::Spread(items) => {
+                    self.expression(items);
+                    self.call("push_spread");
+                }
+            }
+        }
+        self.take(array);
+    }
+
+    fn object_literal(&mut self, properties: &[Property]) {
+        self.call("object");
+        if properties.is_empty() {
+            return;
+        }
+        let object = self.local();
+        self.instructions().local_set(object);
+        for property in properties {
+            self.instructions().local_get(object);
+            match property {
+                Property::Named(name, value) => {
+                    self.address(name);
+                    self.expression(value);
+                    self.call("set");
+                }
+                Property::Computed(key, value) => {
+                    self.expression(key);
+                    self.expression(value);
+                    self.call("set_computed");
+                }
+                Property::Spread(value) => {
+                    self.expression(value);
+                    self.call("set_spread");
+                }
+            }
+        }
+        self.take(object);
+    }
+
+    fn name(&mut self, name: &Name) {
+        match name {
+            Name::Input => self.call("input"),
+            Name::Item => self.call("item"),
+            Name::Index => self.call("index"),
+            Name::First => self.call("first"),
+            Name::Second => self.call("second"),
+            Name::Trigger => self.call("trigger"),
+            Name::Run => self.call("run"),
+            Name::Vars => self.call("vars"),
+            Name::Error => self.call("error"),
+            Name::Random => self.call("random"),
+            Name::Uuid => self.call("uuid"),
+            Name::Secret(secret) => {
+                self.address(secret);
+                self.call("secret");
+            }
+            Name::NodeOutput(node) => {
+                self.integer(*node);
+                self.call("node_output");
+            }
+            Name::NodeItem(node) => {
+                self.integer(*node);
+                self.call("node_item");
+            }
+        }
+    }
+
+    /// Leaves the enclosing chain with `undefined` when the object is nullish.
+    fn optional(&mut self, object: &Expression) {
+        self.expression(object);
+        let Some(chain) = self.chains.last().copied() else {
+            return;
+        };
+        let value = self.local();
+        self.instructions().local_set(value);
+        self.handle(abi::UNDEFINED);
+        self.instructions().local_get(value);
+        self.call("is_nullish");
+        let label = self.blocks - chain;
+        self.instructions().br_if(label).drop();
+        self.take(value);
+    }
+
+    fn chain(&mut self, chain: &Expression) {
+        self.open_block();
+        self.chains.push(self.blocks);
+        self.expression(chain);
+        self.chains.pop();
+        self.close();
+    }
+
+    fn unary(&mut self, operator: Unary, operand: &Expression) {
+        if let (Unary::Negate, Expression::Number(number)) = (operator, operand) {
+            return self.number(-number);
+        }
+        self.expression(operand);
+        match operator {
+            Unary::Not => self.call("not"),
+            Unary::Negate => self.call("negate"),
+            Unary::Plus => self.call("plus"),
+            Unary::BitNot => self.call("bit_not"),
+            Unary::TypeOf => self.call("type_of"),
+            Unary::Void => {
+                self.instructions().drop();
+                self.handle(abi::UNDEFINED);
+            }
+        }
+    }
+
+    fn logical(&mut self, operator: Logical, left: &Expression, right: &Expression) {
+        self.expression(left);
+        let value = self.local();
+        self.instructions().local_tee(value);
+        self.call(if operator == Logical::Nullish {
+            "is_nullish"
+        } else {
+            "truthy"
+        });
+        self.open_if();
+        if operator == Logical::Or {
+            self.instructions().local_get(value).else_();
+            self.release(value);
+            self.expression(right);
+        } else {
+            self.expression(right);
+            self.instructions().else_();
+            self.take(value);
+        }
+        self.close();
+    }
+
+    /// Whether the expression is truthy, as 0 or 1.
+    fn condition(&mut self, expression: &Expression) {
+        let mut test = expression;
+        let mut negated = false;
+        while let Expression::Unary(Unary::Not, operand) = test {
+            test = operand;
+            negated = !negated;
+        }
+        self.expression(test);
+        self.call("truthy");
+        if negated {
+            self.instructions().i32_eqz();
+        }
+    }
+
+    fn template(&mut self, quasis: &[Literal], expressions: &[Expression]) {
+        let empty = Literal::Utf8(String::new());
+        let mut parts = 0;
+        let mut expressions = expressions.iter();
+        for quasi in quasis {
+            if *quasi != empty {
+                self.literal(quasi);
+                parts += 1;
+                self.join(parts);
+            }
+            if let Some(expression) = expressions.next() {
+                self.expression(expression);
+                self.call("to_string");
+                parts += 1;
+                self.join(parts);
+            }
+        }
+        if parts == 0 {
+            self.literal(&empty);
+        }
+    }
+
+    /// Concatenates the part just emitted with those before it.
+    fn join(&mut self, parts: usize) {
+        if parts > 1 {
+            self.call("concat");
+        }
+    }
+
+    fn sequence(&mut self, expressions: &[Expression]) {
+        let Some((last, others)) = expressions.split_last() else {
+            return self.handle(abi::UNDEFINED);
+        };
+        for expression in others {
+            self.expression(expression);
+            self.instructions().drop();
+        }
+        self.expression(last);
+    }
+
+    fn open_block(&mut self) {
+        self.instructions().block(VALUE);
+        self.blocks += 1;
+    }
+
+    fn open_if(&mut self) {
+        self.instructions().if_(VALUE);
+        self.blocks += 1;
+    }
+
+    fn close(&mut self) {
+        self.instructions().end();
+        self.blocks -= 1;
+    }
+}
+
+fn binary_function(operator: Binary) -> &'static str {
+    match operator {
+        Binary::Add => "add",
+        Binary::Subtract => "subtract",
+        Binary::Multiply => "multiply",
+        Binary::Divide => "divide",
+        Binary::Remainder => "remainder",
+        Binary::Power => "power",
+        Binary::BitAnd => "bit_and",
+        Binary::BitOr => "bit_or",
+        Binary::BitXor => "bit_xor",
+        Binary::ShiftLeft => "shift_left",
+        Binary::ShiftRight => "shift_right",
+        Binary::ShiftRightUnsigned => "shift_right_unsigned",
+        Binary::Less => "less",
+        Binary::LessEqual => "less_equal",
+        Binary::Greater => "greater",
+        Binary::GreaterEqual => "greater_equal",
+        Binary::Equal => "equal",
+        Binary::NotEqual => "not_equal",
+        Binary::StrictEqual => "strict_equal",
+        Binary::StrictNotEqual => "strict_not_equal",
+        Binary::In => "in",
+    }
+}

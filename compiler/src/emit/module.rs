@@ -1,0 +1,208 @@
+//! Assembles the module's sections.
+
+use super::constants::Constants;
+use super::imports::Imports;
+use heddle_node_stdlib::abi::{self, Type};
+use heddle_node_stdlib::manifest::{self, Manifest};
+use heddle_node_stdlib::plan::{Plan, Site};
+use std::borrow::Cow;
+use wasm_encoder::{
+    CodeSection, ConstExpr, CustomSection, DataCountSection, DataSection, ElementSection, Elements,
+    EntityType, ExportKind, ExportSection, Function, FunctionSection, GlobalSection, GlobalType, HeapType,
+    ImportSection, IndirectNameMap, MemoryType, NameMap, NameSection, RefType, TableType, ValType,
+};
+
+/// Global that holds the address of the constant texts.
+pub(super) const TEXTS_GLOBAL: u32 = 0;
+
+/// Names in the name section are for people; a parameter path can be as long as a graph.
+const NAME_BYTES_MAX: usize = 200;
+
+/// A module under construction.
+#[derive(Default)]
+pub(super) struct Module {
+    pub(super) imports: Imports,
+    pub(super) constants: Constants,
+    /// In the order of the element segment.
+    pub(super) functions: Vec<Compiled>,
+    pub(super) sites: Vec<Site>,
+}
+
+/// A compiled function. All its locals are `i32`.
+pub(super) struct Compiled {
+    /// What it was compiled from; without a parameter it is a node's own function.
+    pub(super) origin: manifest::Function,
+    pub(super) locals: u32,
+    /// Instructions, the final `end` included.
+    pub(super) code: Vec<u8>,
+}
+
+impl Module {
+    /// The module's bytes.
+    pub(super) fn encode(mut self, plan: &Plan, manifest: &Manifest) -> Vec<u8> {
+        let run_type = self.imports.type_index((&[Type::I32], &[]));
+        let node_type = self.imports.type_index(abi::NODE_BODY);
+        let value_type = self.imports.type_index(abi::FUNCTION_BODY);
+        let mut data_bytes = plan.encode();
+        let run_code = self.run_function(data_bytes.len());
+        data_bytes.extend_from_slice(self.constants.bytes());
+        let first = self.imports.functions().len() as u32;
+        let run = first + self.functions.len() as u32;
+
+        let mut functions = FunctionSection::new();
+        let mut code = CodeSection::new();
+        for function in &self.functions {
+            functions.function(if function.origin.parameter.is_none() {
+                node_type
+            } else {
+                value_type
+            });
+            let mut body = Function::new([(function.locals, ValType::I32)]);
+            body.raw(function.code.iter().copied());
+            code.function(&body);
+        }
+        functions.function(run_type);
+        code.function(&run_code);
+
+        let mut globals = GlobalSection::new();
+        let global_type = GlobalType {
+            val_type: ValType::I32,
+            mutable: true,
+            shared: false,
+        };
+        globals.global(global_type, &ConstExpr::i32_const(0));
+        let mut exports = ExportSection::new();
+        exports.export(abi::RUN_EXPORT, ExportKind::Func, run);
+        let mut elements = ElementSection::new();
+        let indices: Vec<u32> = (first..run).collect();
+        elements.passive(Elements::Functions(Cow::Borrowed(&indices)));
+        let mut data = DataSection::new();
+        data.passive(data_bytes);
+
+        let mut module = wasm_encoder::Module::new();
+        module.section(&self.imports.types());
+        module.section(&self.import_section());
+        module
+            .section(&functions)
+            .section(&globals)
+            .section(&exports)
+            .section(&elements);
+        module.section(&DataCountSection { count: 1 });
+        module.section(&code).section(&data);
+        module.section(&self.names(plan, first, run));
+        // A manifest is strings, numbers and lists with string keys: always JSON.
+        let json = serde_json::to_vec(manifest).expect("a manifest is always JSON");
+        module.section(&CustomSection {
+            name: Cow::Borrowed(abi::MANIFEST_SECTION),
+            data: Cow::Borrowed(&json),
+        });
+        module.finish()
+    }
+
+    /// `run`: puts data and functions in place and hands over to the guest.
+    fn run_function(&mut self, plan_len: usize) -> Function {
+        const TRIGGER: u32 = 0;
+        const BASE: u32 = 1;
+        const TABLE_BASE: u32 = 2;
+        let reserve = self.imports.guest_function("reserve");
+        let start = self.imports.guest_function("start");
+        let data_len = (plan_len + self.constants.bytes().len()) as i32;
+        let function_count = self.functions.len() as i32;
+        let mut function = Function::new([(2, ValType::I32)]);
+        let mut code = function.instructions();
+        code.i32_const(data_len).call(reserve).local_tee(BASE);
+        code.i32_const(plan_len as i32).i32_add().global_set(TEXTS_GLOBAL);
+        code.local_get(BASE)
+            .i32_const(0)
+            .i32_const(data_len)
+            .memory_init(0, 0)
+            .data_drop(0);
+        code.ref_null(HeapType::FUNC)
+            .i32_const(function_count)
+            .table_grow(0)
+            .local_tee(TABLE_BASE);
+        // The table's limit is reached.
+        code.i32_const(-1)
+            .i32_eq()
+            .if_(wasm_encoder::BlockType::Empty)
+            .unreachable()
+            .end();
+        code.local_get(TABLE_BASE)
+            .i32_const(0)
+            .i32_const(function_count)
+            .table_init(0, 0)
+            .elem_drop(0);
+        code.local_get(BASE)
+            .i32_const(data_len)
+            .local_get(TABLE_BASE)
+            .local_get(TRIGGER)
+            .call(start)
+            .end();
+        function
+    }
+
+    fn import_section(&self) -> ImportSection {
+        let mut section = ImportSection::new();
+        for (name, type_index) in self.imports.functions() {
+            section.import(abi::GUEST, name, EntityType::Function(*type_index));
+        }
+        let memory = MemoryType {
+            minimum: 0,
+            maximum: None,
+            memory64: false,
+            shared: false,
+            page_size_log2: None,
+        };
+        section.import(abi::GUEST, abi::MEMORY, memory);
+        let table = TableType {
+            element_type: RefType::FUNCREF,
+            table64: false,
+            minimum: 0,
+            maximum: None,
+            shared: false,
+        };
+        section.import(abi::GUEST, abi::TABLE, table);
+        section
+    }
+
+    fn names(&self, plan: &Plan, first: u32, run: u32) -> NameSection {
+        let mut functions = NameMap::new();
+        let mut locals = IndirectNameMap::new();
+        for (index, (name, _)) in self.imports.functions().iter().enumerate() {
+            functions.append(index as u32, name);
+        }
+        for (index, function) in (first..).zip(&self.functions) {
+            let id = plan
+                .nodes
+                .get(function.origin.node as usize)
+                .map_or("", |node| &node.id);
+            let name = match &function.origin.parameter {
+                None => format!("node:{id}"),
+                Some(parameter) => format!("function:{id}.{parameter}"),
+            };
+            functions.append(index, truncated(&name));
+            let mut names = NameMap::new();
+            (0..function.locals).for_each(|local| names.append(local, &format!("value{local}")));
+            locals.append(index, &names);
+        }
+        functions.append(run, abi::RUN_EXPORT);
+        let mut names = NameMap::new();
+        ["trigger", "base", "table_base"]
+            .iter()
+            .zip(0..)
+            .for_each(|(name, local)| names.append(local, name));
+        locals.append(run, &names);
+        let mut globals = NameMap::new();
+        globals.append(TEXTS_GLOBAL, "texts");
+
+        let mut section = NameSection::new();
+        section.functions(&functions);
+        section.locals(&locals);
+        section.globals(&globals);
+        section
+    }
+}
+
+fn truncated(name: &str) -> &str {
+    &name[..name.floor_char_boundary(NAME_BYTES_MAX)]
+}

@@ -1,0 +1,527 @@
+//! From the parser's tree to heddle's own: names are resolved, what is not compiled is refused.
+
+use super::names;
+use super::unsupported;
+use super::{Binary, Element, Expression, Literal, Logical, Name, Names, NodeName, Problem, Property, Unary};
+use oxc_ast::ast;
+use oxc_span::{GetSpan, Span};
+use oxc_syntax::operator::{BinaryOperator, LogicalOperator, UnaryOperator};
+
+/// Height of the tree, and so the length of a chain such as `a + b + c + …`.
+const HEIGHT_MAX: usize = 1_000;
+
+/// Stack that one level needs at most, and how much more is taken when less is left.
+const STACK_LEFT_BYTES: usize = 64 * 1024;
+const STACK_GROWTH_BYTES: usize = 1024 * 1024;
+
+/// Collects problems on the way; where there is one, the tree holds `undefined`.
+pub(super) struct Lowering<'n> {
+    names: &'n dyn Names,
+    height: usize,
+    pub(super) problems: Vec<Problem>,
+}
+
+impl<'n> Lowering<'n> {
+    pub(super) fn new(names: &'n dyn Names) -> Self {
+        Lowering {
+            names,
+            height: 0,
+            problems: Vec::new(),
+        }
+    }
+
+    /// Any expression.
+    pub(super) fn expression(&mut self, node: &ast::Expression<'_>) -> Expression {
+        if self.height >= HEIGHT_MAX {
+            if !self.problems.iter().any(|problem| problem.code == "too-deep") {
+                let message =
+                    format!("The expression has more than {HEIGHT_MAX} operators one inside the other.");
+                self.refuse(
+                    node.span(),
+                    "too-deep",
+                    message,
+                    Some("Divide it among several nodes."),
+                );
+            }
+            return Expression::Undefined;
+        }
+        self.height += 1;
+        let expression = stacker::maybe_grow(STACK_LEFT_BYTES, STACK_GROWTH_BYTES, || self.node(node));
+        self.height -= 1;
+        expression
+    }
+
+    fn node(&mut self, node: &ast::Expression<'_>) -> Expression {
+        match node {
+            ast::Expression::NullLiteral(_) => Expression::Null,
+            ast::Expression::BooleanLiteral(literal) => Expression::Bool(literal.value),
+            ast::Expression::NumericLiteral(literal) => Expression::Number(literal.value),
+            ast::Expression::StringLiteral(text) => {
+                Expression::String(literal(&text.value, text.lone_surrogates))
+            }
+            ast::Expression::TemplateLiteral(template) => self.template(template),
+            ast::Expression::Identifier(identifier) => self.identifier(identifier.span, &identifier.name),
+            ast::Expression::ArrayExpression(array) => self.array(array),
+            ast::Expression::ObjectExpression(object) => self.object(object),
+            ast::Expression::UnaryExpression(unary) => self.unary(unary),
+            ast::Expression::BinaryExpression(binary) => self.binary(binary),
+            ast::Expression::LogicalExpression(logical) => {
+                let operator = match logical.operator {
+                    LogicalOperator::And => Logical::And,
+                    LogicalOperator::Or => Logical::Or,
+                    LogicalOperator::Coalesce => Logical::Nullish,
+                };
+                Expression::Logical(operator, self.boxed(&logical.left), self.boxed(&logical.right))
+            }
+            ast::Expression::ConditionalExpression(conditional) => Expression::Conditional(
+                self.boxed(&conditional.test),
+                self.boxed(&conditional.consequent),
+                self.boxed(&conditional.alternate),
+            ),
+            ast::Expression::SequenceExpression(sequence) => {
+                Expression::Sequence(self.expressions(&sequence.expressions))
+            }
+            ast::Expression::ParenthesizedExpression(inner) => self.expression(&inner.expression),
+            ast::Expression::ChainExpression(chain) => Expression::Chain(Box::new(self.chain(chain))),
+            ast::Expression::StaticMemberExpression(member) => self.static_member(member),
+            ast::Expression::ComputedMemberExpression(member) => self.computed_member(member),
+            ast::Expression::CallExpression(call) => self.call(call),
+            _ => {
+                if let ast::Expression::NewExpression(new) = node
+                    && let ast::Expression::Identifier(callee) = &new.callee
+                {
+                    let what = format!("`new {}(…)`", callee.name);
+                    return self.unsupported(new.span, &what, unsupported::global_help(&callee.name));
+                }
+                let (what, help) = unsupported::construct(node);
+                self.unsupported(node.span(), what, help)
+            }
+        }
+    }
+
+    fn boxed(&mut self, node: &ast::Expression<'_>) -> Box<Expression> {
+        Box::new(self.expression(node))
+    }
+
+    fn expressions(&mut self, nodes: &[ast::Expression<'_>]) -> Vec<Expression> {
+        nodes.iter().map(|node| self.expression(node)).collect()
+    }
+
+    fn template(&mut self, template: &ast::TemplateLiteral<'_>) -> Expression {
+        let quasi = |quasi: &ast::TemplateElement<'_>| {
+            literal(
+                quasi.value.cooked.as_deref().unwrap_or_default(),
+                quasi.lone_surrogates,
+            )
+        };
+        let quasis = template.quasis.iter().map(quasi).collect();
+        Expression::Template(quasis, self.expressions(&template.expressions))
+    }
+
+    fn array(&mut self, array: &ast::ArrayExpression<'_>) -> Expression {
+        let mut elements = Vec::with_capacity(array.elements.len());
+        for element in &array.elements {
+            elements.push(match element {
+                ast::ArrayExpressionElement::SpreadElement(spread) => {
+                    Element::Spread(self.expression(&spread.argument))
+                }
+                ast::ArrayExpressionElement::Elision(hole) => {
+                    let help = Some("Write `undefined` or `null` there.");
+                    Element::Item(self.unsupported(hole.span, "A hole in an array", help))
+                }
+                other => match other.as_expression() {
+                    Some(item) => Element::Item(self.expression(item)),
+                    None => continue,
+                },
+            });
+        }
+        Expression::Array(elements)
+    }
+
+    fn object(&mut self, object: &ast::ObjectExpression<'_>) -> Expression {
+        let mut properties = Vec::with_capacity(object.properties.len());
+        for property in &object.properties {
+            match property {
+                ast::ObjectPropertyKind::SpreadProperty(spread) => {
+                    properties.push(Property::Spread(self.expression(&spread.argument)));
+                }
+                ast::ObjectPropertyKind::ObjectProperty(property) => {
+                    properties.extend(self.property(property));
+                }
+            }
+        }
+        Expression::Object(properties)
+    }
+
+    fn property(&mut self, property: &ast::ObjectProperty<'_>) -> Option<Property> {
+        if property.method || property.kind != ast::PropertyKind::Init {
+            self.unsupported(property.span, "A method in an object", unsupported::FUNCTION_HELP);
+            return None;
+        }
+        let name = match &property.key {
+            ast::PropertyKey::StaticIdentifier(name) => Some(name.name.as_str()),
+            ast::PropertyKey::StringLiteral(name) if !name.lone_surrogates => Some(name.value.as_str()),
+            _ => None,
+        };
+        if name == Some("__proto__") && !property.computed && !property.shorthand {
+            let help = Some("For a field of this name write `[\"__proto__\"]: …`.");
+            self.unsupported(property.span, "Setting an object's prototype", help);
+        }
+        Some(match (name, property.key.as_expression()) {
+            (Some(name), _) => Property::Named(name.to_owned(), self.expression(&property.value)),
+            (None, Some(key)) => {
+                let key = self.expression(key);
+                Property::Computed(key, self.expression(&property.value))
+            }
+            (None, None) => {
+                self.unsupported(property.span, "A private name", None);
+                return None;
+            }
+        })
+    }
+
+    fn unary(&mut self, unary: &ast::UnaryExpression<'_>) -> Expression {
+        let operator = match unary.operator {
+            UnaryOperator::UnaryPlus => Unary::Plus,
+            UnaryOperator::UnaryNegation => Unary::Negate,
+            UnaryOperator::LogicalNot => Unary::Not,
+            UnaryOperator::BitwiseNot => Unary::BitNot,
+            UnaryOperator::Typeof => Unary::TypeOf,
+            UnaryOperator::Void => Unary::Void,
+            UnaryOperator::Delete => {
+                let help = Some("Values do not change: a PickFields node keeps the fields that it names.");
+                return self.unsupported(unary.span, "`delete`", help);
+            }
+        };
+        Expression::Unary(operator, self.boxed(&unary.argument))
+    }
+
+    fn binary(&mut self, binary: &ast::BinaryExpression<'_>) -> Expression {
+        let operator = match binary.operator {
+            BinaryOperator::Addition => Binary::Add,
+            BinaryOperator::Subtraction => Binary::Subtract,
+            BinaryOperator::Multiplication => Binary::Multiply,
+            BinaryOperator::Division => Binary::Divide,
+            BinaryOperator::Remainder => Binary::Remainder,
+            BinaryOperator::Exponential => Binary::Power,
+            BinaryOperator::BitwiseAnd => Binary::BitAnd,
+            BinaryOperator::BitwiseOR => Binary::BitOr,
+            BinaryOperator::BitwiseXOR => Binary::BitXor,
+            BinaryOperator::ShiftLeft => Binary::ShiftLeft,
+            BinaryOperator::ShiftRight => Binary::ShiftRight,
+            BinaryOperator::ShiftRightZeroFill => Binary::ShiftRightUnsigned,
+            BinaryOperator::LessThan => Binary::Less,
+            BinaryOperator::LessEqualThan => Binary::LessEqual,
+            BinaryOperator::GreaterThan => Binary::Greater,
+            BinaryOperator::GreaterEqualThan => Binary::GreaterEqual,
+            BinaryOperator::Equality => Binary::Equal,
+            BinaryOperator::Inequality => Binary::NotEqual,
+            BinaryOperator::StrictEquality => Binary::StrictEqual,
+            BinaryOperator::StrictInequality => Binary::StrictNotEqual,
+            BinaryOperator::In => Binary::In,
+            BinaryOperator::Instanceof => {
+                let help = Some("`typeof x` tells text, numbers and objects apart.");
+                return self.unsupported(binary.span, "`instanceof`", help);
+            }
+        };
+        Expression::Binary(operator, self.boxed(&binary.left), self.boxed(&binary.right))
+    }
+
+    fn chain(&mut self, chain: &ast::ChainExpression<'_>) -> Expression {
+        match &chain.expression {
+            ast::ChainElement::CallExpression(call) => self.call(call),
+            ast::ChainElement::StaticMemberExpression(member) => self.static_member(member),
+            ast::ChainElement::ComputedMemberExpression(member) => self.computed_member(member),
+            ast::ChainElement::PrivateFieldExpression(_) | ast::ChainElement::TSNonNullExpression(_) => {
+                self.unsupported(chain.span, "This", None)
+            }
+        }
+    }
+
+    fn static_member(&mut self, member: &ast::StaticMemberExpression<'_>) -> Expression {
+        let name = member.property.name.as_str();
+        match self.special_member(&member.object, Some(name), member.span) {
+            Some(expression) => expression,
+            None => Expression::Member(self.object_of(&member.object, member.optional), name.to_owned()),
+        }
+    }
+
+    fn computed_member(&mut self, member: &ast::ComputedMemberExpression<'_>) -> Expression {
+        let name = match without_parentheses(&member.expression) {
+            ast::Expression::StringLiteral(text) if !text.lone_surrogates => Some(text.value.as_str()),
+            ast::Expression::TemplateLiteral(template) if template.is_no_substitution_template() => {
+                template.single_quasi().map(|quasi| quasi.as_str())
+            }
+            _ => None,
+        };
+        if let Some(expression) = self.special_member(&member.object, name, member.span) {
+            return expression;
+        }
+        let object = self.object_of(&member.object, member.optional);
+        match name {
+            Some(name) => Expression::Member(object, name.to_owned()),
+            None => Expression::Index(object, self.boxed(&member.expression)),
+        }
+    }
+
+    fn object_of(&mut self, object: &ast::Expression<'_>, optional: bool) -> Box<Expression> {
+        let object = self.boxed(object);
+        if optional {
+            Box::new(Expression::Optional(object))
+        } else {
+            object
+        }
+    }
+
+    /// `$secrets.NAME`, `$nodes.id`, `$("Label").item`, and members of names that are no values here.
+    fn special_member(
+        &mut self,
+        object: &ast::Expression<'_>,
+        name: Option<&str>,
+        span: Span,
+    ) -> Option<Expression> {
+        match without_parentheses(object) {
+            ast::Expression::Identifier(identifier) => match (identifier.name.as_str(), name) {
+                ("$secrets", _) if self.names.definition_only() => None,
+                ("$secrets", Some(name)) => Some(Expression::Name(Name::Secret(name.to_owned()))),
+                ("$nodes", _) if self.names.definition_only() => None,
+                ("$nodes", Some(id)) => Some(self.node_output(NodeName::Id(id), span)),
+                ("$secrets", None) => {
+                    let message = "The name of a secret can't be computed.".to_owned();
+                    let help = Some("Secrets are rights that a pattern declares: write `$secrets.NAME`.");
+                    Some(self.refuse(span, "computed-name", message, help))
+                }
+                ("$nodes", None) => {
+                    let message = "The id of a node can't be computed.".to_owned();
+                    Some(self.refuse(span, "computed-name", message, Some("Write `$nodes[\"id\"]`.")))
+                }
+                (global, Some(name)) if unsupported::is_global(global) => {
+                    let help = unsupported::member_help(global, name);
+                    Some(self.unsupported(span, &format!("`{global}.{name}`"), help))
+                }
+                _ => None,
+            },
+            ast::Expression::CallExpression(call) if name == Some("item") && is_node_call(call) => {
+                Some(match self.call(call) {
+                    Expression::Name(Name::NodeOutput(node)) => Expression::Name(Name::NodeItem(node)),
+                    other => other,
+                })
+            }
+            _ => None,
+        }
+    }
+
+    fn node_output(&mut self, name: NodeName<'_>, span: Span) -> Expression {
+        match self.names.node(name) {
+            Ok(node) => Expression::Name(Name::NodeOutput(node)),
+            Err(problem) => {
+                self.problems.push(Problem {
+                    span: span.start as usize..span.end as usize,
+                    ..problem
+                });
+                Expression::Undefined
+            }
+        }
+    }
+
+    fn call(&mut self, call: &ast::CallExpression<'_>) -> Expression {
+        match without_parentheses(&call.callee) {
+            ast::Expression::Identifier(callee) => self.call_of_name(call, callee),
+            ast::Expression::StaticMemberExpression(member) => {
+                let name = member.property.name.as_str();
+                self.method_call(call, &member.object, name, member.property.span)
+            }
+            ast::Expression::ChainExpression(chain) => {
+                if let ast::ChainElement::StaticMemberExpression(member) = &chain.expression {
+                    let name = member.property.name.as_str();
+                    return self.method_call(call, &member.object, name, member.property.span);
+                }
+                self.unsupported(call.span, "Calling a function", unsupported::FUNCTION_HELP)
+            }
+            _ => self.unsupported(call.span, "Calling a function", unsupported::FUNCTION_HELP),
+        }
+    }
+
+    fn call_of_name(
+        &mut self,
+        call: &ast::CallExpression<'_>,
+        callee: &ast::IdentifierReference<'_>,
+    ) -> Expression {
+        let name = callee.name.as_str();
+        match name {
+            "$" if self.names.definition_only() => self.identifier(callee.span, name),
+            "$" => match node_label(call) {
+                Some(label) => self.node_output(NodeName::Label(&label), call.span),
+                None => {
+                    let message =
+                        "`$(…)` takes the label of a node as one text that is written out.".to_owned();
+                    self.refuse(call.span, "computed-name", message, Some("Write `$(\"Label\")`."))
+                }
+            },
+            "$random" | "$uuid" if !self.names.definition_only() => {
+                if let Some(argument) = call.arguments.first() {
+                    let message = format!("`{name}()` takes no arguments.");
+                    let help = Some("The Random and Uuid nodes have ranges and versions.");
+                    return self.refuse(argument.span(), "arguments", message, help);
+                }
+                Expression::Name(if name == "$random" {
+                    Name::Random
+                } else {
+                    Name::Uuid
+                })
+            }
+            _ if unsupported::is_global(name) => {
+                self.arguments(call);
+                self.unsupported(call.span, &format!("`{name}(…)`"), unsupported::global_help(name))
+            }
+            _ => {
+                let before = self.problems.len();
+                self.identifier(callee.span, name);
+                if self.problems.len() == before {
+                    let message = format!("`{name}` is a value, not a function.");
+                    self.refuse(callee.span, "unsupported", message, None);
+                }
+                Expression::Undefined
+            }
+        }
+    }
+
+    /// A method call: one problem for a chain of them, at the first.
+    fn method_call(
+        &mut self,
+        call: &ast::CallExpression<'_>,
+        object: &ast::Expression<'_>,
+        method: &str,
+        method_span: Span,
+    ) -> Expression {
+        let object = without_parentheses(object);
+        if let ast::Expression::Identifier(global) = object
+            && unsupported::is_global(&global.name)
+        {
+            let what = format!("`{}.{method}(…)`", global.name);
+            let help = unsupported::member_help(&global.name, method);
+            let span = Span::new(global.span.start, method_span.end);
+            self.unsupported(span, &what, help);
+            self.arguments(call);
+            return Expression::Undefined;
+        }
+        let before = self.problems.len();
+        self.expression(object);
+        let said = self.problems[before..]
+            .iter()
+            .any(|problem| names::REFUSALS.contains(&problem.code));
+        if !said {
+            match names::foreign_method(&source_name(object), method) {
+                Some((message, help)) => {
+                    self.refuse(method_span, "foreign-name", message, Some(help));
+                }
+                None => {
+                    let what = format!("The method `.{method}(…)`");
+                    self.unsupported(method_span, &what, unsupported::method_help(method));
+                }
+            }
+        }
+        self.arguments(call);
+        Expression::Undefined
+    }
+
+    /// Problems in arguments are reported too, but a function's own parameters are no names here.
+    fn arguments(&mut self, call: &ast::CallExpression<'_>) {
+        for argument in &call.arguments {
+            match argument.as_expression() {
+                Some(
+                    ast::Expression::ArrowFunctionExpression(_) | ast::Expression::FunctionExpression(_),
+                ) => {}
+                Some(expression) => {
+                    self.expression(expression);
+                }
+                None => {}
+            }
+        }
+    }
+
+    fn identifier(&mut self, span: Span, name: &str) -> Expression {
+        names::resolve(name, self.names).unwrap_or_else(|refusal| {
+            self.problems.push(Problem {
+                span: span.start as usize..span.end as usize,
+                ..refusal
+            });
+            Expression::Undefined
+        })
+    }
+
+    fn unsupported(&mut self, span: Span, what: &str, help: Option<&str>) -> Expression {
+        self.refuse(
+            span,
+            "unsupported",
+            format!("{what} can't be compiled by this version."),
+            help,
+        )
+    }
+
+    fn refuse(&mut self, span: Span, code: &'static str, message: String, help: Option<&str>) -> Expression {
+        let span = span.start as usize..span.end as usize;
+        self.problems.push(Problem {
+            code,
+            message,
+            help: help.map(str::to_owned),
+            span,
+        });
+        Expression::Undefined
+    }
+}
+
+fn without_parentheses<'a, 'b>(mut node: &'b ast::Expression<'a>) -> &'b ast::Expression<'a> {
+    while let ast::Expression::ParenthesizedExpression(inner) = node {
+        node = &inner.expression;
+    }
+    node
+}
+
+fn is_node_call(call: &ast::CallExpression<'_>) -> bool {
+    matches!(without_parentheses(&call.callee), ast::Expression::Identifier(callee) if callee.name == "$")
+}
+
+/// The name that a value comes from, for messages: `$input`, `$(…)`, or nothing.
+fn source_name(object: &ast::Expression<'_>) -> String {
+    match object {
+        ast::Expression::Identifier(identifier) => identifier.name.to_string(),
+        ast::Expression::CallExpression(call) if is_node_call(call) => "$(…)".to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// The only argument of `$("Label")`, if it is text without anything computed.
+fn node_label(call: &ast::CallExpression<'_>) -> Option<String> {
+    let [argument] = call.arguments.as_slice() else {
+        return None;
+    };
+    match without_parentheses(argument.as_expression()?) {
+        ast::Expression::StringLiteral(text) if !text.lone_surrogates => Some(text.value.to_string()),
+        ast::Expression::TemplateLiteral(template) => template.single_quasi().map(|text| text.to_string()),
+        _ => None,
+    }
+}
+
+/// A string constant. The parser writes lone surrogates as U+FFFD and four hexadecimal digits, and U+FFFD itself
+/// as U+FFFD and `fffd`.
+fn literal(value: &str, lone_surrogates: bool) -> Literal {
+    if !lone_surrogates {
+        return Literal::Utf8(value.to_owned());
+    }
+    let mut json = String::from("\"");
+    let mut characters = value.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '\u{fffd}' => {
+                json.push_str("\\u");
+                json.extend(characters.by_ref().take(4));
+            }
+            '"' | '\\' => json.extend(['\\', character]),
+            _ if character < ' ' => json.push_str(&format!("\\u{:04x}", character as u32)),
+            _ => json.push(character),
+        }
+    }
+    json.push('"');
+    Literal::Json(json)
+}

@@ -1,0 +1,198 @@
+//! Names: heddle's own, those that other systems have, and what was probably meant by any other.
+
+use super::{Expression, Name, Names, Problem};
+
+/// Codes of problems that already say why a call is refused.
+pub(super) const REFUSALS: &[&str] = &["unsupported", "foreign-name"];
+
+const OWN: &[&str] = &[
+    "$input",
+    "$json",
+    "$nodes",
+    "$trigger",
+    "$item",
+    "$index",
+    "$a",
+    "$b",
+    "$run",
+    "$vars",
+    "$secrets",
+    "$error",
+    "$random",
+    "$uuid",
+    "undefined",
+    "NaN",
+    "Infinity",
+];
+
+/// The value of a name that stands alone. A problem's span is the caller's.
+pub(super) fn resolve(name: &str, names: &dyn Names) -> Result<Expression, Problem> {
+    let value = |name| Ok(Expression::Name(name));
+    match name {
+        "undefined" => return Ok(Expression::Undefined),
+        "NaN" => return Ok(Expression::Number(f64::NAN)),
+        "Infinity" => return Ok(Expression::Number(f64::INFINITY)),
+        "$input" | "$json" => return value(Name::Input),
+        _ => {}
+    }
+    let in_definition = names.definition_only();
+    if in_definition && (OWN.contains(&name) || name == "$") && name != "$item" && name != "$index" {
+        let message = format!("`{name}` is not known in a definition.");
+        let help =
+            "A definition's expressions see `$input`, `$item` and `$index`: pass the rest in by a port.";
+        return Err(problem("unknown-name", message, Some(help)));
+    }
+    match name {
+        "$item" if names.has_item() => value(Name::Item),
+        "$index" if names.has_item() => value(Name::Index),
+        "$a" if names.has_pair() => value(Name::First),
+        "$b" if names.has_pair() => value(Name::Second),
+        "$error" if names.has_error() => value(Name::Error),
+        "$trigger" => value(Name::Trigger),
+        "$run" => value(Name::Run),
+        "$vars" => value(Name::Vars),
+        _ => Err(refusal(name)),
+    }
+}
+
+fn refusal(name: &str) -> Problem {
+    let misplaced = |message: &str, help| problem("unknown-name", message.to_owned(), Some(help));
+    match name {
+        "$item" | "$index" => misplaced(
+            &format!("There is no `{name}` here."),
+            "It has a value inside a ForEach, with `each`, and in parameters that are evaluated for each item.",
+        ),
+        "$a" | "$b" => misplaced(
+            &format!("There is no `{name}` here."),
+            "`$a` and `$b` are the two items that a Sort node compares.",
+        ),
+        "$error" => misplaced(
+            "There is no `$error` here.",
+            "It has a value behind a node with `onError` \"branch\" or \"continue\".",
+        ),
+        "$secrets" => misplaced(
+            "`$secrets` is no value by itself.",
+            "Name the secret: `$secrets.NAME`.",
+        ),
+        "$nodes" => misplaced(
+            "`$nodes` is no value by itself.",
+            "Name the node: `$nodes[\"id\"]`.",
+        ),
+        "$" => misplaced("`$` is no value by itself.", "Name the node: `$(\"Label\")`."),
+        "$random" | "$uuid" => problem(
+            "unknown-name",
+            format!("`{name}` is a function."),
+            Some(&format!("Write `{name}()`.")),
+        ),
+        _ => match (foreign(name), super::unsupported::is_global(name)) {
+            (Some((system, instead)), _) => problem(
+                "foreign-name",
+                format!("`{name}` is a name of {system}."),
+                Some(instead),
+            ),
+            (None, true) => problem(
+                "unsupported",
+                format!("`{name}` can't be compiled by this version."),
+                super::unsupported::global_help(name),
+            ),
+            (None, false) => unknown(name),
+        },
+    }
+}
+
+fn unknown(name: &str) -> Problem {
+    let message = format!("There is no `{name}`.");
+    let nearest = OWN
+        .iter()
+        .map(|own| (strsim::damerau_levenshtein(&name.to_lowercase(), own), own))
+        .min();
+    let close = if name.chars().count() <= 4 { 1 } else { 2 };
+    let help = match nearest {
+        Some((distance, own)) if distance <= close => format!("Did you mean `{own}`?"),
+        _ if name.starts_with('$') => {
+            "The names are `$input`, `$nodes[\"id\"]`, `$(\"Label\")`, `$trigger`, \
+            `$item`, `$index`, `$run`, `$vars`, `$secrets.NAME`, `$error`, `$random()` and `$uuid()`."
+                .to_owned()
+        }
+        _ => format!("A field of the input is `$input.{name}`; text stands in quotes: \"{name}\"."),
+    };
+    problem("unknown-name", message, Some(&help))
+}
+
+fn problem(code: &'static str, message: String, help: Option<&str>) -> Problem {
+    Problem {
+        code,
+        message,
+        help: help.map(str::to_owned),
+        span: 0..0,
+    }
+}
+
+/// The system that has this name, and what to write here.
+fn foreign(name: &str) -> Option<(&'static str, &'static str)> {
+    const N8N: &str = "n8n";
+    Some(match name {
+        "$env" => (N8N, "Settings are `$vars.NAME`, secrets `$secrets.NAME`."),
+        "$workflow" => (N8N, "The pattern's id is `$run.patternId`."),
+        "$execution" | "$executionId" => (N8N, "The run's id is `$run.id`."),
+        "$workflowId" => (N8N, "The pattern's id is `$run.patternId`."),
+        "$node" | "$items" => (N8N, "Another node's value is `$(\"Label\")` or `$nodes[\"id\"]`."),
+        "$itemIndex" | "$position" => (N8N, "The item's place is `$index`."),
+        "$runIndex" => (N8N, "Inside a loop the iteration's number is `$index`."),
+        "$prevNode" => (N8N, "What the node before emitted is `$input`."),
+        "$data" => (N8N, "The node's input is `$input`."),
+        "items" | "item" => (N8N, "The node's input is `$input`, the current item `$item`."),
+        "$binary" => (N8N, "Files are ordinary fields here, as base64 text: `$input.…`."),
+        "$parameter" | "$rawParameter" | "$self" => (
+            N8N,
+            "A node's parameters can't be read; use a value that you pass in.",
+        ),
+        "$fromAI" | "$agentInfo" | "$tool" => (
+            N8N,
+            "Use a ChatCompletion node with `jsonSchema` and read its output.",
+        ),
+        "$evaluateExpression" => (
+            N8N,
+            "Expressions are compiled before the run: write the expression itself.",
+        ),
+        "$getWorkflowStaticData" => (N8N, "What outlives a run is kept by a KeyValue node."),
+        "$pageCount" | "$response" | "$request" => (N8N, "HttpRequest has a `pagination` parameter."),
+        "$getPairedItem" => (N8N, "The item that this one comes from is `$(\"Label\").item`."),
+        "$credentials" | "$secret" => (N8N, "Secrets are `$secrets.NAME`."),
+        "$if" => (N8N, "Write `condition ? a : b`."),
+        "$ifEmpty" => (N8N, "Write `value || other`, or `value ?? other`."),
+        "$min" | "$max" => (N8N, "Write `a < b ? a : b`, or use an Aggregate node."),
+        "$nodeId" | "$nodeVersion" | "$mode" | "$jobId" | "$webhookId" | "$value" => {
+            (N8N, "There is nothing like it here.")
+        }
+        "msg" => ("Node-RED", "The node's input is `$input`."),
+        "flow" | "global" => ("Node-RED", "What outlives a run is kept by a KeyValue node."),
+        "flow_input" => ("Windmill", "What the run was started with is `$trigger`."),
+        "results" | "previous_result" => (
+            "Windmill",
+            "Another node's value is `$(\"Label\")`, the last one `$input`.",
+        ),
+        "steps" => (
+            "Pipedream",
+            "Another node's value is `$(\"Label\")` or `$nodes[\"id\"]`.",
+        ),
+        "process" => ("Node.js", "Settings are `$vars.NAME`, secrets `$secrets.NAME`."),
+        _ => return None,
+    })
+}
+
+/// n8n's methods on a node's items: message and help.
+pub(super) fn foreign_method(source: &str, method: &str) -> Option<(String, &'static str)> {
+    if !["$input", "$(…)"].contains(&source) {
+        return None;
+    }
+    let help = match method {
+        "all" => "There is one value on an edge: the name itself gives all of it.",
+        "first" => "The first of several items is `[0]` of the value.",
+        "last" | "itemMatching" | "pairedItem" => {
+            "One of several items is `[index]` of the value, the item that this one comes from `$(\"Label\").item`."
+        }
+        _ => return None,
+    };
+    Some((format!("`{source}.{method}(…)` is a method of n8n."), help))
+}
