@@ -3,6 +3,8 @@
 //!
 //! Knows nothing of wasmtime.
 
+mod digest;
+mod http;
 mod sleep;
 
 use crate::limits::Stop;
@@ -17,6 +19,8 @@ use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 
+pub use digest::{Hash, Hmac};
+pub use http::Http;
 pub use sleep::Sleep;
 
 /// Effects of one run that hold a request or an untaken result at the same time; others wait.

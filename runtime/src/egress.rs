@@ -1,16 +1,177 @@
-//! The guard before every outbound connection.
+//! The guard before every outbound connection: which addresses effects may reach.
+//!
+//! A URL names a host, a resolver turns it into addresses, and only the address decides. [`GuardedResolver`] is
+//! the resolver that connections are made with, so the checked address is the one connected to. Sources of the
+//! ranges: the IANA special-purpose address registries for IPv4 and IPv6.
+
+use ipnet::IpNet;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
 
 /// Addresses that effects may reach besides public ones.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EgressPolicy {
-    entries: Vec<String>,
+    networks: Vec<IpNet>,
+    sockets: Vec<SocketAddr>,
+    /// Lower-case host and port.
+    names: Vec<(String, u16)>,
 }
 
+/// An entry of an allow list that can't be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is neither a network such as 10.0.0.0/8 nor a host with its port such as db.internal:8080")]
+pub struct EgressError(String);
+
 impl EgressPolicy {
-    /// Reads a list.
-    pub fn parse<'a>(entries: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
-        Ok(EgressPolicy {
-            entries: entries.into_iter().map(str::to_owned).collect(),
+    /// Reads an allow list of networks (`10.0.0.0/8`, `fd00::/8`), addresses (`10.0.0.5`) and hosts with their
+    /// port (`10.0.0.5:8080`, `[::1]:8080`, `db.internal:8080`).
+    pub fn parse<'a>(entries: impl IntoIterator<Item = &'a str>) -> Result<Self, EgressError> {
+        let mut policy = EgressPolicy::default();
+        for entry in entries
+            .into_iter()
+            .map(str::trim)
+            .filter(|entry| !entry.is_empty())
+        {
+            if let Ok(network) = entry.parse::<IpNet>() {
+                policy.networks.push(network);
+            } else if let Ok(address) = entry.parse::<IpAddr>() {
+                policy.networks.push(address.into());
+            } else if let Ok(socket) = entry.parse::<SocketAddr>() {
+                policy.sockets.push(socket);
+            } else {
+                policy
+                    .names
+                    .push(name_and_port(entry).ok_or_else(|| EgressError(entry.to_owned()))?);
+            }
+        }
+        Ok(policy)
+    }
+
+    /// Whether a connection to `address`, found under the name `host`, may be made. `port` is `None` where it is
+    /// not known; then exceptions for one port do not count.
+    pub fn permits(&self, host: &str, port: Option<u16>, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        is_public(address)
+            || self.networks.iter().any(|network| network.contains(&address))
+            || port.is_some_and(|port| {
+                self.sockets
+                    .iter()
+                    .any(|socket| *socket == SocketAddr::new(address, port))
+                    || self
+                        .names
+                        .iter()
+                        .any(|(name, at)| *at == port && name.eq_ignore_ascii_case(host))
+            })
+    }
+
+    /// Ports for which there are exceptions.
+    pub(crate) fn special_ports(&self) -> impl Iterator<Item = u16> + '_ {
+        self.sockets
+            .iter()
+            .map(SocketAddr::port)
+            .chain(self.names.iter().map(|(_, port)| *port))
+    }
+}
+
+fn name_and_port(entry: &str) -> Option<(String, u16)> {
+    let (name, port) = entry.rsplit_once(':')?;
+    let named = !name.is_empty()
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'));
+    named.then_some((name.to_ascii_lowercase(), port.parse().ok()?))
+}
+
+/// Whether an address is on the public internet. Forms that carry an IPv4 address in an IPv6 one are judged by
+/// the address that they carry, or refused where nobody needs them (6to4, Teredo).
+pub fn is_public(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => is_public_v4(address),
+        IpAddr::V6(address) => is_public_v6(address),
+    }
+}
+
+fn is_public_v4(address: Ipv4Addr) -> bool {
+    let [a, b, c, d] = address.octets();
+    !matches!(
+        (a, b, c, d),
+        (0 | 10 | 127, ..)                  // this network, private, loopback
+            | (100, 64..=127, ..)           // carrier-grade NAT; a metadata service too
+            | (169, 254, ..)                // link-local: metadata services
+            | (172, 16..=31, ..)            // private
+            | (192, 0, 0 | 2, _)            // protocol assignments, documentation
+            | (192, 88, 99, _)              // 6to4 relays
+            | (192, 168, ..)                // private
+            | (198, 18 | 19, ..)            // benchmarks
+            | (198, 51, 100, _)             // documentation
+            | (203, 0, 113, _)              // documentation
+            | (168, 63, 129, 16)            // a cloud's metadata service on a public address
+            | (224..=255, ..) // multicast, reserved, broadcast
+    )
+}
+
+fn is_public_v6(address: Ipv6Addr) -> bool {
+    if let Some(mapped) = address.to_ipv4_mapped() {
+        return is_public_v4(mapped);
+    }
+    let segments = address.segments();
+    if let [0x64, 0xff9b, 0, 0, 0, 0, high, low] = segments {
+        // NAT64: where a network has no IPv4, its resolver gives every IPv4 host such an address.
+        return is_public_v4(Ipv4Addr::from(u32::from(high) << 16 | u32::from(low)));
+    }
+    match segments {
+        [0x2001, 0..=0x1ff, ..] => false, // protocol assignments: Teredo, benchmarks, ORCHID
+        [0x2001, 0xdb8, ..] => false,     // documentation
+        [0x2002, ..] => false,            // 6to4
+        [0x3fff, 0..=0xfff, ..] => false, // documentation
+        [first, ..] => first & 0xe000 == 0x2000, // global unicast; everything else is special
+    }
+}
+
+/// Why a name was not resolved, as found in the chain of a connection's error.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ResolveError {
+    #[error("{host} is at {address}, which is not a public address")]
+    Denied { host: String, address: IpAddr },
+    #[error("the name {host} could not be resolved: {reason}")]
+    Unknown { host: String, reason: String },
+}
+
+/// Resolves names for connections to one port, or to any.
+pub(crate) struct GuardedResolver {
+    pub policy: Arc<EgressPolicy>,
+    pub port: Option<u16>,
+}
+
+impl Resolve for GuardedResolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        let (policy, port) = (self.policy.clone(), self.port);
+        Box::pin(async move {
+            let host = name.as_str();
+            let unknown = |reason: String| ResolveError::Unknown {
+                host: host.to_owned(),
+                reason,
+            };
+            let addresses: Vec<SocketAddr> = tokio::net::lookup_host((host, 0))
+                .await
+                .map_err(|error| unknown(error.to_string()))?
+                .collect();
+            if addresses.is_empty() {
+                return Err(unknown("it has no address".into()).into());
+            }
+            // One forbidden address is enough: a name that mixes them is an attempt to get past the guard.
+            if let Some(denied) = addresses
+                .iter()
+                .find(|found| !policy.permits(host, port, found.ip()))
+            {
+                return Err(ResolveError::Denied {
+                    host: host.to_owned(),
+                    address: denied.ip(),
+                }
+                .into());
+            }
+            Ok(Box::new(addresses.into_iter()) as Addrs)
         })
     }
 }

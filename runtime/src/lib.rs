@@ -19,7 +19,7 @@ mod stdlib;
 mod trace;
 
 pub use config::RuntimeConfig;
-pub use egress::EgressPolicy;
+pub use egress::{EgressError, EgressPolicy};
 pub use engine::Tier;
 pub use outcome::{LogLine, Outcome, RunError, Status, TraceEntry, Usage};
 pub use program::{Program, ProgramError};
@@ -183,8 +183,11 @@ impl Runtime {
     }
 }
 
-fn standard_effects(_config: &RuntimeConfig) -> Registry {
+fn standard_effects(config: &RuntimeConfig) -> Registry {
     let mut registry = Registry::default();
     registry.add(effects::Sleep);
+    registry.add(effects::Hash);
+    registry.add(effects::Hmac);
+    registry.add(effects::Http::new(&config.egress));
     registry
 }

@@ -2,8 +2,7 @@
 //!
 //! Knows nothing of how it is run.
 
-use crate::codecache::DiskCache;
-use crate::codecache::{Digest256, sha256};
+use crate::codecache::{Digest256, DiskCache, sha256};
 use crate::engine::{Engines, Tier};
 use crate::stdlib::{self, Stdlib};
 use heddle_node_stdlib::abi;
@@ -270,10 +269,11 @@ impl<'a> Structure<'a> {
             Payload::CodeSectionEntry(body) => {
                 at_most("bytes in one function", body.range().len(), BODY_BYTES_MAX)?;
             }
-            Payload::CustomSection(section) if section.name() == abi::MANIFEST_SECTION => {
-                if self.manifest.replace(section.data()).is_some() {
-                    return Err(ProgramError::BadManifest("there are two".into()));
-                }
+            Payload::CustomSection(section)
+                if section.name() == abi::MANIFEST_SECTION
+                    && self.manifest.replace(section.data()).is_some() =>
+            {
+                return Err(ProgramError::BadManifest("there are two".into()));
             }
             _ => {}
         }

@@ -23,15 +23,35 @@
   (data (i32.const 128) "null")
   (data (i32.const 144) "hash")
   (data (i32.const 160) "unknown")
+  (data (i32.const 176) "hmac")
 
   ;; Starts the event as a request for the effect of this kind, and ends the run with the effect's result.
   (func $perform (param $kind i32) (param $kind_length i32)
     (local $length i32)
     (local.set $length (call $input_length (i32.const 0)))
     (call $input_read (i32.const 0) (i32.const 4096))
+    (call $fill_nonce (i32.add (i32.const 4096) (local.get $length)))
     (drop (call $effect_start (i32.const 1) (local.get $kind) (local.get $kind_length)
       (i32.const 4096) (local.get $length)))
     (call $take))
+  ;; Puts the run's nonce in place of every 32 `@` between 4096 and $end. The context is read to 32768, where
+  ;; the nonce stands after `"nonce":"`.
+  (func $fill_nonce (param $end i32)
+    (local $at i32) (local $nonce i32)
+    (call $input_read (i32.const 1) (i32.const 32768))
+    (local.set $nonce (i32.const 32768))
+    (block $found (loop $search
+      ;; `nonce":"`
+      (br_if $found (i64.eq (i64.load (local.get $nonce)) (i64.const 0x223a2265636e6f6e)))
+      (local.set $nonce (i32.add (local.get $nonce) (i32.const 1)))
+      (br $search)))
+    (local.set $nonce (i32.add (local.get $nonce) (i32.const 8)))
+    (local.set $at (i32.const 4096))
+    (loop $next
+      (if (i32.eq (i32.load (local.get $at)) (i32.const 0x40404040)) (then
+        (memory.copy (local.get $at) (local.get $nonce) (i32.const 32))))
+      (local.set $at (i32.add (local.get $at) (i32.const 1)))
+      (br_if $next (i32.lt_u (local.get $at) (local.get $end)))))
   (func $take
     (local $done i64)
     (local.set $done (call $effect_wait))
@@ -75,6 +95,15 @@
     (if (i32.eq (local.get $what) (i32.const 8)) (then (call $perform (i32.const 80) (i32.const 4))))
     (if (i32.eq (local.get $what) (i32.const 9)) (then (call $perform (i32.const 144) (i32.const 4))))
     (if (i32.eq (local.get $what) (i32.const 10)) (then (call $perform (i32.const 160) (i32.const 7))))
+    ;; 18: the same request twice at once.
+    (if (i32.eq (local.get $what) (i32.const 18)) (then
+      (call $input_read (i32.const 0) (i32.const 4096))
+      (drop (call $effect_start (i32.const 1) (i32.const 80) (i32.const 4)
+        (i32.const 4096) (call $input_length (i32.const 0))))
+      (call $perform (i32.const 80) (i32.const 4))))
+    ;; 19, 20: an effect with the run's nonce in its request.
+    (if (i32.eq (local.get $what) (i32.const 19)) (then (call $perform (i32.const 80) (i32.const 4))))
+    (if (i32.eq (local.get $what) (i32.const 20)) (then (call $perform (i32.const 176) (i32.const 4))))
     ;; 11: a request larger than its memory.
     (if (i32.eq (local.get $what) (i32.const 11)) (then
       (drop (call $effect_start (i32.const 1) (i32.const 64) (i32.const 5) (i32.const 96) (i32.const 0x7fffffff)))))

@@ -1,0 +1,78 @@
+//! Failures of requests, in words.
+
+use super::{EffectError, place};
+use crate::egress::ResolveError;
+use heddle_node_stdlib::abi::code;
+use reqwest::Url;
+use std::error::Error;
+use std::io;
+use std::net::IpAddr;
+
+pub(super) fn parameter(message: String) -> EffectError {
+    EffectError::new(code::PARAMETER, message)
+}
+
+pub(super) fn failed(message: String) -> EffectError {
+    EffectError::new(code::HTTP_FAILED, message)
+}
+
+pub(super) fn denied(message: String) -> EffectError {
+    EffectError::new(code::EGRESS_DENIED, message)
+}
+
+pub(super) fn denied_address(host: &str, address: IpAddr) -> String {
+    let found = if host.trim_matches(['[', ']']) == address.to_string() {
+        format!("{address} is not a public address")
+    } else {
+        format!("{host} is at {address}, which is not a public address")
+    };
+    format!("{found}. Requests may go there only if the operator lists it in HEDDLE_EGRESS_ALLOW.")
+}
+
+/// Why a request got no answer, or not a whole one.
+pub(super) fn send_error(error: &reqwest::Error, url: &Url) -> EffectError {
+    let place = place(url);
+    if let Some(resolve) = find::<ResolveError>(error) {
+        return match resolve {
+            ResolveError::Denied { host, address } => denied(denied_address(host, *address)),
+            ResolveError::Unknown { .. } => failed(format!("{place}: {resolve}.")),
+        };
+    }
+    if error.is_timeout() {
+        return EffectError::new(code::TIMEOUT, format!("{place} could not be reached in time."));
+    }
+    if let Some(tls) = find::<rustls::Error>(error) {
+        return failed(format!("No secure connection to {place}: {tls}."));
+    }
+    let reason = match find::<io::Error>(error).map(io::Error::kind) {
+        Some(io::ErrorKind::ConnectionRefused) => "nothing listens there (connection refused)".to_owned(),
+        Some(io::ErrorKind::ConnectionReset) => "it broke the connection".to_owned(),
+        Some(io::ErrorKind::UnexpectedEof) => {
+            "it ended the connection in the middle of its answer".to_owned()
+        }
+        _ => innermost(error),
+    };
+    failed(format!("The request to {place} failed: {reason}."))
+}
+
+type Cause<'a> = &'a (dyn Error + 'static);
+
+fn chain(error: &reqwest::Error) -> impl Iterator<Item = Cause<'_>> {
+    fn source<'a>(error: &Cause<'a>) -> Option<Cause<'a>> {
+        let error: Cause<'a> = *error;
+        // An I/O error's source is the source of the error that it wraps, which would be passed over.
+        match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+            Some(wrapped) => Some(wrapped),
+            None => error.source(),
+        }
+    }
+    std::iter::successors(Some(error as Cause<'_>), source)
+}
+
+fn find<T: Error + 'static>(error: &reqwest::Error) -> Option<&T> {
+    chain(error).find_map(|error| error.downcast_ref::<T>())
+}
+
+fn innermost(error: &reqwest::Error) -> String {
+    chain(error).last().map(ToString::to_string).unwrap_or_default()
+}

@@ -1,0 +1,115 @@
+//! What a run is told, what it leaves behind, and machine code on disk.
+
+use crate::harness::{START, config, load, request, runtime, runtime_with};
+use heddle_runtime::{Runtime, RuntimeConfig, RuntimeError, Tier};
+use serde_json::{Value, json};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// A directory of this test's own; what an earlier run left there is removed.
+fn directory(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("sandbox-{name}"));
+    let _ = fs::remove_dir_all(&path);
+    path
+}
+
+fn cached(dir: &Path) -> Runtime {
+    runtime_with(RuntimeConfig {
+        cache_dir: Some(dir.to_owned()),
+        ..config()
+    })
+}
+
+fn machine_code(dir: &Path) -> Vec<PathBuf> {
+    let files = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    files
+        .filter(|path| path.extension().is_some_and(|extension| extension == "cwasm"))
+        .collect()
+}
+
+#[tokio::test]
+async fn the_context_tells_a_run_about_itself() {
+    let runtime = runtime();
+    let program = load(&runtime, START);
+    let mut context = Value::Null;
+    let mut nonces = Vec::new();
+    for _ in 0..2 {
+        let mut request = request(7, &Value::Null);
+        request.variables.insert("REGION".into(), json!("eu"));
+        let output = runtime.run(&program, request).await.output.unwrap();
+        context = serde_json::from_str(output.get()).unwrap();
+        nonces.push(context["nonce"].take());
+    }
+    assert_ne!(nonces[0], nonces[1]);
+    assert_eq!(
+        context,
+        json!({
+            "run": {"id": "run-1", "patternId": "pattern-1", "attempt": 1, "triggeredBy": "manual",
+                    "startedAt": "2023-11-14T22:13:20.123Z"},
+            "vars": {"REGION": "eu"}, "nonce": null, "seed": "7", "startedAtMs": 1_700_000_000_123_i64, "runKey": "run-1",
+        })
+    );
+}
+
+#[tokio::test]
+async fn a_trace_tells_what_each_node_did() {
+    let runtime = runtime();
+    let outcome = runtime
+        .run(&load(&runtime, START), request(14, &Value::Null))
+        .await;
+    let [entry] = outcome.trace.as_slice() else {
+        panic!("{outcome:?}")
+    };
+    assert_eq!((entry.node_id.as_str(), entry.path.as_str()), ("1", "sleep"));
+    assert_eq!(
+        (entry.port.as_deref(), entry.output.as_ref().unwrap().get()),
+        (Some("out"), "null")
+    );
+    assert!(entry.fuel > 0 && entry.fuel < outcome.usage.fuel_used && !entry.pinned && entry.error.is_none());
+}
+
+#[tokio::test]
+async fn machine_code_is_kept_for_its_owner_only_and_a_broken_file_is_made_again() {
+    let dir = directory("cache");
+    let wasm = crate::harness::module(START, &crate::harness::manifest());
+    cached(&dir).load(&wasm, Tier::Fast).unwrap();
+    let files = machine_code(&dir);
+    assert_eq!(files.len(), 2);
+    assert_eq!(fs::metadata(&dir).unwrap().permissions().mode() & 0o777, 0o700);
+    for file in &files {
+        assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
+        let mut bytes = fs::read(file).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle..].fill(0x90);
+        fs::write(file, bytes).unwrap();
+    }
+    let runtime = cached(&dir);
+    let program = runtime.load(&wasm, Tier::Fast).unwrap();
+    assert_eq!(
+        runtime
+            .run(&program, request(0, &json!(5)))
+            .await
+            .output
+            .unwrap()
+            .get(),
+        "5"
+    );
+    assert_eq!(machine_code(&dir).len(), 2);
+    for file in files {
+        let bytes = fs::read(file).unwrap();
+        assert!(bytes[bytes.len() / 2..].iter().any(|byte| *byte != 0x90));
+    }
+}
+
+#[test]
+fn a_cache_that_others_may_write_to_is_refused() {
+    let dir = directory("shared");
+    fs::create_dir_all(&dir).unwrap();
+    fs::set_permissions(&dir, fs::Permissions::from_mode(0o777)).unwrap();
+    let result = Runtime::new(RuntimeConfig {
+        cache_dir: Some(dir),
+        ..config()
+    });
+    assert!(matches!(result.err().unwrap(), RuntimeError::Cache { .. }));
+}
