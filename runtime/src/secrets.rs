@@ -7,6 +7,7 @@ use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_S
 use heddle_node_stdlib::abi::code;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
+use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -139,14 +140,17 @@ impl Vault {
     }
 
     /// JSON text with every secret hidden; what holds none is returned as it is.
-    pub fn mask_json(&self, json: Box<serde_json::value::RawValue>) -> Box<serde_json::value::RawValue> {
-        if matches!(self.mask(json.get()), Cow::Borrowed(_)) {
+    pub fn mask_json(&self, json: Box<RawValue>) -> Box<RawValue> {
+        let Cow::Owned(masked) = self.mask(json.get()) else {
             return json;
-        }
-        let value = serde_json::from_str(json.get()).unwrap_or(Value::Null);
-        let masked = self.mask_value(value).to_string();
-        serde_json::value::RawValue::from_string(masked)
-            .unwrap_or_else(|_| serde_json::value::RawValue::NULL.to_owned())
+        };
+        // The mask is fit for the inside of a string; only where a secret was a number does it break the text.
+        RawValue::from_string(masked)
+            .or_else(|_| {
+                let value: Value = serde_json::from_str(json.get())?;
+                RawValue::from_string(self.mask_value(value).to_string())
+            })
+            .unwrap_or_else(|_| RawValue::NULL.to_owned())
     }
 
     fn reveal_text(&self, text: &str) -> Result<String, EffectError> {

@@ -1,7 +1,7 @@
 //! What a run is told, what it leaves behind, and machine code on disk.
 
 use crate::harness::{START, config, load, request, runtime, runtime_with};
-use heddle_runtime::{Runtime, RuntimeConfig, RuntimeError, Tier};
+use heddle_runtime::{Runtime, RuntimeConfig, RuntimeError, Status, Tier};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -26,6 +26,21 @@ fn machine_code(dir: &Path) -> Vec<PathBuf> {
     files
         .filter(|path| path.extension().is_some_and(|extension| extension == "cwasm"))
         .collect()
+}
+
+#[tokio::test]
+async fn the_real_standard_library_is_linked() {
+    let runtime = Runtime::new(config()).unwrap();
+    // A plan without nodes is no plan: what matters is that the run gets as far as the guest's own refusal.
+    let outcome = runtime
+        .run(&load(&runtime, START), request(0, &Value::Null))
+        .await;
+    assert_eq!(
+        (outcome.status, outcome.usage.effects),
+        (Status::Failed, 0),
+        "{outcome:?}"
+    );
+    assert!(outcome.usage.fuel_used > 100);
 }
 
 #[tokio::test]
