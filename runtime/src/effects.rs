@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -25,6 +26,8 @@ pub use sleep::Sleep;
 
 /// Effects of one run that hold a request or an untaken result at the same time; others wait.
 const IN_FLIGHT_MAX: usize = 32;
+/// Requests of one run that wait or are at work, together.
+const REQUEST_BYTES_MAX: usize = 64 << 20;
 
 /// Result of an effect.
 pub type EffectResult = Result<Value, EffectError>;
@@ -82,12 +85,12 @@ impl EffectError {
 
 /// All kinds of effects.
 #[derive(Clone, Default)]
-pub struct Registry(BTreeMap<&'static str, Arc<dyn Effect>>);
+pub struct Registry(Arc<BTreeMap<&'static str, Arc<dyn Effect>>>);
 
 impl Registry {
     /// Adds a kind, or replaces the one of the same name.
     pub fn add(&mut self, effect: impl Effect) {
-        self.0.insert(effect.kind(), Arc::new(effect));
+        Arc::make_mut(&mut self.0).insert(effect.kind(), Arc::new(effect));
     }
 
     /// The effect of this kind.
@@ -103,7 +106,21 @@ pub struct RunEffects {
     ids: HashMap<tokio::task::Id, u32>,
     in_flight: Arc<Semaphore>,
     results: HashMap<u32, Done>,
+    /// Bytes of requests that wait or are at work.
+    request_bytes: Arc<AtomicUsize>,
     started: u32,
+}
+
+/// Counts a request for as long as it is held.
+struct Held {
+    total: Arc<AtomicUsize>,
+    bytes: usize,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.total.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
 }
 
 /// A result, and the place in the queue that it holds until the sandbox has taken it.
@@ -132,6 +149,7 @@ impl RunEffects {
             ids: HashMap::new(),
             in_flight: Arc::new(Semaphore::new(IN_FLIGHT_MAX)),
             results: HashMap::new(),
+            request_bytes: Arc::default(),
             started: 0,
         }
     }
@@ -147,13 +165,37 @@ impl RunEffects {
     }
 
     /// Starts an effect on the I/O threads and gives its id.
-    pub fn start(&mut self, prepared: Prepared) -> u32 {
+    pub fn start(&mut self, prepared: Prepared) -> Result<u32, Stop> {
         let id = self.started;
         self.started = self.started.saturating_add(1);
+        let bytes = match &prepared {
+            Prepared::Work { request, .. } => request.len(),
+            Prepared::Refused(_) => 0,
+        };
+        let before = self.request_bytes.fetch_add(bytes, Ordering::Relaxed);
+        let held = Held {
+            total: self.request_bytes.clone(),
+            bytes,
+        };
+        if before.saturating_add(bytes) > REQUEST_BYTES_MAX {
+            return Err(Stop::new(
+                code::EFFECT_LIMIT,
+                format!(
+                    "The run's effects in flight hold more than {} MiB of requests",
+                    REQUEST_BYTES_MAX >> 20
+                ),
+                "Send less at the same time.",
+            ));
+        }
         let in_flight = self.in_flight.clone();
-        let task = self.tasks.spawn_on(perform(prepared, in_flight), &self.io);
+        let work = async move {
+            let done = perform(prepared, in_flight).await;
+            drop(held);
+            done
+        };
+        let task = self.tasks.spawn_on(work, &self.io);
         self.ids.insert(task.id(), id);
-        id
+        Ok(id)
     }
 
     /// Waits until one has ended: its id and the length of its result.

@@ -138,7 +138,7 @@ fn trace_begin(mut caller: Host<'_>, node: i32, path_at: i32, path_len: i32) -> 
     let fuel = caller.get_fuel()?;
     let state = caller.data_mut();
     let node_id = state.node_id(node as u32).unwrap_or_default();
-    Ok(state.trace.begin(node_id, path, fuel)?)
+    Ok(state.trace.begin(node as u32, node_id, path, fuel)?)
 }
 
 fn trace_pause(mut caller: Host<'_>, token: i32) -> wasmtime::Result<()> {

@@ -6,6 +6,7 @@ mod codecache;
 mod config;
 mod effects;
 mod egress;
+mod ending;
 mod engine;
 mod executor;
 mod host;
@@ -164,7 +165,7 @@ impl Runtime {
         };
         result.unwrap_or_else(|executor::Panicked| {
             let message = "The run stopped by a bug in heddle. Please report it.".to_owned();
-            sandbox::refused(
+            ending::refused(
                 RunError {
                     code: code::INTERNAL.into(),
                     message,

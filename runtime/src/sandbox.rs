@@ -3,8 +3,9 @@
 //! Knows nothing of threads; see `executor` for where a run is polled.
 
 use crate::effects::{EffectContext, EffectError, Prepared, Registry, RunEffects};
+use crate::ending::{mask, outcome, refused};
 use crate::limits::{RunLimiter, Stop, grouped};
-use crate::outcome::{LogLine, Outcome, RunError, Status, Usage};
+use crate::outcome::{LogLine, Outcome, RunError};
 use crate::program::{Loaded, Program};
 use crate::request::{Limits, RunRequest};
 use crate::secrets::Vault;
@@ -12,13 +13,12 @@ use crate::stdlib::Stdlib;
 use crate::trace::Trace;
 use heddle_node_stdlib::abi::{self, code};
 use heddle_node_stdlib::manifest::Manifest;
-use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
-use std::sync::Arc;
-use std::time::Instant;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
-use wasmtime::{Engine, Extern, Instance, Memory, Store, Trap, UpdateDeadline, Val};
+use wasmtime::{Engine, Extern, Instance, Memory, Store, UpdateDeadline, Val};
 
 /// What every run needs of the runtime.
 #[derive(Clone)]
@@ -45,7 +45,7 @@ pub struct RunState {
     pub response: Option<Box<RawValue>>,
     pub finish: Option<Finish>,
     pub trace: Trace,
-    limiter: RunLimiter,
+    pub limiter: RunLimiter,
     registry: Registry,
     program: Arc<Loaded>,
     event: Box<RawValue>,
@@ -84,13 +84,11 @@ impl RunState {
     /// Name of the output port through which an entry of the trace ended.
     pub fn port_name(&self, token: i32, port: i32) -> Option<String> {
         let port = usize::try_from(port).ok()?;
-        let node_id = self.trace.node_id(token)?;
         let node = self
             .program
             .manifest
             .nodes
-            .iter()
-            .find(|node| node.id == node_id)?;
+            .get(self.trace.node(token)? as usize)?;
         Some(node.outputs.get(port).cloned().unwrap_or_else(|| "error".into()))
     }
 
@@ -124,7 +122,7 @@ impl RunState {
         let prepared = self
             .prepare(node, kind, request)
             .unwrap_or_else(Prepared::Refused);
-        Ok(self.effects.start(prepared))
+        self.effects.start(prepared)
     }
 
     fn prepare(&self, node: u32, kind: &str, request: Option<String>) -> Result<Prepared, EffectError> {
@@ -201,24 +199,6 @@ pub async fn execute(surroundings: Surroundings, program: Program, request: RunR
     mask(&vault, outcome)
 }
 
-/// An outcome of a run that could not begin.
-pub fn refused(error: RunError, started: Instant) -> Outcome {
-    Outcome {
-        status: Status::Failed,
-        output: None,
-        error: Some(error),
-        breakpoint: None,
-        pinned_nodes: None,
-        response: None,
-        logs: Vec::new(),
-        trace: Vec::new(),
-        usage: Usage {
-            duration_us: started.elapsed().as_micros() as u64,
-            ..Usage::default()
-        },
-    }
-}
-
 /// The plan index at which the run starts.
 fn trigger(manifest: &Manifest, request: &RunRequest) -> Result<u32, RunError> {
     let fail = |code: &str, message: String| {
@@ -273,14 +253,13 @@ fn trigger(manifest: &Manifest, request: &RunRequest) -> Result<u32, RunError> {
 /// A text that no event can foresee.
 fn nonce() -> Result<String, RunError> {
     let mut bytes = [0; 16];
-    rustls::crypto::ring::default_provider()
-        .secure_random
-        .fill(&mut bytes)
-        .map_err(|_| RunError {
-            code: code::INTERNAL.into(),
-            message: "The system gave no random numbers.".into(),
-            node_id: None,
-        })?;
+    static RANDOM: OnceLock<&'static dyn rustls::crypto::SecureRandom> = OnceLock::new();
+    let random = RANDOM.get_or_init(|| rustls::crypto::ring::default_provider().secure_random);
+    random.fill(&mut bytes).map_err(|_| RunError {
+        code: code::INTERNAL.into(),
+        message: "The system gave no random numbers.".into(),
+        node_id: None,
+    })?;
     Ok(crate::codecache::hex(&bytes))
 }
 
@@ -305,7 +284,11 @@ fn new_state(
         "startedAtMs": request.started_at_ms,
         "runKey": request.run_id,
     });
-    let limits = request.limits;
+    let mut limits = request.limits;
+    // The pattern's own limit can only be the shorter one.
+    if let Some(timeout_ms) = program.0.manifest.settings.timeout_ms {
+        limits.deadline = limits.deadline.min(Duration::from_millis(timeout_ms));
+    }
     let rights = &program.0.manifest.rights;
     RunState {
         limiter: RunLimiter::new(&limits),
@@ -375,145 +358,6 @@ fn read_current_node(store: &mut Store<RunState>, stdlib: &Stdlib, guest: &Insta
     let mut word = [0; 4];
     memory.read(&*store, address as u32 as usize, &mut word).ok()?;
     Some(u32::from_le_bytes(word))
-}
-
-fn outcome(state: RunState, result: wasmtime::Result<()>, node_id: Option<String>) -> Outcome {
-    let usage = Usage {
-        memory_bytes_peak: state.limiter.memory_bytes_peak(),
-        effects: state.effects.started(),
-        ..Usage::default()
-    };
-    let mut outcome = Outcome {
-        status: Status::Completed,
-        output: None,
-        error: None,
-        breakpoint: None,
-        pinned_nodes: None,
-        response: state.response,
-        logs: state.logs,
-        trace: state.trace.finish(),
-        usage,
-    };
-    let failure = match (result, state.finish) {
-        (Err(error), _) => Some(trap_error(&error, &state.limits, node_id)),
-        (Ok(()), Some(Finish::Completed(json))) => {
-            outcome.output = Some(json);
-            None
-        }
-        (Ok(()), Some(Finish::Failed(json))) => Some(read_failure(&json)),
-        (Ok(()), Some(Finish::Paused(json))) => match read_pause(&json) {
-            Ok((breakpoint, pinned_nodes)) => {
-                outcome.status = Status::Paused;
-                (outcome.breakpoint, outcome.pinned_nodes) = (Some(breakpoint), Some(pinned_nodes));
-                None
-            }
-            Err(error) => Some(error),
-        },
-        (Ok(()), None) => Some(RunError {
-            code: code::TRAP.into(),
-            message: "The module returned without having ended the run. Compile the pattern again.".into(),
-            node_id,
-        }),
-    };
-    if let Some(error) = failure {
-        outcome.status = Status::Failed;
-        outcome.error = Some(error);
-    }
-    outcome
-}
-
-fn internal(message: String) -> RunError {
-    RunError {
-        code: code::INTERNAL.into(),
-        message,
-        node_id: None,
-    }
-}
-
-fn read_failure(json: &RawValue) -> RunError {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Failure {
-        code: String,
-        message: String,
-        node_id: Option<String>,
-    }
-    match serde_json::from_str::<Failure>(json.get()) {
-        Ok(failure) => RunError {
-            code: failure.code,
-            message: failure.message,
-            node_id: failure.node_id,
-        },
-        Err(error) => internal(format!(
-            "The run's error can't be read: {error}. This is a bug in heddle."
-        )),
-    }
-}
-
-fn read_pause(json: &RawValue) -> Result<(Box<RawValue>, Box<RawValue>), RunError> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Pause {
-        breakpoint: Box<RawValue>,
-        pinned_nodes: Box<RawValue>,
-    }
-    match serde_json::from_str::<Pause>(json.get()) {
-        Ok(pause) => Ok((pause.breakpoint, pause.pinned_nodes)),
-        Err(error) => Err(internal(format!(
-            "The pause can't be read: {error}. This is a bug in heddle."
-        ))),
-    }
-}
-
-/// Says why a run was stopped from outside.
-fn trap_error(error: &wasmtime::Error, limits: &Limits, node_id: Option<String>) -> RunError {
-    let stop = match (error.downcast_ref::<Stop>(), error.downcast_ref::<Trap>()) {
-        (Some(stop), _) => stop.clone(),
-        (None, Some(Trap::OutOfFuel)) => Stop::out_of_fuel(limits),
-        (None, Some(Trap::Interrupt)) => Stop::timeout(limits),
-        (None, Some(Trap::StackOverflow)) => Stop::new(
-            code::STACK_OVERFLOW,
-            "The run nested its calls too deeply",
-            "Look for data or expressions that nest without end.",
-        ),
-        (None, Some(trap)) => Stop::new(
-            code::TRAP,
-            format!("The run stopped by a trap ({trap})"),
-            "If heddle compiled this module, please report it.",
-        ),
-        (None, None) => Stop::broken_guest(format!("The run could not go on ({error:#})")),
-    };
-    RunError {
-        code: stop.code.into(),
-        message: stop.message(node_id.as_deref()),
-        node_id,
-    }
-}
-
-/// Takes out of an outcome every secret that the run has used.
-fn mask(vault: &Vault, mut outcome: Outcome) -> Outcome {
-    if !vault.was_used() {
-        return outcome;
-    }
-    for field in [
-        &mut outcome.output,
-        &mut outcome.breakpoint,
-        &mut outcome.pinned_nodes,
-        &mut outcome.response,
-    ] {
-        *field = field.take().map(|json| vault.mask_json(json));
-    }
-    for line in &mut outcome.logs {
-        line.message = vault.mask(&line.message).into_owned();
-    }
-    for entry in &mut outcome.trace {
-        entry.output = entry.output.take().map(|json| vault.mask_json(json));
-        entry.error = entry.error.take().map(|json| vault.mask_json(json));
-    }
-    if let Some(error) = &mut outcome.error {
-        error.message = vault.mask(&error.message).into_owned();
-    }
-    outcome
 }
 
 /// RFC 3339 in UTC with milliseconds. Source of the calendar: Howard Hinnant, "chrono-Compatible Low-Level Date

@@ -22,6 +22,7 @@ pub struct Trace {
 }
 
 struct Entry {
+    node: u32,
     public: TraceEntry,
     began: Instant,
     /// Fuel left when the node began or went on; `None` while it waits and when it has ended.
@@ -48,7 +49,7 @@ impl Trace {
     }
 
     /// Notes a start; gives the token of the entry.
-    pub fn begin(&mut self, node_id: String, path: String, fuel_left: u64) -> Result<i32, Stop> {
+    pub fn begin(&mut self, node: u32, node_id: String, path: String, fuel_left: u64) -> Result<i32, Stop> {
         self.charge(ENTRY_BYTES + node_id.len() + path.len())?;
         let began = Instant::now();
         let public = TraceEntry {
@@ -63,6 +64,7 @@ impl Trace {
             pinned: false,
         };
         self.entries.push(Entry {
+            node,
             public,
             began,
             fuel_at: Some(fuel_left),
@@ -72,10 +74,11 @@ impl Trace {
             .map_err(|_| Stop::broken_guest("The trace has too many entries"))
     }
 
-    /// Node of an entry that has not ended.
-    pub fn node_id(&self, token: i32) -> Option<&str> {
-        let entry = self.entries.get(usize::try_from(token).ok()?)?;
-        Some(&entry.public.node_id)
+    /// Plan index of the entry's node.
+    pub fn node(&self, token: i32) -> Option<u32> {
+        self.entries
+            .get(usize::try_from(token).ok()?)
+            .map(|entry| entry.node)
     }
 
     /// The node waits.

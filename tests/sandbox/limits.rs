@@ -1,7 +1,7 @@
 //! Every limit ends a run with a code of its own.
 
-use crate::harness::{START, code, load, misbehave, request, run_body, runtime};
-use heddle_runtime::{Limits, Outcome, RunRequest, Status};
+use crate::harness::{START, code, load, manifest, misbehave, module, request, run_body, runtime};
+use heddle_runtime::{Limits, Outcome, RunRequest, Status, Tier};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -191,6 +191,34 @@ async fn the_deadline_ends_a_wait_for_an_effect() {
         (error.code.as_str(), error.node_id.as_deref()),
         ("TIMEOUT", Some("1"))
     );
+}
+
+#[tokio::test]
+async fn the_patterns_own_time_limit_can_only_be_the_shorter_one() {
+    let runtime = runtime();
+    for (own_ms, given) in [
+        (20, Duration::from_secs(3_600)),
+        (3_600_000, Duration::from_millis(20)),
+    ] {
+        let mut manifest = manifest();
+        manifest["settings"] = json!({"timeoutMs": own_ms});
+        let program = runtime.load(&module(START, &manifest), Tier::Fast).unwrap();
+        let limits = Limits {
+            deadline: given,
+            ..Limits::default()
+        };
+        let outcome = runtime
+            .run(
+                &program,
+                RunRequest {
+                    limits,
+                    ..request(5, &Value::Null)
+                },
+            )
+            .await;
+        assert_eq!(code(&outcome), "TIMEOUT");
+        assert!(outcome.error.unwrap().message.contains("its 20 ms"));
+    }
 }
 
 #[tokio::test]

@@ -1,0 +1,170 @@
+//! From the end of a run to its outcome: what the guest said, or why it was stopped, without any secret.
+
+use crate::limits::Stop;
+use crate::outcome::{Outcome, RunError, Status, Usage};
+use crate::request::Limits;
+use crate::sandbox::{Finish, RunState};
+use crate::secrets::Vault;
+use heddle_node_stdlib::abi::code;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::time::Instant;
+use wasmtime::Trap;
+
+/// An outcome of a run that could not begin.
+pub fn refused(error: RunError, started: Instant) -> Outcome {
+    Outcome {
+        status: Status::Failed,
+        output: None,
+        error: Some(error),
+        breakpoint: None,
+        pinned_nodes: None,
+        response: None,
+        logs: Vec::new(),
+        trace: Vec::new(),
+        usage: Usage {
+            duration_us: started.elapsed().as_micros() as u64,
+            ..Usage::default()
+        },
+    }
+}
+
+/// The outcome of a run that ended with `result` while `node_id` was executing.
+pub fn outcome(state: RunState, result: wasmtime::Result<()>, node_id: Option<String>) -> Outcome {
+    let usage = Usage {
+        memory_bytes_peak: state.limiter.memory_bytes_peak(),
+        effects: state.effects.started(),
+        ..Usage::default()
+    };
+    let mut outcome = Outcome {
+        status: Status::Completed,
+        output: None,
+        error: None,
+        breakpoint: None,
+        pinned_nodes: None,
+        response: state.response,
+        logs: state.logs,
+        trace: state.trace.finish(),
+        usage,
+    };
+    let failure = match (result, state.finish) {
+        (Err(error), _) => Some(trap_error(&error, &state.limits, node_id)),
+        (Ok(()), Some(Finish::Completed(json))) => {
+            outcome.output = Some(json);
+            None
+        }
+        (Ok(()), Some(Finish::Failed(json))) => Some(read_failure(&json)),
+        (Ok(()), Some(Finish::Paused(json))) => match read_pause(&json) {
+            Ok((breakpoint, pinned_nodes)) => {
+                outcome.status = Status::Paused;
+                (outcome.breakpoint, outcome.pinned_nodes) = (Some(breakpoint), Some(pinned_nodes));
+                None
+            }
+            Err(error) => Some(error),
+        },
+        (Ok(()), None) => Some(RunError {
+            code: code::TRAP.into(),
+            message: "The module returned without having ended the run. Compile the pattern again.".into(),
+            node_id,
+        }),
+    };
+    if let Some(error) = failure {
+        outcome.status = Status::Failed;
+        outcome.error = Some(error);
+    }
+    outcome
+}
+
+fn internal(message: String) -> RunError {
+    RunError {
+        code: code::INTERNAL.into(),
+        message,
+        node_id: None,
+    }
+}
+
+fn read_failure(json: &RawValue) -> RunError {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Failure {
+        code: String,
+        message: String,
+        node_id: Option<String>,
+    }
+    match serde_json::from_str::<Failure>(json.get()) {
+        Ok(failure) => RunError {
+            code: failure.code,
+            message: failure.message,
+            node_id: failure.node_id,
+        },
+        Err(error) => internal(format!(
+            "The run's error can't be read: {error}. This is a bug in heddle."
+        )),
+    }
+}
+
+fn read_pause(json: &RawValue) -> Result<(Box<RawValue>, Box<RawValue>), RunError> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Pause {
+        breakpoint: Box<RawValue>,
+        pinned_nodes: Box<RawValue>,
+    }
+    match serde_json::from_str::<Pause>(json.get()) {
+        Ok(pause) => Ok((pause.breakpoint, pause.pinned_nodes)),
+        Err(error) => Err(internal(format!(
+            "The pause can't be read: {error}. This is a bug in heddle."
+        ))),
+    }
+}
+
+/// Says why a run was stopped from outside.
+fn trap_error(error: &wasmtime::Error, limits: &Limits, node_id: Option<String>) -> RunError {
+    let stop = match (error.downcast_ref::<Stop>(), error.downcast_ref::<Trap>()) {
+        (Some(stop), _) => stop.clone(),
+        (None, Some(Trap::OutOfFuel)) => Stop::out_of_fuel(limits),
+        (None, Some(Trap::Interrupt)) => Stop::timeout(limits),
+        (None, Some(Trap::StackOverflow)) => Stop::new(
+            code::STACK_OVERFLOW,
+            "The run nested its calls too deeply",
+            "Look for data or expressions that nest without end.",
+        ),
+        (None, Some(trap)) => Stop::new(
+            code::TRAP,
+            format!("The run stopped by a trap ({trap})"),
+            "If heddle compiled this module, please report it.",
+        ),
+        (None, None) => Stop::broken_guest(format!("The run could not go on ({error:#})")),
+    };
+    RunError {
+        code: stop.code.into(),
+        message: stop.message(node_id.as_deref()),
+        node_id,
+    }
+}
+
+/// Takes out of an outcome every secret that the run has used.
+pub fn mask(vault: &Vault, mut outcome: Outcome) -> Outcome {
+    if !vault.was_used() {
+        return outcome;
+    }
+    for field in [
+        &mut outcome.output,
+        &mut outcome.breakpoint,
+        &mut outcome.pinned_nodes,
+        &mut outcome.response,
+    ] {
+        *field = field.take().map(|json| vault.mask_json(json));
+    }
+    for line in &mut outcome.logs {
+        line.message = vault.mask(&line.message).into_owned();
+    }
+    for entry in &mut outcome.trace {
+        entry.output = entry.output.take().map(|json| vault.mask_json(json));
+        entry.error = entry.error.take().map(|json| vault.mask_json(json));
+    }
+    if let Some(error) = &mut outcome.error {
+        error.message = vault.mask(&error.message).into_owned();
+    }
+    outcome
+}
