@@ -29,6 +29,10 @@ pub(super) fn too_deep_at(source: &str, limit: usize) -> Option<usize> {
     None
 }
 
+/// Attempts to read a regular expression whose line does not close it, after which `/` only divides: in valid
+/// text there are none, and each reads its whole line.
+const REGULAR_EXPRESSION_FAILURES_MAX: usize = 16;
+
 /// What is open.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -43,6 +47,8 @@ enum Kind {
     Template,
 }
 
+const KINDS: usize = 6;
+
 struct Frame {
     kind: Kind,
     /// Operators that bind to the right (`? :`, `=>`, `**`, …) since the frame opened or its last comma.
@@ -55,10 +61,13 @@ struct Scanner<'a> {
     bytes: &'a [u8],
     at: usize,
     frames: Vec<Frame>,
+    /// How many frames of each kind there are.
+    open: [usize; KINDS],
     /// `right + prefix` of all frames.
     pending: usize,
     /// The last token ended a value, so that `/` divides and `-` subtracts.
     after_value: bool,
+    regular_expression_failures: usize,
 }
 
 impl<'a> Scanner<'a> {
@@ -72,8 +81,10 @@ impl<'a> Scanner<'a> {
             bytes: text.as_bytes(),
             at: start,
             frames,
+            open: [0; KINDS],
             pending: 0,
             after_value: false,
+            regular_expression_failures: 0,
         }
     }
 
@@ -91,8 +102,9 @@ impl<'a> Scanner<'a> {
 
     /// No `{` is open here, though a bracket that was forgotten may be.
     fn outside_braces(&self) -> bool {
-        let braces = [Kind::Brace, Kind::Substitution, Kind::Template];
-        !self.frames.iter().rev().any(|frame| braces.contains(&frame.kind))
+        [Kind::Brace, Kind::Substitution, Kind::Template]
+            .iter()
+            .all(|kind| self.open[*kind as usize] == 0)
     }
 
     /// Moves past one token, of which `byte` is the first.
@@ -149,14 +161,14 @@ impl<'a> Scanner<'a> {
                 let end = rest.windows(2).position(|pair| pair == b"*/");
                 self.at = end.map_or(self.bytes.len(), |end| self.at + 2 + end + 2);
             }
-            _ if !self.after_value => match self.regular_expression_end() {
+            _ if self.after_value => self.operator(b'/'),
+            _ => match self.regular_expression_end() {
                 Some(end) => {
                     self.at = end;
                     self.value();
                 }
                 None => self.operator(b'/'),
             },
-            _ => self.operator(b'/'),
         }
     }
 
@@ -172,12 +184,15 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn regular_expression_end(&self) -> Option<usize> {
+    fn regular_expression_end(&mut self) -> Option<usize> {
+        if self.regular_expression_failures >= REGULAR_EXPRESSION_FAILURES_MAX {
+            return None;
+        }
         let mut in_class = false;
         let mut at = self.at + 1;
-        loop {
-            match self.bytes.get(at)? {
-                b'\n' | b'\r' => return None,
+        while let Some(byte) = self.bytes.get(at) {
+            match byte {
+                b'\n' | b'\r' => break,
                 b'\\' => at += 1,
                 b'[' => in_class = true,
                 b']' => in_class = false,
@@ -186,6 +201,8 @@ impl<'a> Scanner<'a> {
             }
             at += 1;
         }
+        self.regular_expression_failures += 1;
+        None
     }
 
     fn open(&mut self, kind: Kind, len: usize) {
@@ -194,6 +211,7 @@ impl<'a> Scanner<'a> {
             right: 0,
             prefix: 0,
         });
+        self.open[kind as usize] += 1;
         self.after_value = false;
         self.at += len;
     }
@@ -201,9 +219,13 @@ impl<'a> Scanner<'a> {
     /// Closes the innermost frame of these kinds and what was left open in it; nothing if there is none.
     fn close(&mut self, kinds: &[Kind]) {
         self.at += 1;
-        if let Some(index) = self.frames.iter().rposition(|frame| kinds.contains(&frame.kind)) {
-            for frame in self.frames.drain(index..) {
+        if kinds.iter().any(|kind| self.open[*kind as usize] > 0) {
+            while let Some(frame) = self.frames.pop() {
+                self.open[frame.kind as usize] -= 1;
                 self.pending -= frame.right + frame.prefix;
+                if kinds.contains(&frame.kind) {
+                    break;
+                }
             }
         }
         // The end of a substitution is back in the template's text.
@@ -244,6 +266,8 @@ impl<'a> Scanner<'a> {
         self.at += 1;
         match byte {
             b'.' => {}
+            // Behind a value `++` and `--` leave one.
+            b'-' | b'+' if self.after_value && next == Some(byte) => self.at += 1,
             b'!' | b'~' | b'-' | b'+' if !self.after_value => self.prefix(),
             b'?' if next == Some(b'.') || next == Some(b'?') => {
                 self.at += 1;

@@ -1,0 +1,560 @@
+//! Modules: every one is valid WebAssembly, carries its plan and manifest, and stays small.
+
+use crate::expressions::Everything;
+use heddle_compiler::emit::emit;
+use heddle_compiler::expression::parse;
+use heddle_compiler::lowered::{Argument, Body, Lowered, Site, TextPart};
+use heddle_node_stdlib::plan::{Node, Plan, Scope, View};
+use insta::assert_snapshot;
+use serde_json::json;
+use wasmparser::{Parser, Payload, Validator};
+
+fn site(parameter: &str, source: &str) -> Site {
+    let expression = parse(source, &Everything).unwrap();
+    Site {
+        parameter: parameter.to_owned(),
+        source: source.to_owned(),
+        expression,
+    }
+}
+
+fn expression(parameter: &str, source: &str) -> Argument {
+    Argument::Expression(site(parameter, source))
+}
+
+fn lowered(bodies: Vec<Option<Body>>) -> Lowered {
+    let node = |index| Node {
+        id: format!("n{index}"),
+        inputs: vec!["in".to_owned()],
+        outputs: 1,
+        ..Node::default()
+    };
+    let plan = Plan {
+        nodes: (0..bodies.len()).map(node).collect(),
+        scopes: vec![Scope::default()],
+        ..Plan::default()
+    };
+    Lowered {
+        plan,
+        bodies,
+        ..Lowered::default()
+    }
+}
+
+fn standard(node_type: &'static str, parameters: Vec<(&str, Argument)>) -> Option<Body> {
+    let parameters = parameters
+        .into_iter()
+        .map(|(name, argument)| (name.to_owned(), argument))
+        .collect();
+    Some(Body::Standard {
+        node_type,
+        parameters,
+    })
+}
+
+/// The module as text, valid and without its data, whose bytes are the plan's own business.
+fn wat(lowered: Lowered) -> String {
+    let wasm = emit(lowered).wasm;
+    Validator::new().validate_all(&wasm).unwrap();
+    let text = wasmprinter::print_bytes(&wasm).unwrap();
+    text.lines()
+        .filter(|line| !line.trim_start().starts_with("(data"))
+        .map(|line| format!("{line}\n"))
+        .collect()
+}
+
+#[test]
+fn a_node_evaluates_its_parameters_and_calls_its_type() {
+    let text = Argument::Text(vec![
+        TextPart::Literal("Hello ".to_owned()),
+        TextPart::Expression(site("message", "$input.name")),
+    ]);
+    assert_snapshot!(wat(lowered(vec![
+        None,
+        standard("Log", vec![("level", Argument::Constant(json!("info"))), ("message", text)]),
+    ])), @r#"
+    (module
+      (type (;0;) (func (result i32)))
+      (type (;1;) (func (param i32 i32) (result i32)))
+      (type (;2;) (func (param i32 i32 i32 i32)))
+      (type (;3;) (func (param i32)))
+      (type (;4;) (func (param i32 i32 i32) (result i32)))
+      (type (;5;) (func (param i32) (result i32)))
+      (type (;6;) (func))
+      (import "heddle" "object" (func $object (;0;) (type 0)))
+      (import "heddle" "string" (func $string (;1;) (type 1)))
+      (import "heddle" "set" (func $set (;2;) (type 2)))
+      (import "heddle" "site" (func $site (;3;) (type 3)))
+      (import "heddle" "input" (func $input (;4;) (type 0)))
+      (import "heddle" "get" (func $get (;5;) (type 4)))
+      (import "heddle" "text" (func $text (;6;) (type 5)))
+      (import "heddle" "concat" (func $concat (;7;) (type 1)))
+      (import "heddle" "node_Log" (func $node_Log (;8;) (type 3)))
+      (import "heddle" "reserve" (func $reserve (;9;) (type 5)))
+      (import "heddle" "start" (func $start (;10;) (type 2)))
+      (import "heddle" "memory" (memory (;0;) 0))
+      (import "heddle" "__indirect_function_table" (table (;0;) 0 funcref))
+      (global $texts (;0;) (mut i32) i32.const 0)
+      (export "run" (func $run))
+      (elem (;0;) func $node:n1)
+      (func $node:n1 (;11;) (type 6)
+        (local $value0 i32)
+        call $object
+        local.set $value0
+        local.get $value0
+        global.get $texts
+        i32.const 5
+        global.get $texts
+        i32.const 5
+        i32.add
+        i32.const 4
+        call $string
+        call $set
+        local.get $value0
+        global.get $texts
+        i32.const 9
+        i32.add
+        i32.const 7
+        global.get $texts
+        i32.const 16
+        i32.add
+        i32.const 6
+        call $string
+        i32.const 0
+        call $site
+        call $input
+        global.get $texts
+        i32.const 22
+        i32.add
+        i32.const 4
+        call $get
+        call $text
+        call $concat
+        call $set
+        local.get $value0
+        call $node_Log
+      )
+      (func $run (;12;) (type 3) (param $trigger i32)
+        (local $base i32) (local $table_base i32)
+        i32.const 402
+        call $reserve
+        local.tee $base
+        i32.const 376
+        i32.add
+        global.set $texts
+        local.get $base
+        i32.const 0
+        i32.const 402
+        memory.init 0
+        data.drop 0
+        ref.null func
+        i32.const 1
+        table.grow 0
+        local.tee $table_base
+        i32.const -1
+        i32.eq
+        if ;; label = @1
+          unreachable
+        end
+        local.get $table_base
+        i32.const 0
+        i32.const 1
+        table.init 0
+        elem.drop 0
+        local.get $base
+        i32.const 402
+        local.get $table_base
+        local.get $trigger
+        call $start
+      )
+      (@custom "heddle" (after data) "{\22abiVersion\22:0,\22nodes\22:[],\22triggers\22:[],\22functions\22:[{\22node\22:1}],\22rights\22:{\22effects\22:[],\22secrets\22:[],\22connections\22:[],\22hosts\22:[],\22patterns\22:[]},\22settings\22:{},\22trace\22:false}")
+    )
+    "#);
+}
+
+#[test]
+fn short_circuits_are_blocks() {
+    assert_snapshot!(wat(lowered(vec![Some(Body::Outputs(vec![(
+        0,
+        expression("out", "$input?.a.b ?? (!$item ? -1 : $index || `x${$a}`)"),
+    )]))])), @r#"
+    (module
+      (type (;0;) (func (param i32)))
+      (type (;1;) (func (result i32)))
+      (type (;2;) (func (param i32) (result i32)))
+      (type (;3;) (func (param i32 i32 i32) (result i32)))
+      (type (;4;) (func (param f64) (result i32)))
+      (type (;5;) (func (param i32 i32) (result i32)))
+      (type (;6;) (func (param i32 i32)))
+      (type (;7;) (func))
+      (type (;8;) (func (param i32 i32 i32 i32)))
+      (import "heddle" "site" (func $site (;0;) (type 0)))
+      (import "heddle" "input" (func $input (;1;) (type 1)))
+      (import "heddle" "is_nullish" (func $is_nullish (;2;) (type 2)))
+      (import "heddle" "get" (func $get (;3;) (type 3)))
+      (import "heddle" "item" (func $item (;4;) (type 1)))
+      (import "heddle" "truthy" (func $truthy (;5;) (type 2)))
+      (import "heddle" "number" (func $number (;6;) (type 4)))
+      (import "heddle" "index" (func $index (;7;) (type 1)))
+      (import "heddle" "string" (func $string (;8;) (type 5)))
+      (import "heddle" "first" (func $first (;9;) (type 1)))
+      (import "heddle" "to_string" (func $to_string (;10;) (type 2)))
+      (import "heddle" "concat" (func $concat (;11;) (type 5)))
+      (import "heddle" "emit" (func $emit (;12;) (type 6)))
+      (import "heddle" "reserve" (func $reserve (;13;) (type 2)))
+      (import "heddle" "start" (func $start (;14;) (type 8)))
+      (import "heddle" "memory" (memory (;0;) 0))
+      (import "heddle" "__indirect_function_table" (table (;0;) 0 funcref))
+      (global $texts (;0;) (mut i32) i32.const 0)
+      (export "run" (func $run))
+      (elem (;0;) func $node:n0)
+      (func $node:n0 (;15;) (type 7)
+        (local $value0 i32) (local $value1 i32)
+        i32.const 0
+        i32.const 0
+        call $site
+        block (result i32) ;; label = @1
+          call $input
+          local.set $value0
+          i32.const 0
+          local.get $value0
+          call $is_nullish
+          br_if 0 (;@1;)
+          drop
+          local.get $value0
+          global.get $texts
+          i32.const 1
+          call $get
+          global.get $texts
+          i32.const 1
+          i32.add
+          i32.const 1
+          call $get
+        end
+        local.tee $value0
+        call $is_nullish
+        if (result i32) ;; label = @1
+          call $item
+          call $truthy
+          i32.eqz
+          if (result i32) ;; label = @2
+            f64.const -0x1p+0 (;=-1;)
+            call $number
+          else
+            call $index
+            local.tee $value1
+            call $truthy
+            if (result i32) ;; label = @3
+              local.get $value1
+            else
+              global.get $texts
+              i32.const 2
+              i32.add
+              i32.const 1
+              call $string
+              call $first
+              call $to_string
+              call $concat
+            end
+          end
+        else
+          local.get $value0
+        end
+        call $emit
+      )
+      (func $run (;16;) (type 0) (param $trigger i32)
+        (local $base i32) (local $table_base i32)
+        i32.const 283
+        call $reserve
+        local.tee $base
+        i32.const 280
+        i32.add
+        global.set $texts
+        local.get $base
+        i32.const 0
+        i32.const 283
+        memory.init 0
+        data.drop 0
+        ref.null func
+        i32.const 1
+        table.grow 0
+        local.tee $table_base
+        i32.const -1
+        i32.eq
+        if ;; label = @1
+          unreachable
+        end
+        local.get $table_base
+        i32.const 0
+        i32.const 1
+        table.init 0
+        elem.drop 0
+        local.get $base
+        i32.const 283
+        local.get $table_base
+        local.get $trigger
+        call $start
+      )
+      (@custom "heddle" (after data) "{\22abiVersion\22:0,\22nodes\22:[],\22triggers\22:[],\22functions\22:[{\22node\22:0}],\22rights\22:{\22effects\22:[],\22secrets\22:[],\22connections\22:[],\22hosts\22:[],\22patterns\22:[]},\22settings\22:{},\22trace\22:false}")
+    )
+    "#);
+}
+
+#[test]
+fn parameters_of_items_are_functions_of_their_own() {
+    let condition = Argument::Function(
+        "condition".to_owned(),
+        Box::new(expression("condition", "$item > 3")),
+    );
+    let fields = Argument::Object(vec![
+        (
+            "a".to_owned(),
+            Argument::Array(vec![Argument::Constant(json!({"x": [1]})), condition]),
+        ),
+        ("none".to_owned(), Argument::Constant(json!(null))),
+    ]);
+    let lowered = lowered(vec![standard("Filter", vec![("items", fields)])]);
+    let artifact = emit(lowered.clone());
+    let functions = serde_json::to_value(&artifact.manifest.functions).unwrap();
+    assert_eq!(
+        functions,
+        json!([{"node": 0, "parameter": "condition"}, {"node": 0}])
+    );
+    assert_snapshot!(wat(lowered), @r#"
+    (module
+      (type (;0;) (func (result i32)))
+      (type (;1;) (func (param i32 i32) (result i32)))
+      (type (;2;) (func (param i32 i32)))
+      (type (;3;) (func (param i32)))
+      (type (;4;) (func (param f64) (result i32)))
+      (type (;5;) (func (param i32) (result i32)))
+      (type (;6;) (func (param i32 i32 i32 i32)))
+      (type (;7;) (func))
+      (import "heddle" "object" (func $object (;0;) (type 0)))
+      (import "heddle" "array" (func $array (;1;) (type 0)))
+      (import "heddle" "json" (func $json (;2;) (type 1)))
+      (import "heddle" "push" (func $push (;3;) (type 2)))
+      (import "heddle" "site" (func $site (;4;) (type 3)))
+      (import "heddle" "item" (func $item (;5;) (type 0)))
+      (import "heddle" "number" (func $number (;6;) (type 4)))
+      (import "heddle" "greater" (func $greater (;7;) (type 1)))
+      (import "heddle" "function" (func $function (;8;) (type 5)))
+      (import "heddle" "set" (func $set (;9;) (type 6)))
+      (import "heddle" "node_Filter" (func $node_Filter (;10;) (type 3)))
+      (import "heddle" "reserve" (func $reserve (;11;) (type 5)))
+      (import "heddle" "start" (func $start (;12;) (type 6)))
+      (import "heddle" "memory" (memory (;0;) 0))
+      (import "heddle" "__indirect_function_table" (table (;0;) 0 funcref))
+      (global $texts (;0;) (mut i32) i32.const 0)
+      (export "run" (func $run))
+      (elem (;0;) func $function:n0.condition $node:n0)
+      (func $function:n0.condition (;13;) (type 0) (result i32)
+        i32.const 0
+        call $site
+        call $item
+        f64.const 0x1.8p+1 (;=3;)
+        call $number
+        call $greater
+      )
+      (func $node:n0 (;14;) (type 7)
+        (local $value0 i32) (local $value1 i32) (local $value2 i32)
+        call $object
+        local.set $value0
+        local.get $value0
+        global.get $texts
+        i32.const 5
+        call $object
+        local.set $value1
+        local.get $value1
+        global.get $texts
+        i32.const 5
+        i32.add
+        i32.const 1
+        call $array
+        local.set $value2
+        local.get $value2
+        global.get $texts
+        i32.const 6
+        i32.add
+        i32.const 9
+        call $json
+        call $push
+        local.get $value2
+        i32.const 0
+        call $function
+        call $push
+        local.get $value2
+        call $set
+        local.get $value1
+        global.get $texts
+        i32.const 15
+        i32.add
+        i32.const 4
+        i32.const 1
+        call $set
+        local.get $value1
+        call $set
+        local.get $value0
+        call $node_Filter
+      )
+      (func $run (;15;) (type 3) (param $trigger i32)
+        (local $base i32) (local $table_base i32)
+        i32.const 267
+        call $reserve
+        local.tee $base
+        i32.const 248
+        i32.add
+        global.set $texts
+        local.get $base
+        i32.const 0
+        i32.const 267
+        memory.init 0
+        data.drop 0
+        ref.null func
+        i32.const 2
+        table.grow 0
+        local.tee $table_base
+        i32.const -1
+        i32.eq
+        if ;; label = @1
+          unreachable
+        end
+        local.get $table_base
+        i32.const 0
+        i32.const 2
+        table.init 0
+        elem.drop 0
+        local.get $base
+        i32.const 267
+        local.get $table_base
+        local.get $trigger
+        call $start
+      )
+      (@custom "heddle" (after data) "{\22abiVersion\22:0,\22nodes\22:[],\22triggers\22:[],\22functions\22:[{\22node\22:0,\22parameter\22:\22condition\22},{\22node\22:0}],\22rights\22:{\22effects\22:[],\22secrets\22:[],\22connections\22:[],\22hosts\22:[],\22patterns\22:[]},\22settings\22:{},\22trace\22:false}")
+    )
+    "#);
+}
+
+/// A pattern that uses everything that expressions have.
+fn rich() -> Lowered {
+    let sources = [
+        "[1, ...$input, [$a, $b]]",
+        "{ $json, 'b c': 2, [$index]: 5, ...$item }",
+        "$nodes.first ?? $('First step').item",
+        "$secrets.KEY + $vars.x + $run.id + $trigger + $error",
+        "[$random(), $uuid()]",
+        "($input?.a?.[0]?.b).c",
+        "void 0, typeof +$input, ~1, !$a, -$b",
+        "$a - $b * 2 / 3 % 4 ** 5 & 6 | 7 ^ 8 << 1 >> 2 >>> 3",
+        "[1 < 2, 1 <= 2, 1 > 2, 1 >= 2, 1 == 2, 1 != 2, 1 === 2, 1 !== 2, 'a' in $input]",
+        "``",
+        "`${1}${2}`",
+        "'\\uD800' + `\\uDC00${$input}`",
+        "[undefined, null, true, false, NaN, Infinity, -0]",
+        "{}",
+        "[]",
+        "$input.a && ($input.b || ($input.c ?? $input?.[$a?.b && $b?.c]))",
+    ];
+    let body = |source: &&str| standard("SetFields", vec![("fields", expression("fields", source))]);
+    let mut bodies: Vec<_> = sources.iter().map(body).collect();
+    bodies.push(standard("NoOp", vec![]));
+    bodies.push(standard(
+        "SetFields",
+        vec![("fields", Argument::Constant(json!({"a": [1, "é", {}], "b": {}})))],
+    ));
+    bodies.push(standard("SetFields", vec![("fields", Argument::Text(vec![]))]));
+    lowered(bodies)
+}
+
+#[test]
+fn every_construct_gives_a_valid_module() {
+    let artifact = emit(rich());
+    Validator::new().validate_all(&artifact.wasm).unwrap();
+}
+
+#[test]
+fn every_operator_is_a_guest_function_that_exists() {
+    let wasm = emit(rich()).wasm;
+    let mut imported = Vec::new();
+    for payload in Parser::new(0).parse_all(&wasm) {
+        if let Payload::ImportSection(section) = payload.unwrap() {
+            imported.extend(
+                section
+                    .into_imports()
+                    .map(|import| import.unwrap().name.to_owned()),
+            );
+        }
+    }
+    // `rich` has every construct but function values and text parameters.
+    let missing: Vec<_> = heddle_node_stdlib::abi::GUEST_FUNCTIONS
+        .iter()
+        .map(|function| function.name)
+        .filter(|name| !imported.iter().any(|import| import == name))
+        .collect();
+    assert_eq!(missing, ["function", "text", "emit"]);
+}
+
+#[test]
+fn the_same_input_gives_the_same_bytes() {
+    assert_eq!(emit(rich()).wasm, emit(rich()).wasm);
+}
+
+#[test]
+fn the_module_carries_plan_and_manifest() {
+    let artifact = emit(rich());
+    let mut data = None;
+    let mut manifest = None;
+    for payload in Parser::new(0).parse_all(&artifact.wasm) {
+        match payload.unwrap() {
+            Payload::DataSection(section) => {
+                data = section.into_iter().next().map(|data| data.unwrap().data.to_vec())
+            }
+            Payload::CustomSection(section) if section.name() == "heddle" => {
+                manifest = Some(section.data().to_vec())
+            }
+            _ => {}
+        }
+    }
+    let data = data.unwrap();
+    let view = View::new(&data).unwrap();
+    assert_eq!(
+        view.site(1),
+        (1, "fields", "{ $json, 'b c': 2, [$index]: 5, ...$item }")
+    );
+    assert_eq!(view.node(3).function(), Some(3));
+    let manifest: heddle_node_stdlib::manifest::Manifest =
+        serde_json::from_slice(&manifest.unwrap()).unwrap();
+    assert_eq!(manifest, artifact.manifest);
+    assert_eq!(manifest.functions.len(), view.node_count() as usize);
+}
+
+#[test]
+fn a_pattern_without_functions_is_valid() {
+    let artifact = emit(lowered(vec![None]));
+    Validator::new().validate_all(&artifact.wasm).unwrap();
+}
+
+#[test]
+fn deep_expressions_are_emitted_on_any_stack() {
+    let sources = [
+        format!("$input{}", " + 1".repeat(900)),
+        format!("{}1{}", "[".repeat(240), "]".repeat(240)),
+        format!("$input{}", "?.a".repeat(900)),
+        format!("{}1", "!".repeat(250)),
+    ];
+    let emit_all = move || {
+        for source in sources {
+            let artifact = emit(lowered(vec![standard(
+                "Log",
+                vec![("message", expression("message", &source))],
+            )]));
+            Validator::new().validate_all(&artifact.wasm).unwrap();
+        }
+    };
+    std::thread::Builder::new()
+        .stack_size(512 * 1024)
+        .spawn(emit_all)
+        .unwrap()
+        .join()
+        .unwrap();
+}

@@ -1,0 +1,811 @@
+//! Expressions: what parses, into what, and how the rest is refused.
+
+use heddle_compiler::expression::{Expression, Names, NodeName, Piece, Problem, parse, split};
+use insta::assert_snapshot;
+use proptest::prelude::*;
+use std::fmt::Write;
+
+/// A graph with the nodes `first` (0, labelled "First step") and `a-b` (1); every other name is in scope.
+pub struct Everything;
+
+impl Names for Everything {
+    fn node(&self, name: NodeName<'_>) -> Result<u32, Problem> {
+        match name {
+            NodeName::Id("first") | NodeName::Label("First step") => Ok(0),
+            NodeName::Id("a-b") => Ok(1),
+            NodeName::Id(name) | NodeName::Label(name) => Err(Problem {
+                code: "unknown-node",
+                message: format!("There is no node {name}."),
+                help: None,
+                span: 0..0,
+            }),
+        }
+    }
+
+    fn has_item(&self) -> bool {
+        true
+    }
+
+    fn has_pair(&self) -> bool {
+        true
+    }
+
+    fn has_error(&self) -> bool {
+        true
+    }
+
+    fn definition_only(&self) -> bool {
+        false
+    }
+}
+
+/// Only what always is in scope, or only what is in a definition.
+struct Few {
+    definition: bool,
+}
+
+impl Names for Few {
+    fn node(&self, name: NodeName<'_>) -> Result<u32, Problem> {
+        Everything.node(name)
+    }
+
+    fn has_item(&self) -> bool {
+        self.definition
+    }
+
+    fn has_pair(&self) -> bool {
+        false
+    }
+
+    fn has_error(&self) -> bool {
+        false
+    }
+
+    fn definition_only(&self) -> bool {
+        self.definition
+    }
+}
+
+fn trees(sources: &[&str]) -> String {
+    let mut out = String::new();
+    for source in sources {
+        match parse(source, &Everything) {
+            Ok(tree) => writeln!(out, "{source}\n    {tree:?}").unwrap(),
+            Err(problems) => writeln!(out, "{source}\n    {problems:?}").unwrap(),
+        }
+    }
+    out
+}
+
+/// Each problem under the source that it is about.
+fn problems_of(source: &str, names: &dyn Names) -> String {
+    let problems = match parse(source, names) {
+        Ok(tree) => return format!("{source}\n    {tree:?}\n"),
+        Err(problems) => problems,
+    };
+    let mut out = format!("{source}\n");
+    for Problem {
+        code,
+        message,
+        help,
+        span,
+    } in problems
+    {
+        let before = source[..span.start].chars().count();
+        let carets = source[span.clone()].chars().count().max(1);
+        writeln!(
+            out,
+            "{}{} {code}: {message}",
+            " ".repeat(before),
+            "^".repeat(carets)
+        )
+        .unwrap();
+        if let Some(help) = help {
+            writeln!(out, "    help: {help}").unwrap();
+        }
+    }
+    out
+}
+
+fn problems(sources: &[&str]) -> String {
+    sources
+        .iter()
+        .map(|source| problems_of(source, &Everything))
+        .collect()
+}
+
+#[test]
+fn literals_have_javascript_values() {
+    assert_snapshot!(trees(&[
+        "0x1F", "0o17", "0b101", "1_000.5e-1", "'a\\u{1F600}\\n\"'", r#""\uD83D""#, r#""\uD83D\uDE00""#,
+        r#""\uFFFD\uDC00\"\u0001""#, "undefined", "null", "[NaN, -Infinity, true]", "`a${$input}b\\u0041`",
+    ]), @r#"
+    0x1F
+        Number(31.0)
+    0o17
+        Number(15.0)
+    0b101
+        Number(5.0)
+    1_000.5e-1
+        Number(100.05)
+    'a\u{1F600}\n"'
+        String(Utf8("a😀\n\""))
+    "\uD83D"
+        String(Json("\"\\ud83d\""))
+    "\uD83D\uDE00"
+        String(Utf8("😀"))
+    "\uFFFD\uDC00\"\u0001"
+        String(Json("\"\\ufffd\\udc00\\\"\\u0001\""))
+    undefined
+        Undefined
+    null
+        Null
+    [NaN, -Infinity, true]
+        Array([Item(Number(NaN)), Item(Unary(Negate, Number(inf))), Item(Bool(true))])
+    `a${$input}b\u0041`
+        Template([Utf8("a"), Utf8("bA")], [Name(Input)])
+    "#);
+}
+
+#[test]
+fn names_are_resolved() {
+    assert_snapshot!(trees(&[
+        "$json", "$nodes.first", "$nodes[\"a-b\"].x", "$nodes?.first", "$('First step').item.name",
+        "$(\"First step\")[0]", "$(`First step`)", "$secrets.API_KEY", "$secrets['a b']", "[$a, $b, $item, $index]",
+        "[$random(), $uuid()]", "[$trigger, $run, $vars, $error]",
+    ]), @r#"
+    $json
+        Name(Input)
+    $nodes.first
+        Name(NodeOutput(0))
+    $nodes["a-b"].x
+        Member(Name(NodeOutput(1)), "x")
+    $nodes?.first
+        Chain(Name(NodeOutput(0)))
+    $('First step').item.name
+        Member(Name(NodeItem(0)), "name")
+    $("First step")[0]
+        Index(Name(NodeOutput(0)), Number(0.0))
+    $(`First step`)
+        Name(NodeOutput(0))
+    $secrets.API_KEY
+        Name(Secret("API_KEY"))
+    $secrets['a b']
+        Name(Secret("a b"))
+    [$a, $b, $item, $index]
+        Array([Item(Name(First)), Item(Name(Second)), Item(Name(Item)), Item(Name(Index))])
+    [$random(), $uuid()]
+        Array([Item(Name(Random)), Item(Name(Uuid))])
+    [$trigger, $run, $vars, $error]
+        Array([Item(Name(Trigger)), Item(Name(Run)), Item(Name(Vars)), Item(Name(Error))])
+    "#);
+}
+
+#[test]
+fn members_and_optional_chains_keep_their_extent() {
+    assert_snapshot!(trees(&[
+        "$input.a['b'][0][$index]", "$input?.a.b", "($input?.a).b", "$input.a?.[$item?.x].c", "$input.constructor",
+    ]), @r#"
+    $input.a['b'][0][$index]
+        Index(Index(Member(Member(Name(Input), "a"), "b"), Number(0.0)), Name(Index))
+    $input?.a.b
+        Chain(Member(Member(Optional(Name(Input)), "a"), "b"))
+    ($input?.a).b
+        Member(Chain(Member(Optional(Name(Input)), "a")), "b")
+    $input.a?.[$item?.x].c
+        Chain(Member(Index(Optional(Member(Name(Input), "a")), Chain(Member(Optional(Name(Item)), "x"))), "c"))
+    $input.constructor
+        Member(Name(Input), "constructor")
+    "#);
+}
+
+#[test]
+fn operators_bind_as_in_javascript() {
+    assert_snapshot!(trees(&[
+        "1 + 2 * 3 ** 2 ** -1", "$a ?? ($b || 1 && 2)", "!$a ? void 0 : typeof $b, ~1", "'x' in $input",
+        "1 >>> 2 !== 3 & 4", "$input; ",
+    ]), @r#"
+    1 + 2 * 3 ** 2 ** -1
+        Binary(Add, Number(1.0), Binary(Multiply, Number(2.0), Binary(Power, Number(3.0), Binary(Power, Number(2.0), Unary(Negate, Number(1.0))))))
+    $a ?? ($b || 1 && 2)
+        Logical(Nullish, Name(First), Logical(Or, Name(Second), Logical(And, Number(1.0), Number(2.0))))
+    !$a ? void 0 : typeof $b, ~1
+        Sequence([Conditional(Unary(Not, Name(First)), Unary(Void, Number(0.0)), Unary(TypeOf, Name(Second))), Unary(BitNot, Number(1.0))])
+    'x' in $input
+        Binary(In, String(Utf8("x")), Name(Input))
+    1 >>> 2 !== 3 & 4
+        Binary(BitAnd, Binary(StrictNotEqual, Binary(ShiftRightUnsigned, Number(1.0), Number(2.0)), Number(3.0)), Number(4.0))
+    $input; 
+        Name(Input)
+    "#);
+}
+
+#[test]
+fn array_and_object_literals() {
+    assert_snapshot!(trees(&[
+        "[1, ...$input, [],]", "{ $json, a: 1, 'b c': 2, 3: 4, [$index]: 5, ...$item, ['k']: 6 }", "{}",
+    ]), @r#"
+    [1, ...$input, [],]
+        Array([Item(Number(1.0)), Spread(Name(Input)), Item(Array([]))])
+    { $json, a: 1, 'b c': 2, 3: 4, [$index]: 5, ...$item, ['k']: 6 }
+        Object([Named("$json", Name(Input)), Named("a", Number(1.0)), Named("b c", Number(2.0)), Computed(Number(3.0), Number(4.0)), Computed(Name(Index), Number(5.0)), Spread(Name(Item)), Named("k", Number(6.0))])
+    {}
+        Object([])
+    "#);
+}
+
+#[test]
+fn problems_say_where_and_what_to_do() {
+    assert_snapshot!(problems(&[
+        " ", "$input.", "1 +", "const x = 1", "$input.x; 1", "'abc", "a as string", "$inptu.x + $jsn", "total",
+        "$nodes.nowhere", "$('Nope').item.x", "$nodes", "$nodes[$index]", "$($input)", "$secrets", "$secrets[$index]",
+        "$random(5)", "$input()", "é + x",
+    ]), @r#"
+     
+    ^ syntax: The braces are empty.
+        help: Write an expression between the braces, for example `{{ $input }}`.
+    $input.
+           ^ syntax: This is not a JavaScript expression: Unexpected token.
+    1 +
+       ^ syntax: This is not a JavaScript expression: Unexpected token.
+    const x = 1
+    ^^^^^ syntax: This is not a JavaScript expression: Unexpected token.
+        help: An expression is one value, not a statement.
+    $input.x; 1
+            ^ syntax: This is not a JavaScript expression: Unexpected token.
+        help: An expression has no `;`: remove it, and use a node for each step.
+    'abc
+    ^^^^ syntax: This is not a JavaScript expression: Unterminated string.
+    a as string
+    ^^^^^^^^^^^ syntax: This is not a JavaScript expression: Type assertion expressions can only be used in TypeScript files.
+    $inptu.x + $jsn
+    ^^^^^^ unknown-name: There is no `$inptu`.
+        help: Did you mean `$input`?
+               ^^^^ unknown-name: There is no `$jsn`.
+        help: Did you mean `$json`?
+    total
+    ^^^^^ unknown-name: There is no `total`.
+        help: A field of the input is `$input.total`; text stands in quotes: "total".
+    $nodes.nowhere
+    ^^^^^^^^^^^^^^ unknown-node: There is no node nowhere.
+    $('Nope').item.x
+    ^^^^^^^^^ unknown-node: There is no node Nope.
+    $nodes
+    ^^^^^^ unknown-name: `$nodes` is no value by itself.
+        help: Name the node: `$nodes["id"]`.
+    $nodes[$index]
+    ^^^^^^^^^^^^^^ computed-name: The id of a node can't be computed.
+        help: Write `$nodes["id"]`.
+    $($input)
+    ^^^^^^^^^ computed-name: `$(…)` takes the label of a node as one text that is written out.
+        help: Write `$("Label")`.
+    $secrets
+    ^^^^^^^^ unknown-name: `$secrets` is no value by itself.
+        help: Name the secret: `$secrets.NAME`.
+    $secrets[$index]
+    ^^^^^^^^^^^^^^^^ computed-name: The name of a secret can't be computed.
+        help: Secrets are rights that a pattern declares: write `$secrets.NAME`.
+    $random(5)
+            ^ arguments: `$random()` takes no arguments.
+        help: The Random and Uuid nodes have ranges and versions.
+    $input()
+    ^^^^^^ unsupported: `$input` is a value, not a function.
+    é + x
+    ^ unknown-name: There is no `é`.
+        help: A field of the input is `$input.é`; text stands in quotes: "é".
+        ^ unknown-name: There is no `x`.
+        help: A field of the input is `$input.x`; text stands in quotes: "x".
+    "#);
+}
+
+#[test]
+fn what_is_not_compiled_names_its_substitute() {
+    assert_snapshot!(problems(&[
+        "$input.items.filter(x => x.ok).map(x => $nope)", "Math.max($input.a, $b.c.join())", "Math.PI", "$now.toISO()",
+        "new Date($input.at)", "$input.name.toUpperCase()", "$input.x?.trim()", "JSON.stringify($input)", "/a/.test($a)",
+        "10n", "x => x", "$input.a = 1", "await $input", "this.x", "`a` `b`", "$input instanceof Array", "delete $a.b",
+        "[1,,2]", "{ __proto__: null }", "{ f() {} }", "parseInt($a)", "(function () {})()",
+    ]), @r#"
+    $input.items.filter(x => x.ok).map(x => $nope)
+                 ^^^^^^ unsupported: The method `.filter(…)` can't be compiled by this version.
+        help: Use a Filter node.
+    Math.max($input.a, $b.c.join())
+    ^^^^^^^^ unsupported: `Math.max(…)` can't be compiled by this version.
+        help: Write `a < b ? a : b`, or use an Aggregate node.
+                            ^^^^ unsupported: The method `.join(…)` can't be compiled by this version.
+        help: Use a standard node for this step; `heddle nodes` lists them.
+    Math.PI
+    ^^^^^^^ unsupported: `Math.PI` can't be compiled by this version.
+        help: Use operators, or an Aggregate node for the smallest, largest or average of many.
+    $now.toISO()
+    ^^^^^^^^^^ unsupported: `$now.toISO(…)` can't be compiled by this version.
+        help: Use a DateTime node; when the run started is `$run.startedAt`.
+    new Date($input.at)
+    ^^^^^^^^^^^^^^^^^^^ unsupported: `new Date(…)` can't be compiled by this version.
+        help: Use a DateTime node; when the run started is `$run.startedAt`.
+    $input.name.toUpperCase()
+                ^^^^^^^^^^^ unsupported: The method `.toUpperCase(…)` can't be compiled by this version.
+        help: Use a standard node for this step; `heddle nodes` lists them.
+    $input.x?.trim()
+              ^^^^ unsupported: The method `.trim(…)` can't be compiled by this version.
+        help: Use a standard node for this step; `heddle nodes` lists them.
+    JSON.stringify($input)
+    ^^^^^^^^^^^^^^ unsupported: `JSON.stringify(…)` can't be compiled by this version.
+        help: Use a Json node; among text an object's text is its JSON.
+    /a/.test($a)
+    ^^^ unsupported: A regular expression can't be compiled by this version.
+        help: Use a Regex node.
+    10n
+    ^^^ unsupported: A BigInt can't be compiled by this version.
+        help: Write a number without the `n`.
+    x => x
+    ^^^^^^ unsupported: A function can't be compiled by this version.
+        help: Nodes such as Filter, Sort, Transform and Aggregate work on each item of an array.
+    $input.a = 1
+    ^^^^^^^^^^^^ unsupported: An assignment can't be compiled by this version.
+        help: Values do not change: use a SetFields node. Comparing is `==` or `===`.
+    await $input
+    ^^^^^^^^^^^^ unsupported: Waiting inside an expression can't be compiled by this version.
+        help: Nodes wait for what they need: read another node's value.
+    this.x
+    ^^^^ unsupported: `this` can't be compiled by this version.
+        help: The node's input is `$input`.
+    `a` `b`
+    ^^^^^^^ unsupported: A tagged template literal can't be compiled by this version.
+    $input instanceof Array
+    ^^^^^^^^^^^^^^^^^^^^^^^ unsupported: `instanceof` can't be compiled by this version.
+        help: `typeof x` tells text, numbers and objects apart.
+    delete $a.b
+    ^^^^^^^^^^^ unsupported: `delete` can't be compiled by this version.
+        help: Values do not change: a PickFields node keeps the fields that it names.
+    [1,,2]
+       ^ unsupported: A hole in an array can't be compiled by this version.
+        help: Write `undefined` or `null` there.
+    { __proto__: null }
+      ^^^^^^^^^^^^^^^ unsupported: Setting an object's prototype can't be compiled by this version.
+        help: For a field of this name write `["__proto__"]: …`.
+    { f() {} }
+      ^^^^^^ unsupported: A method in an object can't be compiled by this version.
+        help: Nodes such as Filter, Sort, Transform and Aggregate work on each item of an array.
+    parseInt($a)
+    ^^^^^^^^^^^^ unsupported: `parseInt(…)` can't be compiled by this version.
+        help: `+x` makes a number of text.
+    (function () {})()
+    ^^^^^^^^^^^^^^^^^^ unsupported: Calling a function can't be compiled by this version.
+        help: Nodes such as Filter, Sort, Transform and Aggregate work on each item of an array.
+    "#);
+}
+
+#[test]
+fn names_of_other_systems_are_recognised() {
+    assert_snapshot!(problems(&[
+        "$env.HOME", "$node['X'].json.y", "$workflow.id", "$input.first().json", "$('First step').all()", "items[0]",
+        "msg.payload", "$fromAI('x')", "$if($a, 1, 2)", "flow_input.x",
+    ]), @r#"
+    $env.HOME
+    ^^^^ foreign-name: `$env` is a name of n8n.
+        help: Settings are `$vars.NAME`, secrets `$secrets.NAME`.
+    $node['X'].json.y
+    ^^^^^ foreign-name: `$node` is a name of n8n.
+        help: Another node's value is `$("Label")` or `$nodes["id"]`.
+    $workflow.id
+    ^^^^^^^^^ foreign-name: `$workflow` is a name of n8n.
+        help: The pattern's id is `$run.patternId`.
+    $input.first().json
+           ^^^^^ foreign-name: `$input.first(…)` is a method of n8n.
+        help: The first of several items is `[0]` of the value.
+    $('First step').all()
+                    ^^^ foreign-name: `$(…).all(…)` is a method of n8n.
+        help: There is one value on an edge: the name itself gives all of it.
+    items[0]
+    ^^^^^ foreign-name: `items` is a name of n8n.
+        help: The node's input is `$input`, the current item `$item`.
+    msg.payload
+    ^^^ foreign-name: `msg` is a name of Node-RED.
+        help: The node's input is `$input`.
+    $fromAI('x')
+    ^^^^^^^ foreign-name: `$fromAI` is a name of n8n.
+        help: Use a ChatCompletion node with `jsonSchema` and read its output.
+    $if($a, 1, 2)
+    ^^^ foreign-name: `$if` is a name of n8n.
+        help: Write `condition ? a : b`.
+    flow_input.x
+    ^^^^^^^^^^ foreign-name: `flow_input` is a name of Windmill.
+        help: What the run was started with is `$trigger`.
+    "#);
+}
+
+#[test]
+fn names_that_are_out_of_scope() {
+    let few = |definition| {
+        let sources = [
+            "$item",
+            "$a",
+            "$error",
+            "$vars.x",
+            "$nodes.first",
+            "$secrets.X",
+            "$('First step')",
+            "$uuid()",
+        ];
+        sources
+            .iter()
+            .map(|source| problems_of(source, &Few { definition }))
+            .collect::<String>()
+    };
+    assert_snapshot!(few(false), @r#"
+    $item
+    ^^^^^ unknown-name: There is no `$item` here.
+        help: It has a value inside a ForEach, with `each`, and in parameters that are evaluated for each item.
+    $a
+    ^^ unknown-name: There is no `$a` here.
+        help: `$a` and `$b` are the two items that a Sort node compares.
+    $error
+    ^^^^^^ unknown-name: There is no `$error` here.
+        help: It has a value behind a node with `onError` "branch" or "continue".
+    $vars.x
+        Member(Name(Vars), "x")
+    $nodes.first
+        Name(NodeOutput(0))
+    $secrets.X
+        Name(Secret("X"))
+    $('First step')
+        Name(NodeOutput(0))
+    $uuid()
+        Name(Uuid)
+    "#);
+    assert_snapshot!(few(true), @r#"
+    $item
+        Name(Item)
+    $a
+    ^^ unknown-name: `$a` is not known in a definition.
+        help: A definition's expressions see `$input`, `$item` and `$index`: pass the rest in by a port.
+    $error
+    ^^^^^^ unknown-name: `$error` is not known in a definition.
+        help: A definition's expressions see `$input`, `$item` and `$index`: pass the rest in by a port.
+    $vars.x
+    ^^^^^ unknown-name: `$vars` is not known in a definition.
+        help: A definition's expressions see `$input`, `$item` and `$index`: pass the rest in by a port.
+    $nodes.first
+    ^^^^^^ unknown-name: `$nodes` is not known in a definition.
+        help: A definition's expressions see `$input`, `$item` and `$index`: pass the rest in by a port.
+    $secrets.X
+    ^^^^^^^^ unknown-name: `$secrets` is not known in a definition.
+        help: A definition's expressions see `$input`, `$item` and `$index`: pass the rest in by a port.
+    $('First step')
+    ^ unknown-name: `$` is not known in a definition.
+        help: A definition's expressions see `$input`, `$item` and `$index`: pass the rest in by a port.
+    $uuid()
+    ^^^^^ unknown-name: `$uuid` is not known in a definition.
+        help: A definition's expressions see `$input`, `$item` and `$index`: pass the rest in by a port.
+    "#);
+}
+
+fn pieces(text: &str) -> String {
+    match split(text) {
+        Err(offset) => format!("unclosed at {offset}"),
+        Ok(pieces) => pieces
+            .iter()
+            .map(|piece| match piece {
+                Piece::Literal(text) => format!("{text:?}"),
+                Piece::Expression(range) => format!("<{}>", &text[range.clone()]),
+            })
+            .collect::<Vec<_>>()
+            .join(" "),
+    }
+}
+
+#[test]
+fn templates_split_at_the_right_braces() {
+    let texts = [
+        "",
+        "plain } {",
+        "a {{ x }} b {{y}}",
+        "{{ {a: {b: 1}} }}",
+        "{{{a: {b: 1}}}}",
+        "{{ '}}' }}",
+        "{{ `}}${ {a: '}}'} }}` }}",
+        "{{ /}}[/}}]/ }}",
+        "{{ a / b }} / {{ c }}",
+        "{{ 1 /* }} */ }}",
+        "{{ 1 // note }} x",
+        "{{ {a: 1 // }}\n} }}",
+        "{{ it's }} x",
+        "{{ f( }} x",
+        "{{ a",
+        "x {{ `a }}",
+        "{{}}",
+        "{{ a }}}",
+        "é{{ 'é' }}é",
+        "{{ x.in / 2 }} / {{ 3 }}",
+    ];
+    let table: String = texts
+        .iter()
+        .map(|text| format!("{text:?} -> {}\n", pieces(text)))
+        .collect();
+    assert_snapshot!(table, @r#"
+    "" -> ""
+    "plain } {" -> "plain } {"
+    "a {{ x }} b {{y}}" -> "a " < x > " b " <y>
+    "{{ {a: {b: 1}} }}" -> < {a: {b: 1}} >
+    "{{{a: {b: 1}}}}" -> <{a: {b: 1}}>
+    "{{ '}}' }}" -> < '}}' >
+    "{{ `}}${ {a: '}}'} }}` }}" -> < `}}${ {a: '}}'} }}` >
+    "{{ /}}[/}}]/ }}" -> < /}}[/}}]/ >
+    "{{ a / b }} / {{ c }}" -> < a / b > " / " < c >
+    "{{ 1 /* }} */ }}" -> < 1 /* }} */ >
+    "{{ 1 // note }} x" -> < 1 // note > " x"
+    "{{ {a: 1 // }}\n} }}" -> < {a: 1 // }}
+    } >
+    "{{ it's }} x" -> < it's > " x"
+    "{{ f( }} x" -> < f( > " x"
+    "{{ a" -> unclosed at 0
+    "x {{ `a }}" -> unclosed at 2
+    "{{}}" -> <>
+    "{{ a }}}" -> < a > "}"
+    "é{{ 'é' }}é" -> "é" < 'é' > "é"
+    "{{ x.in / 2 }} / {{ 3 }}" -> < x.in / 2 > " / " < 3 >
+    "#);
+}
+
+/// Source texts that nest as often as an expression may be long.
+fn deep_sources() -> Vec<String> {
+    // Only a parser knows that this `/` opens a regular expression, and so that the rest is no string.
+    let contrived = format!("() => {{ {{}} /\"/; {}\"", "(".repeat(60_000));
+    let openers = [
+        "(",
+        "[",
+        "!",
+        "-",
+        "~",
+        "+ ",
+        "a?b:",
+        "a?",
+        "{a:",
+        "`${",
+        "+",
+        "x=>",
+        "x**",
+        "typeof ",
+        "void\n",
+        "[...",
+        "{...",
+        "{[",
+        "a[",
+        "a(",
+        "a?.[",
+        "(a,",
+        "new ",
+        "await ",
+        "async x=>",
+        "function(){",
+        "class{",
+        "x=",
+        "...",
+        "/",
+        "/[",
+        "\"",
+        "<a>",
+        "()=>{",
+        "{a(){",
+        "(/\"/,",
+        "a/\"/(",
+        "yield ",
+        "a`${",
+        "a??",
+        "a||",
+        "a&&(",
+        "$(",
+        "import(",
+        "a.b?.",
+        "\u{2028}!",
+        "!/**/",
+    ];
+    openers
+        .iter()
+        .map(|opener| opener.repeat(60_000 / opener.len()))
+        .chain([contrived])
+        .collect()
+}
+
+#[test]
+fn deep_nesting_is_refused_or_parsed_but_never_overflows() {
+    // Threads have small stacks: a quarter of the main thread's.
+    let parse_all = || {
+        for source in deep_sources() {
+            for source in [source.clone(), format!("{source}1"), format!("1{source}1")] {
+                drop(parse(&source, &Everything));
+                drop(split(&format!("{{{{ {source} }}}}")));
+            }
+        }
+    };
+    std::thread::Builder::new()
+        .stack_size(512 * 1024)
+        .spawn(parse_all)
+        .unwrap()
+        .join()
+        .unwrap();
+}
+
+#[test]
+fn long_chains_compile_up_to_a_limit() {
+    for link in [" + 1", " && $a", ".a", "[0]", "?.a", " ? 1 : 2 + 3"] {
+        let link_count = if link.contains('?') && !link.contains('.') {
+            200
+        } else {
+            900
+        };
+        let chain = format!("$input{}", link.repeat(link_count));
+        assert!(parse(&chain, &Everything).is_ok(), "{link_count} times {link}");
+        let too_long = format!("$input{}", link.repeat(1_100));
+        let problems = parse(&too_long, &Everything).unwrap_err();
+        assert_eq!(problems[0].code, "too-deep", "{link}");
+    }
+    let wide = format!("[{}]", "!($a + -1), ".repeat(4_000));
+    assert!(matches!(parse(&wide, &Everything), Ok(Expression::Array(items)) if items.len() == 4_000));
+}
+
+/// Tokens that can make an expression together, or nearly.
+fn token() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec![
+        "$input",
+        "$json",
+        ".a",
+        "[",
+        "]",
+        "(",
+        ")",
+        "{",
+        "}",
+        "{{",
+        "}}",
+        "?.",
+        "?",
+        ":",
+        "??",
+        "||",
+        "&&",
+        "+",
+        "-",
+        "!",
+        "`",
+        "${",
+        "\"",
+        "'",
+        "\\",
+        "/",
+        "//",
+        "/*",
+        "*/",
+        "1",
+        "0x",
+        "1n",
+        ",",
+        "...",
+        "=>",
+        "=",
+        " ",
+        "\n",
+        "é",
+        "\u{2028}",
+        "$(",
+        "\"First step\"",
+        "$nodes",
+        "$secrets",
+        "typeof ",
+        "new ",
+        "in ",
+        "function",
+        "a",
+        "\\u",
+        "\\uD800",
+        ";",
+    ])
+}
+
+fn check_never_panics(text: &str) {
+    if let Ok(pieces) = split(text) {
+        for piece in pieces {
+            if let Piece::Expression(range) = piece {
+                check_spans(&text[range]);
+            }
+        }
+    }
+    check_spans(text);
+}
+
+fn check_spans(source: &str) {
+    for problem in parse(source, &Everything).err().unwrap_or_default() {
+        assert!(
+            source.get(problem.span.clone()).is_some(),
+            "{problem:?} in {source:?}"
+        );
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_answered(text in ".{0,60}") {
+        check_never_panics(&text);
+    }
+
+    #[test]
+    fn any_tokens_are_answered(tokens in prop::collection::vec(token(), 0..30)) {
+        check_never_panics(&tokens.concat());
+    }
+
+    #[test]
+    fn literal_text_around_expressions_is_kept(before in "[^{}]{0,20}", after in "[^{}]{0,20}") {
+        let text = format!("{before}{{{{ 1 }}}}{after}");
+        let mut expected = vec![Piece::Expression(before.len() + 2..before.len() + 5)];
+        if !before.is_empty() {
+            expected.insert(0, Piece::Literal(before));
+        }
+        if !after.is_empty() {
+            expected.push(Piece::Literal(after));
+        }
+        prop_assert_eq!(split(&text), Ok(expected));
+    }
+}
+
+/// Expressions that people wrote, when the collection is there.
+#[test]
+fn real_expressions_parse_if_they_are_javascript() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../shared/data/n8n-expressions.jsonl"
+    );
+    let Ok(text) = std::fs::read_to_string(path) else {
+        println!("skipped: there is no {path}");
+        return;
+    };
+    let mut counts = std::collections::BTreeMap::new();
+    let mut syntax = Vec::new();
+    for line in text.lines() {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        let (source, count) = (line["e"].as_str().unwrap(), line["n"].as_u64().unwrap());
+        let codes: Vec<_> = match parse(source, &AnyNode) {
+            Ok(_) => vec!["parsed"],
+            Err(problems) => problems.iter().map(|problem| problem.code).collect(),
+        };
+        let order = ["syntax", "foreign-name", "unknown-name", "unsupported"];
+        let code = order
+            .iter()
+            .find(|code| codes.contains(code))
+            .copied()
+            .unwrap_or(codes[0]);
+        let entry: &mut (u64, u64) = counts.entry(code).or_default();
+        *entry = (entry.0 + 1, entry.1 + count);
+        if code == "syntax" {
+            syntax.push(source.to_owned());
+        }
+    }
+    println!("distinct and total by outcome: {counts:?}");
+    // Looked at one by one: these are no JavaScript (text, placeholders, quotes that are not closed).
+    assert_eq!(syntax.len(), 12, "{syntax:#?}");
+}
+
+/// Every node exists.
+struct AnyNode;
+
+impl Names for AnyNode {
+    fn node(&self, _name: NodeName<'_>) -> Result<u32, Problem> {
+        Ok(0)
+    }
+
+    fn has_item(&self) -> bool {
+        true
+    }
+
+    fn has_pair(&self) -> bool {
+        true
+    }
+
+    fn has_error(&self) -> bool {
+        true
+    }
+
+    fn definition_only(&self) -> bool {
+        false
+    }
+}
