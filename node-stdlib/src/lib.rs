@@ -15,7 +15,8 @@ pub mod value;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod manifest;
 
-#[cfg(target_arch = "wasm32")]
+// Natively only for its tests.
+#[cfg(any(target_arch = "wasm32", test))]
 mod alloc;
 #[cfg(target_arch = "wasm32")]
 mod exports;

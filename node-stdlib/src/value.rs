@@ -2,18 +2,25 @@
 //!
 //! Values are immutable and shared by reference counts, so passing one along an edge costs nothing; building
 //! mutates only what nobody else holds (`Rc::make_mut`). Knows nothing of nodes, expressions or the run.
+//!
+//! What walks a value (printing, comparing, dropping, …) recurses as deep as it is nested: whoever builds values
+//! from outside input keeps [`Value::depth`] within a limit.
 
 mod array;
+mod compare;
 mod number;
 mod object;
+pub mod ops;
 mod parse;
+mod path;
 mod print;
 mod text;
 
-pub use array::Array;
+pub use array::{Array, ArrayMut};
 pub use number::{number_to_text, text_to_number};
 pub use object::Object;
 pub use parse::{ParseError, parse_json};
+pub use print::json_indent;
 pub use text::Text;
 
 /// A JavaScript value of the kinds that can travel in a pattern, and functions, which stay within one node.
@@ -38,58 +45,124 @@ pub enum Value {
     Function(u32),
 }
 
-/// Types of values as patterns and messages name them.
 impl Value {
-    /// The value as an edge carries it: `undefined` inside objects is left out, in arrays and by itself it is
-    /// `null`, as are NaN, infinities and functions. Free for a value that already is JSON.
+    /// The value as an edge carries it: `undefined` and functions inside objects are left out, in arrays and by
+    /// themselves they are `null`, as are NaN and infinities. Free for a value that already is JSON.
     pub fn into_json(self) -> Value {
-        self
+        if self.is_json() {
+            return self;
+        }
+        match self {
+            Value::Array(array) => array
+                .into_vec()
+                .into_iter()
+                .map(Value::into_json)
+                .collect::<Vec<_>>()
+                .into(),
+            Value::Object(object) => {
+                let properties = object
+                    .into_properties()
+                    .filter(|(_, value)| !print::is_left_out(value));
+                Value::Object(
+                    properties
+                        .map(|(name, value)| (name, value.into_json()))
+                        .collect(),
+                )
+            }
+            _ => Value::Null,
+        }
+    }
+
+    /// Whether the value is known to hold nothing that JSON can't say, at any depth.
+    pub fn is_json(&self) -> bool {
+        match self {
+            Value::Undefined | Value::Function(_) => false,
+            Value::Null | Value::Bool(_) | Value::String(_) => true,
+            Value::Number(number) => number.is_finite(),
+            Value::Array(array) => !array.facts().unclean,
+            Value::Object(object) => !object.facts().unclean,
+        }
+    }
+
+    /// How many arrays and objects are nested in one another: 0 for what is neither, 1 for `[]`. Constant time; an
+    /// upper bound after a property was replaced.
+    pub fn depth(&self) -> usize {
+        match self {
+            Value::Array(array) => array.facts().inner_depth as usize + 1,
+            Value::Object(object) => object.facts().inner_depth as usize + 1,
+            _ => 0,
+        }
     }
 
     /// JavaScript's ToBoolean.
     pub fn truthy(&self) -> bool {
-        false
+        match self {
+            Value::Undefined | Value::Null => false,
+            Value::Bool(value) => *value,
+            Value::Number(number) => *number != 0.0 && !number.is_nan(),
+            Value::String(text) => !text.is_empty(),
+            Value::Array(_) | Value::Object(_) | Value::Function(_) => true,
+        }
     }
 
-    /// The text of the value among other text: strings as they are, nothing for null and undefined, JSON for
-    /// arrays and objects.
+    /// Whether the value is `null` or `undefined`.
+    pub fn is_nullish(&self) -> bool {
+        matches!(self, Value::Undefined | Value::Null)
+    }
+
+    /// The text of the value among other text: strings as they are, nothing for null, undefined and functions, JSON
+    /// for arrays and objects.
     pub fn to_text(&self) -> Text {
-        Text::from("")
+        match self {
+            Value::Undefined | Value::Null | Value::Function(_) => Text::default(),
+            Value::Bool(value) => Text::from(if *value { "true" } else { "false" }),
+            Value::Number(number) => number_to_text(*number).into(),
+            Value::String(text) => text.clone(),
+            Value::Array(_) | Value::Object(_) => self.to_json().into(),
+        }
     }
 
     /// `null`, `boolean`, `number`, `string`, `array`, `object`, `undefined` or `function`.
     pub fn type_name(&self) -> &'static str {
-        ""
+        match self {
+            Value::Undefined => "undefined",
+            Value::Null => "null",
+            Value::Bool(_) => "boolean",
+            Value::Number(_) => "number",
+            Value::String(_) => "string",
+            Value::Array(_) => "array",
+            Value::Object(_) => "object",
+            Value::Function(_) => "function",
+        }
     }
 
     /// A short description for messages: `the string "abc…"`, `an array of 3`, `an object with id, name, …`.
     pub fn shape(&self) -> String {
-        String::new()
-    }
-
-    /// The value at a dotted path such as `customer.address.0.city` (brackets with an index are read too).
-    pub fn at_path(&self, path: &str) -> Option<&Value> {
-        let _ = path;
-        None
-    }
-
-    /// Same type and same content, objects by properties in any order.
-    pub fn deep_equal(&self, other: &Value) -> bool {
-        let _ = other;
-        false
-    }
-
-    /// JavaScript's `===`.
-    pub fn strict_equal(&self, other: &Value) -> bool {
-        let _ = other;
-        false
-    }
-
-    /// An order of all values for Sort, Unique and Aggregate: numbers by size, strings by UTF-16 code units,
-    /// then by kind (numbers, strings, booleans, arrays and objects by their JSON, null and undefined last).
-    pub fn compare(&self, other: &Value) -> std::cmp::Ordering {
-        let _ = other;
-        std::cmp::Ordering::Equal
+        const UNITS_SHOWN: usize = 40;
+        const NAMES_SHOWN: usize = 5;
+        let shortened = |text: &Text| match text.len() > UNITS_SHOWN {
+            true => format!("{}…", text.slice(0, UNITS_SHOWN)),
+            false => text.to_string(),
+        };
+        match self {
+            Value::Undefined => "undefined".into(),
+            Value::Null => "null".into(),
+            Value::Bool(value) => value.to_string(),
+            Value::Number(number) => format!("the number {}", number_to_text(*number)),
+            Value::String(text) if text.is_empty() => "an empty string".into(),
+            Value::String(text) => format!("the string \"{}\"", shortened(text)),
+            Value::Array(array) if array.is_empty() => "an empty array".into(),
+            Value::Array(array) => format!("an array of {}", array.len()),
+            Value::Object(object) if object.is_empty() => "an empty object".into(),
+            Value::Object(object) => {
+                let mut names: Vec<_> = object.keys().take(NAMES_SHOWN).map(shortened).collect();
+                if object.len() > NAMES_SHOWN {
+                    names.push("…".into());
+                }
+                format!("an object with {}", names.join(", "))
+            }
+            Value::Function(_) => "a function".into(),
+        }
     }
 
     /// The value as JSON text.
@@ -97,6 +170,32 @@ impl Value {
         let mut out = String::new();
         self.write_json(&mut out);
         out
+    }
+}
+
+/// What a container knows about what it holds; that of an empty one by default.
+#[derive(Clone, Copy, Debug, Default)]
+struct Facts {
+    /// Something inside may be nothing that JSON can say.
+    unclean: bool,
+    /// The largest [`Value::depth`] of what is inside, at most that.
+    inner_depth: u32,
+}
+
+impl Facts {
+    fn of<'a>(values: impl IntoIterator<Item = &'a Value>) -> Self {
+        let mut facts = Facts::default();
+        for value in values {
+            facts.add(value);
+        }
+        facts
+    }
+
+    fn add(&mut self, value: &Value) {
+        self.unclean |= !value.is_json();
+        self.inner_depth = self
+            .inner_depth
+            .max(u32::try_from(value.depth()).unwrap_or(u32::MAX - 1));
     }
 }
 
@@ -109,6 +208,12 @@ impl From<&str> for Value {
 impl From<String> for Value {
     fn from(text: String) -> Self {
         Value::String(text.into())
+    }
+}
+
+impl From<Text> for Value {
+    fn from(text: Text) -> Self {
+        Value::String(text)
     }
 }
 
@@ -127,5 +232,17 @@ impl From<bool> for Value {
 impl From<Vec<Value>> for Value {
     fn from(values: Vec<Value>) -> Self {
         Value::Array(values.into())
+    }
+}
+
+impl From<Array> for Value {
+    fn from(array: Array) -> Self {
+        Value::Array(array)
+    }
+}
+
+impl From<Object> for Value {
+    fn from(object: Object) -> Self {
+        Value::Object(object)
     }
 }

@@ -1,11 +1,105 @@
-//! Numbers as text and back, as ECMAScript's Number::toString and StringToNumber do.
+//! Numbers as text and back, as ECMAScript's Number::toString and StringToNumber do, and as 32-bit integers.
 
 /// A number as JavaScript writes it.
 pub fn number_to_text(number: f64) -> String {
-    number.to_string()
+    ryu_js::Buffer::new().format(number).to_owned()
+}
+
+/// Appends a number as JavaScript writes it.
+pub(super) fn write_number(number: f64, out: &mut String) {
+    out.push_str(ryu_js::Buffer::new().format(number));
 }
 
 /// JavaScript's `Number(text)`.
 pub fn text_to_number(text: &str) -> f64 {
-    text.trim().parse().unwrap_or(f64::NAN)
+    let text = text.trim_matches(is_space);
+    match text.as_bytes() {
+        [] => 0.0,
+        [b'0', b'x' | b'X', digits @ ..] => integer_of_digits(digits, 16),
+        [b'0', b'o' | b'O', digits @ ..] => integer_of_digits(digits, 8),
+        [b'0', b'b' | b'B', digits @ ..] => integer_of_digits(digits, 2),
+        bytes => {
+            let unsigned = bytes
+                .strip_prefix(b"-")
+                .or(bytes.strip_prefix(b"+"))
+                .unwrap_or(bytes);
+            match unsigned {
+                b"Infinity" if bytes[0] == b'-' => f64::NEG_INFINITY,
+                b"Infinity" => f64::INFINITY,
+                _ if is_decimal(unsigned) => text.parse().unwrap_or(f64::NAN),
+                _ => f64::NAN,
+            }
+        }
+    }
+}
+
+/// ECMAScript's WhiteSpace and LineTerminator.
+pub(super) fn is_space(character: char) -> bool {
+    character == '\u{feff}' || (character.is_whitespace() && character != '\u{85}')
+}
+
+/// StrUnsignedDecimalLiteral without `Infinity`. Rust's parser reads more than that (`inf`, `nan`).
+fn is_decimal(bytes: &[u8]) -> bool {
+    let digits = |bytes: &[u8]| bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let whole = digits(bytes);
+    let mut rest = &bytes[whole..];
+    let mut fraction = 0;
+    if let [b'.', after @ ..] = rest {
+        fraction = digits(after);
+        rest = &after[fraction..];
+    }
+    if whole + fraction == 0 {
+        return false;
+    }
+    match rest {
+        [] => true,
+        [b'e' | b'E', b'+' | b'-', exponent @ ..] | [b'e' | b'E', exponent @ ..] => {
+            !exponent.is_empty() && digits(exponent) == exponent.len()
+        }
+        _ => false,
+    }
+}
+
+/// The integer that digits spell in a radix of 2, 8 or 16, rounded to nearest, ties to even.
+fn integer_of_digits(digits: &[u8], radix: u32) -> f64 {
+    if digits.is_empty() {
+        return f64::NAN;
+    }
+    let bits = radix.trailing_zeros();
+    let (mut mantissa, mut exponent) = (0_u64, 0_i32);
+    for &digit in digits {
+        let Some(digit) = char::from(digit).to_digit(radix) else {
+            return f64::NAN;
+        };
+        if mantissa >> (64 - bits) == 0 {
+            mantissa = mantissa << bits | u64::from(digit);
+        } else {
+            // At least 60 bits are held: of what follows it matters only whether it is zero.
+            mantissa |= u64::from(digit != 0);
+            exponent = exponent.saturating_add(bits.cast_signed());
+        }
+    }
+    mantissa as f64 * 2_f64.powi(exponent)
+}
+
+/// ECMAScript's ToInt32.
+pub(super) fn to_int32(number: f64) -> i32 {
+    const TWO_32: f64 = 4_294_967_296.0;
+    let fast = number as i32;
+    if f64::from(fast) == number {
+        return fast;
+    }
+    if !number.is_finite() {
+        return 0;
+    }
+    // Magnitude below 2^32, so the conversion to i64 is exact; the one to i32 wraps.
+    (number.trunc() % TWO_32) as i64 as i32
+}
+
+/// ECMAScript's `**` on numbers (Number::exponentiate).
+pub(super) fn power(base: f64, exponent: f64) -> f64 {
+    if exponent.is_nan() || (base.abs() == 1.0 && exponent.is_infinite()) {
+        return f64::NAN;
+    }
+    base.powf(exponent)
 }

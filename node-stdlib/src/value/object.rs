@@ -1,11 +1,27 @@
 //! Objects: properties in JavaScript's order (integer-like keys ascending, then by insertion).
+//!
+//! Integer-like keys live in an ordered map, the others in a list by insertion that gets a hash index once it is
+//! longer than [`INDEX_FROM`]. The index is an open-addressing table with linear probing.
 
-use super::{Text, Value};
+use super::text::index_of_name;
+use super::{Facts, Text, Value};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// An object. `insert` and `remove` copy first if it is shared.
+/// An object, shared when cloned. What changes it copies first if it is shared.
 #[derive(Clone, Debug, Default)]
-pub struct Object(Rc<Vec<(Text, Value)>>);
+pub struct Object(Rc<Inner>);
+
+#[derive(Clone, Debug, Default)]
+struct Inner {
+    integers: BTreeMap<u32, (Text, Value)>,
+    named: Vec<(Text, Value)>,
+    index: Index,
+    facts: Facts,
+}
+
+/// Up to this many names are searched one by one, which is faster than hashing.
+const INDEX_FROM: usize = 12;
 
 impl Object {
     /// An empty object.
@@ -13,44 +29,265 @@ impl Object {
         Self::default()
     }
 
+    /// An empty object with room for some properties.
+    pub fn with_capacity(properties: usize) -> Self {
+        Object(Rc::new(Inner {
+            named: Vec::with_capacity(properties),
+            ..Inner::default()
+        }))
+    }
+
     /// Number of properties.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.0.integers.len() + self.0.named.len()
     }
 
     /// Whether it has none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.len() == 0
     }
 
     /// The own property of this name.
     pub fn get(&self, name: &str) -> Option<&Value> {
-        self.0
-            .iter()
-            .find(|(key, _)| key.to_utf8() == name)
-            .map(|(_, value)| value)
+        self.0.find(Name::Utf8(name)).map(|place| self.0.at(place))
+    }
+
+    /// The own property of this name, which may have lone surrogates.
+    pub fn get_text(&self, name: &Text) -> Option<&Value> {
+        self.0.find(Name::of(name)).map(|place| self.0.at(place))
+    }
+
+    /// Whether there is an own property of this name.
+    pub fn contains(&self, name: &str) -> bool {
+        self.get(name).is_some()
     }
 
     /// Sets a property; an existing one keeps its place.
     pub fn insert(&mut self, name: impl Into<Text>, value: Value) {
         let name = name.into();
-        let entries = Rc::make_mut(&mut self.0);
-        match entries.iter_mut().find(|(key, _)| *key == name) {
-            Some((_, slot)) => *slot = value,
-            None => entries.push((name, value)),
+        let inner = Rc::make_mut(&mut self.0);
+        inner.facts.add(&value);
+        match inner.find(Name::of(&name)) {
+            Some(place) => *inner.at_mut(place) = value,
+            None => inner.append(name, value),
         }
     }
 
-    /// Removes a property and returns it.
+    /// Removes a property and returns it. Takes time in proportion to the number of properties.
     pub fn remove(&mut self, name: &str) -> Option<Value> {
-        let at = self.0.iter().position(|(key, _)| key.to_utf8() == name)?;
-        Some(Rc::make_mut(&mut self.0).remove(at).1)
+        let place = self.0.find(Name::Utf8(name))?;
+        let inner = Rc::make_mut(&mut self.0);
+        let removed = match place {
+            Place::Integer(key) => inner.integers.remove(&key)?.1,
+            Place::Named(at) => {
+                let removed = inner.named.remove(at).1;
+                inner.index.rebuild(&inner.named);
+                removed
+            }
+        };
+        inner.facts = Facts::of(inner.values());
+        Some(removed)
+    }
+
+    /// Changes a property where it is, without copying its value if nobody else holds it; a missing one begins as
+    /// `undefined`.
+    pub fn update(&mut self, name: &str, change: impl FnOnce(&mut Value)) {
+        let inner = Rc::make_mut(&mut self.0);
+        if inner.find(Name::Utf8(name)).is_none() {
+            inner.append(name.into(), Value::Undefined);
+        }
+        if let Some(place) = inner.find(Name::Utf8(name)) {
+            change(inner.at_mut(place));
+        }
+        inner.facts = Facts::of(inner.values());
     }
 
     /// Properties in JavaScript's order.
     pub fn iter(&self) -> impl Iterator<Item = (&Text, &Value)> {
-        self.0.iter().map(|(key, value)| (key, value))
+        self.0
+            .integers
+            .values()
+            .chain(&self.0.named)
+            .map(|(key, value)| (key, value))
     }
+
+    /// Names in JavaScript's order.
+    pub fn keys(&self) -> impl Iterator<Item = &Text> {
+        self.iter().map(|(key, _)| key)
+    }
+
+    /// Values in JavaScript's order.
+    pub fn values(&self) -> impl Iterator<Item = &Value> {
+        self.0.values()
+    }
+
+    /// The properties by themselves, without copying them if nobody else holds the object.
+    pub fn into_properties(self) -> impl Iterator<Item = (Text, Value)> {
+        let inner = Rc::try_unwrap(self.0).unwrap_or_else(|shared| (*shared).clone());
+        inner.integers.into_values().chain(inner.named)
+    }
+
+    /// Whether both are the same object, not merely equal ones.
+    pub fn is_same(&self, other: &Object) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+
+    pub(super) fn facts(&self) -> Facts {
+        self.0.facts
+    }
+}
+
+/// A name to look for.
+#[derive(Clone, Copy)]
+enum Name<'a> {
+    Utf8(&'a str),
+    /// With lone surrogates, so not integer-like.
+    Other(&'a Text),
+}
+
+impl<'a> Name<'a> {
+    fn of(name: &'a Text) -> Self {
+        name.as_str().map_or(Name::Other(name), Name::Utf8)
+    }
+
+    fn is(self, key: &Text) -> bool {
+        match self {
+            Name::Utf8(name) => key == name,
+            Name::Other(name) => key == name,
+        }
+    }
+
+    fn hash(self) -> u32 {
+        match self {
+            Name::Utf8(name) => hash(name.as_bytes()),
+            // Rare: all of a length in one bucket will do.
+            Name::Other(name) => hash(&name.len().to_le_bytes()),
+        }
+    }
+}
+
+/// Where a property is.
+#[derive(Clone, Copy)]
+enum Place {
+    Integer(u32),
+    Named(usize),
+}
+
+impl Inner {
+    fn values(&self) -> impl Iterator<Item = &Value> {
+        self.integers.values().chain(&self.named).map(|(_, value)| value)
+    }
+
+    fn find(&self, name: Name<'_>) -> Option<Place> {
+        if let Name::Utf8(text) = name
+            && let Some(key) = index_of_name(text)
+        {
+            return self.integers.contains_key(&key).then_some(Place::Integer(key));
+        }
+        if self.index.slots.is_empty() {
+            return self
+                .named
+                .iter()
+                .position(|(key, _)| name.is(key))
+                .map(Place::Named);
+        }
+        self.index.find(&self.named, name).map(Place::Named)
+    }
+
+    fn at(&self, place: Place) -> &Value {
+        match place {
+            Place::Integer(key) => &self.integers[&key].1,
+            Place::Named(at) => &self.named[at].1,
+        }
+    }
+
+    fn at_mut(&mut self, place: Place) -> &mut Value {
+        match place {
+            Place::Integer(key) => &mut self.integers.get_mut(&key).expect("a place that was found").1,
+            Place::Named(at) => &mut self.named[at].1,
+        }
+    }
+
+    /// Adds a property that isn't there yet.
+    fn append(&mut self, name: Text, value: Value) {
+        match name.as_index() {
+            Some(key) => {
+                self.integers.insert(key, (name, value));
+            }
+            None => {
+                self.named.push((name, value));
+                self.index.append(&self.named);
+            }
+        }
+    }
+}
+
+/// Positions in the list of names by hash. Empty while the list is short.
+#[derive(Clone, Debug, Default)]
+struct Index {
+    /// A power of two of slots, at most half of them taken; [`FREE`] or a position.
+    slots: Vec<u32>,
+}
+
+const FREE: u32 = u32::MAX;
+
+impl Index {
+    fn find(&self, named: &[(Text, Value)], name: Name<'_>) -> Option<usize> {
+        let mask = self.slots.len() - 1;
+        let mut slot = name.hash() as usize & mask;
+        while self.slots[slot] != FREE {
+            let at = self.slots[slot] as usize;
+            if name.is(&named[at].0) {
+                return Some(at);
+            }
+            slot = (slot + 1) & mask;
+        }
+        None
+    }
+
+    /// Takes in the last name of the list.
+    fn append(&mut self, named: &[(Text, Value)]) {
+        if named.len() * 2 > self.slots.len() {
+            self.rebuild(named);
+        } else if let Some((name, _)) = named.last() {
+            self.place(Name::of(name), named.len() - 1);
+        }
+    }
+
+    fn rebuild(&mut self, named: &[(Text, Value)]) {
+        self.slots.clear();
+        if named.len() <= INDEX_FROM {
+            return;
+        }
+        self.slots.resize((named.len() * 4).next_power_of_two(), FREE);
+        for (at, (name, _)) in named.iter().enumerate() {
+            self.place(Name::of(name), at);
+        }
+    }
+
+    fn place(&mut self, name: Name<'_>, at: usize) {
+        let mask = self.slots.len() - 1;
+        let mut slot = name.hash() as usize & mask;
+        while self.slots[slot] != FREE {
+            slot = (slot + 1) & mask;
+        }
+        self.slots[slot] = u32::try_from(at).expect("an object has fewer than 2^32 properties");
+    }
+}
+
+/// Multiplicative hash by words of eight bytes, in the manner of FxHash, with a final mix since the low bits are
+/// used.
+fn hash(bytes: &[u8]) -> u32 {
+    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+    let (words, rest) = bytes.as_chunks::<8>();
+    let mut state = bytes.len() as u64;
+    for word in words {
+        state = (state.rotate_left(5) ^ u64::from_le_bytes(*word)).wrapping_mul(FACTOR);
+    }
+    let mut last = [0; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    state = (state.rotate_left(5) ^ u64::from_le_bytes(last)).wrapping_mul(FACTOR);
+    (state >> 32) as u32 ^ (state >> 47) as u32
 }
 
 impl<K: Into<Text>> FromIterator<(K, Value)> for Object {

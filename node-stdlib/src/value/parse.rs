@@ -1,6 +1,6 @@
-//! JSON text to values.
+//! JSON text to values, with the results of JavaScript's JSON.parse.
 
-use super::Value;
+use super::{Array, Object, Text, Value};
 
 /// Why a text is no JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,8 +11,349 @@ pub struct ParseError {
     pub offset: usize,
 }
 
-/// Parses a JSON text (RFC 8259), nested at most `depth_max` deep.
+impl std::fmt::Display for ParseError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} at byte {}", self.message, self.offset)
+    }
+}
+
+impl std::error::Error for ParseError {}
+
+/// Parses a JSON text (RFC 8259), nested at most `depth_max` deep. Of properties with the same name the last one
+/// counts, in the place of the first. A number too large for a double is an infinity, as in JavaScript.
 pub fn parse_json(text: &[u8], depth_max: usize) -> Result<Value, ParseError> {
-    let _ = (text, depth_max);
-    Ok(Value::Null)
+    let source = std::str::from_utf8(text).map_err(|error| ParseError {
+        message: "invalid UTF-8".into(),
+        offset: error.valid_up_to(),
+    })?;
+    let mut parser = Parser {
+        source,
+        bytes: text,
+        at: 0,
+        depth_left: depth_max,
+        depth_max,
+        keys: KeyCache::default(),
+    };
+    parser.skip_space();
+    let value = parser.value()?;
+    parser.skip_space();
+    match parser.peek() {
+        None => Ok(value),
+        Some(_) => Err(parser.unexpected("the end of the text")),
+    }
+}
+
+struct Parser<'a> {
+    source: &'a str,
+    bytes: &'a [u8],
+    at: usize,
+    depth_left: usize,
+    depth_max: usize,
+    keys: KeyCache,
+}
+
+type Parsed<T> = Result<T, ParseError>;
+
+impl Parser<'_> {
+    fn value(&mut self) -> Parsed<Value> {
+        match self.peek() {
+            Some(b'"') => {
+                self.at += 1;
+                self.string().map(Value::String)
+            }
+            Some(b'{') => self.object(),
+            Some(b'[') => self.array(),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            Some(b't') => self.word("true", Value::Bool(true)),
+            Some(b'f') => self.word("false", Value::Bool(false)),
+            Some(b'n') => self.word("null", Value::Null),
+            _ => Err(self.unexpected("a value")),
+        }
+    }
+
+    fn object(&mut self) -> Parsed<Value> {
+        self.enter()?;
+        let mut object = Object::new();
+        if !self.eat(b'}') {
+            loop {
+                if !self.eat(b'"') {
+                    return Err(self.unexpected("a property name in double quotes"));
+                }
+                let name = self.key()?;
+                self.skip_space();
+                if !self.eat(b':') {
+                    return Err(self.unexpected("':' after a property name"));
+                }
+                self.skip_space();
+                let value = self.value()?;
+                object.insert(name, value);
+                self.skip_space();
+                if self.eat(b'}') {
+                    break;
+                }
+                if !self.eat(b',') {
+                    return Err(self.unexpected("',' or '}' after a property"));
+                }
+                self.skip_space();
+            }
+        }
+        self.depth_left += 1;
+        Ok(Value::Object(object))
+    }
+
+    fn array(&mut self) -> Parsed<Value> {
+        self.enter()?;
+        let mut values = Vec::new();
+        if !self.eat(b']') {
+            loop {
+                values.push(self.value()?);
+                self.skip_space();
+                if self.eat(b']') {
+                    break;
+                }
+                if !self.eat(b',') {
+                    return Err(self.unexpected("',' or ']' after an element"));
+                }
+                self.skip_space();
+            }
+        }
+        self.depth_left += 1;
+        Ok(Value::Array(Array::from(values)))
+    }
+
+    /// Passes the opening bracket and the space after it.
+    fn enter(&mut self) -> Parsed<()> {
+        match self.depth_left.checked_sub(1) {
+            Some(left) => self.depth_left = left,
+            None => return Err(self.error(format!("nested more than {} levels deep", self.depth_max))),
+        }
+        self.at += 1;
+        self.skip_space();
+        Ok(())
+    }
+
+    fn word(&mut self, word: &str, value: Value) -> Parsed<Value> {
+        for expected in word.bytes() {
+            if !self.eat(expected) {
+                return Err(self.unexpected(&format!("'{word}'")));
+            }
+        }
+        Ok(value)
+    }
+
+    fn number(&mut self) -> Parsed<Value> {
+        let start = self.at;
+        let negative = self.eat(b'-');
+        let whole = self.at;
+        match self.peek() {
+            Some(b'0') => self.at += 1,
+            Some(b'1'..=b'9') => self.skip_digits(),
+            _ => return Err(self.unexpected("a digit")),
+        }
+        let digits = &self.bytes[whole..self.at];
+        if !matches!(self.peek(), Some(b'.' | b'e' | b'E')) && digits.len() <= 15 {
+            let magnitude = digits
+                .iter()
+                .fold(0_u64, |sum, digit| sum * 10 + u64::from(digit - b'0'))
+                as f64;
+            return Ok(Value::Number(if negative { -magnitude } else { magnitude }));
+        }
+        if self.eat(b'.') {
+            self.some_digits()?;
+        }
+        if self.eat(b'e') || self.eat(b'E') {
+            let _signed = self.eat(b'+') || self.eat(b'-');
+            self.some_digits()?;
+        }
+        let number = self.source[start..self.at].parse();
+        number
+            .map(Value::Number)
+            .map_err(|_| self.error("a number that can't be read".into()))
+    }
+
+    fn some_digits(&mut self) -> Parsed<()> {
+        if !matches!(self.peek(), Some(b'0'..=b'9')) {
+            return Err(self.unexpected("a digit"));
+        }
+        self.skip_digits();
+        Ok(())
+    }
+
+    fn skip_digits(&mut self) {
+        while matches!(self.peek(), Some(b'0'..=b'9')) {
+            self.at += 1;
+        }
+    }
+
+    /// The rest of a property name; short ones that came before are shared.
+    fn key(&mut self) -> Parsed<Text> {
+        let start = self.at;
+        self.skip_plain();
+        if self.peek() == Some(b'"') {
+            let name = &self.source[start..self.at];
+            self.at += 1;
+            return Ok(self.keys.text(name));
+        }
+        self.escaped_string(start)
+    }
+
+    /// The rest of a string whose opening quote was passed.
+    fn string(&mut self) -> Parsed<Text> {
+        let start = self.at;
+        self.skip_plain();
+        if self.peek() == Some(b'"') {
+            let text = &self.source[start..self.at];
+            self.at += 1;
+            return Ok(Text::from(text));
+        }
+        self.escaped_string(start)
+    }
+
+    /// Stops at a quote, a backslash, a control character or the end.
+    fn skip_plain(&mut self) {
+        while let Some(&byte) = self.bytes.get(self.at)
+            && byte >= 0x20
+            && byte != b'"'
+            && byte != b'\\'
+        {
+            self.at += 1;
+        }
+    }
+
+    /// A string from `start`, of which everything before the current position is plain.
+    fn escaped_string(&mut self, start: usize) -> Parsed<Text> {
+        let mut text = String::from(&self.source[start..self.at]);
+        // What was read before the last lone surrogate, that one included.
+        let mut units = Vec::new();
+        loop {
+            match self.peek() {
+                Some(b'"') => {
+                    self.at += 1;
+                    break;
+                }
+                Some(b'\\') => {
+                    self.at += 1;
+                    match self.escape()? {
+                        Ok(character) => text.push(character),
+                        Err(lone) => {
+                            units.extend(text.encode_utf16());
+                            units.push(lone);
+                            text.clear();
+                        }
+                    }
+                }
+                Some(_) => {
+                    return Err(self.error("a control character in a string, which must be escaped".into()));
+                }
+                None => return Err(self.error("a string that doesn't end".into())),
+            }
+            let plain = self.at;
+            self.skip_plain();
+            text.push_str(&self.source[plain..self.at]);
+        }
+        if units.is_empty() {
+            return Ok(text.into());
+        }
+        units.extend(text.encode_utf16());
+        Ok(Text::from_units(&units))
+    }
+
+    /// What follows a backslash: a character or a lone surrogate.
+    fn escape(&mut self) -> Parsed<Result<char, u16>> {
+        let character = match self.peek() {
+            Some(byte @ (b'"' | b'\\' | b'/')) => char::from(byte),
+            Some(b'b') => '\u{8}',
+            Some(b'f') => '\u{c}',
+            Some(b'n') => '\n',
+            Some(b'r') => '\r',
+            Some(b't') => '\t',
+            Some(b'u') => {
+                self.at += 1;
+                return self.unicode_escape();
+            }
+            _ => return Err(self.unexpected("one of \" \\ / b f n r t u after a backslash")),
+        };
+        self.at += 1;
+        Ok(Ok(character))
+    }
+
+    fn unicode_escape(&mut self) -> Parsed<Result<char, u16>> {
+        let first = self.four_digits()?;
+        if let Some(character) = char::from_u32(first.into()) {
+            return Ok(Ok(character));
+        }
+        let after = self.at;
+        if first < 0xdc00 && self.eat(b'\\') && self.eat(b'u') {
+            let second = self.four_digits()?;
+            if let Some(Ok(character)) = char::decode_utf16([first, second]).next() {
+                return Ok(Ok(character));
+            }
+        }
+        self.at = after;
+        Ok(Err(first))
+    }
+
+    fn four_digits(&mut self) -> Parsed<u16> {
+        let mut unit = 0;
+        for _ in 0..4 {
+            let digit = self.peek().and_then(|byte| char::from(byte).to_digit(16));
+            let Some(digit) = digit else {
+                return Err(self.unexpected("four hexadecimal digits after \\u"));
+            };
+            unit = unit << 4 | digit as u16;
+            self.at += 1;
+        }
+        Ok(unit)
+    }
+
+    fn skip_space(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.at += 1;
+        }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn eat(&mut self, byte: u8) -> bool {
+        let found = self.peek() == Some(byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    #[cold]
+    fn unexpected(&self, wanted: &str) -> ParseError {
+        let found = self.source.get(self.at..).and_then(|rest| rest.chars().next());
+        self.error(match found {
+            Some(found) => format!("expected {wanted}, found {found:?}"),
+            None => format!("expected {wanted}, found the end of the text"),
+        })
+    }
+
+    #[cold]
+    fn error(&self, message: String) -> ParseError {
+        ParseError {
+            message,
+            offset: self.at,
+        }
+    }
+}
+
+/// Names seen lately, so that an array of objects of one kind holds each name once.
+#[derive(Default)]
+struct KeyCache([Option<Text>; KEYS]);
+
+const KEYS: usize = 32;
+
+impl KeyCache {
+    fn text(&mut self, name: &str) -> Text {
+        let edge = |byte: Option<&u8>| usize::from(*byte.unwrap_or(&0));
+        let bytes = name.as_bytes();
+        let slot = &mut self.0[(bytes.len() * 7 + edge(bytes.first()) * 3 + edge(bytes.last())) % KEYS];
+        match slot {
+            Some(text) if text == name => text.clone(),
+            _ => slot.insert(name.into()).clone(),
+        }
+    }
 }
