@@ -1,7 +1,7 @@
 //! The heap over a native block: blocks never overlap, content survives, memory is used again.
 
 use super::{CLASSES, GRAIN, Grow, Heap, SIZE_MAX, class_of, size_of};
-use proptest::prelude::{Strategy, any, prop_oneof, proptest};
+use proptest::prelude::{ProptestConfig, Strategy, any, prop_oneof, proptest};
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
@@ -94,6 +94,7 @@ impl Live {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
     fn blocks_keep_their_content(steps in proptest::collection::vec(step(), 1..200), holes in any::<bool>()) {
         let mut heap = heap(holes);
