@@ -3,6 +3,15 @@
 //! One registry for the validator, `heddle nodes`, the API and the reference pages. Plain constants; nothing here
 //! runs in the guest.
 
+mod data;
+mod effects;
+mod flow;
+mod text;
+mod time_and_crypto;
+mod triggers;
+
+use std::sync::LazyLock;
+
 /// Where a node type belongs in lists and palettes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Category {
@@ -154,10 +163,83 @@ pub struct NodeType {
 
 /// All standard node types, by category and then by use.
 pub fn node_types() -> &'static [NodeType] {
-    &[]
+    static TYPES: LazyLock<Vec<NodeType>> = LazyLock::new(|| {
+        [
+            triggers::TYPES,
+            flow::TYPES,
+            data::TYPES,
+            text::TYPES,
+            time_and_crypto::TYPES,
+            effects::TYPES,
+        ]
+        .concat()
+    });
+    &TYPES
 }
 
 /// The type of this name.
 pub fn node_type(name: &str) -> Option<&'static NodeType> {
     node_types().iter().find(|node_type| node_type.name == name)
+}
+
+/// The one input of most nodes.
+const IN: Port = Port {
+    name: "in",
+    value_type: ValueType::Any,
+    required: true,
+    description: "The value to work on.",
+};
+/// The one output of most nodes.
+const OUT: Port = Port {
+    name: "out",
+    value_type: ValueType::Any,
+    required: false,
+    description: "The result.",
+};
+/// `items`, of the nodes that work on a list.
+const ITEMS: Parameter = Parameter {
+    name: "items",
+    schema: Schema::Array(&Schema::Any),
+    required: false,
+    literal: false,
+    default: "",
+    description: "The list to work on. Default: the input.",
+};
+
+impl Parameter {
+    /// A parameter that may be left out.
+    const fn optional(name: &'static str, schema: Schema, description: &'static str) -> Self {
+        Parameter {
+            name,
+            schema,
+            required: false,
+            literal: false,
+            default: "",
+            description,
+        }
+    }
+
+    /// A parameter that must be given.
+    const fn required(name: &'static str, schema: Schema, description: &'static str) -> Self {
+        Parameter {
+            name,
+            schema,
+            required: true,
+            literal: false,
+            default: "",
+            description,
+        }
+    }
+
+    /// The same, with a default (JSON).
+    const fn or(mut self, default: &'static str) -> Self {
+        self.default = default;
+        self
+    }
+
+    /// The same, but never an expression.
+    const fn literal(mut self) -> Self {
+        self.literal = true;
+        self
+    }
 }

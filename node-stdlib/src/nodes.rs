@@ -112,14 +112,43 @@ pub type Run = fn(&Object, &mut dyn Context) -> NodeResult;
 pub type Resume = fn(&Object, Value, &mut dyn Context) -> NodeResult;
 
 /// Calls `$macro!` with every standard node: `(Type, run function, resume function or none)`.
-/// The guest's exports are made from it, and a test holds it against the catalogue.
+/// The guest's exports are made from it, and a test holds it against the catalogue. Triggers are not in it: the
+/// run loop emits the event for them.
 #[macro_export]
 macro_rules! for_each_node {
     ($macro:ident) => {
         $macro! {
+            // FLOW
             (NoOp, $crate::nodes::flow::no_op, none),
+            // DATA
+            // TEXT
+            // EFFECTS
         }
     };
 }
 
 pub mod flow;
+pub mod parameters;
+
+macro_rules! table {
+    ($(($name:ident, $run:path, $($resume:tt)+)),* $(,)?) => {
+        /// The implementation of a standard node type, and how it goes on after an effect.
+        pub fn lookup(node_type: &str) -> Option<(Run, Option<Resume>)> {
+            match node_type {
+                $(stringify!($name) => Some(($run, resume!($($resume)+))),)*
+                _ => None,
+            }
+        }
+    };
+}
+
+macro_rules! resume {
+    (none) => {
+        None
+    };
+    ($resume:path) => {
+        Some($resume)
+    };
+}
+
+for_each_node!(table);
