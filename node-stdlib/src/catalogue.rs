@@ -182,11 +182,11 @@ pub fn node_type(name: &str) -> Option<&'static NodeType> {
     node_types().iter().find(|node_type| node_type.name == name)
 }
 
-/// The one input of most nodes.
+/// The one input of most nodes. Not required: a node that nothing leads to is a warning, so that a draft can run.
 const IN: Port = Port {
     name: "in",
     value_type: ValueType::Any,
-    required: true,
+    required: false,
     description: "The value to work on.",
 };
 /// The one output of most nodes.

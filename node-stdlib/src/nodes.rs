@@ -57,8 +57,8 @@ pub enum Outcome {
     },
     /// Loop: the body repeats while `condition` holds, at most `iterations_max` times.
     Repeat {
-        /// Function value evaluated before each iteration.
-        condition: u32,
+        /// Function value evaluated before each iteration; `None`: it always holds.
+        condition: Option<u32>,
         /// At least 1.
         iterations_max: u32,
     },
@@ -121,13 +121,32 @@ macro_rules! for_each_node {
             // FLOW
             (NoOp, $crate::nodes::flow::no_op, none),
             // DATA
+            (SetFields, $crate::nodes::fields::set_fields, none),
+            (PickFields, $crate::nodes::fields::pick_fields, none),
+            (RenameFields, $crate::nodes::fields::rename_fields, none),
+            (Transform, $crate::nodes::fields::transform, none),
+            (Filter, $crate::nodes::lists::filter, none),
+            (Sort, $crate::nodes::lists::sort, none),
+            (Limit, $crate::nodes::lists::limit, none),
+            (Unique, $crate::nodes::lists::unique, none),
+            (Aggregate, $crate::nodes::aggregate::aggregate, none),
+            (Join, $crate::nodes::join::join, none),
+            (Flatten, $crate::nodes::lists::flatten, none),
+            (Compare, $crate::nodes::join::compare, none),
             // TEXT
             // EFFECTS
+            (Log, $crate::nodes::log::log, none),
         }
     };
 }
 
+pub mod aggregate;
+pub mod fields;
 pub mod flow;
+pub mod join;
+pub mod keys;
+pub mod lists;
+pub mod log;
 pub mod parameters;
 
 macro_rules! table {

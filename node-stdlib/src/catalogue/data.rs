@@ -222,7 +222,7 @@ pub const TYPES: &[NodeType] = &[
         "Aggregate",
         "Sums up a list: without `groupBy` one object for the whole list, with it a list of one object for each \
          group, in the order of first appearance. A group's keys are fields named by the last part of their path \
-         (`customer.city` gives `city`), or `key1`, `key2`, … for expressions.",
+         (`customer.city` gives `city`); a key that is an expression adds no field of its own.",
         &[IN],
         &[Port { name: "out", value_type: ValueType::Any, required: false, description: "The sums." }],
         &[

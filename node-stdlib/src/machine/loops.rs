@@ -22,7 +22,7 @@ enum Kind {
         results: Vec<Option<Value>>,
     },
     Repeat {
-        condition: u32,
+        condition: Option<u32>,
         iterations_max: u32,
         value: Value,
     },
@@ -56,7 +56,7 @@ impl<O: Outside> Run<'_, O> {
         self.start_loop(job, kind);
     }
 
-    pub(super) fn start_repeat(&self, job: Job, condition: u32, iterations_max: u32) {
+    pub(super) fn start_repeat(&self, job: Job, condition: Option<u32>, iterations_max: u32) {
         let value = job.input.clone().into_json();
         self.start_loop(
             job,
@@ -115,7 +115,7 @@ impl<O: Outside> Run<'_, O> {
     }
 
     /// Whether the body of a Loop runs once more.
-    fn repeats(&self, index: u32, condition: u32) -> Result<bool, Failure> {
+    fn repeats(&self, index: u32, condition: Option<u32>) -> Result<bool, Failure> {
         let (node, value, count) = {
             let mut state = self.state.borrow_mut();
             let Some(looped) = state.loops.get(index) else {
@@ -139,6 +139,10 @@ impl<O: Outside> Run<'_, O> {
             (node, value, count)
         };
         self.outside.set_current_node(node);
+        let Some(condition) = condition else {
+            self.state.borrow_mut().current.end();
+            return Ok(true);
+        };
         let result = self.call_with_item(condition, &value, count as usize);
         let random = self.state.borrow_mut().current.end().random;
         if let Some(looped) = self.state.borrow_mut().loops.get_mut(index) {

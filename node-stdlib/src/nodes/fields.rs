@@ -1,0 +1,159 @@
+//! Nodes that work on an object's fields: SetFields, PickFields, RenameFields, and Transform, which replaces it.
+
+use super::parameters::{array, boolean, mismatch, object, required};
+use super::{Context, Emission, Failure, NodeResult, Outcome};
+use crate::abi::code;
+use crate::value::{Object, Text, Value};
+
+fn emit(value: Value) -> NodeResult {
+    Ok(Outcome::Emit(Emission::one(0, value)))
+}
+
+/// Transform: the value of its parameter.
+pub fn transform(parameters: &Object, _: &mut dyn Context) -> NodeResult {
+    emit(parameters.get("value").cloned().unwrap_or_default())
+}
+
+/// SetFields
+pub fn set_fields(parameters: &Object, context: &mut dyn Context) -> NodeResult {
+    required(parameters, "fields", "an object of fields")?;
+    let fields = object(parameters, "fields")?.cloned().unwrap_or_default();
+    let keep = boolean(parameters, "keepInput", true)?;
+    let set = |mut target: Object| {
+        for (name, value) in fields.iter() {
+            set_path(&mut target, &name.to_utf8(), value.clone());
+        }
+        Ok(target)
+    };
+    match context.input() {
+        input if keep => emit(for_each_object(input, set)?),
+        Value::Array(items) => {
+            let objects: Result<Vec<Value>, Failure> = items
+                .iter()
+                .map(|_| set(Object::new()).map(Value::Object))
+                .collect();
+            emit(objects?.into())
+        }
+        _ => emit(Value::Object(set(Object::new())?)),
+    }
+}
+
+/// PickFields
+pub fn pick_fields(parameters: &Object, context: &mut dyn Context) -> NodeResult {
+    required(parameters, "fields", "a list of field names")?;
+    let names = field_names(parameters)?;
+    let picked = for_each_object(context.input(), |source| {
+        let source = Value::Object(source);
+        let mut target = Object::new();
+        for name in &names {
+            // A field whose name itself has a dot goes before the path that it could be.
+            let own = match &source {
+                Value::Object(object) => object.get(name),
+                _ => None,
+            };
+            if let Some(value) = own {
+                target.insert(name.as_str(), value.clone());
+            } else if let Some(value) = source.at_path(name) {
+                set_path(&mut target, name, value.clone());
+            }
+        }
+        Ok(target)
+    })?;
+    emit(picked)
+}
+
+fn field_names(parameters: &Object) -> Result<Vec<String>, Failure> {
+    let names = array(parameters, "fields")?.cloned().unwrap_or_default();
+    let text = |(index, value): (usize, &Value)| match value {
+        Value::String(name) => Ok(name.to_utf8().into_owned()),
+        other => Err(mismatch(&format!("fields[{index}]"), "a field name", other)),
+    };
+    names.iter().enumerate().map(text).collect()
+}
+
+/// RenameFields
+pub fn rename_fields(parameters: &Object, context: &mut dyn Context) -> NodeResult {
+    required(parameters, "mapping", "an object of new names by old name")?;
+    let mapping = object(parameters, "mapping")?.cloned().unwrap_or_default();
+    for (old, new) in mapping.iter() {
+        if !matches!(new, Value::String(_)) {
+            return Err(mismatch(&format!("mapping.{old}"), "the new name", new));
+        }
+    }
+    let renamed = for_each_object(context.input(), |source| {
+        let mut target = Object::with_capacity(source.len());
+        for (name, value) in source.into_properties() {
+            let name: Text = match mapping.get_text(&name) {
+                Some(Value::String(new)) => new.clone(),
+                _ => name,
+            };
+            target.insert(name, value);
+        }
+        Ok(target)
+    })?;
+    emit(renamed)
+}
+
+/// Works on the input object, or on each object of an input list. Null counts as an empty object.
+fn for_each_object(
+    input: Value,
+    mut work: impl FnMut(Object) -> Result<Object, Failure>,
+) -> Result<Value, Failure> {
+    let mut one = |value: Value, what: &str| match value {
+        Value::Object(object) => work(object),
+        Value::Null | Value::Undefined => work(Object::new()),
+        other => {
+            let message = format!("This node works on objects, but {what} is {}.", other.shape());
+            Err(Failure::new(code::PARAMETER, message))
+        }
+    };
+    match input {
+        Value::Array(items) => {
+            let objects: Result<Vec<Value>, Failure> = items
+                .into_vec()
+                .into_iter()
+                .enumerate()
+                .map(|(index, item)| one(item, &format!("item {index} of its input")).map(Value::Object))
+                .collect();
+            Ok(objects?.into())
+        }
+        input => one(input, "its input").map(Value::Object),
+    }
+}
+
+/// Sets the field at a dotted path, making the objects on the way; what is no object on the way is replaced,
+/// but an index into a list that has it sets that element.
+pub fn set_path(target: &mut Object, path: &str, value: Value) {
+    let Some((first, rest)) = path.split_once('.') else {
+        target.insert(path, value);
+        return;
+    };
+    target.update(first, |slot| set_within(slot, rest, value));
+}
+
+fn set_within(slot: &mut Value, path: &str, value: Value) {
+    match slot {
+        Value::Object(object) => set_path(object, path, value),
+        Value::Array(items) => {
+            let (first, rest) = match path.split_once('.') {
+                Some((first, rest)) => (first, Some(rest)),
+                None => (path, None),
+            };
+            let mut elements = items.make_mut();
+            let slot = first
+                .parse::<usize>()
+                .ok()
+                .and_then(|index| elements.get_mut(index));
+            match (slot, rest) {
+                (Some(slot), None) => *slot = value,
+                (Some(slot), Some(rest)) => set_within(slot, rest, value),
+                (None, _) => {}
+            }
+        }
+        other => {
+            let mut object = Object::new();
+            set_path(&mut object, path, value);
+            *other = Value::Object(object);
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Nodes that work on one list: Filter, Sort, Limit, Unique, Flatten.
+
+use super::keys::key_of;
+use super::parameters::{choice, given, holds, integer, items, mismatch, required, select};
+use super::{Context, Emission, Failure, NodeResult, Outcome};
+use crate::abi::code;
+use crate::value::{Object, Value};
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+
+const COUNT_MAX: i64 = 1_000_000_000;
+
+fn emit(items: Vec<Value>) -> NodeResult {
+    Ok(Outcome::Emit(Emission::one(0, items.into())))
+}
+
+/// Filter: output 0 `out`, 1 `rejected`.
+pub fn filter(parameters: &Object, context: &mut dyn Context) -> NodeResult {
+    let condition = required(parameters, "condition", "a condition")?;
+    let items = items(parameters, context)?;
+    let (mut kept, mut rejected) = (Vec::new(), Vec::new());
+    for (index, item) in items.iter().enumerate() {
+        let side = if holds(condition, item, index, context)? {
+            &mut kept
+        } else {
+            &mut rejected
+        };
+        side.push(item.clone());
+    }
+    Ok(Outcome::Emit(Emission(vec![
+        (0, kept.into()),
+        (1, rejected.into()),
+    ])))
+}
+
+/// Limit
+pub fn limit(parameters: &Object, context: &mut dyn Context) -> NodeResult {
+    required(parameters, "count", "a whole number")?;
+    let count = integer(parameters, "count", 0, COUNT_MAX)?.unwrap_or(0) as usize;
+    let offset = integer(parameters, "offset", 0, COUNT_MAX)?.unwrap_or(0) as usize;
+    emit(
+        items(parameters, context)?
+            .iter()
+            .skip(offset)
+            .take(count)
+            .cloned()
+            .collect(),
+    )
+}
+
+/// Flatten
+pub fn flatten(parameters: &Object, context: &mut dyn Context) -> NodeResult {
+    let depth = integer(parameters, "depth", 1, 1_000)?.unwrap_or(1);
+    let mut flat = items(parameters, context)?.into_vec();
+    for _ in 0..depth {
+        if !flat.iter().any(|item| matches!(item, Value::Array(_))) {
+            break;
+        }
+        let mut next = Vec::with_capacity(flat.len());
+        for item in flat {
+            match item {
+                Value::Array(inner) => next.extend(inner.into_vec()),
+                item => next.push(item),
+            }
+        }
+        flat = next;
+    }
+    emit(flat)
+}
+
+/// Unique
+pub fn unique(parameters: &Object, context: &mut dyn Context) -> NodeResult {
+    let items = items(parameters, context)?;
+    let mut seen = BTreeSet::new();
+    let mut kept = Vec::new();
+    for (index, item) in items.iter().enumerate() {
+        let key = match given(parameters, "by") {
+            Some(selector) => key_of(&select(selector, item, index, context)?),
+            None => key_of(item),
+        };
+        if seen.insert(key) {
+            kept.push(item.clone());
+        }
+    }
+    emit(kept)
+}
+
+/// Sort
+pub fn sort(parameters: &Object, context: &mut dyn Context) -> NodeResult {
+    let by = required(
+        parameters,
+        "by",
+        "a list of {value, order}, or an expression with `$a` and `$b`",
+    )?;
+    let items = items(parameters, context)?.into_vec();
+    match by {
+        Value::Function(function) => {
+            let sorted = merge_sort(items, &mut |a, b| compare_by(*function, a, b, context))?;
+            emit(sorted)
+        }
+        Value::Array(criteria) => {
+            let criteria: Result<Vec<_>, Failure> = criteria.iter().enumerate().map(criterion).collect();
+            emit(sort_by_values(items, &criteria?, context)?)
+        }
+        other => Err(mismatch(
+            "by",
+            "a list of {value, order}, or an expression with `$a` and `$b`",
+            other,
+        )),
+    }
+}
+
+/// What `$a` compared with `$b` gives, as Array.prototype.sort reads it: NaN and anything else count as equal.
+fn compare_by(
+    function: u32,
+    first: &Value,
+    second: &Value,
+    context: &mut dyn Context,
+) -> Result<Ordering, Failure> {
+    match context.call_pair(function, first, second)? {
+        Value::Number(number) => Ok(number.partial_cmp(&0.0).unwrap_or(Ordering::Equal)),
+        Value::Bool(greater) => Ok(if greater {
+            Ordering::Greater
+        } else {
+            Ordering::Equal
+        }),
+        other => {
+            let message = format!(
+                "Parameter `by` compares `$a` with `$b` and must give a number, but it gave {}.",
+                other.shape()
+            );
+            Err(Failure::new(code::PARAMETER, message))
+        }
+    }
+}
+
+fn criterion((index, value): (usize, &Value)) -> Result<(Value, bool), Failure> {
+    let Value::Object(criterion) = value else {
+        return Err(mismatch(&format!("by[{index}]"), "{value, order}", value));
+    };
+    let selector = required(criterion, "value", "a dotted path or an expression")?.clone();
+    let descending = choice(criterion, "order", &["asc", "desc"], "asc")? == "desc";
+    Ok((selector, descending))
+}
+
+fn sort_by_values(
+    items: Vec<Value>,
+    criteria: &[(Value, bool)],
+    context: &mut dyn Context,
+) -> Result<Vec<Value>, Failure> {
+    let mut rows = Vec::with_capacity(items.len());
+    for (index, item) in items.into_iter().enumerate() {
+        let keys: Result<Vec<Value>, Failure> = criteria
+            .iter()
+            .map(|(selector, _)| select(selector, &item, index, context))
+            .collect();
+        rows.push((keys?, item));
+    }
+    rows.sort_by(|(left, _), (right, _)| {
+        let pairs = left.iter().zip(right).zip(criteria);
+        pairs.fold(Ordering::Equal, |order, ((left, right), (_, descending))| {
+            order.then_with(|| compare_values(left, right, *descending))
+        })
+    });
+    Ok(rows.into_iter().map(|(_, item)| item).collect())
+}
+
+/// [`Value::compare`], but null and missing values stay last when the direction is turned round.
+fn compare_values(left: &Value, right: &Value, descending: bool) -> Ordering {
+    match (descending, left.is_nullish() || right.is_nullish()) {
+        (true, false) => right.compare(left),
+        _ => left.compare(right),
+    }
+}
+
+/// A stable merge sort, bottom up. The standard library's may panic when a comparison contradicts itself, and a
+/// user's comparison may.
+fn merge_sort(
+    items: Vec<Value>,
+    compare: &mut dyn FnMut(&Value, &Value) -> Result<Ordering, Failure>,
+) -> Result<Vec<Value>, Failure> {
+    let mut runs: Vec<Vec<Value>> = items.into_iter().map(|item| vec![item]).collect();
+    while runs.len() > 1 {
+        let mut merged = Vec::with_capacity(runs.len().div_ceil(2));
+        let mut pending = runs.into_iter();
+        while let Some(left) = pending.next() {
+            merged.push(match pending.next() {
+                Some(right) => merge(left, right, compare)?,
+                None => left,
+            });
+        }
+        runs = merged;
+    }
+    Ok(runs.pop().unwrap_or_default())
+}
+
+fn merge(
+    left: Vec<Value>,
+    right: Vec<Value>,
+    compare: &mut dyn FnMut(&Value, &Value) -> Result<Ordering, Failure>,
+) -> Result<Vec<Value>, Failure> {
+    let mut merged = Vec::with_capacity(left.len() + right.len());
+    let (mut left, mut right) = (left.into_iter().peekable(), right.into_iter().peekable());
+    while let (Some(first), Some(second)) = (left.peek(), right.peek()) {
+        let from_left = compare(first, second)? != Ordering::Greater;
+        merged.extend(if from_left { left.next() } else { right.next() });
+    }
+    merged.extend(left);
+    merged.extend(right);
+    Ok(merged)
+}
