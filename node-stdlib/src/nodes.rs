@@ -135,6 +135,7 @@ macro_rules! for_each_node {
             (Compare, $crate::nodes::join::compare, none),
             // TEXT
             // EFFECTS
+            (HttpRequest, $crate::nodes::http_request::http_request, $crate::nodes::http_request::resume),
             (Log, $crate::nodes::log::log, none),
         }
     };
@@ -143,6 +144,7 @@ macro_rules! for_each_node {
 pub mod aggregate;
 pub mod fields;
 pub mod flow;
+pub mod http_request;
 pub mod join;
 pub mod keys;
 pub mod lists;

@@ -1,0 +1,168 @@
+//! HttpRequest: from parameters to the `http` effect's request, and from its response to the node's output.
+//!
+//! The host sends; this side never sees a secret, only the references to them.
+
+mod body;
+mod response;
+
+pub use response::resume;
+
+use super::parameters::{boolean, choice, given, integer, mismatch, object, required_text};
+use super::{Context, Failure, NodeResult, Outcome};
+use crate::abi::code;
+use crate::value::{Object, Value};
+use std::fmt::Write;
+
+const METHODS: &[&str] = &["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
+const TIMEOUT_MS_MAX: i64 = 3_600_000;
+
+/// HttpRequest: asks the host for the effect `http`. The request is `{method, url, headers: [[name, value]],
+/// body?: {text} | {base64}, auth?, timeoutMs?, followRedirects, idempotencyKey}`.
+pub fn http_request(parameters: &Object, context: &mut dyn Context) -> NodeResult {
+    let method = choice(parameters, "method", METHODS, "GET")?;
+    let mut headers = headers(parameters)?;
+    let mut request = Object::new();
+    request.insert("method", Value::from(method));
+    request.insert("url", Value::from(url(parameters)?));
+    if let Some(body) = body::body(parameters, context.execution_key().as_str())? {
+        if let Some(content_type) = body.content_type
+            && !headers
+                .iter()
+                .any(|(name, _)| name.eq_ignore_ascii_case("content-type"))
+        {
+            headers.push(("content-type".into(), content_type));
+        }
+        request.insert("body", body.content);
+    }
+    let pairs = headers
+        .into_iter()
+        .map(|(name, value)| vec![Value::from(name), Value::from(value)].into());
+    request.insert("headers", pairs.collect::<Vec<Value>>().into());
+    if let Some(auth) = object(parameters, "auth")? {
+        request.insert("auth", Value::Object(checked_auth(auth)?));
+    }
+    if let Some(timeout_ms) = integer(parameters, "timeoutMs", 1, TIMEOUT_MS_MAX)? {
+        request.insert("timeoutMs", Value::Number(timeout_ms as f64));
+    }
+    request.insert(
+        "followRedirects",
+        Value::Bool(boolean(parameters, "followRedirects", true)?),
+    );
+    request.insert("idempotencyKey", Value::from(context.execution_key()));
+    // What reading the response needs is checked before anything is sent.
+    response::Reading::new(parameters)?;
+    Ok(Outcome::Effect {
+        kind: "http",
+        request: Value::Object(request),
+    })
+}
+
+/// The URL with the parameters of `query` added.
+fn url(parameters: &Object) -> Result<String, Failure> {
+    let mut url = required_text(parameters, "url")?.trim().to_owned();
+    let scheme = url.split("://").next().unwrap_or_default().to_ascii_lowercase();
+    if !url.contains("://") || !matches!(scheme.as_str(), "http" | "https") {
+        let message = format!(
+            "Parameter `url` takes an address that begins with http:// or https://, but it is \"{url}\"."
+        );
+        return Err(Failure::new(code::PARAMETER, message));
+    }
+    let pairs = pairs(parameters, "query")?;
+    if pairs.is_empty() {
+        return Ok(url);
+    }
+    let fragment = url.find('#').map(|at| url.split_off(at)).unwrap_or_default();
+    let separator = match url.find('?') {
+        None => "?",
+        Some(at) if at + 1 == url.len() || url.ends_with('&') => "",
+        Some(_) => "&",
+    };
+    Ok(format!("{url}{separator}{}{fragment}", form_encode(&pairs)))
+}
+
+/// Headers in order.
+fn headers(parameters: &Object) -> Result<Vec<(String, String)>, Failure> {
+    pairs(parameters, "headers")
+}
+
+/// An object of texts, or of lists of texts, as pairs. Null and missing values are left out.
+fn pairs(parameters: &Object, parameter: &str) -> Result<Vec<(String, String)>, Failure> {
+    let mut pairs = Vec::new();
+    for (name, value) in object(parameters, parameter)?.into_iter().flat_map(Object::iter) {
+        let name = name.to_utf8();
+        match value {
+            Value::Null | Value::Undefined => {}
+            Value::Array(values) => {
+                pairs.extend(
+                    values
+                        .iter()
+                        .map(|value| (name.to_string(), value.to_text().to_utf8().into_owned())),
+                );
+            }
+            Value::Object(_) | Value::Function(_) => {
+                return Err(mismatch(
+                    &format!("{parameter}.{name}"),
+                    "text or a list of texts",
+                    value,
+                ));
+            }
+            value => pairs.push((name.into_owned(), value.to_text().to_utf8().into_owned())),
+        }
+    }
+    Ok(pairs)
+}
+
+/// application/x-www-form-urlencoded, as the WHATWG URL standard writes it.
+fn form_encode(pairs: &[(String, String)]) -> String {
+    let mut out = String::new();
+    for (name, value) in pairs {
+        if !out.is_empty() {
+            out.push('&');
+        }
+        form_encode_part(name, &mut out);
+        out.push('=');
+        form_encode_part(value, &mut out);
+    }
+    out
+}
+
+fn form_encode_part(text: &str, out: &mut String) {
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'*' | b'-' | b'.' | b'_' => out.push(char::from(byte)),
+            b' ' => out.push('+'),
+            // Writing to a string can't fail.
+            _ => drop(write!(out, "%{byte:02X}")),
+        }
+    }
+}
+
+fn checked_auth(auth: &Object) -> Result<Object, Failure> {
+    const TAKES: &str = "{basic: {user, password}}, {bearer} or {header: {name, value}}";
+    let whole = || mismatch("auth", TAKES, &Value::Object(auth.clone()));
+    let mut checked = Object::new();
+    let texts = |kind: &str, names: [&str; 2]| -> Result<Option<Object>, Failure> {
+        let Some(fields) = object(auth, kind)? else {
+            return Ok(None);
+        };
+        let text = |name: &str| Ok((name.to_owned(), Value::from(required_text(fields, name)?)));
+        names
+            .into_iter()
+            .map(text)
+            .collect::<Result<Object, Failure>>()
+            .map(Some)
+    };
+    if given(auth, "bearer").is_some() {
+        checked.insert("bearer", Value::from(required_text(auth, "bearer")?));
+    } else if let Some(basic) = texts("basic", ["user", "password"])? {
+        checked.insert("basic", Value::Object(basic));
+    } else if let Some(header) = texts("header", ["name", "value"])? {
+        checked.insert("header", Value::Object(header));
+    } else {
+        return Err(whole());
+    }
+    if auth.len() != 1 {
+        return Err(whole());
+    }
+    Ok(checked)
+}

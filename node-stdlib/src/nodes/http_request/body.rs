@@ -1,0 +1,147 @@
+//! The body of a request: JSON, a form, multipart, text or bytes.
+
+use super::super::parameters::{choice, given, mismatch, text};
+use super::{Failure, form_encode};
+use crate::value::{Object, Value};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+/// A body and the content type that goes with it.
+pub struct Body {
+    /// `{text}` or `{base64}`.
+    pub content: Value,
+    /// Unless the headers name another.
+    pub content_type: Option<String>,
+}
+
+impl Body {
+    fn text(text: String, content_type: &str) -> Self {
+        let content = Value::Object(Object::from_iter([("text", Value::from(text))]));
+        Body {
+            content,
+            content_type: Some(content_type.into()),
+        }
+    }
+
+    fn bytes(base64: String, content_type: Option<String>) -> Self {
+        let content = Value::Object(Object::from_iter([("base64", Value::from(base64))]));
+        Body {
+            content,
+            content_type,
+        }
+    }
+}
+
+/// The body, if there is one. `key` makes the boundary of multipart bodies, so that a retry sends the same bytes.
+pub fn body(parameters: &Object, key: &str) -> Result<Option<Body>, Failure> {
+    let Some(body) = parameters
+        .get("body")
+        .filter(|body| !matches!(body, Value::Undefined))
+    else {
+        return Ok(None);
+    };
+    let default = match body {
+        Value::String(_) => "text",
+        _ => "json",
+    };
+    let kinds = ["json", "form", "multipart", "text", "base64"];
+    Ok(Some(match choice(parameters, "bodyType", &kinds, default)? {
+        "form" => Body::text(
+            form_encode(&super::pairs(parameters, "body")?),
+            "application/x-www-form-urlencoded",
+        ),
+        "multipart" => multipart(body, key)?,
+        "text" => Body::text(body.to_text().to_utf8().into_owned(), "text/plain; charset=utf-8"),
+        "base64" => {
+            let base64 = text(parameters, "body")?.unwrap_or_default();
+            decode("body", &base64)?;
+            Body::bytes(base64, Some("application/octet-stream".into()))
+        }
+        _ => Body::text(body.to_json(), "application/json"),
+    }))
+}
+
+fn decode(parameter: &str, base64: &str) -> Result<Vec<u8>, Failure> {
+    STANDARD
+        .decode(base64)
+        .map_err(|error| mismatch(parameter, &format!("base64 ({error})"), &Value::from(base64)))
+}
+
+/// multipart/form-data (RFC 7578). A field that is an object with `base64` is a file.
+fn multipart(body: &Value, key: &str) -> Result<Body, Failure> {
+    let Value::Object(fields) = body else {
+        return Err(mismatch("body", "an object of fields for `multipart`", body));
+    };
+    let mut parts = Vec::new();
+    for (name, value) in fields.iter() {
+        let name = name.to_utf8();
+        match value {
+            Value::Null | Value::Undefined => {}
+            Value::Object(file) if given(file, "base64").is_some() => parts.push(file_part(&name, file)?),
+            Value::Array(values) => {
+                parts.extend(values.iter().map(|value| field_part(&name, value)));
+            }
+            value => parts.push(field_part(&name, value)),
+        }
+    }
+    let boundary = boundary(key, &parts);
+    let mut bytes = Vec::new();
+    for part in parts {
+        bytes.extend_from_slice(format!("--{boundary}\r\n").as_bytes());
+        bytes.extend_from_slice(&part);
+        bytes.extend_from_slice(b"\r\n");
+    }
+    bytes.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
+    let content_type = format!("multipart/form-data; boundary={boundary}");
+    // Text stays text, so that the host finds secret references in it.
+    Ok(match String::from_utf8(bytes) {
+        Ok(text) => Body::text(text, &content_type),
+        Err(error) => Body::bytes(STANDARD.encode(error.as_bytes()), Some(content_type)),
+    })
+}
+
+fn field_part(name: &str, value: &Value) -> Vec<u8> {
+    let name = quoted(name);
+    format!(
+        "Content-Disposition: form-data; name=\"{name}\"\r\n\r\n{}",
+        value.to_text().to_utf8()
+    )
+    .into_bytes()
+}
+
+fn file_part(name: &str, file: &Object) -> Result<Vec<u8>, Failure> {
+    let base64 = text(file, "base64")?.unwrap_or_default();
+    let content = decode(&format!("body.{name}.base64"), &base64)?;
+    let filename = quoted(&text(file, "filename")?.unwrap_or_else(|| "file".into()));
+    let content_type = text(file, "contentType")?.unwrap_or_else(|| "application/octet-stream".into());
+    let content_type: String = content_type.chars().filter(|c| !c.is_control()).collect();
+    let name = quoted(name);
+    let head = format!(
+        "Content-Disposition: form-data; name=\"{name}\"; filename=\"{filename}\"\r\nContent-Type: {content_type}\r\n\r\n"
+    );
+    let mut part = head.into_bytes();
+    part.extend_from_slice(&content);
+    Ok(part)
+}
+
+/// As browsers write names: quotes and line breaks percent-encoded.
+fn quoted(text: &str) -> String {
+    text.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// A boundary that occurs in no part.
+fn boundary(key: &str, parts: &[Vec<u8>]) -> String {
+    let key: String = key.chars().filter(char::is_ascii_alphanumeric).take(32).collect();
+    let mut number = 0u32;
+    loop {
+        let boundary = format!("heddle-{key}-{number}");
+        let taken = parts.iter().any(|part| {
+            part.windows(boundary.len())
+                .any(|window| window == boundary.as_bytes())
+        });
+        if !taken {
+            return boundary;
+        }
+        number += 1;
+    }
+}

@@ -1,0 +1,188 @@
+//! The response: which statuses are failures, and how its body is read.
+
+use super::super::parameters::{array, boolean, choice, mismatch, text};
+use super::super::{Context, Emission, Failure, NodeResult, Outcome};
+use crate::abi::code;
+use crate::value::{Object, Value, parse_json};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use std::ops::RangeInclusive;
+
+/// JSON bodies may nest so deep.
+const JSON_DEPTH_MAX: usize = 128;
+/// Characters of a failed request's body that its message shows.
+const BODY_SHOWN_CHARS: usize = 200;
+
+/// How the node reads its response.
+pub struct Reading {
+    accepted: Vec<RangeInclusive<u16>>,
+    response_type: &'static str,
+    body_only: bool,
+}
+
+impl Reading {
+    /// From the node's parameters.
+    pub fn new(parameters: &Object) -> Result<Self, Failure> {
+        let accepted = match array(parameters, "acceptStatuses")? {
+            None => vec![200..=299],
+            Some(statuses) => {
+                let ranges = statuses.iter().enumerate().map(|(index, value)| {
+                    let name = format!("acceptStatuses[{index}]");
+                    statuses_of(value).ok_or_else(|| {
+                        mismatch(
+                            &name,
+                            "a status, a class like \"4xx\" or a range like \"400-404\"",
+                            value,
+                        )
+                    })
+                });
+                ranges.collect::<Result<_, _>>()?
+            }
+        };
+        let response_type = choice(
+            parameters,
+            "responseType",
+            &["auto", "json", "text", "base64"],
+            "auto",
+        )?;
+        Ok(Reading {
+            accepted,
+            response_type,
+            body_only: boolean(parameters, "bodyOnly", false)?,
+        })
+    }
+}
+
+fn statuses_of(value: &Value) -> Option<RangeInclusive<u16>> {
+    let text = value.to_text();
+    let text = text.to_utf8();
+    let text = text.trim();
+    if let Some(class) = text.strip_suffix("xx") {
+        let class: u16 = class.parse().ok().filter(|class| (1..=5).contains(class))?;
+        return Some(class * 100..=class * 100 + 99);
+    }
+    let status = |text: &str| {
+        text.trim()
+            .parse::<u16>()
+            .ok()
+            .filter(|status| (100..=599).contains(status))
+    };
+    match text.split_once('-') {
+        Some((first, last)) => Some(status(first)?..=status(last)?),
+        None => status(text).map(|status| status..=status),
+    }
+}
+
+/// Continues the node with `{status, headers, text | base64}`.
+pub fn resume(parameters: &Object, response: Value, _: &mut dyn Context) -> NodeResult {
+    let reading = Reading::new(parameters)?;
+    let Value::Object(response) = response else {
+        return Err(Failure::new(code::INTERNAL, "The response is no object."));
+    };
+    let status = match response.get("status") {
+        Some(Value::Number(status)) => *status as u16,
+        _ => 0,
+    };
+    if !reading.accepted.iter().any(|range| range.contains(&status)) {
+        return Err(refused(parameters, &response, status));
+    }
+    let body = read_body(reading.response_type, &response)?;
+    let value = if reading.body_only {
+        body
+    } else {
+        let headers = response.get("headers").cloned().unwrap_or_default();
+        Value::Object(Object::from_iter([
+            ("status", Value::Number(f64::from(status))),
+            ("headers", headers),
+            ("body", body),
+        ]))
+    };
+    Ok(Outcome::Emit(Emission::one(0, value)))
+}
+
+/// The failure of a status that is not accepted. Shows no query: it may hold what nobody else should see.
+fn refused(parameters: &Object, response: &Object, status: u16) -> Failure {
+    let method = text(parameters, "method")
+        .ok()
+        .flatten()
+        .unwrap_or_else(|| "GET".into());
+    let url = text(parameters, "url").ok().flatten().unwrap_or_default();
+    let url = url.split(['?', '#']).next().unwrap_or_default();
+    // User and password of a URL are nobody's business either.
+    let url = match url.split_once("://") {
+        Some((scheme, rest)) if rest.split('/').next().is_some_and(|host| host.contains('@')) => {
+            format!(
+                "{scheme}://{}",
+                rest.split_once('@').map_or(rest, |(_, rest)| rest)
+            )
+        }
+        _ => url.to_owned(),
+    };
+    let body = response
+        .get("text")
+        .map(|text| text.to_text().to_utf8().into_owned())
+        .unwrap_or_default();
+    let shown: String = body.trim().chars().take(BODY_SHOWN_CHARS).collect();
+    let body = match (shown.is_empty(), body.trim().chars().count() > BODY_SHOWN_CHARS) {
+        (true, _) => String::new(),
+        (false, false) => format!(": {shown}"),
+        (false, true) => format!(": {shown}…"),
+    };
+    Failure {
+        code: format!("HTTP_{status}").into(),
+        message: format!("{method} {url} answered with the status {status}{body}"),
+    }
+}
+
+fn read_body(response_type: &str, response: &Object) -> Result<Value, Failure> {
+    let text = response
+        .get("text")
+        .map(|text| text.to_text().to_utf8().into_owned());
+    let base64 = response.get("base64").map(Value::to_text);
+    match (response_type, text, base64) {
+        ("base64", Some(text), _) => Ok(STANDARD.encode(text).into()),
+        ("base64", None, base64) => Ok(Value::String(base64.unwrap_or_default())),
+        ("text", Some(text), _) => Ok(text.into()),
+        ("text", None, _) => Err(Failure::new(
+            code::PARSE,
+            "The response is no UTF-8 text. Set `responseType` to `base64` to get its bytes.",
+        )),
+        ("json", Some(text), _) => json(&text),
+        ("json", None, _) => Err(Failure::new(
+            code::PARSE,
+            "The response is no JSON, it is not even UTF-8 text.",
+        )),
+        (_, Some(text), _) if text.is_empty() => Ok(Value::from("")),
+        (_, Some(text), _) if says_json(response) => json(&text),
+        (_, Some(text), _) => Ok(text.into()),
+        (_, None, base64) => Ok(Value::String(base64.unwrap_or_default())),
+    }
+}
+
+fn says_json(response: &Object) -> bool {
+    let content_type = match response.get("headers") {
+        Some(Value::Object(headers)) => headers
+            .get("content-type")
+            .map(Value::to_text)
+            .unwrap_or_default(),
+        _ => return false,
+    };
+    let content_type = content_type.to_utf8();
+    let essence = content_type
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase();
+    essence == "application/json" || essence.ends_with("+json")
+}
+
+fn json(text: &str) -> Result<Value, Failure> {
+    parse_json(text.as_bytes(), JSON_DEPTH_MAX).map_err(|error| {
+        let message = format!(
+            "The response is no JSON: {} at byte {}. Set `responseType` to `text` to get it as it is.",
+            error.message, error.offset
+        );
+        Failure::new(code::PARSE, message)
+    })
+}
