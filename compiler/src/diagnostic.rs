@@ -1,6 +1,7 @@
 //! Errors and warnings about a graph, for people and for editors.
 
 use serde::Serialize;
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// How bad it is.
@@ -43,4 +44,110 @@ pub struct Excerpt {
     pub text: String,
     /// Byte range within `text`.
     pub span: Range<usize>,
+}
+
+impl Diagnostic {
+    /// An error about the graph as a whole.
+    pub fn error(code: &'static str, message: impl Into<String>) -> Self {
+        Diagnostic {
+            severity: Severity::Error,
+            code,
+            node_id: None,
+            parameter: None,
+            message: message.into(),
+            help: None,
+            excerpt: None,
+        }
+    }
+
+    /// A warning about the graph as a whole.
+    pub fn warning(code: &'static str, message: impl Into<String>) -> Self {
+        Diagnostic {
+            severity: Severity::Warning,
+            ..Diagnostic::error(code, message)
+        }
+    }
+
+    /// The same about a node.
+    pub fn at_node(self, id: impl Into<String>) -> Self {
+        Diagnostic {
+            node_id: Some(id.into()),
+            ..self
+        }
+    }
+
+    /// The same about a parameter.
+    pub fn at_parameter(self, path: impl Into<String>) -> Self {
+        Diagnostic {
+            parameter: Some(path.into()),
+            ..self
+        }
+    }
+
+    /// The same with advice, if there is any.
+    pub fn with_help(self, help: impl Into<Option<String>>) -> Self {
+        Diagnostic {
+            help: help.into(),
+            ..self
+        }
+    }
+
+    /// The same about a piece of a parameter's text.
+    pub fn with_excerpt(self, text: &str, span: Range<usize>) -> Self {
+        Diagnostic {
+            excerpt: Some(Excerpt {
+                text: text.to_owned(),
+                span,
+            }),
+            ..self
+        }
+    }
+}
+
+/// Puts diagnostics in their order: the graph's own, then by node as `node_ids` lists them, then by parameter.
+pub(crate) fn sort<'a>(diagnostics: &mut [Diagnostic], node_ids: impl Iterator<Item = &'a str>) {
+    let mut places = HashMap::new();
+    for (place, id) in node_ids.enumerate() {
+        places.entry(id.to_owned()).or_insert(place + 1);
+    }
+    diagnostics.sort_by_cached_key(|diagnostic| {
+        let place = match &diagnostic.node_id {
+            None => 0,
+            Some(id) => places.get(id).copied().unwrap_or(usize::MAX),
+        };
+        (place, diagnostic.parameter.clone())
+    });
+}
+
+/// "did you mean", when one of `known` is close to what was written.
+pub(crate) fn did_you_mean<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let lower = written.to_lowercase();
+    known
+        .into_iter()
+        .map(|name| {
+            let other = name.to_lowercase();
+            let score = if other == lower {
+                1.0
+            } else {
+                strsim::jaro_winkler(&lower, &other).min(0.999)
+            };
+            (score, name)
+        })
+        .filter(|(score, _)| *score > 0.8)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, name)| format!("did you mean `{name}`?"))
+}
+
+/// `` `a`, `b` and `c` ``, at most twelve.
+pub(crate) fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.into_iter().collect();
+    let shown: Vec<String> = names.iter().take(12).map(|name| format!("`{name}`")).collect();
+    match shown.split_last() {
+        None => "none".to_owned(),
+        Some((_, rest)) if names.len() > shown.len() => {
+            format!("{} and {} more", rest.join(", "), names.len() - rest.len())
+        }
+        Some((only, [])) => only.clone(),
+        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+    }
 }

@@ -4,14 +4,25 @@
 //! are data ([`Diagnostic`]), not errors.
 
 pub mod artifact;
+mod check;
+mod definitions;
 pub mod diagnostic;
 pub mod emit;
 pub mod expression;
+mod graph;
+mod inline;
+mod lower;
 pub mod lowered;
+mod reach;
+mod rights;
+mod scopes;
 
 pub use artifact::Artifact;
 pub use diagnostic::{Diagnostic, Severity};
 
+use definitions::Definitions;
+use graph::Graph;
+use lowered::Lowered;
 use serde_json::{Map, Value};
 
 /// How to compile.
@@ -55,4 +66,68 @@ pub struct Compiled {
     pub artifact: Option<Artifact>,
     /// Errors and warnings, in graph order.
     pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Compiles a graph with its nodeDefinitions. Mistakes are diagnostics: the artifact is there if none is an error.
+pub fn compile(graph: &Value, definitions: &Value, options: &Options) -> Compiled {
+    let (lowered, diagnostics) = analyse(graph, definitions, options);
+    Compiled {
+        artifact: lowered.map(emit::emit),
+        diagnostics,
+    }
+}
+
+/// Finds all that [`compile`] would, without emitting a module.
+pub fn check(graph: &Value, definitions: &Value, options: &Options) -> Vec<Diagnostic> {
+    analyse(graph, definitions, options).1
+}
+
+/// The graph ready to be emitted, if no diagnostic is an error.
+pub fn analyse(graph: &Value, definitions: &Value, options: &Options) -> (Option<Lowered>, Vec<Diagnostic>) {
+    let mut found = Vec::new();
+    let limits = options.limits;
+    let too_large = [("nodes", limits.nodes_max), ("edges", limits.edges_max)].map(|(field, max)| {
+        let count = graph.get(field).and_then(Value::as_array).map_or(0, Vec::len);
+        let message = || format!("the graph has {count} {field}; {max} are allowed");
+        (count > max).then(|| Diagnostic::error("too-large", message()))
+    });
+    found.extend(too_large.into_iter().flatten());
+    if !found.is_empty() {
+        return (None, found);
+    }
+    let graph = Graph::read(graph, &mut found);
+    let definitions = Definitions::read(definitions, &mut found);
+    let checked = check::check(&graph, &definitions, options, &mut found);
+    diagnostic::sort(&mut found, graph.nodes.iter().map(|node| node.id.as_str()));
+    if found
+        .iter()
+        .any(|diagnostic| diagnostic.severity == Severity::Error)
+    {
+        return (None, found);
+    }
+    (lower::lower(&checked, options), found)
+}
+
+/// A pinned output: the value, or `{"$pin": true, "port": …, "value": …}`.
+pub(crate) struct Pin<'a> {
+    /// The output port as given.
+    pub port: Option<&'a Value>,
+    /// The value that leaves by it.
+    pub value: &'a Value,
+}
+
+impl<'a> Pin<'a> {
+    pub(crate) fn read(pin: &'a Value) -> Pin<'a> {
+        if pin.get("$pin") != Some(&Value::Bool(true)) {
+            return Pin {
+                port: None,
+                value: pin,
+            };
+        }
+        let port = pin.get("port").filter(|port| !port.is_null());
+        Pin {
+            port,
+            value: pin.get("value").unwrap_or(&Value::Null),
+        }
+    }
 }

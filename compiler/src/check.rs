@@ -1,0 +1,187 @@
+//! Every rule that a graph must keep, all violations at once.
+//!
+//! Gives levels with resolved names, checked parameters and, where there are no cycles, order and scopes, from which
+//! `inline` and `lower` make the plan.
+
+mod definitions;
+mod flow;
+mod guards;
+pub(crate) mod level;
+mod names;
+mod options;
+mod parameters;
+mod schedule;
+mod types;
+
+use crate::Options;
+use crate::definitions::Definitions;
+use crate::diagnostic::{Diagnostic, did_you_mean};
+use crate::graph::Graph;
+use crate::lowered::Argument;
+use heddle_node_stdlib::plan::OnError;
+use level::{Kind, Level};
+use names::{NodeNames, labels};
+use parameters::Parameters;
+use serde_json::Value;
+use std::collections::HashSet;
+
+/// A pattern whose rules have been checked.
+#[derive(Clone, Debug)]
+pub(crate) struct Checked<'a> {
+    /// The graph itself.
+    pub main: Level<'a>,
+    /// The insides of the definitions, in their order.
+    pub definitions: Vec<Inside<'a>>,
+}
+
+/// What is inside a definition.
+#[derive(Clone, Debug)]
+pub(crate) enum Inside<'a> {
+    /// The values of its output ports.
+    Outputs(Vec<(u32, Argument)>),
+    /// Its inner graph.
+    Composite(Box<Level<'a>>),
+    /// Nothing that can be compiled; said already.
+    Refused,
+}
+
+/// Checks a graph and its definitions.
+pub(crate) fn check<'a>(
+    graph: &'a Graph,
+    definitions: &'a Definitions,
+    options: &Options,
+    found: &mut Vec<Diagnostic>,
+) -> Checked<'a> {
+    let expression_bytes_max = options.limits.expression_bytes_max;
+    let insides = definitions::check(definitions, expression_bytes_max, found);
+    let main = check_level(graph, definitions, false, expression_bytes_max, found);
+    let checked = Checked {
+        main,
+        definitions: insides,
+    };
+    definitions::check_use(&checked, definitions, options, found);
+    options::check(&checked, options, found);
+    checked
+}
+
+fn check_level<'a>(
+    graph: &'a Graph,
+    definitions: &'a Definitions,
+    inner: bool,
+    expression_bytes_max: usize,
+    found: &mut Vec<Diagnostic>,
+) -> Level<'a> {
+    let mut level = Level::resolve(graph, definitions, inner, found);
+    level.find_flow(found);
+    flow::check(&level, found);
+    level.arguments = arguments(&level, expression_bytes_max, found);
+    level
+}
+
+/// The parameters of all nodes.
+fn arguments(
+    level: &Level<'_>,
+    expression_bytes_max: usize,
+    found: &mut Vec<Diagnostic>,
+) -> Vec<Vec<(String, Argument)>> {
+    let labels = labels(level);
+    let has_error = after_errors(level);
+    let mut all = Vec::new();
+    for (node, spot) in level.nodes.iter().enumerate() {
+        let given = &spot.node.parameters;
+        let mut arguments = Vec::new();
+        match spot.kind {
+            Kind::Standard(node_type) => {
+                let names = NodeNames {
+                    level,
+                    labels: &labels,
+                    node,
+                    per_item: false,
+                    per_pair: false,
+                    has_error: has_error[node],
+                };
+                let mut parameters = Parameters {
+                    names: Some(names),
+                    expression_bytes_max,
+                    found,
+                };
+                arguments = parameters.fields(given, node_type.parameters, "", 0);
+                found.extend(special(level, node));
+            }
+            Kind::Defined(definition, _) => {
+                for name in given.keys() {
+                    let ports = definition.inputs.iter().map(|port| port.name.as_str());
+                    let message = format!(
+                        "`{}` takes its values by edges, not by parameters",
+                        definition.name
+                    );
+                    let help =
+                        did_you_mean(name, ports).map(|_| format!("lead an edge to the input `{name}`"));
+                    let diagnostic = Diagnostic::warning("unknown-parameter", message).with_help(help);
+                    found.push(diagnostic.at_node(&spot.node.id).at_parameter(name));
+                }
+            }
+            Kind::Unknown => {}
+        }
+        all.push(arguments);
+    }
+    all
+}
+
+/// Rules of single node types that no schema can say.
+fn special(level: &Level<'_>, node: usize) -> Vec<Diagnostic> {
+    let spot = &level.nodes[node];
+    let parameter = |name: &str| spot.node.parameters.get(name);
+    let mut found = Vec::new();
+    if spot.is("OnSchedule")
+        && let Some(problem) = parameter("cron")
+            .and_then(Value::as_str)
+            .and_then(schedule::problem)
+    {
+        found.push(
+            Diagnostic::error("cron", problem)
+                .at_node(&spot.node.id)
+                .at_parameter("cron"),
+        );
+    }
+    if spot.is("Switch") {
+        let mut names = HashSet::from(["default", level::ERROR_PORT]);
+        let cases = parameter("cases")
+            .and_then(Value::as_array)
+            .map_or(&[][..], Vec::as_slice);
+        for (index, case) in cases.iter().enumerate() {
+            if let Some(name) = case
+                .get("name")
+                .and_then(Value::as_str)
+                .filter(|name| !names.insert(name))
+            {
+                let message = format!("there is an output port `{name}` already");
+                found.push(
+                    Diagnostic::error("duplicate-port", message)
+                        .at_node(&spot.node.id)
+                        .at_parameter(format!("cases[{index}].name"))
+                        .with_help("give each case a name of its own".to_owned()),
+                );
+            }
+        }
+    }
+    found
+}
+
+/// For each node, whether one before it may have emitted an error.
+fn after_errors(level: &Level<'_>) -> Vec<bool> {
+    let Some(flow) = &level.flow else {
+        return vec![true; level.nodes.len()];
+    };
+    let mut after = vec![false; level.nodes.len()];
+    for &node in &flow.reach.order {
+        let emits = after[node] || level.nodes[node].node.on_error != OnError::Fail;
+        for wire in level.outgoing[node]
+            .iter()
+            .filter(|wire| emits && !level.is_return(**wire))
+        {
+            after[level.wires[*wire].target] = true;
+        }
+    }
+    after
+}

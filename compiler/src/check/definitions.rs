@@ -1,0 +1,279 @@
+//! The insides of definitions, and how they are used.
+
+use super::level::{Kind, Level};
+use super::parameters::Parameters;
+use super::{Checked, Inside, check_level};
+use crate::Options;
+use crate::definitions::{Definition, DefinitionKind, Definitions, within};
+use crate::diagnostic::{Diagnostic, sort};
+use crate::lowered::Argument;
+use heddle_node_stdlib::catalogue::Schema;
+use heddle_node_stdlib::plan::OnError;
+
+/// Checks each definition by itself.
+pub(super) fn check<'a>(
+    definitions: &'a Definitions,
+    expression_bytes_max: usize,
+    found: &mut Vec<Diagnostic>,
+) -> Vec<Inside<'a>> {
+    let mut insides = Vec::new();
+    for definition in definitions.all() {
+        let mut inner = Vec::new();
+        let inside = match &definition.kind {
+            DefinitionKind::Refused => Inside::Refused,
+            DefinitionKind::Expression(_) => {
+                Inside::Outputs(outputs(definition, expression_bytes_max, &mut inner))
+            }
+            DefinitionKind::Graph(graph) => {
+                let level = check_level(graph, definitions, true, expression_bytes_max, &mut inner);
+                returns(definition, &level, &mut inner);
+                Inside::Composite(Box::new(level))
+            }
+        };
+        if let DefinitionKind::Graph(graph) = &definition.kind {
+            sort(&mut inner, graph.nodes.iter().map(|node| node.id.as_str()));
+        }
+        found.extend(
+            inner
+                .into_iter()
+                .map(|diagnostic| within(&definition.name, diagnostic)),
+        );
+        insides.push(inside);
+    }
+    insides
+}
+
+fn outputs(
+    definition: &Definition,
+    expression_bytes_max: usize,
+    found: &mut Vec<Diagnostic>,
+) -> Vec<(u32, Argument)> {
+    let DefinitionKind::Expression(values) = &definition.kind else {
+        return Vec::new();
+    };
+    let mut parameters = Parameters {
+        names: None,
+        expression_bytes_max,
+        found,
+    };
+    let ports = definition.outputs.iter().enumerate();
+    ports
+        .filter_map(|(port, output)| {
+            let value = values.get(&output.name)?;
+            let path = format!("outputValues.{}", output.name);
+            Some((port as u32, parameters.argument(&Schema::Any, value, &path, 0)))
+        })
+        .collect()
+}
+
+/// A composite with outputs must return something.
+fn returns(definition: &Definition, level: &Level<'_>, found: &mut Vec<Diagnostic>) {
+    let returns = level
+        .nodes
+        .iter()
+        .enumerate()
+        .filter(|(_, spot)| spot.is("Return"));
+    if returns.clone().next().is_none() && !definition.outputs.is_empty() {
+        let message = "nothing leaves it: its inner graph has outputs but no Return";
+        found.push(Diagnostic::error("composite-return", message));
+    }
+    let Some(flow) = &level.flow else { return };
+    for (_, spot) in returns.filter(|(node, _)| flow.scopes.of_node[*node] != 0) {
+        let message = "a Return in a composite can't stand in a loop's body";
+        found.push(
+            Diagnostic::error("composite-return", message)
+                .at_node(&spot.node.id)
+                .with_help("let it follow the loop's port `done`".to_owned()),
+        );
+    }
+}
+
+/// Checks that definitions are used, do not contain themselves and together are not too large.
+pub(super) fn check_use(
+    checked: &Checked<'_>,
+    definitions: &Definitions,
+    options: &Options,
+    found: &mut Vec<Diagnostic>,
+) {
+    let mut used = vec![false; definitions.all().len()];
+    let mut queue = uses(&checked.main);
+    while let Some(index) = queue.pop() {
+        if !std::mem::replace(&mut used[index], true)
+            && let Inside::Composite(level) = &checked.definitions[index]
+        {
+            queue.extend(uses(level));
+        }
+    }
+    for (definition, _) in definitions.all().iter().zip(&used).filter(|(_, used)| !**used) {
+        let message = format!("no node uses the definition `{}`", definition.name);
+        let path = format!("nodeDefinitions.{}", definition.name);
+        found.push(Diagnostic::warning("unused-definition", message).at_parameter(path));
+    }
+    let mut walk = Walk {
+        checked,
+        definitions,
+        state: vec![State::New; used.len()],
+        path: Vec::new(),
+        found,
+    };
+    let size = walk.size(&checked.main);
+    if walk.state.iter().any(|state| matches!(state, State::Recursive)) {
+        return;
+    }
+    let limits = options.limits;
+    let too_many = |count: usize, max: usize, what: &str| {
+        (count > max).then(|| {
+            let message =
+                format!("the graph has {count} {what}, those of composites included; {max} are allowed");
+            Diagnostic::error("too-large", message).with_help("divide it into several patterns".to_owned())
+        })
+    };
+    found.extend(too_many(size.nodes, limits.nodes_max, "nodes"));
+    found.extend(too_many(size.edges, limits.edges_max, "edges"));
+    check_error_handling(&checked.main, checked, found);
+    for (definition, inside) in definitions.all().iter().zip(&checked.definitions) {
+        if let Inside::Composite(level) = inside {
+            let mut inner = Vec::new();
+            check_error_handling(level, checked, &mut inner);
+            found.extend(
+                inner
+                    .into_iter()
+                    .map(|diagnostic| within(&definition.name, diagnostic)),
+            );
+        }
+    }
+}
+
+/// A failure inside a composite leaves by an edge, which can't leave the body of a loop.
+fn check_error_handling(level: &Level<'_>, checked: &Checked<'_>, found: &mut Vec<Diagnostic>) {
+    for spot in level
+        .nodes
+        .iter()
+        .filter(|spot| spot.node.on_error != OnError::Fail)
+    {
+        let Some(index) = spot.composite() else { continue };
+        let fault = if contains_loop(checked, index) {
+            "onError on a composite that contains a loop is not possible yet; set it on the nodes inside"
+        } else if spot.node.on_error == OnError::Continue && composite_outputs(spot.kind) != 1 {
+            "onError \"continue\" on a composite needs exactly one output port; use \"branch\""
+        } else {
+            continue;
+        };
+        found.push(Diagnostic::error("option", fault).at_node(&spot.node.id));
+    }
+}
+
+fn composite_outputs(kind: Kind<'_>) -> usize {
+    match kind {
+        Kind::Defined(definition, _) => definition.outputs.len(),
+        _ => 0,
+    }
+}
+
+fn contains_loop(checked: &Checked<'_>, index: usize) -> bool {
+    let mut seen = vec![false; checked.definitions.len()];
+    let mut queue = vec![index];
+    while let Some(index) = queue.pop() {
+        if std::mem::replace(&mut seen[index], true) {
+            continue;
+        }
+        if let Inside::Composite(level) = &checked.definitions[index] {
+            if level.is_loop.contains(&true) {
+                return true;
+            }
+            queue.extend(uses(level));
+        }
+    }
+    false
+}
+
+fn uses(level: &Level<'_>) -> Vec<usize> {
+    let used = level.nodes.iter().filter_map(|spot| match spot.kind {
+        Kind::Defined(_, index) => Some(index),
+        _ => None,
+    });
+    used.collect()
+}
+
+/// Nodes and edges once composites are inlined; sums stop at the largest number.
+#[derive(Clone, Copy, Default)]
+struct Size {
+    nodes: usize,
+    edges: usize,
+}
+
+#[derive(Clone, Copy)]
+enum State {
+    New,
+    Open,
+    Done(Size),
+    Recursive,
+}
+
+/// Walks through composites within composites, depth first.
+struct Walk<'w, 'a> {
+    checked: &'w Checked<'a>,
+    definitions: &'w Definitions,
+    state: Vec<State>,
+    path: Vec<usize>,
+    found: &'w mut Vec<Diagnostic>,
+}
+
+impl Walk<'_, '_> {
+    fn size(&mut self, level: &Level<'_>) -> Size {
+        let mut size = Size {
+            nodes: level.nodes.len(),
+            edges: level.wires.len(),
+        };
+        for index in level.nodes.iter().filter_map(|spot| spot.composite()) {
+            let inner = self.composite(index);
+            size.nodes = size.nodes.saturating_add(inner.nodes);
+            size.edges = size.edges.saturating_add(inner.edges);
+        }
+        size
+    }
+
+    fn composite(&mut self, index: usize) -> Size {
+        match self.state[index] {
+            State::Done(size) => size,
+            State::Recursive => Size::default(),
+            State::Open => {
+                self.recursive(index);
+                Size::default()
+            }
+            State::New => {
+                let checked = self.checked;
+                let Inside::Composite(level) = &checked.definitions[index] else {
+                    return Size::default();
+                };
+                self.state[index] = State::Open;
+                self.path.push(index);
+                let size = stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.size(level));
+                self.path.pop();
+                if matches!(self.state[index], State::Open) {
+                    self.state[index] = State::Done(size);
+                }
+                size
+            }
+        }
+    }
+
+    fn recursive(&mut self, index: usize) {
+        let start = self.path.iter().position(|other| *other == index).unwrap_or(0);
+        let names = self.path[start..].iter().chain([&index]);
+        let names: Vec<&str> = names
+            .map(|index| self.definitions.all()[*index].name.as_str())
+            .collect();
+        let message = format!("composites contain themselves: {}", names.join(" → "));
+        let help = "repeat with a Loop node inside instead".to_owned();
+        let path = format!("nodeDefinitions.{}", names[0]);
+        self.found.push(
+            Diagnostic::error("recursive-definition", message)
+                .at_parameter(path)
+                .with_help(help),
+        );
+        for index in &self.path[start..] {
+            self.state[*index] = State::Recursive;
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! How values flow: cycles, bodies of loops, what never runs, what may run twice.
+
+use super::guards;
+use super::level::{Flow, Kind, Level};
+use crate::diagnostic::{Diagnostic, list};
+use crate::scopes::{Scopes, is_entry, is_return, reach};
+use fixedbitset::FixedBitSet;
+use heddle_node_stdlib::manifest::Retry;
+use serde_json::Value;
+
+/// A loop of more iterations than this counts as unbounded.
+const BOUNDED_ITERATIONS_MAX: f64 = 1_000.0;
+
+impl Level<'_> {
+    pub(crate) fn is_return(&self, wire: usize) -> bool {
+        is_return(&self.wires[wire], &self.is_loop)
+    }
+
+    /// Finds order and scopes, or reports the cycles.
+    pub(crate) fn find_flow(&mut self, found: &mut Vec<Diagnostic>) {
+        match reach(&self.is_loop, &self.wires) {
+            Ok(reach) => {
+                let scopes = Scopes::new(&self.is_loop, &self.wires, &reach);
+                self.flow = Some(Flow { reach, scopes });
+            }
+            Err(cycles) => found.extend(cycles.iter().map(|cycle| self.cycle(cycle))),
+        }
+    }
+
+    fn cycle(&self, cycle: &[usize]) -> Diagnostic {
+        let path: Vec<&str> = cycle
+            .iter()
+            .chain(cycle.first())
+            .map(|node| self.name(*node))
+            .collect();
+        let first = cycle.first().map_or("", |node| self.name(*node));
+        let help = "repeat with a ForEach or Loop node and lead the last node back to its port `next`";
+        Diagnostic::error(
+            "cycle",
+            format!("these nodes wait for each other: {}", path.join(" → ")),
+        )
+        .at_node(first)
+        .with_help(help.to_owned())
+    }
+}
+
+/// Checks everything that concerns edges between nodes.
+pub(crate) fn check(level: &Level<'_>, found: &mut Vec<Diagnostic>) {
+    entries(level, found);
+    inputs(level, found);
+    node_options(level, found);
+    unreachable(level, found);
+    let (node_guards, wire_guards) = guards::of_wires(level);
+    if let Some(flow) = &level.flow {
+        bodies(level, flow, found);
+        several_live(level, &wire_guards, found);
+        once(level, &node_guards, "Return", "several-returns", found);
+        once(level, &node_guards, "RespondToWebhook", "responds-twice", found);
+        effects_in_loops(level, flow, found);
+    }
+}
+
+/// Where runs start.
+fn entries(level: &Level<'_>, found: &mut Vec<Diagnostic>) {
+    let triggers = || level.nodes.iter().filter(|spot| spot.is_trigger());
+    if level.inner {
+        let calls = triggers().filter(|spot| spot.is("OnCall")).count();
+        if calls != 1 {
+            let message = format!("a composite's inner graph starts at one OnCall; this one has {calls}");
+            found.push(Diagnostic::error("composite-entry", message));
+        }
+        for spot in triggers().filter(|spot| !spot.is("OnCall")) {
+            let message = format!("a {} starts no run inside a composite", spot.node.node_type);
+            found.push(
+                Diagnostic::warning("inner-trigger", message)
+                    .at_node(&spot.node.id)
+                    .with_help("delete it; a composite starts at its OnCall".to_owned()),
+            );
+        }
+        return;
+    }
+    if triggers().next().is_none() {
+        let help = "add one, for example an OnManual node, and lead its output to the first node";
+        found.push(
+            Diagnostic::error("no-trigger", "no node starts a run: the graph has no trigger")
+                .with_help(help.to_owned()),
+        );
+    } else if triggers().all(|spot| spot.node.disabled) {
+        found.push(Diagnostic::warning(
+            "no-trigger",
+            "every trigger is disabled, so no run can start",
+        ));
+    }
+    let responders = level.nodes.iter().filter(|spot| spot.is("RespondToWebhook"));
+    if !triggers().any(|spot| spot.is("OnWebhook")) {
+        found.extend(responders.map(|spot| {
+            let message = "nobody waits for this response: the graph has no OnWebhook";
+            Diagnostic::warning("no-webhook", message).at_node(&spot.node.id)
+        }));
+    }
+}
+
+/// Required inputs, and types of ports that are joined.
+fn inputs(level: &Level<'_>, found: &mut Vec<Diagnostic>) {
+    for (node, spot) in level.nodes.iter().enumerate() {
+        let mut wired = vec![0usize; spot.inputs.len()];
+        for wire in &level.incoming[node] {
+            if let Some(count) = wired.get_mut(level.wires[*wire].target_port) {
+                *count += 1;
+            }
+        }
+        for (socket, count) in spot.inputs.iter().zip(&wired) {
+            if socket.required && *count == 0 {
+                let message = format!("the input `{}` has no edge", socket.name);
+                found.push(
+                    Diagnostic::error("missing-input", message)
+                        .at_node(&spot.node.id)
+                        .with_help("lead an edge there".to_owned()),
+                );
+            }
+        }
+        for wire in &level.incoming[node] {
+            if wired.get(level.wires[*wire].target_port) == Some(&1) {
+                found.extend(super::types::mismatch(level, *wire));
+            }
+        }
+    }
+}
+
+/// Options that do nothing, or that this version can't do on this kind of node.
+fn node_options(level: &Level<'_>, found: &mut Vec<Diagnostic>) {
+    for (index, spot) in level.nodes.iter().enumerate() {
+        let node = spot.node;
+        let mut refuse = |option: &str, why: &str| {
+            let message = format!("{option} is not possible on {why}");
+            found.push(Diagnostic::error("option", message).at_node(&node.id));
+        };
+        let kind = match spot.kind {
+            Kind::Standard(_) if spot.is_trigger() => Some("a trigger"),
+            Kind::Standard(_) if level.is_loop[index] => Some("a loop"),
+            Kind::Defined(..) if spot.composite().is_some() => Some("a composite"),
+            _ => None,
+        };
+        if let Some(kind) = kind {
+            if node.each {
+                refuse("each", &format!("{kind}; use a ForEach around it"));
+            }
+            let retries = node
+                .retry
+                .as_ref()
+                .is_some_and(|Retry { max_attempts, .. }| *max_attempts > 1);
+            if retries && kind == "a composite" {
+                refuse(
+                    "retry",
+                    "a composite yet; set it on the nodes inside that can fail",
+                );
+            }
+        }
+        if node.disabled {
+            let message = if spot.is_trigger() {
+                "is disabled: no run starts here"
+            } else {
+                "is disabled: it passes its input through"
+            };
+            found.push(Diagnostic::warning("disabled", message).at_node(&node.id));
+        }
+    }
+}
+
+/// Nodes that no trigger leads to.
+fn unreachable(level: &Level<'_>, found: &mut Vec<Diagnostic>) {
+    let mut reached = FixedBitSet::with_capacity(level.nodes.len());
+    let starts = |node: &usize| {
+        let spot = &level.nodes[*node];
+        spot.is_trigger() && (!level.inner || spot.is("OnCall"))
+    };
+    let mut queue: Vec<usize> = (0..level.nodes.len()).filter(starts).collect();
+    if queue.is_empty() {
+        return;
+    }
+    while let Some(node) = queue.pop() {
+        if !reached.put(node) {
+            queue.extend(level.outgoing[node].iter().map(|wire| level.wires[*wire].target));
+        }
+    }
+    for (node, spot) in level
+        .nodes
+        .iter()
+        .enumerate()
+        .filter(|(node, spot)| !reached.contains(*node) && !spot.is_trigger())
+    {
+        let help = if level.incoming[node].is_empty() {
+            "no edge enters it"
+        } else {
+            "what leads to it is not reached either"
+        };
+        found.push(
+            Diagnostic::warning("unreachable", "never runs: no trigger leads to it")
+                .at_node(&spot.node.id)
+                .with_help(help.to_owned()),
+        );
+    }
+}
+
+/// Nothing enters a body except through the loop, and only the body returns to it.
+fn bodies(level: &Level<'_>, flow: &Flow, found: &mut Vec<Diagnostic>) {
+    for wire in &level.wires {
+        let (source, target) = (level.name(wire.source), level.name(wire.target));
+        let source_scope = match flow.scopes.of_body[wire.source] {
+            Some(body) if is_entry(wire, &level.is_loop) => body,
+            _ => flow.scopes.of_node[wire.source],
+        };
+        if is_return(wire, &level.is_loop) {
+            let body = flow.scopes.of_body[wire.target];
+            let inside = wire.source != wire.target
+                && body.is_some_and(|body| flow.scopes.members[body].contains(wire.source));
+            if !inside && body != Some(source_scope) {
+                let message = format!("its port `next` is fed by `{source}`, which is not in its body");
+                found.push(
+                    Diagnostic::error("loop-return", message)
+                        .at_node(target)
+                        .with_help("lead only nodes reachable from its port `item` to `next`".to_owned()),
+                );
+            } else if body != Some(source_scope) {
+                let inner = flow.scopes.list[source_scope]
+                    .loop_node
+                    .map_or("", |node| level.name(node as usize));
+                let message =
+                    format!("its port `next` is fed by `{source}` from within the inner loop `{inner}`");
+                let help = format!("lead `{inner}`'s port `done` to `next`");
+                found.push(
+                    Diagnostic::error("loop-return", message)
+                        .at_node(target)
+                        .with_help(help),
+                );
+            }
+            continue;
+        }
+        // An edge from a body reaches only the same body or, by an inner loop's `item`, that one's.
+        let target_scope = flow.scopes.of_node[wire.target];
+        if target_scope == source_scope {
+            continue;
+        }
+        if let Some(loop_node) = flow.scopes.list[target_scope].loop_node {
+            let loop_name = level.name(loop_node as usize);
+            let message = format!(
+                "is in the body of the loop `{loop_name}`, and the edge from `{source}` enters it from outside"
+            );
+            let help = format!(
+                "use the value of `{source}` as $nodes[\"{source}\"], or start the edge at the port `item` of `{loop_name}`"
+            );
+            found.push(
+                Diagnostic::error("loop-entry", message)
+                    .at_node(target)
+                    .with_help(help),
+            );
+        }
+    }
+}
+
+/// Several edges into one port that may all be live.
+fn several_live(level: &Level<'_>, wire_guards: &[Vec<(usize, usize)>], found: &mut Vec<Diagnostic>) {
+    for (node, spot) in level
+        .nodes
+        .iter()
+        .enumerate()
+        .filter(|(_, spot)| !spot.is("Merge"))
+    {
+        for (port, socket) in spot.inputs.iter().enumerate() {
+            let wires: Vec<usize> = level.incoming[node]
+                .iter()
+                .copied()
+                .filter(|wire| level.wires[*wire].target_port == port)
+                .collect();
+            let parts: Vec<_> = wires.iter().map(|wire| &wire_guards[*wire]).collect();
+            if !guards::exclusive(&parts) {
+                let sources = wires.iter().map(|wire| level.name(level.wires[*wire].source));
+                let message = format!(
+                    "several edges may deliver to its port `{}` ({}): it would get an array",
+                    socket.name,
+                    list(sources)
+                );
+                found.push(
+                    Diagnostic::warning("several-edges", message)
+                        .at_node(&spot.node.id)
+                        .with_help("join them with a Merge node".to_owned()),
+                );
+            }
+        }
+    }
+}
+
+/// Nodes of a type of which only the first in a run counts.
+fn once(
+    level: &Level<'_>,
+    node_guards: &[Vec<(usize, usize)>],
+    node_type: &str,
+    code: &'static str,
+    found: &mut Vec<Diagnostic>,
+) {
+    let alike: Vec<usize> = (0..level.nodes.len())
+        .filter(|node| level.nodes[*node].is(node_type) && !level.nodes[*node].node.disabled)
+        .collect();
+    for (place, node) in alike.iter().enumerate() {
+        let earlier = alike[..place]
+            .iter()
+            .find(|other| !guards::exclusive(&[&node_guards[**other], &node_guards[*node]]));
+        if let Some(earlier) = earlier {
+            let message = format!(
+                "a run may come here and to `{}`; only the first {node_type} counts",
+                level.name(*earlier)
+            );
+            found.push(Diagnostic::warning(code, message).at_node(level.name(*node)));
+        }
+    }
+}
+
+/// Effects in a Loop that may go round very often.
+fn effects_in_loops(level: &Level<'_>, flow: &Flow, found: &mut Vec<Diagnostic>) {
+    for (node, spot) in level.nodes.iter().enumerate().filter(|(_, spot)| spot.is("Loop")) {
+        let iterations = spot.node.parameters.get("maxIterations").and_then(Value::as_f64);
+        let Some(body) =
+            flow.scopes.of_body[node].filter(|_| iterations.is_none_or(|most| most > BOUNDED_ITERATIONS_MAX))
+        else {
+            continue;
+        };
+        for inner in flow.scopes.members[body].ones() {
+            let effects = level.nodes[inner]
+                .standard()
+                .map_or(&[][..], |node_type| node_type.effects);
+            if !effects.is_empty() {
+                let message = format!(
+                    "this effect may happen more than {BOUNDED_ITERATIONS_MAX} times in the loop `{}`",
+                    level.name(node)
+                );
+                found.push(
+                    Diagnostic::warning("unbounded-effect", message)
+                        .at_node(level.name(inner))
+                        .with_help("lower the loop's maxIterations".to_owned()),
+                );
+            }
+        }
+    }
+}

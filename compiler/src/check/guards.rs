@@ -1,0 +1,96 @@
+//! Which edges can't be live in the same run: a data flow of guards.
+//!
+//! A guard is a port by which a value left a node that chooses one (If, Switch, a trigger of several, an error
+//! port). A node's guards are those common to all its incoming edges; two edges exclude each other when their
+//! guards name different ports of one node.
+
+use super::level::{Level, Spot};
+use serde_json::Value;
+use std::collections::HashMap;
+
+/// (node, choice): by which of its ways a value left. Sorted by node.
+type Guards = Vec<(usize, usize)>;
+
+/// The pretended node that chooses the trigger.
+const START: usize = usize::MAX;
+
+/// For each wire, what must have been chosen for it to be live; empty while there are cycles.
+pub(crate) fn of_wires(level: &Level<'_>) -> (Vec<Guards>, Vec<Guards>) {
+    let mut wires = vec![Guards::new(); level.wires.len()];
+    let mut nodes = vec![Guards::new(); level.nodes.len()];
+    let Some(flow) = &level.flow else {
+        return (nodes, wires);
+    };
+    for &node in &flow.reach.order {
+        let mut incoming = level.incoming[node]
+            .iter()
+            .filter(|wire| !level.is_return(**wire));
+        let mut guards = incoming
+            .next()
+            .map(|wire| wires[*wire].clone())
+            .unwrap_or_default();
+        for wire in incoming {
+            guards.retain(|guard| wires[*wire].contains(guard));
+        }
+        if level.nodes[node].is_trigger() {
+            guards.push((START, node));
+        }
+        for &wire in &level.outgoing[node] {
+            wires[wire].clone_from(&guards);
+            if let Some(choice) = choice(&level.nodes[node], level.wires[wire].source_port) {
+                let at = wires[wire].partition_point(|(other, _)| *other < node);
+                wires[wire].insert(at, (node, choice));
+            }
+        }
+        nodes[node] = guards;
+    }
+    (nodes, wires)
+}
+
+/// By which way a value leaves, for nodes of which only one is taken.
+fn choice(spot: &Spot<'_>, port: usize) -> Option<usize> {
+    if spot.node.each {
+        return None;
+    }
+    let one_of_all = match spot.standard().map(|node_type| node_type.name) {
+        Some("If") => true,
+        Some("Switch") => matches!(
+            spot.node.parameters.get("all"),
+            None | Some(Value::Null | Value::Bool(false))
+        ),
+        _ => false,
+    };
+    match spot.error_port() {
+        _ if one_of_all => Some(port),
+        Some(error_port) => Some(usize::from(port == error_port)),
+        None => None,
+    }
+}
+
+/// Whether at most one of these can be. Splits them by a choice common to all, then each part again.
+pub(crate) fn exclusive(parts: &[&Guards]) -> bool {
+    if parts.len() < 2 {
+        return true;
+    }
+    for &(node, first) in parts[0] {
+        let choices: Option<Vec<usize>> = parts
+            .iter()
+            .map(|guards| {
+                guards
+                    .iter()
+                    .find(|(other, _)| *other == node)
+                    .map(|(_, choice)| *choice)
+            })
+            .collect();
+        let Some(choices) = choices else { continue };
+        if choices.iter().all(|choice| *choice == first) {
+            continue;
+        }
+        let mut groups: HashMap<usize, Vec<&Guards>> = HashMap::new();
+        for (choice, guards) in choices.into_iter().zip(parts) {
+            groups.entry(choice).or_default().push(guards);
+        }
+        return groups.values().all(|group| exclusive(group));
+    }
+    false
+}

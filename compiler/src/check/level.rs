@@ -1,0 +1,372 @@
+//! One graph with its names resolved: node types, ports, edges. A pattern's own graph is a level, and so is the
+//! inner graph of each composite.
+
+use crate::definitions::{Definition, DefinitionKind, Definitions, OwnPort};
+use crate::diagnostic::{Diagnostic, did_you_mean, list};
+use crate::graph::{Edge, Graph, Node};
+use crate::lowered::Argument;
+use crate::reach::Reach;
+use crate::scopes::{Scopes, Wire};
+use heddle_node_stdlib::catalogue::{self, Category, NodeType, Outputs, ValueType};
+use heddle_node_stdlib::plan::OnError;
+use serde_json::Value;
+use std::collections::{HashMap, HashSet};
+
+/// Name of the port that `onError: "branch"` adds.
+pub(crate) const ERROR_PORT: &str = "error";
+
+/// A graph with its names resolved. Nodes and edges are named by number.
+#[derive(Clone, Debug)]
+pub(crate) struct Level<'a> {
+    pub graph: &'a Graph,
+    /// Whether this is the inner graph of a composite.
+    pub inner: bool,
+    pub nodes: Vec<Spot<'a>>,
+    pub wires: Vec<Wire>,
+    pub is_loop: Vec<bool>,
+    /// Numbers of wires by target and by source.
+    pub incoming: Vec<Vec<usize>>,
+    pub outgoing: Vec<Vec<usize>>,
+    pub by_id: HashMap<&'a str, usize>,
+    /// Order and scopes; none while the graph has cycles.
+    pub flow: Option<Flow>,
+    /// For each node, its parameters by name; references in them are numbers of this level.
+    pub arguments: Vec<Vec<(String, Argument)>>,
+}
+
+/// Order and scopes of a level.
+#[derive(Clone, Debug)]
+pub(crate) struct Flow {
+    pub reach: Reach,
+    pub scopes: Scopes,
+}
+
+/// A node with its type and ports.
+#[derive(Clone, Debug)]
+pub(crate) struct Spot<'a> {
+    pub node: &'a Node,
+    pub kind: Kind<'a>,
+    pub inputs: Vec<Socket<'a>>,
+    /// The error port last, if there is one.
+    pub outputs: Vec<Socket<'a>>,
+}
+
+/// What a node's type turned out to be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kind<'a> {
+    Standard(&'static NodeType),
+    /// A definition and its number.
+    Defined(&'a Definition, usize),
+    Unknown,
+}
+
+/// A port of a node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Socket<'a> {
+    pub name: &'a str,
+    pub value_type: ValueType,
+    pub required: bool,
+}
+
+impl<'a> Spot<'a> {
+    pub fn standard(&self) -> Option<&'static NodeType> {
+        match self.kind {
+            Kind::Standard(node_type) => Some(node_type),
+            _ => None,
+        }
+    }
+
+    /// Whether this is the standard type of that name.
+    pub fn is(&self, name: &str) -> bool {
+        self.standard().is_some_and(|node_type| node_type.name == name)
+    }
+
+    pub fn is_trigger(&self) -> bool {
+        self.standard()
+            .is_some_and(|node_type| node_type.category == Category::Trigger)
+    }
+
+    pub fn composite(&self) -> Option<usize> {
+        match self.kind {
+            Kind::Defined(
+                Definition {
+                    kind: DefinitionKind::Graph(_),
+                    ..
+                },
+                index,
+            ) => Some(index),
+            _ => None,
+        }
+    }
+
+    /// The number of the error port.
+    pub fn error_port(&self) -> Option<usize> {
+        (self.node.on_error == OnError::Branch).then(|| self.outputs.len().saturating_sub(1))
+    }
+}
+
+impl<'a> Level<'a> {
+    /// Resolves a graph's types, ports and edges.
+    pub fn resolve(
+        graph: &'a Graph,
+        definitions: &'a Definitions,
+        inner: bool,
+        found: &mut Vec<Diagnostic>,
+    ) -> Level<'a> {
+        let nodes: Vec<Spot<'a>> = graph
+            .nodes
+            .iter()
+            .map(|node| spot(node, definitions, found))
+            .collect();
+        let by_id = graph
+            .nodes
+            .iter()
+            .enumerate()
+            .map(|(index, node)| (node.id.as_str(), index))
+            .collect();
+        let mut level = Level {
+            graph,
+            inner,
+            is_loop: nodes
+                .iter()
+                .map(|spot| spot.is("ForEach") || spot.is("Loop"))
+                .collect(),
+            wires: Vec::new(),
+            incoming: vec![Vec::new(); nodes.len()],
+            outgoing: vec![Vec::new(); nodes.len()],
+            arguments: vec![Vec::new(); nodes.len()],
+            nodes,
+            by_id,
+            flow: None,
+        };
+        let mut seen = HashSet::new();
+        for edge in &graph.edges {
+            let Some(wire) = level.wire(edge, found) else {
+                continue;
+            };
+            if seen.insert(wire) {
+                level.incoming[wire.target].push(level.wires.len());
+                level.outgoing[wire.source].push(level.wires.len());
+                level.wires.push(wire);
+            } else {
+                let message = format!("a second edge from `{}` enters the same port", edge.source);
+                found.push(
+                    Diagnostic::warning("duplicate-edge", message)
+                        .at_node(&edge.target)
+                        .with_help("delete one of the two; it is ignored".to_owned()),
+                );
+            }
+        }
+        level
+    }
+
+    /// How a node is named in messages.
+    pub fn name(&self, node: usize) -> &'a str {
+        &self.graph.nodes[node].id
+    }
+
+    fn wire(&self, edge: &Edge, found: &mut Vec<Diagnostic>) -> Option<Wire> {
+        let source = self.by_id.get(edge.source.as_str()).copied();
+        let target = self.by_id.get(edge.target.as_str()).copied();
+        let ends = [
+            ("comes from", &edge.source, source, target),
+            ("goes to", &edge.target, target, source),
+        ];
+        for (way, id, known, other) in ends {
+            if known.is_none() {
+                let message = format!("an edge {way} a node `{id}` that does not exist");
+                let diagnostic = Diagnostic::error("unknown-node", message)
+                    .with_help(did_you_mean(id, self.by_id.keys().copied()));
+                found.push(Diagnostic {
+                    node_id: other.map(|node| self.name(node).to_owned()),
+                    ..diagnostic
+                });
+            }
+        }
+        let (source, target) = (source?, target?);
+        let source_port = self.port(source, edge.source_handle.as_deref(), Side::Output, found);
+        let target_port = if self.nodes[target].is_trigger() {
+            let message = format!(
+                "an edge from `{}` enters a trigger; a run starts there",
+                edge.source
+            );
+            found.push(
+                Diagnostic::error("edge-into-trigger", message)
+                    .at_node(&edge.target)
+                    .with_help("delete the edge, or let it enter the node after the trigger".to_owned()),
+            );
+            None
+        } else {
+            self.port(target, edge.target_handle.as_deref(), Side::Input, found)
+        };
+        Some(Wire {
+            source,
+            source_port: source_port?,
+            target,
+            target_port: target_port?,
+        })
+    }
+
+    fn port(
+        &self,
+        node: usize,
+        handle: Option<&str>,
+        side: Side,
+        found: &mut Vec<Diagnostic>,
+    ) -> Option<usize> {
+        let spot = &self.nodes[node];
+        let sockets = if side == Side::Input {
+            &spot.inputs
+        } else {
+            &spot.outputs
+        };
+        if matches!(spot.kind, Kind::Unknown) {
+            return Some(0);
+        }
+        let Some(handle) = handle else {
+            if sockets.is_empty() || sockets[0].name == ERROR_PORT && side == Side::Output {
+                let message = format!(
+                    "an edge needs an {} of `{}`, which has none",
+                    side.word(),
+                    spot.node.node_type
+                );
+                found.push(Diagnostic::error("unknown-port", message).at_node(&spot.node.id));
+                return None;
+            }
+            return Some(0);
+        };
+        let place = sockets.iter().position(|socket| socket.name == handle);
+        if place.is_none() {
+            let names = || sockets.iter().map(|socket| socket.name);
+            let message = format!(
+                "`{}` has no {} `{handle}`; its {}s: {}",
+                spot.node.node_type,
+                side.word(),
+                side.word(),
+                list(names())
+            );
+            let help = if handle == ERROR_PORT && side == Side::Output {
+                Some("set onError to \"branch\" to have an error port".to_owned())
+            } else {
+                did_you_mean(handle, names())
+            };
+            found.push(
+                Diagnostic::error("unknown-port", message)
+                    .at_node(&spot.node.id)
+                    .with_help(help),
+            );
+        }
+        place
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Input,
+    Output,
+}
+
+impl Side {
+    fn word(self) -> &'static str {
+        match self {
+            Side::Input => "input port",
+            Side::Output => "output port",
+        }
+    }
+}
+
+fn spot<'a>(node: &'a Node, definitions: &'a Definitions, found: &mut Vec<Diagnostic>) -> Spot<'a> {
+    let standard = catalogue::node_type(&node.node_type);
+    let kind = match (standard, definitions.get(&node.node_type)) {
+        (Some(node_type), _) => Kind::Standard(node_type),
+        (None, Some((index, definition))) => Kind::Defined(definition, index),
+        (None, None) => {
+            if !node.node_type.is_empty() {
+                found.push(unknown_type(node, definitions));
+            }
+            Kind::Unknown
+        }
+    };
+    let (inputs, mut outputs) = match kind {
+        Kind::Standard(node_type) => (sockets(node_type.inputs), standard_outputs(node, node_type)),
+        Kind::Defined(definition, _) => (own_sockets(&definition.inputs), own_sockets(&definition.outputs)),
+        Kind::Unknown => (Vec::new(), Vec::new()),
+    };
+    if node.on_error == OnError::Branch {
+        outputs.push(Socket {
+            name: ERROR_PORT,
+            value_type: ValueType::Object,
+            required: false,
+        });
+    }
+    Spot {
+        node,
+        kind,
+        inputs,
+        outputs,
+    }
+}
+
+fn unknown_type(node: &Node, definitions: &Definitions) -> Diagnostic {
+    let standard = catalogue::node_types().iter().map(|node_type| node_type.name);
+    let known = standard.chain(
+        definitions
+            .all()
+            .iter()
+            .map(|definition| definition.name.as_str()),
+    );
+    let help = did_you_mean(&node.node_type, known).unwrap_or_else(|| {
+        "`heddle nodes` lists the standard types; others need an entry in nodeDefinitions".to_owned()
+    });
+    Diagnostic::error(
+        "unknown-type",
+        format!("there is no node type `{}`", node.node_type),
+    )
+    .at_node(&node.id)
+    .with_help(help)
+}
+
+fn sockets(ports: &'static [catalogue::Port]) -> Vec<Socket<'static>> {
+    ports
+        .iter()
+        .map(|port| Socket {
+            name: port.name,
+            value_type: port.value_type,
+            required: port.required,
+        })
+        .collect()
+}
+
+fn own_sockets(ports: &[OwnPort]) -> Vec<Socket<'_>> {
+    ports
+        .iter()
+        .map(|port| Socket {
+            name: &port.name,
+            value_type: port.value_type,
+            required: port.required,
+        })
+        .collect()
+}
+
+/// Switch has a port for each case, in order, and then `default`.
+fn standard_outputs<'a>(node: &'a Node, node_type: &'static NodeType) -> Vec<Socket<'a>> {
+    match node_type.outputs {
+        Outputs::Fixed(ports) => sockets(ports),
+        Outputs::SwitchCases => {
+            let cases = node
+                .parameters
+                .get("cases")
+                .and_then(Value::as_array)
+                .map_or(&[][..], Vec::as_slice);
+            let name = |case: &'a Value| case.get("name").and_then(Value::as_str).unwrap_or_default();
+            let names = cases.iter().map(name).chain(["default"]);
+            names
+                .map(|name| Socket {
+                    name,
+                    value_type: ValueType::Any,
+                    required: false,
+                })
+                .collect()
+        }
+    }
+}

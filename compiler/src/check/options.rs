@@ -1,0 +1,81 @@
+//! Pins and breakpoints: whether they name nodes and ports that exist.
+
+use super::level::{ERROR_PORT, Level};
+use super::{Checked, Inside};
+use crate::diagnostic::{Diagnostic, did_you_mean, list};
+use crate::graph::described;
+use crate::inline::ERROR_RIM;
+use crate::scopes::ITEM_PORT;
+use crate::{Options, Pin};
+use serde_json::Value;
+
+/// Checks the options that name nodes.
+pub(super) fn check(checked: &Checked<'_>, options: &Options, found: &mut Vec<Diagnostic>) {
+    for id in options
+        .breakpoints
+        .iter()
+        .filter(|id| ports(checked, id).is_none())
+    {
+        found.push(unknown(checked, id, "breakpoint"));
+    }
+    for (id, value) in &options.pinned_nodes {
+        match ports(checked, id) {
+            None => found.push(unknown(checked, id, "pin")),
+            Some(ports) => found.extend(port_problem(id, value, &ports)),
+        }
+    }
+}
+
+fn unknown(checked: &Checked<'_>, id: &str, what: &str) -> Diagnostic {
+    let help = did_you_mean(id, checked.main.by_id.keys().copied());
+    let message = format!("there is no node `{id}` for this {what}");
+    Diagnostic::error("unknown-node", message)
+        .at_node(id)
+        .with_help(help)
+}
+
+fn port_problem(id: &str, value: &Value, ports: &[String]) -> Option<Diagnostic> {
+    let Pin { port: Some(port), .. } = Pin::read(value) else {
+        return None;
+    };
+    let known = || ports.iter().map(String::as_str);
+    let (message, help) = match port.as_str() {
+        Some(port) if known().any(|known| known == port) => return None,
+        Some(port) => (
+            format!(
+                "the pin's port `{port}` is no output that can be pinned; those are {}",
+                list(known())
+            ),
+            did_you_mean(port, known()),
+        ),
+        None => (
+            format!("the pin's port must be a name, not {}", described(port)),
+            None,
+        ),
+    };
+    Some(
+        Diagnostic::error("unknown-port", message)
+            .at_node(id)
+            .with_help(help),
+    )
+}
+
+/// The output ports of the node with an id such as `outer/inner` that can be pinned.
+fn ports(checked: &Checked<'_>, id: &str) -> Option<Vec<String>> {
+    let mut level: &Level<'_> = &checked.main;
+    let mut rest = id;
+    while let Some((outer, inner)) = rest.split_once('/') {
+        let index = level.nodes[*level.by_id.get(outer)?].composite()?;
+        if inner == ERROR_RIM {
+            return Some(vec![ERROR_PORT.to_owned()]);
+        }
+        let Inside::Composite(within) = &checked.definitions[index] else {
+            return None;
+        };
+        (level, rest) = (within, inner);
+    }
+    let node = *level.by_id.get(rest)?;
+    let names = level.nodes[node].outputs.iter().enumerate();
+    let names = names.filter(|(port, _)| !level.is_loop[node] || *port != ITEM_PORT);
+    Some(names.map(|(_, socket)| socket.name.to_owned()).collect())
+}

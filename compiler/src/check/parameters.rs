@@ -1,0 +1,462 @@
+//! Parameters: every literal against its schema, every expression parsed; the result is what a node is given.
+
+use super::names::{DefinitionNames, NodeNames};
+use crate::diagnostic::{Diagnostic, did_you_mean, list};
+use crate::expression::{Names, Piece, parse, split};
+use crate::graph::described;
+use crate::lowered::{Argument, Site, TextPart};
+use heddle_node_stdlib::catalogue::{Parameter, Schema};
+use serde_json::{Map, Value};
+
+/// Values nested deeper than this are refused, so that every later pass may recurse.
+const DEPTH_MAX: usize = 64;
+
+/// Checks the parameters of one node, or the output values of one definition.
+pub(crate) struct Parameters<'f, 'a, 'l> {
+    /// The node and what its expressions see; none for a definition.
+    pub names: Option<NodeNames<'a, 'l>>,
+    pub expression_bytes_max: usize,
+    pub found: &'f mut Vec<Diagnostic>,
+}
+
+impl Parameters<'_, '_, '_> {
+    /// The given fields by the catalogue's parameters, in the catalogue's order.
+    pub fn fields(
+        &mut self,
+        given: &Map<String, Value>,
+        known: &'static [Parameter],
+        path: &str,
+        depth: usize,
+    ) -> Vec<(String, Argument)> {
+        for name in given
+            .keys()
+            .filter(|name| !known.iter().any(|parameter| parameter.name == **name))
+        {
+            let names = known.iter().map(|parameter| parameter.name);
+            let help =
+                did_you_mean(name, names.clone()).unwrap_or_else(|| format!("known are {}", list(names)));
+            let message = format!("`{name}` is unknown here and ignored");
+            self.report(
+                Diagnostic::warning("unknown-parameter", message).with_help(help),
+                &join(path, name),
+            );
+        }
+        let mut arguments = Vec::new();
+        for parameter in known {
+            let path = join(path, parameter.name);
+            let value = given
+                .get(parameter.name)
+                .filter(|value| !value.is_null() || takes_null(&parameter.schema));
+            match value {
+                Some(value) if parameter.literal && has_expression(value) => {
+                    let message =
+                        "must be written out: it is needed before the run and can't be an expression";
+                    self.fail("literal-only", message, &path);
+                }
+                Some(value) => {
+                    let argument = self.argument(&parameter.schema, value, &path, depth);
+                    arguments.push((parameter.name.to_owned(), argument));
+                }
+                None if parameter.required => {
+                    let help = (!parameter.description.is_empty()).then(|| parameter.description.to_owned());
+                    let message = format!("`{}` is required", parameter.name);
+                    self.report(
+                        Diagnostic::error("missing-parameter", message).with_help(help),
+                        &path,
+                    );
+                }
+                None => {}
+            }
+        }
+        arguments
+    }
+
+    /// One value against its schema. What is wrong is reported; the argument is then of no use.
+    pub fn argument(&mut self, schema: &'static Schema, value: &Value, path: &str, depth: usize) -> Argument {
+        if depth > DEPTH_MAX {
+            self.fail(
+                "too-deep",
+                &format!("is nested more than {DEPTH_MAX} levels deep"),
+                path,
+            );
+            return Argument::Constant(Value::Null);
+        }
+        if let Value::String(text) = value
+            && text.contains("{{")
+        {
+            return self.templated(schema, text, path);
+        }
+        match (schema, value) {
+            (Schema::OneOf(choices), _) => match best(choices, value) {
+                Some(choice) => self.argument(choice, value, path, depth),
+                None => {
+                    self.mismatch(schema, value, path);
+                    Argument::Constant(Value::Null)
+                }
+            },
+            (Schema::PerItem(inner) | Schema::PerPair(inner) | Schema::Deferred(inner), _) => {
+                let outer = self.names;
+                self.names = outer.map(|names| within(names, schema));
+                let argument = self.argument(inner, value, path, depth + 1);
+                self.names = outer;
+                match argument {
+                    Argument::Constant(_) => argument,
+                    other => Argument::Function(path.to_owned(), Box::new(other)),
+                }
+            }
+            (Schema::Any, Value::Array(items)) => self.array(&Schema::Any, items, path, depth),
+            (Schema::Any, Value::Object(fields)) => self.map(&Schema::Any, fields, path, depth),
+            (Schema::Array(inner), Value::Array(items)) => self.array(inner, items, path, depth),
+            (Schema::Map(inner), Value::Object(fields)) => self.map(inner, fields, path, depth),
+            (Schema::Object(known), Value::Object(fields)) => {
+                object(self.fields(fields, known, path, depth + 1))
+            }
+            _ => {
+                if !fits(schema, value) {
+                    self.mismatch(schema, value, path);
+                }
+                Argument::Constant(value.clone())
+            }
+        }
+    }
+
+    fn array(&mut self, inner: &'static Schema, items: &[Value], path: &str, depth: usize) -> Argument {
+        let items = items.iter().enumerate();
+        let arguments: Vec<Argument> = items
+            .map(|(index, item)| self.argument(inner, item, &format!("{path}[{index}]"), depth + 1))
+            .collect();
+        if !arguments
+            .iter()
+            .all(|argument| matches!(argument, Argument::Constant(_)))
+        {
+            return Argument::Array(arguments);
+        }
+        let constant = |argument| match argument {
+            Argument::Constant(value) => value,
+            _ => Value::Null,
+        };
+        Argument::Constant(arguments.into_iter().map(constant).collect())
+    }
+
+    fn map(
+        &mut self,
+        inner: &'static Schema,
+        fields: &Map<String, Value>,
+        path: &str,
+        depth: usize,
+    ) -> Argument {
+        let fields = fields.iter();
+        object(
+            fields
+                .map(|(name, value)| {
+                    (
+                        name.clone(),
+                        self.argument(inner, value, &join(path, name), depth + 1),
+                    )
+                })
+                .collect(),
+        )
+    }
+
+    /// A text with expressions in it.
+    fn templated(&mut self, schema: &'static Schema, text: &str, path: &str) -> Argument {
+        let Some((schema, names)) = self.evaluated(schema) else {
+            self.mismatch(schema, &Value::String(text.to_owned()), path);
+            return Argument::Constant(Value::Null);
+        };
+        let pieces = match split(text) {
+            Ok(pieces) => pieces,
+            Err(at) => {
+                let help = "close it with `}}`".to_owned();
+                let diagnostic = Diagnostic::error("syntax", "`{{` is never closed").with_help(help);
+                self.report(diagnostic.with_excerpt(text, at..(at + 2).min(text.len())), path);
+                return Argument::Constant(Value::Null);
+            }
+        };
+        let mut parts: Vec<TextPart> = pieces
+            .into_iter()
+            .filter_map(|piece| match piece {
+                Piece::Literal(literal) => Some(TextPart::Literal(literal)),
+                Piece::Expression(range) => self
+                    .expression(text, range, path, names)
+                    .map(TextPart::Expression),
+            })
+            .collect();
+        let argument = match parts.pop() {
+            Some(TextPart::Expression(site)) if parts.is_empty() => Argument::Expression(site),
+            Some(last) => {
+                parts.push(last);
+                if !fits(schema.value, &Value::String(String::new()))
+                    && !matches!(schema.value, Schema::Enum(_))
+                {
+                    let help = "write only `{{ … }}`, without anything around it".to_owned();
+                    let message = format!(
+                        "text around an expression makes a text, but {} is wanted",
+                        wanted(schema.value)
+                    );
+                    self.report(Diagnostic::error("parameter-type", message).with_help(help), path);
+                }
+                Argument::Text(parts)
+            }
+            None => Argument::Constant(Value::Null),
+        };
+        if schema.later && !matches!(argument, Argument::Constant(_)) {
+            return Argument::Function(path.to_owned(), Box::new(argument));
+        }
+        argument
+    }
+
+    /// The alternative of a schema for which an expression stands.
+    fn evaluated(&self, schema: &'static Schema) -> Option<(Evaluated, Scope)> {
+        let scope = |schema: &Schema| match schema {
+            Schema::PerItem(_) => Scope {
+                per_item: true,
+                per_pair: false,
+            },
+            Schema::PerPair(_) => Scope {
+                per_item: false,
+                per_pair: true,
+            },
+            _ => Scope::default(),
+        };
+        match schema {
+            Schema::PerItem(inner) | Schema::PerPair(inner) | Schema::Deferred(inner) => Some((
+                Evaluated {
+                    value: inner,
+                    later: true,
+                },
+                scope(schema),
+            )),
+            Schema::OneOf(choices) => {
+                let later = |schema: &&&Schema| {
+                    matches!(
+                        schema,
+                        Schema::PerItem(_) | Schema::PerPair(_) | Schema::Deferred(_)
+                    )
+                };
+                let texts = |schema: &&Schema| fits(schema, &Value::String(String::new()));
+                let choices: Vec<&'static Schema> = choices.iter().collect();
+                let choice = choices.iter().find(later).copied();
+                let choice = choice
+                    .or_else(|| choices.iter().copied().find(texts))
+                    .or(choices.first().copied())?;
+                self.evaluated(choice)
+            }
+            other => Some((
+                Evaluated {
+                    value: other,
+                    later: false,
+                },
+                Scope::default(),
+            )),
+        }
+    }
+
+    fn expression(
+        &mut self,
+        text: &str,
+        range: std::ops::Range<usize>,
+        path: &str,
+        scope: Scope,
+    ) -> Option<Site> {
+        let source = text.get(range.clone())?;
+        if source.len() > self.expression_bytes_max {
+            let message = format!(
+                "is an expression of {} bytes; {} are allowed",
+                source.len(),
+                self.expression_bytes_max
+            );
+            self.fail("expression-too-long", &message, path);
+            return None;
+        }
+        let names = self.names.map(|names| NodeNames {
+            per_item: names.per_item || scope.per_item,
+            per_pair: names.per_pair || scope.per_pair,
+            ..names
+        });
+        let names: &dyn Names = names.as_ref().map_or(&DefinitionNames, |names| names);
+        match parse(source, names) {
+            Ok(expression) => Some(Site {
+                parameter: path.to_owned(),
+                source: source.to_owned(),
+                expression,
+            }),
+            Err(problems) => {
+                for problem in problems {
+                    let span = range.start + problem.span.start..range.start + problem.span.end;
+                    let diagnostic = Diagnostic::error(problem.code, problem.message).with_help(problem.help);
+                    self.report(diagnostic.with_excerpt(text, span), path);
+                }
+                None
+            }
+        }
+    }
+
+    fn mismatch(&mut self, schema: &Schema, value: &Value, path: &str) {
+        let message = format!("must be {}, not {}", wanted(schema), described(value));
+        let help = match (schema, value) {
+            (Schema::Enum(names), Value::String(text)) => did_you_mean(text, names.iter().copied()),
+            (Schema::Number | Schema::Integer { .. }, Value::String(text))
+                if text.trim().parse::<f64>().is_ok() =>
+            {
+                Some(format!("write it without quotes: {}", text.trim()))
+            }
+            (Schema::Boolean, Value::String(text)) if text == "true" || text == "false" => {
+                Some(format!("write it without quotes: {text}"))
+            }
+            _ => None,
+        };
+        self.report(Diagnostic::error("parameter-type", message).with_help(help), path);
+    }
+
+    fn fail(&mut self, code: &'static str, message: &str, path: &str) {
+        self.report(Diagnostic::error(code, message), path);
+    }
+
+    fn report(&mut self, diagnostic: Diagnostic, path: &str) {
+        let diagnostic = diagnostic.at_parameter(path);
+        let node_id = self.names.map(|names| names.level.name(names.node).to_owned());
+        self.found.push(Diagnostic {
+            node_id,
+            ..diagnostic
+        });
+    }
+}
+
+/// What an expression must give, and whether it is evaluated later.
+#[derive(Clone, Copy)]
+struct Evaluated {
+    value: &'static Schema,
+    later: bool,
+}
+
+/// Names that a parameter adds.
+#[derive(Clone, Copy, Default)]
+struct Scope {
+    per_item: bool,
+    per_pair: bool,
+}
+
+fn within<'a, 'l>(names: NodeNames<'a, 'l>, schema: &Schema) -> NodeNames<'a, 'l> {
+    NodeNames {
+        per_item: names.per_item || matches!(schema, Schema::PerItem(_)),
+        per_pair: names.per_pair || matches!(schema, Schema::PerPair(_)),
+        ..names
+    }
+}
+
+fn object(fields: Vec<(String, Argument)>) -> Argument {
+    if !fields
+        .iter()
+        .all(|(_, argument)| matches!(argument, Argument::Constant(_)))
+    {
+        return Argument::Object(fields);
+    }
+    let constant = |(name, argument)| match argument {
+        Argument::Constant(value) => (name, value),
+        _ => (name, Value::Null),
+    };
+    Argument::Constant(Value::Object(fields.into_iter().map(constant).collect()))
+}
+
+/// Whether a literal has the shape of a schema; a text with expressions has any shape.
+fn fits(schema: &Schema, value: &Value) -> bool {
+    if value.as_str().is_some_and(|text| text.contains("{{")) {
+        return true;
+    }
+    match schema {
+        Schema::Any => true,
+        Schema::String => value.is_string(),
+        Schema::Number => value.is_number(),
+        Schema::Integer { min, max } => value
+            .as_f64()
+            .is_some_and(|number| number.fract() == 0.0 && (*min as f64..=*max as f64).contains(&number)),
+        Schema::Boolean => value.is_boolean(),
+        Schema::Enum(names) => value.as_str().is_some_and(|text| names.contains(&text)),
+        Schema::Array(inner) => value
+            .as_array()
+            .is_some_and(|items| items.iter().all(|item| fits(inner, item))),
+        Schema::Map(inner) => value
+            .as_object()
+            .is_some_and(|fields| fields.values().all(|field| fits(inner, field))),
+        Schema::Object(known) => value.as_object().is_some_and(|fields| {
+            known.iter().all(|parameter| match fields.get(parameter.name) {
+                Some(field) => fits(&parameter.schema, field),
+                None => !parameter.required,
+            }) && fields
+                .keys()
+                .all(|name| known.iter().any(|parameter| parameter.name == name))
+        }),
+        Schema::PerItem(inner) | Schema::PerPair(inner) | Schema::Deferred(inner) => fits(inner, value),
+        Schema::OneOf(choices) => choices.iter().any(|choice| fits(choice, value)),
+    }
+}
+
+/// The alternative that a literal fits, or the only one of its JSON kind, so that what is wrong inside is said.
+fn best(choices: &'static [Schema], value: &Value) -> Option<&'static Schema> {
+    if let Some(choice) = choices.iter().find(|choice| fits(choice, value)) {
+        return Some(choice);
+    }
+    let mut alike = choices.iter().filter(|choice| match choice {
+        Schema::Array(_) => value.is_array(),
+        Schema::Object(_) | Schema::Map(_) => value.is_object(),
+        Schema::String | Schema::Enum(_) => value.is_string(),
+        Schema::Number | Schema::Integer { .. } => value.is_number(),
+        _ => false,
+    });
+    let first = alike.next();
+    if alike.next().is_none() { first } else { None }
+}
+
+fn takes_null(schema: &Schema) -> bool {
+    match schema {
+        Schema::Any => true,
+        Schema::PerItem(inner) | Schema::PerPair(inner) | Schema::Deferred(inner) => takes_null(inner),
+        Schema::OneOf(choices) => choices.iter().any(takes_null),
+        _ => false,
+    }
+}
+
+/// A schema in a few words.
+fn wanted(schema: &Schema) -> String {
+    match schema {
+        Schema::Any => "any value".to_owned(),
+        Schema::String => "a text".to_owned(),
+        Schema::Number => "a number".to_owned(),
+        Schema::Integer { min, max } if *max == i64::MAX => format!("a whole number from {min}"),
+        Schema::Integer { min, max } => format!("a whole number from {min} to {max}"),
+        Schema::Boolean => "true or false".to_owned(),
+        Schema::Enum(names) => format!("one of {}", list(names.iter().copied())),
+        Schema::Array(_) => "an array".to_owned(),
+        Schema::Object(_) | Schema::Map(_) => "an object".to_owned(),
+        Schema::PerItem(inner) | Schema::PerPair(inner) | Schema::Deferred(inner) => wanted(inner),
+        Schema::OneOf(choices) => {
+            let mut words: Vec<String> = choices.iter().map(wanted).collect();
+            words.dedup();
+            words.join(" or ")
+        }
+    }
+}
+
+/// Whether an expression stands anywhere in a value.
+fn has_expression(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains("{{"),
+        Value::Array(items) => items.iter().any(has_expression),
+        Value::Object(fields) => fields.values().any(has_expression),
+        _ => false,
+    }
+}
+
+/// `path.name`, or `path["name"]` where a dot would mislead.
+fn join(path: &str, name: &str) -> String {
+    let plain = !name.is_empty()
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_$-".contains(&byte));
+    match (path.is_empty(), plain) {
+        (true, _) => name.to_owned(),
+        (false, true) => format!("{path}.{name}"),
+        (false, false) => format!("{path}[{name:?}]"),
+    }
+}

@@ -1,0 +1,344 @@
+//! The graph as drawn: nodes, edges and settings read from React Flow's JSON.
+//!
+//! Tolerant of fields it doesn't know, exact about those it does: each malformed one is a diagnostic of its own,
+//! and reading goes on. Knows nothing of node types.
+
+use crate::diagnostic::{Diagnostic, did_you_mean};
+use heddle_node_stdlib::manifest::{Retry, Settings};
+use heddle_node_stdlib::plan::OnError;
+use serde_json::{Map, Value};
+use std::collections::HashSet;
+
+/// Longest node id, in bytes.
+const ID_BYTES_MAX: usize = 64;
+/// Most attempts of a node or a run.
+const ATTEMPTS_MAX: u64 = 100;
+/// Longest wait or timeout: 30 days in milliseconds.
+const WAIT_MS_MAX: u64 = 30 * 24 * 60 * 60 * 1_000;
+/// Most elements in flight.
+const CONCURRENCY_MAX: u64 = 1_000;
+
+/// A graph.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Graph {
+    /// Nodes in graph order; ids are valid and unique.
+    pub nodes: Vec<Node>,
+    /// Edges in graph order.
+    pub edges: Vec<Edge>,
+    /// The run's settings.
+    pub settings: Settings,
+}
+
+/// A node.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Node {
+    pub id: String,
+    pub node_type: String,
+    pub label: Option<String>,
+    pub disabled: bool,
+    pub parameters: Map<String, Value>,
+    pub on_error: OnError,
+    pub retry: Option<Retry>,
+    /// Milliseconds; 0 = the host's own.
+    pub timeout_ms: u32,
+    pub each: bool,
+    pub concurrency: Option<u32>,
+}
+
+/// An edge, by names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Edge {
+    pub source: String,
+    pub source_handle: Option<String>,
+    pub target: String,
+    pub target_handle: Option<String>,
+}
+
+impl Graph {
+    /// Reads a graph; what can't be read is left out and reported.
+    pub fn read(value: &Value, found: &mut Vec<Diagnostic>) -> Graph {
+        let mut reader = Reader { found, node_id: None };
+        let Some(graph) = reader.object(value, "the graph") else {
+            return Graph::default();
+        };
+        let nodes = graph
+            .get("nodes")
+            .map_or(&[][..], |nodes| reader.array(nodes, "nodes"));
+        if !graph.contains_key("nodes") {
+            reader.fail("nodes must be an array of nodes");
+        }
+        let edges = graph
+            .get("edges")
+            .map_or(&[][..], |edges| reader.array(edges, "edges"));
+        let settings = graph.get("settings").filter(|settings| !settings.is_null());
+        let settings = settings
+            .map(|settings| reader.settings(settings))
+            .unwrap_or_default();
+        let mut ids = HashSet::new();
+        Graph {
+            nodes: nodes
+                .iter()
+                .enumerate()
+                .filter_map(|(index, node)| reader.node(node, &format!("nodes[{index}]"), &mut ids))
+                .collect(),
+            edges: edges
+                .iter()
+                .enumerate()
+                .filter_map(|(index, edge)| reader.edge(edge, &format!("edges[{index}]")))
+                .collect(),
+            settings,
+        }
+    }
+}
+
+struct Reader<'a> {
+    found: &'a mut Vec<Diagnostic>,
+    /// The node being read, once its id is known.
+    node_id: Option<String>,
+}
+
+impl Reader<'_> {
+    fn fail(&mut self, message: impl Into<String>) {
+        let diagnostic = Diagnostic::error("malformed", message);
+        self.found.push(Diagnostic {
+            node_id: self.node_id.clone(),
+            ..diagnostic
+        });
+    }
+
+    fn object<'v>(&mut self, value: &'v Value, path: &str) -> Option<&'v Map<String, Value>> {
+        let object = value.as_object();
+        if object.is_none() {
+            self.fail(format!("{path} must be an object, not {}", described(value)));
+        }
+        object
+    }
+
+    fn array<'v>(&mut self, value: &'v Value, path: &str) -> &'v [Value] {
+        value.as_array().map_or_else(
+            || {
+                self.fail(format!("{path} must be an array, not {}", described(value)));
+                &[][..]
+            },
+            Vec::as_slice,
+        )
+    }
+
+    /// An optional field: absent and null are the same.
+    fn field<'v, T>(
+        &mut self,
+        object: &'v Map<String, Value>,
+        (path, name): (&str, &str),
+        wanted: &str,
+        read: impl FnOnce(&'v Value) -> Option<T>,
+    ) -> Option<T> {
+        let value = object.get(name).filter(|value| !value.is_null())?;
+        let read = read(value);
+        if read.is_none() {
+            self.fail(format!(
+                "{path}.{name} must be {wanted}, not {}",
+                described(value)
+            ));
+        }
+        read
+    }
+
+    fn text(&mut self, object: &Map<String, Value>, path: &str, name: &str) -> Option<String> {
+        self.field(object, (path, name), "a text", |value| {
+            value.as_str().map(str::to_owned)
+        })
+    }
+
+    fn flag(&mut self, object: &Map<String, Value>, path: &str, name: &str) -> bool {
+        self.field(object, (path, name), "true or false", Value::as_bool)
+            .unwrap_or(false)
+    }
+
+    fn whole(
+        &mut self,
+        object: &Map<String, Value>,
+        (path, name): (&str, &str),
+        (min, max): (u64, u64),
+    ) -> Option<u64> {
+        self.field(
+            object,
+            (path, name),
+            &format!("a whole number from {min} to {max}"),
+            |value| {
+                let exact = value
+                    .as_f64()
+                    .filter(|number| number.fract() == 0.0 && *number >= 0.0);
+                let number = value.as_u64().or(exact.map(|number| number as u64))?;
+                (min..=max).contains(&number).then_some(number)
+            },
+        )
+    }
+
+    fn retry(&mut self, object: &Map<String, Value>, path: &str) -> Option<Retry> {
+        let retry = self.field(object, (path, "retry"), "an object", Value::as_object)?;
+        let path = format!("{path}.retry");
+        Some(Retry {
+            max_attempts: self
+                .whole(retry, (&path, "maxAttempts"), (1, ATTEMPTS_MAX))
+                .unwrap_or(1) as u32,
+            backoff_ms: self
+                .whole(retry, (&path, "backoffMs"), (0, WAIT_MS_MAX))
+                .unwrap_or(0),
+            factor: self
+                .field(retry, (&path, "factor"), "a number from 1 to 100", |value| {
+                    value.as_f64().filter(|factor| (1.0..=100.0).contains(factor))
+                })
+                .unwrap_or(1.0),
+        })
+    }
+
+    fn settings(&mut self, value: &Value) -> Settings {
+        let Some(settings) = self.object(value, "settings") else {
+            return Settings::default();
+        };
+        Settings {
+            timeout_ms: self.whole(settings, ("settings", "timeoutMs"), (1, WAIT_MS_MAX)),
+            retry: self.retry(settings, "settings"),
+            error_pattern_id: self.text(settings, "settings", "errorPatternId"),
+        }
+    }
+
+    fn node(&mut self, value: &Value, path: &str, ids: &mut HashSet<String>) -> Option<Node> {
+        let node = self.object(value, path)?;
+        let Some(id) = node.get("id").and_then(Value::as_str).filter(|id| is_id(id)) else {
+            let given = node.get("id").map_or("it is missing".to_owned(), described);
+            self.fail(format!(
+                "{path}.id must be 1 to {ID_BYTES_MAX} letters, digits and any of _ . : - (given: {given})"
+            ));
+            return None;
+        };
+        if !ids.insert(id.to_owned()) {
+            self.found.push(
+                Diagnostic::error(
+                    "duplicate-id",
+                    format!("{path}.id: another node has the id `{id}` already"),
+                )
+                .at_node(id)
+                .with_help("give every node an id of its own".to_owned()),
+            );
+            return None;
+        }
+        self.node_id = Some(id.to_owned());
+        let node_type = match node.get("type") {
+            Some(Value::String(node_type)) => node_type.clone(),
+            other => {
+                let given = other.map_or("it is missing".to_owned(), described);
+                self.fail(format!(
+                    "{path}.type must be the name of a node type (given: {given})"
+                ));
+                String::new()
+            }
+        };
+        let empty = Map::new();
+        let data = self
+            .field(node, (path, "data"), "an object", Value::as_object)
+            .unwrap_or(&empty);
+        let node = self.node_data(data, &format!("{path}.data"));
+        self.node_id = None;
+        Some(Node {
+            id: id.to_owned(),
+            node_type,
+            ..node
+        })
+    }
+
+    fn node_data(&mut self, data: &Map<String, Value>, path: &str) -> Node {
+        if let Some(version) = data.get("typeVersion").filter(|version| !version.is_null())
+            && version.as_f64() != Some(1.0)
+        {
+            self.fail(format!(
+                "{path}.typeVersion must be 1, the only version there is, not {}",
+                described(version)
+            ));
+        }
+        Node {
+            label: self.text(data, path, "label").filter(|label| !label.is_empty()),
+            disabled: self.flag(data, path, "disabled"),
+            parameters: self
+                .field(data, (path, "parameters"), "an object", Value::as_object)
+                .cloned()
+                .unwrap_or_default(),
+            on_error: self.on_error(data, path),
+            retry: self.retry(data, path),
+            timeout_ms: self
+                .whole(data, (path, "timeoutMs"), (1, WAIT_MS_MAX))
+                .unwrap_or(0) as u32,
+            each: self.flag(data, path, "each"),
+            concurrency: self
+                .whole(data, (path, "concurrency"), (1, CONCURRENCY_MAX))
+                .map(|n| n as u32),
+            ..Node::default()
+        }
+    }
+
+    fn on_error(&mut self, data: &Map<String, Value>, path: &str) -> OnError {
+        match data.get("onError") {
+            None | Some(Value::Null) => OnError::Fail,
+            Some(Value::String(text)) if text == "fail" => OnError::Fail,
+            Some(Value::String(text)) if text == "continue" => OnError::Continue,
+            Some(Value::String(text)) if text == "branch" => OnError::Branch,
+            Some(other) => {
+                let help = other
+                    .as_str()
+                    .and_then(|text| did_you_mean(text, ["fail", "continue", "branch"]));
+                self.fail(format!(
+                    "{path}.onError must be \"fail\", \"continue\" or \"branch\", not {}",
+                    described(other)
+                ));
+                if let Some(last) = self.found.last_mut() {
+                    last.help = help;
+                }
+                OnError::Fail
+            }
+        }
+    }
+
+    fn edge(&mut self, value: &Value, path: &str) -> Option<Edge> {
+        let edge = self.object(value, path)?;
+        let mut end = |name: &str| {
+            let text = edge.get(name).and_then(Value::as_str);
+            if text.is_none() {
+                let given = edge.get(name).map_or("it is missing".to_owned(), described);
+                self.fail(format!("{path}.{name} must be the id of a node (given: {given})"));
+            }
+            text.map(str::to_owned)
+        };
+        let (source, target) = (end("source"), end("target"));
+        let source_handle = self.text(edge, path, "sourceHandle");
+        let target_handle = self.text(edge, path, "targetHandle");
+        Some(Edge {
+            source: source?,
+            source_handle,
+            target: target?,
+            target_handle,
+        })
+    }
+}
+
+/// Whether a text can be a node's id.
+fn is_id(text: &str) -> bool {
+    (1..=ID_BYTES_MAX).contains(&text.len())
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte))
+}
+
+/// A JSON value in a few words, for messages.
+pub(crate) fn described(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(value) => value.to_string(),
+        Value::Number(number) => number.to_string(),
+        Value::String(text) if text.chars().count() > 40 => {
+            format!("the text \"{}…\"", text.chars().take(40).collect::<String>())
+        }
+        Value::String(text) => format!("the text {:?}", text),
+        Value::Array(items) => format!("an array of {}", items.len()),
+        Value::Object(_) => "an object".to_owned(),
+    }
+}

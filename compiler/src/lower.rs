@@ -1,0 +1,330 @@
+//! From the checked graph to the plan, the bodies and the manifest.
+//!
+//! Expects a graph without errors and finds none itself.
+
+use crate::check::level::{Flow, Kind, Level, Socket};
+use crate::check::{Checked, Inside};
+use crate::expression::{Element, Expression, Name, Property};
+use crate::inline::{Inlined, Part, Placed, inline};
+use crate::lowered::{Argument, Body, Lowered, Site, TextPart};
+use crate::rights::Collector;
+use crate::scopes::{DONE_PORT, Scopes, Wire, reach};
+use crate::{Options, Pin};
+use heddle_node_stdlib::abi::ABI_VERSION;
+use heddle_node_stdlib::catalogue::NodeType;
+use heddle_node_stdlib::manifest::{self, Manifest};
+use heddle_node_stdlib::plan::{self, NodeKind, OnError, Plan};
+use serde_json::Value;
+use std::collections::HashSet;
+
+/// Lowers a checked graph; none if its inlined form has no order (which the checks have excluded).
+pub(crate) fn lower(checked: &Checked<'_>, options: &Options) -> Option<Lowered> {
+    let inlined = inline(checked, &options.pinned_nodes);
+    let is_loop: Vec<bool> = inlined
+        .nodes
+        .iter()
+        .map(|placed| loop_kind(placed).is_some())
+        .collect();
+    let reach = reach(&is_loop, &inlined.wires).ok()?;
+    let scopes = Scopes::new(&is_loop, &inlined.wires, &reach);
+    let flow = Flow { reach, scopes };
+    let breakpoints = breakpoints(&inlined, options);
+    let mut rights = Collector::default();
+    let mut lowered = Lowered::default();
+    for (index, placed) in inlined.nodes.iter().enumerate() {
+        let mut body = body(&inlined, placed, checked);
+        if let Some(body) = &mut body {
+            rights.add(placed.spot, body);
+        }
+        let node = node(&inlined, index, &flow, options, breakpoints.contains(&index));
+        if node.max_attempts > 1 && node.backoff_ms > 0 {
+            rights.add_effect("sleep");
+        }
+        lowered.plan.nodes.push(node);
+        lowered.bodies.push(body);
+    }
+    lowered.plan = Plan {
+        trace: options.trace,
+        nodes: lowered.plan.nodes,
+        edges: inlined.wires.iter().map(edge).collect(),
+        scopes: flow.scopes.list,
+        sites: Vec::new(),
+    };
+    lowered.manifest = Manifest {
+        abi_version: ABI_VERSION,
+        nodes: inlined.nodes.iter().map(manifest_node).collect(),
+        triggers: triggers(&inlined),
+        functions: Vec::new(),
+        rights: rights.rights(),
+        settings: checked.main.graph.settings.clone(),
+        trace: options.trace,
+    };
+    Some(lowered)
+}
+
+fn edge(wire: &Wire) -> plan::Edge {
+    plan::Edge {
+        source: wire.source as u32,
+        source_port: wire.source_port as u32,
+        target: wire.target as u32,
+        target_port: wire.target_port as u32,
+    }
+}
+
+/// The kind of a loop, passing ones included.
+fn loop_kind(placed: &Placed<'_, '_>) -> Option<NodeKind> {
+    match placed.spot.standard()?.name {
+        "ForEach" => Some(NodeKind::ForEach),
+        "Loop" => Some(NodeKind::Loop),
+        _ => None,
+    }
+}
+
+/// Plan indices of the nodes with a breakpoint; a composite's is at its entry.
+fn breakpoints(inlined: &Inlined<'_, '_>, options: &Options) -> HashSet<usize> {
+    let wanted: HashSet<&str> = options.breakpoints.iter().map(String::as_str).collect();
+    let mut found = HashSet::new();
+    for (index, placed) in inlined.nodes.iter().enumerate() {
+        if wanted.contains(placed.id.as_str()) {
+            found.insert(match placed.part {
+                Part::Rim => inlined.instances[placed.instance].heads[placed.local],
+                _ => index,
+            });
+        }
+    }
+    found
+}
+
+fn node(
+    inlined: &Inlined<'_, '_>,
+    index: usize,
+    flow: &Flow,
+    options: &Options,
+    breakpoint: bool,
+) -> plan::Node {
+    let placed = &inlined.nodes[index];
+    let drawn = placed.spot.node;
+    let outputs = placed.outputs();
+    let runs = matches!(placed.part, Part::Whole | Part::InnerReturn);
+    let on_error = match drawn.on_error {
+        _ if placed.caught => OnError::Branch,
+        on_error if runs => on_error,
+        _ => OnError::Fail,
+    };
+    let retry = drawn.retry.as_ref().filter(|_| runs);
+    let merge = runs && placed.spot.is("Merge");
+    let rim = matches!(placed.part, Part::Rim | Part::ErrorRim);
+    plan::Node {
+        id: placed.id.clone(),
+        kind: kind(placed),
+        scope: flow.scopes.of_node[index] as u32,
+        function: None,
+        inputs: inputs(inlined, placed),
+        outputs: outputs.len() as u32,
+        error_port: (on_error == OnError::Branch).then(|| outputs.len() as u32 - 1),
+        on_error,
+        max_attempts: retry.map_or(1, |retry| retry.max_attempts),
+        backoff_ms: retry.map_or(0, |retry| retry.backoff_ms as u32),
+        backoff_factor_milli: retry.map_or(1_000, |retry| (retry.factor * 1_000.0) as u32),
+        timeout_ms: placed.timeout_ms,
+        each: drawn.each && runs,
+        concurrency: drawn.concurrency.unwrap_or(1),
+        first: rim || merge && merge_mode(placed) == Some("first"),
+        collect: merge,
+        breakpoint,
+        pin: options
+            .pinned_nodes
+            .get(&placed.id)
+            .map(|value| pin(value, &outputs, loop_kind(placed).is_some())),
+        body: flow.scopes.of_body[index].map(|body| body as u32),
+    }
+}
+
+fn kind(placed: &Placed<'_, '_>) -> NodeKind {
+    match placed.part {
+        Part::Whole if placed.spot.is_trigger() => NodeKind::Trigger,
+        Part::Whole => loop_kind(placed).unwrap_or(NodeKind::Plain),
+        // Without a value of its own, a Return's input simply passes through.
+        Part::InnerReturn if placed.spot.node.parameters.contains_key("value") => NodeKind::Plain,
+        Part::Rim if placed.outputs().len() > 1 => NodeKind::Plain,
+        _ => NodeKind::Pass,
+    }
+}
+
+/// The mode of a Merge, by its default if it names none.
+fn merge_mode<'p>(placed: &'p Placed<'_, '_>) -> Option<&'p str> {
+    let given = placed.spot.node.parameters.get("mode").and_then(Value::as_str);
+    let default = || {
+        let parameters = placed.spot.standard()?.parameters;
+        let mode = parameters.iter().find(|parameter| parameter.name == "mode")?;
+        Some(mode.default.trim_matches('"'))
+    };
+    given.or_else(default)
+}
+
+fn inputs(inlined: &Inlined<'_, '_>, placed: &Placed<'_, '_>) -> Vec<String> {
+    let names = |sockets: &[Socket<'_>]| sockets.iter().map(|socket| socket.name.to_owned()).collect();
+    match (placed.part, inlined.instances[placed.instance].outer) {
+        (Part::Entry, Some((outer, local))) => names(&inlined.instances[outer].level.nodes[local].inputs),
+        (Part::Rim | Part::ErrorRim, _) => vec!["in".to_owned()],
+        _ => names(&placed.spot.inputs),
+    }
+}
+
+/// A pin's port and JSON; loops leave by `done` unless the pin says otherwise.
+fn pin(value: &Value, outputs: &[String], is_loop: bool) -> (u32, String) {
+    let pin = Pin::read(value);
+    let named = pin
+        .port
+        .and_then(Value::as_str)
+        .and_then(|port| outputs.iter().position(|name| name == port));
+    let port = named.unwrap_or(if is_loop { DONE_PORT } else { 0 });
+    (port as u32, pin.value.to_string())
+}
+
+fn body(inlined: &Inlined<'_, '_>, placed: &Placed<'_, '_>, checked: &Checked<'_>) -> Option<Body> {
+    let instance = &inlined.instances[placed.instance];
+    let arguments = || arguments(instance.level, placed.local, &instance.tails);
+    match (kind(placed), placed.part, placed.spot.kind) {
+        (NodeKind::Trigger | NodeKind::Pass, _, _) => None,
+        (_, Part::Rim, _) => Some(Body::Outputs(split_outputs(&placed.outputs()))),
+        (_, Part::InnerReturn, _) => Some(Body::Standard {
+            node_type: "Transform",
+            parameters: arguments(),
+        }),
+        (_, _, Kind::Standard(NodeType { name, .. })) => Some(Body::Standard {
+            node_type: name,
+            parameters: arguments(),
+        }),
+        (_, _, Kind::Defined(_, index)) => match &checked.definitions[index] {
+            Inside::Outputs(outputs) => Some(Body::Outputs(outputs.clone())),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// A composite with several outputs returns an object of their values: `$input?.name` for each.
+fn split_outputs(names: &[String]) -> Vec<(u32, Argument)> {
+    let value = |name: &String| {
+        let object = Box::new(Expression::Optional(Box::new(Expression::Name(Name::Input))));
+        Argument::Expression(Site {
+            parameter: name.clone(),
+            source: format!("$input?.{name}"),
+            expression: Expression::Chain(Box::new(Expression::Member(object, name.clone()))),
+        })
+    };
+    names
+        .iter()
+        .enumerate()
+        .map(|(port, name)| (port as u32, value(name)))
+        .collect()
+}
+
+/// A node's parameters, with references to plan indices.
+fn arguments(level: &Level<'_>, local: usize, tails: &[usize]) -> Vec<(String, Argument)> {
+    let mut arguments = level.arguments[local].clone();
+    for (_, argument) in &mut arguments {
+        argument.visit_mut(&mut |expression| refer(expression, tails));
+    }
+    arguments
+}
+
+fn refer(expression: &mut Expression, tails: &[usize]) {
+    if let Expression::Name(Name::NodeOutput(node) | Name::NodeItem(node)) = expression {
+        *node = tails.get(*node as usize).map_or(*node, |tail| *tail as u32);
+    }
+}
+
+fn manifest_node(placed: &Placed<'_, '_>) -> manifest::Node {
+    manifest::Node {
+        id: placed.id.clone(),
+        node_type: placed.spot.node.node_type.clone(),
+        label: placed.spot.node.label.clone(),
+        outputs: placed.outputs(),
+    }
+}
+
+fn triggers(inlined: &Inlined<'_, '_>) -> Vec<manifest::Trigger> {
+    let enabled = |placed: &&(usize, &Placed<'_, '_>)| {
+        placed.1.instance == 0 && placed.1.spot.is_trigger() && !placed.1.spot.node.disabled
+    };
+    let nodes: Vec<(usize, &Placed<'_, '_>)> = inlined.nodes.iter().enumerate().collect();
+    let trigger = |(index, placed): &(usize, &Placed<'_, '_>)| manifest::Trigger {
+        index: *index as u32,
+        node_id: placed.id.clone(),
+        node_type: placed.spot.node.node_type.clone(),
+    };
+    nodes.iter().filter(enabled).map(trigger).collect()
+}
+
+impl Argument {
+    /// Visits every expression, outer ones first.
+    pub(crate) fn visit_mut(&mut self, visit: &mut dyn FnMut(&mut Expression)) {
+        match self {
+            Argument::Constant(_) => {}
+            Argument::Expression(site) => site.expression.visit_mut(visit),
+            Argument::Text(parts) => {
+                for part in parts {
+                    if let TextPart::Expression(site) = part {
+                        site.expression.visit_mut(visit);
+                    }
+                }
+            }
+            Argument::Object(fields) => fields
+                .iter_mut()
+                .for_each(|(_, argument)| argument.visit_mut(visit)),
+            Argument::Array(items) => items.iter_mut().for_each(|argument| argument.visit_mut(visit)),
+            Argument::Function(_, argument) => argument.visit_mut(visit),
+        }
+    }
+}
+
+impl Expression {
+    /// Visits this expression and all within.
+    fn visit_mut(&mut self, visit: &mut dyn FnMut(&mut Expression)) {
+        visit(self);
+        match self {
+            Expression::Undefined
+            | Expression::Null
+            | Expression::Bool(_)
+            | Expression::Number(_)
+            | Expression::String(_)
+            | Expression::Name(_) => {}
+            Expression::Array(elements) => {
+                for Element::Item(inner) | Element::Spread(inner) in elements {
+                    inner.visit_mut(visit);
+                }
+            }
+            Expression::Object(properties) => {
+                for property in properties {
+                    match property {
+                        Property::Named(_, value) | Property::Spread(value) => value.visit_mut(visit),
+                        Property::Computed(key, value) => {
+                            key.visit_mut(visit);
+                            value.visit_mut(visit);
+                        }
+                    }
+                }
+            }
+            Expression::Member(inner, _)
+            | Expression::Optional(inner)
+            | Expression::Chain(inner)
+            | Expression::Unary(_, inner) => inner.visit_mut(visit),
+            Expression::Index(left, right)
+            | Expression::Binary(_, left, right)
+            | Expression::Logical(_, left, right) => {
+                left.visit_mut(visit);
+                right.visit_mut(visit);
+            }
+            Expression::Conditional(condition, then, otherwise) => {
+                condition.visit_mut(visit);
+                then.visit_mut(visit);
+                otherwise.visit_mut(visit);
+            }
+            Expression::Template(_, inner) | Expression::Sequence(inner) => {
+                inner.iter_mut().for_each(|inner| inner.visit_mut(visit));
+            }
+        }
+    }
+}

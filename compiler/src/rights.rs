@@ -1,0 +1,107 @@
+//! Rights of a pattern: what its nodes may do, read from their types and parameters.
+
+use crate::check::level::Spot;
+use crate::expression::{Expression, Name};
+use crate::lowered::{Argument, Body, TextPart};
+use heddle_node_stdlib::manifest::Rights;
+use std::collections::BTreeSet;
+use url::{Position, Url};
+
+/// Any host.
+const ANY: &str = "*";
+
+/// Collects rights node by node.
+#[derive(Debug, Default)]
+pub(crate) struct Collector {
+    effects: BTreeSet<String>,
+    secrets: BTreeSet<String>,
+    connections: BTreeSet<String>,
+    hosts: BTreeSet<String>,
+    patterns: BTreeSet<String>,
+}
+
+impl Collector {
+    pub fn add_effect(&mut self, kind: &str) {
+        self.effects.insert(kind.to_owned());
+    }
+
+    /// Adds what a node needs that runs with this body.
+    pub fn add(&mut self, spot: &Spot<'_>, body: &mut Body) {
+        let arguments: Vec<&mut Argument> = match body {
+            Body::Standard {
+                node_type,
+                parameters,
+            } => {
+                if spot.is(node_type) {
+                    spot.standard()
+                        .into_iter()
+                        .flat_map(|node_type| node_type.effects)
+                        .for_each(|kind| self.add_effect(kind));
+                    self.named(spot, parameters);
+                }
+                parameters.iter_mut().map(|(_, argument)| argument).collect()
+            }
+            Body::Outputs(outputs) => outputs.iter_mut().map(|(_, argument)| argument).collect(),
+        };
+        for argument in arguments {
+            argument.visit_mut(&mut |expression| {
+                if let Expression::Name(Name::Secret(name)) = expression {
+                    self.secrets.insert(name.clone());
+                }
+            });
+        }
+    }
+
+    /// Hosts, connections and patterns that parameters name.
+    fn named(&mut self, spot: &Spot<'_>, parameters: &[(String, Argument)]) {
+        for (name, argument) in parameters {
+            let text = match argument {
+                Argument::Constant(value) => value.as_str().unwrap_or(ANY),
+                _ => ANY,
+            };
+            match name.as_str() {
+                "url" if spot.is("HttpRequest") => self.hosts.insert(host(argument)),
+                "connection" => self.connections.insert(text.to_owned()),
+                "patternId" => self.patterns.insert(text.to_owned()),
+                _ => false,
+            };
+        }
+    }
+
+    pub fn rights(self) -> Rights {
+        let list = |set: BTreeSet<String>| set.into_iter().collect();
+        Rights {
+            effects: list(self.effects),
+            secrets: list(self.secrets),
+            connections: list(self.connections),
+            hosts: list(self.hosts),
+            patterns: list(self.patterns),
+        }
+    }
+}
+
+/// Host, and port if it is not the scheme's own, of a URL that is literal at least up to its path.
+fn host(argument: &Argument) -> String {
+    let literal = match argument {
+        Argument::Constant(value) => value.as_str(),
+        Argument::Text(parts) => match parts.first() {
+            Some(TextPart::Literal(start)) if ends_host(start) => Some(start.as_str()),
+            _ => None,
+        },
+        _ => None,
+    };
+    let url = literal
+        .and_then(|text| Url::parse(text).ok())
+        .filter(Url::has_host);
+    url.map_or_else(
+        || ANY.to_owned(),
+        |url| url[Position::BeforeHost..Position::AfterPort].to_owned(),
+    )
+}
+
+/// Whether the host of a URL ends within its beginning, so that nothing after it can change the host.
+fn ends_host(start: &str) -> bool {
+    start
+        .split_once("://")
+        .is_some_and(|(_, rest)| rest.contains(['/', '?', '#']))
+}
