@@ -1,0 +1,97 @@
+//! The command line: what the commands are, and what their failures look like to people, machines and shells.
+
+mod compile;
+mod diagnostics;
+mod failure;
+mod input;
+mod location;
+mod nodes;
+mod outcome;
+mod output;
+mod pattern;
+mod progress;
+mod reference;
+mod report;
+mod run;
+mod trace;
+mod validate;
+mod values;
+
+use clap::{CommandFactory, Parser, Subcommand};
+use failure::Failure;
+use serde_json::json;
+use std::process::ExitCode;
+
+const AFTER_HELP: &str = "\
+Exit codes:
+  0  done; for `run`: completed, or paused at a breakpoint
+  1  the run failed, or a limit ended it
+  2  the command line is wrong
+  3  what was given is not a valid pattern, module or JSON
+  4  a file could not be read or written
+
+Results go to standard output, everything else to standard error. Colours appear only on a terminal
+(NO_COLOR and CLICOLOR_FORCE are heeded).";
+
+/// Patterns drawn as graphs, compiled to WebAssembly, each run in a sandbox of its own.
+#[derive(Debug, Parser)]
+#[command(name = "heddle", version, propagate_version = true, after_help = AFTER_HELP, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run a pattern or a compiled module once and print its output.
+    Run(Box<run::RunArgs>),
+    /// Compile a pattern to a WebAssembly module.
+    Compile(compile::CompileArgs),
+    /// Check patterns and report every error and warning in them.
+    Validate(validate::ValidateArgs),
+    /// List the node types, or describe one.
+    Nodes(nodes::NodesArgs),
+    /// Print a completion script for a shell.
+    Completions {
+        /// Shell to complete for.
+        shell: clap_complete::Shell,
+    },
+}
+
+/// Runs the command that the process's arguments name.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let (result, json) = match &cli.command {
+        Command::Run(args) => (run::run(args), args.json),
+        Command::Compile(args) => (compile::compile(args), false),
+        Command::Validate(args) => (validate::validate(args), args.json),
+        Command::Nodes(args) => (nodes::nodes(args), args.json),
+        Command::Completions { shell } => (completions(*shell), false),
+    };
+    match result {
+        Ok(code) => code,
+        Err(Failure::Closed) => ExitCode::SUCCESS,
+        Err(Failure::Told(told)) => {
+            output::note(&told.report);
+            if json {
+                let mut object = json!({
+                    "status": "invalid",
+                    "error": {"code": told.code, "message": told.message, "nodeId": null},
+                });
+                if !told.diagnostics.is_empty() {
+                    object["diagnostics"] = json!(told.diagnostics);
+                }
+                // Nothing is left to tell if this fails: the exit code says it all.
+                let _ = output::result(&object.to_string());
+            }
+            ExitCode::from(told.exit as u8)
+        }
+    }
+}
+
+fn completions(shell: clap_complete::Shell) -> Result<ExitCode, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "heddle", &mut script);
+    output::result_bytes(&script)?;
+    Ok(ExitCode::SUCCESS)
+}

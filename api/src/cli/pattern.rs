@@ -1,0 +1,116 @@
+//! What `run`, `compile` and `validate` are given: a pattern as JSON (a graph, or an export with its definitions)
+//! or a compiled module.
+
+use super::failure::{Exit, Failure};
+use super::input::{self, MODULE_BYTES_MAX, PATTERN_BYTES_MAX, Source};
+use super::location;
+use super::report::Report;
+use serde_json::{Map, Value};
+use std::path::Path;
+
+const WASM_MAGIC: &[u8] = b"\0asm";
+
+/// A pattern or a module.
+#[derive(Debug)]
+pub enum Input {
+    /// A graph with its definitions.
+    Pattern(Box<Pattern>),
+    /// A module compiled before.
+    Module {
+        /// Path as given.
+        name: String,
+        /// Content.
+        bytes: Vec<u8>,
+    },
+}
+
+/// A pattern as read.
+#[derive(Debug)]
+pub struct Pattern {
+    /// The file.
+    pub source: Source,
+    /// Nodes, edges, settings.
+    pub graph: Value,
+    /// Definitions of node types that are not standard, by name.
+    pub definitions: Value,
+    /// Where the graph begins in the file.
+    graph_at: usize,
+}
+
+impl Input {
+    /// Reads `path`; definitions from a file of their own are added to those of an export and win over them.
+    pub fn read(path: &Path, definitions: Option<&Path>) -> Result<Input, Failure> {
+        let (name, bytes) = input::read_bytes(path, "the pattern", MODULE_BYTES_MAX)?;
+        if bytes.starts_with(WASM_MAGIC) {
+            if definitions.is_some() {
+                return Err(Failure::usage("--definitions is for a pattern; a module has its definitions inside"));
+            }
+            return Ok(Input::Module { name, bytes });
+        }
+        if bytes.len() as u64 > PATTERN_BYTES_MAX {
+            let limit = bytesize::ByteSize(PATTERN_BYTES_MAX).display().iec();
+            let message = format!("the pattern {name} is larger than {limit}");
+            return Err(Failure::new(Exit::Invalid, "TOO_LARGE", message));
+        }
+        let source = input::decode(name, bytes, "the pattern")?;
+        if source.text.trim_start().starts_with("(module") {
+            return Err(not_a_pattern(&source, "it is WebAssembly as text", "heddle runs patterns and binary modules"));
+        }
+        let extra = definitions.map(|path| input::read_json(path, "the node definitions", PATTERN_BYTES_MAX));
+        Pattern::parse(source, extra.transpose()?).map(|pattern| Input::Pattern(Box::new(pattern)))
+    }
+}
+
+impl Pattern {
+    fn parse(source: Source, extra: Option<Map<String, Value>>) -> Result<Pattern, Failure> {
+        let Value::Object(mut document) = input::parse_json(&source, "the pattern")? else {
+            return Err(not_a_pattern(&source, "it is not an object", SHAPE_HELP));
+        };
+        let mut definitions = match document.remove("nodeDefinitions") {
+            Some(Value::Object(definitions)) => definitions,
+            Some(Value::Null) | None => Map::new(),
+            Some(_) => return Err(not_a_pattern(&source, "its `nodeDefinitions` is not an object", SHAPE_HELP)),
+        };
+        definitions.extend(extra.unwrap_or_default());
+        let definitions = Value::Object(definitions);
+        if document.contains_key("graphData") {
+            let graph_at = location::offset_of(&source.text, 0, "graphData").unwrap_or(0);
+            let graph = document.remove("graphData").unwrap_or_default();
+            return Ok(Pattern { source, graph, definitions, graph_at });
+        }
+        if document.contains_key("connections") {
+            return Err(not_a_pattern(&source, "it looks like a workflow of n8n", SHAPE_HELP));
+        }
+        if !document.contains_key("nodes") {
+            return Err(not_a_pattern(&source, "it has neither `nodes` nor `graphData`", SHAPE_HELP));
+        }
+        Ok(Pattern { source, graph: Value::Object(document), definitions, graph_at: 0 })
+    }
+
+    /// Type and label of the node with this id; a node inside a composite is known by its type alone.
+    pub fn node(&self, id: &str) -> Option<(&str, Option<&str>)> {
+        let node = self.graph.get("nodes")?.as_array()?.iter().find(|node| node["id"] == id)?;
+        Some((node["type"].as_str()?, node["data"]["label"].as_str()))
+    }
+
+    /// Where in the file a node stands, or the value of one of its parameters.
+    pub fn offset_of(&self, node_id: &str, parameter: Option<&str>) -> Option<usize> {
+        let outer = node_id.split('/').next()?;
+        let index = self.graph.get("nodes")?.as_array()?.iter().position(|node| node["id"] == outer)?;
+        let node = location::offset_of(&self.source.text, self.graph_at, &format!("nodes[{index}]"))?;
+        let within = |path: &str| location::offset_of(&self.source.text, node, path);
+        let Some(parameter) = parameter.filter(|_| outer == node_id) else { return Some(node) };
+        within(&format!("data.parameters.{parameter}"))
+            .or_else(|| within(&format!("data.{parameter}")))
+            .or_else(|| within(parameter))
+            .or(Some(node))
+    }
+}
+
+const SHAPE_HELP: &str = "a pattern is an object with `nodes` and `edges`, or an export: {name, graphData, nodeDefinitions}";
+
+fn not_a_pattern(source: &Source, why: &str, help: &str) -> Failure {
+    let message = format!("this is not a pattern: {why}");
+    let report = Report::error(&message).in_file(&source.name).help(help).to_string();
+    Failure::told(Exit::Invalid, "INVALID_PATTERN", format!("{}: {message}", source.name), report)
+}

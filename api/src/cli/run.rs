@@ -1,0 +1,232 @@
+//! `heddle run`: one run of a pattern or a module, with all limits on, and what came of it.
+
+use super::compile::{self, Instrumentation};
+use super::failure::{Exit, Failure};
+use super::input::{self, DATA_BYTES_MAX};
+use super::outcome;
+use super::output;
+use super::pattern::Input;
+use super::progress::Progress;
+use super::report::Report;
+use super::values;
+use clap::Args;
+use heddle_runtime::{EgressPolicy, Limits, Outcome, Program, RunRequest, Runtime, RuntimeConfig, Status, Tier};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::env;
+use std::hash::{BuildHasher, RandomState};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Flags of `heddle run`.
+#[derive(Args, Debug)]
+pub struct RunArgs {
+    /// Pattern as JSON (a graph, or an export) or a compiled module; - reads standard input.
+    file: PathBuf,
+    /// Event with which the run starts, as JSON; - reads standard input. Without it the event is null.
+    #[arg(short, long, value_name = "FILE")]
+    event: Option<PathBuf>,
+    /// Node at which to start: by default OnManual, or else the first trigger.
+    #[arg(long, value_name = "NODE")]
+    trigger: Option<String>,
+    #[command(flatten)]
+    instrumentation: Instrumentation,
+    /// A variable, `$vars.NAME`, as a string; can be given several times.
+    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = values::variable)]
+    variables: Vec<(String, String)>,
+    /// Variables as a JSON object.
+    #[arg(long = "vars", value_name = "FILE")]
+    variables_file: Option<PathBuf>,
+    /// Secrets, `$secrets.NAME`, as a JSON object of strings.
+    #[arg(long, value_name = "FILE")]
+    secrets: Option<PathBuf>,
+    /// Definitions of further node types, as a JSON object by type name.
+    #[arg(long, value_name = "FILE")]
+    definitions: Option<PathBuf>,
+    /// Fuel, roughly instructions: 500k, 10M, 2G. Default: 10G.
+    #[arg(long, value_name = "N", value_parser = values::count, help_heading = "Limits")]
+    fuel: Option<u64>,
+    /// Memory: 64MiB, 1MB. Default: 64MiB.
+    #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = "Limits")]
+    memory: Option<usize>,
+    /// Wall time: 500ms, 30s. Default: the pattern's own setting, or 300s.
+    #[arg(long, value_name = "DURATION", value_parser = values::duration, help_heading = "Limits")]
+    timeout: Option<Duration>,
+    /// Network or host:port that HttpRequest may reach although it isn't public; can be given several times.
+    #[arg(
+        long,
+        value_name = "CIDR|HOST:PORT",
+        env = "HEDDLE_EGRESS_ALLOW",
+        value_delimiter = ',',
+        help_heading = "Limits"
+    )]
+    egress_allow: Vec<String>,
+    /// Seed of random numbers and ids, for a run that can be repeated.
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Compile quickly rather than for speed.
+    #[arg(long)]
+    fast: bool,
+    /// Directory for machine code. Default: heddle in the user's cache directory.
+    #[arg(long, value_name = "DIR", env = "HEDDLE_CACHE_DIR")]
+    cache_dir: Option<PathBuf>,
+    /// Print one JSON object: {status, output, error, response, logs, trace?, breakpoint?, pinnedNodes?, usage}.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
+    if input::is_stdin(&args.file) && args.event.as_deref().is_some_and(input::is_stdin) {
+        return Err(Failure::usage("only one of the pattern and the event can be read from standard input"));
+    }
+    let egress = EgressPolicy::parse(args.egress_allow.iter().map(String::as_str))
+        .map_err(|error| Failure::usage(format!("--egress-allow: {error}")))?;
+    let (name, wasm) = module(args)?;
+    let mut request = request(args)?;
+    let (runtime, program) = {
+        let _progress = Progress::start("compiling");
+        let runtime = start(args, egress)?;
+        let tier = if args.fast { Tier::Fast } else { Tier::Optimized };
+        let program = runtime.load(&wasm, tier).map_err(|error| invalid_module(&name, &error))?;
+        (runtime, program)
+    };
+    choose_trigger(args, &program, &mut request)?;
+    if let (None, Some(timeout_ms)) = (args.timeout, program.manifest().settings.timeout_ms) {
+        request.limits.deadline = Duration::from_millis(timeout_ms);
+    }
+    let outcome = execute(&runtime, &program, request)?;
+    print(args, &name, &program, &outcome)?;
+    Ok(match outcome.status {
+        Status::Completed | Status::Paused => ExitCode::SUCCESS,
+        Status::Failed => ExitCode::from(Exit::Failed as u8),
+    })
+}
+
+/// The module to run, compiled if need be, and the name of its file.
+fn module(args: &RunArgs) -> Result<(String, Vec<u8>), Failure> {
+    match Input::read(&args.file, args.definitions.as_deref())? {
+        Input::Pattern(pattern) => {
+            let artifact = compile::artifact(&pattern, &args.instrumentation)?;
+            Ok((pattern.source.name, artifact.wasm))
+        }
+        Input::Module { name, bytes } => match args.instrumentation.first_flag() {
+            // A module compiled with --trace has its trace printed anyway.
+            Some(flag) => Err(Failure::usage(format!(
+                "{flag} is compiled in: give it to `heddle compile`, or run the pattern instead of its module"
+            ))),
+            None => Ok((name, bytes)),
+        },
+    }
+}
+
+fn request(args: &RunArgs) -> Result<RunRequest, Failure> {
+    let event = match &args.event {
+        Some(path) => input::read_json::<Box<RawValue>>(path, "the event", DATA_BYTES_MAX)?,
+        None => RawValue::NULL.to_owned(),
+    };
+    let mut variables: Map<String, Value> = match &args.variables_file {
+        Some(path) => input::read_json(path, "the variables", DATA_BYTES_MAX)?,
+        None => Map::new(),
+    };
+    variables.extend(args.variables.iter().map(|(name, value)| (name.clone(), value.as_str().into())));
+    let secrets: BTreeMap<String, String> = match &args.secrets {
+        Some(path) => input::read_json(path, "the secrets", DATA_BYTES_MAX)?,
+        None => BTreeMap::new(),
+    };
+    let default = Limits::default();
+    let limits = Limits {
+        fuel_max: args.fuel.unwrap_or(default.fuel_max),
+        memory_bytes_max: args.memory.unwrap_or(default.memory_bytes_max),
+        deadline: args.timeout.unwrap_or(default.deadline),
+        ..default
+    };
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let started_at_ms = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
+    // A hasher with fresh random keys is the standard library's source of randomness.
+    let seed = args.seed.unwrap_or_else(|| RandomState::new().hash_one(started_at_ms));
+    Ok(RunRequest {
+        run_id: format!("{started_at_ms:012x}-{seed:016x}"),
+        pattern_id: args.file.display().to_string(),
+        attempt: 1,
+        triggered_by: "manual".to_owned(),
+        started_at_ms,
+        seed,
+        trigger_node_id: args.trigger.clone(),
+        event,
+        variables,
+        secrets,
+        limits,
+    })
+}
+
+fn start(args: &RunArgs, egress: EgressPolicy) -> Result<Runtime, Failure> {
+    let default = RuntimeConfig::default();
+    let config = RuntimeConfig {
+        cache_dir: args.cache_dir.clone().or_else(user_cache_dir),
+        egress,
+        concurrent_runs_max: 1,
+        memory_bytes_max: default.memory_bytes_max.max(args.memory.unwrap_or(0)),
+        ..default
+    };
+    let failed = |error: &dyn std::error::Error| Failure::new(Exit::File, "FILE", error.to_string());
+    match Runtime::new(config.clone()) {
+        // The user named no directory, so heddle gets by without one.
+        Err(heddle_runtime::RuntimeError::Cache { .. }) if args.cache_dir.is_none() => {
+            Runtime::new(RuntimeConfig { cache_dir: None, ..config }).map_err(|error| failed(&error))
+        }
+        result => result.map_err(|error| failed(&error)),
+    }
+}
+
+/// `$XDG_CACHE_HOME/heddle`, or `~/.cache/heddle`.
+fn user_cache_dir() -> Option<PathBuf> {
+    let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache"))).map(|dir| dir.join("heddle"))
+}
+
+fn invalid_module(name: &str, error: &heddle_runtime::ProgramError) -> Failure {
+    let message = format!("this module can't be run: {error}");
+    let report = Report::error(&message).in_file(name).to_string();
+    Failure::told(Exit::Invalid, "INVALID_MODULE", format!("{name}: {message}"), report)
+}
+
+/// Refuses a trigger that isn't there before the run begins.
+fn choose_trigger(args: &RunArgs, program: &Program, request: &mut RunRequest) -> Result<(), Failure> {
+    let triggers = &program.manifest().triggers;
+    let Some(wanted) = &args.trigger else { return Ok(()) };
+    let Some(trigger) = triggers.iter().find(|trigger| &trigger.node_id == wanted) else {
+        let names: Vec<_> = triggers.iter().map(|it| format!("`{}` ({})", it.node_id, it.node_type)).collect();
+        let message = format!("there is no trigger with the id `{wanted}`");
+        let help = format!("the pattern's triggers: {}", names.join(", "));
+        let report = Report::error(&message).help(&help).to_string();
+        return Err(Failure::told(Exit::Usage, "USAGE", message, report));
+    };
+    request.triggered_by = match trigger.node_type.as_str() {
+        "OnWebhook" => "webhook",
+        "OnSchedule" => "schedule",
+        _ => "manual",
+    }
+    .to_owned();
+    Ok(())
+}
+
+fn execute(runtime: &Runtime, program: &Program, request: RunRequest) -> Result<Outcome, Failure> {
+    let executor = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(Exit::File, "FILE", format!("cannot start a thread: {error}")))?;
+    let _progress = Progress::start("running");
+    Ok(executor.block_on(runtime.run(program, request)))
+}
+
+fn print(args: &RunArgs, name: &str, program: &Program, outcome: &Outcome) -> Result<(), Failure> {
+    let manifest = program.manifest();
+    output::note_if_any(&outcome::notes(outcome, name, &manifest.nodes, manifest.trace));
+    if args.json {
+        return output::result(&outcome::machine(outcome, manifest.trace));
+    }
+    outcome::result(outcome).map_or(Ok(()), |text| output::result(&text))
+}

@@ -1,0 +1,182 @@
+//! `--trace`: a run as a tree of nodes, iterations of loops nested under them.
+
+use super::report::{first_columns, printable};
+use anstyle::{AnsiColor, Style};
+use heddle_node_stdlib::manifest;
+use heddle_runtime::TraceEntry;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fmt::Write;
+use unicode_width::UnicodeWidthStr;
+
+const DIM: Style = Style::new().dimmed();
+const BOLD: Style = Style::new().bold();
+const ERROR: Style = AnsiColor::Red.on_default().bold();
+const PORT: Style = AnsiColor::Cyan.on_default();
+
+/// Iterations of one loop that are shown; those with errors are shown beyond it, up to as many again.
+const ITERATIONS_MAX: usize = 10;
+/// Columns of a value's excerpt.
+const VALUE_COLUMNS_MAX: usize = 60;
+
+/// A trace by frames, that is by iteration paths.
+#[derive(Default)]
+struct Frames<'a> {
+    entries: BTreeMap<&'a str, Vec<&'a TraceEntry>>,
+    /// Paths of a loop's iterations, by the loop's own path and id, in order of their index.
+    iterations: BTreeMap<(&'a str, &'a str), BTreeMap<u64, &'a str>>,
+    /// Paths in or under which a node failed.
+    failed: BTreeSet<&'a str>,
+}
+
+/// The tree, one line for each execution of a node.
+pub fn render(entries: &[TraceEntry], nodes: &[manifest::Node]) -> String {
+    let frames = Frames::of(entries);
+    let mut tree = Tree { frames: &frames, nodes, lines: Vec::new() };
+    tree.frame("", "");
+    let width = tree.lines.iter().map(|line| line.name.width()).max().unwrap_or(0).min(60);
+    let mut text = String::new();
+    for Line { name, styled_name, rest } in tree.lines {
+        let padding = width.saturating_sub(name.width());
+        let _ = writeln!(text, "{}", format!("{styled_name}{:padding$}  {rest}", "").trim_end());
+    }
+    text
+}
+
+impl<'a> Frames<'a> {
+    fn of(entries: &'a [TraceEntry]) -> Self {
+        let mut frames = Frames::default();
+        for entry in entries {
+            frames.entries.entry(&entry.path).or_default().push(entry);
+            let mut path = entry.path.as_str();
+            // A path's ancestors may have no entries of their own.
+            while let Some((parent, loop_id, index)) = split(path) {
+                let known = frames.iterations.entry((parent, loop_id)).or_default().insert(index, path).is_some();
+                let marked = entry.error.is_none() || !frames.failed.insert(path);
+                if known && marked {
+                    break;
+                }
+                path = parent;
+            }
+        }
+        frames
+    }
+}
+
+/// `orders[3].lines[0]` is iteration 0 of `lines` in `orders[3]`. Ids may contain dots, but no brackets.
+fn split(path: &str) -> Option<(&str, &str, u64)> {
+    let (before, index) = path.strip_suffix(']')?.rsplit_once('[')?;
+    let (parent, loop_id) = match before.rfind("].") {
+        Some(at) => (&before[..=at], &before[at + 2..]),
+        None => ("", before),
+    };
+    Some((parent, loop_id, index.parse().ok()?))
+}
+
+struct Line {
+    name: String,
+    styled_name: String,
+    rest: String,
+}
+
+struct Tree<'a> {
+    frames: &'a Frames<'a>,
+    nodes: &'a [manifest::Node],
+    lines: Vec<Line>,
+}
+
+impl Tree<'_> {
+    /// All nodes that ran in one frame.
+    fn frame(&mut self, path: &str, indent: &str) {
+        let entries = self.frames.entries.get(path).map(Vec::as_slice).unwrap_or_default();
+        let mut expanded = HashSet::new();
+        for (index, entry) in entries.iter().enumerate() {
+            let last = index + 1 == entries.len();
+            let (branch, under) = if last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
+            self.entry(entry, &format!("{indent}{branch}"));
+            // A loop that ran again under the same path (by `each` or a retry) shows its iterations once.
+            if expanded.insert(&entry.node_id) {
+                self.iterations(path, &entry.node_id, &format!("{indent}{under}"));
+            }
+        }
+    }
+
+    fn iterations(&mut self, path: &str, loop_id: &str, indent: &str) {
+        let Some(iterations) = self.frames.iterations.get(&(path, loop_id)) else { return };
+        let (first, later): (Vec<_>, Vec<_>) =
+            iterations.iter().enumerate().partition(|(position, _)| *position < ITERATIONS_MAX);
+        let failed = later.into_iter().filter(|(_, (_, path))| self.frames.failed.contains(*path));
+        let shown: Vec<_> = first.into_iter().chain(failed.take(ITERATIONS_MAX)).map(|(_, it)| it).collect();
+        let hidden = iterations.len() - shown.len();
+        for (position, (index, path)) in shown.iter().enumerate() {
+            let last = hidden == 0 && position + 1 == shown.len();
+            let (branch, under) = if last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
+            self.plain(&format!("{indent}{branch}"), &format!("[{index}]"));
+            self.frame(path, &format!("{indent}{under}"));
+        }
+        if hidden > 0 {
+            self.plain(&format!("{indent}└─ "), &format!("… {hidden} more"));
+        }
+    }
+
+    fn plain(&mut self, branch: &str, text: &str) {
+        self.lines.push(Line {
+            name: format!("{branch}{text}"),
+            styled_name: format!("{DIM}{branch}{DIM:#}{text}"),
+            rest: String::new(),
+        });
+    }
+
+    fn entry(&mut self, entry: &TraceEntry, branch: &str) {
+        let node = self.nodes.iter().find(|node| node.id == entry.node_id);
+        let title = printable(node.and_then(|node| node.label.as_deref()).unwrap_or(&entry.node_id));
+        let kind = node.map_or("", |node| node.node_type.as_str());
+        let mut rest = format!("{DIM}{:>10} {:>11} fuel{DIM:#}  ", duration(entry.duration_us), grouped(entry.fuel));
+        if entry.pinned {
+            rest.push_str("pinned ");
+        }
+        if let Some(port) = &entry.port {
+            let _ = write!(rest, "{PORT}→ {port}{PORT:#} ");
+        }
+        match &entry.error {
+            Some(error) => {
+                let error: Value = serde_json::from_str(error.get()).unwrap_or_default();
+                let code = error["code"].as_str().unwrap_or("error");
+                let message = error["message"].as_str().unwrap_or("");
+                let _ = write!(rest, "{ERROR}✗ {code}{ERROR:#} {}", printable(message));
+            }
+            None => {
+                let output = entry.output.as_ref().map_or("", |output| output.get());
+                let _ = write!(rest, "{}", first_columns(&printable(output), VALUE_COLUMNS_MAX));
+            }
+        }
+        self.lines.push(Line {
+            name: format!("{branch}{title} {kind}"),
+            styled_name: format!("{DIM}{branch}{DIM:#}{BOLD}{title}{BOLD:#} {kind}"),
+            rest,
+        });
+    }
+}
+
+/// `12 µs`, `3.42 ms`, `1.20 s`
+pub fn duration(microseconds: u64) -> String {
+    let value = microseconds as f64;
+    match microseconds {
+        0..1_000 => format!("{microseconds} µs"),
+        1_000..1_000_000 => format!("{:.2} ms", value / 1e3),
+        _ => format!("{:.2} s", value / 1e6),
+    }
+}
+
+/// `1,234,567`
+pub fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}

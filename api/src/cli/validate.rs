@@ -1,0 +1,87 @@
+//! `heddle validate`: every error and warning of one or several patterns.
+
+use super::diagnostics;
+use super::failure::{Exit, Failure};
+use super::output;
+use super::pattern::Input;
+use super::report::Report;
+use clap::Args;
+use heddle_compiler::{Options, Severity};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Flags of `heddle validate`.
+#[derive(Args, Debug)]
+pub struct ValidateArgs {
+    /// Patterns as JSON; - reads standard input.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Definitions of further node types, as a JSON object by type name.
+    #[arg(long, value_name = "FILE")]
+    definitions: Option<PathBuf>,
+    /// Print one JSON object: {valid, files: [{file, valid, errors, warnings}]}.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What came of one file.
+struct Checked {
+    exit: Option<Exit>,
+    json: Value,
+}
+
+/// Runs the command. A file that can't be read does not keep the others from being checked.
+pub fn validate(args: &ValidateArgs) -> Result<ExitCode, Failure> {
+    let mut worst = None;
+    let mut files = Vec::new();
+    for file in &args.files {
+        let checked = check(file, args)?;
+        worst = worst.max(checked.exit.map(|exit| exit as u8));
+        files.push(checked.json);
+    }
+    if args.json {
+        output::result(&format!("{:#}", json!({"valid": worst.is_none(), "files": files})))?;
+    }
+    Ok(worst.map_or(ExitCode::SUCCESS, ExitCode::from))
+}
+
+fn check(file: &Path, args: &ValidateArgs) -> Result<Checked, Failure> {
+    let name = file.display().to_string();
+    let pattern = match Input::read(file, args.definitions.as_deref()) {
+        Ok(Input::Pattern(pattern)) => pattern,
+        Ok(Input::Module { name, .. }) => {
+            let message = "this is a module: only patterns can be validated";
+            output::note(&Report::error(message).in_file(&name).to_string());
+            return Ok(unreadable(&name, Exit::Invalid, "INVALID_PATTERN", message));
+        }
+        Err(Failure::Told(told)) => {
+            output::note(&told.report);
+            return Ok(unreadable(&name, told.exit, told.code, &told.message));
+        }
+        Err(Failure::Closed) => return Err(Failure::Closed),
+    };
+    let found = heddle_compiler::compile(&pattern.graph, &pattern.definitions, &Options::default()).diagnostics;
+    let (errors, warnings) = diagnostics::count(&found);
+    output::note_if_any(&diagnostics::render(&pattern, &found));
+    if !args.json {
+        let verdict = if errors > 0 { "does not compile" } else { "is valid" };
+        let summary = diagnostics::summary(errors, warnings);
+        output::result(&format!("{}: {verdict} ({summary})", pattern.source.name))?;
+    }
+    let of = |severity| found.iter().filter(|it| it.severity == severity).map(|it| json!(it)).collect::<Vec<_>>();
+    Ok(Checked {
+        exit: (errors > 0).then_some(Exit::Invalid),
+        json: json!({
+            "file": name,
+            "valid": errors == 0,
+            "errors": of(Severity::Error),
+            "warnings": of(Severity::Warning),
+        }),
+    })
+}
+
+fn unreadable(file: &str, exit: Exit, code: &str, message: &str) -> Checked {
+    let error = json!({"severity": "error", "code": code, "nodeId": null, "message": message});
+    Checked { exit: Some(exit), json: json!({"file": file, "valid": false, "errors": [error], "warnings": []}) }
+}
