@@ -51,7 +51,7 @@ pub struct RunArgs {
     /// Memory: 64MiB, 1MB. Default: 64MiB.
     #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = "Limits")]
     memory: Option<usize>,
-    /// Wall time: 500ms, 30s. Default: the pattern's own setting, or 300s.
+    /// Wall time: 500ms, 30s. Default: 300s; the pattern's own `timeoutMs` holds when it is shorter.
     #[arg(long, value_name = "DURATION", value_parser = values::duration, help_heading = "Limits")]
     timeout: Option<Duration>,
     /// Network or host:port that HttpRequest may reach although it isn't public; can be given several times.
@@ -94,9 +94,6 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
         (runtime, program)
     };
     choose_trigger(args, &program, &mut request)?;
-    if let (None, Some(timeout_ms)) = (args.timeout, program.manifest().settings.timeout_ms) {
-        request.limits.deadline = Duration::from_millis(timeout_ms);
-    }
     let outcome = execute(&runtime, &program, request)?;
     print(args, &name, &program, &outcome)?;
     Ok(match outcome.status {
