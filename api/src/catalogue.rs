@@ -94,7 +94,11 @@ fn object_schema(parameters: &[Parameter]) -> Value {
             (parameter.name.to_owned(), schema)
         })
         .collect();
-    let required: Vec<&str> = parameters.iter().filter(|it| it.required).map(|it| it.name).collect();
+    let required: Vec<&str> = parameters
+        .iter()
+        .filter(|it| it.required)
+        .map(|it| it.name)
+        .collect();
     let mut schema = json!({"type": "object", "properties": properties, "additionalProperties": false});
     if !required.is_empty() {
         schema["required"] = required.into();
@@ -119,7 +123,13 @@ fn json_schema(schema: &Schema, literal: bool) -> Value {
         Schema::Enum(values) => json!({"enum": values}),
         Schema::Array(items) => json!({"type": "array", "items": json_schema(items, literal)}),
         Schema::Object(fields) => object_schema(fields),
-        Schema::Map(values) => json!({"type": "object", "additionalProperties": json_schema(values, literal)}),
+        Schema::Map(values) => {
+            json!({"type": "object", "additionalProperties": json_schema(values, literal)})
+        }
     };
-    if literal { strict } else { json!({"anyOf": [strict, {"type": "string", "pattern": "\\{\\{"}]}) }
+    if literal {
+        strict
+    } else {
+        json!({"anyOf": [strict, {"type": "string", "pattern": "\\{\\{"}]})
+    }
 }

@@ -17,7 +17,11 @@ fn given(files: &[(&str, &str)], arguments: &[&str]) -> Ended {
 
 /// What `heddle run` says to a pattern with these parameters of a Transform node.
 fn said_of(data: Value) -> String {
-    let nodes = [("start", "OnManual", json!({})), ("it", "Transform", data), ("end", "Return", json!({}))];
+    let nodes = [
+        ("start", "OnManual", json!({})),
+        ("it", "Transform", data),
+        ("end", "Return", json!({})),
+    ];
     let pattern = format!("{:#}", graph(&nodes, &["start -> it", "it -> end"]));
     let ended = given(&[("pattern.json", &pattern)], &["run", "pattern.json"]);
     ended.assert_code(3);
@@ -32,7 +36,13 @@ fn missing_and_unreadable_files() {
     insta::assert_snapshot!(ended.assert_code(4).stderr, @"error: cannot read the pattern .: it is a directory");
     for flag in ["--event", "--pin", "--vars", "--secrets", "--definitions"] {
         let ended = given(&[("p.json", PATTERN)], &["run", "p.json", flag, "gone.json"]);
-        assert!(ended.assert_code(4).stderr.contains("gone.json: there is no such file"), "{ended:#?}");
+        assert!(
+            ended
+                .assert_code(4)
+                .stderr
+                .contains("gone.json: there is no such file"),
+            "{ended:#?}"
+        );
     }
 }
 
@@ -41,9 +51,15 @@ fn json_errors_show_line_and_place() {
     let text = "{\n  \"nodes\": [],\n  \"edges\": [} \n}";
     let ended = given(&[("p.json", text)], &["run", "p.json"]);
     insta::assert_snapshot!(ended.assert_code(3).stderr, @"");
-    let ended = given(&[("p.json", PATTERN), ("e.json", "{\"näme\": tru }")], &["run", "p.json", "-e", "e.json"]);
+    let ended = given(
+        &[("p.json", PATTERN), ("e.json", "{\"näme\": tru }")],
+        &["run", "p.json", "-e", "e.json"],
+    );
     insta::assert_snapshot!(ended.assert_code(3).stderr, @"");
-    let ended = given(&[("p.json", PATTERN), ("e.json", "{\"a\": 1")], &["run", "p.json", "-e", "e.json"]);
+    let ended = given(
+        &[("p.json", PATTERN), ("e.json", "{\"a\": 1")],
+        &["run", "p.json", "-e", "e.json"],
+    );
     insta::assert_snapshot!(ended.assert_code(3).stderr, @"");
     let ended = given(&[("p.json", "")], &["validate", "p.json"]);
     insta::assert_snapshot!(ended.assert_code(3).stderr, @"error: the pattern p.json is empty: it should be JSON");
@@ -54,8 +70,14 @@ fn shapes_that_are_no_pattern() {
     for (text, said) in [
         ("[]", "it is not an object"),
         ("{}", "it has neither `nodes` nor `graphData`"),
-        ("{\"nodes\": [], \"connections\": {}}", "it looks like a workflow of n8n"),
-        ("{\"nodes\": [], \"nodeDefinitions\": 1}", "its `nodeDefinitions` is not an object"),
+        (
+            "{\"nodes\": [], \"connections\": {}}",
+            "it looks like a workflow of n8n",
+        ),
+        (
+            "{\"nodes\": [], \"nodeDefinitions\": 1}",
+            "its `nodeDefinitions` is not an object",
+        ),
         ("(module)", "it is WebAssembly as text"),
     ] {
         for command in ["run", "validate"] {
@@ -63,18 +85,37 @@ fn shapes_that_are_no_pattern() {
             assert!(ended.assert_code(3).stderr.contains(said), "{ended:#?}");
         }
     }
-    for text in ["{\"nodes\": 1}", "{\"nodes\": [1], \"edges\": {}}", "{\"graphData\": 5}", "{\"nodes\": [{\"id\": 1}]}"] {
+    for text in [
+        "{\"nodes\": 1}",
+        "{\"nodes\": [1], \"edges\": {}}",
+        "{\"graphData\": 5}",
+        "{\"nodes\": [{\"id\": 1}]}",
+    ] {
         given(&[("p.json", text)], &["run", "p.json"]).assert_code(3);
     }
 }
 
 #[test]
 fn other_files_of_the_wrong_shape() {
-    for (flag, text) in [("--pin", "[]"), ("--vars", "1"), ("--secrets", "{\"A\": 1}"), ("--definitions", "[]")] {
-        let ended = given(&[("p.json", PATTERN), ("x.json", text)], &["run", "p.json", flag, "x.json"]);
-        assert!(ended.assert_code(3).stderr.contains("has the wrong shape"), "{flag}: {ended:#?}");
+    for (flag, text) in [
+        ("--pin", "[]"),
+        ("--vars", "1"),
+        ("--secrets", "{\"A\": 1}"),
+        ("--definitions", "[]"),
+    ] {
+        let ended = given(
+            &[("p.json", PATTERN), ("x.json", text)],
+            &["run", "p.json", flag, "x.json"],
+        );
+        assert!(
+            ended.assert_code(3).stderr.contains("has the wrong shape"),
+            "{flag}: {ended:#?}"
+        );
     }
-    let ended = given(&[("p.json", PATTERN), ("x.json", r#"{"gone": 1}"#)], &["run", "p.json", "--pin", "x.json"]);
+    let ended = given(
+        &[("p.json", PATTERN), ("x.json", r#"{"gone": 1}"#)],
+        &["run", "p.json", "--pin", "x.json"],
+    );
     assert!(ended.assert_code(3).stderr.contains("gone"), "{ended:#?}");
     let ended = given(&[("p.json", PATTERN)], &["run", "p.json", "--breakpoint", "gone"]);
     assert!(ended.assert_code(3).stderr.contains("gone"), "{ended:#?}");
@@ -104,11 +145,18 @@ fn files_over_the_limit() {
 fn modules_that_cannot_run() {
     let place = Place::new();
     place.file("broken.wasm", b"\0asm\x01\0\0\0garbage");
-    place.file("foreign.wasm", wat::parse_str(r#"(module (import "env" "system" (func)) (func (export "run") (param i32)))"#).unwrap());
+    place.file(
+        "foreign.wasm",
+        wat::parse_str(r#"(module (import "env" "system" (func)) (func (export "run") (param i32)))"#)
+            .unwrap(),
+    );
     place.file("empty.wasm", wat::parse_str("(module)").unwrap());
     for name in ["broken.wasm", "foreign.wasm", "empty.wasm"] {
         let ended = place.run(&["run", name]);
-        assert!(ended.assert_code(3).stderr.contains("this module can't be run"), "{ended:#?}");
+        assert!(
+            ended.assert_code(3).stderr.contains("this module can't be run"),
+            "{ended:#?}"
+        );
         place.run(&["validate", name]).assert_code(3);
         place.run(&["compile", name, "-o", "x.wasm"]).assert_code(3);
         place.run(&["run", name, "--pin", "x.json"]).assert_code(2);
@@ -117,8 +165,17 @@ fn modules_that_cannot_run() {
 
 #[test]
 fn output_that_cannot_be_written() {
-    let ended = given(&[("p.json", PATTERN)], &["compile", "p.json", "-o", "no/such/dir.wasm"]);
-    assert!(ended.assert_code(4).stderr.contains("cannot write no/such/dir.wasm"), "{ended:#?}");
+    let ended = given(
+        &[("p.json", PATTERN)],
+        &["compile", "p.json", "-o", "no/such/dir.wasm"],
+    );
+    assert!(
+        ended
+            .assert_code(4)
+            .stderr
+            .contains("cannot write no/such/dir.wasm"),
+        "{ended:#?}"
+    );
 }
 
 #[test]
@@ -142,7 +199,11 @@ fn flags_that_mean_nothing() {
         assert!(ended.stderr.starts_with("error"), "{ended:#?}");
     }
     insta::assert_snapshot!(given(&[], &["nodes", "Swich"]).stderr, @"");
-    assert!(given(&[], &["run", "p.json", "--evnt", "x"]).stderr.contains("--event"));
+    assert!(
+        given(&[], &["run", "p.json", "--evnt", "x"])
+            .stderr
+            .contains("--event")
+    );
 }
 
 #[test]
@@ -152,7 +213,10 @@ fn machines_are_told_in_json() {
     let pattern = PATTERN.replace("OnManual", "OnManuel");
     let told = given(&[("p.json", &pattern)], &["run", "--json", "p.json"]);
     let told = told.assert_code(3).json();
-    assert_eq!((&told["status"], &told["error"]["code"]), (&json!("invalid"), &json!("INVALID_PATTERN")));
+    assert_eq!(
+        (&told["status"], &told["error"]["code"]),
+        (&json!("invalid"), &json!("INVALID_PATTERN"))
+    );
     assert_eq!(told["diagnostics"][0]["nodeId"], "start");
 }
 

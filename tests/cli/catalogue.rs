@@ -46,23 +46,38 @@ fn holds(result: &Value, node_type: &NodeType, example: &Example, expected: &Val
 
 /// OnManual -> node -> an object by port name -> Return. Loops have their `item` port wired to `next`.
 fn pattern_around(node_type: &NodeType, parameters: Value, expected: &Value) -> Value {
-    let mut nodes = vec![("start".to_owned(), "OnManual", json!({})), ("it".to_owned(), node_type.name, json!({"parameters": parameters}))];
+    let mut nodes = vec![
+        ("start".to_owned(), "OnManual", json!({})),
+        ("it".to_owned(), node_type.name, json!({"parameters": parameters})),
+    ];
     let mut edges = Vec::new();
     if matches!(node_type.name, "Return" | "Throw") {
         edges.push("start -> it".to_owned());
     } else {
         let is_loop = node_type.inputs.iter().any(|port| port.name == "next");
-        let inputs: Vec<_> = node_type.inputs.iter().filter(|port| port.name != "next").collect();
+        let inputs: Vec<_> = node_type
+            .inputs
+            .iter()
+            .filter(|port| port.name != "next")
+            .collect();
         for port in &inputs {
             if inputs.len() == 1 {
                 edges.push(format!("start -> it:{}", port.name));
             } else {
                 let id = format!("input-{}", port.name);
-                nodes.push((id.clone(), "Transform", json!({"parameters": {"value": format!("{{{{ $input.{} }}}}", port.name)}})));
+                nodes.push((
+                    id.clone(),
+                    "Transform",
+                    json!({"parameters": {"value": format!("{{{{ $input.{} }}}}", port.name)}}),
+                ));
                 edges.extend([format!("start -> {id}"), format!("{id} -> it:{}", port.name)]);
             }
         }
-        nodes.push(("all".to_owned(), "Merge", json!({"parameters": {"mode": "combine"}})));
+        nodes.push((
+            "all".to_owned(),
+            "Merge",
+            json!({"parameters": {"mode": "combine"}}),
+        ));
         nodes.push(("end".to_owned(), "Return", json!({})));
         edges.push("all -> end".to_owned());
         for port in output_ports(node_type, expected) {
@@ -71,11 +86,18 @@ fn pattern_around(node_type: &NodeType, parameters: Value, expected: &Value) -> 
                 continue;
             }
             let id = format!("output-{port}");
-            nodes.push((id.clone(), "Transform", json!({"parameters": {"value": {&port: "{{ $input }}"}}})));
+            nodes.push((
+                id.clone(),
+                "Transform",
+                json!({"parameters": {"value": {&port: "{{ $input }}"}}}),
+            ));
             edges.extend([format!("it:{port} -> {id}"), format!("{id} -> all")]);
         }
     }
-    let nodes: Vec<_> = nodes.iter().map(|(id, node_type, data)| (id.as_str(), *node_type, data.clone())).collect();
+    let nodes: Vec<_> = nodes
+        .iter()
+        .map(|(id, node_type, data)| (id.as_str(), *node_type, data.clone()))
+        .collect();
     let edges: Vec<_> = edges.iter().map(String::as_str).collect();
     graph(&nodes, &edges)
 }

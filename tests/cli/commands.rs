@@ -9,7 +9,11 @@ fn doubling() -> String {
     graph(
         &[
             ("start", "OnManual", json!({})),
-            ("end", "Return", json!({"label": "Twice", "parameters": {"value": "{{ $input.n * 2 }}"}})),
+            (
+                "end",
+                "Return",
+                json!({"label": "Twice", "parameters": {"value": "{{ $input.n * 2 }}"}}),
+            ),
         ],
         &["start -> end"],
     )
@@ -21,11 +25,16 @@ fn a_compiled_module_runs_like_its_pattern() {
     let place = Place::new();
     place.file("pattern.json", doubling());
     place.file("event.json", r#"{"n": 21}"#);
-    place.run(&["compile", "pattern.json", "-o", "out.wasm"]).assert_code(0);
+    place
+        .run(&["compile", "pattern.json", "-o", "out.wasm"])
+        .assert_code(0);
     assert!(fs::read(place.path("out.wasm")).unwrap().starts_with(b"\0asm"));
     for file in ["pattern.json", "out.wasm"] {
         let ended = place.run(&["run", file, "--event", "event.json"]);
-        assert_eq!((ended.code, ended.stdout.as_str(), ended.stderr.as_str()), (Some(0), "42\n", ""));
+        assert_eq!(
+            (ended.code, ended.stdout.as_str(), ended.stderr.as_str()),
+            (Some(0), "42\n", "")
+        );
     }
 }
 
@@ -36,7 +45,10 @@ fn compiling_twice_gives_the_same_bytes() {
     for out in ["a.wasm", "b.wasm"] {
         place.run(&["compile", "pattern.json", "-o", out]).assert_code(0);
     }
-    assert_eq!(fs::read(place.path("a.wasm")).unwrap(), fs::read(place.path("b.wasm")).unwrap());
+    assert_eq!(
+        fs::read(place.path("a.wasm")).unwrap(),
+        fs::read(place.path("b.wasm")).unwrap()
+    );
 }
 
 #[test]
@@ -45,7 +57,9 @@ fn the_text_form_goes_to_standard_output_or_a_file() {
     place.file("pattern.json", doubling());
     let ended = place.run(&["compile", "pattern.json", "--wat"]);
     assert!(ended.assert_code(0).stdout.starts_with("(module"));
-    place.run(&["compile", "pattern.json", "--wat", "-o", "out.wat"]).assert_code(0);
+    place
+        .run(&["compile", "pattern.json", "--wat", "-o", "out.wat"])
+        .assert_code(0);
     assert_eq!(fs::read_to_string(place.path("out.wat")).unwrap(), ended.stdout);
 }
 
@@ -54,7 +68,9 @@ fn a_module_compiled_with_a_trace_prints_it() {
     let place = Place::new();
     place.file("pattern.json", doubling());
     place.file("event.json", r#"{"n": 1}"#);
-    place.run(&["compile", "pattern.json", "--trace", "-o", "out.wasm"]).assert_code(0);
+    place
+        .run(&["compile", "pattern.json", "--trace", "-o", "out.wasm"])
+        .assert_code(0);
     let ended = place.run(&["run", "out.wasm", "--event", "event.json"]);
     assert!(ended.stderr.contains("Twice Return"), "{ended:#?}");
 }
@@ -66,7 +82,12 @@ fn validate_reports_each_file_and_its_verdict() {
     place.file("bad.json", doubling().replace("Return", "Retrun"));
     let ended = place.run(&["validate", "good.json", "bad.json"]);
     ended.assert_code(3);
-    assert!(ended.stdout.contains("good.json: is valid (no errors)\nbad.json: does not compile (1 error"), "{ended:#?}");
+    assert!(
+        ended
+            .stdout
+            .contains("good.json: is valid (no errors)\nbad.json: does not compile (1 error"),
+        "{ended:#?}"
+    );
     assert!(ended.stderr.contains("did you mean `Return`?"), "{ended:#?}");
     place.run(&["validate", "good.json"]).assert_code(0);
 }
@@ -80,7 +101,10 @@ fn validate_gives_machines_one_object() {
     checked.assert_code(4);
     let checked = checked.json();
     assert_eq!(checked["valid"], false);
-    assert_eq!(checked["files"][0], json!({"file": "good.json", "valid": true, "errors": [], "warnings": []}));
+    assert_eq!(
+        checked["files"][0],
+        json!({"file": "good.json", "valid": true, "errors": [], "warnings": []})
+    );
     assert_eq!(checked["files"][1]["errors"][0]["nodeId"], "end");
     assert_eq!(checked["files"][2]["errors"][0]["code"], "FILE");
 }
@@ -108,7 +132,12 @@ fn nodes_lists_and_describes_the_catalogue() {
         assert!(page.stdout.contains(expected), "{page:#?}");
     }
     let all = place.run(&["nodes", "--json"]).json();
-    let names: Vec<_> = all.as_array().unwrap().iter().map(|it| it["type"].as_str().unwrap()).collect();
+    let names: Vec<_> = all
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["type"].as_str().unwrap())
+        .collect();
     assert!(names.contains(&"HttpRequest") && names.contains(&"OnWebhook"));
     let one = place.run(&["nodes", "Limit", "--json"]).json();
     assert_eq!(one["parameters"]["required"], json!(["count"]));
@@ -118,7 +147,10 @@ fn nodes_lists_and_describes_the_catalogue() {
 fn the_reference_page_is_made_from_the_catalogue() {
     let page = Place::new().run(&["nodes", "--markdown"]);
     let checked_in = fs::read_to_string(root().join("docs/nodes.md")).unwrap();
-    assert!(page.stdout == checked_in, "docs/nodes.md is stale: heddle nodes --markdown > docs/nodes.md");
+    assert!(
+        page.stdout == checked_in,
+        "docs/nodes.md is stale: heddle nodes --markdown > docs/nodes.md"
+    );
 }
 
 #[test]
@@ -142,5 +174,8 @@ fn a_reader_that_leaves_early_is_no_error() {
     let mut start = [0; 16];
     child.stdout.take().unwrap().read_exact(&mut start).unwrap();
     let output = child.wait_with_output().unwrap();
-    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &[] as &[u8]));
+    assert_eq!(
+        (output.status.code(), output.stderr.as_slice()),
+        (Some(0), &[] as &[u8])
+    );
 }

@@ -25,7 +25,11 @@ fn json(folder: &Path, name: &str) -> Option<Value> {
 }
 
 fn arguments(folder: &Path, flags: &[(&str, &str)]) -> Vec<String> {
-    let mut arguments = vec!["run".to_owned(), folder.join("pattern.json").display().to_string(), "--json".to_owned()];
+    let mut arguments = vec![
+        "run".to_owned(),
+        folder.join("pattern.json").display().to_string(),
+        "--json".to_owned(),
+    ];
     for (flag, name) in flags {
         if folder.join(name).exists() {
             arguments.extend([(*flag).to_owned(), folder.join(name).display().to_string()]);
@@ -46,17 +50,23 @@ fn examples_give_what_they_promise() {
     let mut failures = BTreeMap::new();
     for folder in folders() {
         let mut arguments = arguments(&folder, FILES);
-        let server = json(&folder, "server.json").map(|script| Server::start(script.as_array().unwrap().clone()));
+        let server =
+            json(&folder, "server.json").map(|script| Server::start(script.as_array().unwrap().clone()));
         if let Some(server) = &server {
             arguments.extend(["--egress-allow".to_owned(), server.address()]);
-            arguments.extend(["--var".to_owned(), format!("API_BASE=http://{}", server.address())]);
+            arguments.extend([
+                "--var".to_owned(),
+                format!("API_BASE=http://{}", server.address()),
+            ]);
         }
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let ended = Place::new().run(&arguments);
         let result: Value = serde_json::from_str(&ended.stdout).unwrap_or_default();
         let response = result["response"].clone();
         let expected_response = json(&folder, "response.json").unwrap_or_default();
-        if result["output"] != json(&folder, "expected.json").unwrap() || !covers(&response, &expected_response) {
+        if result["output"] != json(&folder, "expected.json").unwrap()
+            || !covers(&response, &expected_response)
+        {
             failures.insert(folder.display().to_string(), ended);
         } else if let Some(server) = server {
             server.assert_used();
@@ -67,7 +77,10 @@ fn examples_give_what_they_promise() {
 
 #[test]
 fn examples_with_requests_run_offline_with_their_pins() {
-    for folder in folders().iter().filter(|folder| folder.join("server.json").exists()) {
+    for folder in folders()
+        .iter()
+        .filter(|folder| folder.join("server.json").exists())
+    {
         let files = [FILES, &[("--pin", "pins.json")]].concat();
         let arguments = arguments(folder, &files);
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -75,7 +88,11 @@ fn examples_with_requests_run_offline_with_their_pins() {
         ended.assert_code(0);
         if !folder.ends_with("paged-download") {
             // That one's pin is the last page alone.
-            assert_eq!(Some(&ended.json()["output"]), json(folder, "expected.json").as_ref(), "{ended:#?}");
+            assert_eq!(
+                Some(&ended.json()["output"]),
+                json(folder, "expected.json").as_ref(),
+                "{ended:#?}"
+            );
         }
     }
 }
@@ -91,7 +108,11 @@ fn examples_have_no_warnings() {
         }
         let checked = Place::new().run(&arguments).json();
         assert_eq!(checked["files"][0]["errors"], serde_json::json!([]), "{pattern}");
-        assert_eq!(checked["files"][0]["warnings"], serde_json::json!([]), "{pattern}");
+        assert_eq!(
+            checked["files"][0]["warnings"],
+            serde_json::json!([]),
+            "{pattern}"
+        );
     }
 }
 
@@ -100,7 +121,10 @@ fn every_example_says_what_it_is() {
     for folder in folders() {
         let name = folder.file_name().unwrap().to_str().unwrap();
         let readme = fs::read_to_string(folder.join("README.md")).unwrap();
-        assert!(readme.contains(&format!("heddle run examples/{name}/pattern.json")), "{name}");
+        assert!(
+            readme.contains(&format!("heddle run examples/{name}/pattern.json")),
+            "{name}"
+        );
     }
 }
 
@@ -108,9 +132,9 @@ fn every_example_says_what_it_is() {
 fn covers(actual: &Value, expected: &Value) -> bool {
     match (actual, expected) {
         (_, Value::Null) => true,
-        (Value::Object(actual), Value::Object(expected)) => {
-            expected.iter().all(|(name, value)| actual.get(name).is_some_and(|found| covers(found, value)))
-        }
+        (Value::Object(actual), Value::Object(expected)) => expected
+            .iter()
+            .all(|(name, value)| actual.get(name).is_some_and(|found| covers(found, value))),
         _ => actual == expected,
     }
 }

@@ -22,7 +22,9 @@ pub struct Ended {
 
 impl Place {
     pub fn new() -> Self {
-        Place { dir: tempfile::tempdir().unwrap() }
+        Place {
+            dir: tempfile::tempdir().unwrap(),
+        }
     }
 
     /// Writes a file and returns its name.
@@ -55,8 +57,14 @@ impl Place {
     pub fn command(&self, arguments: &[impl AsRef<OsStr>]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_heddle"));
         command.args(arguments).current_dir(self.dir.path()).env_clear();
-        command.env("HEDDLE_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("heddle-cache"));
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.env(
+            "HEDDLE_CACHE_DIR",
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join("heddle-cache"),
+        );
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         command
     }
 }
@@ -90,8 +98,13 @@ pub fn graph(nodes: &[(&str, &str, Value)], edges: &[&str]) -> Value {
         .map(|(index, edge)| {
             let (source, target) = edge.split_once(" -> ").unwrap();
             let mut edge = serde_json::json!({"id": format!("e{index}")});
-            for (end, handle, text) in [("source", "sourceHandle", source), ("target", "targetHandle", target)] {
-                let (node, port) = text.split_once(':').map_or((text, None), |(node, port)| (node, Some(port)));
+            for (end, handle, text) in [
+                ("source", "sourceHandle", source),
+                ("target", "targetHandle", target),
+            ] {
+                let (node, port) = text
+                    .split_once(':')
+                    .map_or((text, None), |(node, port)| (node, Some(port)));
                 edge[end] = node.into();
                 if let Some(port) = port {
                     edge[handle] = port.into();

@@ -30,7 +30,11 @@ impl Server {
                 });
             }
         });
-        Server { port, script, complaints }
+        Server {
+            port,
+            script,
+            complaints,
+        }
     }
 
     pub fn address(&self) -> String {
@@ -40,7 +44,11 @@ impl Server {
     /// Fails unless every line of the script was asked for, and nothing else.
     pub fn assert_used(&self) {
         assert_eq!(*self.complaints.lock().unwrap(), Vec::<String>::new());
-        assert_eq!(*self.script.lock().unwrap(), Vec::<Value>::new(), "these requests never came");
+        assert_eq!(
+            *self.script.lock().unwrap(),
+            Vec::<Value>::new(),
+            "these requests never came"
+        );
     }
 }
 
@@ -64,7 +72,9 @@ fn answer(connection: TcpStream, script: &Mutex<Vec<Value>>) -> Result<(), Strin
     let (method, path) = (words.next().unwrap(), words.next().unwrap());
     let line = {
         let mut script = script.lock().unwrap();
-        let at = script.iter().position(|line| line["method"] == method && line["path"] == path);
+        let at = script
+            .iter()
+            .position(|line| line["method"] == method && line["path"] == path);
         at.map(|at| script.remove(at))
     };
     let (status, reply) = match &line {
@@ -81,7 +91,9 @@ fn answer(connection: TcpStream, script: &Mutex<Vec<Value>>) -> Result<(), Strin
     let line = line.ok_or_else(|| format!("unexpected {method} {path}"))?;
     let sent: Value = serde_json::from_slice(&body).unwrap_or_default();
     match line.get("expectBody") {
-        Some(expected) if *expected != sent => Err(format!("{method} {path} with {sent} instead of {expected}")),
+        Some(expected) if *expected != sent => {
+            Err(format!("{method} {path} with {sent} instead of {expected}"))
+        }
         _ => Ok(()),
     }
 }

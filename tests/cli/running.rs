@@ -15,13 +15,23 @@ fn value(value: impl Into<Value>) -> Value {
 }
 
 fn chain(node_type: &str, data: Value) -> Value {
-    graph(&[("start", "OnManual", json!({})), ("it", node_type, data), ("end", "Return", json!({}))], &["start -> it", "it -> end"])
+    graph(
+        &[
+            ("start", "OnManual", json!({})),
+            ("it", node_type, data),
+            ("end", "Return", json!({})),
+        ],
+        &["start -> it", "it -> end"],
+    )
 }
 
 #[test]
 fn the_output_is_printed_with_line_breaks_and_nothing_else() {
     let ended = run(&chain("NoOp", json!({})), &json!({"a": [1, 2.5], "b": "é"}), &[]);
-    assert_eq!(ended.assert_code(0).stdout, "{\n  \"a\": [\n    1,\n    2.5\n  ],\n  \"b\": \"é\"\n}\n");
+    assert_eq!(
+        ended.assert_code(0).stdout,
+        "{\n  \"a\": [\n    1,\n    2.5\n  ],\n  \"b\": \"é\"\n}\n"
+    );
     assert_eq!(ended.stderr, "");
 }
 
@@ -29,18 +39,27 @@ fn the_output_is_printed_with_line_breaks_and_nothing_else() {
 fn without_an_event_the_input_is_null() {
     let place = Place::new();
     place.file("pattern.json", chain("NoOp", json!({})).to_string());
-    assert_eq!(place.run(&["run", "pattern.json"]).assert_code(0).stdout, "null\n");
+    assert_eq!(
+        place.run(&["run", "pattern.json"]).assert_code(0).stdout,
+        "null\n"
+    );
 }
 
 #[test]
 fn machines_get_one_object_with_everything() {
-    let pattern = chain("Log", json!({"parameters": {"level": "warn", "message": "n is {{ $input.n }}"}}));
+    let pattern = chain(
+        "Log",
+        json!({"parameters": {"level": "warn", "message": "n is {{ $input.n }}"}}),
+    );
     let result = run(&pattern, &json!({"n": 3}), &["--json"]).json();
     let fields: Vec<_> = result.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(fields, ["status", "output", "error", "response", "logs", "usage"]);
     assert_eq!(result["status"], "completed");
     assert_eq!(result["output"], json!({"n": 3}));
-    assert_eq!(result["logs"], json!([{"level": "warn", "message": "n is 3", "nodeId": "it"}]));
+    assert_eq!(
+        result["logs"],
+        json!([{"level": "warn", "message": "n is 3", "nodeId": "it"}])
+    );
     assert!(result["usage"]["fuelUsed"].as_u64().unwrap() > 0);
 }
 
@@ -50,27 +69,43 @@ fn logs_and_the_response_go_to_standard_error() {
         &[
             ("start", "OnWebhook", json!({"parameters": {"alias": "a"}})),
             ("log", "Log", json!({"parameters": {"message": "hello"}})),
-            ("answer", "RespondToWebhook", json!({"parameters": {"status": 201, "body": {"ok": true}}})),
+            (
+                "answer",
+                "RespondToWebhook",
+                json!({"parameters": {"status": 201, "body": {"ok": true}}}),
+            ),
         ],
         &["start -> log", "log -> answer"],
     );
     let ended = run(&pattern, &Value::Null, &[]);
     assert_eq!(ended.assert_code(0).stdout, "null\n");
-    assert!(ended.stderr.contains("log: hello") && ended.stderr.contains("response 201"), "{ended:#?}");
+    assert!(
+        ended.stderr.contains("log: hello") && ended.stderr.contains("response 201"),
+        "{ended:#?}"
+    );
 }
 
 #[test]
 fn a_failed_run_names_the_node_and_exits_with_1() {
-    let pattern = chain("Throw", json!({"label": "Stop here", "parameters": {"message": "no more", "code": "FULL"}}));
+    let pattern = chain(
+        "Throw",
+        json!({"label": "Stop here", "parameters": {"message": "no more", "code": "FULL"}}),
+    );
     let pattern = graph(
-        &[("start", "OnManual", json!({})), ("it", "Throw", pattern["nodes"][1]["data"].clone())],
+        &[
+            ("start", "OnManual", json!({})),
+            ("it", "Throw", pattern["nodes"][1]["data"].clone()),
+        ],
         &["start -> it"],
     );
     let ended = run(&pattern, &Value::Null, &[]);
     assert_eq!(ended.assert_code(1).stdout, "");
     insta::assert_snapshot!(ended.stderr, @"");
     let result = run(&pattern, &Value::Null, &["--json"]);
-    assert_eq!(result.assert_code(1).json()["error"], json!({"code": "FULL", "message": "no more", "nodeId": "it"}));
+    assert_eq!(
+        result.assert_code(1).json()["error"],
+        json!({"code": "FULL", "message": "no more", "nodeId": "it"})
+    );
 }
 
 #[test]
@@ -79,17 +114,42 @@ fn the_trace_is_a_tree_with_iterations_and_errors() {
         &[
             ("start", "OnManual", json!({"label": "Start"})),
             ("rows", "ForEach", json!({"label": "Rows"})),
-            ("cells", "ForEach", json!({"parameters": {"items": "{{ $item.cells }}"}})),
-            ("check", "If", json!({"parameters": {"condition": "{{ $item > 1 }}"}})),
-            ("fail", "Throw", json!({"parameters": {"message": "too much"}, "onError": "continue"})),
+            (
+                "cells",
+                "ForEach",
+                json!({"parameters": {"items": "{{ $item.cells }}"}}),
+            ),
+            (
+                "check",
+                "If",
+                json!({"parameters": {"condition": "{{ $item > 1 }}"}}),
+            ),
+            (
+                "fail",
+                "Throw",
+                json!({"parameters": {"message": "too much"}, "onError": "continue"}),
+            ),
             ("end", "Return", json!({})),
         ],
-        &["start -> rows", "rows:item -> cells", "cells:item -> check", "check:false -> cells:next", "check:true -> fail", "cells:done -> rows:next", "rows:done -> end"],
+        &[
+            "start -> rows",
+            "rows:item -> cells",
+            "cells:item -> check",
+            "check:false -> cells:next",
+            "check:true -> fail",
+            "cells:done -> rows:next",
+            "rows:done -> end",
+        ],
     );
     let ended = run(&pattern, &json!([{"cells": [1, 2]}, {"cells": []}]), &["--trace"]);
     insta::assert_snapshot!(without_figures(&ended.stderr), @"");
     let traced = run(&pattern, &json!([{"cells": [1]}]), &["--trace", "--json"]).json();
-    let paths: Vec<_> = traced["trace"].as_array().unwrap().iter().map(|entry| entry["path"].as_str().unwrap()).collect();
+    let paths: Vec<_> = traced["trace"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| entry["path"].as_str().unwrap())
+        .collect();
     assert!(paths.contains(&"rows[0].cells[0]"), "{paths:?}");
 }
 
@@ -99,9 +159,21 @@ fn without_figures(text: &str) -> String {
     for line in text.lines() {
         let words = line.split_inclusive(' ').map(|word| {
             let number = word.starts_with(|c: char| c.is_ascii_digit());
-            if number { word.replace(|c: char| c.is_ascii_digit(), "0") } else { word.to_owned() }
+            if number {
+                word.replace(|c: char| c.is_ascii_digit(), "0")
+            } else {
+                word.to_owned()
+            }
         });
-        lines.push(words.collect::<String>().split("  ").map(str::trim_end).filter(|part| !part.trim().is_empty() && !part.trim().ends_with("fuel")).collect::<Vec<_>>().join("  "));
+        lines.push(
+            words
+                .collect::<String>()
+                .split("  ")
+                .map(str::trim_end)
+                .filter(|part| !part.trim().is_empty() && !part.trim().ends_with("fuel"))
+                .collect::<Vec<_>>()
+                .join("  "),
+        );
     }
     lines.remove(0);
     lines.join("\n")
@@ -111,59 +183,123 @@ fn without_figures(text: &str) -> String {
 fn a_pinned_node_does_not_execute() {
     let place = Place::new();
     let pattern = graph(
-        &[("start", "OnManual", json!({})), ("it", "If", json!({"parameters": {"condition": "{{ $input.big }}"}})), ("yes", "Return", value("yes")), ("no", "Return", value("no"))],
+        &[
+            ("start", "OnManual", json!({})),
+            (
+                "it",
+                "If",
+                json!({"parameters": {"condition": "{{ $input.big }}"}}),
+            ),
+            ("yes", "Return", value("yes")),
+            ("no", "Return", value("no")),
+        ],
         &["start -> it", "it:true -> yes", "it:false -> no"],
     );
     place.file("pattern.json", pattern.to_string());
-    place.file("pins.json", r#"{"it": {"$pin": true, "port": "false", "value": 1}}"#);
-    assert_eq!(place.run(&["run", "pattern.json", "--pin", "pins.json"]).assert_code(0).stdout, "\"no\"\n");
+    place.file(
+        "pins.json",
+        r#"{"it": {"$pin": true, "port": "false", "value": 1}}"#,
+    );
+    assert_eq!(
+        place
+            .run(&["run", "pattern.json", "--pin", "pins.json"])
+            .assert_code(0)
+            .stdout,
+        "\"no\"\n"
+    );
 }
 
 #[test]
 fn a_paused_run_goes_on_from_its_own_output() {
     let place = Place::new();
-    place.file("pattern.json", chain("Transform", value("{{ $input.n + 1 }}")).to_string());
+    place.file(
+        "pattern.json",
+        chain("Transform", value("{{ $input.n + 1 }}")).to_string(),
+    );
     place.file("event.json", r#"{"n": 1}"#);
-    let paused = place.run(&["run", "pattern.json", "--event", "event.json", "--breakpoint", "end"]);
+    let paused = place.run(&[
+        "run",
+        "pattern.json",
+        "--event",
+        "event.json",
+        "--breakpoint",
+        "end",
+    ]);
     let shown = paused.assert_code(0).json();
     assert_eq!(shown["breakpoint"], json!({"nodeId": "end", "input": 2}));
-    assert_eq!(shown["pinnedNodes"]["it"], json!({"$pin": true, "port": "out", "value": 2}));
+    assert_eq!(
+        shown["pinnedNodes"]["it"],
+        json!({"$pin": true, "port": "out", "value": 2})
+    );
     place.file("pins.json", &paused.stdout);
-    assert_eq!(place.run(&["run", "pattern.json", "--pin", "pins.json"]).assert_code(0).stdout, "2\n");
+    assert_eq!(
+        place
+            .run(&["run", "pattern.json", "--pin", "pins.json"])
+            .assert_code(0)
+            .stdout,
+        "2\n"
+    );
 }
 
 #[test]
 fn variables_come_from_flags_and_files() {
     let place = Place::new();
-    place.file("pattern.json", chain("Transform", value("{{ [$vars.A, $vars.B] }}")).to_string());
+    place.file(
+        "pattern.json",
+        chain("Transform", value("{{ [$vars.A, $vars.B] }}")).to_string(),
+    );
     place.file("vars.json", r#"{"A": 1, "B": {"c": 2}}"#);
-    let ended = place.run(&["run", "pattern.json", "--vars", "vars.json", "--var", "A=x=y", "--json"]);
+    let ended = place.run(&[
+        "run",
+        "pattern.json",
+        "--vars",
+        "vars.json",
+        "--var",
+        "A=x=y",
+        "--json",
+    ]);
     assert_eq!(ended.json()["output"], json!(["x=y", {"c": 2}]));
 }
 
 #[test]
 fn a_run_starts_at_the_trigger_that_is_named() {
     let pattern = graph(
-        &[("manual", "OnManual", json!({})), ("hook", "OnWebhook", json!({"parameters": {"alias": "a"}})), ("end", "Return", value("{{ $run.triggeredBy }}"))],
+        &[
+            ("manual", "OnManual", json!({})),
+            ("hook", "OnWebhook", json!({"parameters": {"alias": "a"}})),
+            ("end", "Return", value("{{ $run.triggeredBy }}")),
+        ],
         &["manual -> end", "hook -> end"],
     );
     assert_eq!(run(&pattern, &Value::Null, &[]).stdout, "\"manual\"\n");
-    assert_eq!(run(&pattern, &Value::Null, &["--trigger", "hook"]).stdout, "\"webhook\"\n");
+    assert_eq!(
+        run(&pattern, &Value::Null, &["--trigger", "hook"]).stdout,
+        "\"webhook\"\n"
+    );
 }
 
 #[test]
 fn a_seed_repeats_a_run() {
     let pattern = chain("Transform", value("{{ [$uuid(), $random()] }}"));
     let first = run(&pattern, &Value::Null, &["--seed", "7"]);
-    assert_eq!(first.assert_code(0).stdout, run(&pattern, &Value::Null, &["--seed", "7"]).stdout);
+    assert_eq!(
+        first.assert_code(0).stdout,
+        run(&pattern, &Value::Null, &["--seed", "7"]).stdout
+    );
     assert_ne!(first.stdout, run(&pattern, &Value::Null, &["--seed", "8"]).stdout);
 }
 
 #[test]
 fn both_tiers_give_the_same_output() {
-    let pattern = chain("Transform", value("{{ { ...$input, t: `${$input.a}!`, n: $input.b ?? 1 } }}"));
+    let pattern = chain(
+        "Transform",
+        value("{{ { ...$input, t: `${$input.a}!`, n: $input.b ?? 1 } }}"),
+    );
     let event = json!({"a": "é"});
-    assert_eq!(run(&pattern, &event, &["--fast"]).stdout, run(&pattern, &event, &[]).stdout);
+    assert_eq!(
+        run(&pattern, &event, &["--fast"]).stdout,
+        run(&pattern, &event, &[]).stdout
+    );
 }
 
 #[test]
@@ -171,7 +307,11 @@ fn each_limit_ends_the_run_with_its_code() {
     let endless = graph(
         &[
             ("start", "OnManual", json!({})),
-            ("loop", "Loop", json!({"parameters": {"condition": "{{ true }}", "maxIterations": 100000000}})),
+            (
+                "loop",
+                "Loop",
+                json!({"parameters": {"condition": "{{ true }}", "maxIterations": 100000000}}),
+            ),
             ("grow", "Transform", value("{{ [$input, $input] }}")),
             ("same", "NoOp", json!({})),
         ],
@@ -179,15 +319,25 @@ fn each_limit_ends_the_run_with_its_code() {
     );
     let code = |pattern: &Value, flags: &[&str]| {
         let ended = run(pattern, &json!("x"), &[flags, &["--json"]].concat());
-        ended.assert_code(1).json()["error"]["code"].as_str().unwrap().to_owned()
+        ended.assert_code(1).json()["error"]["code"]
+            .as_str()
+            .unwrap()
+            .to_owned()
     };
     assert_eq!(code(&endless, &["--fuel", "1M"]), "OUT_OF_FUEL");
-    assert_eq!(code(&endless, &["--fuel", "1000G", "--timeout", "200ms"]), "TIMEOUT");
+    assert_eq!(
+        code(&endless, &["--fuel", "1000G", "--timeout", "200ms"]),
+        "TIMEOUT"
+    );
     let doubling = "{{ `${$input}${$input}` }}";
     let bomb = graph(
         &[
             ("start", "OnManual", json!({})),
-            ("loop", "Loop", json!({"parameters": {"condition": "{{ true }}", "maxIterations": 100}})),
+            (
+                "loop",
+                "Loop",
+                json!({"parameters": {"condition": "{{ true }}", "maxIterations": 100}}),
+            ),
             ("twice", "Transform", value(doubling)),
         ],
         &["start -> loop", "loop:item -> twice", "twice -> loop:next"],
@@ -197,12 +347,21 @@ fn each_limit_ends_the_run_with_its_code() {
 
 #[test]
 fn private_addresses_are_refused_unless_allowed() {
-    let server = super::http_server::Server::start(vec![json!({"method": "GET", "path": "/", "status": 200, "body": {"ok": true}})]);
+    let server = super::http_server::Server::start(vec![
+        json!({"method": "GET", "path": "/", "status": 200, "body": {"ok": true}}),
+    ]);
     let url = format!("http://{}/", server.address());
-    let pattern = chain("HttpRequest", json!({"parameters": {"url": url, "bodyOnly": true}}));
+    let pattern = chain(
+        "HttpRequest",
+        json!({"parameters": {"url": url, "bodyOnly": true}}),
+    );
     let refused = run(&pattern, &Value::Null, &["--json"]);
     assert_eq!(refused.assert_code(1).json()["error"]["code"], "EGRESS_DENIED");
-    let allowed = run(&pattern, &Value::Null, &["--json", "--egress-allow", &server.address()]);
+    let allowed = run(
+        &pattern,
+        &Value::Null,
+        &["--json", "--egress-allow", &server.address()],
+    );
     assert_eq!(allowed.assert_code(0).json()["output"], json!({"ok": true}));
     server.assert_used();
 }

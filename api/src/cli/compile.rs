@@ -47,13 +47,27 @@ pub struct Instrumentation {
 impl Instrumentation {
     /// Name of the first flag that was given.
     pub fn first_flag(&self) -> Option<&'static str> {
-        let given = [("--trace", self.trace), ("--pin", self.pin.is_some()), ("--breakpoint", !self.breakpoint.is_empty())];
+        let given = [
+            ("--trace", self.trace),
+            ("--pin", self.pin.is_some()),
+            ("--breakpoint", !self.breakpoint.is_empty()),
+        ];
         given.iter().find(|(_, given)| *given).map(|(flag, _)| *flag)
     }
 
     fn options(&self) -> Result<Options, Failure> {
-        let pinned_nodes = self.pin.as_deref().map(read_pins).transpose()?.unwrap_or_default();
-        Ok(Options { trace: self.trace, breakpoints: self.breakpoint.clone(), pinned_nodes, ..Options::default() })
+        let pinned_nodes = self
+            .pin
+            .as_deref()
+            .map(read_pins)
+            .transpose()?
+            .unwrap_or_default();
+        Ok(Options {
+            trace: self.trace,
+            breakpoints: self.breakpoint.clone(),
+            pinned_nodes,
+            ..Options::default()
+        })
     }
 }
 
@@ -62,15 +76,25 @@ pub fn compile(args: &CompileArgs) -> Result<ExitCode, Failure> {
     let pattern = match Input::read(&args.file, args.definitions.as_deref())? {
         Input::Pattern(pattern) => pattern,
         Input::Module { name, .. } => {
-            return Err(Failure::new(Exit::Invalid, "INVALID_PATTERN", format!("{name} is a module already")));
+            return Err(Failure::new(
+                Exit::Invalid,
+                "INVALID_PATTERN",
+                format!("{name} is a module already"),
+            ));
         }
     };
     let artifact = artifact(&pattern, &args.instrumentation)?;
-    let bytes = if args.wat { text_form(&artifact.wasm)?.into_bytes() } else { artifact.wasm };
+    let bytes = if args.wat {
+        text_form(&artifact.wasm)?.into_bytes()
+    } else {
+        artifact.wasm
+    };
     match args.output.as_deref().filter(|path| !input::is_stdin(path)) {
         Some(path) => write_file(path, &bytes)?,
         None if !args.wat && std::io::stdout().is_terminal() => {
-            return Err(Failure::usage("a module is not for terminals: name a file with --output, or use --wat"));
+            return Err(Failure::usage(
+                "a module is not for terminals: name a file with --output, or use --wat",
+            ));
         }
         None => output::result_bytes(&bytes)?,
     }
@@ -105,11 +129,20 @@ fn read_pins(path: &Path) -> Result<Map<String, Value>, Failure> {
 
 fn text_form(wasm: &[u8]) -> Result<String, Failure> {
     wasmprinter::print_bytes(wasm).map_err(|error| {
-        Failure::new(Exit::Invalid, "INVALID_MODULE", format!("the module can't be printed as text: {error:#}"))
+        Failure::new(
+            Exit::Invalid,
+            "INVALID_MODULE",
+            format!("the module can't be printed as text: {error:#}"),
+        )
     })
 }
 
 fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    std::fs::write(path, bytes)
-        .map_err(|error| Failure::new(Exit::File, "FILE", format!("cannot write {}: {error}", path.display())))
+    std::fs::write(path, bytes).map_err(|error| {
+        Failure::new(
+            Exit::File,
+            "FILE",
+            format!("cannot write {}: {error}", path.display()),
+        )
+    })
 }

@@ -26,14 +26,27 @@ pub fn render(pattern: &Pattern, diagnostics: &[Diagnostic]) -> String {
 /// The failure of a command that needs a valid pattern.
 pub fn refusal(pattern: &Pattern, diagnostics: Vec<Diagnostic>) -> Failure {
     let (errors, warnings) = count(&diagnostics);
-    let message = format!("{} does not compile: {}", pattern.source.name, summary(errors, warnings));
+    let message = format!(
+        "{} does not compile: {}",
+        pattern.source.name,
+        summary(errors, warnings)
+    );
     let report = render(pattern, &diagnostics) + &Report::error(&message).to_string();
-    Failure::Told(Box::new(Told { exit: Exit::Invalid, code: "INVALID_PATTERN", message, report, diagnostics }))
+    Failure::Told(Box::new(Told {
+        exit: Exit::Invalid,
+        code: "INVALID_PATTERN",
+        message,
+        report,
+        diagnostics,
+    }))
 }
 
 /// Numbers of errors and warnings.
 pub fn count(diagnostics: &[Diagnostic]) -> (usize, usize) {
-    let errors = diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count();
+    let errors = diagnostics
+        .iter()
+        .filter(|diagnostic| diagnostic.severity == Severity::Error)
+        .count();
     (errors, diagnostics.len() - errors)
 }
 
@@ -82,12 +95,15 @@ fn place(pattern: &Pattern, node_id: &str, diagnostic: &Diagnostic) -> Option<su
     let at = pattern.offset_of(node_id, diagnostic.parameter.as_deref())?;
     let inside = diagnostic.excerpt.as_ref().filter(|excerpt| {
         // Only where the excerpt is what stands in the file; else the parameter's own place is exact enough.
-        text[at..].starts_with('"') && serde_json::Deserializer::from_str(&text[at..])
-            .into_iter::<String>()
-            .next()
-            .is_some_and(|value| value.is_ok_and(|value| value == excerpt.text))
+        text[at..].starts_with('"')
+            && serde_json::Deserializer::from_str(&text[at..])
+                .into_iter::<String>()
+                .next()
+                .is_some_and(|value| value.is_ok_and(|value| value == excerpt.text))
     });
-    let at = inside.and_then(|excerpt| location::offset_in_string(text, at, excerpt.span.start)).unwrap_or(at);
+    let at = inside
+        .and_then(|excerpt| location::offset_in_string(text, at, excerpt.span.start))
+        .unwrap_or(at);
     location::place_of(text, at)
 }
 

@@ -49,7 +49,13 @@ impl Failure {
 
     /// A failure with a report of its own.
     pub fn told(exit: Exit, code: &'static str, message: impl Into<String>, report: String) -> Self {
-        Failure::Told(Box::new(Told { exit, code, message: message.into(), report, diagnostics: Vec::new() }))
+        Failure::Told(Box::new(Told {
+            exit,
+            code,
+            message: message.into(),
+            report,
+            diagnostics: Vec::new(),
+        }))
     }
 
     /// A mistake in the command line that clap can't see.

@@ -25,7 +25,11 @@ pub struct Source {
 
 /// Reads a file, or standard input for `-`; `what` names it in messages ("the pattern").
 pub fn read_bytes(path: &Path, what: &str, bytes_max: u64) -> Result<(String, Vec<u8>), Failure> {
-    let name = if is_stdin(path) { "<stdin>".to_owned() } else { path.display().to_string() };
+    let name = if is_stdin(path) {
+        "<stdin>".to_owned()
+    } else {
+        path.display().to_string()
+    };
     let cannot = |error: std::io::Error| {
         let reason = match error.kind() {
             std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
@@ -38,9 +42,15 @@ pub fn read_bytes(path: &Path, what: &str, bytes_max: u64) -> Result<(String, Ve
     let mut bytes = Vec::new();
     // One byte more than allowed tells a file that is too large from one that just fits.
     if is_stdin(path) {
-        std::io::stdin().lock().take(bytes_max + 1).read_to_end(&mut bytes).map_err(cannot)?;
+        std::io::stdin()
+            .lock()
+            .take(bytes_max + 1)
+            .read_to_end(&mut bytes)
+            .map_err(cannot)?;
     } else {
-        File::open(path).and_then(|file| file.take(bytes_max + 1).read_to_end(&mut bytes)).map_err(cannot)?;
+        File::open(path)
+            .and_then(|file| file.take(bytes_max + 1).read_to_end(&mut bytes))
+            .map_err(cannot)?;
     }
     if bytes.len() as u64 > bytes_max {
         let limit = bytesize::ByteSize(bytes_max).display().iec();
@@ -59,10 +69,15 @@ pub fn read_text(path: &Path, what: &str, bytes_max: u64) -> Result<Source, Fail
 /// The bytes as text, without a byte-order mark.
 pub fn decode(name: String, bytes: Vec<u8>, what: &str) -> Result<Source, Failure> {
     match String::from_utf8(bytes) {
-        Ok(text) => Ok(Source { name, text: text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text) }),
+        Ok(text) => Ok(Source {
+            name,
+            text: text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text),
+        }),
         Err(error) => {
             let at = error.utf8_error().valid_up_to();
-            let message = format!("{what} {name} is not UTF-8 text: the byte at offset {at} is not part of any character");
+            let message = format!(
+                "{what} {name} is not UTF-8 text: the byte at offset {at} is not part of any character"
+            );
             Err(Failure::new(Exit::Invalid, "INVALID_JSON", message))
         }
     }
@@ -84,23 +99,43 @@ pub fn parse_json<T: DeserializeOwned>(source: &Source, what: &str) -> Result<T,
 
 fn json_failure(source: &Source, what: &str, error: &serde_json::Error) -> Failure {
     let text = error.to_string();
-    let reason = text.rsplit_once(" at line ").map_or(text.as_str(), |(reason, _)| reason);
+    let reason = text
+        .rsplit_once(" at line ")
+        .map_or(text.as_str(), |(reason, _)| reason);
     let message = if error.is_data() {
+        // serde's words for what JSON calls objects and arrays.
+        let reason = reason
+            .replace("a map", "an object")
+            .replace("a sequence", "an array");
+        let reason = reason
+            .replace(": map,", ": an object,")
+            .replace(": sequence,", ": an array,");
         format!("{what} has the wrong shape: {reason}")
     } else {
         format!("{what} is not valid JSON: {reason}")
     };
     let mut report = Report::error(&message).in_file(&source.name);
     if error.line() > 0 {
-        report = report.at(Place { line: error.line(), column: error.column().max(1) });
+        report = report.at(Place {
+            line: error.line(),
+            column: error.column().max(1),
+        });
         if let Some(line) = source.text.lines().nth(error.line() - 1) {
             // serde_json counts bytes, and names the byte after an unexpected end.
             let start = floor_char_boundary(line, error.column().saturating_sub(1));
-            let end = line[start..].chars().next().map_or(start, |c| start + c.len_utf8());
+            let end = line[start..]
+                .chars()
+                .next()
+                .map_or(start, |c| start + c.len_utf8());
             report = report.with_line(line, start..end);
         }
     }
-    Failure::told(Exit::Invalid, "INVALID_JSON", format!("{}: {message}", source.name), report.to_string())
+    Failure::told(
+        Exit::Invalid,
+        "INVALID_JSON",
+        format!("{}: {message}", source.name),
+        report.to_string(),
+    )
 }
 
 fn floor_char_boundary(text: &str, at: usize) -> usize {

@@ -28,7 +28,10 @@ pub fn offset_of(text: &str, from: usize, path: &str) -> Option<usize> {
 }
 
 fn is_prefix(name: &str, path: &str) -> bool {
-    !name.is_empty() && path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    !name.is_empty()
+        && path
+            .strip_prefix(name)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
 /// Offset in the text of byte `inside` of the string value that begins (with its quote) at `at`.
@@ -67,7 +70,10 @@ pub fn offset_in_string(text: &str, at: usize, inside: usize) -> Option<usize> {
 pub fn place_of(text: &str, offset: usize) -> Option<Place> {
     let before = text.get(..offset)?;
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    Some(Place { line: before.matches('\n').count() + 1, column: before[line_start..].chars().count() + 1 })
+    Some(Place {
+        line: before.matches('\n').count() + 1,
+        column: before[line_start..].chars().count() + 1,
+    })
 }
 
 /// Names and value offsets of the object at `at`.
@@ -119,7 +125,13 @@ fn skip_value(text: &str, at: usize) -> Option<usize> {
             b',' | b':' if depth == 0 => return None,
             b',' | b':' => end += 1,
             byte if byte.is_ascii_whitespace() => end += 1,
-            _ => end += bytes[end..].iter().take_while(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(byte)).count().max(1),
+            _ => {
+                end += bytes[end..]
+                    .iter()
+                    .take_while(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(byte))
+                    .count()
+                    .max(1)
+            }
         }
         if depth == 0 {
             return Some(end);

@@ -37,7 +37,11 @@ pub fn nodes(args: &NodesArgs) -> Result<ExitCode, Failure> {
         None => list(),
         Some(name) => {
             let found = node_type(name).ok_or_else(|| unknown(name))?;
-            if args.json { pretty(&catalogue::describe(found)) } else { page(found) }
+            if args.json {
+                pretty(&catalogue::describe(found))
+            } else {
+                page(found)
+            }
         }
     };
     output::result(&text)?;
@@ -52,7 +56,12 @@ fn unknown(name: &str) -> Failure {
     let message = format!("there is no node type `{name}`");
     let near = node_types()
         .iter()
-        .map(|node_type| (strsim::jaro_winkler(&node_type.name.to_lowercase(), &name.to_lowercase()), node_type.name))
+        .map(|node_type| {
+            (
+                strsim::jaro_winkler(&node_type.name.to_lowercase(), &name.to_lowercase()),
+                node_type.name,
+            )
+        })
         .filter(|(likeness, _)| *likeness > 0.75)
         .max_by(|a, b| a.0.total_cmp(&b.0));
     let help = match near {
@@ -65,7 +74,11 @@ fn unknown(name: &str) -> Failure {
 
 fn list() -> String {
     let mut text = String::new();
-    let width = node_types().iter().map(|node_type| node_type.name.len()).max().unwrap_or(0);
+    let width = node_types()
+        .iter()
+        .map(|node_type| node_type.name.len())
+        .max()
+        .unwrap_or(0);
     let mut category = None;
     for node_type in node_types() {
         if category != Some(node_type.category) {
@@ -73,27 +86,50 @@ fn list() -> String {
             let _ = writeln!(text, "{gap}{BOLD}{}{BOLD:#}", category_name(node_type.category));
             category = Some(node_type.category);
         }
-        let _ = writeln!(text, "  {:width$}  {}", node_type.name, first_sentence(node_type.description));
+        let _ = writeln!(
+            text,
+            "  {:width$}  {}",
+            node_type.name,
+            first_sentence(node_type.description)
+        );
     }
     let _ = writeln!(text, "\n{DIM}heddle nodes TYPE describes one.{DIM:#}");
     text
 }
 
 fn first_sentence(text: &str) -> &str {
-    text.split_once(". ").map_or(text, |(first, _)| first).trim_end_matches('.')
+    text.split_once(". ")
+        .map_or(text, |(first, _)| first)
+        .trim_end_matches('.')
 }
 
 fn page(node_type: &NodeType) -> String {
     let mut text = String::new();
     let category = category_name(node_type.category);
-    let _ = writeln!(text, "{BOLD}{}{BOLD:#} {DIM}({category}){DIM:#}\n{}", node_type.name, node_type.description);
+    let _ = writeln!(
+        text,
+        "{BOLD}{}{BOLD:#} {DIM}({category}){DIM:#}\n{}",
+        node_type.name, node_type.description
+    );
     ports(&mut text, "Inputs", node_type.inputs);
     match node_type.outputs {
         Outputs::Fixed(outputs) => ports(&mut text, "Outputs", outputs),
-        Outputs::SwitchCases => table(&mut text, "Outputs", &[
-            ["<case name>".to_owned(), "any".to_owned(), "One for each of `cases`".to_owned()],
-            ["default".to_owned(), "any".to_owned(), "When no case fits".to_owned()],
-        ]),
+        Outputs::SwitchCases => table(
+            &mut text,
+            "Outputs",
+            &[
+                [
+                    "<case name>".to_owned(),
+                    "any".to_owned(),
+                    "One for each of `cases`".to_owned(),
+                ],
+                [
+                    "default".to_owned(),
+                    "any".to_owned(),
+                    "When no case fits".to_owned(),
+                ],
+            ],
+        ),
     }
     let rows: Vec<[String; 3]> = reference::rows(node_type).iter().map(parameter_cells).collect();
     table(&mut text, "Parameters", &rows);
@@ -102,7 +138,11 @@ fn page(node_type: &NodeType) -> String {
     }
     for example in node_type.examples {
         let _ = writeln!(text, "\n{BOLD}Example: {}{BOLD:#}", example.title);
-        for (name, json) in [("parameters", example.parameters), ("input", example.input), ("output", example.output)] {
+        for (name, json) in [
+            ("parameters", example.parameters),
+            ("input", example.input),
+            ("output", example.output),
+        ] {
             let _ = writeln!(text, "  {name:10}  {json}");
         }
     }
@@ -114,7 +154,11 @@ fn ports(text: &mut String, title: &str, ports: &[Port]) {
         .iter()
         .map(|port| {
             let mark = if port.required { "*" } else { "" };
-            [format!("{}{mark}", port.name), type_name(port.value_type).to_owned(), port.description.to_owned()]
+            [
+                format!("{}{mark}", port.name),
+                type_name(port.value_type).to_owned(),
+                port.description.to_owned(),
+            ]
         })
         .collect();
     table(text, title, &rows);
@@ -128,7 +172,11 @@ fn parameter_cells(row: &Row) -> [String; 3] {
     if row.literal {
         description.push_str(" Literal.");
     }
-    [format!("{}{}", row.path, if row.required { "*" } else { "" }), row.value_type.clone(), description]
+    [
+        format!("{}{}", row.path, if row.required { "*" } else { "" }),
+        row.value_type.clone(),
+        description,
+    ]
 }
 
 fn table(text: &mut String, title: &str, rows: &[[String; 3]]) {

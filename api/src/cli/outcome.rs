@@ -56,7 +56,9 @@ pub fn result(outcome: &Outcome) -> Option<String> {
         Status::Paused => {
             let breakpoint = outcome.breakpoint.as_deref().map_or("null", RawValue::get);
             let pins = outcome.pinned_nodes.as_deref().map_or("null", RawValue::get);
-            Some(pretty_text(&format!("{{\"breakpoint\":{breakpoint},\"pinnedNodes\":{pins}}}")))
+            Some(pretty_text(&format!(
+                "{{\"breakpoint\":{breakpoint},\"pinnedNodes\":{pins}}}"
+            )))
         }
         Status::Failed => None,
     }
@@ -92,7 +94,12 @@ fn log_line(text: &mut String, line: &LogLine) {
         _ => AnsiColor::Green.on_default(),
     };
     let node = line.node_id.as_deref().unwrap_or("run");
-    let _ = writeln!(text, "{style}{:5}{style:#} {DIM}{node}:{DIM:#} {}", line.level, printable(&line.message));
+    let _ = writeln!(
+        text,
+        "{style}{:5}{style:#} {DIM}{node}:{DIM:#} {}",
+        line.level,
+        printable(&line.message)
+    );
 }
 
 fn headline(outcome: &Outcome) -> String {
@@ -101,7 +108,12 @@ fn headline(outcome: &Outcome) -> String {
         Status::Failed => "failed",
         Status::Paused => "paused",
     };
-    let Usage { fuel_used, memory_bytes_peak, effects, duration_us } = outcome.usage;
+    let Usage {
+        fuel_used,
+        memory_bytes_peak,
+        effects,
+        duration_us,
+    } = outcome.usage;
     let memory = bytesize::ByteSize(memory_bytes_peak as u64).display().iec();
     let effects = match effects {
         0 => String::new(),

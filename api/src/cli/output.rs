@@ -38,8 +38,10 @@ fn written(result: std::io::Result<()>) -> Result<(), Failure> {
     match result {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Failure::Closed),
-        Err(error) => {
-            Err(Failure::new(Exit::File, "FILE", format!("cannot write to standard output: {error}")))
-        }
+        Err(error) => Err(Failure::new(
+            Exit::File,
+            "FILE",
+            format!("cannot write to standard output: {error}"),
+        )),
     }
 }

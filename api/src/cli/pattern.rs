@@ -43,7 +43,9 @@ impl Input {
         let (name, bytes) = input::read_bytes(path, "the pattern", MODULE_BYTES_MAX)?;
         if bytes.starts_with(WASM_MAGIC) {
             if definitions.is_some() {
-                return Err(Failure::usage("--definitions is for a pattern; a module has its definitions inside"));
+                return Err(Failure::usage(
+                    "--definitions is for a pattern; a module has its definitions inside",
+                ));
             }
             return Ok(Input::Module { name, bytes });
         }
@@ -54,7 +56,11 @@ impl Input {
         }
         let source = input::decode(name, bytes, "the pattern")?;
         if source.text.trim_start().starts_with("(module") {
-            return Err(not_a_pattern(&source, "it is WebAssembly as text", "heddle runs patterns and binary modules"));
+            return Err(not_a_pattern(
+                &source,
+                "it is WebAssembly as text",
+                "heddle runs patterns and binary modules",
+            ));
         }
         let extra = definitions.map(|path| input::read_json(path, "the node definitions", PATTERN_BYTES_MAX));
         Pattern::parse(source, extra.transpose()?).map(|pattern| Input::Pattern(Box::new(pattern)))
@@ -69,37 +75,73 @@ impl Pattern {
         let mut definitions = match document.remove("nodeDefinitions") {
             Some(Value::Object(definitions)) => definitions,
             Some(Value::Null) | None => Map::new(),
-            Some(_) => return Err(not_a_pattern(&source, "its `nodeDefinitions` is not an object", SHAPE_HELP)),
+            Some(_) => {
+                return Err(not_a_pattern(
+                    &source,
+                    "its `nodeDefinitions` is not an object",
+                    SHAPE_HELP,
+                ));
+            }
         };
         definitions.extend(extra.unwrap_or_default());
         let definitions = Value::Object(definitions);
         if document.contains_key("graphData") {
             let graph_at = location::offset_of(&source.text, 0, "graphData").unwrap_or(0);
             let graph = document.remove("graphData").unwrap_or_default();
-            return Ok(Pattern { source, graph, definitions, graph_at });
+            return Ok(Pattern {
+                source,
+                graph,
+                definitions,
+                graph_at,
+            });
         }
         if document.contains_key("connections") {
-            return Err(not_a_pattern(&source, "it looks like a workflow of n8n", SHAPE_HELP));
+            return Err(not_a_pattern(
+                &source,
+                "it looks like a workflow of n8n",
+                SHAPE_HELP,
+            ));
         }
         if !document.contains_key("nodes") {
-            return Err(not_a_pattern(&source, "it has neither `nodes` nor `graphData`", SHAPE_HELP));
+            return Err(not_a_pattern(
+                &source,
+                "it has neither `nodes` nor `graphData`",
+                SHAPE_HELP,
+            ));
         }
-        Ok(Pattern { source, graph: Value::Object(document), definitions, graph_at: 0 })
+        Ok(Pattern {
+            source,
+            graph: Value::Object(document),
+            definitions,
+            graph_at: 0,
+        })
     }
 
     /// Type and label of the node with this id; a node inside a composite is known by its type alone.
     pub fn node(&self, id: &str) -> Option<(&str, Option<&str>)> {
-        let node = self.graph.get("nodes")?.as_array()?.iter().find(|node| node["id"] == id)?;
+        let node = self
+            .graph
+            .get("nodes")?
+            .as_array()?
+            .iter()
+            .find(|node| node["id"] == id)?;
         Some((node["type"].as_str()?, node["data"]["label"].as_str()))
     }
 
     /// Where in the file a node stands, or the value of one of its parameters.
     pub fn offset_of(&self, node_id: &str, parameter: Option<&str>) -> Option<usize> {
         let outer = node_id.split('/').next()?;
-        let index = self.graph.get("nodes")?.as_array()?.iter().position(|node| node["id"] == outer)?;
+        let index = self
+            .graph
+            .get("nodes")?
+            .as_array()?
+            .iter()
+            .position(|node| node["id"] == outer)?;
         let node = location::offset_of(&self.source.text, self.graph_at, &format!("nodes[{index}]"))?;
         let within = |path: &str| location::offset_of(&self.source.text, node, path);
-        let Some(parameter) = parameter.filter(|_| outer == node_id) else { return Some(node) };
+        let Some(parameter) = parameter.filter(|_| outer == node_id) else {
+            return Some(node);
+        };
         within(&format!("data.parameters.{parameter}"))
             .or_else(|| within(&format!("data.{parameter}")))
             .or_else(|| within(parameter))
@@ -107,10 +149,19 @@ impl Pattern {
     }
 }
 
-const SHAPE_HELP: &str = "a pattern is an object with `nodes` and `edges`, or an export: {name, graphData, nodeDefinitions}";
+const SHAPE_HELP: &str =
+    "a pattern is an object with `nodes` and `edges`, or an export: {name, graphData, nodeDefinitions}";
 
 fn not_a_pattern(source: &Source, why: &str, help: &str) -> Failure {
     let message = format!("this is not a pattern: {why}");
-    let report = Report::error(&message).in_file(&source.name).help(help).to_string();
-    Failure::told(Exit::Invalid, "INVALID_PATTERN", format!("{}: {message}", source.name), report)
+    let report = Report::error(&message)
+        .in_file(&source.name)
+        .help(help)
+        .to_string();
+    Failure::told(
+        Exit::Invalid,
+        "INVALID_PATTERN",
+        format!("{}: {message}", source.name),
+        report,
+    )
 }

@@ -35,7 +35,9 @@ impl Progress {
             let _ = stopped.recv();
             bar.finish_and_clear();
         });
-        Progress { shown: Some((stop, spinner)) }
+        Progress {
+            shown: Some((stop, spinner)),
+        }
     }
 }
 

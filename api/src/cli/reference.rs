@@ -49,12 +49,24 @@ fn section(page: &mut String, node_type: &NodeType) {
     let _ = writeln!(page, "\n### {}\n\n{}\n", node_type.name, node_type.description);
     for port in node_type.inputs {
         let mark = if port.required { "\\*" } else { "" };
-        let _ = writeln!(page, "- input `{}`{mark} ({}): {}", port.name, type_name(port.value_type), port.description);
+        let _ = writeln!(
+            page,
+            "- input `{}`{mark} ({}): {}",
+            port.name,
+            type_name(port.value_type),
+            port.description
+        );
     }
     match node_type.outputs {
         Outputs::Fixed(ports) => {
             for port in ports {
-                let _ = writeln!(page, "- output `{}` ({}): {}", port.name, type_name(port.value_type), port.description);
+                let _ = writeln!(
+                    page,
+                    "- output `{}` ({}): {}",
+                    port.name,
+                    type_name(port.value_type),
+                    port.description
+                );
             }
         }
         Outputs::SwitchCases => page.push_str("- one output for each case, by its name, and `default`\n"),
@@ -66,13 +78,25 @@ fn section(page: &mut String, node_type: &NodeType) {
     for row in rows {
         let mark = if row.required { "\\*" } else { "" };
         let literal = if row.literal { " *Literal.*" } else { "" };
-        let default = if row.default.is_empty() { String::new() } else { format!("`{}`", cell(row.default)) };
+        let default = if row.default.is_empty() {
+            String::new()
+        } else {
+            format!("`{}`", cell(row.default))
+        };
         let (value_type, description) = (cell(&row.value_type), cell(row.description));
-        let _ = writeln!(page, "| `{}`{mark} | {value_type} | {default} | {description}{literal} |", row.path);
+        let _ = writeln!(
+            page,
+            "| `{}`{mark} | {value_type} | {default} | {description}{literal} |",
+            row.path
+        );
     }
     for example in node_type.examples {
         let _ = writeln!(page, "\n{}:\n\n```jsonc", example.title.trim_end_matches('.'));
-        let _ = writeln!(page, "// parameters\n{}\n// input\n{}", example.parameters, example.input);
+        let _ = writeln!(
+            page,
+            "// parameters\n{}\n// input\n{}",
+            example.parameters, example.input
+        );
         let _ = writeln!(page, "// leaves, by port\n{}\n```", example.output);
     }
 }
@@ -104,9 +128,16 @@ fn add_fields(rows: &mut Vec<Row>, path: &str, schema: &Schema) {
         Schema::Object(fields) => add_rows(rows, &format!("{path}."), fields),
         Schema::Array(items) => add_fields(rows, &format!("{path}[]"), items),
         Schema::Map(values) => add_fields(rows, &format!("{path}.<name>"), values),
-        Schema::PerItem(inner) | Schema::PerPair(inner) | Schema::Deferred(inner) => add_fields(rows, path, inner),
+        Schema::PerItem(inner) | Schema::PerPair(inner) | Schema::Deferred(inner) => {
+            add_fields(rows, path, inner)
+        }
         Schema::OneOf(shapes) => shapes.iter().for_each(|shape| add_fields(rows, path, shape)),
-        Schema::Any | Schema::String | Schema::Number | Schema::Integer { .. } | Schema::Boolean | Schema::Enum(_) => {}
+        Schema::Any
+        | Schema::String
+        | Schema::Number
+        | Schema::Integer { .. }
+        | Schema::Boolean
+        | Schema::Enum(_) => {}
     }
 }
 
@@ -116,7 +147,10 @@ fn describe(schema: &Schema) -> String {
         Schema::Any => "any".to_owned(),
         Schema::String => "string".to_owned(),
         Schema::Number => "number".to_owned(),
-        Schema::Integer { min: i64::MIN, max: i64::MAX } => "integer".to_owned(),
+        Schema::Integer {
+            min: i64::MIN,
+            max: i64::MAX,
+        } => "integer".to_owned(),
         Schema::Integer { min, max: i64::MAX } => format!("integer from {min}"),
         Schema::Integer { min, max } => format!("integer from {min} to {max}"),
         Schema::Boolean => "boolean".to_owned(),
@@ -137,5 +171,7 @@ fn cell(text: &str) -> String {
 
 fn capitalised(text: &str) -> String {
     let mut characters = text.chars();
-    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
+    characters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(characters).collect()
+    })
 }

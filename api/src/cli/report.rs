@@ -51,12 +51,18 @@ enum LineNumbers {
 impl Report {
     /// An error.
     pub fn error(message: &str) -> Self {
-        Report { message: message.to_owned(), ..Report::default() }
+        Report {
+            message: message.to_owned(),
+            ..Report::default()
+        }
     }
 
     /// A warning.
     pub fn warning(message: &str) -> Self {
-        Report { warning: true, ..Report::error(message) }
+        Report {
+            warning: true,
+            ..Report::error(message)
+        }
     }
 
     /// The rule or error code, shown in brackets.
@@ -104,7 +110,11 @@ impl Report {
 
 impl Display for Report {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let (style, word) = if self.warning { (WARNING, "warning") } else { (ERROR, "error") };
+        let (style, word) = if self.warning {
+            (WARNING, "warning")
+        } else {
+            (ERROR, "error")
+        };
         match &self.code {
             Some(code) => write!(f, "{style}{word}[{code}]{style:#}")?,
             None => write!(f, "{style}{word}{style:#}")?,
@@ -123,12 +133,23 @@ impl Display for Report {
             writeln!(f, "{GUTTER}{:>gutter$} |{GUTTER:#} {}", line.number, line.text)?;
             if line.carets > 0 {
                 let carets = "^".repeat(line.carets);
-                writeln!(f, "{:gutter$} {GUTTER}|{GUTTER:#} {:indent$}{style}{carets}{style:#}", "", "", indent = line.indent)?;
+                writeln!(
+                    f,
+                    "{:gutter$} {GUTTER}|{GUTTER:#} {:indent$}{style}{carets}{style:#}",
+                    "",
+                    "",
+                    indent = line.indent
+                )?;
             }
         }
         if let Some(help) = &self.help {
             let mut help_lines = help.lines();
-            writeln!(f, "{:gutter$} {GUTTER}={GUTTER:#} {HELP}help{HELP:#}: {}", "", printable(help_lines.next().unwrap_or("")))?;
+            writeln!(
+                f,
+                "{:gutter$} {GUTTER}={GUTTER:#} {HELP}help{HELP:#}: {}",
+                "",
+                printable(help_lines.next().unwrap_or(""))
+            )?;
             for line in help_lines {
                 writeln!(f, "{:gutter$}         {}", "", printable(line))?;
             }
@@ -153,7 +174,9 @@ impl Report {
     }
 
     fn excerpt_lines(&self) -> Vec<ShownLine> {
-        let Some((text, span, numbers)) = &self.excerpt else { return Vec::new() };
+        let Some((text, span, numbers)) = &self.excerpt else {
+            return Vec::new();
+        };
         let several = text.contains('\n');
         let mut shown = Vec::new();
         let mut start = 0;
@@ -162,7 +185,10 @@ impl Report {
             // A span ends before `span.end`; an empty one still has a place.
             if span.start <= end && (span.end > start || span.start >= start) {
                 if shown.len() == LINES_MAX {
-                    shown.push(ShownLine { number: "…".to_owned(), ..ShownLine::default() });
+                    shown.push(ShownLine {
+                        number: "…".to_owned(),
+                        ..ShownLine::default()
+                    });
                     break;
                 }
                 let number = match (numbers, self.place) {
@@ -170,7 +196,8 @@ impl Report {
                     (LineNumbers::OfExcerpt, _) if several => (index + 1).to_string(),
                     _ => String::new(),
                 };
-                let within = span.start.saturating_sub(start).min(line.len())..span.end.saturating_sub(start).min(line.len());
+                let within = span.start.saturating_sub(start).min(line.len())
+                    ..span.end.saturating_sub(start).min(line.len());
                 shown.push(ShownLine::new(number, line, within));
             }
             start = end + 1;
@@ -190,8 +217,14 @@ struct ShownLine {
 
 impl ShownLine {
     fn new(number: String, line: &str, span: Range<usize>) -> Self {
-        let (mut before, mut meant, mut after) = match (line.get(..span.start), line.get(span.clone()), line.get(span.end..)) {
-            (Some(before), Some(meant), Some(after)) => (printable(before), printable(meant), printable(after)),
+        let (mut before, mut meant, mut after) = match (
+            line.get(..span.start),
+            line.get(span.clone()),
+            line.get(span.end..),
+        ) {
+            (Some(before), Some(meant), Some(after)) => {
+                (printable(before), printable(meant), printable(after))
+            }
             _ => (String::new(), printable(line), String::new()),
         };
         if before.width() + meant.width() + after.width() > LINE_COLUMNS_MAX {
@@ -199,7 +232,12 @@ impl ShownLine {
             meant = first_columns(&meant, LINE_COLUMNS_MAX / 2);
             after = first_columns(&after, LINE_COLUMNS_MAX / 4);
         }
-        ShownLine { number, indent: before.width(), carets: meant.width().max(1), text: format!("{before}{meant}{after}") }
+        ShownLine {
+            number,
+            indent: before.width(),
+            carets: meant.width().max(1),
+            text: format!("{before}{meant}{after}"),
+        }
     }
 }
 
@@ -226,7 +264,10 @@ pub fn first_columns(text: &str, columns_max: usize) -> String {
         return text.to_owned();
     }
     let mut columns = 0;
-    let mut out: String = text.chars().take_while(|c| fits(*c, &mut columns, columns_max)).collect();
+    let mut out: String = text
+        .chars()
+        .take_while(|c| fits(*c, &mut columns, columns_max))
+        .collect();
     out.push('…');
     out
 }
@@ -236,7 +277,11 @@ fn last_columns(text: &str, columns_max: usize) -> String {
         return text.to_owned();
     }
     let mut columns = 0;
-    let tail: Vec<char> = text.chars().rev().take_while(|c| fits(*c, &mut columns, columns_max)).collect();
+    let tail: Vec<char> = text
+        .chars()
+        .rev()
+        .take_while(|c| fits(*c, &mut columns, columns_max))
+        .collect();
     std::iter::once('…').chain(tail.into_iter().rev()).collect()
 }
 

@@ -10,7 +10,9 @@ use super::progress::Progress;
 use super::report::Report;
 use super::values;
 use clap::Args;
-use heddle_runtime::{EgressPolicy, Limits, Outcome, Program, RunRequest, Runtime, RuntimeConfig, Status, Tier};
+use heddle_runtime::{
+    EgressPolicy, Limits, Outcome, Program, RunRequest, Runtime, RuntimeConfig, Status, Tier,
+};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -80,7 +82,9 @@ pub struct RunArgs {
 /// Runs the command.
 pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     if input::is_stdin(&args.file) && args.event.as_deref().is_some_and(input::is_stdin) {
-        return Err(Failure::usage("only one of the pattern and the event can be read from standard input"));
+        return Err(Failure::usage(
+            "only one of the pattern and the event can be read from standard input",
+        ));
     }
     let egress = EgressPolicy::parse(args.egress_allow.iter().map(String::as_str))
         .map_err(|error| Failure::usage(format!("--egress-allow: {error}")))?;
@@ -90,7 +94,9 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
         let _progress = Progress::start("compiling");
         let runtime = start(args, egress)?;
         let tier = if args.fast { Tier::Fast } else { Tier::Optimized };
-        let program = runtime.load(&wasm, tier).map_err(|error| invalid_module(&name, &error))?;
+        let program = runtime
+            .load(&wasm, tier)
+            .map_err(|error| invalid_module(&name, &error))?;
         (runtime, program)
     };
     choose_trigger(args, &program, &mut request)?;
@@ -128,7 +134,11 @@ fn request(args: &RunArgs) -> Result<RunRequest, Failure> {
         Some(path) => input::read_json(path, "the variables", DATA_BYTES_MAX)?,
         None => Map::new(),
     };
-    variables.extend(args.variables.iter().map(|(name, value)| (name.clone(), value.as_str().into())));
+    variables.extend(
+        args.variables
+            .iter()
+            .map(|(name, value)| (name.clone(), value.as_str().into())),
+    );
     let secrets: BTreeMap<String, String> = match &args.secrets {
         Some(path) => input::read_json(path, "the secrets", DATA_BYTES_MAX)?,
         None => BTreeMap::new(),
@@ -143,7 +153,9 @@ fn request(args: &RunArgs) -> Result<RunRequest, Failure> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let started_at_ms = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
     // A hasher with fresh random keys is the standard library's source of randomness.
-    let seed = args.seed.unwrap_or_else(|| RandomState::new().hash_one(started_at_ms));
+    let seed = args
+        .seed
+        .unwrap_or_else(|| RandomState::new().hash_one(started_at_ms));
     Ok(RunRequest {
         run_id: format!("{started_at_ms:012x}-{seed:016x}"),
         pattern_id: args.file.display().to_string(),
@@ -172,7 +184,11 @@ fn start(args: &RunArgs, egress: EgressPolicy) -> Result<Runtime, Failure> {
     match Runtime::new(config.clone()) {
         // The user named no directory, so heddle gets by without one.
         Err(heddle_runtime::RuntimeError::Cache { .. }) if args.cache_dir.is_none() => {
-            Runtime::new(RuntimeConfig { cache_dir: None, ..config }).map_err(|error| failed(&error))
+            Runtime::new(RuntimeConfig {
+                cache_dir: None,
+                ..config
+            })
+            .map_err(|error| failed(&error))
         }
         result => result.map_err(|error| failed(&error)),
     }
@@ -180,22 +196,38 @@ fn start(args: &RunArgs, egress: EgressPolicy) -> Result<Runtime, Failure> {
 
 /// `$XDG_CACHE_HOME/heddle`, or `~/.cache/heddle`.
 fn user_cache_dir() -> Option<PathBuf> {
-    let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache"))).map(|dir| dir.join("heddle"))
+    let absolute = |name| {
+        env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    absolute("XDG_CACHE_HOME")
+        .or_else(|| Some(absolute("HOME")?.join(".cache")))
+        .map(|dir| dir.join("heddle"))
 }
 
 fn invalid_module(name: &str, error: &heddle_runtime::ProgramError) -> Failure {
     let message = format!("this module can't be run: {error}");
     let report = Report::error(&message).in_file(name).to_string();
-    Failure::told(Exit::Invalid, "INVALID_MODULE", format!("{name}: {message}"), report)
+    Failure::told(
+        Exit::Invalid,
+        "INVALID_MODULE",
+        format!("{name}: {message}"),
+        report,
+    )
 }
 
 /// Refuses a trigger that isn't there before the run begins.
 fn choose_trigger(args: &RunArgs, program: &Program, request: &mut RunRequest) -> Result<(), Failure> {
     let triggers = &program.manifest().triggers;
-    let Some(wanted) = &args.trigger else { return Ok(()) };
+    let Some(wanted) = &args.trigger else {
+        return Ok(());
+    };
     let Some(trigger) = triggers.iter().find(|trigger| &trigger.node_id == wanted) else {
-        let names: Vec<_> = triggers.iter().map(|it| format!("`{}` ({})", it.node_id, it.node_type)).collect();
+        let names: Vec<_> = triggers
+            .iter()
+            .map(|it| format!("`{}` ({})", it.node_id, it.node_type))
+            .collect();
         let message = format!("there is no trigger with the id `{wanted}`");
         let help = format!("the pattern's triggers: {}", names.join(", "));
         let report = Report::error(&message).help(&help).to_string();

@@ -32,13 +32,32 @@ struct Frames<'a> {
 /// The tree, one line for each execution of a node.
 pub fn render(entries: &[TraceEntry], nodes: &[manifest::Node]) -> String {
     let frames = Frames::of(entries);
-    let mut tree = Tree { frames: &frames, nodes, lines: Vec::new() };
+    let mut tree = Tree {
+        frames: &frames,
+        nodes,
+        lines: Vec::new(),
+    };
     tree.frame("", "");
-    let width = tree.lines.iter().map(|line| line.name.width()).max().unwrap_or(0).min(60);
+    let width = tree
+        .lines
+        .iter()
+        .map(|line| line.name.width())
+        .max()
+        .unwrap_or(0)
+        .min(60);
     let mut text = String::new();
-    for Line { name, styled_name, rest } in tree.lines {
+    for Line {
+        name,
+        styled_name,
+        rest,
+    } in tree.lines
+    {
         let padding = width.saturating_sub(name.width());
-        let _ = writeln!(text, "{}", format!("{styled_name}{:padding$}  {rest}", "").trim_end());
+        let _ = writeln!(
+            text,
+            "{}",
+            format!("{styled_name}{:padding$}  {rest}", "").trim_end()
+        );
     }
     text
 }
@@ -51,7 +70,12 @@ impl<'a> Frames<'a> {
             let mut path = entry.path.as_str();
             // A path's ancestors may have no entries of their own.
             while let Some((parent, loop_id, index)) = split(path) {
-                let known = frames.iterations.entry((parent, loop_id)).or_default().insert(index, path).is_some();
+                let known = frames
+                    .iterations
+                    .entry((parent, loop_id))
+                    .or_default()
+                    .insert(index, path)
+                    .is_some();
                 let marked = entry.error.is_none() || !frames.failed.insert(path);
                 if known && marked {
                     break;
@@ -88,11 +112,20 @@ struct Tree<'a> {
 impl Tree<'_> {
     /// All nodes that ran in one frame.
     fn frame(&mut self, path: &str, indent: &str) {
-        let entries = self.frames.entries.get(path).map(Vec::as_slice).unwrap_or_default();
+        let entries = self
+            .frames
+            .entries
+            .get(path)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
         let mut expanded = HashSet::new();
         for (index, entry) in entries.iter().enumerate() {
             let last = index + 1 == entries.len();
-            let (branch, under) = if last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
+            let (branch, under) = if last {
+                ("└─ ", "   ")
+            } else {
+                ("├─ ", "│  ")
+            };
             self.entry(entry, &format!("{indent}{branch}"));
             // A loop that ran again under the same path (by `each` or a retry) shows its iterations once.
             if expanded.insert(&entry.node_id) {
@@ -102,15 +135,29 @@ impl Tree<'_> {
     }
 
     fn iterations(&mut self, path: &str, loop_id: &str, indent: &str) {
-        let Some(iterations) = self.frames.iterations.get(&(path, loop_id)) else { return };
-        let (first, later): (Vec<_>, Vec<_>) =
-            iterations.iter().enumerate().partition(|(position, _)| *position < ITERATIONS_MAX);
-        let failed = later.into_iter().filter(|(_, (_, path))| self.frames.failed.contains(*path));
-        let shown: Vec<_> = first.into_iter().chain(failed.take(ITERATIONS_MAX)).map(|(_, it)| it).collect();
+        let Some(iterations) = self.frames.iterations.get(&(path, loop_id)) else {
+            return;
+        };
+        let (first, later): (Vec<_>, Vec<_>) = iterations
+            .iter()
+            .enumerate()
+            .partition(|(position, _)| *position < ITERATIONS_MAX);
+        let failed = later
+            .into_iter()
+            .filter(|(_, (_, path))| self.frames.failed.contains(*path));
+        let shown: Vec<_> = first
+            .into_iter()
+            .chain(failed.take(ITERATIONS_MAX))
+            .map(|(_, it)| it)
+            .collect();
         let hidden = iterations.len() - shown.len();
         for (position, (index, path)) in shown.iter().enumerate() {
             let last = hidden == 0 && position + 1 == shown.len();
-            let (branch, under) = if last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
+            let (branch, under) = if last {
+                ("└─ ", "   ")
+            } else {
+                ("├─ ", "│  ")
+            };
             self.plain(&format!("{indent}{branch}"), &format!("[{index}]"));
             self.frame(path, &format!("{indent}{under}"));
         }
@@ -129,9 +176,16 @@ impl Tree<'_> {
 
     fn entry(&mut self, entry: &TraceEntry, branch: &str) {
         let node = self.nodes.iter().find(|node| node.id == entry.node_id);
-        let title = printable(node.and_then(|node| node.label.as_deref()).unwrap_or(&entry.node_id));
+        let title = printable(
+            node.and_then(|node| node.label.as_deref())
+                .unwrap_or(&entry.node_id),
+        );
         let kind = node.map_or("", |node| node.node_type.as_str());
-        let mut rest = format!("{DIM}{:>10} {:>11} fuel{DIM:#}  ", duration(entry.duration_us), grouped(entry.fuel));
+        let mut rest = format!(
+            "{DIM}{:>10} {:>11} fuel{DIM:#}  ",
+            duration(entry.duration_us),
+            grouped(entry.fuel)
+        );
         if entry.pinned {
             rest.push_str("pinned ");
         }

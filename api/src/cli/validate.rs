@@ -41,7 +41,10 @@ pub fn validate(args: &ValidateArgs) -> Result<ExitCode, Failure> {
         files.push(checked.json);
     }
     if args.json {
-        output::result(&format!("{:#}", json!({"valid": worst.is_none(), "files": files})))?;
+        output::result(&format!(
+            "{:#}",
+            json!({"valid": worst.is_none(), "files": files})
+        ))?;
     }
     Ok(worst.map_or(ExitCode::SUCCESS, ExitCode::from))
 }
@@ -61,15 +64,26 @@ fn check(file: &Path, args: &ValidateArgs) -> Result<Checked, Failure> {
         }
         Err(Failure::Closed) => return Err(Failure::Closed),
     };
-    let found = heddle_compiler::compile(&pattern.graph, &pattern.definitions, &Options::default()).diagnostics;
+    let found =
+        heddle_compiler::compile(&pattern.graph, &pattern.definitions, &Options::default()).diagnostics;
     let (errors, warnings) = diagnostics::count(&found);
     output::note_if_any(&diagnostics::render(&pattern, &found));
     if !args.json {
-        let verdict = if errors > 0 { "does not compile" } else { "is valid" };
+        let verdict = if errors > 0 {
+            "does not compile"
+        } else {
+            "is valid"
+        };
         let summary = diagnostics::summary(errors, warnings);
         output::result(&format!("{}: {verdict} ({summary})", pattern.source.name))?;
     }
-    let of = |severity| found.iter().filter(|it| it.severity == severity).map(|it| json!(it)).collect::<Vec<_>>();
+    let of = |severity| {
+        found
+            .iter()
+            .filter(|it| it.severity == severity)
+            .map(|it| json!(it))
+            .collect::<Vec<_>>()
+    };
     Ok(Checked {
         exit: (errors > 0).then_some(Exit::Invalid),
         json: json!({
@@ -83,5 +97,8 @@ fn check(file: &Path, args: &ValidateArgs) -> Result<Checked, Failure> {
 
 fn unreadable(file: &str, exit: Exit, code: &str, message: &str) -> Checked {
     let error = json!({"severity": "error", "code": code, "nodeId": null, "message": message});
-    Checked { exit: Some(exit), json: json!({"file": file, "valid": false, "errors": [error], "warnings": []}) }
+    Checked {
+        exit: Some(exit),
+        json: json!({"file": file, "valid": false, "errors": [error], "warnings": []}),
+    }
 }

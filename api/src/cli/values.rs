@@ -5,7 +5,9 @@ use std::time::Duration;
 
 /// A size such as `64MiB`, `64M` or a number of bytes.
 pub fn size(text: &str) -> Result<usize, String> {
-    let size: ByteSize = text.parse().map_err(|_| "expected a size such as 64MiB".to_owned())?;
+    let size: ByteSize = text
+        .parse()
+        .map_err(|_| "expected a size such as 64MiB".to_owned())?;
     match usize::try_from(size.as_u64()) {
         Ok(0) | Err(_) => Err("the size is out of range".to_owned()),
         Ok(bytes) => Ok(bytes),
@@ -30,8 +32,13 @@ pub fn count(text: &str) -> Result<u64, String> {
         Some((at, 'g' | 'G')) => (&digits[..at], 1_000_000_000),
         _ => (digits.as_str(), 1),
     };
-    let count: Option<u64> = digits.parse::<u64>().ok().and_then(|count| count.checked_mul(factor));
-    count.filter(|count| *count > 0).ok_or_else(|| "expected a count such as 500k, 10M or 2G".to_owned())
+    let count: Option<u64> = digits
+        .parse::<u64>()
+        .ok()
+        .and_then(|count| count.checked_mul(factor));
+    count
+        .filter(|count| *count > 0)
+        .ok_or_else(|| "expected a count such as 500k, 10M or 2G".to_owned())
 }
 
 /// `NAME=VALUE`.
