@@ -3,6 +3,7 @@
 mod compile;
 mod diagnostics;
 mod failure;
+mod indent;
 mod input;
 mod location;
 mod nodes;

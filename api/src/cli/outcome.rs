@@ -1,6 +1,7 @@
 //! A run's end, for people and as one JSON object.
 
 use super::diagnostics::describe_node;
+use super::indent::indented;
 use super::report::{Report, printable};
 use super::trace::{self, duration, grouped};
 use anstyle::{AnsiColor, Style};
@@ -52,11 +53,11 @@ pub fn machine(outcome: &Outcome, traced: bool) -> String {
 /// What a completed or paused run prints on standard output: its output, or where it stands.
 pub fn result(outcome: &Outcome) -> Option<String> {
     match outcome.status {
-        Status::Completed => Some(pretty(outcome.output.as_deref())),
+        Status::Completed => Some(indented(outcome.output.as_deref().map_or("null", RawValue::get))),
         Status::Paused => {
             let breakpoint = outcome.breakpoint.as_deref().map_or("null", RawValue::get);
             let pins = outcome.pinned_nodes.as_deref().map_or("null", RawValue::get);
-            Some(pretty_text(&format!(
+            Some(indented(&format!(
                 "{{\"breakpoint\":{breakpoint},\"pinnedNodes\":{pins}}}"
             )))
         }
@@ -151,13 +152,4 @@ fn error_report(error: &RunError, file: &str, nodes: &[manifest::Node]) -> Strin
         report = report.context(describe_node(id, names));
     }
     report.to_string()
-}
-
-fn pretty(json: Option<&RawValue>) -> String {
-    json.map_or_else(|| "null".to_owned(), |json| pretty_text(json.get()))
-}
-
-/// JSON with line breaks; numbers stay as they are written.
-fn pretty_text(json: &str) -> String {
-    serde_json::from_str::<Value>(json).map_or_else(|_| json.to_owned(), |value| format!("{value:#}"))
 }
