@@ -290,3 +290,73 @@ fn fits(c: char, columns: &mut usize, columns_max: usize) -> bool {
     *columns += c.width().unwrap_or(0);
     *columns < columns_max
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plain(report: &Report) -> String {
+        anstream::adapter::strip_str(&report.to_string()).to_string()
+    }
+
+    #[test]
+    fn carets_stand_under_what_they_mean() {
+        let text = "first\n\t日本 + nope\nlast";
+        let at = text.find("nope").unwrap();
+        let report = Report::error("no such name")
+            .code("unknown-name")
+            .in_file("p.json")
+            .at(Place { line: 3, column: 9 })
+            .context("node `a`".to_owned())
+            .with_excerpt(text, at..at + 4)
+            .help("did you mean `nape`?");
+        insta::assert_snapshot!(plain(&report), @r"
+    error[unknown-name]: no such name
+     --> p.json:3:9: node `a`
+      |
+    2 |     日本 + nope
+      |            ^^^^
+      = help: did you mean `nape`?
+    ");
+    }
+
+    #[test]
+    fn spans_may_be_empty_long_or_reach_over_lines() {
+        insta::assert_snapshot!(plain(&Report::warning("ends here").with_excerpt("a +", 3..3)), @r"
+    warning: ends here
+     |
+     | a +
+     |    ^
+    ");
+        insta::assert_snapshot!(plain(&Report::error("over lines").with_excerpt("a(\nb,\nc)d", 1..8)), @r"
+    error: over lines
+      |
+    1 | a(
+      |  ^
+    2 | b,
+      | ^^
+    3 | c)d
+      | ^^
+    ");
+        let long = format!("{}HERE{}", "x".repeat(500), "y".repeat(500));
+        insta::assert_snapshot!(plain(&Report::error("long").with_excerpt(&long, 500..504)), @r"
+    error: long
+     |
+     | …xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxHEREyyyyyyyyyyyyyyyyyyyyyyyyyyyyy…
+     |                                                             ^^^^
+    ");
+    }
+
+    #[test]
+    fn spans_that_do_not_fit_the_text_do_no_harm() {
+        for span in [0..99, 99..100, 1..2, 5..5] {
+            assert!(plain(&Report::error("odd").with_excerpt("é\n", span)).starts_with("error: odd"));
+        }
+    }
+
+    #[test]
+    fn control_characters_are_shown_not_sent() {
+        let shown = plain(&Report::error("a\u{1b}[2Jb\u{7}"));
+        assert!(!shown.contains(['\u{1b}', '\u{7}']), "{shown:?}");
+    }
+}

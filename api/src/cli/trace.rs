@@ -234,3 +234,95 @@ pub fn grouped(count: u64) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::value::to_raw_value;
+
+    fn entry(path: &str, node_id: &str, result: Result<(&str, Value), &str>) -> TraceEntry {
+        let (port, output, error) = match result {
+            Ok((port, output)) => (Some(port.to_owned()), Some(to_raw_value(&output).unwrap()), None),
+            Err(code) => {
+                let error = serde_json::json!({"code": code, "message": "it broke", "nodeId": node_id});
+                (None, None, Some(to_raw_value(&error).unwrap()))
+            }
+        };
+        TraceEntry {
+            node_id: node_id.to_owned(),
+            path: path.to_owned(),
+            started_at_ms: 0.0,
+            duration_us: 1_500,
+            fuel: 12_345,
+            port,
+            output,
+            error,
+            pinned: false,
+        }
+    }
+
+    fn plain(entries: &[TraceEntry]) -> String {
+        let node = |id: &str, node_type: &str, label: Option<&str>| manifest::Node {
+            id: id.to_owned(),
+            node_type: node_type.to_owned(),
+            label: label.map(str::to_owned),
+            outputs: Vec::new(),
+        };
+        let nodes = [
+            node("rows.all", "ForEach", Some("Für alle")),
+            node("sum", "Transform", None),
+        ];
+        anstream::adapter::strip_str(&render(entries, &nodes)).to_string()
+    }
+
+    #[test]
+    fn iterations_nest_under_their_loops() {
+        let ok = |path: &str, id: &str| entry(path, id, Ok(("out", Value::from(1))));
+        let entries = [
+            ok("", "start"),
+            ok("", "rows.all"),
+            ok("rows.all[0]", "cells"),
+            ok("rows.all[0].cells[0]", "sum"),
+            entry("rows.all[0].cells[1]", "sum", Err("EXPRESSION")),
+            ok("rows.all[1]", "cells"),
+            ok("", "end"),
+        ];
+        insta::assert_snapshot!(plain(&entries), @r"
+    ├─ start                         1.50 ms      12,345 fuel  → out 1
+    ├─ Für alle ForEach              1.50 ms      12,345 fuel  → out 1
+    │  ├─ [0]
+    │  │  └─ cells                   1.50 ms      12,345 fuel  → out 1
+    │  │     ├─ [0]
+    │  │     │  └─ sum Transform     1.50 ms      12,345 fuel  → out 1
+    │  │     └─ [1]
+    │  │        └─ sum Transform     1.50 ms      12,345 fuel  ✗ EXPRESSION it broke
+    │  └─ [1]
+    │     └─ cells                   1.50 ms      12,345 fuel  → out 1
+    └─ end                           1.50 ms      12,345 fuel  → out 1
+    ");
+    }
+
+    #[test]
+    fn of_many_iterations_the_first_and_the_failed_are_shown() {
+        let mut entries = vec![entry("", "rows.all", Ok(("done", Value::Null)))];
+        for index in 0..1_000 {
+            let result = if index == 700 {
+                Err("THROWN")
+            } else {
+                Ok(("out", Value::from(index)))
+            };
+            entries.push(entry(&format!("rows.all[{index}]"), "sum", result));
+        }
+        let tree = plain(&entries);
+        assert_eq!(tree.lines().count(), 1 + 2 * 11 + 1, "{tree}");
+        assert!(tree.contains("[700]") && tree.contains("… 989 more"), "{tree}");
+    }
+
+    #[test]
+    fn paths_split_at_their_last_iteration() {
+        assert_eq!(split("a.b[3].c.d[10]"), Some(("a.b[3]", "c.d", 10)));
+        assert_eq!(split("a[0]"), Some(("", "a", 0)));
+        assert_eq!(split(""), None);
+        assert_eq!(split("a[x]"), None);
+    }
+}
