@@ -14,6 +14,7 @@ use unicode_width::UnicodeWidthStr;
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
+const COLUMNS_MAX: usize = 100;
 
 /// Flags of `heddle nodes`.
 #[derive(Args, Debug)]
@@ -86,12 +87,8 @@ fn list() -> String {
             let _ = writeln!(text, "{gap}{BOLD}{}{BOLD:#}", category_name(node_type.category));
             category = Some(node_type.category);
         }
-        let _ = writeln!(
-            text,
-            "  {:width$}  {}",
-            node_type.name,
-            first_sentence(node_type.description)
-        );
+        let summary = wrapped(first_sentence(node_type.description), width + 4);
+        let _ = writeln!(text, "  {:width$}  {summary}", node_type.name);
     }
     let _ = writeln!(text, "\n{DIM}heddle nodes TYPE describes one.{DIM:#}");
     text
@@ -105,11 +102,11 @@ fn first_sentence(text: &str) -> &str {
 
 fn page(node_type: &NodeType) -> String {
     let mut text = String::new();
-    let category = category_name(node_type.category);
+    let (name, category) = (node_type.name, category_name(node_type.category));
     let _ = writeln!(
         text,
-        "{BOLD}{}{BOLD:#} {DIM}({category}){DIM:#}\n{}",
-        node_type.name, node_type.description
+        "{BOLD}{name}{BOLD:#} {DIM}({category}){DIM:#}\n{}",
+        wrapped(node_type.description, 0)
     );
     ports(&mut text, "Inputs", node_type.inputs);
     match node_type.outputs {
@@ -183,10 +180,28 @@ fn table(text: &mut String, title: &str, rows: &[[String; 3]]) {
     if rows.is_empty() {
         return;
     }
-    let width = |column: usize| rows.iter().map(|row| row[column].width()).max().unwrap_or(0);
-    let (first, second) = (width(0), width(1).min(32));
+    let width = rows.iter().map(|row| row[0].width()).max().unwrap_or(0);
     let _ = writeln!(text, "\n{BOLD}{title}{BOLD:#}");
     for [name, value_type, description] in rows {
-        let _ = writeln!(text, "  {name:first$}  {value_type:second$}  {description}");
+        let _ = writeln!(text, "  {name:width$}  {DIM}{value_type}{DIM:#}");
+        let _ = writeln!(text, "      {}", wrapped(description, 6));
     }
+}
+
+/// The text in lines of at most [`COLUMNS_MAX`] columns, the second and later ones after `indent` spaces.
+fn wrapped(text: &str, indent: usize) -> String {
+    let mut out = String::new();
+    let mut column = indent;
+    for word in text.split_whitespace() {
+        if !out.is_empty() && column + 1 + word.width() > COLUMNS_MAX {
+            let _ = write!(out, "\n{:indent$}", "");
+            column = indent;
+        } else if !out.is_empty() {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += word.width();
+    }
+    out
 }
