@@ -121,7 +121,12 @@ impl Display for Report {
         }
         writeln!(f, "{BOLD}: {}{BOLD:#}", printable(&self.message))?;
         let lines = self.excerpt_lines();
-        let gutter = lines.iter().map(|line| line.number.len()).max().unwrap_or(0);
+        let gutter = lines
+            .iter()
+            .map(|line| line.number.len())
+            .max()
+            .unwrap_or(0)
+            .max(1);
         if self.file.is_some() || self.context.is_some() {
             write!(f, "{:gutter$}{GUTTER}-->{GUTTER:#} ", "")?;
             self.write_place(f)?;
@@ -324,9 +329,9 @@ mod tests {
     fn spans_may_be_empty_long_or_reach_over_lines() {
         insta::assert_snapshot!(plain(&Report::warning("ends here").with_excerpt("a +", 3..3)), @r"
     warning: ends here
-     |
-     | a +
-     |    ^
+      |
+      | a +
+      |    ^
     ");
         insta::assert_snapshot!(plain(&Report::error("over lines").with_excerpt("a(\nb,\nc)d", 1..8)), @r"
     error: over lines
@@ -341,9 +346,9 @@ mod tests {
         let long = format!("{}HERE{}", "x".repeat(500), "y".repeat(500));
         insta::assert_snapshot!(plain(&Report::error("long").with_excerpt(&long, 500..504)), @r"
     error: long
-     |
-     | …xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxHEREyyyyyyyyyyyyyyyyyyyyyyyyyyyyy…
-     |                                                             ^^^^
+      |
+      | …xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxHEREyyyyyyyyyyyyyyyyyyyyyyyyyyyyy…
+      |                                                             ^^^^
     ");
     }
 

@@ -64,8 +64,7 @@ fn check(file: &Path, args: &ValidateArgs) -> Result<Checked, Failure> {
         }
         Err(Failure::Closed) => return Err(Failure::Closed),
     };
-    let found =
-        heddle_compiler::compile(&pattern.graph, &pattern.definitions, &Options::default()).diagnostics;
+    let found = heddle_compiler::check(&pattern.graph, &pattern.definitions, &Options::default());
     let (errors, warnings) = diagnostics::count(&found);
     output::note_if_any(&diagnostics::render(&pattern, &found));
     if !args.json {
