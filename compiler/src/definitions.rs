@@ -140,10 +140,14 @@ impl Reader<'_> {
             Some("expression") => self.expression(fields, outputs),
             Some("graph") => self.composite(fields),
             Some(kind) if LATER_KINDS.contains(&kind) => {
+                let types: Vec<&str> = catalogue::node_types()
+                    .iter()
+                    .map(|node_type| node_type.name)
+                    .collect();
                 let help = format!(
-                    "use a definition of kind {} or the standard node types, for example {}",
+                    "use definitions of kind {}, or the standard node types: {}",
                     list(KINDS.iter().copied()),
-                    list(catalogue::node_types().iter().map(|node_type| node_type.name))
+                    types.join(", ")
                 );
                 let message = format!("definitions of kind `{kind}` can't be compiled by this version yet");
                 self.fail("unsupported-kind", message, Some(help));

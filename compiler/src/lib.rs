@@ -84,16 +84,16 @@ pub fn check(graph: &Value, definitions: &Value, options: &Options) -> Vec<Diagn
 
 /// The graph ready to be emitted, if no diagnostic is an error.
 pub fn analyse(graph: &Value, definitions: &Value, options: &Options) -> (Option<Lowered>, Vec<Diagnostic>) {
-    let mut found = Vec::new();
-    let limits = options.limits;
-    let too_large = [("nodes", limits.nodes_max), ("edges", limits.edges_max)].map(|(field, max)| {
-        let count = graph.get(field).and_then(Value::as_array).map_or(0, Vec::len);
-        let message = || format!("the graph has {count} {field}; {max} are allowed");
-        (count > max).then(|| Diagnostic::error("too-large", message()))
-    });
-    found.extend(too_large.into_iter().flatten());
+    let mut found = too_large(graph, definitions, options.limits);
     if !found.is_empty() {
         return (None, found);
+    }
+    if !graph.is_object() {
+        let message = format!(
+            "a graph is an object with nodes and edges, not {}",
+            graph::described(graph)
+        );
+        return (None, vec![Diagnostic::error("malformed", message)]);
     }
     let graph = Graph::read(graph, &mut found);
     let definitions = Definitions::read(definitions, &mut found);
@@ -106,6 +106,28 @@ pub fn analyse(graph: &Value, definitions: &Value, options: &Options) -> (Option
         return (None, found);
     }
     (lower::lower(&checked, options), found)
+}
+
+/// Graphs over the limits, each with its counts; nothing else is said of them. What composites add up to is counted
+/// once they are known.
+fn too_large(graph: &Value, definitions: &Value, limits: GraphLimits) -> Vec<Diagnostic> {
+    let inner = definitions.as_object().into_iter().flatten();
+    let inner = inner.filter_map(|(name, definition)| Some((Some(name), definition.get("graphData")?)));
+    let mut found = Vec::new();
+    for (name, graph) in [(None, graph)].into_iter().chain(inner) {
+        for (field, max) in [("nodes", limits.nodes_max), ("edges", limits.edges_max)] {
+            let count = graph.get(field).and_then(Value::as_array).map_or(0, Vec::len);
+            if count > max {
+                let message = format!("the graph has {count} {field}; {max} are allowed");
+                let diagnostic = Diagnostic::error("too-large", message);
+                found.push(match name {
+                    Some(name) => definitions::within(name, diagnostic),
+                    None => diagnostic,
+                });
+            }
+        }
+    }
+    found
 }
 
 /// A pinned output: the value, or `{"$pin": true, "port": …, "value": …}`.

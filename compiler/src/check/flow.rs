@@ -70,7 +70,7 @@ fn entries(level: &Level<'_>, found: &mut Vec<Diagnostic>) {
             found.push(Diagnostic::error("composite-entry", message));
         }
         for spot in triggers().filter(|spot| !spot.is("OnCall")) {
-            let message = format!("a {} starts no run inside a composite", spot.node.node_type);
+            let message = format!("`{}` starts no run inside a composite", spot.node.node_type);
             found.push(
                 Diagnostic::warning("inner-trigger", message)
                     .at_node(&spot.node.id)
@@ -110,7 +110,7 @@ fn inputs(level: &Level<'_>, found: &mut Vec<Diagnostic>) {
             }
         }
         for (socket, count) in spot.inputs.iter().zip(&wired) {
-            if socket.required && *count == 0 {
+            if socket.required && *count == 0 && !level.half_wired[node] {
                 let message = format!("the input `{}` has no edge", socket.name);
                 found.push(
                     Diagnostic::error("missing-input", message)
@@ -178,6 +178,7 @@ fn unreachable(level: &Level<'_>, found: &mut Vec<Diagnostic>) {
     if queue.is_empty() {
         return;
     }
+    queue.extend((0..level.nodes.len()).filter(|node| level.half_wired[*node]));
     while let Some(node) = queue.pop() {
         if !reached.put(node) {
             queue.extend(level.outgoing[node].iter().map(|wire| level.wires[*wire].target));

@@ -28,6 +28,8 @@ pub(crate) struct Level<'a> {
     pub incoming: Vec<Vec<usize>>,
     pub outgoing: Vec<Vec<usize>>,
     pub by_id: HashMap<&'a str, usize>,
+    /// Nodes at which an edge ends that can't be followed; what it would change is not reported as well.
+    pub half_wired: Vec<bool>,
     /// Order and scopes; none while the graph has cycles.
     pub flow: Option<Flow>,
     /// For each node, its parameters by name; references in them are numbers of this level.
@@ -135,6 +137,7 @@ impl<'a> Level<'a> {
             incoming: vec![Vec::new(); nodes.len()],
             outgoing: vec![Vec::new(); nodes.len()],
             arguments: vec![Vec::new(); nodes.len()],
+            half_wired: vec![false; nodes.len()],
             nodes,
             by_id,
             flow: None,
@@ -142,6 +145,9 @@ impl<'a> Level<'a> {
         let mut seen = HashSet::new();
         for edge in &graph.edges {
             let Some(wire) = level.wire(edge, found) else {
+                if let Some(target) = level.by_id.get(edge.target.as_str()) {
+                    level.half_wired[*target] = true;
+                }
                 continue;
             };
             if seen.insert(wire) {
