@@ -259,3 +259,6 @@ impl<T> Arena<T> {
         Some(item)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -135,7 +135,9 @@ impl State<'_> {
     }
 
     fn queue_ready(&mut self, frame: u32) {
-        self.newly_ready.sort_unstable();
+        if self.newly_ready.len() > 1 {
+            self.newly_ready.sort_unstable();
+        }
         self.ready
             .extend(self.newly_ready.drain(..).map(|node| Place { frame, node }));
     }

@@ -1,0 +1,58 @@
+//! Plans that no compiler made: the run ends, whatever they say.
+
+use super::fake::{Graph, OutOfBudget, at_least, for_each, pass, returns};
+use crate::machine::Status;
+use crate::machine::random::Generator;
+use crate::plan::{NodeKind, View};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+fn graph() -> Graph {
+    let mut graph = Graph::new("[[1,20],[3]]");
+    let body = graph.looped("l", for_each, r#"{"concurrency":2}"#, NodeKind::ForEach, 0);
+    let inner = graph.looped("i", for_each, "{}", NodeKind::ForEach, body);
+    graph.with("big", at_least, r#"{"min":10}"#).scope = inner;
+    let node = graph.node("e", pass);
+    (node.scope, node.each) = (inner, true);
+    graph.node("join", pass).scope = inner;
+    graph.node("r", returns);
+    graph.edges(&[
+        "t > l",
+        "l > i",
+        "i > big",
+        "big > e",
+        "big.1 > join",
+        "e > join",
+        "join > i.1",
+    ]);
+    graph.edges(&["i.1 > l.1", "l.1 > r"]);
+    graph
+}
+
+#[test]
+fn changed_plans_end() {
+    let bytes = graph().plan.encode();
+    let mut random = Generator::new(7, std::iter::empty());
+    for _ in 0..5_000 {
+        let mut changed = bytes.clone();
+        for _ in 0..1 + random.next() % 3 {
+            let word = (random.next() as usize % (changed.len() / 4 - 1) + 1) * 4;
+            let value = match random.next() % 4 {
+                0 => u32::MAX,
+                1 => random.next() as u32,
+                _ => random.next() as u32 % 16,
+            };
+            changed[word..word + 4].copy_from_slice(&value.to_le_bytes());
+        }
+        let ended = catch_unwind(AssertUnwindSafe(|| graph().run_hostile(&changed)));
+        if let Err(panic) = ended {
+            assert!(panic.is::<OutOfBudget>(), "the run panics on {changed:?}");
+        }
+    }
+}
+
+#[test]
+fn a_plan_of_nothing_ends() {
+    assert!(View::new(b"HPL").is_none());
+    let ended = graph().run_hostile(b"HPL1");
+    assert_eq!((ended.status, ended.json.as_str()), (Status::Completed, "null"));
+}
