@@ -414,11 +414,11 @@ pub fn for_each(parameters: &Object, context: &mut dyn Context) -> NodeResult {
     })
 }
 
-/// Repeats while function `function` holds, at most `max` times.
+/// Repeats while function `function` holds, or always, at most `max` times.
 pub fn repeat(parameters: &Object, _: &mut dyn Context) -> NodeResult {
     let iterations_max = number(parameters, "max").unwrap_or(100);
     Ok(Outcome::Repeat {
-        condition: number(parameters, "function").unwrap_or(0),
+        condition: number(parameters, "function"),
         iterations_max,
     })
 }

@@ -152,6 +152,16 @@ fn loop_carries_its_value_while_the_condition_holds() {
 }
 
 #[test]
+fn a_loop_without_a_condition_runs_its_most_iterations() {
+    let mut graph = Graph::new(r#""x""#);
+    let body = graph.looped("l", repeat, r#"{"max":4}"#, Loop, 0);
+    graph.with("a", tag, r#"{"tag":"+"}"#).scope = body;
+    graph.node("r", returns);
+    graph.edges(&["t > l", "l > a", "a > l.1", "l.1 > r"]);
+    assert_eq!(graph.output(), r#""x++++""#);
+}
+
+#[test]
 fn a_hundred_thousand_empty_iterations_need_no_stack() {
     let mut graph = Graph::new("1");
     let condition = graph.function(|_| true.into());
