@@ -2,5 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed test may panic")]
 
+mod diagnostics;
 mod emit;
 mod expressions;
+mod lowering;
+mod properties;

@@ -10,6 +10,9 @@ use crate::lowered::Argument;
 use heddle_node_stdlib::catalogue::Schema;
 use heddle_node_stdlib::plan::OnError;
 
+/// Composites within each other.
+const COMPOSITE_DEPTH_MAX: usize = 32;
+
 /// Checks each definition by itself.
 pub(super) fn check<'a>(
     definitions: &'a Definitions,
@@ -130,6 +133,13 @@ pub(super) fn check_use(
     };
     found.extend(too_many(size.nodes, limits.nodes_max, "nodes"));
     found.extend(too_many(size.edges, limits.edges_max, "edges"));
+    if size.depth > COMPOSITE_DEPTH_MAX {
+        let message = format!(
+            "composites stand {} deep within each other; {COMPOSITE_DEPTH_MAX} are allowed",
+            size.depth
+        );
+        found.push(Diagnostic::error("too-deep", message));
+    }
     check_error_handling(&checked.main, checked, found);
     for (definition, inside) in definitions.all().iter().zip(&checked.definitions) {
         if let Inside::Composite(level) = inside {
@@ -200,6 +210,8 @@ fn uses(level: &Level<'_>) -> Vec<usize> {
 struct Size {
     nodes: usize,
     edges: usize,
+    /// Composites within each other.
+    depth: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -224,11 +236,13 @@ impl Walk<'_, '_> {
         let mut size = Size {
             nodes: level.nodes.len(),
             edges: level.wires.len(),
+            depth: 0,
         };
         for index in level.nodes.iter().filter_map(|spot| spot.composite()) {
             let inner = self.composite(index);
             size.nodes = size.nodes.saturating_add(inner.nodes);
             size.edges = size.edges.saturating_add(inner.edges);
+            size.depth = size.depth.max(inner.depth.saturating_add(1));
         }
         size
     }

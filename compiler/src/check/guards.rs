@@ -30,7 +30,7 @@ pub(crate) fn of_wires(level: &Level<'_>) -> (Vec<Guards>, Vec<Guards>) {
             .map(|wire| wires[*wire].clone())
             .unwrap_or_default();
         for wire in incoming {
-            guards.retain(|guard| wires[*wire].contains(guard));
+            guards.retain(|guard| wires[*wire].binary_search(guard).is_ok());
         }
         if level.nodes[node].is_trigger() {
             guards.push((START, node));
@@ -76,10 +76,8 @@ pub(crate) fn exclusive(parts: &[&Guards]) -> bool {
         let choices: Option<Vec<usize>> = parts
             .iter()
             .map(|guards| {
-                guards
-                    .iter()
-                    .find(|(other, _)| *other == node)
-                    .map(|(_, choice)| *choice)
+                let place = guards.binary_search_by_key(&node, |(other, _)| *other).ok()?;
+                Some(guards[place].1)
             })
             .collect();
         let Some(choices) = choices else { continue };

@@ -15,6 +15,9 @@ use std::collections::{HashMap, HashSet};
 /// Name of the port that `onError: "branch"` adds.
 pub(crate) const ERROR_PORT: &str = "error";
 
+/// After so many findings, unknown ids get no "did you mean".
+const SUGGESTIONS_MAX: usize = 100;
+
 /// A graph with its names resolved. Nodes and edges are named by number.
 #[derive(Clone, Debug)]
 pub(crate) struct Level<'a> {
@@ -166,6 +169,16 @@ impl<'a> Level<'a> {
         level
     }
 
+    /// Ids in graph order.
+    pub fn ids(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        self.graph.nodes.iter().map(|node| node.id.as_str())
+    }
+
+    /// Labels in graph order.
+    pub fn labels(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        self.graph.nodes.iter().filter_map(|node| node.label.as_deref())
+    }
+
     /// How a node is named in messages.
     pub fn name(&self, node: usize) -> &'a str {
         &self.graph.nodes[node].id
@@ -178,11 +191,13 @@ impl<'a> Level<'a> {
             ("comes from", &edge.source, source, target),
             ("goes to", &edge.target, target, source),
         ];
+        // Each search reads all ids, which must not become a way to spend hours.
+        let suggest = found.len() < SUGGESTIONS_MAX;
         for (way, id, known, other) in ends {
             if known.is_none() {
                 let message = format!("an edge {way} a node `{id}` that does not exist");
                 let diagnostic = Diagnostic::error("unknown-node", message)
-                    .with_help(did_you_mean(id, self.by_id.keys().copied()));
+                    .with_help(suggest.then(|| did_you_mean(id, self.ids())).flatten());
                 found.push(Diagnostic {
                     node_id: other.map(|node| self.name(node).to_owned()),
                     ..diagnostic

@@ -70,7 +70,7 @@ impl Names for NodeNames<'_, '_> {
 
 impl NodeNames<'_, '_> {
     fn find(&self, name: NodeName<'_>) -> Result<usize, Problem> {
-        let ids = || self.level.by_id.keys().copied();
+        let ids = || self.level.ids();
         match name {
             NodeName::Id(id) => self.level.by_id.get(id).copied().ok_or_else(|| {
                 problem(
@@ -94,7 +94,7 @@ impl NodeNames<'_, '_> {
                     ))
                 }
                 None => self.level.by_id.get(label).copied().ok_or_else(|| {
-                    let known = self.labels.keys().copied().chain(ids());
+                    let known = self.level.labels().chain(ids());
                     let message = format!("there is no node with the label `{label}`");
                     problem("unknown-node", message, did_you_mean(label, known))
                 }),

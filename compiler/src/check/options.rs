@@ -27,7 +27,7 @@ pub(super) fn check(checked: &Checked<'_>, options: &Options, found: &mut Vec<Di
 }
 
 fn unknown(checked: &Checked<'_>, id: &str, what: &str) -> Diagnostic {
-    let help = did_you_mean(id, checked.main.by_id.keys().copied());
+    let help = did_you_mean(id, checked.main.ids());
     let message = format!("there is no node `{id}` for this {what}");
     Diagnostic::error("unknown-node", message)
         .at_node(id)

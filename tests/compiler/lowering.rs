@@ -1,0 +1,320 @@
+//! Plans: what becomes of composites, loops, disabled nodes, pins, and what the manifest says.
+
+use crate::diagnostics::{graph, node};
+use heddle_compiler::{Options, analyse, compile};
+use heddle_node_stdlib::manifest::Rights;
+use heddle_node_stdlib::plan::{NodeKind, OnError, Plan, View};
+use serde_json::{Value, json};
+
+/// A plan as text: a line for each node, then its edges.
+fn text(plan: &Plan) -> String {
+    let mut text = String::new();
+    for node in &plan.nodes {
+        text += &format!(
+            "{} {:?} scope {} in {:?}",
+            node.id, node.kind, node.scope, node.inputs
+        );
+        let mut flag = |set: bool, name: &str| text += &if set { format!(" {name}") } else { String::new() };
+        flag(node.first, "first");
+        flag(node.collect, "collect");
+        flag(node.each, "each");
+        flag(node.breakpoint, "breakpoint");
+        flag(
+            node.on_error != OnError::Fail,
+            &format!("{:?} {:?}", node.on_error, node.error_port),
+        );
+        flag(node.pin.is_some(), &format!("pin {:?}", node.pin));
+        flag(node.max_attempts > 1, &format!("attempts {}", node.max_attempts));
+        flag(node.timeout_ms > 0, &format!("timeout {}", node.timeout_ms));
+        text.push('\n');
+    }
+    let id = |index: u32| &plan.nodes[index as usize].id;
+    for edge in &plan.edges {
+        text += &format!(
+            "{}.{} -> {}.{}\n",
+            id(edge.source),
+            edge.source_port,
+            id(edge.target),
+            edge.target_port
+        );
+    }
+    text
+}
+
+fn plan(graph: Value, definitions: Value, options: &Options) -> Plan {
+    let (lowered, diagnostics) = analyse(&graph, &definitions, options);
+    lowered.unwrap_or_else(|| panic!("{diagnostics:#?}")).plan
+}
+
+/// A composite that doubles its input, with an inner call that can fail.
+fn checkout() -> Value {
+    let inner = graph(
+        [
+            node("call", "OnCall", json!({})),
+            node(
+                "pay",
+                "HttpRequest",
+                json!({ "url": "https://pay.example.com/{{ $input.id }}" }),
+            ),
+            node("done", "Return", json!({ "value": "{{ $nodes.pay.body }}" })),
+        ],
+        &["call -> pay", "pay -> done"],
+    );
+    json!({ "Checkout": { "kind": "graph", "inputs": [{ "name": "order" }], "outputs": [{ "name": "receipt" }], "graphData": inner } })
+}
+
+fn shop(data: Value) -> Value {
+    let mut graph = graph(
+        [
+            node("start", "OnManual", json!({})),
+            json!({ "id": "buy", "type": "Checkout", "data": data }),
+            node("end", "Return", json!({ "value": "{{ $(\"buy\") }}" })),
+        ],
+        &["start -> buy.order", "buy.receipt -> end"],
+    );
+    if data["onError"] == "branch" {
+        graph["nodes"]
+            .as_array_mut()
+            .unwrap()
+            .push(node("failed", "NoOp", json!({})));
+        let edge = json!({ "source": "buy", "sourceHandle": "error", "target": "failed" });
+        graph["edges"].as_array_mut().unwrap().push(edge);
+    }
+    graph
+}
+
+#[test]
+fn composites_are_inlined_between_their_rims() {
+    insta::assert_snapshot!(text(&plan(shop(json!({})), checkout(), &Options::default())), @r#"
+    start Trigger scope 0 in []
+    buy/call Pass scope 0 in ["order"]
+    buy/pay Plain scope 0 in ["in"]
+    buy/done Plain scope 0 in ["in"]
+    buy Pass scope 0 in ["in"] first
+    end Plain scope 0 in ["in"]
+    start.0 -> buy/call.0
+    buy.0 -> end.0
+    buy/call.0 -> buy/pay.0
+    buy/pay.0 -> buy/done.0
+    buy/done.0 -> buy.0
+    "#);
+}
+
+#[test]
+fn failures_inside_a_composite_leave_by_its_error_port() {
+    let data = json!({ "onError": "branch", "timeoutMs": 50 });
+    insta::assert_snapshot!(text(&plan(shop(data), checkout(), &Options::default())), @r#"
+    start Trigger scope 0 in []
+    buy/call Pass scope 0 in ["order"] timeout 50
+    buy/pay Plain scope 0 in ["in"] Branch Some(1) timeout 50
+    buy/done Plain scope 0 in ["in"] Branch Some(1) timeout 50
+    buy Pass scope 0 in ["in"] first
+    buy/$error Pass scope 0 in ["in"] first
+    end Plain scope 0 in ["in"]
+    failed Plain scope 0 in ["in"]
+    start.0 -> buy/call.0
+    buy.0 -> end.0
+    buy/$error.0 -> failed.0
+    buy/call.0 -> buy/pay.0
+    buy/pay.0 -> buy/done.0
+    buy/pay.1 -> buy/$error.0
+    buy/done.0 -> buy.0
+    buy/done.1 -> buy/$error.0
+    "#);
+}
+
+#[test]
+fn failures_inside_a_composite_can_continue_as_its_output() {
+    let data = json!({ "onError": "continue" });
+    insta::assert_snapshot!(text(&plan(shop(data), checkout(), &Options::default())), @r#"
+    start Trigger scope 0 in []
+    buy/call Pass scope 0 in ["order"]
+    buy/pay Plain scope 0 in ["in"] Branch Some(1)
+    buy/done Plain scope 0 in ["in"] Branch Some(1)
+    buy Pass scope 0 in ["in"] first
+    end Plain scope 0 in ["in"]
+    start.0 -> buy/call.0
+    buy.0 -> end.0
+    buy/call.0 -> buy/pay.0
+    buy/pay.0 -> buy/done.0
+    buy/pay.1 -> buy.0
+    buy/done.0 -> buy.0
+    buy/done.1 -> buy.0
+    "#);
+}
+
+#[test]
+fn pinned_and_disabled_composites_are_one_node() {
+    let options = Options {
+        pinned_nodes: [
+            ("buy".to_owned(), json!({ "paid": true })),
+            ("buy/pay".to_owned(), json!(1)),
+        ]
+        .into_iter()
+        .collect(),
+        ..Options::default()
+    };
+    insta::assert_snapshot!(text(&plan(shop(json!({})), checkout(), &options)), @r#"
+    start Trigger scope 0 in []
+    buy Pass scope 0 in ["order"] pin Some((0, "{\"paid\":true}"))
+    end Plain scope 0 in ["in"]
+    start.0 -> buy.0
+    buy.0 -> end.0
+    "#);
+    let disabled = plan(shop(json!({ "disabled": true })), checkout(), &Options::default());
+    assert_eq!(disabled.nodes[1].kind, NodeKind::Pass);
+}
+
+#[test]
+fn breakpoints_on_composites_stand_at_their_entry() {
+    let options = Options {
+        breakpoints: vec!["buy".to_owned(), "buy/pay".to_owned()],
+        ..Options::default()
+    };
+    let plan = plan(shop(json!({})), checkout(), &options);
+    let ids: Vec<&str> = plan
+        .nodes
+        .iter()
+        .filter(|node| node.breakpoint)
+        .map(|node| node.id.as_str())
+        .collect();
+    assert_eq!(ids, ["buy/call", "buy/pay"]);
+}
+
+#[test]
+fn bodies_of_loops_are_scopes() {
+    let graph = graph(
+        [
+            node("start", "OnManual", json!({})),
+            node("outer", "ForEach", json!({})),
+            node(
+                "inner",
+                "Loop",
+                json!({ "condition": "{{ $index < 3 }}", "maxIterations": 9 }),
+            ),
+            node("deep", "NoOp", json!({})),
+            node("merge", "Merge", json!({ "mode": "first" })),
+        ],
+        &[
+            "start -> outer",
+            "outer.item -> inner",
+            "inner.item -> deep",
+            "deep -> inner.next",
+            "inner.done -> outer.next",
+            "outer.done -> merge",
+        ],
+    );
+    let options = Options {
+        pinned_nodes: [("inner".to_owned(), json!(7))].into_iter().collect(),
+        ..Options::default()
+    };
+    let plan = plan(graph, json!({}), &options);
+    insta::assert_snapshot!(text(&plan), @r#"
+    start Trigger scope 0 in []
+    outer ForEach scope 0 in ["in", "next"]
+    inner Loop scope 1 in ["in", "next"] pin Some((1, "7"))
+    deep Plain scope 2 in ["in"]
+    merge Plain scope 0 in ["in"] first collect
+    start.0 -> outer.0
+    outer.0 -> inner.0
+    inner.0 -> deep.0
+    deep.0 -> inner.1
+    inner.1 -> outer.1
+    outer.1 -> merge.0
+    "#);
+    let parents: Vec<_> = plan
+        .scopes
+        .iter()
+        .map(|scope| (scope.parent, scope.loop_node))
+        .collect();
+    assert_eq!(parents, [(None, None), (Some(0), Some(1)), (Some(1), Some(2))]);
+}
+
+#[test]
+fn the_manifest_lists_rights_and_triggers() {
+    let mut graph = graph(
+        [
+            node("start", "OnManual", json!({})),
+            json!({ "id": "off", "type": "OnManual", "data": { "disabled": true } }),
+            node("hook", "OnWebhook", json!({})),
+            node(
+                "a",
+                "HttpRequest",
+                json!({
+                    "url": "https://API.example.com:443/x", "headers": { "authorization": "Bearer {{ $secrets.TOKEN }}" },
+                }),
+            ),
+            node(
+                "b",
+                "HttpRequest",
+                json!({ "url": "http://localhost:8080/{{ $input }}" }),
+            ),
+        ],
+        &["start -> a", "hook -> a", "off -> a", "a -> b"],
+    );
+    graph["nodes"][4]["data"]["retry"] = json!({ "maxAttempts": 3, "backoffMs": 10 });
+    let (lowered, _) = analyse(&graph, &json!({}), &Options::default());
+    let manifest = lowered.unwrap().manifest;
+    assert_eq!(
+        manifest.rights,
+        Rights {
+            effects: vec!["http".to_owned(), "sleep".to_owned()],
+            secrets: vec!["TOKEN".to_owned()],
+            hosts: vec!["api.example.com".to_owned(), "localhost:8080".to_owned()],
+            ..Rights::default()
+        }
+    );
+    let triggers: Vec<&str> = manifest
+        .triggers
+        .iter()
+        .map(|trigger| trigger.node_id.as_str())
+        .collect();
+    assert_eq!(triggers, ["start", "hook"]);
+}
+
+#[test]
+fn hosts_that_are_computed_are_any() {
+    for url in [
+        "{{ $input }}",
+        "https://{{ $input }}/x",
+        "https://example.com{{ $input }}",
+        "https://a.b@{{ 1 }}/",
+    ] {
+        let graph = graph(
+            [
+                node("start", "OnManual", json!({})),
+                node("a", "HttpRequest", json!({ "url": url })),
+            ],
+            &["start -> a"],
+        );
+        let (lowered, _) = analyse(&graph, &json!({}), &Options::default());
+        assert_eq!(lowered.unwrap().manifest.rights.hosts, ["*"], "{url}");
+    }
+}
+
+#[test]
+fn a_graph_of_a_thousand_nodes_compiles() {
+    let nodes = (0..999).map(|index| {
+        node(
+            &format!("n{index}"),
+            "Transform",
+            json!({ "value": "{{ $input }}" }),
+        )
+    });
+    let edges: Vec<String> = (1..999)
+        .flat_map(|index| [1, 7, 40, 200, 500].map(|back| (index, back)))
+        .filter(|(index, back)| index >= back)
+        .map(|(index, back)| format!("n{} -> n{index}", index - back))
+        .chain(["start -> n0".to_owned()])
+        .collect();
+    let edges: Vec<&str> = edges.iter().map(String::as_str).collect();
+    let graph = graph(
+        [node("start", "OnManual", json!({}))].into_iter().chain(nodes),
+        &edges,
+    );
+    let compiled = compile(&graph, &json!({}), &Options::default());
+    assert!(compiled.artifact.is_some());
+    let (lowered, _) = analyse(&graph, &json!({}), &Options::default());
+    let bytes = lowered.unwrap().plan.encode();
+    assert_eq!(View::new(&bytes).unwrap().node_count(), 1_000);
+}
