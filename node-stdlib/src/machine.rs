@@ -25,9 +25,10 @@ mod settle;
 
 pub use names::Caller;
 
+use crate::abi::code;
 use crate::nodes::{Failure, Level};
 use crate::plan::{NONE, View};
-use crate::value::{Value, parse_json};
+use crate::value::{ParseError, Value, parse_json};
 use execute::{Current, Waiting};
 use frames::Frames;
 use items::Group;
@@ -171,12 +172,12 @@ impl<'p, O: Outside> Run<'p, O> {
     /// Reads the event, which trigger nodes emit. Without it, it is null.
     pub fn read_event(&mut self) -> Result<(), Failure> {
         let text = self.outside.read(Input::Event);
-        self.event = parse_json(&text, JSON_DEPTH_MAX)
-            .map_err(|error| {
-                let message = format!("The event is no JSON: {} at byte {}", error.message, error.offset);
-                Failure::new(crate::abi::code::EVENT, message)
-            })?
-            .into_json();
+        let event = parse_json(&text, JSON_DEPTH_MAX).map_err(|error| {
+            let wrong = if error.too_deep { "is" } else { "is no JSON:" };
+            let message = format!("The event {wrong} {} at byte {}", error.message, error.offset);
+            Failure::new(unreadable(&error, code::EVENT), message)
+        })?;
+        self.event = event.into_json();
         Ok(())
     }
 
@@ -213,6 +214,15 @@ impl<'p, O: Outside> Run<'p, O> {
     /// Ends the run as failed before it could begin.
     pub fn refuse(&self, failure: &Failure) {
         self.fail(NONE, failure);
+    }
+}
+
+/// Code for JSON that can't be read: `otherwise`, unless it is nested too deeply.
+fn unreadable(error: &ParseError, otherwise: &'static str) -> &'static str {
+    if error.too_deep {
+        code::DEPTH_LIMIT
+    } else {
+        otherwise
     }
 }
 

@@ -4,7 +4,7 @@ use super::frames::EdgeState;
 use super::names::Caller;
 use super::random::Generator;
 use super::report::error_value;
-use super::{JSON_DEPTH_MAX, Outside, Place, Run, State, TraceKind};
+use super::{JSON_DEPTH_MAX, Outside, Place, Run, State, TraceKind, unreadable};
 use crate::abi::code;
 use crate::nodes::{Failure, NodeResult, Outcome, Resume, Run as RunNode};
 use crate::plan::{NONE, NodeKind, NodeView, OnError};
@@ -468,7 +468,7 @@ fn effect_result(text: &[u8]) -> Result<Value, Failure> {
             "The effect's result can't be read: {} at byte {}",
             error.message, error.offset
         );
-        Failure::new(code::PARSE, message)
+        Failure::new(unreadable(&error, code::PARSE), message)
     })?;
     let Value::Object(mut result) = value else {
         return Err(Failure::new(code::INTERNAL, "The effect's result is no object."));

@@ -9,6 +9,8 @@ pub struct ParseError {
     pub message: String,
     /// Byte offset at which it shows.
     pub offset: usize,
+    /// It may be JSON, but is nested more deeply than was allowed.
+    pub too_deep: bool,
 }
 
 impl std::fmt::Display for ParseError {
@@ -25,6 +27,7 @@ pub fn parse_json(text: &[u8], depth_max: usize) -> Result<Value, ParseError> {
     let source = std::str::from_utf8(text).map_err(|error| ParseError {
         message: "invalid UTF-8".into(),
         offset: error.valid_up_to(),
+        too_deep: false,
     })?;
     let mut parser = Parser {
         source,
@@ -125,7 +128,13 @@ impl Parser<'_> {
     fn enter(&mut self) -> Parsed<()> {
         match self.depth_left.checked_sub(1) {
             Some(left) => self.depth_left = left,
-            None => return Err(self.error(format!("nested more than {} levels deep", self.depth_max))),
+            None => {
+                let error = self.error(format!("nested more than {} levels deep", self.depth_max));
+                return Err(ParseError {
+                    too_deep: true,
+                    ..error
+                });
+            }
         }
         self.at += 1;
         self.skip_space();
@@ -336,6 +345,7 @@ impl Parser<'_> {
         ParseError {
             message,
             offset: self.at,
+            too_deep: false,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Branches, joins, dead paths, several edges, Return, triggers, disabled nodes.
 
 use super::fake::{Graph, at_least, both, by_port, evaluate, pass, returns, tag};
-use crate::machine::Status;
+use crate::machine::{JSON_DEPTH_MAX, Status};
 use crate::plan::NodeKind;
 
 fn branch_and_join(event: &str) -> Graph {
@@ -172,4 +172,16 @@ fn an_event_that_is_no_json_fails_the_run() {
     let ended = Graph::new("{").run();
     assert_eq!(ended.status, Status::Failed);
     assert!(ended.json.contains(r#""code":"EVENT""#), "{}", ended.json);
+}
+
+#[test]
+fn an_event_nested_too_deeply_has_a_code_of_its_own() {
+    let nested = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
+    assert_eq!(
+        Graph::new(&nested(JSON_DEPTH_MAX)).run().status,
+        Status::Completed
+    );
+    let ended = Graph::new(&nested(JSON_DEPTH_MAX + 1)).run();
+    let wanted = r#"{"code":"DEPTH_LIMIT","message":"The event is nested more than 512 levels deep at byte 512","nodeId":null}"#;
+    assert_eq!(ended.json, wanted);
 }
