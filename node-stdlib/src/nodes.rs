@@ -119,6 +119,14 @@ macro_rules! for_each_node {
     ($macro:ident) => {
         $macro! {
             // FLOW
+            (If, $crate::nodes::flow::if_node, none),
+            (Switch, $crate::nodes::flow::switch, none),
+            (Merge, $crate::nodes::flow::merge, none),
+            (ForEach, $crate::nodes::flow::for_each, none),
+            (Loop, $crate::nodes::flow::loop_node, none),
+            (Throw, $crate::nodes::flow::throw, none),
+            (Return, $crate::nodes::flow::return_node, none),
+            (RespondToWebhook, $crate::nodes::flow::respond_to_webhook, none),
             (NoOp, $crate::nodes::flow::no_op, none),
             // DATA
             (SetFields, $crate::nodes::fields::set_fields, none),

@@ -1,28 +1,8 @@
 //! Nodes that decide where values go.
 
 use super::{Category, Example, IN, ITEMS, NodeType, OUT, Outputs, Parameter, Port, Schema, ValueType};
+use crate::nodes::flow::OPERATORS;
 
-/// How If compares `left` with `right`.
-const OPERATORS: &[&str] = &[
-    "equals",
-    "notEquals",
-    "greater",
-    "greaterEqual",
-    "less",
-    "lessEqual",
-    "contains",
-    "notContains",
-    "startsWith",
-    "endsWith",
-    "isEmpty",
-    "isNotEmpty",
-    "exists",
-    "notExists",
-    "isTrue",
-    "isFalse",
-    "in",
-    "notIn",
-];
 const NEXT: Port = Port {
     name: "next",
     value_type: ValueType::Any,

@@ -1,9 +1,48 @@
 //! Nodes that decide where values go: If, Switch, Merge, ForEach, Loop, Throw, Return, RespondToWebhook, NoOp.
+//!
+//! They say what should happen as an [`Outcome`]; iterating, waiting and dead branches are the run loop's.
 
-use super::{Context, Emission, NodeResult, Outcome};
-use crate::value::Object;
+mod choose;
+mod comparison;
+mod iterate;
+mod merge;
+mod respond;
+
+use super::parameters::text;
+use super::{Context, Emission, Failure, NodeResult, Outcome};
+use crate::abi::code;
+use crate::value::{Object, Value};
+use std::borrow::Cow;
+
+pub use choose::{if_node, switch};
+pub use comparison::OPERATORS;
+pub use iterate::{for_each, loop_node};
+pub use merge::merge;
+pub use respond::respond_to_webhook;
 
 /// NoOp: passes its input through.
 pub fn no_op(_: &Object, context: &mut dyn Context) -> NodeResult {
     Ok(Outcome::Emit(Emission::one(0, context.input())))
+}
+
+/// Throw: fails with the message and code of its parameters.
+pub fn throw(parameters: &Object, _: &mut dyn Context) -> NodeResult {
+    // A message of any shape is better than a failure about the message.
+    let message = parameters.get("message").map(Value::to_text).unwrap_or_default();
+    let message = match message.is_empty() {
+        true => "Thrown without a message.".to_owned(),
+        false => message.to_string(),
+    };
+    let code = match text(parameters, "code")? {
+        Some(code) if !code.is_empty() => Cow::Owned(code),
+        _ => Cow::Borrowed(code::THROWN),
+    };
+    Err(Failure { code, message })
+}
+
+/// Return: the value, or else the input, is the run's output.
+pub fn return_node(parameters: &Object, context: &mut dyn Context) -> NodeResult {
+    // A value that is there but undefined is an output of null, not the input.
+    let value = parameters.get("value").cloned();
+    Ok(Outcome::Return(value.unwrap_or_else(|| context.input())))
 }

@@ -1,0 +1,77 @@
+//! RespondToWebhook: the answer of the webhook that started the run.
+
+use super::super::parameters::{choice, integer, mismatch, object};
+use super::super::{Context, Emission, Failure, NodeResult, Outcome};
+use crate::abi::code;
+use crate::value::{Object, Text, Value};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+/// RespondToWebhook: answers `{status, headers, body, bodyType}`, and passes its input through.
+pub fn respond_to_webhook(parameters: &Object, context: &mut dyn Context) -> NodeResult {
+    let input = context.input();
+    let status = integer(parameters, "status", 200, 599)?.unwrap_or(200);
+    let headers = headers(parameters)?;
+    let body_type = choice(parameters, "bodyType", &["json", "text", "base64"], "json")?;
+    let given = parameters.get("body").unwrap_or(&input);
+    let body = match body_type {
+        "text" => Value::String(given.to_text()),
+        "base64" => base64_body(given)?,
+        _ => given.clone().into_json(),
+    };
+    let response = Object::from_iter([
+        ("status", Value::Number(status as f64)),
+        ("headers", headers.into()),
+        ("body", body),
+        ("bodyType", body_type.into()),
+    ]);
+    context.respond(&response.into());
+    Ok(Outcome::Emit(Emission::one(0, input)))
+}
+
+/// The headers as texts; names and values that HTTP can't carry are refused here, where the node is known.
+fn headers(parameters: &Object) -> Result<Object, Failure> {
+    let mut headers = Object::new();
+    for (name, value) in object(parameters, "headers")?.into_iter().flat_map(Object::iter) {
+        if !is_token(name) {
+            let message = format!("Parameter `headers`: `{name}` can't be the name of a header.");
+            return Err(Failure::new(code::PARAMETER, message));
+        }
+        let text = match value {
+            Value::Undefined | Value::Null => continue,
+            Value::String(_) | Value::Number(_) | Value::Bool(_) => value.to_text(),
+            other => return Err(mismatch(&format!("headers.{name}"), "text", other)),
+        };
+        if text
+            .units()
+            .any(|unit| (unit < 0x20 && unit != 0x09) || unit == 0x7f)
+        {
+            let takes = "text without line breaks and control characters";
+            return Err(mismatch(&format!("headers.{name}"), takes, value));
+        }
+        headers.insert(name.clone(), Value::String(text));
+    }
+    Ok(headers)
+}
+
+/// A `token` of RFC 9110, section 5.6.2.
+fn is_token(name: &Text) -> bool {
+    !name.is_empty()
+        && name
+            .to_utf8()
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
+}
+
+fn base64_body(body: &Value) -> Result<Value, Failure> {
+    let Value::String(text) = body else {
+        return Err(mismatch("body", "base64 text, since `bodyType` is base64", body));
+    };
+    match STANDARD.decode(text.to_utf8().as_bytes()) {
+        Ok(_) => Ok(body.clone()),
+        Err(error) => {
+            let message = format!("Parameter `body` is no base64: {error}.");
+            Err(Failure::new(code::PARSE, message))
+        }
+    }
+}
