@@ -99,36 +99,39 @@ pub fn parse_json<T: DeserializeOwned>(source: &Source, what: &str) -> Result<T,
 
 fn json_failure(source: &Source, what: &str, error: &serde_json::Error) -> Failure {
     let text = error.to_string();
-    let reason = text
-        .rsplit_once(" at line ")
-        .map_or(text.as_str(), |(reason, _)| reason);
+    let reason = plain_words(
+        text.rsplit_once(" at line ")
+            .map_or(text.as_str(), |(reason, _)| reason),
+    );
     let message = if error.is_data() {
-        // serde's words for what JSON calls objects and arrays.
-        let reason = reason
-            .replace("a map", "an object")
-            .replace("a sequence", "an array");
-        let reason = reason
-            .replace(": map,", ": an object,")
-            .replace(": sequence,", ": an array,");
         format!("{what} has the wrong shape: {reason}")
     } else {
         format!("{what} is not valid JSON: {reason}")
     };
     let mut report = Report::error(&message).in_file(&source.name);
-    if error.line() > 0 {
-        report = report.at(Place {
-            line: error.line(),
-            column: error.column().max(1),
-        });
-        if let Some(line) = source.text.lines().nth(error.line() - 1) {
-            // serde_json counts bytes, and names the byte after an unexpected end.
-            let start = floor_char_boundary(line, error.column().saturating_sub(1));
-            let end = line[start..]
-                .chars()
-                .next()
-                .map_or(start, |c| start + c.len_utf8());
-            report = report.with_line(line, start..end);
-        }
+    if let Some(line) = error
+        .line()
+        .checked_sub(1)
+        .and_then(|index| source.text.lines().nth(index))
+    {
+        // serde_json counts bytes, and names the last byte that it read.
+        let read = if error.is_eof() {
+            error.column()
+        } else {
+            error.column().saturating_sub(1)
+        };
+        let start = floor_char_boundary(line, read);
+        let end = line[start..]
+            .chars()
+            .next()
+            .map_or(start, |c| start + c.len_utf8());
+        let column = line[..start].chars().count() + 1;
+        report = report
+            .at(Place {
+                line: error.line(),
+                column,
+            })
+            .with_line(line, start..end);
     }
     Failure::told(
         Exit::Invalid,
@@ -136,6 +139,17 @@ fn json_failure(source: &Source, what: &str, error: &serde_json::Error) -> Failu
         format!("{}: {message}", source.name),
         report.to_string(),
     )
+}
+
+/// serde's reasons in the words of JSON.
+fn plain_words(reason: &str) -> String {
+    reason
+        .replace("a map", "an object")
+        .replace("a sequence", "an array")
+        .replace(": map,", ": an object,")
+        .replace(": sequence,", ": an array,")
+        .replace("expected ident", "expected `true`, `false` or `null`")
+        .replace("EOF while parsing", "the text ends within")
 }
 
 fn floor_char_boundary(text: &str, at: usize) -> usize {
