@@ -125,7 +125,8 @@ pub struct Example {
     pub title: &'static str,
     /// The node's `parameters`, as JSON.
     pub parameters: &'static str,
-    /// Value on the input port (an object by port name for nodes with several inputs), as JSON.
+    /// Value on the input port (an object by port name for nodes with several inputs; for Merge the array of the
+    /// values that came), as JSON.
     pub input: &'static str,
     /// What leaves, as JSON: an object from port name to value.
     pub output: &'static str,

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 
 const MODES: &[&str] = &["first", "append", "combine", "zip", "join"];
 
-/// Merge. Its input port holds the array of the live edges' values, in the order of the edges.
+/// Merge. Its input port holds the array of the live edges' values, in the order of the edges; in the mode `first`,
+/// only the first value.
 pub fn merge(parameters: &Object, context: &mut dyn Context) -> NodeResult {
     let values = match context.input_port(0) {
         Some(Value::Array(values)) => values,
@@ -17,7 +18,7 @@ pub fn merge(parameters: &Object, context: &mut dyn Context) -> NodeResult {
         None => Array::default(),
     };
     let merged = match choice(parameters, "mode", MODES, "append")? {
-        "first" => values.first().cloned().unwrap_or_default(),
+        "first" => context.input(),
         "combine" => combine(&values)?,
         "zip" => zip(&values)?,
         "join" => join(parameters, &values, context)?,
