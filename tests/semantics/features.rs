@@ -1,0 +1,110 @@
+//! What a case has exercised: so that the test can say that nothing is missing.
+
+use crate::evaluate::Expected;
+use crate::graph::{Case, Definition, Kind, Merge, OnError, definition};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Features, and how many of the default number of cases must show them.
+pub const REQUIRED: &[(&str, u64)] = &[
+    ("branch", 200),
+    ("join of live and dead edges", 100),
+    ("several live edges into one port", 100),
+    ("merge first", 50),
+    ("loop with several iterations", 150),
+    ("nested loop", 30),
+    ("overlapping iterations", 50),
+    ("error port", 100),
+    ("error continued", 50),
+    ("run failed", 100),
+    ("returned", 200),
+    ("pin", 100),
+    ("each", 50),
+    ("composite", 50),
+    ("expression definition", 30),
+    ("retry", 50),
+    ("disabled", 50),
+    ("switch with all", 50),
+    ("skipped nodes", 200),
+    ("logged", 200),
+];
+
+/// Features of a case, by what was executed.
+pub fn features(case: &Case, expected: &Expected) -> BTreeSet<&'static str> {
+    let mut out = BTreeSet::new();
+    let mut ran: BTreeMap<&str, usize> = BTreeMap::new();
+    for execution in &expected.executions {
+        *ran.entry(&execution.node).or_default() += 1;
+        match (&execution.emitted, &execution.error) {
+            (Some((port, _)), Some(_)) if port == "error" => out.insert("error port"),
+            (Some(_), Some(_)) => out.insert("error continued"),
+            _ => false,
+        };
+        if execution.pinned {
+            out.insert("pin");
+        }
+        if execution.path.contains("].") {
+            out.insert("nested loop");
+        }
+        if execution.path.ends_with("[1]") {
+            out.insert("loop with several iterations");
+        }
+    }
+    for node in &case.graph.nodes {
+        let times = ran.get(node.id.as_str()).copied().unwrap_or(0);
+        if times == 0 {
+            out.insert("skipped nodes");
+            continue;
+        }
+        if node.attempts > 1
+            && expected
+                .executions
+                .iter()
+                .any(|e| e.node == node.id && e.error.is_some())
+        {
+            out.insert("retry");
+        }
+        out.extend(node.each.then_some("each"));
+        out.extend(node.disabled.then_some("disabled"));
+        out.extend(kind_feature(case, &node.kind));
+        joins(case, &node.id, &ran, &mut out);
+        if node.on_error != OnError::Fail && expected.error.is_some() {
+            out.insert("run failed past a caught error");
+        }
+    }
+    out.extend(expected.error.is_some().then_some("run failed"));
+    out.extend(expected.output.is_some().then_some("returned"));
+    out.extend((!expected.logs.is_empty()).then_some("logged"));
+    out
+}
+
+fn kind_feature(case: &Case, kind: &Kind) -> Option<&'static str> {
+    Some(match kind {
+        Kind::If(_) => "branch",
+        Kind::SwitchEquals { all: true, .. } | Kind::SwitchWhen { all: true, .. } => "switch with all",
+        Kind::Merge(Merge::First) => "merge first",
+        Kind::ForEach { concurrency: 2.., .. } => "overlapping iterations",
+        Kind::Defined(name) => match definition(&case.definitions, name) {
+            Definition::Expression(..) => "expression definition",
+            Definition::Composite(_) => "composite",
+        },
+        _ => return None,
+    })
+}
+
+/// How the edges into a node that ran have ended, as far as that shows.
+fn joins(case: &Case, node: &str, ran: &BTreeMap<&str, usize>, out: &mut BTreeSet<&'static str>) {
+    let sources: Vec<bool> = case
+        .graph
+        .edges
+        .iter()
+        .filter(|edge| edge.target == node && edge.target_port != "next")
+        .map(|edge| ran.contains_key(edge.source.as_str()))
+        .collect();
+    let live = sources.iter().filter(|ran| **ran).count();
+    if live > 0 && live < sources.len() {
+        out.insert("join of live and dead edges");
+    }
+    if live > 1 {
+        out.insert("several live edges into one port");
+    }
+}
