@@ -113,6 +113,7 @@ fn node(
     };
     let retry = drawn.retry.as_ref().filter(|_| runs);
     let merge = runs && placed.spot.is("Merge");
+    let first = merge && merge_mode(placed) == Some("first");
     let rim = matches!(placed.part, Part::Rim | Part::ErrorRim);
     plan::Node {
         id: placed.id.clone(),
@@ -129,8 +130,8 @@ fn node(
         timeout_ms: placed.timeout_ms,
         each: drawn.each && runs,
         concurrency: drawn.concurrency.unwrap_or(1),
-        first: rim || merge && merge_mode(placed) == Some("first"),
-        collect: merge,
+        first: rim || first,
+        collect: merge && !first,
         breakpoint,
         pin: options
             .pinned_nodes

@@ -214,7 +214,7 @@ fn bodies_of_loops_are_scopes() {
     outer ForEach scope 0 in ["in", "next"]
     inner Loop scope 1 in ["in", "next"] pin Some((1, "7"))
     deep Plain scope 2 in ["in"]
-    merge Plain scope 0 in ["in"] first collect
+    merge Plain scope 0 in ["in"] first
     start.0 -> outer.0
     outer.0 -> inner.0
     inner.0 -> deep.0
