@@ -6,7 +6,7 @@
 #![no_main]
 
 use arbitrary::Unstructured;
-use heddle_fuzz::{compile, generated, mutate, run, runtime};
+use heddle_fuzz::{Origin, compile, generated, mutate, run, runtime};
 use heddle_runtime::Tier;
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
@@ -14,15 +14,21 @@ use serde_json::{Value, json};
 fuzz_target!(|data: &[u8]| {
     let Some(case) = case(data) else { return };
     let trace = data.len() % 2 == 0;
-    let Some(artifact) = compile(&case, trace) else { return };
-    let program = runtime().load(&artifact.wasm, Tier::Fast).expect("what the compiler emits can be loaded");
-    run(&program, &case["eventData"]);
+    let Some(artifact) = compile(&case, trace) else {
+        return;
+    };
+    let program = runtime()
+        .load(&artifact.wasm, Tier::Fast)
+        .expect("what the compiler emits can be loaded");
+    run(&program, &case["eventData"], Origin::Compiler);
 });
 
 fn case(data: &[u8]) -> Option<Value> {
     if data.first() == Some(&b'{') {
         let graph: Value = serde_json::from_slice(data).ok()?;
-        return Some(json!({"graph": graph, "nodeDefinitions": {}, "eventData": {"a": 1, "items": [1, 2, 3]}}));
+        return Some(
+            json!({"graph": graph, "nodeDefinitions": {}, "eventData": {"a": 1, "items": [1, 2, 3]}}),
+        );
     }
     let (seed, changes) = data.split_first_chunk::<8>()?;
     let mut case = generated(u64::from_le_bytes(*seed));

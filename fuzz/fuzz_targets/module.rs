@@ -6,7 +6,7 @@
 #![no_main]
 
 use arbitrary::{Result, Unstructured};
-use heddle_fuzz::{compile, generated, run, runtime};
+use heddle_fuzz::{Origin, compile, generated, run, runtime};
 use heddle_runtime::Tier;
 use libfuzzer_sys::fuzz_target;
 use serde_json::json;
@@ -23,7 +23,11 @@ fuzz_target!(|data: &[u8]| {
         false => changed(&mut Unstructured::new(data)).unwrap_or_default(),
     };
     if let Ok(program) = runtime().load(&module, Tier::Fast) {
-        run(&program, &json!({"a": 1, "items": [1, 2, 3], "nums": [3, 4], "rows": [[1, 2]]}));
+        run(
+            &program,
+            &json!({"a": 1, "items": [1, 2, 3], "nums": [3, 4], "rows": [[1, 2]]}),
+            Origin::Anyone,
+        );
     }
 });
 

@@ -4,21 +4,97 @@ use arbitrary::{Result, Unstructured};
 use serde_json::{Value, json};
 
 const WORDS: &[&str] = &[
-    "OnManual", "OnWebhook", "OnCall", "If", "Switch", "Merge", "ForEach", "Loop", "Throw", "Return", "NoOp",
-    "RespondToWebhook", "SetFields", "PickFields", "RenameFields", "Transform", "Filter", "Sort", "Limit", "Unique",
-    "Aggregate", "Join", "Flatten", "Compare", "Template", "Json", "Base64", "Url", "Hash", "Hmac", "Uuid", "Random",
-    "DateTime", "Log", "in", "out", "next", "item", "done", "true", "false", "error", "default", "branch", "continue",
-    "n0", "n1", "n2", "n1/n0", "", "__proto__", "\u{0}", "\u{1f600}",
+    "OnManual",
+    "OnWebhook",
+    "OnCall",
+    "If",
+    "Switch",
+    "Merge",
+    "ForEach",
+    "Loop",
+    "Throw",
+    "Return",
+    "NoOp",
+    "RespondToWebhook",
+    "SetFields",
+    "PickFields",
+    "RenameFields",
+    "Transform",
+    "Filter",
+    "Sort",
+    "Limit",
+    "Unique",
+    "Aggregate",
+    "Join",
+    "Flatten",
+    "Compare",
+    "Template",
+    "Json",
+    "Base64",
+    "Url",
+    "Hash",
+    "Hmac",
+    "Uuid",
+    "Random",
+    "DateTime",
+    "Log",
+    "in",
+    "out",
+    "next",
+    "item",
+    "done",
+    "true",
+    "false",
+    "error",
+    "default",
+    "branch",
+    "continue",
+    "n0",
+    "n1",
+    "n2",
+    "n1/n0",
+    "",
+    "__proto__",
+    "\u{0}",
+    "\u{1f600}",
 ];
 
 const EXPRESSIONS: &[&str] = &[
-    "{{ $input }}", "{{ $input.a.b.c }}", "{{ $nodes[\"n1\"].x }}", "{{ $(\"Node 1\").item }}", "{{ $item }}",
-    "{{ $error.code }}", "{{ [...$input, ...$input] }}", "{{ `${$input}`.length }}", "{{ 1 / 0 }}", "{{", "}}",
-    "{{ }}", "{{ a }} {{", "{{ $secrets.X }}", "{{ $random() + $uuid() }}", "{{ ({}) }}", "{{ \"\\ud800\" }}",
-    "a {{ $trigger }} b {{ $run }}", "{{ ((((((((1)))))))) }}", "{{ -\"x\" ** 2 }}", "{{ /a+/.test($input) }}",
+    "{{ $input }}",
+    "{{ $input.a.b.c }}",
+    "{{ $nodes[\"n1\"].x }}",
+    "{{ $(\"Node 1\").item }}",
+    "{{ $item }}",
+    "{{ $error.code }}",
+    "{{ [...$input, ...$input] }}",
+    "{{ `${$input}`.length }}",
+    "{{ 1 / 0 }}",
+    "{{",
+    "}}",
+    "{{ }}",
+    "{{ a }} {{",
+    "{{ $secrets.X }}",
+    "{{ $random() + $uuid() }}",
+    "{{ ({}) }}",
+    "{{ \"\\ud800\" }}",
+    "a {{ $trigger }} b {{ $run }}",
+    "{{ ((((((((1)))))))) }}",
+    "{{ -\"x\" ** 2 }}",
+    "{{ /a+/.test($input) }}",
 ];
 
-const NUMBERS: &[f64] = &[0.0, -1.0, 1.0, 0.5, 2.0, 1e3, 4_294_967_296.0, 9_007_199_254_740_993.0, -1e308, 1e-320];
+const NUMBERS: &[f64] = &[
+    0.0,
+    -1.0,
+    1.0,
+    0.5,
+    2.0,
+    1e3,
+    4_294_967_296.0,
+    9_007_199_254_740_993.0,
+    -1e308,
+    1e-320,
+];
 
 /// Makes some changes to a value, as many as the bytes last for.
 pub fn mutate(value: &mut Value, u: &mut Unstructured<'_>) -> Result<()> {
@@ -85,7 +161,11 @@ fn remove(target: &mut Value, u: &mut Unstructured<'_>) -> Result<()> {
     match target {
         Value::Array(items) if !items.is_empty() => drop(items.remove(u.choose_index(items.len())?)),
         Value::Object(fields) if !fields.is_empty() => {
-            let name = fields.keys().nth(u.choose_index(fields.len())?).cloned().unwrap_or_default();
+            let name = fields
+                .keys()
+                .nth(u.choose_index(fields.len())?)
+                .cloned()
+                .unwrap_or_default();
             fields.shift_remove(&name);
         }
         other => *other = Value::Null,
@@ -100,7 +180,11 @@ fn duplicate(target: &mut Value, u: &mut Unstructured<'_>) -> Result<()> {
             items.push(copy);
         }
         Value::Object(fields) if !fields.is_empty() => {
-            let copy = fields.values().nth(u.choose_index(fields.len())?).cloned().unwrap_or_default();
+            let copy = fields
+                .values()
+                .nth(u.choose_index(fields.len())?)
+                .cloned()
+                .unwrap_or_default();
             fields.insert((*u.choose(WORDS)?).to_owned(), copy);
         }
         other => *other = json!([other.clone(), other.clone()]),
@@ -112,7 +196,11 @@ fn rename(target: &mut Value, u: &mut Unstructured<'_>) -> Result<()> {
     if let Value::Object(fields) = target
         && !fields.is_empty()
     {
-        let name = fields.keys().nth(u.choose_index(fields.len())?).cloned().unwrap_or_default();
+        let name = fields
+            .keys()
+            .nth(u.choose_index(fields.len())?)
+            .cloned()
+            .unwrap_or_default();
         let value = fields.shift_remove(&name).unwrap_or_default();
         fields.insert((*u.choose(WORDS)?).to_owned(), value);
     }
