@@ -142,6 +142,15 @@ macro_rules! for_each_node {
             (Flatten, $crate::nodes::lists::flatten, none),
             (Compare, $crate::nodes::join::compare, none),
             // TEXT
+            (Template, $crate::nodes::template::template, none),
+            (Json, $crate::nodes::json::json, none),
+            (Csv, $crate::nodes::csv::csv, none),
+            (Base64, $crate::nodes::base64::base64, none),
+            (Url, $crate::nodes::url::url, none),
+            (Hash, $crate::nodes::hash::hash, $crate::nodes::hash::digested),
+            (Hmac, $crate::nodes::hash::hmac, $crate::nodes::hash::digested),
+            (Uuid, $crate::nodes::uuid::uuid, none),
+            (Random, $crate::nodes::random::random, none),
             // EFFECTS
             (HttpRequest, $crate::nodes::http_request::http_request, $crate::nodes::http_request::resume),
             (Log, $crate::nodes::log::log, none),
@@ -150,14 +159,23 @@ macro_rules! for_each_node {
 }
 
 pub mod aggregate;
+pub mod base64;
+pub mod csv;
 pub mod fields;
 pub mod flow;
+pub mod hash;
 pub mod http_request;
 pub mod join;
+pub mod json;
 pub mod keys;
 pub mod lists;
 pub mod log;
 pub mod parameters;
+pub mod random;
+pub mod template;
+mod text;
+pub mod url;
+pub mod uuid;
 
 macro_rules! table {
     ($(($name:ident, $run:path, $($resume:tt)+)),* $(,)?) => {

@@ -1,0 +1,195 @@
+//! Csv: comma-separated values (RFC 4180) to rows and back.
+
+use super::text::{text_or_input, value_or_input};
+use super::{Context, Emission, Failure, NodeResult, Outcome, parameters};
+use crate::abi::code;
+use crate::value::{Object, Text, Value};
+use csv_core::{ReadRecordResult, ReaderBuilder};
+
+struct Options {
+    delimiter: u8,
+    header: bool,
+    columns: Option<Vec<Text>>,
+}
+
+/// `parse` or `stringify`.
+pub fn csv(parameters: &Object, context: &mut dyn Context) -> NodeResult {
+    let options = options(parameters)?;
+    let value = match parameters::choice(parameters, "operation", &["parse", "stringify"], "parse")? {
+        "parse" => parse(&text_or_input(parameters, context)?, options)?,
+        _ => match value_or_input(parameters, context) {
+            Value::Array(rows) => stringify(&rows, options)?,
+            other => return Err(parameters::mismatch("value", "an array of rows", &other)),
+        },
+    };
+    Ok(Outcome::Emit(Emission::one(0, value)))
+}
+
+fn options(parameters: &Object) -> Result<Options, Failure> {
+    let delimiter = parameters::text(parameters, "delimiter")?.unwrap_or_else(|| ",".into());
+    let delimiter = match delimiter.as_bytes() {
+        &[byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\r' | b'\n') => byte,
+        _ => {
+            let takes = "one ASCII character that is neither a quote nor a line break";
+            return Err(parameters::mismatch(
+                "delimiter",
+                takes,
+                &delimiter.as_str().into(),
+            ));
+        }
+    };
+    let columns = parameters::array(parameters, "columns")?;
+    Ok(Options {
+        delimiter,
+        header: parameters::boolean(parameters, "header", true)?,
+        columns: columns.map(|names| names.iter().map(Value::to_text).collect()),
+    })
+}
+
+/// A row's cells and the line where it begins.
+type Record = (u64, Vec<Text>);
+
+fn parse(text: &str, options: Options) -> Result<Value, Failure> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut records = records(text, options.delimiter).into_iter();
+    let header = match options.header {
+        true => Some(records.next().map(|(_, names)| names).unwrap_or_default()),
+        false => options.columns.clone(),
+    };
+    let Some(header) = header else {
+        let rows = records.map(|(_, cells)| cells.into_iter().map(Value::from).collect::<Vec<_>>().into());
+        return Ok(rows.collect::<Vec<Value>>().into());
+    };
+    let kept = options.columns.filter(|_| options.header);
+    if let Some(missing) = kept.iter().flatten().find(|name| !header.contains(name)) {
+        let there: Vec<_> = header.iter().map(Text::to_string).collect();
+        let message = format!(
+            "There is no column `{missing}`; the first line has {}.",
+            there.join(", ")
+        );
+        return Err(Failure::new(code::PARSE, message));
+    }
+    let rows = records.map(|(line, cells)| row(&header, kept.as_deref(), line, cells));
+    Ok(rows.collect::<Result<Vec<_>, _>>()?.into())
+}
+
+fn row(header: &[Text], kept: Option<&[Text]>, line: u64, cells: Vec<Text>) -> Result<Value, Failure> {
+    if cells.len() > header.len() {
+        let message = format!(
+            "The row in line {line} has {} cells, but there are {} columns. Is the delimiter right, and is text that \
+             contains it quoted?",
+            cells.len(),
+            header.len()
+        );
+        return Err(Failure::new(code::PARSE, message));
+    }
+    let cells = cells.into_iter().chain(std::iter::repeat_with(Text::default));
+    let row: Object = header.iter().cloned().zip(cells.map(Value::from)).collect();
+    let Some(kept) = kept else {
+        return Ok(row.into());
+    };
+    let cell = |name: &Text| (name.clone(), row.get_text(name).cloned().unwrap_or_default());
+    Ok(Value::Object(kept.iter().map(cell).collect()))
+}
+
+/// Empty lines are no rows.
+fn records(text: &str, delimiter: u8) -> Vec<Record> {
+    let mut reader = ReaderBuilder::new().delimiter(delimiter).build();
+    let (mut input, mut records) = (text.as_bytes(), Vec::new());
+    let (mut cells, mut ends) = (vec![0; 1024], vec![0; 64]);
+    let (mut filled, mut ended, mut line) = (0, 0, 1);
+    loop {
+        let (free, free_ends) = (cells.get_mut(filled..), ends.get_mut(ended..));
+        let (result, read, written, ends_written) =
+            reader.read_record(input, free.unwrap_or_default(), free_ends.unwrap_or_default());
+        input = input.get(read..).unwrap_or_default();
+        filled += written;
+        ended += ends_written;
+        match result {
+            ReadRecordResult::OutputFull => cells.resize(cells.len() * 2, 0),
+            ReadRecordResult::OutputEndsFull => ends.resize(ends.len() * 2, 0),
+            // The whole text was given: what comes next is its end, which an empty input says.
+            ReadRecordResult::InputEmpty => {}
+            ReadRecordResult::Record => {
+                records.push((line, texts(&cells, ends.get(..ended).unwrap_or_default())));
+                (filled, ended, line) = (0, 0, reader.line());
+            }
+            ReadRecordResult::End => return records,
+        }
+    }
+}
+
+fn texts(cells: &[u8], ends: &[usize]) -> Vec<Text> {
+    let starts = std::iter::once(0).chain(ends.iter().copied());
+    let cell = |(start, &end): (usize, &usize)| {
+        let cell = cells.get(start..end).unwrap_or_default();
+        Text::from(String::from_utf8_lossy(cell).as_ref())
+    };
+    starts.zip(ends).map(cell).collect()
+}
+
+fn stringify(rows: &[Value], options: Options) -> Result<Value, Failure> {
+    let has_objects = rows.iter().any(|row| matches!(row, Value::Object(_)));
+    let columns = match options.columns {
+        None if has_objects => Some(all_keys(rows)),
+        given => given,
+    };
+    let mut out = String::new();
+    if let Some(columns) = columns.as_deref().filter(|_| options.header) {
+        write_row(&mut out, columns.iter().cloned(), options.delimiter);
+    }
+    for (index, row) in rows.iter().enumerate() {
+        match row {
+            Value::Array(cells) => write_row(&mut out, cells.iter().map(Value::to_text), options.delimiter),
+            Value::Object(fields) => {
+                let cell = |name| fields.get_text(name).map(Value::to_text).unwrap_or_default();
+                write_row(&mut out, columns.iter().flatten().map(cell), options.delimiter);
+            }
+            other => {
+                let message = format!(
+                    "Row {index} takes an object or an array, but it is {}.",
+                    other.shape()
+                );
+                return Err(Failure::new(code::PARAMETER, message));
+            }
+        }
+    }
+    Ok(out.into())
+}
+
+/// Every key of the objects, in order of appearance.
+fn all_keys(rows: &[Value]) -> Vec<Text> {
+    let mut keys = Object::new();
+    for row in rows {
+        let Value::Object(row) = row else { continue };
+        for key in row
+            .keys()
+            .filter(|key| keys.get_text(key).is_none())
+            .cloned()
+            .collect::<Vec<_>>()
+        {
+            keys.insert(key, Value::Null);
+        }
+    }
+    keys.keys().cloned().collect()
+}
+
+fn write_row(out: &mut String, cells: impl Iterator<Item = Text>, delimiter: u8) {
+    let start = out.len();
+    for (index, cell) in cells.enumerate() {
+        if index > 0 {
+            out.push(delimiter.into());
+        }
+        let cell = cell.to_utf8();
+        let special = |c: char| matches!(c, '"' | '\r' | '\n') || c == char::from(delimiter);
+        match cell.contains(special) || cell.trim() != cell {
+            true => out.extend(["\"", &cell.replace('"', "\"\""), "\""]),
+            false => out.push_str(&cell),
+        }
+    }
+    // A row of one empty cell would be an empty line, which is no row.
+    if out.len() == start {
+        out.push_str("\"\"");
+    }
+    out.push('\n');
+}

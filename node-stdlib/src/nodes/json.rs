@@ -1,0 +1,38 @@
+//! Json: JSON text to values and back.
+
+use super::text::{position, text_or_input, value_or_input};
+use super::{Context, Emission, Failure, NodeResult, Outcome, parameters};
+use crate::abi::code;
+use crate::machine::JSON_DEPTH_MAX;
+use crate::value::{Object, Value, parse_json};
+
+/// `parse` or `stringify`.
+pub fn json(parameters: &Object, context: &mut dyn Context) -> NodeResult {
+    let value = match parameters::choice(parameters, "operation", &["parse", "stringify"], "parse")? {
+        "parse" => parse(&text_or_input(parameters, context)?)?,
+        _ => stringify(parameters, value_or_input(parameters, context))?,
+    };
+    Ok(Outcome::Emit(Emission::one(0, value)))
+}
+
+fn parse(text: &str) -> Result<Value, Failure> {
+    // What editors put before the text (a byte order mark) is no JSON, but meant as none either.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    parse_json(text.as_bytes(), JSON_DEPTH_MAX).map_err(|error| {
+        let (line, column) = position(text, error.offset);
+        let message = format!(
+            "The text is no JSON: {}, in line {line}, column {column}.",
+            error.message
+        );
+        Failure::new(code::PARSE, message)
+    })
+}
+
+fn stringify(parameters: &Object, value: Value) -> Result<Value, Failure> {
+    let indent = parameters::integer(parameters, "indent", 0, 10)?.unwrap_or(0);
+    let mut text = String::new();
+    value
+        .into_json()
+        .write_json_pretty(&mut text, &" ".repeat(indent.unsigned_abs() as usize));
+    Ok(text.into())
+}
