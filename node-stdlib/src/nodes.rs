@@ -147,6 +147,7 @@ macro_rules! for_each_node {
             (Csv, $crate::nodes::csv::csv, none),
             (Base64, $crate::nodes::base64::base64, none),
             (Url, $crate::nodes::url::url, none),
+            (DateTime, $crate::nodes::date_time::date_time, none),
             (Hash, $crate::nodes::hash::hash, $crate::nodes::hash::digested),
             (Hmac, $crate::nodes::hash::hmac, $crate::nodes::hash::digested),
             (Uuid, $crate::nodes::uuid::uuid, none),
@@ -161,6 +162,7 @@ macro_rules! for_each_node {
 pub mod aggregate;
 pub mod base64;
 pub mod csv;
+pub mod date_time;
 pub mod fields;
 pub mod flow;
 pub mod hash;
