@@ -3,7 +3,11 @@
 //! `cargo bench -p heddle-runtime --bench pattern` prints one table, all of it measured in one run, so that the
 //! ratios hold on a noisy machine. `-- --quick` takes a tenth of the time. Figures are kept in `benches/README.md`.
 
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark stops at the first surprise and prints")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a benchmark stops at the first surprise and prints"
+)]
 
 use heddle_runtime::{Limits, Outcome, Program, RunRequest, Runtime, RuntimeConfig, Status, Tier};
 use serde_json::{Value, json};
@@ -27,10 +31,17 @@ struct Bench {
 fn main() {
     let quick = std::env::args().any(|argument| argument == "--quick");
     let cache = std::env::temp_dir().join(format!("heddle-bench-{}", std::process::id()));
-    let config = RuntimeConfig { cache_dir: Some(cache.clone()), ..RuntimeConfig::default() };
+    let config = RuntimeConfig {
+        cache_dir: Some(cache.clone()),
+        ..RuntimeConfig::default()
+    };
     let bench = Bench {
         runtime: Arc::new(Runtime::new(config).unwrap()),
-        tokio: tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap(),
+        tokio: tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .unwrap(),
         time: Duration::from_millis(if quick { 300 } else { 3_000 }),
     };
     println!("{:<58} {:>10} {:>10} {:>10}", "", "p50", "p99", "min");
@@ -38,7 +49,11 @@ fn main() {
     bench.running();
     bench.throughput();
     bench.fairness();
-    println!("{:<58} {:>10}", "resident memory of this process", mebibytes(resident_bytes()));
+    println!(
+        "{:<58} {:>10}",
+        "resident memory of this process",
+        mebibytes(resident_bytes())
+    );
     std::fs::remove_dir_all(cache).ok();
 }
 
@@ -57,7 +72,9 @@ impl Bench {
                     // A constant of its own makes every module new to the caches.
                     variant += 1;
                     let text = graphs::chain(nodes, variant).to_string();
-                    self.runtime.load(&compile(&serde_json::from_str(&text).unwrap()), tier).unwrap()
+                    self.runtime
+                        .load(&compile(&serde_json::from_str(&text).unwrap()), tier)
+                        .unwrap()
                 });
                 row.print(&format!("{nodes} nodes: JSON to executable, {name}"));
             }
@@ -74,17 +91,30 @@ impl Bench {
             let bare = bare::Bare::new(&wasm, graphs::event());
             let floor = self.measure(|| bare.run());
             floor.print(&format!("{nodes} nodes: the same in bare wasmtime, no limits"));
-            self.measure(|| bare.instantiate()).print(&format!("{nodes} nodes: instantiation alone, bare"));
-            println!("{:<58} {:>10.2}", "    run / bare", limited.p50.as_secs_f64() / floor.p50.as_secs_f64());
+            self.measure(|| bare.instantiate())
+                .print(&format!("{nodes} nodes: instantiation alone, bare"));
+            println!(
+                "{:<58} {:>10.2}",
+                "    run / bare",
+                limited.p50.as_secs_f64() / floor.p50.as_secs_f64()
+            );
         }
-        let program = self.runtime.load(&compile(&graphs::chain(20, 0)), Tier::Fast).unwrap();
-        self.measure(|| self.run(&program)).print("20 nodes, 1 KB event: a whole run, fast tier");
+        let program = self
+            .runtime
+            .load(&compile(&graphs::chain(20, 0)), Tier::Fast)
+            .unwrap();
+        self.measure(|| self.run(&program))
+            .print("20 nodes, 1 KB event: a whole run, fast tier");
     }
 
     /// Runs per second on two threads.
     fn throughput(&self) {
         for nodes in [10, 20] {
-            let program = Arc::new(self.runtime.load(&compile(&graphs::chain(nodes, 0)), Tier::Optimized).unwrap());
+            let program = Arc::new(
+                self.runtime
+                    .load(&compile(&graphs::chain(nodes, 0)), Tier::Optimized)
+                    .unwrap(),
+            );
             let (count, stop) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
             let started = Instant::now();
             self.tokio.block_on(async {
@@ -106,25 +136,42 @@ impl Bench {
                 }
             });
             let per_second = count.load(Ordering::Relaxed) as f64 / started.elapsed().as_secs_f64();
-            println!("{:<58} {per_second:>10.0}", format!("{nodes} nodes: runs per second, two threads"));
+            println!(
+                "{:<58} {per_second:>10.0}",
+                format!("{nodes} nodes: runs per second, two threads")
+            );
         }
     }
 
     /// Latency of a short run while eight endless loops compute on the same two cores.
     fn fairness(&self) {
-        let endless = Arc::new(self.runtime.load(&compile(&graphs::endless()), Tier::Optimized).unwrap());
-        let short = self.runtime.load(&compile(&graphs::chain(10, 0)), Tier::Optimized).unwrap();
-        self.measure_spaced(&short).print("10 nodes, every ms, on an idle runtime");
+        let endless = Arc::new(
+            self.runtime
+                .load(&compile(&graphs::endless()), Tier::Optimized)
+                .unwrap(),
+        );
+        let short = self
+            .runtime
+            .load(&compile(&graphs::chain(10, 0)), Tier::Optimized)
+            .unwrap();
+        self.measure_spaced(&short)
+            .print("10 nodes, every ms, on an idle runtime");
         let deadline = self.time * 2 + Duration::from_secs(2);
         let loops: Vec<_> = (0..8)
             .map(|_| {
                 let (runtime, program) = (self.runtime.clone(), endless.clone());
-                let limits = Limits { fuel_max: u64::MAX >> 1, deadline, ..Limits::default() };
-                self.tokio.spawn(async move { runtime.run(&program, request(limits)).await })
+                let limits = Limits {
+                    fuel_max: u64::MAX >> 1,
+                    deadline,
+                    ..Limits::default()
+                };
+                self.tokio
+                    .spawn(async move { runtime.run(&program, request(limits)).await })
             })
             .collect();
         std::thread::sleep(Duration::from_millis(500));
-        self.measure_spaced(&short).print("10 nodes, every ms, beside eight endless loops");
+        self.measure_spaced(&short)
+            .print("10 nodes, every ms, beside eight endless loops");
         self.tokio.block_on(async {
             for task in loops {
                 assert_eq!(task.await.unwrap().error.unwrap().code, "TIMEOUT");
@@ -133,7 +180,9 @@ impl Bench {
     }
 
     fn run(&self, program: &Program) -> Outcome {
-        let outcome = self.tokio.block_on(self.runtime.run(program, request(Limits::default())));
+        let outcome = self
+            .tokio
+            .block_on(self.runtime.run(program, request(Limits::default())));
         expect_completed(&outcome);
         outcome
     }
@@ -179,17 +228,30 @@ impl Row {
     fn new(mut samples: Vec<Duration>) -> Self {
         samples.sort_unstable();
         let at = |percent: usize| samples[(samples.len() - 1) * percent / 100];
-        Row { p50: at(50), p99: at(99), min: at(0) }
+        Row {
+            p50: at(50),
+            p99: at(99),
+            min: at(0),
+        }
     }
 
     fn print(&self, name: &str) {
-        println!("{name:<58} {:>10} {:>10} {:>10}", show(self.p50), show(self.p99), show(self.min));
+        println!(
+            "{name:<58} {:>10} {:>10} {:>10}",
+            show(self.p50),
+            show(self.p99),
+            show(self.min)
+        );
     }
 }
 
 fn show(duration: Duration) -> String {
     let us = duration.as_secs_f64() * 1e6;
-    if us < 1_000.0 { format!("{us:.1} µs") } else { format!("{:.2} ms", us / 1e3) }
+    if us < 1_000.0 {
+        format!("{us:.1} µs")
+    } else {
+        format!("{:.2} ms", us / 1e3)
+    }
 }
 
 fn mebibytes(bytes: u64) -> String {
@@ -199,12 +261,17 @@ fn mebibytes(bytes: u64) -> String {
 fn resident_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok()).unwrap_or(0) * 1024
+    line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok())
+        .unwrap_or(0)
+        * 1024
 }
 
 fn compile(graph: &Value) -> Vec<u8> {
     let compiled = heddle_compiler::compile(graph, &json!({}), &heddle_compiler::Options::default());
-    compiled.artifact.unwrap_or_else(|| panic!("{:#?}", compiled.diagnostics)).wasm
+    compiled
+        .artifact
+        .unwrap_or_else(|| panic!("{:#?}", compiled.diagnostics))
+        .wasm
 }
 
 fn request(limits: Limits) -> RunRequest {

@@ -6,8 +6,8 @@
 use heddle_node_stdlib::{GUEST_WASM, abi};
 use serde_json::value::RawValue;
 use wasmtime::{
-    Caller, Config, Enabled, Engine, Extern, Instance, InstanceAllocationStrategy, InstancePre, Linker, Module,
-    PoolingAllocationConfig, Store,
+    Caller, Config, Enabled, Engine, Extern, Instance, InstanceAllocationStrategy, InstancePre, Linker,
+    Module, PoolingAllocationConfig, Store,
 };
 
 /// A pattern ready to run without limits.
@@ -34,17 +34,27 @@ impl Bare {
         let engine = Engine::new(&config).unwrap();
         let mut linker = Linker::new(&engine);
         host_functions(&mut linker);
-        let library = linker.instantiate_pre(&Module::new(&engine, GUEST_WASM).unwrap()).unwrap();
+        let library = linker
+            .instantiate_pre(&Module::new(&engine, GUEST_WASM).unwrap())
+            .unwrap();
         let pattern = Module::new(&engine, wasm).unwrap();
-        Bare { engine, library, pattern, event }
+        Bare {
+            engine,
+            library,
+            pattern,
+            event,
+        }
     }
 
     /// Both instances, without calling anything.
     pub fn instantiate(&self) -> (Store<Box<RawValue>>, Instance) {
         let mut store = Store::new(&self.engine, self.event.clone());
         let library = self.library.instantiate(&mut store).unwrap();
-        let imports: Vec<Extern> =
-            self.pattern.imports().map(|import| library.get_export(&mut store, import.name()).unwrap()).collect();
+        let imports: Vec<Extern> = self
+            .pattern
+            .imports()
+            .map(|import| library.get_export(&mut store, import.name()).unwrap())
+            .collect();
         let pattern = Instance::new(&mut store, &self.pattern, &imports).unwrap();
         (store, pattern)
     }
@@ -52,7 +62,9 @@ impl Bare {
     /// A whole run at the first trigger.
     pub fn run(&self) {
         let (mut store, pattern) = self.instantiate();
-        let run = pattern.get_typed_func::<i32, ()>(&mut store, abi::RUN_EXPORT).unwrap();
+        let run = pattern
+            .get_typed_func::<i32, ()>(&mut store, abi::RUN_EXPORT)
+            .unwrap();
         run.call(&mut store, 0).unwrap();
     }
 }
@@ -60,25 +72,65 @@ impl Bare {
 fn host_functions(linker: &mut Linker<Box<RawValue>>) {
     let host = abi::HOST;
     linker
-        .func_wrap(host, "input_length", |caller: Caller<'_, Box<RawValue>>, which: i32| {
-            if which == 0 { caller.data().get().len() as i32 } else { 2 }
+        .func_wrap(
+            host,
+            "input_length",
+            |caller: Caller<'_, Box<RawValue>>, which: i32| {
+                if which == 0 {
+                    caller.data().get().len() as i32
+                } else {
+                    2
+                }
+            },
+        )
+        .unwrap();
+    linker
+        .func_wrap(
+            host,
+            "input_read",
+            |mut caller: Caller<'_, Box<RawValue>>, which: i32, address: i32| {
+                let Some(Extern::Memory(memory)) = caller.get_export(abi::MEMORY) else {
+                    panic!("no memory")
+                };
+                let text = if which == 0 {
+                    caller.data().get().to_owned()
+                } else {
+                    "{}".to_owned()
+                };
+                memory
+                    .write(&mut caller, address as usize, text.as_bytes())
+                    .unwrap();
+            },
+        )
+        .unwrap();
+    linker
+        .func_wrap(
+            host,
+            "effect_start",
+            |_: i32, _: i32, _: i32, _: i32, _: i32| -> i32 { panic!("no effects") },
+        )
+        .unwrap();
+    linker
+        .func_wrap(host, "effect_wait", || -> i64 { panic!("no effects") })
+        .unwrap();
+    linker
+        .func_wrap(host, "effect_take", |_: i32, _: i32| {})
+        .unwrap();
+    linker
+        .func_wrap(host, "log", |_: i32, _: i32, _: i32, _: i32| {})
+        .unwrap();
+    linker.func_wrap(host, "respond", |_: i32, _: i32| {}).unwrap();
+    linker
+        .func_wrap(host, "finish", |status: i32, _: i32, _: i32| {
+            assert_eq!(status, 0)
         })
         .unwrap();
     linker
-        .func_wrap(host, "input_read", |mut caller: Caller<'_, Box<RawValue>>, which: i32, address: i32| {
-            let Some(Extern::Memory(memory)) = caller.get_export(abi::MEMORY) else { panic!("no memory") };
-            let text = if which == 0 { caller.data().get().to_owned() } else { "{}".to_owned() };
-            memory.write(&mut caller, address as usize, text.as_bytes()).unwrap();
-        })
+        .func_wrap(host, "trace_begin", |_: i32, _: i32, _: i32| 0)
         .unwrap();
-    linker.func_wrap(host, "effect_start", |_: i32, _: i32, _: i32, _: i32, _: i32| -> i32 { panic!("no effects") }).unwrap();
-    linker.func_wrap(host, "effect_wait", || -> i64 { panic!("no effects") }).unwrap();
-    linker.func_wrap(host, "effect_take", |_: i32, _: i32| {}).unwrap();
-    linker.func_wrap(host, "log", |_: i32, _: i32, _: i32, _: i32| {}).unwrap();
-    linker.func_wrap(host, "respond", |_: i32, _: i32| {}).unwrap();
-    linker.func_wrap(host, "finish", |status: i32, _: i32, _: i32| assert_eq!(status, 0)).unwrap();
-    linker.func_wrap(host, "trace_begin", |_: i32, _: i32, _: i32| 0).unwrap();
     linker.func_wrap(host, "trace_pause", |_: i32| {}).unwrap();
     linker.func_wrap(host, "trace_resume", |_: i32| {}).unwrap();
-    linker.func_wrap(host, "trace_end", |_: i32, _: i32, _: i32, _: i32, _: i32| {}).unwrap();
+    linker
+        .func_wrap(host, "trace_end", |_: i32, _: i32, _: i32, _: i32, _: i32| {})
+        .unwrap();
 }

@@ -4,16 +4,22 @@ use serde_json::{Value, json};
 
 /// OnWebhook, steps that set fields, branch and join again, Return: `nodes` in all. `constant` makes it unique.
 pub fn chain(nodes: usize, constant: u32) -> Value {
-    let mut list = vec![json!({"id": "hook", "type": "OnWebhook", "data": {"parameters": {"alias": "bench"}}})];
+    let mut list =
+        vec![json!({"id": "hook", "type": "OnWebhook", "data": {"parameters": {"alias": "bench"}}})];
     let mut edges = Vec::new();
     let mut source = ("hook".to_owned(), &["out"][..]);
     for index in 1..nodes {
         let id = format!("step{index}");
         let (node_type, parameters, handles): (_, _, &[&str]) = match index % 4 {
             _ if index == nodes - 1 => ("Return", json!({}), &[]),
-            0 => ("If", json!({"condition": "{{ $input.body.order.total > 40 }}"}), &["true", "false"]),
+            0 => (
+                "If",
+                json!({"condition": "{{ $input.body.order.total > 40 }}"}),
+                &["true", "false"],
+            ),
             1 => {
-                let fields = json!({"total": "{{ $input.body.order.total * 1.2 }}", "note": format!("{constant}")});
+                let fields =
+                    json!({"total": "{{ $input.body.order.total * 1.2 }}", "note": format!("{constant}")});
                 ("SetFields", json!({"fields": fields}), &["out"])
             }
             2 => {
