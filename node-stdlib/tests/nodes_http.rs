@@ -18,11 +18,13 @@ fn request(parameters: &str) -> String {
 }
 
 fn response(parameters: &str, response: &str) -> String {
-    let (_, resume) = lookup("HttpRequest").unwrap();
+    let Some((_, Some(resume))) = lookup("HttpRequest") else {
+        panic!("HttpRequest goes on after its effect")
+    };
     let Value::Object(parameters) = value(parameters) else {
         panic!("parameters are an object")
     };
-    match resume.unwrap()(&parameters, value(response), &mut Fake::default()) {
+    match resume(&parameters, value(response), &mut Fake::default()) {
         Ok(Outcome::Emit(emission)) => emission.0[0].1.to_json(),
         Ok(other) => format!("{other:?}"),
         Err(failure) => format!("{}: {}", failure.code, failure.message),
