@@ -41,18 +41,22 @@ pub fn chain(nodes: usize, constant: u32) -> Value {
     json!({"nodes": list, "edges": edges})
 }
 
-/// A loop that never ends by itself.
+/// Two loops within each other that would take days to end by themselves.
 pub fn endless() -> Value {
+    let repeat = json!({"condition": "{{ true }}", "maxIterations": 1_000_000});
     json!({
         "nodes": [
             {"id": "start", "type": "OnManual"},
-            {"id": "loop", "type": "Loop", "data": {"parameters": {"condition": "{{ true }}", "maxIterations": 1_000_000_000}}},
+            {"id": "outer", "type": "Loop", "data": {"parameters": repeat}},
+            {"id": "inner", "type": "Loop", "data": {"parameters": repeat}},
             {"id": "body", "type": "NoOp"}
         ],
         "edges": [
-            {"source": "start", "target": "loop", "targetHandle": "in"},
-            {"source": "loop", "sourceHandle": "item", "target": "body"},
-            {"source": "body", "target": "loop", "targetHandle": "next"}
+            {"source": "start", "target": "outer", "targetHandle": "in"},
+            {"source": "outer", "sourceHandle": "item", "target": "inner", "targetHandle": "in"},
+            {"source": "inner", "sourceHandle": "item", "target": "body"},
+            {"source": "body", "target": "inner", "targetHandle": "next"},
+            {"source": "inner", "sourceHandle": "done", "target": "outer", "targetHandle": "next"}
         ]
     })
 }
