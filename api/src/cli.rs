@@ -77,7 +77,7 @@ pub fn main() -> ExitCode {
             if json {
                 let mut object = json!({
                     "status": "invalid",
-                    "error": {"code": told.code, "message": told.message, "nodeId": null},
+                    "error": {"message": told.message, "code": told.code, "nodeId": null},
                 });
                 if !told.diagnostics.is_empty() {
                     object["diagnostics"] = json!(told.diagnostics);

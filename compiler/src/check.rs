@@ -11,6 +11,7 @@ mod names;
 mod options;
 mod parameters;
 mod schedule;
+mod single;
 mod types;
 
 use crate::Options;
@@ -22,8 +23,6 @@ use heddle_node_stdlib::plan::OnError;
 use level::{Kind, Level};
 use names::{NodeNames, labels};
 use parameters::Parameters;
-use serde_json::Value;
-use std::collections::HashSet;
 
 /// A pattern whose rules have been checked.
 #[derive(Clone, Debug)]
@@ -106,7 +105,7 @@ fn arguments(
                     found,
                 };
                 arguments = parameters.fields(given, node_type.parameters, "", 0);
-                found.extend(special(level, node));
+                single::check(spot, found);
             }
             Kind::Defined(definition, _) => {
                 for name in given.keys() {
@@ -126,46 +125,6 @@ fn arguments(
         all.push(arguments);
     }
     all
-}
-
-/// Rules of single node types that no schema can say.
-fn special(level: &Level<'_>, node: usize) -> Vec<Diagnostic> {
-    let spot = &level.nodes[node];
-    let parameter = |name: &str| spot.node.parameters.get(name);
-    let mut found = Vec::new();
-    if spot.is("OnSchedule")
-        && let Some(problem) = parameter("cron")
-            .and_then(Value::as_str)
-            .and_then(schedule::problem)
-    {
-        found.push(
-            Diagnostic::error("cron", problem)
-                .at_node(&spot.node.id)
-                .at_parameter("cron"),
-        );
-    }
-    if spot.is("Switch") {
-        let mut names = HashSet::from(["default", level::ERROR_PORT]);
-        let cases = parameter("cases")
-            .and_then(Value::as_array)
-            .map_or(&[][..], Vec::as_slice);
-        for (index, case) in cases.iter().enumerate() {
-            if let Some(name) = case
-                .get("name")
-                .and_then(Value::as_str)
-                .filter(|name| !names.insert(name))
-            {
-                let message = format!("there is an output port `{name}` already");
-                found.push(
-                    Diagnostic::error("duplicate-port", message)
-                        .at_node(&spot.node.id)
-                        .at_parameter(format!("cases[{index}].name"))
-                        .with_help("give each case a name of its own".to_owned()),
-                );
-            }
-        }
-    }
-    found
 }
 
 /// For each node, whether one before it may have emitted an error.

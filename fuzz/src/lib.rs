@@ -119,10 +119,10 @@ pub fn run(program: &Program, event: &Value, origin: Origin) {
         .build()
         .expect("a thread");
     let outcome = executor.block_on(runtime().run(program, request));
-    let error = outcome.error.as_ref().filter(|error| error.code == "INTERNAL");
     let is_bug =
-        error.is_some_and(|error| origin == Origin::Compiler || error.message.contains("bug in heddle"));
-    assert!(!is_bug, "{error:?}");
+        |code: &str| code == "INTERNAL" || (code == "TRAP" && origin == Origin::Compiler);
+    let bug = outcome.error.as_ref().filter(|error| is_bug(&error.code));
+    assert!(bug.is_none(), "{bug:?}");
     check(&outcome, &limits, started.elapsed());
 }
 

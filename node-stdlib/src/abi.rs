@@ -187,7 +187,7 @@ pub const HOST_FUNCTIONS: &[Function] = &[
     function("log", HHHH, NONE),
     // (ptr, len): JSON {status, headers, body, bodyType} for the caller of a webhook. Called at most once.
     function("respond", HH, NONE),
-    // (status, ptr, len): 0 completed: the output's JSON; 1 failed: {code, message, nodeId};
+    // (status, ptr, len): 0 completed: the output's JSON; 1 failed: {message, code, nodeId};
     // 2 paused: {breakpoint: {nodeId, input}, pinnedNodes}. The last call of a run.
     function("finish", HHH, NONE),
     // Only when the plan asks for a trace. (node, path ptr, path len) -> token; the path names the iteration
@@ -248,7 +248,7 @@ pub mod code {
     pub const TRIGGER: &str = "TRIGGER";
     /// The run was cancelled.
     pub const CANCELLED: &str = "CANCELLED";
-    /// A module trapped by itself (only hand-written ones do).
+    /// The module is broken or trapped by itself: this heddle's compiler did not make it.
     pub const TRAP: &str = "TRAP";
     /// A bug in heddle.
     pub const INTERNAL: &str = "INTERNAL";

@@ -69,9 +69,9 @@ extern "C" fn start(base: i32, length: i32, table_base: i32, trigger: i32) {
     let readable = match plan {
         Some(_) => run.read_event(),
         None => {
-            let message =
-                "The module's data does not begin with a plan: this version of heddle has not made it.";
-            Err(Failure::new(code::INTERNAL, message))
+            let message = "The module's data does not begin with a plan: it was not made by this heddle. Compile the \
+                           pattern again.";
+            Err(Failure::new(code::TRAP, message))
         }
     };
     let run: &'static GuestRun = Box::leak(Box::new(run));

@@ -36,7 +36,7 @@ use loops::LoopRun;
 use std::cell::{OnceCell, RefCell};
 use std::collections::VecDeque;
 
-/// How deep JSON from outside may nest.
+/// How deep JSON may nest: what comes from outside, and what leaves a node.
 pub const JSON_DEPTH_MAX: usize = 512;
 
 /// A JSON text that the host holds for the run.
@@ -53,7 +53,7 @@ pub enum Input {
 pub enum Status {
     /// Nothing is left to do; comes with the output.
     Completed = 0,
-    /// Comes with `{code, message, nodeId}`.
+    /// Comes with `{message, code, nodeId}`.
     Failed = 1,
     /// At a breakpoint; comes with `{breakpoint: {nodeId, input}, pinnedNodes}`.
     Paused = 2,
@@ -218,12 +218,30 @@ impl<'p, O: Outside> Run<'p, O> {
 }
 
 /// Code for JSON that can't be read: `otherwise`, unless it is nested too deeply.
-fn unreadable(error: &ParseError, otherwise: &'static str) -> &'static str {
+pub(crate) fn unreadable(error: &ParseError, otherwise: &'static str) -> &'static str {
     if error.too_deep {
         code::DEPTH_LIMIT
     } else {
         otherwise
     }
+}
+
+/// A value as an edge carries it, see [`Value::into_json`]; fails if it is nested too deeply.
+pub(crate) fn leaving(value: Value) -> Result<Value, Failure> {
+    if value.deeper_than(JSON_DEPTH_MAX) {
+        let message = format!(
+            "What leaves this node is nested more than {JSON_DEPTH_MAX} levels deep. Does every round of a loop wrap \
+             its value once more?"
+        );
+        return Err(Failure::new(code::DEPTH_LIMIT, message));
+    }
+    Ok(value.into_json())
+}
+
+/// The values of an emission as edges carry them.
+fn all_leaving(emitted: Vec<(u32, Value)>) -> Result<Vec<(u32, Value)>, Failure> {
+    let leave = |(port, value)| Ok((port, leaving(value)?));
+    emitted.into_iter().map(leave).collect()
 }
 
 /// Slots that are used again.

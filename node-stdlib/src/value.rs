@@ -94,6 +94,21 @@ impl Value {
         }
     }
 
+    /// Whether the value is nested more than `levels` deep, exactly. Looks inside only where [`Value::depth`] says so.
+    pub fn deeper_than(&self, levels: usize) -> bool {
+        if self.depth() <= levels {
+            return false;
+        }
+        let Some(inside) = levels.checked_sub(1) else {
+            return true;
+        };
+        match self {
+            Value::Array(array) => array.iter().any(|value| value.deeper_than(inside)),
+            Value::Object(object) => object.values().any(|value| value.deeper_than(inside)),
+            _ => false,
+        }
+    }
+
     /// JavaScript's ToBoolean.
     pub fn truthy(&self) -> bool {
         match self {

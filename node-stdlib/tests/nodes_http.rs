@@ -162,6 +162,16 @@ fn responses_are_read_by_their_type() {
         assert_eq!(response(parameters, given), expected, "{parameters} {given}");
     }
     assert!(response(r#"{"responseType": "json"}"#, plain).starts_with("PARSE: The response is no JSON"));
+    let deep = format!(
+        r#"{{"status": 200, "text": "{}{}"}}"#,
+        "[".repeat(600),
+        "]".repeat(600)
+    );
+    let answer = response(r#"{"responseType": "json"}"#, &deep);
+    assert!(
+        answer.starts_with("DEPTH_LIMIT: The response is nested more than 512 levels deep"),
+        "{answer}"
+    );
     assert!(
         response(r#"{"responseType": "text"}"#, bytes).starts_with("PARSE: The response is no UTF-8 text")
     );

@@ -42,10 +42,10 @@ pub struct Outcome {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunError {
-    /// `OUT_OF_FUEL`, `EXPRESSION`, `HTTP_404`, ….
-    pub code: String,
     /// For a person.
     pub message: String,
+    /// `OUT_OF_FUEL`, `EXPRESSION`, `HTTP_404`, ….
+    pub code: String,
     /// Node that failed or was executing.
     pub node_id: Option<String>,
 }
@@ -80,7 +80,7 @@ pub struct TraceEntry {
     pub port: Option<String>,
     /// Value that left, or `null`; cut to a marked excerpt when large.
     pub output: Option<Box<RawValue>>,
-    /// `{code, message, nodeId}`.
+    /// `{message, code, nodeId}`.
     pub error: Option<Box<RawValue>>,
     /// The value was pinned.
     pub pinned: bool,

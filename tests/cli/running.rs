@@ -107,7 +107,7 @@ fn a_failed_run_names_the_node_and_exits_with_1() {
     let result = run(&pattern, &Value::Null, &["--json"]);
     assert_eq!(
         result.assert_code(1).json()["error"],
-        json!({"code": "FULL", "message": "no more", "nodeId": "it"})
+        json!({"message": "no more", "code": "FULL", "nodeId": "it"})
     );
 }
 

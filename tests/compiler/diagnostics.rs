@@ -169,6 +169,62 @@ says!(cron_fields, of(graph([node("tick", "OnSchedule", json!({ "cron": "0 25 * 
 error[cron] tick cron: `25` is no hour: numbers from 0 to 23, `*`, ranges `a-b`, steps `/n` and lists `a,b`
 "#);
 
+says!(time_zones, of(graph(
+    [
+        node("tick", "OnSchedule", json!({ "cron": "0 9 * * *", "timezone": "Europe/Berln" })),
+        node("tock", "OnSchedule", json!({ "cron": "0 9 * * *", "timezone": "+02:00" })),
+        node("fine", "OnSchedule", json!({ "cron": "0 9 * * *", "timezone": "America/Argentina/Ushuaia" })),
+        node("local", "DateTime", json!({ "operation": "format", "timezone": "Europe/Prag" })),
+        node("offset", "DateTime", json!({ "operation": "format", "timezone": "-05:30" })),
+        node("computed", "DateTime", json!({ "operation": "format", "timezone": "{{ $vars.zone }}" })),
+    ],
+    &["tick -> local", "local -> offset", "offset -> computed"],
+)), @r#"
+error[time-zone] tick timezone: there is no time zone `Europe/Berln`
+  did you mean `Europe/Berlin`?
+error[time-zone] tock timezone: there is no time zone `+02:00`
+  write it as in `Europe/Berlin`, or leave it out for UTC
+error[time-zone] local timezone: there is no time zone `Europe/Prag`
+  did you mean `Europe/Prague`?
+"#);
+
+says!(a_misspelt_trigger_may_be_the_one, of(graph(
+    [node("start", "OnManul", json!({})), noop("a"), node("w", "RespondToWebhook", json!({}))],
+    &["start -> a", "a -> w"],
+)), @r#"
+error[unknown-type] start: there is no node type `OnManul`
+  did you mean `OnManual`?
+"#);
+
+says!(what_if_decides_by, of(started(
+    [
+        node("none", "If", json!({ "conditions": null })),
+        node("both", "If", json!({ "condition": true, "conditions": [] })),
+        node("null", "If", json!({ "condition": null })),
+    ],
+    &["start -> none", "start -> both", "start -> null"],
+)), @r#"
+error[missing-parameter] none condition: `condition` or `conditions` is required
+  write what decides, for example `{{ $input.total > 40 }}`
+error[parameter-conflict] both conditions: both `condition` and `conditions` are given
+  keep the one to decide by and delete the other
+"#);
+
+says!(cases_that_are_not_written_out, of(started(
+    [
+        node("whole", "Switch", json!({ "cases": "{{ $vars.cases }}" })),
+        node("one", "Switch", json!({ "cases": [{ "name": "a", "equals": null }, "{{ $vars.b }}", { "name": "c" }] })),
+        noop("x"), noop("y"),
+    ],
+    &["start -> whole", "start -> one", "whole.paid -> x", "one.b -> y"],
+)), @r#"
+error[literal-only] whole cases: must be written out: the names of its cases are its output ports
+  write the cases out; in each, `equals` and `when` can be expressions
+error[literal-only] one cases[1]: must be written out: the names of its cases are its output ports
+  write the cases out; in each, `equals` and `when` can be expressions
+error[missing-parameter] one cases[2]: `equals` or `when` is required: there is nothing to choose by
+"#);
+
 says!(no_trigger, of(graph([noop("a"), noop("b")], &["a -> b"])), @r#"
 error[no-trigger] graph: no node starts a run: the graph has no trigger
   add one, for example an OnManual node, and lead its output to the first node
@@ -248,11 +304,15 @@ error[missing-parameter] pick fields: `fields` is required
 error[parameter-type] set fields: must be an object, not 3
 error[parameter-type] set keepInput: must be true or false, not the text "true"
   write it without quotes: true
+error[missing-parameter] switch cases[0]: `equals` or `when` is required: there is nothing to choose by
 warning[unknown-parameter] switch cases[0].nam: `nam` is unknown here and ignored
   did you mean `name`?
 error[missing-parameter] switch cases[0].name: `name` is required
   Name of the case's output port.
+error[missing-parameter] switch cases[1]: `equals` or `when` is required: there is nothing to choose by
 error[parameter-type] switch cases[1].name: must be a text, not 5
+error[missing-parameter] switch cases[2]: `equals` or `when` is required: there is nothing to choose by
+error[missing-parameter] switch cases[3]: `equals` or `when` is required: there is nothing to choose by
 error[duplicate-port] switch cases[3].name: there is an output port `b` already
   give each case a name of its own
 error[parameter-type] merge mode: must be one of `first`, `append`, `combine`, `zip` and `join`, not the text "frist"

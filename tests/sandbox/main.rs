@@ -7,6 +7,7 @@ mod executor;
 mod harness;
 mod http;
 mod limits;
+mod patterns;
 mod programs;
 mod records;
 mod server;

@@ -31,14 +31,16 @@ fn machine_code(dir: &Path) -> Vec<PathBuf> {
 #[tokio::test]
 async fn the_real_standard_library_is_linked() {
     let runtime = Runtime::new(config()).unwrap();
-    // A plan without nodes is no plan: what matters is that the run gets as far as the guest's own refusal.
+    // The module has no plan, which the real standard library refuses.
     let outcome = runtime
         .run(&load(&runtime, START), request(0, &Value::Null))
         .await;
-    assert_eq!(
-        (outcome.status, outcome.usage.effects),
-        (Status::Failed, 0),
-        "{outcome:?}"
+    let error = outcome.error.unwrap();
+    assert_eq!((outcome.status, error.code.as_str()), (Status::Failed, "TRAP"));
+    assert!(
+        error.message.contains("not made by this heddle"),
+        "{}",
+        error.message
     );
     assert!(outcome.usage.fuel_used > 100);
 }

@@ -76,7 +76,7 @@ async fn read_request(stream: &mut TcpStream) -> String {
             .lines()
             .find_map(|line| line.strip_prefix("content-length: "))
             .unwrap_or("0");
-        if body.len() >= length.parse().unwrap() {
+        if body.len() >= length.parse::<usize>().unwrap() {
             return text;
         }
     }

@@ -42,8 +42,8 @@ impl Failure {
     /// As error ports and `$error` show it.
     pub fn value(&self, node: &str) -> Js {
         Js::object([
-            ("code", Js::text(&self.code)),
             ("message", Js::text(&self.message)),
+            ("code", Js::text(&self.code)),
             ("nodeId", Js::text(node)),
         ])
     }

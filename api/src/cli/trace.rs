@@ -244,7 +244,7 @@ mod tests {
         let (port, output, error) = match result {
             Ok((port, output)) => (Some(port.to_owned()), Some(to_raw_value(&output).unwrap()), None),
             Err(code) => {
-                let error = serde_json::json!({"code": code, "message": "it broke", "nodeId": node_id});
+                let error = serde_json::json!({"message": "it broke", "code": code, "nodeId": node_id});
                 (None, None, Some(to_raw_value(&error).unwrap()))
             }
         };

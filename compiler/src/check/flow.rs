@@ -63,9 +63,10 @@ pub(crate) fn check(level: &Level<'_>, found: &mut Vec<Diagnostic>) {
 /// Where runs start.
 fn entries(level: &Level<'_>, found: &mut Vec<Diagnostic>) {
     let triggers = || level.nodes.iter().filter(|spot| spot.is_trigger());
+    let misspelt = (0..level.nodes.len()).any(|node| level.may_be_trigger(node));
     if level.inner {
         let calls = triggers().filter(|spot| spot.is("OnCall")).count();
-        if calls != 1 {
+        if calls > 1 || (calls == 0 && !misspelt) {
             let message = format!("a composite's inner graph starts at one OnCall; this one has {calls}");
             found.push(Diagnostic::error("composite-entry", message));
         }
@@ -77,6 +78,9 @@ fn entries(level: &Level<'_>, found: &mut Vec<Diagnostic>) {
                     .with_help("delete it; a composite starts at its OnCall".to_owned()),
             );
         }
+        return;
+    }
+    if misspelt {
         return;
     }
     if triggers().next().is_none() {
@@ -172,7 +176,7 @@ fn unreachable(level: &Level<'_>, found: &mut Vec<Diagnostic>) {
     let mut reached = FixedBitSet::with_capacity(level.nodes.len());
     let starts = |node: &usize| {
         let spot = &level.nodes[*node];
-        spot.is_trigger() && (!level.inner || spot.is("OnCall"))
+        level.may_be_trigger(*node) || spot.is_trigger() && (!level.inner || spot.is("OnCall"))
     };
     let mut queue: Vec<usize> = (0..level.nodes.len()).filter(starts).collect();
     if queue.is_empty() {

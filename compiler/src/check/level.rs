@@ -104,6 +104,13 @@ impl<'a> Spot<'a> {
         }
     }
 
+    /// Whether its output ports can't be known, because a Switch's cases are not written out; said elsewhere.
+    fn has_unclear_outputs(&self) -> bool {
+        let cases = self.node.parameters.get("cases").and_then(Value::as_array);
+        let named = |case: &Value| case.get("name").is_some_and(Value::is_string);
+        self.is("Switch") && !cases.is_some_and(|cases| cases.iter().all(named))
+    }
+
     /// The number of the error port.
     pub fn error_port(&self) -> Option<usize> {
         (self.node.on_error == OnError::Branch).then(|| self.outputs.len().saturating_sub(1))
@@ -177,6 +184,11 @@ impl<'a> Level<'a> {
     /// Labels in graph order.
     pub fn labels(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         self.graph.nodes.iter().filter_map(|node| node.label.as_deref())
+    }
+
+    /// Whether a node of an unknown type may be meant as a trigger.
+    pub fn may_be_trigger(&self, node: usize) -> bool {
+        matches!(self.nodes[node].kind, Kind::Unknown) && self.incoming[node].is_empty()
     }
 
     /// How a node is named in messages.
@@ -257,6 +269,9 @@ impl<'a> Level<'a> {
             return Some(0);
         };
         let place = sockets.iter().position(|socket| socket.name == handle);
+        if place.is_none() && side == Side::Output && spot.has_unclear_outputs() {
+            return Some(0);
+        }
         if place.is_none() {
             let names = || sockets.iter().map(|socket| socket.name);
             let message = format!(

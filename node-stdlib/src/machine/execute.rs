@@ -3,10 +3,10 @@
 use super::frames::EdgeState;
 use super::names::Caller;
 use super::random::Generator;
-use super::report::error_value;
-use super::{JSON_DEPTH_MAX, Outside, Place, Run, State, TraceKind, unreadable};
+use super::report::{broken_plan, error_value};
+use super::{JSON_DEPTH_MAX, Outside, Place, Run, State, TraceKind, all_leaving, leaving, unreadable};
 use crate::abi::code;
-use crate::nodes::{Failure, NodeResult, Outcome, Resume, Run as RunNode};
+use crate::nodes::{Emission, Failure, NodeResult, Outcome, Resume, Run as RunNode};
 use crate::plan::{NONE, NodeKind, NodeView, OnError};
 use crate::value::{Array, Object, Value, parse_json};
 
@@ -141,8 +141,8 @@ impl<O: Outside> Run<'_, O> {
                 self.advance_loops();
             }
             Err(error) => {
-                let message = format!("The pinned value is no JSON: {}", error.message);
-                self.fail(place.node, &Failure::new(code::INTERNAL, message));
+                let what = format!("a pinned value is no JSON: {}", error.message);
+                self.fail(place.node, &broken_plan(&what));
             }
         }
     }
@@ -173,10 +173,10 @@ impl<O: Outside> Run<'_, O> {
     /// Carries an outcome on; gives the job back if it is to be executed again at once.
     fn settle_result(&self, job: Job, result: NodeResult) -> Option<Job> {
         let node = self.plan.node(job.place.node);
-        match result {
+        match result.and_then(as_json) {
             Ok(Outcome::Emit(emission)) => self.emitted(job, emission.0),
             Ok(Outcome::Return(value)) => {
-                self.set_output(job.place.node, value.into_json());
+                self.set_output(job.place.node, value);
                 self.emitted(job, Vec::new());
             }
             Ok(Outcome::Effect { kind, request }) => self.start_effect(job, kind, request),
@@ -190,10 +190,7 @@ impl<O: Outside> Run<'_, O> {
                 self.start_repeat(job, condition, iterations_max);
             }
             Ok(Outcome::Iterate { .. } | Outcome::Repeat { .. }) => {
-                self.fail(
-                    job.place.node,
-                    &Failure::new(code::INTERNAL, "A loop has no body in the plan."),
-                );
+                self.fail(job.place.node, &broken_plan("a loop has no body"));
             }
             Err(failure) if job.attempt < node.max_attempts() => return self.retry(job, failure),
             Err(failure) => self.give_up(job, failure),
@@ -244,10 +241,7 @@ impl<O: Outside> Run<'_, O> {
         state.deliver(&job, vec![(port, Value::Object(wrapped))]);
     }
 
-    fn emitted(&self, job: Job, mut emitted: Vec<(u32, Value)>) {
-        for (_, value) in &mut emitted {
-            *value = std::mem::take(value).into_json();
-        }
+    fn emitted(&self, job: Job, emitted: Vec<(u32, Value)>) {
         self.trace_values(job.token, TraceKind::Output, &emitted);
         self.state.borrow_mut().deliver(&job, emitted);
     }
@@ -348,11 +342,9 @@ impl Current {
         if let Some(failure) = self.failure.take() {
             return Err(failure);
         }
-        self.result.take().unwrap_or_else(|| {
-            Ok(Outcome::Emit(crate::nodes::Emission(std::mem::take(
-                &mut self.emitted,
-            ))))
-        })
+        self.result
+            .take()
+            .unwrap_or_else(|| Ok(Outcome::Emit(Emission(std::mem::take(&mut self.emitted)))))
     }
 
     /// Compiled code has returned. The place stays, for whoever asks which node is executing.
@@ -432,12 +424,29 @@ fn first_output(node: NodeView<'_>) -> u32 {
     if node.body().is_some() { DONE } else { 0 }
 }
 
+/// An outcome with its values as edges and the host take them.
+fn as_json(outcome: Outcome) -> NodeResult {
+    Ok(match outcome {
+        Outcome::Emit(emission) => Outcome::Emit(Emission(all_leaving(emission.0)?)),
+        Outcome::Return(value) => Outcome::Return(leaving(value)?),
+        Outcome::Effect { kind, request } => Outcome::Effect {
+            kind,
+            request: leaving(request)?,
+        },
+        Outcome::Iterate { items, concurrency } => Outcome::Iterate {
+            items: items.into_iter().map(leaving).collect::<Result<_, _>>()?,
+            concurrency,
+        },
+        repeat @ Outcome::Repeat { .. } => repeat,
+    })
+}
+
 fn emit_one(port: u32, value: Value) -> NodeResult {
-    Ok(Outcome::Emit(crate::nodes::Emission::one(port, value)))
+    Ok(Outcome::Emit(Emission::one(port, value)))
 }
 
 fn emit_none() -> NodeResult {
-    Ok(Outcome::Emit(crate::nodes::Emission::default()))
+    Ok(Outcome::Emit(Emission::default()))
 }
 
 fn wait_ms(node: NodeView<'_>, attempt: u32) -> u64 {

@@ -4,7 +4,7 @@
 //! index of the element that it came from is kept, so that `$("Label").item` can follow it back.
 
 use super::execute::Job;
-use super::{Outside, Place, Run, State, TraceKind};
+use super::{Outside, Place, Run, State, TraceKind, all_leaving};
 use crate::value::{Array, Value};
 
 /// An `each` node in execution.
@@ -69,6 +69,17 @@ impl<O: Outside> Run<'_, O> {
         let Some(group) = ended else { return };
         let (emitted, lineage) = by_port(group.results);
         self.trace_resume(group.token);
+        let emitted = match all_leaving(emitted) {
+            Ok(emitted) => emitted,
+            Err(failure) => {
+                let job = Job {
+                    place: group.place,
+                    token: group.token,
+                    ..Job::default()
+                };
+                return self.give_up(job, failure);
+            }
+        };
         self.trace_values(group.token, TraceKind::Output, &emitted);
         let mut state = self.state.borrow_mut();
         let local = self.plan.node(group.place.node).local() as usize;

@@ -2,7 +2,7 @@
 
 use super::execute::{DONE, Job};
 use super::frames::{EdgeState, Frame};
-use super::{Outside, Run, State, TraceKind};
+use super::{Outside, Run, State, TraceKind, leaving};
 use crate::nodes::Failure;
 use crate::value::Value;
 
@@ -44,8 +44,8 @@ impl LoopRun {
 }
 
 impl<O: Outside> Run<'_, O> {
+    /// `items` are JSON already.
     pub(super) fn start_for_each(&self, job: Job, items: Vec<Value>, concurrency: u32) {
-        let items: Vec<Value> = items.into_iter().map(Value::into_json).collect();
         let results = vec![None; items.len()];
         let kind = Kind::ForEach {
             items,
@@ -57,15 +57,17 @@ impl<O: Outside> Run<'_, O> {
     }
 
     pub(super) fn start_repeat(&self, job: Job, condition: Option<u32>, iterations_max: u32) {
-        let value = job.input.clone().into_json();
-        self.start_loop(
-            job,
-            Kind::Repeat {
-                condition,
-                iterations_max,
-                value,
-            },
-        );
+        match leaving(job.input.clone()) {
+            Ok(value) => {
+                let kind = Kind::Repeat {
+                    condition,
+                    iterations_max,
+                    value,
+                };
+                self.start_loop(job, kind);
+            }
+            Err(failure) => self.give_up(job, failure),
+        }
     }
 
     fn start_loop(&self, job: Job, kind: Kind) {
@@ -132,7 +134,7 @@ impl<O: Outside> Run<'_, O> {
             if looped.next >= *iterations_max {
                 return Ok(false);
             }
-            let (mut job, value, count) = (looped.job.clone(), value.clone(), looped.next);
+            let (mut job, value, count) = (looped.job.clone(), leaving(value.clone())?, looped.next);
             let node = job.place.node;
             job.input = value.clone();
             state.current.begin(job);
@@ -155,17 +157,22 @@ impl<O: Outside> Run<'_, O> {
         let Some(looped) = self.state.borrow_mut().loops.remove(index) else {
             return;
         };
-        let value = match looped.kind {
-            Kind::ForEach { results, .. } => Value::from(results.into_iter().flatten().collect::<Vec<_>>()),
-            Kind::Repeat { value, .. } => value,
-        };
-        let emitted = vec![(DONE, value)];
         self.trace_resume(looped.job.token);
+        let value = match looped.kind {
+            Kind::ForEach { results, .. } => {
+                leaving(Value::from(results.into_iter().flatten().collect::<Vec<_>>()))
+            }
+            Kind::Repeat { value, .. } => leaving(value),
+        };
+        let emitted = match value {
+            Ok(value) => vec![(DONE, value)],
+            Err(failure) => return self.give_up(looped.job, failure),
+        };
         self.trace_values(looped.job.token, TraceKind::Output, &emitted);
         self.state.borrow_mut().complete(looped.job.place, emitted);
     }
 
-    /// The condition failed. It would fail again, so there is no further attempt.
+    /// The condition failed, or what came back is nested too deeply. It would fail again, so there is no further attempt.
     fn fail_loop(&self, index: u32, failure: Failure) {
         let Some(looped) = self.state.borrow_mut().loops.remove(index) else {
             return;

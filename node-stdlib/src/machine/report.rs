@@ -171,23 +171,30 @@ fn looks_like_pin(value: &Value) -> bool {
     matches!(value, Value::Object(object) if object.get("$pin").is_some())
 }
 
-/// `{code, message, nodeId}`: what `$error`, an error port and a failed run show.
+/// `{message, code, nodeId}`: what `$error`, an error port and a failed run show.
 pub(super) fn error_value(failure: &Failure, node_id: &str) -> Value {
     failure_value(failure, node_id.into())
 }
 
 fn failure_value(failure: &Failure, node_id: Value) -> Value {
     let fields = [
-        ("code", Value::from(&*failure.code)),
         ("message", Value::from(failure.message.as_str())),
+        ("code", Value::from(&*failure.code)),
         ("nodeId", node_id),
     ];
     Value::Object(Object::from_iter(fields))
 }
 
+/// A plan that no compiler of this version makes.
+pub(super) fn broken_plan(what: &str) -> Failure {
+    let message = format!(
+        "The module's plan does not fit together: {what}. It was not made by this heddle; compile the pattern again."
+    );
+    Failure::new(code::TRAP, message)
+}
+
 fn stuck() -> Value {
-    let message = "The module's plan does not fit together: some of its nodes can never run.";
-    failure_value(&Failure::new(code::INTERNAL, message), Value::Null)
+    failure_value(&broken_plan("some of its nodes can never run"), Value::Null)
 }
 
 /// Whether an expression names `name`, and not a longer name that begins with it.

@@ -8,3 +8,4 @@ mod fake;
 mod flow;
 mod hostile;
 mod loops;
+mod nesting;

@@ -3,7 +3,7 @@
 use super::text::{position, text_or_input, value_or_input};
 use super::{Context, Emission, Failure, NodeResult, Outcome, parameters};
 use crate::abi::code;
-use crate::machine::JSON_DEPTH_MAX;
+use crate::machine::{JSON_DEPTH_MAX, unreadable};
 use crate::value::{Object, Value, parse_json};
 
 /// `parse` or `stringify`.
@@ -20,11 +20,12 @@ fn parse(text: &str) -> Result<Value, Failure> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     parse_json(text.as_bytes(), JSON_DEPTH_MAX).map_err(|error| {
         let (line, column) = position(text, error.offset);
+        let wrong = if error.too_deep { "is" } else { "is no JSON:" };
         let message = format!(
-            "The text is no JSON: {}, in line {line}, column {column}.",
+            "The text {wrong} {}, in line {line}, column {column}.",
             error.message
         );
-        Failure::new(code::PARSE, message)
+        Failure::new(unreadable(&error, code::PARSE), message)
     })
 }
 

@@ -59,7 +59,7 @@ fn elements_fail_by_themselves() {
     (node.each, node.on_error, node.error_port) = (true, OnError::Branch, Some(1));
     graph.node("r", returns);
     graph.edges(&["t > f", "f > r.0", "f.1 > r.1"]);
-    let error = r#"{"error":{"code":"BROKEN","message":"it broke","nodeId":"f"}}"#;
+    let error = r#"{"error":{"message":"it broke","code":"BROKEN","nodeId":"f"}}"#;
     assert_eq!(graph.output(), format!(r#"{{"in":[1,3],"right":[{error}]}}"#));
 }
 

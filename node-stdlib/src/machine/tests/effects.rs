@@ -45,7 +45,7 @@ fn an_effect_fails_its_node() {
     let ended = graph.run();
     assert_eq!(
         ended.json,
-        r#"{"error":{"code":"HTTP_500","message":"no","nodeId":"x"}}"#
+        r#"{"error":{"message":"no","code":"HTTP_500","nodeId":"x"}}"#
     );
     assert_eq!(ended.lines("start x test").len(), 2);
     assert_eq!(ended.lines("start x sleep"), [r#"{"ms":5}"#]);

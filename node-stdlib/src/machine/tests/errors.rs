@@ -5,7 +5,7 @@ use crate::machine::Status;
 use crate::plan::{NodeKind, OnError, Site};
 use crate::value::Value;
 
-const ERROR: &str = r#"{"code":"BROKEN","message":"it broke","nodeId":"f"}"#;
+const ERROR: &str = r#"{"message":"it broke","code":"BROKEN","nodeId":"f"}"#;
 
 #[test]
 fn a_failure_ends_the_run_with_its_node() {
@@ -57,7 +57,7 @@ fn a_loop_that_fails_continues_by_done() {
     graph.edges(&["t > l", "l > a", "a > l.1", "l.1 > r"]);
     assert_eq!(
         graph.output(),
-        r#"{"error":{"code":"EXPRESSION","message":"no","nodeId":"l"}}"#
+        r#"{"error":{"message":"no","code":"EXPRESSION","nodeId":"l"}}"#
     );
 }
 

@@ -182,6 +182,6 @@ fn an_event_nested_too_deeply_has_a_code_of_its_own() {
         Status::Completed
     );
     let ended = Graph::new(&nested(JSON_DEPTH_MAX + 1)).run();
-    let wanted = r#"{"code":"DEPTH_LIMIT","message":"The event is nested more than 512 levels deep at byte 512","nodeId":null}"#;
+    let wanted = r#"{"message":"The event is nested more than 512 levels deep at byte 512","code":"DEPTH_LIMIT","nodeId":null}"#;
     assert_eq!(ended.json, wanted);
 }

@@ -56,3 +56,15 @@ fn a_plan_of_nothing_ends() {
     let ended = graph().run_hostile(b"HPL1");
     assert_eq!((ended.status, ended.json.as_str()), (Status::Completed, "null"));
 }
+
+#[test]
+fn a_plan_that_does_not_fit_together_is_no_fault_of_heddle() {
+    let mut graph = Graph::new("[1]");
+    graph.looped("l", for_each, "{}", NodeKind::ForEach, 0);
+    graph.find("l").body = None;
+    graph.edges(&["t > l"]);
+    let ended = graph.run();
+    assert_eq!(ended.status, Status::Failed);
+    assert!(ended.json.contains(r#""code":"TRAP""#), "{}", ended.json);
+    assert!(ended.json.contains("not made by this heddle"), "{}", ended.json);
+}

@@ -3,6 +3,7 @@
 use super::super::parameters::{choice, integer, mismatch, object};
 use super::super::{Context, Emission, Failure, NodeResult, Outcome};
 use crate::abi::code;
+use crate::machine::leaving;
 use crate::value::{Object, Text, Value};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -17,7 +18,7 @@ pub fn respond_to_webhook(parameters: &Object, context: &mut dyn Context) -> Nod
     let body = match body_type {
         "text" => Value::String(given.to_text()),
         "base64" => base64_body(given)?,
-        _ => given.clone().into_json(),
+        _ => leaving(given.clone())?,
     };
     let response = Object::from_iter([
         ("status", Value::Number(status as f64)),

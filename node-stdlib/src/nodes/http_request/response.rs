@@ -3,13 +3,12 @@
 use super::super::parameters::{array, boolean, choice, mismatch, text};
 use super::super::{Context, Emission, Failure, NodeResult, Outcome};
 use crate::abi::code;
+use crate::machine::{JSON_DEPTH_MAX, unreadable};
 use crate::value::{Object, Value, parse_json};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::ops::RangeInclusive;
 
-/// JSON bodies may nest so deep.
-const JSON_DEPTH_MAX: usize = 128;
 /// Characters of a failed request's body that its message shows.
 const BODY_SHOWN_CHARS: usize = 200;
 
@@ -179,10 +178,11 @@ fn says_json(response: &Object) -> bool {
 
 fn json(text: &str) -> Result<Value, Failure> {
     parse_json(text.as_bytes(), JSON_DEPTH_MAX).map_err(|error| {
+        let wrong = if error.too_deep { "is" } else { "is no JSON:" };
         let message = format!(
-            "The response is no JSON: {} at byte {}. Set `responseType` to `text` to get it as it is.",
+            "The response {wrong} {} at byte {}. Set `responseType` to `text` to get it as it is.",
             error.message, error.offset
         );
-        Failure::new(code::PARSE, message)
+        Failure::new(unreadable(&error, code::PARSE), message)
     })
 }
