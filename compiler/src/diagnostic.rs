@@ -27,9 +27,9 @@ pub struct Diagnostic {
     /// Parameter path such as `cases[0].when`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parameter: Option<String>,
-    /// What is wrong.
+    /// What is wrong: begins with a small letter and has no full stop, as it may follow a place.
     pub message: String,
-    /// What to do, for example a "did you mean".
+    /// What to do, for example a "did you mean"; in the same style.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
     /// The parameter's text and the bytes of it that are meant, when it is about an expression.
@@ -117,6 +117,16 @@ pub(crate) fn sort<'a>(diagnostics: &mut [Diagnostic], node_ids: impl Iterator<I
         };
         (place, diagnostic.parameter.clone())
     });
+}
+
+/// A sentence of others in the style of diagnostics: no capital, no full stop.
+pub(crate) fn unsentenced(sentence: &str) -> String {
+    let sentence = sentence.trim_end_matches('.');
+    let mut rest = sentence.chars();
+    match (rest.next(), rest.clone().next()) {
+        (Some(first), Some(second)) if second.is_lowercase() => first.to_lowercase().chain(rest).collect(),
+        _ => sentence.to_owned(),
+    }
 }
 
 /// "did you mean", when one of `known` is close to what was written.

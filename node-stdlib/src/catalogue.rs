@@ -5,10 +5,15 @@
 
 mod data;
 mod effects;
+#[cfg(not(target_arch = "wasm32"))]
+mod fits;
 mod flow;
 mod text;
 mod time_and_crypto;
 mod triggers;
+
+#[cfg(not(target_arch = "wasm32"))]
+pub use fits::fields_fit;
 
 use std::sync::LazyLock;
 
@@ -184,19 +189,14 @@ pub fn node_type(name: &str) -> Option<&'static NodeType> {
 }
 
 /// The one input of most nodes. Not required: a node that nothing leads to is a warning, so that a draft can run.
-const IN: Port = Port {
-    name: "in",
-    value_type: ValueType::Any,
-    required: false,
-    description: "The value to work on.",
-};
+const IN: Port = Port::new("in", ValueType::Any, "The value to work on.");
 /// The one output of most nodes.
-const OUT: Port = Port {
-    name: "out",
-    value_type: ValueType::Any,
-    required: false,
-    description: "The result.",
-};
+const OUT: Port = Port::new("out", ValueType::Any, "The result.");
+/// One output, of text.
+const TEXT_OUT: Outputs = Outputs::Fixed(&[Port {
+    value_type: ValueType::String,
+    ..OUT
+}]);
 /// `items`, of the nodes that work on a list.
 const ITEMS: Parameter = Parameter {
     name: "items",
@@ -206,6 +206,24 @@ const ITEMS: Parameter = Parameter {
     default: "",
     description: "The list to work on. Default: the input.",
 };
+
+impl Port {
+    /// An output, or an input to which no edge needs to lead.
+    const fn new(name: &'static str, value_type: ValueType, description: &'static str) -> Self {
+        Port {
+            name,
+            value_type,
+            required: false,
+            description,
+        }
+    }
+
+    /// The same, but an edge must end there.
+    const fn required(mut self) -> Self {
+        self.required = true;
+        self
+    }
+}
 
 impl Parameter {
     /// A parameter that may be left out.

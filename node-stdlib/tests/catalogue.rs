@@ -4,7 +4,9 @@
 
 mod support;
 
-use heddle_node_stdlib::catalogue::{Category, Example, NodeType, Outputs, Parameter, Schema, node_types};
+use heddle_node_stdlib::catalogue::{
+    Category, Example, NodeType, Outputs, Parameter, Schema, fields_fit, node_types,
+};
 use heddle_node_stdlib::nodes::lookup;
 use heddle_node_stdlib::{abi, for_each_node};
 use serde_json::Value as Json;
@@ -109,7 +111,7 @@ fn parameters_are_sound(parameters: &[Parameter], at: &str) {
             assert!(!parameter.required, "{at} is required and has a default");
             let default = json(parameter.default, &at);
             assert!(
-                fits(&parameter.schema, &default),
+                parameter.schema.fits(&default),
                 "{at}: {default} does not fit its own schema"
             );
         }
@@ -130,42 +132,19 @@ fn inner_parameters(schema: &Schema, at: &str) {
     }
 }
 
-/// Whether a literal has a schema's shape; text with an expression has any.
-fn fits(schema: &Schema, value: &Json) -> bool {
-    if value.as_str().is_some_and(|text| text.contains("{{")) {
-        return true;
+#[test]
+fn whole_numbers_may_be_written_with_a_point() {
+    let schema = Schema::Integer { min: 1, max: 5 };
+    for (text, fits) in [
+        ("1", true),
+        ("5.0", true),
+        ("5e0", true),
+        ("1.5", false),
+        ("6.0", false),
+        ("\"1\"", false),
+    ] {
+        assert_eq!(schema.fits(&json(text, "a number")), fits, "{text}");
     }
-    match schema {
-        Schema::Any => true,
-        Schema::String => value.is_string(),
-        Schema::Number => value.is_number(),
-        Schema::Integer { min, max } => value
-            .as_i64()
-            .is_some_and(|number| (*min..=*max).contains(&number)),
-        Schema::Boolean => value.is_boolean(),
-        Schema::Enum(words) => value.as_str().is_some_and(|word| words.contains(&word)),
-        Schema::Array(inner) => value
-            .as_array()
-            .is_some_and(|all| all.iter().all(|one| fits(inner, one))),
-        Schema::Map(inner) => value
-            .as_object()
-            .is_some_and(|all| all.values().all(|one| fits(inner, one))),
-        Schema::Object(fields) => value.is_object() && fields_fit(fields, value),
-        Schema::PerItem(inner) | Schema::PerPair(inner) | Schema::Deferred(inner) => fits(inner, value),
-        Schema::OneOf(choices) => choices.iter().any(|choice| fits(choice, value)),
-    }
-}
-
-fn fields_fit(known: &[Parameter], value: &Json) -> bool {
-    let given = value.as_object().unwrap();
-    let known_only = given
-        .keys()
-        .all(|name| known.iter().any(|parameter| parameter.name == name));
-    known_only
-        && known.iter().all(|parameter| match given.get(parameter.name) {
-            Some(value) => fits(&parameter.schema, value),
-            None => !parameter.required,
-        })
 }
 
 #[test]
@@ -174,7 +153,7 @@ fn examples_fit_their_types() {
         let at = format!("{}: {}", node_type.name, example.title);
         let parameters = json(example.parameters, &at);
         assert!(
-            fields_fit(node_type.parameters, &parameters),
+            fields_fit(node_type.parameters, parameters.as_object().unwrap()),
             "{at}: the parameters don't fit"
         );
         json(example.input, &at);

@@ -250,12 +250,12 @@ fn machines_are_told_in_json() {
 #[test]
 fn a_mistake_in_an_expression_is_underlined() {
     insta::assert_snapshot!(said_of(json!({"label": "Sum", "parameters": {"value": "{{ $input.a + $inptu.b }}"}})), @r#"
-    error[unknown-name]: There is no `$inptu`.
+    error[unknown-name]: there is no `$inptu`
      --> pattern.json:14:35: node `it` (Transform, "Sum"), value
       |
       | {{ $input.a + $inptu.b }}
       |               ^^^^^^
-      = help: Did you mean `$input`?
+      = help: did you mean `$input`?
 
     error: pattern.json does not compile: 1 error
     "#);
@@ -264,7 +264,7 @@ fn a_mistake_in_an_expression_is_underlined() {
 #[test]
 fn the_caret_finds_its_line_among_several() {
     insta::assert_snapshot!(said_of(json!({"parameters": {"value": "Dear {{ $input.name }},\n\t日本 {{ 1 + }} \nyours"}})), @r"
-    error[syntax]: This is not a JavaScript expression: Unexpected token.
+    error[syntax]: this is not a JavaScript expression: unexpected token
      --> pattern.json:13:57: node `it` (Transform), value
       |
     2 |     日本 {{ 1 + }} 
@@ -297,7 +297,7 @@ fn unknown_and_missing_parameters() {
 
     error[missing-parameter]: `value` is required
      --> pattern.json:8:5: node `it` (Transform), value
-      = help: The value that leaves.
+      = help: the value that leaves
 
     error: pattern.json does not compile: 1 error, 1 warning
     ");

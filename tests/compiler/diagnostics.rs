@@ -4,7 +4,7 @@ use heddle_compiler::{Diagnostic, Options, Severity, check};
 use serde_json::{Value, json};
 
 /// Diagnostics as text: `error[code] node.parameter: message`, help and excerpt below.
-fn said(diagnostics: &[Diagnostic]) -> String {
+pub(crate) fn said(diagnostics: &[Diagnostic]) -> String {
     let mut text = String::new();
     for diagnostic in diagnostics {
         let severity = match diagnostic.severity {
@@ -32,11 +32,11 @@ fn said(diagnostics: &[Diagnostic]) -> String {
     text
 }
 
-fn of(graph: Value) -> String {
+pub(crate) fn of(graph: Value) -> String {
     said(&check(&graph, &json!({}), &Options::default()))
 }
 
-fn with_definitions(graph: Value, definitions: Value) -> String {
+pub(crate) fn with_definitions(graph: Value, definitions: Value) -> String {
     said(&check(&graph, &definitions, &Options::default()))
 }
 
@@ -64,18 +64,18 @@ pub(crate) fn graph(nodes: impl IntoIterator<Item = Value>, edges: &[&str]) -> V
 }
 
 /// A graph that starts at `start`, an OnManual.
-fn started(nodes: impl IntoIterator<Item = Value>, edges: &[&str]) -> Value {
+pub(crate) fn started(nodes: impl IntoIterator<Item = Value>, edges: &[&str]) -> Value {
     graph(
         [node("start", "OnManual", json!({}))].into_iter().chain(nodes),
         edges,
     )
 }
 
-fn noop(id: &str) -> Value {
+pub(crate) fn noop(id: &str) -> Value {
     node(id, "NoOp", json!({}))
 }
 
-fn transform(id: &str, value: &str) -> Value {
+pub(crate) fn transform(id: &str, value: &str) -> Value {
     node(id, "Transform", json!({ "value": value }))
 }
 
@@ -300,7 +300,7 @@ says!(parameters, of(started(
 warning[unknown-parameter] pick field: `field` is unknown here and ignored
   did you mean `fields`?
 error[missing-parameter] pick fields: `fields` is required
-  Names of the fields to keep.
+  names of the fields to keep
 error[parameter-type] set fields: must be an object, not 3
 error[parameter-type] set keepInput: must be true or false, not the text "true"
   write it without quotes: true
@@ -308,7 +308,7 @@ error[missing-parameter] switch cases[0]: `equals` or `when` is required: there 
 warning[unknown-parameter] switch cases[0].nam: `nam` is unknown here and ignored
   did you mean `name`?
 error[missing-parameter] switch cases[0].name: `name` is required
-  Name of the case's output port.
+  name of the case's output port
 error[missing-parameter] switch cases[1]: `equals` or `when` is required: there is nothing to choose by
 error[parameter-type] switch cases[1].name: must be a text, not 5
 error[missing-parameter] switch cases[2]: `equals` or `when` is required: there is nothing to choose by
@@ -328,10 +328,10 @@ says!(expressions, of(started(
     [transform("a", "x {{ $input. }}"), transform("b", "{{ $unknown }}"), transform("c", "{{ 1")],
     &["start -> a", "a -> b", "b -> c"],
 )), @r#"
-error[syntax] a value: This is not a JavaScript expression: Unexpected token.
+error[syntax] a value: this is not a JavaScript expression: unexpected token
   at ``
-error[unknown-name] b value: There is no `$unknown`.
-  The names are `$input`, `$nodes["id"]`, `$("Label")`, `$trigger`, `$item`, `$index`, `$run`, `$vars`, `$secrets.NAME`, `$error`, `$random()` and `$uuid()`.
+error[unknown-name] b value: there is no `$unknown`
+  the names are `$input`, `$nodes["id"]`, `$("Label")`, `$trigger`, `$item`, `$index`, `$run`, `$vars`, `$secrets.NAME`, `$error`, `$random()` and `$uuid()`
   at `$unknown`
 error[syntax] c value: `{{` is never closed
   close it with `}}`
@@ -507,7 +507,7 @@ fn kinds_of_later_versions_are_refused_with_what_there_is() {
     );
 }
 
-fn composite(graph: Value) -> Value {
+pub(crate) fn composite(graph: Value) -> Value {
     json!({ "kind": "graph", "inputs": [{ "name": "in" }], "outputs": [{ "name": "out" }], "graphData": graph })
 }
 

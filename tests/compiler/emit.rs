@@ -1,6 +1,7 @@
 //! Modules: every one is valid WebAssembly, carries its plan and manifest, and stays small.
 
-use crate::expressions::Everything;
+use crate::expressions::EVERYTHING;
+use heddle_compiler::Artifact;
 use heddle_compiler::emit::emit;
 use heddle_compiler::expression::parse;
 use heddle_compiler::lowered::{Argument, Body, Lowered, Site, TextPart};
@@ -10,7 +11,7 @@ use serde_json::json;
 use wasmparser::{Parser, Payload, Validator};
 
 fn site(parameter: &str, source: &str) -> Site {
-    let expression = parse(source, &Everything).unwrap();
+    let expression = parse(source, &EVERYTHING).unwrap();
     Site {
         parameter: parameter.to_owned(),
         source: source.to_owned(),
@@ -52,11 +53,16 @@ fn standard(node_type: &'static str, parameters: Vec<(&str, Argument)>) -> Optio
     })
 }
 
-/// The module as text, valid and without its data, whose bytes are the plan's own business.
+/// The module, which is valid.
+fn valid(lowered: Lowered) -> Artifact {
+    let artifact = emit(lowered);
+    Validator::new().validate_all(&artifact.wasm).unwrap();
+    artifact
+}
+
+/// The module as text, without its data, whose bytes are the plan's own business.
 fn wat(lowered: Lowered) -> String {
-    let wasm = emit(lowered).wasm;
-    Validator::new().validate_all(&wasm).unwrap();
-    let text = wasmprinter::print_bytes(&wasm).unwrap();
+    let text = wasmprinter::print_bytes(&valid(lowered).wasm).unwrap();
     text.lines()
         .filter(|line| !line.trim_start().starts_with("(data"))
         .map(|line| format!("{line}\n"))
@@ -468,8 +474,7 @@ fn rich() -> Lowered {
 
 #[test]
 fn every_construct_gives_a_valid_module() {
-    let artifact = emit(rich());
-    Validator::new().validate_all(&artifact.wasm).unwrap();
+    valid(rich());
 }
 
 #[test]
@@ -530,8 +535,7 @@ fn the_module_carries_plan_and_manifest() {
 
 #[test]
 fn a_pattern_without_functions_is_valid() {
-    let artifact = emit(lowered(vec![None]));
-    Validator::new().validate_all(&artifact.wasm).unwrap();
+    valid(lowered(vec![None]));
 }
 
 #[test]
@@ -544,11 +548,10 @@ fn deep_expressions_are_emitted_on_any_stack() {
     ];
     let emit_all = move || {
         for source in sources {
-            let artifact = emit(lowered(vec![standard(
+            valid(lowered(vec![standard(
                 "Log",
                 vec![("message", expression("message", &source))],
             )]));
-            Validator::new().validate_all(&artifact.wasm).unwrap();
         }
     };
     std::thread::Builder::new()

@@ -5,17 +5,34 @@ use insta::assert_snapshot;
 use proptest::prelude::*;
 use std::fmt::Write;
 
-/// A graph with the nodes `first` (0, labelled "First step") and `a-b` (1); every other name is in scope.
-pub struct Everything;
+/// Names that are in scope, besides those that always are.
+#[derive(Clone, Copy)]
+pub struct Scope {
+    /// Every node exists; else the graph has `first` (0, labelled "First step") and `a-b` (1).
+    any_node: bool,
+    item: bool,
+    pair: bool,
+    error: bool,
+    definition: bool,
+}
 
-impl Names for Everything {
+pub const EVERYTHING: Scope = Scope {
+    any_node: false,
+    item: true,
+    pair: true,
+    error: true,
+    definition: false,
+};
+
+impl Names for Scope {
     fn node(&self, name: NodeName<'_>) -> Result<u32, Problem> {
         match name {
             NodeName::Id("first") | NodeName::Label("First step") => Ok(0),
             NodeName::Id("a-b") => Ok(1),
+            NodeName::Id(_) | NodeName::Label(_) if self.any_node => Ok(2),
             NodeName::Id(name) | NodeName::Label(name) => Err(Problem {
                 code: "unknown-node",
-                message: format!("There is no node {name}."),
+                message: format!("there is no node {name}"),
                 help: None,
                 span: 0..0,
             }),
@@ -23,42 +40,15 @@ impl Names for Everything {
     }
 
     fn has_item(&self) -> bool {
-        true
+        self.item
     }
 
     fn has_pair(&self) -> bool {
-        true
+        self.pair
     }
 
     fn has_error(&self) -> bool {
-        true
-    }
-
-    fn definition_only(&self) -> bool {
-        false
-    }
-}
-
-/// Only what always is in scope, or only what is in a definition.
-struct Few {
-    definition: bool,
-}
-
-impl Names for Few {
-    fn node(&self, name: NodeName<'_>) -> Result<u32, Problem> {
-        Everything.node(name)
-    }
-
-    fn has_item(&self) -> bool {
-        self.definition
-    }
-
-    fn has_pair(&self) -> bool {
-        false
-    }
-
-    fn has_error(&self) -> bool {
-        false
+        self.error
     }
 
     fn definition_only(&self) -> bool {
@@ -69,7 +59,7 @@ impl Names for Few {
 fn trees(sources: &[&str]) -> String {
     let mut out = String::new();
     for source in sources {
-        match parse(source, &Everything) {
+        match parse(source, &EVERYTHING) {
             Ok(tree) => writeln!(out, "{source}\n    {tree:?}").unwrap(),
             Err(problems) => writeln!(out, "{source}\n    {problems:?}").unwrap(),
         }
@@ -110,7 +100,7 @@ fn problems_of(source: &str, names: &dyn Names) -> String {
 fn problems(sources: &[&str]) -> String {
     sources
         .iter()
-        .map(|source| problems_of(source, &Everything))
+        .map(|source| problems_of(source, &EVERYTHING))
         .collect()
 }
 
@@ -241,61 +231,61 @@ fn problems_say_where_and_what_to_do() {
         "$nodes.nowhere", "$('Nope').item.x", "$nodes", "$nodes[$index]", "$($input)", "$secrets", "$secrets[$index]",
         "$random(5)", "$input()", "é + x",
     ]), @r#"
-     
-    ^ syntax: The braces are empty.
-        help: Write an expression between the braces, for example `{{ $input }}`.
-    $input.
-           ^ syntax: This is not a JavaScript expression: Unexpected token.
-    1 +
-       ^ syntax: This is not a JavaScript expression: Unexpected token.
-    const x = 1
-    ^^^^^ syntax: This is not a JavaScript expression: Unexpected token.
-        help: An expression is one value, not a statement.
-    $input.x; 1
-            ^ syntax: This is not a JavaScript expression: Unexpected token.
-        help: An expression has no `;`: remove it, and use a node for each step.
-    'abc
-    ^^^^ syntax: This is not a JavaScript expression: Unterminated string.
-    a as string
-    ^^^^^^^^^^^ syntax: This is not a JavaScript expression: Type assertion expressions can only be used in TypeScript files.
-    $inptu.x + $jsn
-    ^^^^^^ unknown-name: There is no `$inptu`.
-        help: Did you mean `$input`?
-               ^^^^ unknown-name: There is no `$jsn`.
-        help: Did you mean `$json`?
-    total
-    ^^^^^ unknown-name: There is no `total`.
-        help: A field of the input is `$input.total`; text stands in quotes: "total".
-    $nodes.nowhere
-    ^^^^^^^^^^^^^^ unknown-node: There is no node nowhere.
-    $('Nope').item.x
-    ^^^^^^^^^ unknown-node: There is no node Nope.
-    $nodes
-    ^^^^^^ unknown-name: `$nodes` is no value by itself.
-        help: Name the node: `$nodes["id"]`.
-    $nodes[$index]
-    ^^^^^^^^^^^^^^ computed-name: The id of a node can't be computed.
-        help: Write `$nodes["id"]`.
-    $($input)
-    ^^^^^^^^^ computed-name: `$(…)` takes the label of a node as one text that is written out.
-        help: Write `$("Label")`.
-    $secrets
-    ^^^^^^^^ unknown-name: `$secrets` is no value by itself.
-        help: Name the secret: `$secrets.NAME`.
-    $secrets[$index]
-    ^^^^^^^^^^^^^^^^ computed-name: The name of a secret can't be computed.
-        help: Secrets are rights that a pattern declares: write `$secrets.NAME`.
-    $random(5)
-            ^ arguments: `$random()` takes no arguments.
-        help: The Random and Uuid nodes have ranges and versions.
-    $input()
-    ^^^^^^ unsupported: `$input` is a value, not a function.
-    é + x
-    ^ unknown-name: There is no `é`.
-        help: A field of the input is `$input.é`; text stands in quotes: "é".
-        ^ unknown-name: There is no `x`.
-        help: A field of the input is `$input.x`; text stands in quotes: "x".
-    "#);
+ 
+^ syntax: the braces are empty
+    help: write an expression between the braces, for example `{{ $input }}`
+$input.
+       ^ syntax: this is not a JavaScript expression: unexpected token
+1 +
+   ^ syntax: this is not a JavaScript expression: unexpected token
+const x = 1
+^^^^^ syntax: this is not a JavaScript expression: unexpected token
+    help: an expression is one value, not a statement
+$input.x; 1
+        ^ syntax: this is not a JavaScript expression: unexpected token
+    help: an expression has no `;`: remove it, and use a node for each step
+'abc
+^^^^ syntax: this is not a JavaScript expression: unterminated string
+a as string
+^^^^^^^^^^^ syntax: this is not a JavaScript expression: type assertion expressions can only be used in TypeScript files
+$inptu.x + $jsn
+^^^^^^ unknown-name: there is no `$inptu`
+    help: did you mean `$input`?
+           ^^^^ unknown-name: there is no `$jsn`
+    help: did you mean `$json`?
+total
+^^^^^ unknown-name: there is no `total`
+    help: a field of the input is `$input.total`; text stands in quotes: "total"
+$nodes.nowhere
+^^^^^^^^^^^^^^ unknown-node: there is no node nowhere
+$('Nope').item.x
+^^^^^^^^^ unknown-node: there is no node Nope
+$nodes
+^^^^^^ unknown-name: `$nodes` is no value by itself
+    help: name the node: `$nodes["id"]`
+$nodes[$index]
+^^^^^^^^^^^^^^ computed-name: the id of a node can't be computed
+    help: write `$nodes["id"]`
+$($input)
+^^^^^^^^^ computed-name: `$(…)` takes the label of a node as one text that is written out
+    help: write `$("Label")`
+$secrets
+^^^^^^^^ unknown-name: `$secrets` is no value by itself
+    help: name the secret: `$secrets.NAME`
+$secrets[$index]
+^^^^^^^^^^^^^^^^ computed-name: the name of a secret can't be computed
+    help: secrets are rights that a pattern declares: write `$secrets.NAME`
+$random(5)
+        ^ arguments: `$random()` takes no arguments
+    help: the Random and Uuid nodes have ranges and versions
+$input()
+^^^^^^ unsupported: `$input` is a value, not a function
+é + x
+^ unknown-name: there is no `é`
+    help: a field of the input is `$input.é`; text stands in quotes: "é"
+    ^ unknown-name: there is no `x`
+    help: a field of the input is `$input.x`; text stands in quotes: "x"
+"#);
 }
 
 #[test]
@@ -306,74 +296,74 @@ fn what_is_not_compiled_names_its_substitute() {
         "10n", "x => x", "$input.a = 1", "await $input", "this.x", "`a` `b`", "$input instanceof Array", "delete $a.b",
         "[1,,2]", "{ __proto__: null }", "{ f() {} }", "parseInt($a)", "(function () {})()",
     ]), @r#"
-    $input.items.filter(x => x.ok).map(x => $nope)
-                 ^^^^^^ unsupported: The method `.filter(…)` can't be compiled by this version.
-        help: Use a Filter node.
-    Math.max($input.a, $b.c.join())
-    ^^^^^^^^ unsupported: `Math.max(…)` can't be compiled by this version.
-        help: Write `a < b ? a : b`, or use an Aggregate node.
-                            ^^^^ unsupported: The method `.join(…)` can't be compiled by this version.
-        help: Use a standard node for this step; `heddle nodes` lists them.
-    Math.PI
-    ^^^^^^^ unsupported: `Math.PI` can't be compiled by this version.
-        help: Use operators, or an Aggregate node for the smallest, largest or average of many.
-    $now.toISO()
-    ^^^^^^^^^^ unsupported: `$now.toISO(…)` can't be compiled by this version.
-        help: Use a DateTime node; when the run started is `$run.startedAt`.
-    new Date($input.at)
-    ^^^^^^^^^^^^^^^^^^^ unsupported: `new Date(…)` can't be compiled by this version.
-        help: Use a DateTime node; when the run started is `$run.startedAt`.
-    $input.name.toUpperCase()
-                ^^^^^^^^^^^ unsupported: The method `.toUpperCase(…)` can't be compiled by this version.
-        help: Use a standard node for this step; `heddle nodes` lists them.
-    $input.x?.trim()
-              ^^^^ unsupported: The method `.trim(…)` can't be compiled by this version.
-        help: Use a standard node for this step; `heddle nodes` lists them.
-    JSON.stringify($input)
-    ^^^^^^^^^^^^^^ unsupported: `JSON.stringify(…)` can't be compiled by this version.
-        help: Use a Json node; among text an object's text is its JSON.
-    /a/.test($a)
-    ^^^ unsupported: A regular expression can't be compiled by this version.
-        help: Use a Regex node.
-    10n
-    ^^^ unsupported: A BigInt can't be compiled by this version.
-        help: Write a number without the `n`.
-    x => x
-    ^^^^^^ unsupported: A function can't be compiled by this version.
-        help: Nodes such as Filter, Sort, Transform and Aggregate work on each item of an array.
-    $input.a = 1
-    ^^^^^^^^^^^^ unsupported: An assignment can't be compiled by this version.
-        help: Values do not change: use a SetFields node. Comparing is `==` or `===`.
-    await $input
-    ^^^^^^^^^^^^ unsupported: Waiting inside an expression can't be compiled by this version.
-        help: Nodes wait for what they need: read another node's value.
-    this.x
-    ^^^^ unsupported: `this` can't be compiled by this version.
-        help: The node's input is `$input`.
-    `a` `b`
-    ^^^^^^^ unsupported: A tagged template literal can't be compiled by this version.
-    $input instanceof Array
-    ^^^^^^^^^^^^^^^^^^^^^^^ unsupported: `instanceof` can't be compiled by this version.
-        help: `typeof x` tells text, numbers and objects apart.
-    delete $a.b
-    ^^^^^^^^^^^ unsupported: `delete` can't be compiled by this version.
-        help: Values do not change: a PickFields node keeps the fields that it names.
-    [1,,2]
-       ^ unsupported: A hole in an array can't be compiled by this version.
-        help: Write `undefined` or `null` there.
-    { __proto__: null }
-      ^^^^^^^^^^^^^^^ unsupported: Setting an object's prototype can't be compiled by this version.
-        help: For a field of this name write `["__proto__"]: …`.
-    { f() {} }
-      ^^^^^^ unsupported: A method in an object can't be compiled by this version.
-        help: Nodes such as Filter, Sort, Transform and Aggregate work on each item of an array.
-    parseInt($a)
-    ^^^^^^^^^^^^ unsupported: `parseInt(…)` can't be compiled by this version.
-        help: `+x` makes a number of text.
-    (function () {})()
-    ^^^^^^^^^^^^^^^^^^ unsupported: Calling a function can't be compiled by this version.
-        help: Nodes such as Filter, Sort, Transform and Aggregate work on each item of an array.
-    "#);
+$input.items.filter(x => x.ok).map(x => $nope)
+             ^^^^^^ unsupported: the method `.filter(…)` can't be compiled by this version
+    help: use a Filter node
+Math.max($input.a, $b.c.join())
+^^^^^^^^ unsupported: `Math.max(…)` can't be compiled by this version
+    help: write `a < b ? a : b`, or use an Aggregate node
+                        ^^^^ unsupported: the method `.join(…)` can't be compiled by this version
+    help: use a standard node for this step; `heddle nodes` lists them
+Math.PI
+^^^^^^^ unsupported: `Math.PI` can't be compiled by this version
+    help: use operators, or an Aggregate node for the smallest, largest or average of many
+$now.toISO()
+^^^^^^^^^^ unsupported: `$now.toISO(…)` can't be compiled by this version
+    help: use a DateTime node; when the run started is `$run.startedAt`
+new Date($input.at)
+^^^^^^^^^^^^^^^^^^^ unsupported: `new Date(…)` can't be compiled by this version
+    help: use a DateTime node; when the run started is `$run.startedAt`
+$input.name.toUpperCase()
+            ^^^^^^^^^^^ unsupported: the method `.toUpperCase(…)` can't be compiled by this version
+    help: use a standard node for this step; `heddle nodes` lists them
+$input.x?.trim()
+          ^^^^ unsupported: the method `.trim(…)` can't be compiled by this version
+    help: use a standard node for this step; `heddle nodes` lists them
+JSON.stringify($input)
+^^^^^^^^^^^^^^ unsupported: `JSON.stringify(…)` can't be compiled by this version
+    help: use a Json node; among text an object's text is its JSON
+/a/.test($a)
+^^^ unsupported: a regular expression can't be compiled by this version
+    help: use a Regex node
+10n
+^^^ unsupported: a BigInt can't be compiled by this version
+    help: write a number without the `n`
+x => x
+^^^^^^ unsupported: a function can't be compiled by this version
+    help: nodes such as Filter, Sort, Transform and Aggregate work on each item of an array
+$input.a = 1
+^^^^^^^^^^^^ unsupported: an assignment can't be compiled by this version
+    help: values do not change: use a SetFields node; comparing is `==` or `===`
+await $input
+^^^^^^^^^^^^ unsupported: waiting inside an expression can't be compiled by this version
+    help: nodes wait for what they need: read another node's value
+this.x
+^^^^ unsupported: `this` can't be compiled by this version
+    help: the node's input is `$input`
+`a` `b`
+^^^^^^^ unsupported: a tagged template literal can't be compiled by this version
+$input instanceof Array
+^^^^^^^^^^^^^^^^^^^^^^^ unsupported: `instanceof` can't be compiled by this version
+    help: `typeof x` tells text, numbers and objects apart
+delete $a.b
+^^^^^^^^^^^ unsupported: `delete` can't be compiled by this version
+    help: values do not change: a PickFields node keeps the fields that it names
+[1,,2]
+   ^ unsupported: a hole in an array can't be compiled by this version
+    help: write `undefined` or `null` there
+{ __proto__: null }
+  ^^^^^^^^^^^^^^^ unsupported: setting an object's prototype can't be compiled by this version
+    help: for a field of this name write `["__proto__"]: …`
+{ f() {} }
+  ^^^^^^ unsupported: a method in an object can't be compiled by this version
+    help: nodes such as Filter, Sort, Transform and Aggregate work on each item of an array
+parseInt($a)
+^^^^^^^^^^^^ unsupported: `parseInt(…)` can't be compiled by this version
+    help: `+x` makes a number of text
+(function () {})()
+^^^^^^^^^^^^^^^^^^ unsupported: calling a function can't be compiled by this version
+    help: nodes such as Filter, Sort, Transform and Aggregate work on each item of an array
+"#);
 }
 
 #[test]
@@ -382,42 +372,49 @@ fn names_of_other_systems_are_recognised() {
         "$env.HOME", "$node['X'].json.y", "$workflow.id", "$input.first().json", "$('First step').all()", "items[0]",
         "msg.payload", "$fromAI('x')", "$if($a, 1, 2)", "flow_input.x",
     ]), @r#"
-    $env.HOME
-    ^^^^ foreign-name: `$env` is a name of n8n.
-        help: Settings are `$vars.NAME`, secrets `$secrets.NAME`.
-    $node['X'].json.y
-    ^^^^^ foreign-name: `$node` is a name of n8n.
-        help: Another node's value is `$("Label")` or `$nodes["id"]`.
-    $workflow.id
-    ^^^^^^^^^ foreign-name: `$workflow` is a name of n8n.
-        help: The pattern's id is `$run.patternId`.
-    $input.first().json
-           ^^^^^ foreign-name: `$input.first(…)` is a method of n8n.
-        help: The first of several items is `[0]` of the value.
-    $('First step').all()
-                    ^^^ foreign-name: `$(…).all(…)` is a method of n8n.
-        help: There is one value on an edge: the name itself gives all of it.
-    items[0]
-    ^^^^^ foreign-name: `items` is a name of n8n.
-        help: The node's input is `$input`, the current item `$item`.
-    msg.payload
-    ^^^ foreign-name: `msg` is a name of Node-RED.
-        help: The node's input is `$input`.
-    $fromAI('x')
-    ^^^^^^^ foreign-name: `$fromAI` is a name of n8n.
-        help: Use a ChatCompletion node with `jsonSchema` and read its output.
-    $if($a, 1, 2)
-    ^^^ foreign-name: `$if` is a name of n8n.
-        help: Write `condition ? a : b`.
-    flow_input.x
-    ^^^^^^^^^^ foreign-name: `flow_input` is a name of Windmill.
-        help: What the run was started with is `$trigger`.
-    "#);
+$env.HOME
+^^^^ foreign-name: `$env` is a name of n8n
+    help: settings are `$vars.NAME`, secrets `$secrets.NAME`
+$node['X'].json.y
+^^^^^ foreign-name: `$node` is a name of n8n
+    help: another node's value is `$("Label")` or `$nodes["id"]`
+$workflow.id
+^^^^^^^^^ foreign-name: `$workflow` is a name of n8n
+    help: the pattern's id is `$run.patternId`
+$input.first().json
+       ^^^^^ foreign-name: `$input.first(…)` is a method of n8n
+    help: the first of several items is `[0]` of the value
+$('First step').all()
+                ^^^ foreign-name: `$(…).all(…)` is a method of n8n
+    help: there is one value on an edge: the name itself gives all of it
+items[0]
+^^^^^ foreign-name: `items` is a name of n8n
+    help: the node's input is `$input`, the current item `$item`
+msg.payload
+^^^ foreign-name: `msg` is a name of Node-RED
+    help: the node's input is `$input`
+$fromAI('x')
+^^^^^^^ foreign-name: `$fromAI` is a name of n8n
+    help: use a ChatCompletion node with `jsonSchema` and read its output
+$if($a, 1, 2)
+^^^ foreign-name: `$if` is a name of n8n
+    help: write `condition ? a : b`
+flow_input.x
+^^^^^^^^^^ foreign-name: `flow_input` is a name of Windmill
+    help: what the run was started with is `$trigger`
+"#);
 }
 
 #[test]
 fn names_that_are_out_of_scope() {
     let few = |definition| {
+        let scope = Scope {
+            item: definition,
+            pair: false,
+            error: false,
+            definition,
+            ..EVERYTHING
+        };
         let sources = [
             "$item",
             "$a",
@@ -430,55 +427,55 @@ fn names_that_are_out_of_scope() {
         ];
         sources
             .iter()
-            .map(|source| problems_of(source, &Few { definition }))
+            .map(|source| problems_of(source, &scope))
             .collect::<String>()
     };
     assert_snapshot!(few(false), @r#"
-    $item
-    ^^^^^ unknown-name: There is no `$item` here.
-        help: It has a value inside a ForEach, with `each`, and in parameters that are evaluated for each item.
-    $a
-    ^^ unknown-name: There is no `$a` here.
-        help: `$a` and `$b` are the two items that a Sort node compares.
-    $error
-    ^^^^^^ unknown-name: There is no `$error` here.
-        help: It has a value behind a node with `onError` "branch" or "continue".
-    $vars.x
-        Member(Name(Vars), "x")
-    $nodes.first
-        Name(NodeOutput(0))
-    $secrets.X
-        Name(Secret("X"))
-    $('First step')
-        Name(NodeOutput(0))
-    $uuid()
-        Name(Uuid)
-    "#);
+$item
+^^^^^ unknown-name: there is no `$item` here
+    help: it has a value inside a ForEach, with `each`, and in parameters that are evaluated for each item
+$a
+^^ unknown-name: there is no `$a` here
+    help: `$a` and `$b` are the two items that a Sort node compares
+$error
+^^^^^^ unknown-name: there is no `$error` here
+    help: it has a value behind a node with `onError` "branch" or "continue"
+$vars.x
+    Member(Name(Vars), "x")
+$nodes.first
+    Name(NodeOutput(0))
+$secrets.X
+    Name(Secret("X"))
+$('First step')
+    Name(NodeOutput(0))
+$uuid()
+    Name(Uuid)
+"#);
     assert_snapshot!(few(true), @r#"
-    $item
-        Name(Item)
-    $a
-    ^^ unknown-name: `$a` is not known in a definition.
-        help: A definition's expressions see `$input`, `$item` and `$index`: pass the rest in by a port.
-    $error
-    ^^^^^^ unknown-name: `$error` is not known in a definition.
-        help: A definition's expressions see `$input`, `$item` and `$index`: pass the rest in by a port.
-    $vars.x
-    ^^^^^ unknown-name: `$vars` is not known in a definition.
-        help: A definition's expressions see `$input`, `$item` and `$index`: pass the rest in by a port.
-    $nodes.first
-    ^^^^^^ unknown-name: `$nodes` is not known in a definition.
-        help: A definition's expressions see `$input`, `$item` and `$index`: pass the rest in by a port.
-    $secrets.X
-    ^^^^^^^^ unknown-name: `$secrets` is not known in a definition.
-        help: A definition's expressions see `$input`, `$item` and `$index`: pass the rest in by a port.
-    $('First step')
-    ^ unknown-name: `$` is not known in a definition.
-        help: A definition's expressions see `$input`, `$item` and `$index`: pass the rest in by a port.
-    $uuid()
-    ^^^^^ unknown-name: `$uuid` is not known in a definition.
-        help: A definition's expressions see `$input`, `$item` and `$index`: pass the rest in by a port.
-    "#);
+$item
+    Name(Item)
+$a
+^^ unknown-name: `$a` is not known in a definition
+    help: a definition's expressions see `$input`, `$item` and `$index`: pass the rest in by a port
+$error
+^^^^^^ unknown-name: `$error` is not known in a definition
+    help: a definition's expressions see `$input`, `$item` and `$index`: pass the rest in by a port
+$vars.x
+^^^^^ unknown-name: `$vars` is not known in a definition
+    help: a definition's expressions see `$input`, `$item` and `$index`: pass the rest in by a port
+$nodes.first
+^^^^^^ unknown-name: `$nodes` is not known in a definition
+    help: a definition's expressions see `$input`, `$item` and `$index`: pass the rest in by a port
+$secrets.X
+^^^^^^^^ unknown-name: `$secrets` is not known in a definition
+    help: a definition's expressions see `$input`, `$item` and `$index`: pass the rest in by a port
+$('First step')
+^ unknown-name: `$` is not known in a definition
+    help: a definition's expressions see `$input`, `$item` and `$index`: pass the rest in by a port
+$uuid()
+^^^^^ unknown-name: `$uuid` is not known in a definition
+    help: a definition's expressions see `$input`, `$item` and `$index`: pass the rest in by a port
+"#);
 }
 
 fn pieces(text: &str) -> String {
@@ -614,7 +611,7 @@ fn deep_nesting_is_refused_or_parsed_but_never_overflows() {
     let parse_all = || {
         for source in deep_sources() {
             for source in [source.clone(), format!("{source}1"), format!("1{source}1")] {
-                drop(parse(&source, &Everything));
+                drop(parse(&source, &EVERYTHING));
                 drop(split(&format!("{{{{ {source} }}}}")));
             }
         }
@@ -636,13 +633,13 @@ fn long_chains_compile_up_to_a_limit() {
             900
         };
         let chain = format!("$input{}", link.repeat(link_count));
-        assert!(parse(&chain, &Everything).is_ok(), "{link_count} times {link}");
+        assert!(parse(&chain, &EVERYTHING).is_ok(), "{link_count} times {link}");
         let too_long = format!("$input{}", link.repeat(1_100));
-        let problems = parse(&too_long, &Everything).unwrap_err();
+        let problems = parse(&too_long, &EVERYTHING).unwrap_err();
         assert_eq!(problems[0].code, "too-deep", "{link}");
     }
     let wide = format!("[{}]", "!($a + -1), ".repeat(4_000));
-    assert!(matches!(parse(&wide, &Everything), Ok(Expression::Array(items)) if items.len() == 4_000));
+    assert!(matches!(parse(&wide, &EVERYTHING), Ok(Expression::Array(items)) if items.len() == 4_000));
 }
 
 /// Tokens that can make an expression together, or nearly.
@@ -715,7 +712,7 @@ fn check_never_panics(text: &str) {
 }
 
 fn check_spans(source: &str) {
-    for problem in parse(source, &Everything).err().unwrap_or_default() {
+    for problem in parse(source, &EVERYTHING).err().unwrap_or_default() {
         assert!(
             source.get(problem.span.clone()).is_some(),
             "{problem:?} in {source:?}"
@@ -759,12 +756,16 @@ fn real_expressions_parse_if_they_are_javascript() {
         println!("skipped: there is no {path}");
         return;
     };
+    let any_node = Scope {
+        any_node: true,
+        ..EVERYTHING
+    };
     let mut counts = std::collections::BTreeMap::new();
     let mut syntax = Vec::new();
     for line in text.lines() {
         let line: serde_json::Value = serde_json::from_str(line).unwrap();
         let (source, count) = (line["e"].as_str().unwrap(), line["n"].as_u64().unwrap());
-        let codes: Vec<_> = match parse(source, &AnyNode) {
+        let codes: Vec<_> = match parse(source, &any_node) {
             Ok(_) => vec!["parsed"],
             Err(problems) => problems.iter().map(|problem| problem.code).collect(),
         };
@@ -783,29 +784,4 @@ fn real_expressions_parse_if_they_are_javascript() {
     println!("distinct and total by outcome: {counts:?}");
     // Looked at one by one: these are no JavaScript (text, placeholders, quotes that are not closed).
     assert_eq!(syntax.len(), 12, "{syntax:#?}");
-}
-
-/// Every node exists.
-struct AnyNode;
-
-impl Names for AnyNode {
-    fn node(&self, _name: NodeName<'_>) -> Result<u32, Problem> {
-        Ok(0)
-    }
-
-    fn has_item(&self) -> bool {
-        true
-    }
-
-    fn has_pair(&self) -> bool {
-        true
-    }
-
-    fn has_error(&self) -> bool {
-        true
-    }
-
-    fn definition_only(&self) -> bool {
-        false
-    }
 }

@@ -7,3 +7,4 @@ mod emit;
 mod expressions;
 mod lowering;
 mod properties;
+mod refusals;

@@ -1,7 +1,7 @@
 //! Parameters: every literal against its schema, every expression parsed; the result is what a node is given.
 
 use super::names::{DefinitionNames, NodeNames};
-use crate::diagnostic::{Diagnostic, did_you_mean, list};
+use crate::diagnostic::{Diagnostic, did_you_mean, list, unsentenced};
 use crate::expression::{Names, Piece, parse, split};
 use crate::graph::described;
 use crate::lowered::{Argument, Site, TextPart};
@@ -58,7 +58,7 @@ impl Parameters<'_, '_, '_> {
                     arguments.push((parameter.name.to_owned(), argument));
                 }
                 None if parameter.required => {
-                    let help = (!parameter.description.is_empty()).then(|| parameter.description.to_owned());
+                    let help = parameter.description.split(". ").next().map(unsentenced);
                     let message = format!("`{}` is required", parameter.name);
                     self.report(
                         Diagnostic::error("missing-parameter", message).with_help(help),
@@ -112,7 +112,7 @@ impl Parameters<'_, '_, '_> {
                 object(self.fields(fields, known, path, depth + 1))
             }
             _ => {
-                if !fits(schema, value) {
+                if !schema.fits(value) {
                     self.mismatch(schema, value, path);
                 }
                 Argument::Constant(value.clone())
@@ -186,7 +186,7 @@ impl Parameters<'_, '_, '_> {
             Some(TextPart::Expression(site)) if parts.is_empty() => Argument::Expression(site),
             Some(last) => {
                 parts.push(last);
-                if !fits(schema.value, &Value::String(String::new()))
+                if !schema.value.fits(&Value::String(String::new()))
                     && !matches!(schema.value, Schema::Enum(_))
                 {
                     let help = "write only `{{ … }}`, without anything around it".to_owned();
@@ -234,7 +234,7 @@ impl Parameters<'_, '_, '_> {
                         Schema::PerItem(_) | Schema::PerPair(_) | Schema::Deferred(_)
                     )
                 };
-                let texts = |schema: &&Schema| fits(schema, &Value::String(String::new()));
+                let texts = |schema: &&Schema| schema.fits(&Value::String(String::new()));
                 let choices: Vec<&'static Schema> = choices.iter().collect();
                 let choice = choices.iter().find(later).copied();
                 let choice = choice
@@ -278,7 +278,7 @@ impl Parameters<'_, '_, '_> {
         match parse(source, names) {
             Ok(expression) => Some(Site {
                 parameter: path.to_owned(),
-                source: source.to_owned(),
+                source: source.trim().to_owned(),
                 expression,
             }),
             Err(problems) => {
@@ -359,42 +359,9 @@ fn object(fields: Vec<(String, Argument)>) -> Argument {
     Argument::Constant(Value::Object(fields.into_iter().map(constant).collect()))
 }
 
-/// Whether a literal has the shape of a schema; a text with expressions has any shape.
-fn fits(schema: &Schema, value: &Value) -> bool {
-    if value.as_str().is_some_and(|text| text.contains("{{")) {
-        return true;
-    }
-    match schema {
-        Schema::Any => true,
-        Schema::String => value.is_string(),
-        Schema::Number => value.is_number(),
-        Schema::Integer { min, max } => value
-            .as_f64()
-            .is_some_and(|number| number.fract() == 0.0 && (*min as f64..=*max as f64).contains(&number)),
-        Schema::Boolean => value.is_boolean(),
-        Schema::Enum(names) => value.as_str().is_some_and(|text| names.contains(&text)),
-        Schema::Array(inner) => value
-            .as_array()
-            .is_some_and(|items| items.iter().all(|item| fits(inner, item))),
-        Schema::Map(inner) => value
-            .as_object()
-            .is_some_and(|fields| fields.values().all(|field| fits(inner, field))),
-        Schema::Object(known) => value.as_object().is_some_and(|fields| {
-            known.iter().all(|parameter| match fields.get(parameter.name) {
-                Some(field) => fits(&parameter.schema, field),
-                None => !parameter.required,
-            }) && fields
-                .keys()
-                .all(|name| known.iter().any(|parameter| parameter.name == name))
-        }),
-        Schema::PerItem(inner) | Schema::PerPair(inner) | Schema::Deferred(inner) => fits(inner, value),
-        Schema::OneOf(choices) => choices.iter().any(|choice| fits(choice, value)),
-    }
-}
-
 /// The alternative that a literal fits, or the only one of its JSON kind, so that what is wrong inside is said.
 fn best(choices: &'static [Schema], value: &Value) -> Option<&'static Schema> {
-    if let Some(choice) = choices.iter().find(|choice| fits(choice, value)) {
+    if let Some(choice) = choices.iter().find(|choice| choice.fits(value)) {
         return Some(choice);
     }
     let mut alike = choices.iter().filter(|choice| match choice {

@@ -35,12 +35,12 @@ impl<'n> Lowering<'n> {
         if self.height >= HEIGHT_MAX {
             if !self.problems.iter().any(|problem| problem.code == "too-deep") {
                 let message =
-                    format!("The expression has more than {HEIGHT_MAX} operators one inside the other.");
+                    format!("the expression has more than {HEIGHT_MAX} operators one inside the other");
                 self.refuse(
                     node.span(),
                     "too-deep",
                     message,
-                    Some("Divide it among several nodes."),
+                    Some("divide it among several nodes"),
                 );
             }
             return Expression::Undefined;
@@ -126,8 +126,8 @@ impl<'n> Lowering<'n> {
                     Element::Spread(self.expression(&spread.argument))
                 }
                 ast::ArrayExpressionElement::Elision(hole) => {
-                    let help = Some("Write `undefined` or `null` there.");
-                    Element::Item(self.unsupported(hole.span, "A hole in an array", help))
+                    let help = Some("write `undefined` or `null` there");
+                    Element::Item(self.unsupported(hole.span, "a hole in an array", help))
                 }
                 other => match other.as_expression() {
                     Some(item) => Element::Item(self.expression(item)),
@@ -155,7 +155,7 @@ impl<'n> Lowering<'n> {
 
     fn property(&mut self, property: &ast::ObjectProperty<'_>) -> Option<Property> {
         if property.method || property.kind != ast::PropertyKind::Init {
-            self.unsupported(property.span, "A method in an object", unsupported::FUNCTION_HELP);
+            self.unsupported(property.span, "a method in an object", unsupported::FUNCTION_HELP);
             return None;
         }
         let name = match &property.key {
@@ -164,8 +164,8 @@ impl<'n> Lowering<'n> {
             _ => None,
         };
         if name == Some("__proto__") && !property.computed && !property.shorthand {
-            let help = Some("For a field of this name write `[\"__proto__\"]: …`.");
-            self.unsupported(property.span, "Setting an object's prototype", help);
+            let help = Some("for a field of this name write `[\"__proto__\"]: …`");
+            self.unsupported(property.span, "setting an object's prototype", help);
         }
         Some(match (name, property.key.as_expression()) {
             (Some(name), _) => Property::Named(name.to_owned(), self.expression(&property.value)),
@@ -174,7 +174,7 @@ impl<'n> Lowering<'n> {
                 Property::Computed(key, self.expression(&property.value))
             }
             (None, None) => {
-                self.unsupported(property.span, "A private name", None);
+                self.unsupported(property.span, "a private name", None);
                 return None;
             }
         })
@@ -189,7 +189,7 @@ impl<'n> Lowering<'n> {
             UnaryOperator::Typeof => Unary::TypeOf,
             UnaryOperator::Void => Unary::Void,
             UnaryOperator::Delete => {
-                let help = Some("Values do not change: a PickFields node keeps the fields that it names.");
+                let help = Some("values do not change: a PickFields node keeps the fields that it names");
                 return self.unsupported(unary.span, "`delete`", help);
             }
         };
@@ -220,7 +220,7 @@ impl<'n> Lowering<'n> {
             BinaryOperator::StrictInequality => Binary::StrictNotEqual,
             BinaryOperator::In => Binary::In,
             BinaryOperator::Instanceof => {
-                let help = Some("`typeof x` tells text, numbers and objects apart.");
+                let help = Some("`typeof x` tells text, numbers and objects apart");
                 return self.unsupported(binary.span, "`instanceof`", help);
             }
         };
@@ -233,7 +233,7 @@ impl<'n> Lowering<'n> {
             ast::ChainElement::StaticMemberExpression(member) => self.static_member(member),
             ast::ChainElement::ComputedMemberExpression(member) => self.computed_member(member),
             ast::ChainElement::PrivateFieldExpression(_) | ast::ChainElement::TSNonNullExpression(_) => {
-                self.unsupported(chain.span, "This", None)
+                self.unsupported(chain.span, "this", None)
             }
         }
     }
@@ -287,13 +287,13 @@ impl<'n> Lowering<'n> {
                 ("$nodes", _) if self.names.definition_only() => None,
                 ("$nodes", Some(id)) => Some(self.node_output(NodeName::Id(id), span)),
                 ("$secrets", None) => {
-                    let message = "The name of a secret can't be computed.".to_owned();
-                    let help = Some("Secrets are rights that a pattern declares: write `$secrets.NAME`.");
+                    let message = "the name of a secret can't be computed".to_owned();
+                    let help = Some("secrets are rights that a pattern declares: write `$secrets.NAME`");
                     Some(self.refuse(span, "computed-name", message, help))
                 }
                 ("$nodes", None) => {
-                    let message = "The id of a node can't be computed.".to_owned();
-                    Some(self.refuse(span, "computed-name", message, Some("Write `$nodes[\"id\"]`.")))
+                    let message = "the id of a node can't be computed".to_owned();
+                    Some(self.refuse(span, "computed-name", message, Some("write `$nodes[\"id\"]`")))
                 }
                 (global, Some(name)) if unsupported::is_global(global) => {
                     let help = unsupported::member_help(global, name);
@@ -336,9 +336,9 @@ impl<'n> Lowering<'n> {
                     let name = member.property.name.as_str();
                     return self.method_call(call, &member.object, name, member.property.span);
                 }
-                self.unsupported(call.span, "Calling a function", unsupported::FUNCTION_HELP)
+                self.unsupported(call.span, "calling a function", unsupported::FUNCTION_HELP)
             }
-            _ => self.unsupported(call.span, "Calling a function", unsupported::FUNCTION_HELP),
+            _ => self.unsupported(call.span, "calling a function", unsupported::FUNCTION_HELP),
         }
     }
 
@@ -354,14 +354,14 @@ impl<'n> Lowering<'n> {
                 Some(label) => self.node_output(NodeName::Label(&label), call.span),
                 None => {
                     let message =
-                        "`$(…)` takes the label of a node as one text that is written out.".to_owned();
-                    self.refuse(call.span, "computed-name", message, Some("Write `$(\"Label\")`."))
+                        "`$(…)` takes the label of a node as one text that is written out".to_owned();
+                    self.refuse(call.span, "computed-name", message, Some("write `$(\"Label\")`"))
                 }
             },
             "$random" | "$uuid" if !self.names.definition_only() => {
                 if let Some(argument) = call.arguments.first() {
-                    let message = format!("`{name}()` takes no arguments.");
-                    let help = Some("The Random and Uuid nodes have ranges and versions.");
+                    let message = format!("`{name}()` takes no arguments");
+                    let help = Some("the Random and Uuid nodes have ranges and versions");
                     return self.refuse(argument.span(), "arguments", message, help);
                 }
                 Expression::Name(if name == "$random" {
@@ -378,7 +378,7 @@ impl<'n> Lowering<'n> {
                 let before = self.problems.len();
                 self.identifier(callee.span, name);
                 if self.problems.len() == before {
-                    let message = format!("`{name}` is a value, not a function.");
+                    let message = format!("`{name}` is a value, not a function");
                     self.refuse(callee.span, "unsupported", message, None);
                 }
                 Expression::Undefined
@@ -416,7 +416,7 @@ impl<'n> Lowering<'n> {
                     self.refuse(method_span, "foreign-name", message, Some(help));
                 }
                 None => {
-                    let what = format!("The method `.{method}(…)`");
+                    let what = format!("the method `.{method}(…)`");
                     self.unsupported(method_span, &what, unsupported::method_help(method));
                 }
             }
@@ -454,7 +454,7 @@ impl<'n> Lowering<'n> {
         self.refuse(
             span,
             "unsupported",
-            format!("{what} can't be compiled by this version."),
+            format!("{what} can't be compiled by this version"),
             help,
         )
     }

@@ -37,9 +37,9 @@ pub(super) fn resolve(name: &str, names: &dyn Names) -> Result<Expression, Probl
     }
     let in_definition = names.definition_only();
     if in_definition && (OWN.contains(&name) || name == "$") && name != "$item" && name != "$index" {
-        let message = format!("`{name}` is not known in a definition.");
+        let message = format!("`{name}` is not known in a definition");
         let help =
-            "A definition's expressions see `$input`, `$item` and `$index`: pass the rest in by a port.";
+            "a definition's expressions see `$input`, `$item` and `$index`: pass the rest in by a port";
         return Err(problem("unknown-name", message, Some(help)));
     }
     match name {
@@ -59,40 +59,40 @@ fn refusal(name: &str) -> Problem {
     let misplaced = |message: &str, help| problem("unknown-name", message.to_owned(), Some(help));
     match name {
         "$item" | "$index" => misplaced(
-            &format!("There is no `{name}` here."),
-            "It has a value inside a ForEach, with `each`, and in parameters that are evaluated for each item.",
+            &format!("there is no `{name}` here"),
+            "it has a value inside a ForEach, with `each`, and in parameters that are evaluated for each item",
         ),
         "$a" | "$b" => misplaced(
-            &format!("There is no `{name}` here."),
-            "`$a` and `$b` are the two items that a Sort node compares.",
+            &format!("there is no `{name}` here"),
+            "`$a` and `$b` are the two items that a Sort node compares",
         ),
         "$error" => misplaced(
-            "There is no `$error` here.",
-            "It has a value behind a node with `onError` \"branch\" or \"continue\".",
+            "there is no `$error` here",
+            "it has a value behind a node with `onError` \"branch\" or \"continue\"",
         ),
         "$secrets" => misplaced(
-            "`$secrets` is no value by itself.",
-            "Name the secret: `$secrets.NAME`.",
+            "`$secrets` is no value by itself",
+            "name the secret: `$secrets.NAME`",
         ),
         "$nodes" => misplaced(
-            "`$nodes` is no value by itself.",
-            "Name the node: `$nodes[\"id\"]`.",
+            "`$nodes` is no value by itself",
+            "name the node: `$nodes[\"id\"]`",
         ),
-        "$" => misplaced("`$` is no value by itself.", "Name the node: `$(\"Label\")`."),
+        "$" => misplaced("`$` is no value by itself", "name the node: `$(\"Label\")`"),
         "$random" | "$uuid" => problem(
             "unknown-name",
-            format!("`{name}` is a function."),
-            Some(&format!("Write `{name}()`.")),
+            format!("`{name}` is a function"),
+            Some(&format!("write `{name}()`")),
         ),
         _ => match (foreign(name), super::unsupported::is_global(name)) {
             (Some((system, instead)), _) => problem(
                 "foreign-name",
-                format!("`{name}` is a name of {system}."),
+                format!("`{name}` is a name of {system}"),
                 Some(instead),
             ),
             (None, true) => problem(
                 "unsupported",
-                format!("`{name}` can't be compiled by this version."),
+                format!("`{name}` can't be compiled by this version"),
                 super::unsupported::global_help(name),
             ),
             (None, false) => unknown(name),
@@ -101,20 +101,20 @@ fn refusal(name: &str) -> Problem {
 }
 
 fn unknown(name: &str) -> Problem {
-    let message = format!("There is no `{name}`.");
+    let message = format!("there is no `{name}`");
     let nearest = OWN
         .iter()
         .map(|own| (strsim::damerau_levenshtein(&name.to_lowercase(), own), own))
         .min();
     let close = if name.chars().count() <= 4 { 1 } else { 2 };
     let help = match nearest {
-        Some((distance, own)) if distance <= close => format!("Did you mean `{own}`?"),
+        Some((distance, own)) if distance <= close => format!("did you mean `{own}`?"),
         _ if name.starts_with('$') => {
-            "The names are `$input`, `$nodes[\"id\"]`, `$(\"Label\")`, `$trigger`, \
-            `$item`, `$index`, `$run`, `$vars`, `$secrets.NAME`, `$error`, `$random()` and `$uuid()`."
+            "the names are `$input`, `$nodes[\"id\"]`, `$(\"Label\")`, `$trigger`, \
+            `$item`, `$index`, `$run`, `$vars`, `$secrets.NAME`, `$error`, `$random()` and `$uuid()`"
                 .to_owned()
         }
-        _ => format!("A field of the input is `$input.{name}`; text stands in quotes: \"{name}\"."),
+        _ => format!("a field of the input is `$input.{name}`; text stands in quotes: \"{name}\""),
     };
     problem("unknown-name", message, Some(&help))
 }
@@ -132,51 +132,51 @@ fn problem(code: &'static str, message: String, help: Option<&str>) -> Problem {
 fn foreign(name: &str) -> Option<(&'static str, &'static str)> {
     const N8N: &str = "n8n";
     Some(match name {
-        "$env" => (N8N, "Settings are `$vars.NAME`, secrets `$secrets.NAME`."),
-        "$workflow" => (N8N, "The pattern's id is `$run.patternId`."),
-        "$execution" | "$executionId" => (N8N, "The run's id is `$run.id`."),
-        "$workflowId" => (N8N, "The pattern's id is `$run.patternId`."),
-        "$node" | "$items" => (N8N, "Another node's value is `$(\"Label\")` or `$nodes[\"id\"]`."),
-        "$itemIndex" | "$position" => (N8N, "The item's place is `$index`."),
-        "$runIndex" => (N8N, "Inside a loop the iteration's number is `$index`."),
-        "$prevNode" => (N8N, "What the node before emitted is `$input`."),
-        "$data" => (N8N, "The node's input is `$input`."),
-        "items" | "item" => (N8N, "The node's input is `$input`, the current item `$item`."),
-        "$binary" => (N8N, "Files are ordinary fields here, as base64 text: `$input.…`."),
+        "$env" => (N8N, "settings are `$vars.NAME`, secrets `$secrets.NAME`"),
+        "$workflow" => (N8N, "the pattern's id is `$run.patternId`"),
+        "$execution" | "$executionId" => (N8N, "the run's id is `$run.id`"),
+        "$workflowId" => (N8N, "the pattern's id is `$run.patternId`"),
+        "$node" | "$items" => (N8N, "another node's value is `$(\"Label\")` or `$nodes[\"id\"]`"),
+        "$itemIndex" | "$position" => (N8N, "the item's place is `$index`"),
+        "$runIndex" => (N8N, "inside a loop the iteration's number is `$index`"),
+        "$prevNode" => (N8N, "what the node before emitted is `$input`"),
+        "$data" => (N8N, "the node's input is `$input`"),
+        "items" | "item" => (N8N, "the node's input is `$input`, the current item `$item`"),
+        "$binary" => (N8N, "files are ordinary fields here, as base64 text: `$input.…`"),
         "$parameter" | "$rawParameter" | "$self" => (
             N8N,
-            "A node's parameters can't be read; use a value that you pass in.",
+            "a node's parameters can't be read; use a value that you pass in",
         ),
         "$fromAI" | "$agentInfo" | "$tool" => (
             N8N,
-            "Use a ChatCompletion node with `jsonSchema` and read its output.",
+            "use a ChatCompletion node with `jsonSchema` and read its output",
         ),
         "$evaluateExpression" => (
             N8N,
-            "Expressions are compiled before the run: write the expression itself.",
+            "expressions are compiled before the run: write the expression itself",
         ),
-        "$getWorkflowStaticData" => (N8N, "What outlives a run is kept by a KeyValue node."),
-        "$pageCount" | "$response" | "$request" => (N8N, "HttpRequest has a `pagination` parameter."),
-        "$getPairedItem" => (N8N, "The item that this one comes from is `$(\"Label\").item`."),
-        "$credentials" | "$secret" => (N8N, "Secrets are `$secrets.NAME`."),
-        "$if" => (N8N, "Write `condition ? a : b`."),
-        "$ifEmpty" => (N8N, "Write `value || other`, or `value ?? other`."),
-        "$min" | "$max" => (N8N, "Write `a < b ? a : b`, or use an Aggregate node."),
+        "$getWorkflowStaticData" => (N8N, "what outlives a run is kept by a KeyValue node"),
+        "$pageCount" | "$response" | "$request" => (N8N, "HttpRequest has a `pagination` parameter"),
+        "$getPairedItem" => (N8N, "the item that this one comes from is `$(\"Label\").item`"),
+        "$credentials" | "$secret" => (N8N, "secrets are `$secrets.NAME`"),
+        "$if" => (N8N, "write `condition ? a : b`"),
+        "$ifEmpty" => (N8N, "write `value || other`, or `value ?? other`"),
+        "$min" | "$max" => (N8N, "write `a < b ? a : b`, or use an Aggregate node"),
         "$nodeId" | "$nodeVersion" | "$mode" | "$jobId" | "$webhookId" | "$value" => {
-            (N8N, "There is nothing like it here.")
+            (N8N, "there is nothing like it here")
         }
-        "msg" => ("Node-RED", "The node's input is `$input`."),
-        "flow" | "global" => ("Node-RED", "What outlives a run is kept by a KeyValue node."),
-        "flow_input" => ("Windmill", "What the run was started with is `$trigger`."),
+        "msg" => ("Node-RED", "the node's input is `$input`"),
+        "flow" | "global" => ("Node-RED", "what outlives a run is kept by a KeyValue node"),
+        "flow_input" => ("Windmill", "what the run was started with is `$trigger`"),
         "results" | "previous_result" => (
             "Windmill",
-            "Another node's value is `$(\"Label\")`, the last one `$input`.",
+            "another node's value is `$(\"Label\")`, the last one `$input`",
         ),
         "steps" => (
             "Pipedream",
-            "Another node's value is `$(\"Label\")` or `$nodes[\"id\"]`.",
+            "another node's value is `$(\"Label\")` or `$nodes[\"id\"]`",
         ),
-        "process" => ("Node.js", "Settings are `$vars.NAME`, secrets `$secrets.NAME`."),
+        "process" => ("Node.js", "settings are `$vars.NAME`, secrets `$secrets.NAME`"),
         _ => return None,
     })
 }
@@ -187,12 +187,12 @@ pub(super) fn foreign_method(source: &str, method: &str) -> Option<(String, &'st
         return None;
     }
     let help = match method {
-        "all" => "There is one value on an edge: the name itself gives all of it.",
-        "first" => "The first of several items is `[0]` of the value.",
+        "all" => "there is one value on an edge: the name itself gives all of it",
+        "first" => "the first of several items is `[0]` of the value",
         "last" | "itemMatching" | "pairedItem" => {
-            "One of several items is `[index]` of the value, the item that this one comes from `$(\"Label\").item`."
+            "one of several items is `[index]` of the value, the item that this one comes from `$(\"Label\").item`"
         }
         _ => return None,
     };
-    Some((format!("`{source}.{method}(…)` is a method of n8n."), help))
+    Some((format!("`{source}.{method}(…)` is a method of n8n"), help))
 }

@@ -3,6 +3,7 @@
 use super::lower::Lowering;
 use super::scan::too_deep_at;
 use super::{Expression, Names, Problem};
+use crate::diagnostic::unsentenced;
 use oxc_allocator::Allocator;
 use oxc_diagnostics::OxcDiagnostic;
 use oxc_parser::Parser;
@@ -22,10 +23,10 @@ pub fn parse(source: &str, names: &dyn Names) -> Result<Expression, Vec<Problem>
     // Many people end an expression like a statement; there is only one thing that it can mean.
     let source = source.trim_end_matches(|c: char| c == ';' || c.is_whitespace());
     if source.trim().is_empty() {
-        let help = Some("Write an expression between the braces, for example `{{ $input }}`.".to_owned());
+        let help = Some("write an expression between the braces, for example `{{ $input }}`".to_owned());
         return Err(vec![Problem {
             code: "syntax",
-            message: "The braces are empty.".to_owned(),
+            message: "the braces are empty".to_owned(),
             help,
             span: 0..source.len(),
         }]);
@@ -34,8 +35,8 @@ pub fn parse(source: &str, names: &dyn Names) -> Result<Expression, Vec<Problem>
         let at = source.floor_char_boundary(at);
         return Err(vec![Problem {
             code: "too-deep",
-            message: format!("The expression nests more than {NESTING_MAX} levels."),
-            help: Some("Divide it among several nodes.".to_owned()),
+            message: format!("the expression nests more than {NESTING_MAX} levels"),
+            help: Some("divide it among several nodes".to_owned()),
             span: at..source.ceil_char_boundary(at + 1),
         }]);
     }
@@ -87,16 +88,16 @@ fn syntax_problem(source: &str, error: OxcDiagnostic) -> Problem {
     let span = widened(source, start..end.max(start));
     let rest = source[span.start..].trim_start();
     let help = if rest.starts_with(';') {
-        Some("An expression has no `;`: remove it, and use a node for each step.".to_owned())
+        Some("an expression has no `;`: remove it, and use a node for each step".to_owned())
     } else if starts_statement(source) {
-        Some("An expression is one value, not a statement.".to_owned())
+        Some("an expression is one value, not a statement".to_owned())
     } else {
-        error.help.as_ref().map(|help| help.to_string())
+        error.help.as_deref().map(unsentenced)
     };
-    let message = error.message.trim_end_matches('.');
+    let message = unsentenced(&error.message);
     Problem {
         code: "syntax",
-        message: format!("This is not a JavaScript expression: {message}."),
+        message: format!("this is not a JavaScript expression: {message}"),
         help,
         span,
     }

@@ -3,30 +3,14 @@
 use super::{Category, Example, IN, ITEMS, NodeType, OUT, Outputs, Parameter, Port, Schema, ValueType};
 
 /// A list on the only input, unless `items` names another.
-const LIST_OUT: Port = Port {
-    name: "out",
-    value_type: ValueType::Array,
-    required: false,
-    description: "The resulting list.",
-};
-const LEFT: Port = Port {
-    name: "left",
-    value_type: ValueType::Array,
-    required: true,
-    description: "The first list.",
-};
-const RIGHT: Port = Port {
-    name: "right",
-    value_type: ValueType::Array,
-    required: true,
-    description: "The second list.",
-};
-const OBJECT_OUT: Port = Port {
-    name: "out",
-    value_type: ValueType::Any,
-    required: false,
-    description: "The object; of a list, the list of its objects.",
-};
+const LIST_OUT: Port = Port::new("out", ValueType::Array, "The resulting list.");
+const LEFT: Port = Port::new("left", ValueType::Array, "The first list.").required();
+const RIGHT: Port = Port::new("right", ValueType::Array, "The second list.").required();
+const OBJECT_OUT: Port = Port::new(
+    "out",
+    ValueType::Any,
+    "The object; of a list, the list of its objects.",
+);
 /// A dotted path into an item, or an expression evaluated for it.
 const SELECTOR: Schema = Schema::PerItem(&Schema::Any);
 
@@ -126,12 +110,7 @@ pub const TYPES: &[NodeType] = &[
         &[IN],
         &[
             LIST_OUT,
-            Port {
-                name: "rejected",
-                value_type: ValueType::Array,
-                required: false,
-                description: "Items for which it does not hold.",
-            },
+            Port::new("rejected", ValueType::Array, "Items for which it does not hold."),
         ],
         &[
             Parameter::required("condition", SELECTOR, "Evaluated for each item, as `$item` and `$index`."),
@@ -224,7 +203,7 @@ pub const TYPES: &[NodeType] = &[
          group, in the order of first appearance. A group's keys are fields named by the last part of their path \
          (`customer.city` gives `city`); a key that is an expression adds no field of its own.",
         &[IN],
-        &[Port { name: "out", value_type: ValueType::Any, required: false, description: "The sums." }],
+        &[Port::new("out", ValueType::Any, "The sums.")],
         &[
             Parameter::optional(
                 "groupBy",
@@ -301,15 +280,10 @@ pub const TYPES: &[NodeType] = &[
         "Finds what changed from the left list to the right one, by a key. All four ports always fire.",
         &[LEFT, RIGHT],
         &[
-            Port { name: "added", value_type: ValueType::Array, required: false, description: "Items only on the right." },
-            Port { name: "removed", value_type: ValueType::Array, required: false, description: "Items only on the left." },
-            Port {
-                name: "changed",
-                value_type: ValueType::Array,
-                required: false,
-                description: "For items that differ: {key, before, after}.",
-            },
-            Port { name: "same", value_type: ValueType::Array, required: false, description: "Items equal on both sides." },
+            Port::new("added", ValueType::Array, "Items only on the right."),
+            Port::new("removed", ValueType::Array, "Items only on the left."),
+            Port::new("changed", ValueType::Array, "For items that differ: {key, before, after}."),
+            Port::new("same", ValueType::Array, "Items equal on both sides."),
         ],
         &[Parameter::required("key", SELECTOR, "Key of an item: a dotted path, or an expression with `$item`.")],
         &[Example {

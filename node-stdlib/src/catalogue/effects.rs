@@ -13,12 +13,7 @@ pub const TYPES: &[NodeType] = &[
                       `acceptStatuses` lists them. Every request carries an `Idempotency-Key` of its own that stays \
                       the same when the node is tried again.",
         inputs: &[IN],
-        outputs: Outputs::Fixed(&[Port {
-            name: "out",
-            value_type: ValueType::Any,
-            required: false,
-            description: "{status, headers, body}, or the body alone with `bodyOnly`.",
-        }]),
+        outputs: Outputs::Fixed(&[Port::new("out", ValueType::Any, "{status, headers, body}, or the body alone with `bodyOnly`.")]),
         parameters: &[
             Parameter::optional(
                 "method",
@@ -92,12 +87,7 @@ pub const TYPES: &[NodeType] = &[
         category: Category::Effect,
         description: "Writes a line to the run's log and passes its input through.",
         inputs: &[IN],
-        outputs: Outputs::Fixed(&[Port {
-            name: "out",
-            value_type: ValueType::Any,
-            required: false,
-            description: "The input, unchanged.",
-        }]),
+        outputs: Outputs::Fixed(&[Port::new("out", ValueType::Any, "The input, unchanged.")]),
         parameters: &[
             Parameter::optional("level", Schema::Enum(&["debug", "info", "warn", "error"]), "Severity.").or("\"info\""),
             Parameter::required("message", Schema::Any, "The text; other values are written as JSON."),

@@ -3,28 +3,18 @@
 use super::{Category, Example, IN, ITEMS, NodeType, OUT, Outputs, Parameter, Port, Schema, ValueType};
 use crate::nodes::flow::OPERATORS;
 
-const NEXT: Port = Port {
-    name: "next",
-    value_type: ValueType::Any,
-    required: false,
-    description: "Where the body ends: what comes back is the iteration's value, an array of them if several edges \
+const NEXT: Port = Port::new(
+    "next",
+    ValueType::Any,
+    "Where the body ends: what comes back is the iteration's value, an array of them if several edges \
                   bring one.",
-};
-const ITEM: Port = output(
+);
+const ITEM: Port = Port::new(
     "item",
     ValueType::Any,
     "Starts the body, once for each iteration.",
 );
-const PASSED: Port = output("out", ValueType::Any, "The input, as it came.");
-
-const fn output(name: &'static str, value_type: ValueType, description: &'static str) -> Port {
-    Port {
-        name,
-        value_type,
-        required: false,
-        description,
-    }
-}
+const PASSED: Port = Port::new("out", ValueType::Any, "The input, as it came.");
 
 const fn node(
     name: &'static str,
@@ -59,7 +49,7 @@ pub const TYPES: &[NodeType] = &[
         &[IN, NEXT],
         &[
             ITEM,
-            output(
+            Port::new(
                 "done",
                 ValueType::Array,
                 "What came back to `next`, in the order of the elements.",
@@ -91,7 +81,7 @@ pub const TYPES: &[NodeType] = &[
         "Repeats its body, the nodes between `item` and `next`, while the condition holds. It carries a value: first \
          the input, then whatever came back; `done` gives the last one.",
         &[IN, NEXT],
-        &[ITEM, output("done", ValueType::Any, "The last value.")],
+        &[ITEM, Port::new("done", ValueType::Any, "The last value.")],
         &[
             Parameter::required(
                 "condition",
@@ -161,8 +151,8 @@ const IF: NodeType = node(
      a list goes its own way.",
     &[IN],
     &[
-        output("true", ValueType::Any, "The input, when the condition holds."),
-        output("false", ValueType::Any, "The input, when it does not."),
+        Port::new("true", ValueType::Any, "The input, when the condition holds."),
+        Port::new("false", ValueType::Any, "The input, when it does not."),
     ],
     &[
         Parameter::optional(
@@ -290,12 +280,7 @@ const MERGE: NodeType = node(
     "Merge",
     "Makes one value of those that several edges bring, in the order of the edges; edges that bring nothing don't \
      count. Waits for all of them, except in the mode `first`, which runs once at the first value.",
-    &[Port {
-        name: "in",
-        value_type: ValueType::Any,
-        required: true,
-        description: "The values to merge; any number of edges.",
-    }],
+    &[Port::new("in", ValueType::Any, "The values to merge; any number of edges.").required()],
     &[OUT],
     &[
         Parameter::optional(

@@ -1,15 +1,9 @@
 //! Nodes for text and formats.
 
-use super::{Category, Example, IN, NodeType, OUT, Outputs, Parameter, Port, Schema, ValueType};
+use super::{Category, Example, IN, NodeType, OUT, Outputs, Parameter, Schema, TEXT_OUT};
 
 /// In the order in which lists show them.
 pub const TYPES: &[NodeType] = &[TEMPLATE, JSON, CSV, BASE64, URL];
-
-/// One output, of text.
-const TEXT_OUT: Outputs = Outputs::Fixed(&[Port {
-    value_type: ValueType::String,
-    ..OUT
-}]);
 
 const fn text_type(
     name: &'static str,

@@ -1,15 +1,9 @@
 //! Nodes for time and cryptography.
 
-use super::{Category, Example, IN, NodeType, OUT, Outputs, Parameter, Port, Schema, ValueType};
+use super::{Category, Example, IN, NodeType, OUT, Outputs, Parameter, Schema, TEXT_OUT};
 
 /// In the order in which lists show them.
 pub const TYPES: &[NodeType] = &[DATE_TIME, HASH, HMAC, UUID, RANDOM];
-
-/// One output, of text.
-const TEXT_OUT: Outputs = Outputs::Fixed(&[Port {
-    value_type: ValueType::String,
-    ..OUT
-}]);
 
 const UNITS: Schema = Schema::Enum(&[
     "years",

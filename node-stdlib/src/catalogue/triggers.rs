@@ -3,12 +3,7 @@
 use super::{Category, NodeType, Outputs, Parameter, Port, Schema, ValueType};
 
 const fn event(description: &'static str) -> Port {
-    Port {
-        name: "out",
-        value_type: ValueType::Any,
-        required: false,
-        description,
-    }
+    Port::new("out", ValueType::Any, description)
 }
 
 const fn trigger(
