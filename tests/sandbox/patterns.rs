@@ -216,3 +216,25 @@ async fn numbers_of_a_pattern_keep_their_last_bit() {
     let expected: Vec<f64> = texts.iter().map(|text| text.parse().unwrap()).collect();
     assert_eq!(lists, [expected.clone(), expected.clone(), expected]);
 }
+
+#[tokio::test]
+async fn a_failed_expression_is_quoted_without_the_space_around_it() {
+    let pattern = pattern(
+        &[node(
+            "read",
+            "Transform",
+            json!({ "value": "Dear {{   $input.a.b }}" }),
+        )],
+        &["start -> read"],
+    );
+    let error = run(&pattern, &json!({})).await.error.unwrap();
+    assert_eq!(
+        (error.code.as_str(), error.node_id.as_deref()),
+        ("EXPRESSION", Some("read"))
+    );
+    assert!(
+        error.message.contains(" in `$input.a.b` (parameter `value`"),
+        "{}",
+        error.message
+    );
+}
