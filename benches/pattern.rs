@@ -1,7 +1,8 @@
 //! What does a run cost, and what does the sandbox add to bare wasmtime?
 //!
 //! `cargo bench -p heddle-runtime --bench pattern` prints one table, all of it measured in one run, so that the
-//! ratios hold on a noisy machine. `-- --quick` takes a tenth of the time. Figures are kept in `benches/README.md`.
+//! ratios hold on a noisy machine. `-- --quick` takes a tenth of the time, `-- --only PART` (`compiling`, `running`,
+//! `throughput`, `fairness`) one part. Figures are kept in `benches/README.md`.
 
 #![expect(
     clippy::unwrap_used,
@@ -10,6 +11,7 @@
 )]
 
 use heddle_runtime::{Limits, Outcome, Program, RunRequest, Runtime, RuntimeConfig, Status, Tier};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -24,12 +26,18 @@ mod graphs;
 struct Bench {
     runtime: Arc<Runtime>,
     tokio: tokio::runtime::Runtime,
+    event: Box<RawValue>,
     /// How long each row is measured.
     time: Duration,
 }
 
 fn main() {
-    let quick = std::env::args().any(|argument| argument == "--quick");
+    let arguments: Vec<String> = std::env::args().collect();
+    let quick = arguments.iter().any(|argument| argument == "--quick");
+    let only = arguments
+        .iter()
+        .skip_while(|argument| *argument != "--only")
+        .nth(1);
     let cache = std::env::temp_dir().join(format!("heddle-bench-{}", std::process::id()));
     let config = RuntimeConfig {
         cache_dir: Some(cache.clone()),
@@ -42,13 +50,21 @@ fn main() {
             .enable_all()
             .build()
             .unwrap(),
+        event: graphs::event(),
         time: Duration::from_millis(if quick { 300 } else { 3_000 }),
     };
     println!("{:<58} {:>10} {:>10} {:>10}", "", "p50", "p99", "min");
-    bench.compiling();
-    bench.running();
-    bench.throughput();
-    bench.fairness();
+    let parts: [(&str, fn(&Bench)); 4] = [
+        ("compiling", Bench::compiling),
+        ("running", Bench::running),
+        ("throughput", Bench::throughput),
+        ("fairness", Bench::fairness),
+    ];
+    for (name, part) in parts {
+        if only.is_none_or(|only| only == name) {
+            part(&bench);
+        }
+    }
     println!(
         "{:<58} {:>10}",
         "resident memory of this process",
@@ -88,7 +104,7 @@ impl Bench {
             let program = self.runtime.load(&wasm, Tier::Optimized).unwrap();
             let limited = self.measure(|| self.run(&program));
             limited.print(&format!("{nodes} nodes, 1 KB event: a whole run"));
-            let bare = bare::Bare::new(&wasm, graphs::event());
+            let bare = bare::Bare::new(&wasm, self.event.clone());
             let floor = self.measure(|| bare.run());
             floor.print(&format!("{nodes} nodes: the same in bare wasmtime, no limits"));
             self.measure(|| bare.instantiate())
@@ -120,10 +136,12 @@ impl Bench {
             self.tokio.block_on(async {
                 let runs = (0..8).map(|_| {
                     let (runtime, program) = (self.runtime.clone(), program.clone());
-                    let (count, stop) = (count.clone(), stop.clone());
+                    let (count, stop, event) = (count.clone(), stop.clone(), self.event.clone());
                     tokio::spawn(async move {
                         while !stop.load(Ordering::Relaxed) {
-                            expect_completed(&runtime.run(&program, request(Limits::default())).await);
+                            expect_completed(
+                                &runtime.run(&program, request(&event, Limits::default())).await,
+                            );
                             count.fetch_add(1, Ordering::Relaxed);
                         }
                     })
@@ -159,14 +177,14 @@ impl Bench {
         let deadline = self.time * 2 + Duration::from_secs(2);
         let loops: Vec<_> = (0..8)
             .map(|_| {
-                let (runtime, program) = (self.runtime.clone(), endless.clone());
+                let (runtime, program, event) = (self.runtime.clone(), endless.clone(), self.event.clone());
                 let limits = Limits {
                     fuel_max: u64::MAX >> 1,
                     deadline,
                     ..Limits::default()
                 };
                 self.tokio
-                    .spawn(async move { runtime.run(&program, request(limits)).await })
+                    .spawn(async move { runtime.run(&program, request(&event, limits)).await })
             })
             .collect();
         std::thread::sleep(Duration::from_millis(500));
@@ -182,7 +200,7 @@ impl Bench {
     fn run(&self, program: &Program) -> Outcome {
         let outcome = self
             .tokio
-            .block_on(self.runtime.run(program, request(Limits::default())));
+            .block_on(self.runtime.run(program, request(&self.event, Limits::default())));
         expect_completed(&outcome);
         outcome
     }
@@ -193,10 +211,10 @@ impl Bench {
         let end = Instant::now() + self.time * 2;
         while Instant::now() < end {
             std::thread::sleep(Duration::from_millis(1));
-            let (runtime, program) = (self.runtime.clone(), program.clone());
+            let (runtime, program, event) = (self.runtime.clone(), program.clone(), self.event.clone());
             let started = Instant::now();
             let task = self.tokio.spawn(async move {
-                expect_completed(&runtime.run(&program, request(Limits::default())).await);
+                expect_completed(&runtime.run(&program, request(&event, Limits::default())).await);
                 Instant::now()
             });
             samples.push(self.tokio.block_on(task).unwrap() - started);
@@ -274,7 +292,7 @@ fn compile(graph: &Value) -> Vec<u8> {
         .wasm
 }
 
-fn request(limits: Limits) -> RunRequest {
+fn request(event: &RawValue, limits: Limits) -> RunRequest {
     RunRequest {
         run_id: "01920000-0000-7000-8000-000000000000".into(),
         pattern_id: "bench".into(),
@@ -283,7 +301,7 @@ fn request(limits: Limits) -> RunRequest {
         started_at_ms: 1_790_000_000_000,
         seed: 42,
         trigger_node_id: None,
-        event: graphs::event(),
+        event: event.to_owned(),
         variables: serde_json::Map::new(),
         secrets: std::collections::BTreeMap::new(),
         limits,

@@ -1,7 +1,7 @@
 //! From a lowered pattern to a WebAssembly module.
 //!
-//! One module: a function for each node body and each function value, `run`, one passive data segment (the plan,
-//! then constant texts) and one passive element segment. The interface is [`heddle_node_stdlib::abi`]. Knows
+//! One module: a function for each node body and each function value, `run`, one passive data segment (the plan
+//! with the constants) and one passive element segment. The interface is [`heddle_node_stdlib::abi`]. Knows
 //! nothing of graphs as drawn, and checks nothing: what is wrong was found before.
 
 mod body;
@@ -29,6 +29,7 @@ pub fn emit(lowered: Lowered) -> Artifact {
         }
     }
     plan.sites = std::mem::take(&mut module.sites);
+    (plan.constants, plan.names) = std::mem::take(&mut module.constants).finish();
     manifest.functions = module
         .functions
         .iter()

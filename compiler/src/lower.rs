@@ -48,7 +48,7 @@ pub(crate) fn lower(checked: &Checked<'_>, options: &Options) -> Option<Lowered>
         nodes: lowered.plan.nodes,
         edges: inlined.wires.iter().map(edge).collect(),
         scopes: flow.scopes.list,
-        sites: Vec::new(),
+        ..Plan::default()
     };
     lowered.manifest = Manifest {
         abi_version: ABI_VERSION,

@@ -5,8 +5,9 @@
 //! one function, [`RUN_EXPORT`]. Only the standard library imports from the module [`HOST`].
 //!
 //! **Values** cross as `i32` handles into the guest's value stack. Handles 0 to 3 are the fixed values
-//! `undefined`, `null`, `false` and `true`; every other one is valid until the function that made it returns
-//! to the run loop. A handle out of range reads as `undefined`: a hostile module can only confuse itself.
+//! `undefined`, `null`, `false` and `true`; a negative one is the constant `!handle` of the plan; every other one
+//! is valid until the function that made it returns to the run loop. A handle out of range reads as `undefined`:
+//! a hostile module can only confuse itself.
 //!
 //! **Failures** in expression functions do not branch: the first failure is kept by the guest, the operation
 //! returns `undefined`, and whoever called the compiled function looks for a pending failure when it returns.
@@ -14,15 +15,18 @@
 //!
 //! **A run**: the host instantiates the standard library, then the pattern, and calls `run(trigger)`, `trigger`
 //! being the plan's index of the node that fired. `run` reserves room for its data ([`reserve`]), copies its one
-//! passive data segment there (it begins with the plan, see [`crate::plan`]), keeps the address in a global,
-//! appends its functions to the table, and calls `start(base, length, table_base, trigger)`, which returns
+//! passive data segment there (the plan, see [`crate::plan`]), keeps the address of the expression site in a
+//! global, appends its functions to the table, and calls `start(base, length, table_base, trigger)`, which returns
 //! when the run has ended. Compiled functions are named in the plan and in function values by their index in
 //! the pattern's element segment; their table index is `table_base` plus that.
+//!
+//! **Sites**: before it evaluates an expression, compiled code stores the index of its site (for messages) at the
+//! address that `site_address` gives.
 //!
 //! [`reserve`]: GUEST_FUNCTIONS
 
 /// Changes whenever a module compiled before could no longer run. Checked when a program is loaded.
-pub const ABI_VERSION: u32 = 1;
+pub const ABI_VERSION: u32 = 2;
 
 /// Module name from which a pattern imports.
 pub const GUEST: &str = "heddle";
@@ -79,7 +83,7 @@ const fn function(name: &'static str, params: &'static [Type], results: &'static
     }
 }
 
-use Type::{F64, I32, I64};
+use Type::{I32, I64};
 const H: &[Type] = &[I32];
 const HH: &[Type] = &[I32, I32];
 const HHH: &[Type] = &[I32, I32, I32];
@@ -87,26 +91,29 @@ const HHHH: &[Type] = &[I32, I32, I32, I32];
 const NONE: &[Type] = &[];
 
 /// What a pattern's module may import from [`GUEST`], besides memory, table and [`node_function`]s.
-/// `v` is a value handle, `ptr, len` UTF-8 text in guest memory, `n` a plan index.
+/// `v` is a value handle, `n` a plan index.
 pub const GUEST_FUNCTIONS: &[Function] = &[
     // Life of a run.
     function("reserve", H, H), // (bytes) -> address of zeroed memory, 8-aligned, kept for the run
     function("start", HHHH, NONE), // (base, length, table_base, trigger)
-    // Making values.
-    function("number", &[F64], H),
-    function("string", HH, H),  // (ptr, len): UTF-8
-    function("json", HH, H),    // (ptr, len): JSON text, the way to constants and lone surrogates
+    function("site_address", NONE, H), // () -> address of the u32 that names the site being evaluated
+    // Making values. Names are property keys, constant or computed; `names` is an index into the plan's lists.
     function("function", H, H), // (element index): a compiled function as a value
     function("array", NONE, H),
     function("push", HH, NONE), // (array v, v): appends in place; only to a fresh array()
     function("push_spread", HH, NONE), // (array v, v): ...v; failure when v is not iterable
     function("object", NONE, H),
-    function("set", HHHH, NONE), // (object v, ptr, len, v): only on a fresh object()
-    function("set_computed", HHH, NONE), // (object v, key v, v)
+    // (names, v, …): an object of the first names with these values, in the order that the names have
+    function("object_1", HH, H),
+    function("object_2", HHH, H),
+    function("object_3", HHHH, H),
+    function("object_4", &[I32, I32, I32, I32, I32], H),
+    function("set", HHH, NONE), // (object v, name v, v): only on a fresh object
     function("set_spread", HH, NONE), // (object v, v): { ...v }
     // Reading values.
-    function("get", HHH, H), // (v, ptr, len): v.name; failure when v is null or undefined
-    function("get_index", HH, H), // (v, key v): v[key]
+    function("get", HH, H),  // (v, name v): v[name]; failure when v is null or undefined
+    function("path", HH, H), // (v, names): v[name][name]…
+    function("input_path", H, H), // (names): the same of $input
     function("is_nullish", H, H), // -> i32 0 or 1, for ?. and ??
     function("truthy", H, H), // -> i32 0 or 1
     // Operators, with JavaScript's meaning; each gives a value handle.
@@ -148,14 +155,13 @@ pub const GUEST_FUNCTIONS: &[Function] = &[
     function("trigger", NONE, H),  // $trigger
     function("run", NONE, H),      // $run
     function("vars", NONE, H),     // $vars
-    function("secret", HH, H),     // $secrets.NAME: (ptr, len)
+    function("secret", H, H),      // $secrets.NAME: (name v)
     function("error", NONE, H),    // $error
     function("node_output", H, H), // $nodes["id"], $("Label"): (n)
     function("node_item", H, H),   // $("Label").item: (n)
     function("random", NONE, H),   // $random()
     function("uuid", NONE, H),     // $uuid()
     // Bookkeeping.
-    function("site", H, NONE), // (site index): the expression being evaluated, for messages
     function("emit", HH, NONE), // (port index, v): a value leaves a definition's output port
 ];
 

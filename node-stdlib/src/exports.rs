@@ -15,8 +15,8 @@ use crate::machine::Run;
 use crate::nodes::{Failure, Resume, Run as RunNode};
 use crate::plan::{NONE, View};
 use crate::value::ops::{self, TypeError};
-use crate::value::{Array, Object, Value, parse_json};
-use handles::{array, change, make, object, read, text_of, value};
+use crate::value::{Array, Object, Value};
+use handles::{array, change, constant_text, make, names_at, object, read, value};
 use host::Host;
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::AtomicU32;
@@ -24,6 +24,9 @@ use std::sync::atomic::AtomicU32;
 /// Plan index of the node being executed, for the host. See [`crate::abi::CURRENT_NODE`].
 #[unsafe(no_mangle)]
 pub static CURRENT_NODE: AtomicU32 = AtomicU32::new(NONE);
+
+/// Index of the expression site being evaluated; compiled code stores it.
+static SITE: AtomicU32 = AtomicU32::new(NONE);
 
 type GuestRun = Run<'static, Host>;
 
@@ -56,6 +59,11 @@ extern "C" fn reserve(bytes: i32) -> i32 {
     address as i32
 }
 
+#[unsafe(export_name = "site_address")]
+extern "C" fn site_address() -> i32 {
+    SITE.as_ptr().addr() as i32
+}
+
 #[unsafe(export_name = "start")]
 extern "C" fn start(base: i32, length: i32, table_base: i32, trigger: i32) {
     if RUN.get().is_some() {
@@ -65,7 +73,9 @@ extern "C" fn start(base: i32, length: i32, table_base: i32, trigger: i32) {
         table_base: table_base as u32,
     };
     let plan = reserved_bytes(base as u32 as usize, length as u32 as usize).and_then(View::new);
-    let mut run = Run::new(plan.unwrap_or_default(), host);
+    let plan_or_none = plan.unwrap_or_default();
+    handles::begin(plan_or_none);
+    let mut run = Run::new(plan_or_none, host);
     let readable = match plan {
         Some(_) => run.read_event(),
         None => {
@@ -129,22 +139,6 @@ fn execute(parameters: i32, node: RunNode, resume: Option<Resume>) {
 
 // Making values.
 
-#[unsafe(export_name = "number")]
-extern "C" fn number(number: f64) -> i32 {
-    make(Value::Number(number))
-}
-
-#[unsafe(export_name = "string")]
-extern "C" fn string(text: i32, length: i32) -> i32 {
-    make(Value::from(text_of(text, length)))
-}
-
-#[unsafe(export_name = "json")]
-extern "C" fn json(text: i32, length: i32) -> i32 {
-    let parsed = parse_json(handles::bytes_of(text, length), crate::machine::JSON_DEPTH_MAX);
-    make(parsed.unwrap_or_default())
-}
-
 #[unsafe(export_name = "function")]
 extern "C" fn function(index: i32) -> i32 {
     make(Value::Function(index as u32))
@@ -180,18 +174,37 @@ extern "C" fn new_object() -> i32 {
     make(Value::Object(Object::new()))
 }
 
-#[unsafe(export_name = "set")]
-extern "C" fn set(to: i32, name: i32, length: i32, item: i32) {
-    let (name, item) = (text_of(name, length), value(item));
-    change(to, |to| object(to).insert(name, item));
+macro_rules! objects {
+    ($($export:literal $name:ident ($($item:ident)*))*) => {
+        $(
+            #[unsafe(export_name = $export)]
+            extern "C" fn $name(names: i32 $(, $item: i32)*) -> i32 {
+                object_of(names, &[$($item),*])
+            }
+        )*
+    };
+}
+objects! {
+    "object_1" object_1 (a)
+    "object_2" object_2 (a b)
+    "object_3" object_3 (a b c)
+    "object_4" object_4 (a b c d)
 }
 
-#[unsafe(export_name = "set_computed")]
-extern "C" fn set_computed(to: i32, key: i32, item: i32) {
+fn object_of(names: i32, items: &[i32]) -> i32 {
+    let mut object = Object::with_capacity(items.len());
+    for (name, item) in names_at(names).zip(items) {
+        object.insert(constant_text(name), value(*item));
+    }
+    make(Value::Object(object))
+}
+
+#[unsafe(export_name = "set")]
+extern "C" fn set(to: i32, name: i32, item: i32) {
     let item = value(item);
-    match ops::to_property_key(&value(key)) {
-        Ok(key) => {
-            change(to, |to| object(to).insert(key, item));
+    match read(name, ops::to_property_key) {
+        Ok(name) => {
+            change(to, |to| object(to).insert(name, item));
         }
         Err(error) => with_run(|run| run.expression_failed(&error.0)),
     }
@@ -206,14 +219,43 @@ extern "C" fn set_spread(to: i32, from: i32) {
 // Reading values.
 
 #[unsafe(export_name = "get")]
-extern "C" fn get(from: i32, name: i32, length: i32) -> i32 {
-    settled(read(from, |from| ops::get(from, text_of(name, length))))
+extern "C" fn get(from: i32, name: i32) -> i32 {
+    let name = value(name);
+    settled(read(from, |from| ops::get_index(from, &name)))
 }
 
-#[unsafe(export_name = "get_index")]
-extern "C" fn get_index(from: i32, key: i32) -> i32 {
-    let key = value(key);
-    settled(read(from, |from| ops::get_index(from, &key)))
+#[unsafe(export_name = "path")]
+extern "C" fn path(from: i32, names: i32) -> i32 {
+    settled(read(from, |from| along(from, names)))
+}
+
+#[unsafe(export_name = "input_path")]
+extern "C" fn input_path(names: i32) -> i32 {
+    settled(with_run(|run| Some(run.with_input(|input| along(input, names)))).unwrap_or(Ok(Value::Undefined)))
+}
+
+/// What lies at a path; own properties are followed without counting references.
+fn along(from: &Value, names: i32) -> Result<Value, TypeError> {
+    let mut names = names_at(names);
+    let mut at = from;
+    for name in names.by_ref() {
+        let name = constant_text(name);
+        let own = match at {
+            Value::Object(object) => object.get_text(&name),
+            _ => None,
+        };
+        match own {
+            Some(found) => at = found,
+            None => {
+                let mut at = ops::get_index(at, &Value::String(name))?;
+                for name in names {
+                    at = ops::get_index(&at, &Value::String(constant_text(name)))?;
+                }
+                return Ok(at);
+            }
+        }
+    }
+    Ok(at.clone())
 }
 
 #[unsafe(export_name = "is_nullish")]
@@ -328,8 +370,9 @@ names! {
 }
 
 #[unsafe(export_name = "secret")]
-extern "C" fn secret(name: i32, length: i32) -> i32 {
-    make(with_run(|run| run.secret(text_of(name, length))))
+extern "C" fn secret(name: i32) -> i32 {
+    let name = read(name, Value::to_text);
+    make(with_run(|run| run.secret(&name.to_utf8())))
 }
 
 #[unsafe(export_name = "node_output")]
@@ -348,11 +391,6 @@ extern "C" fn node_item(node: i32) -> i32 {
 }
 
 // Bookkeeping.
-
-#[unsafe(export_name = "site")]
-extern "C" fn site(site: i32) {
-    with_run(|run| run.set_site(site as u32));
-}
 
 #[unsafe(export_name = "emit")]
 extern "C" fn emit(port: i32, of: i32) {

@@ -90,6 +90,10 @@ pub trait Outside: Sized {
     fn finish(&self, status: Status, json: &str);
     /// Says which node is executing ([`NONE`]: none).
     fn set_current_node(&self, node: u32);
+    /// Index of the expression site that compiled code has set last; [`NONE`]: none.
+    fn site(&self) -> u32;
+    /// Sets the site.
+    fn set_site(&self, site: u32);
     /// A node begins; gives a token for the calls below. These four are called only for a plan with a trace.
     fn trace_begin(&self, node: u32, path: &str) -> i32;
     /// The node waits.

@@ -214,6 +214,6 @@ fn artifact_is_small() {
         "{} bytes",
         GUEST_WASM.len()
     );
-    // Stack, data and the allocator's first blocks.
-    assert!(module.memory_pages <= 16, "{} pages", module.memory_pages);
+    // Stack, data and what an ordinary run allocates.
+    assert!(module.memory_pages <= 32, "{} pages", module.memory_pages);
 }

@@ -13,7 +13,7 @@ use crate::stdlib::Stdlib;
 use crate::trace::Trace;
 use heddle_node_stdlib::abi::{self, code};
 use heddle_node_stdlib::manifest::Manifest;
-use serde_json::json;
+use serde::Serialize;
 use serde_json::value::RawValue;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -263,6 +263,28 @@ fn nonce() -> Result<String, RunError> {
     Ok(crate::codecache::hex(&bytes))
 }
 
+/// The guest's second input, see `heddle_node_stdlib::machine`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Context<'a> {
+    run: RunFacts<'a>,
+    vars: &'a serde_json::Map<String, serde_json::Value>,
+    nonce: &'a str,
+    seed: String,
+    started_at_ms: i64,
+    run_key: &'a str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RunFacts<'a> {
+    id: &'a str,
+    pattern_id: &'a str,
+    attempt: u32,
+    triggered_by: &'a str,
+    started_at: String,
+}
+
 fn new_state(
     surroundings: &Surroundings,
     program: Program,
@@ -270,20 +292,22 @@ fn new_state(
     nonce: String,
     started: Instant,
 ) -> RunState {
-    let context = json!({
-        "run": {
-            "id": request.run_id,
-            "patternId": request.pattern_id,
-            "attempt": request.attempt,
-            "triggeredBy": request.triggered_by,
-            "startedAt": iso_time(request.started_at_ms),
+    let context = Context {
+        run: RunFacts {
+            id: &request.run_id,
+            pattern_id: &request.pattern_id,
+            attempt: request.attempt,
+            triggered_by: &request.triggered_by,
+            started_at: iso_time(request.started_at_ms),
         },
-        "vars": request.variables,
-        "nonce": nonce,
-        "seed": request.seed.to_string(),
-        "startedAtMs": request.started_at_ms,
-        "runKey": request.run_id,
-    });
+        vars: &request.variables,
+        nonce: &nonce,
+        seed: request.seed.to_string(),
+        started_at_ms: request.started_at_ms,
+        run_key: &request.run_id,
+    };
+    // Strings, numbers and JSON under string keys: always JSON.
+    let context = serde_json::to_string(&context).unwrap_or_default();
     let mut limits = request.limits;
     // The pattern's own limit can only be the shorter one.
     if let Some(timeout_ms) = program.0.manifest.settings.timeout_ms {
@@ -300,7 +324,7 @@ fn new_state(
         trace: Trace::new(started, &limits),
         registry: surroundings.effects.clone(),
         event: request.event,
-        context: context.to_string(),
+        context,
         vault: Arc::new(Vault::new(request.secrets, rights.secrets.clone(), nonce)),
         hosts: rights.hosts.clone().into(),
         run_id: request.run_id,

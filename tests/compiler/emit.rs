@@ -80,77 +80,49 @@ fn a_node_evaluates_its_parameters_and_calls_its_type() {
         standard("Log", vec![("level", Argument::Constant(json!("info"))), ("message", text)]),
     ])), @r#"
     (module
-      (type (;0;) (func (result i32)))
+      (type (;0;) (func (param i32) (result i32)))
       (type (;1;) (func (param i32 i32) (result i32)))
-      (type (;2;) (func (param i32 i32 i32 i32)))
+      (type (;2;) (func (param i32 i32 i32) (result i32)))
       (type (;3;) (func (param i32)))
-      (type (;4;) (func (param i32 i32 i32) (result i32)))
-      (type (;5;) (func (param i32) (result i32)))
-      (type (;6;) (func))
-      (import "heddle" "object" (func $object (;0;) (type 0)))
-      (import "heddle" "string" (func $string (;1;) (type 1)))
-      (import "heddle" "set" (func $set (;2;) (type 2)))
-      (import "heddle" "site" (func $site (;3;) (type 3)))
-      (import "heddle" "input" (func $input (;4;) (type 0)))
-      (import "heddle" "get" (func $get (;5;) (type 4)))
-      (import "heddle" "text" (func $text (;6;) (type 5)))
-      (import "heddle" "concat" (func $concat (;7;) (type 1)))
-      (import "heddle" "node_Log" (func $node_Log (;8;) (type 3)))
-      (import "heddle" "reserve" (func $reserve (;9;) (type 5)))
-      (import "heddle" "start" (func $start (;10;) (type 2)))
+      (type (;4;) (func))
+      (type (;5;) (func (result i32)))
+      (type (;6;) (func (param i32 i32 i32 i32)))
+      (import "heddle" "input_path" (func $input_path (;0;) (type 0)))
+      (import "heddle" "text" (func $text (;1;) (type 0)))
+      (import "heddle" "concat" (func $concat (;2;) (type 1)))
+      (import "heddle" "object_2" (func $object_2 (;3;) (type 2)))
+      (import "heddle" "node_Log" (func $node_Log (;4;) (type 3)))
+      (import "heddle" "reserve" (func $reserve (;5;) (type 0)))
+      (import "heddle" "start" (func $start (;6;) (type 6)))
+      (import "heddle" "site_address" (func $site_address (;7;) (type 5)))
       (import "heddle" "memory" (memory (;0;) 0))
       (import "heddle" "__indirect_function_table" (table (;0;) 0 funcref))
-      (global $texts (;0;) (mut i32) i32.const 0)
+      (global $site (;0;) (mut i32) i32.const 0)
       (export "run" (func $run))
       (elem (;0;) func $node:n1)
-      (func $node:n1 (;11;) (type 6)
-        (local $value0 i32)
-        call $object
-        local.set $value0
-        local.get $value0
-        global.get $texts
-        i32.const 5
-        global.get $texts
-        i32.const 5
-        i32.add
-        i32.const 4
-        call $string
-        call $set
-        local.get $value0
-        global.get $texts
-        i32.const 9
-        i32.add
-        i32.const 7
-        global.get $texts
-        i32.const 16
-        i32.add
-        i32.const 6
-        call $string
+      (func $node:n1 (;8;) (type 4)
         i32.const 0
-        call $site
-        call $input
-        global.get $texts
-        i32.const 22
-        i32.add
-        i32.const 4
-        call $get
+        i32.const -3
+        i32.const -4
+        global.get $site
+        i32.const 0
+        i32.store
+        i32.const 1
+        call $input_path
         call $text
         call $concat
-        call $set
-        local.get $value0
+        call $object_2
         call $node_Log
       )
-      (func $run (;12;) (type 3) (param $trigger i32)
+      (func $run (;9;) (type 3) (param $trigger i32)
         (local $base i32) (local $table_base i32)
-        i32.const 402
+        call $site_address
+        global.set $site
+        i32.const 500
         call $reserve
         local.tee $base
-        i32.const 376
-        i32.add
-        global.set $texts
-        local.get $base
         i32.const 0
-        i32.const 402
+        i32.const 500
         memory.init 0
         data.drop 0
         ref.null func
@@ -168,7 +140,7 @@ fn a_node_evaluates_its_parameters_and_calls_its_type() {
         table.init 0
         elem.drop 0
         local.get $base
-        i32.const 402
+        i32.const 500
         local.get $table_base
         local.get $trigger
         call $start
@@ -185,40 +157,37 @@ fn short_circuits_are_blocks() {
         expression("out", "$input?.a.b ?? (!$item ? -1 : $index || `x${$a}`)"),
     )]))])), @r#"
     (module
-      (type (;0;) (func (param i32)))
-      (type (;1;) (func (result i32)))
-      (type (;2;) (func (param i32) (result i32)))
-      (type (;3;) (func (param i32 i32 i32) (result i32)))
-      (type (;4;) (func (param f64) (result i32)))
-      (type (;5;) (func (param i32 i32) (result i32)))
-      (type (;6;) (func (param i32 i32)))
-      (type (;7;) (func))
-      (type (;8;) (func (param i32 i32 i32 i32)))
-      (import "heddle" "site" (func $site (;0;) (type 0)))
-      (import "heddle" "input" (func $input (;1;) (type 1)))
-      (import "heddle" "is_nullish" (func $is_nullish (;2;) (type 2)))
-      (import "heddle" "get" (func $get (;3;) (type 3)))
-      (import "heddle" "item" (func $item (;4;) (type 1)))
-      (import "heddle" "truthy" (func $truthy (;5;) (type 2)))
-      (import "heddle" "number" (func $number (;6;) (type 4)))
-      (import "heddle" "index" (func $index (;7;) (type 1)))
-      (import "heddle" "string" (func $string (;8;) (type 5)))
-      (import "heddle" "first" (func $first (;9;) (type 1)))
-      (import "heddle" "to_string" (func $to_string (;10;) (type 2)))
-      (import "heddle" "concat" (func $concat (;11;) (type 5)))
-      (import "heddle" "emit" (func $emit (;12;) (type 6)))
-      (import "heddle" "reserve" (func $reserve (;13;) (type 2)))
-      (import "heddle" "start" (func $start (;14;) (type 8)))
+      (type (;0;) (func (result i32)))
+      (type (;1;) (func (param i32) (result i32)))
+      (type (;2;) (func (param i32 i32) (result i32)))
+      (type (;3;) (func (param i32 i32)))
+      (type (;4;) (func (param i32)))
+      (type (;5;) (func))
+      (type (;6;) (func (param i32 i32 i32 i32)))
+      (import "heddle" "input" (func $input (;0;) (type 0)))
+      (import "heddle" "is_nullish" (func $is_nullish (;1;) (type 1)))
+      (import "heddle" "path" (func $path (;2;) (type 2)))
+      (import "heddle" "item" (func $item (;3;) (type 0)))
+      (import "heddle" "truthy" (func $truthy (;4;) (type 1)))
+      (import "heddle" "index" (func $index (;5;) (type 0)))
+      (import "heddle" "first" (func $first (;6;) (type 0)))
+      (import "heddle" "to_string" (func $to_string (;7;) (type 1)))
+      (import "heddle" "concat" (func $concat (;8;) (type 2)))
+      (import "heddle" "emit" (func $emit (;9;) (type 3)))
+      (import "heddle" "reserve" (func $reserve (;10;) (type 1)))
+      (import "heddle" "start" (func $start (;11;) (type 6)))
+      (import "heddle" "site_address" (func $site_address (;12;) (type 0)))
       (import "heddle" "memory" (memory (;0;) 0))
       (import "heddle" "__indirect_function_table" (table (;0;) 0 funcref))
-      (global $texts (;0;) (mut i32) i32.const 0)
+      (global $site (;0;) (mut i32) i32.const 0)
       (export "run" (func $run))
       (elem (;0;) func $node:n0)
-      (func $node:n0 (;15;) (type 7)
+      (func $node:n0 (;13;) (type 5)
         (local $value0 i32) (local $value1 i32)
         i32.const 0
+        global.get $site
         i32.const 0
-        call $site
+        i32.store
         block (result i32) ;; label = @1
           call $input
           local.set $value0
@@ -228,14 +197,8 @@ fn short_circuits_are_blocks() {
           br_if 0 (;@1;)
           drop
           local.get $value0
-          global.get $texts
-          i32.const 1
-          call $get
-          global.get $texts
-          i32.const 1
-          i32.add
-          i32.const 1
-          call $get
+          i32.const 0
+          call $path
         end
         local.tee $value0
         call $is_nullish
@@ -244,8 +207,7 @@ fn short_circuits_are_blocks() {
           call $truthy
           i32.eqz
           if (result i32) ;; label = @2
-            f64.const -0x1p+0 (;=-1;)
-            call $number
+            i32.const -3
           else
             call $index
             local.tee $value1
@@ -253,11 +215,7 @@ fn short_circuits_are_blocks() {
             if (result i32) ;; label = @3
               local.get $value1
             else
-              global.get $texts
-              i32.const 2
-              i32.add
-              i32.const 1
-              call $string
+              i32.const -4
               call $first
               call $to_string
               call $concat
@@ -268,17 +226,15 @@ fn short_circuits_are_blocks() {
         end
         call $emit
       )
-      (func $run (;16;) (type 0) (param $trigger i32)
+      (func $run (;14;) (type 4) (param $trigger i32)
         (local $base i32) (local $table_base i32)
-        i32.const 283
+        call $site_address
+        global.set $site
+        i32.const 360
         call $reserve
         local.tee $base
-        i32.const 280
-        i32.add
-        global.set $texts
-        local.get $base
         i32.const 0
-        i32.const 283
+        i32.const 360
         memory.init 0
         data.drop 0
         ref.null func
@@ -296,7 +252,7 @@ fn short_circuits_are_blocks() {
         table.init 0
         elem.drop 0
         local.get $base
-        i32.const 283
+        i32.const 360
         local.get $table_base
         local.get $trigger
         call $start
@@ -329,91 +285,65 @@ fn parameters_of_items_are_functions_of_their_own() {
     assert_snapshot!(wat(lowered), @r#"
     (module
       (type (;0;) (func (result i32)))
-      (type (;1;) (func (param i32 i32) (result i32)))
-      (type (;2;) (func (param i32 i32)))
-      (type (;3;) (func (param i32)))
-      (type (;4;) (func (param f64) (result i32)))
-      (type (;5;) (func (param i32) (result i32)))
-      (type (;6;) (func (param i32 i32 i32 i32)))
-      (type (;7;) (func))
-      (import "heddle" "object" (func $object (;0;) (type 0)))
-      (import "heddle" "array" (func $array (;1;) (type 0)))
-      (import "heddle" "json" (func $json (;2;) (type 1)))
-      (import "heddle" "push" (func $push (;3;) (type 2)))
-      (import "heddle" "site" (func $site (;4;) (type 3)))
-      (import "heddle" "item" (func $item (;5;) (type 0)))
-      (import "heddle" "number" (func $number (;6;) (type 4)))
-      (import "heddle" "greater" (func $greater (;7;) (type 1)))
-      (import "heddle" "function" (func $function (;8;) (type 5)))
-      (import "heddle" "set" (func $set (;9;) (type 6)))
-      (import "heddle" "node_Filter" (func $node_Filter (;10;) (type 3)))
-      (import "heddle" "reserve" (func $reserve (;11;) (type 5)))
-      (import "heddle" "start" (func $start (;12;) (type 6)))
+      (type (;1;) (func (param i32 i32)))
+      (type (;2;) (func (param i32 i32) (result i32)))
+      (type (;3;) (func (param i32) (result i32)))
+      (type (;4;) (func (param i32 i32 i32) (result i32)))
+      (type (;5;) (func (param i32)))
+      (type (;6;) (func))
+      (type (;7;) (func (param i32 i32 i32 i32)))
+      (import "heddle" "array" (func $array (;0;) (type 0)))
+      (import "heddle" "push" (func $push (;1;) (type 1)))
+      (import "heddle" "item" (func $item (;2;) (type 0)))
+      (import "heddle" "greater" (func $greater (;3;) (type 2)))
+      (import "heddle" "function" (func $function (;4;) (type 3)))
+      (import "heddle" "object_2" (func $object_2 (;5;) (type 4)))
+      (import "heddle" "object_1" (func $object_1 (;6;) (type 2)))
+      (import "heddle" "node_Filter" (func $node_Filter (;7;) (type 5)))
+      (import "heddle" "reserve" (func $reserve (;8;) (type 3)))
+      (import "heddle" "start" (func $start (;9;) (type 7)))
+      (import "heddle" "site_address" (func $site_address (;10;) (type 0)))
       (import "heddle" "memory" (memory (;0;) 0))
       (import "heddle" "__indirect_function_table" (table (;0;) 0 funcref))
-      (global $texts (;0;) (mut i32) i32.const 0)
+      (global $site (;0;) (mut i32) i32.const 0)
       (export "run" (func $run))
       (elem (;0;) func $function:n0.condition $node:n0)
-      (func $function:n0.condition (;13;) (type 0) (result i32)
+      (func $function:n0.condition (;11;) (type 0) (result i32)
+        global.get $site
         i32.const 0
-        call $site
+        i32.store
         call $item
-        f64.const 0x1.8p+1 (;=3;)
-        call $number
+        i32.const -5
         call $greater
       )
-      (func $node:n0 (;14;) (type 7)
-        (local $value0 i32) (local $value1 i32) (local $value2 i32)
-        call $object
-        local.set $value0
-        local.get $value0
-        global.get $texts
-        i32.const 5
-        call $object
-        local.set $value1
-        local.get $value1
-        global.get $texts
-        i32.const 5
-        i32.add
+      (func $node:n0 (;12;) (type 6)
+        (local $value0 i32)
+        i32.const 0
         i32.const 1
         call $array
-        local.set $value2
-        local.get $value2
-        global.get $texts
-        i32.const 6
-        i32.add
-        i32.const 9
-        call $json
+        local.set $value0
+        local.get $value0
+        i32.const -4
         call $push
-        local.get $value2
+        local.get $value0
         i32.const 0
         call $function
         call $push
-        local.get $value2
-        call $set
-        local.get $value1
-        global.get $texts
-        i32.const 15
-        i32.add
-        i32.const 4
-        i32.const 1
-        call $set
-        local.get $value1
-        call $set
         local.get $value0
+        i32.const 1
+        call $object_2
+        call $object_1
         call $node_Filter
       )
-      (func $run (;15;) (type 3) (param $trigger i32)
+      (func $run (;13;) (type 5) (param $trigger i32)
         (local $base i32) (local $table_base i32)
-        i32.const 267
+        call $site_address
+        global.set $site
+        i32.const 368
         call $reserve
         local.tee $base
-        i32.const 248
-        i32.add
-        global.set $texts
-        local.get $base
         i32.const 0
-        i32.const 267
+        i32.const 368
         memory.init 0
         data.drop 0
         ref.null func
@@ -431,7 +361,7 @@ fn parameters_of_items_are_functions_of_their_own() {
         table.init 0
         elem.drop 0
         local.get $base
-        i32.const 267
+        i32.const 368
         local.get $table_base
         local.get $trigger
         call $start
@@ -458,6 +388,8 @@ fn rich() -> Lowered {
         "'\\uD800' + `\\uDC00${$input}`",
         "[undefined, null, true, false, NaN, Infinity, -0]",
         "{}",
+        "{ a: 1, b: $item.a.b }",
+        "[{ a: 1, b: 2, c: 3 }, { a: 1, b: 2, c: 3, d: 4, e: 5 }]",
         "[]",
         "$input.a && ($input.b || ($input.c ?? $input?.[$a?.b && $b?.c]))",
     ];

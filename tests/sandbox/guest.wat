@@ -60,7 +60,7 @@
 
   (func (export "reserve") (param i32) (result i32) (i32.const 65536))
   ;; A pattern's way to name the node that is executing.
-  (func (export "site") (param $node i32) (i32.store (i32.const 16) (local.get $node)))
+  (func (export "node_NoOp") (param $node i32) (i32.store (i32.const 16) (local.get $node)))
   ;; A pattern's way to the misbehaviour with a number.
   (func (export "start") (param i32 i32 i32) (param $what i32)
     (local $token i32)

@@ -12,7 +12,7 @@ const PREAMBLE: &str = r#"
     (import "heddle" "memory" (memory 1))
     (import "heddle" "__indirect_function_table" (table $table 1 funcref))
     (import "heddle" "start" (func $start (param i32 i32 i32 i32)))
-    (import "heddle" "site" (func $site (param i32)))"#;
+    (import "heddle" "node_NoOp" (func $at_node (param i32)))"#;
 
 /// Passes its trigger's number on to the standard library.
 pub const START: &str = r#"(func (export "run") (param i32)

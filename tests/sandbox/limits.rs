@@ -18,7 +18,7 @@ async fn an_ordinary_run_gives_its_output() {
 
 #[tokio::test]
 async fn an_endless_loop_runs_out_of_fuel() {
-    let body = r#"(func (export "run") (param i32) (call $site (i32.const 3)) (loop $again (br $again)))"#;
+    let body = r#"(func (export "run") (param i32) (call $at_node (i32.const 3)) (loop $again (br $again)))"#;
     let outcome = run_body(
         body,
         Limits {
@@ -51,8 +51,7 @@ async fn an_endless_loop_meets_the_deadline() {
 
 #[tokio::test]
 async fn endless_recursion_overflows_the_stack() {
-    let body =
-        r#"(func $again (export "run") (param i32) (call $again (local.get 0)) (call $site (i32.const 1)))"#;
+    let body = r#"(func $again (export "run") (param i32) (call $again (local.get 0)) (call $at_node (i32.const 1)))"#;
     assert_eq!(code(&run_body(body, Limits::default()).await), "STACK_OVERFLOW");
 }
 

@@ -1,11 +1,11 @@
 //! One compiled function: parameters and constants. Expressions are in `expression`.
 
-use super::module::{Compiled, Module, TEXTS_GLOBAL};
+use super::module::{Compiled, Module, SITE_GLOBAL};
 use crate::expression::Literal;
 use crate::lowered::{Argument, Site, TextPart};
 use heddle_node_stdlib::{abi, manifest, plan};
 use serde_json::Value;
-use wasm_encoder::InstructionSink;
+use wasm_encoder::{InstructionSink, MemArg};
 
 /// Builds a function. Every method that emits a value leaves one handle on the operand stack.
 pub(super) struct FunctionBuilder<'m> {
@@ -67,16 +67,36 @@ impl<'m> FunctionBuilder<'m> {
 
     /// An object of parameters.
     pub(super) fn object(&mut self, fields: &[(String, Argument)]) {
-        self.call("object");
-        if fields.is_empty() {
+        if let Some(constant) = constant_object(fields) {
+            return self.constant(&constant);
+        }
+        let names: Vec<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();
+        self.object_of(&names, |function, index| {
+            if let Some((_, value)) = fields.get(index) {
+                function.argument(value);
+            }
+        });
+    }
+
+    /// An object with these properties, at least one; `value` emits the one at an index.
+    pub(super) fn object_of(&mut self, names: &[&str], mut value: impl FnMut(&mut Self, usize)) {
+        const FUNCTIONS: [&str; 4] = ["object_1", "object_2", "object_3", "object_4"];
+        let (first, rest) = names.split_at(names.len().min(FUNCTIONS.len()));
+        let list = self.module.constants.names(first.iter().copied());
+        self.integer(list);
+        for index in 0..first.len() {
+            value(self, index);
+        }
+        self.call(FUNCTIONS[first.len() - 1]);
+        if rest.is_empty() {
             return;
         }
         let object = self.local();
         self.instructions().local_set(object);
-        for (name, value) in fields {
+        for (index, name) in (first.len()..).zip(rest) {
             self.instructions().local_get(object);
-            self.address(name);
-            self.argument(value);
+            self.string(name);
+            value(self, index);
             self.call("set");
         }
         self.take(object);
@@ -103,8 +123,6 @@ impl<'m> FunctionBuilder<'m> {
             Value::Bool(value) => self.boolean(*value),
             Value::Number(number) => self.number(number.as_f64().unwrap_or(f64::NAN)),
             Value::String(text) => self.string(text),
-            Value::Array(items) if items.is_empty() => self.call("array"),
-            Value::Object(fields) if fields.is_empty() => self.call("object"),
             Value::Array(_) | Value::Object(_) => self.json(&value.to_string()),
         }
     }
@@ -117,8 +135,14 @@ impl<'m> FunctionBuilder<'m> {
             parameter: site.parameter.clone(),
             source: site.source.clone(),
         });
+        let word = MemArg {
+            offset: 0,
+            align: 2,
+            memory_index: 0,
+        };
+        self.instructions().global_get(SITE_GLOBAL);
         self.integer(index);
-        self.call("site");
+        self.instructions().i32_store(word);
         self.expression(&site.expression);
     }
 
@@ -148,20 +172,36 @@ impl<'m> FunctionBuilder<'m> {
         }
     }
 
-    fn string(&mut self, text: &str) {
-        self.address(text);
-        self.call("string");
+    /// A string constant, or a property's name.
+    pub(super) fn string(&mut self, text: &str) {
+        let index = self.module.constants.text(text);
+        self.constant_handle(index);
     }
 
     fn json(&mut self, json: &str) {
-        self.address(json);
-        self.call("json");
+        let index = self.module.constants.json(json);
+        self.constant_handle(index);
     }
 
     /// A number.
     pub(super) fn number(&mut self, number: f64) {
-        self.instructions().f64_const(number.into());
-        self.call("number");
+        let index = self.module.constants.number(number);
+        self.constant_handle(index);
+    }
+
+    fn constant_handle(&mut self, index: u32) {
+        self.handle(!index.cast_signed());
+    }
+
+    /// The path from the value on the operand stack along the names; from `$input` when there is none.
+    pub(super) fn path(&mut self, names: &[&str], of_input: bool) {
+        if let ([name], false) = (names, of_input) {
+            self.string(name);
+            return self.call("get");
+        }
+        let list = self.module.constants.names(names.iter().copied());
+        self.integer(list);
+        self.call(if of_input { "input_path" } else { "path" });
     }
 
     /// `true` or `false`.
@@ -169,7 +209,7 @@ impl<'m> FunctionBuilder<'m> {
         self.handle(if value { abi::TRUE } else { abi::FALSE });
     }
 
-    /// One of the fixed handles.
+    /// A handle that is known.
     pub(super) fn handle(&mut self, handle: i32) {
         self.instructions().i32_const(handle);
     }
@@ -177,17 +217,6 @@ impl<'m> FunctionBuilder<'m> {
     /// An index, as an operand of a guest function.
     pub(super) fn integer(&mut self, value: u32) {
         self.instructions().i32_const(value as i32);
-    }
-
-    /// Address and length of a text: the operands `ptr, len`.
-    pub(super) fn address(&mut self, text: &str) {
-        let offset = self.module.constants.intern(text) as i32;
-        let mut code = self.instructions();
-        code.global_get(TEXTS_GLOBAL);
-        if offset != 0 {
-            code.i32_const(offset).i32_add();
-        }
-        code.i32_const(text.len() as i32);
     }
 
     /// Calls a guest function.
@@ -225,4 +254,13 @@ impl<'m> FunctionBuilder<'m> {
     pub(super) fn instructions(&mut self) -> InstructionSink<'_> {
         InstructionSink::new(&mut self.code)
     }
+}
+
+/// The object of parameters, if nothing in it has to be evaluated.
+fn constant_object(fields: &[(String, Argument)]) -> Option<Value> {
+    let field = |(name, value): &(String, Argument)| match value {
+        Argument::Constant(value) => Some((name.clone(), value.clone())),
+        _ => None,
+    };
+    fields.iter().map(field).collect::<Option<_>>().map(Value::Object)
 }

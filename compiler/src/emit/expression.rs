@@ -29,15 +29,11 @@ impl FunctionBuilder<'_> {
             Expression::Array(elements) => self.array_literal(elements),
             Expression::Object(properties) => self.object_literal(properties),
             Expression::Name(name) => self.name(name),
-            Expression::Member(object, name) => {
-                self.expression(object);
-                self.address(name);
-                self.call("get");
-            }
+            Expression::Member(object, name) => self.member(object, name),
             Expression::Index(object, key) => {
                 self.expression(object);
                 self.expression(key);
-                self.call("get_index");
+                self.call("get");
             }
             Expression::Optional(object) => self.optional(object),
             Expression::Chain(chain) => self.chain(chain),
@@ -84,7 +80,30 @@ impl FunctionBuilder<'_> {
         self.take(array);
     }
 
+    /// `a.b.c` as one path.
+    fn member(&mut self, object: &Expression, name: &str) {
+        let mut names = vec![name];
+        let mut root = object;
+        while let Expression::Member(object, name) = root {
+            names.push(name);
+            root = object;
+        }
+        names.reverse();
+        let of_input = *root == Expression::Name(Name::Input);
+        if !of_input {
+            self.expression(root);
+        }
+        self.path(&names, of_input);
+    }
+
     fn object_literal(&mut self, properties: &[Property]) {
+        if let Some((names, values)) = named_only(properties) {
+            return self.object_of(&names, |function, index| {
+                if let Some(value) = values.get(index) {
+                    function.expression(value);
+                }
+            });
+        }
         self.call("object");
         if properties.is_empty() {
             return;
@@ -95,14 +114,14 @@ impl FunctionBuilder<'_> {
             self.instructions().local_get(object);
             match property {
                 Property::Named(name, value) => {
-                    self.address(name);
+                    self.string(name);
                     self.expression(value);
                     self.call("set");
                 }
                 Property::Computed(key, value) => {
                     self.expression(key);
                     self.expression(value);
-                    self.call("set_computed");
+                    self.call("set");
                 }
                 Property::Spread(value) => {
                     self.expression(value);
@@ -127,7 +146,7 @@ impl FunctionBuilder<'_> {
             Name::Random => self.call("random"),
             Name::Uuid => self.call("uuid"),
             Name::Secret(secret) => {
-                self.address(secret);
+                self.string(secret);
                 self.call("secret");
             }
             Name::NodeOutput(node) => {
@@ -274,6 +293,18 @@ impl FunctionBuilder<'_> {
         self.instructions().end();
         self.blocks -= 1;
     }
+}
+
+/// Names and values of an object literal that has names only, at least one.
+fn named_only(properties: &[Property]) -> Option<(Vec<&str>, Vec<&Expression>)> {
+    let named = |property| match property {
+        &Property::Named(ref name, ref value) => Some((name.as_str(), value)),
+        Property::Computed(..) | Property::Spread(_) => None,
+    };
+    let named: Option<Vec<_>> = properties.iter().map(named).collect();
+    named
+        .filter(|named| !named.is_empty())
+        .map(|named| named.into_iter().unzip())
 }
 
 fn binary_function(operator: Binary) -> &'static str {

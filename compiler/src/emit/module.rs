@@ -12,8 +12,8 @@ use wasm_encoder::{
     ImportSection, IndirectNameMap, MemoryType, NameMap, NameSection, RefType, TableType, ValType,
 };
 
-/// Global that holds the address of the constant texts.
-pub(super) const TEXTS_GLOBAL: u32 = 0;
+/// Global that holds the address at which the site being evaluated is kept.
+pub(super) const SITE_GLOBAL: u32 = 0;
 
 /// Names in the name section are for people; a parameter path can be as long as a graph.
 const NAME_BYTES_MAX: usize = 200;
@@ -43,9 +43,8 @@ impl Module {
         let run_type = self.imports.type_index((&[Type::I32], &[]));
         let node_type = self.imports.type_index(abi::NODE_BODY);
         let value_type = self.imports.type_index(abi::FUNCTION_BODY);
-        let mut data_bytes = plan.encode();
+        let data_bytes = plan.encode();
         let run_code = self.run_function(data_bytes.len());
-        data_bytes.extend_from_slice(self.constants.bytes());
         let first = self.imports.functions().len() as u32;
         let run = first + self.functions.len() as u32;
 
@@ -100,19 +99,21 @@ impl Module {
     }
 
     /// `run`: puts data and functions in place and hands over to the guest.
-    fn run_function(&mut self, plan_len: usize) -> Function {
+    fn run_function(&mut self, data_len: usize) -> Function {
         const TRIGGER: u32 = 0;
         const BASE: u32 = 1;
         const TABLE_BASE: u32 = 2;
         let reserve = self.imports.guest_function("reserve");
         let start = self.imports.guest_function("start");
-        let data_len = (plan_len + self.constants.bytes().len()) as i32;
+        let site_address = self.imports.guest_function("site_address");
+        let data_len = data_len as i32;
         let function_count = self.functions.len() as i32;
         let mut function = Function::new([(2, ValType::I32)]);
         let mut code = function.instructions();
-        code.i32_const(data_len).call(reserve).local_tee(BASE);
-        code.i32_const(plan_len as i32).i32_add().global_set(TEXTS_GLOBAL);
-        code.local_get(BASE)
+        code.call(site_address).global_set(SITE_GLOBAL);
+        code.i32_const(data_len)
+            .call(reserve)
+            .local_tee(BASE)
             .i32_const(0)
             .i32_const(data_len)
             .memory_init(0, 0)
@@ -193,7 +194,7 @@ impl Module {
             .for_each(|(name, local)| names.append(local, name));
         locals.append(run, &names);
         let mut globals = NameMap::new();
-        globals.append(TEXTS_GLOBAL, "texts");
+        globals.append(SITE_GLOBAL, "site");
 
         let mut section = NameSection::new();
         section.functions(&functions);

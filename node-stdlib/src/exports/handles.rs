@@ -1,12 +1,67 @@
-//! The stack of values behind handles, and text in the module's memory.
+//! The values behind handles: the stack of those being computed, and the plan's constants.
 //!
 //! Whoever calls compiled code marks the stack and releases it afterwards.
 
-use crate::value::{Array, Object, Value};
-use std::cell::RefCell;
+use crate::machine::JSON_DEPTH_MAX;
+use crate::plan::{ConstantView, View};
+use crate::value::{Array, Object, Text, Value, parse_json};
+use std::cell::{Cell, OnceCell, RefCell};
 
 thread_local! {
     static HANDLES: RefCell<Vec<Value>> = const { RefCell::new(Vec::new()) };
+    static CONSTANTS: Cell<Constants> = const { Cell::new(Constants::NONE) };
+}
+
+/// The plan's constants, each made when it is first read.
+#[derive(Clone, Copy)]
+struct Constants {
+    plan: Option<View<'static>>,
+    made: &'static [OnceCell<Value>],
+}
+
+impl Constants {
+    const NONE: Self = Constants {
+        plan: None,
+        made: &[],
+    };
+
+    fn get(self, index: usize) -> Option<&'static Value> {
+        let plan = self.plan?;
+        let cell = self.made.get(index)?;
+        Some(cell.get_or_init(|| match plan.constant(index as u32) {
+            ConstantView::Number(number) => Value::Number(number),
+            ConstantView::Text(text) => text.into(),
+            ConstantView::Json(json) => parse_json(json.as_bytes(), JSON_DEPTH_MAX).unwrap_or_default(),
+        }))
+    }
+}
+
+/// Takes the constants of the run's plan.
+pub(super) fn begin(plan: View<'static>) {
+    let made = (0..plan.constant_count()).map(|_| OnceCell::new());
+    let made = Vec::leak(made.collect());
+    CONSTANTS.set(Constants {
+        plan: Some(plan),
+        made,
+    });
+}
+
+/// The text of a constant, by index.
+pub(super) fn constant_text(index: u32) -> Text {
+    match CONSTANTS.get().get(index as usize) {
+        Some(Value::String(text)) => text.clone(),
+        _ => Text::default(),
+    }
+}
+
+/// A list of names in the plan, as the indices of their constants.
+pub(super) fn names_at(names: i32) -> impl Iterator<Item = u32> {
+    CONSTANTS
+        .get()
+        .plan
+        .unwrap_or_default()
+        .names(names as u32)
+        .iter()
 }
 
 /// `undefined`, `null`, `false` and `true` have fixed handles.
@@ -37,7 +92,10 @@ pub(super) fn make(value: Value) -> i32 {
 
 /// Reads the value of a handle. `reader` must not make handles.
 pub(super) fn read<T>(handle: i32, reader: impl FnOnce(&Value) -> T) -> T {
-    let handle = handle as u32 as usize;
+    if handle < 0 {
+        return reader(CONSTANTS.get().get(!handle as usize).unwrap_or(&Value::Undefined));
+    }
+    let handle = handle as usize;
     HANDLES.with_borrow(|handles| match handle.checked_sub(FIXED) {
         Some(at) => reader(handles.get(at).unwrap_or(&Value::Undefined)),
         None => reader(&fixed(handle)),
@@ -51,7 +109,7 @@ pub(super) fn value(handle: i32) -> Value {
 
 /// Changes the value of a handle in place; `None` if there is none.
 pub(super) fn change<T>(handle: i32, changer: impl FnOnce(&mut Value) -> T) -> Option<T> {
-    let at = (handle as u32 as usize).checked_sub(FIXED)?;
+    let at = usize::try_from(handle).ok()?.checked_sub(FIXED)?;
     HANDLES.with_borrow_mut(|handles| handles.get_mut(at).map(changer))
 }
 
@@ -85,24 +143,4 @@ pub(super) fn mark() -> usize {
 /// Forgets the handles made since `mark`.
 pub(super) fn release(mark: usize) {
     HANDLES.with_borrow_mut(|handles| handles.truncate(mark));
-}
-
-/// Bytes in the module's memory; empty if they lie outside it.
-pub(super) fn bytes_of(address: i32, length: i32) -> &'static [u8] {
-    const PAGE_BYTES: usize = 65_536;
-    let (address, length) = (address as u32 as usize, length as u32 as usize);
-    let memory_bytes = core::arch::wasm32::memory_size::<0>().saturating_mul(PAGE_BYTES);
-    match address.checked_add(length) {
-        // SAFETY: the range lies within linear memory, all of which is initialised, and every caller has done with
-        // it before it returns to the module that could write there.
-        Some(end) if length > 0 && end <= memory_bytes => unsafe {
-            std::slice::from_raw_parts(std::ptr::with_exposed_provenance(address), length)
-        },
-        _ => &[],
-    }
-}
-
-/// Text in the module's memory; empty if it is no UTF-8.
-pub(super) fn text_of(address: i32, length: i32) -> &'static str {
-    str::from_utf8(bytes_of(address, length)).unwrap_or("")
 }

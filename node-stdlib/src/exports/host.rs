@@ -1,7 +1,7 @@
 //! The run loop's outside, as WebAssembly has it: the host's functions and the module's function table.
 
-use super::CURRENT_NODE;
 use super::handles::{mark, release, value};
+use super::{CURRENT_NODE, SITE};
 use crate::machine::{Input, Outside, Run, Status, TraceKind};
 use crate::nodes::Level;
 use crate::value::Value;
@@ -121,6 +121,14 @@ impl Outside for Host {
 
     fn set_current_node(&self, node: u32) {
         CURRENT_NODE.store(node, Ordering::Relaxed);
+    }
+
+    fn site(&self) -> u32 {
+        SITE.load(Ordering::Relaxed)
+    }
+
+    fn set_site(&self, site: u32) {
+        SITE.store(site, Ordering::Relaxed);
     }
 
     fn trace_begin(&self, node: u32, path: &str) -> i32 {

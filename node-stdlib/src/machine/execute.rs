@@ -54,8 +54,6 @@ pub(super) struct Current {
     pub item: Option<(Value, usize)>,
     /// `$a` and `$b`.
     pub pair: (Value, Value),
-    /// Expression being evaluated.
-    pub site: u32,
     /// First failure of the expressions evaluated since it was last taken.
     pub failure: Option<Failure>,
     /// Values that left by [`Run::emit`].
@@ -155,6 +153,7 @@ impl<O: Outside> Run<'_, O> {
                 (NodeKind::Trigger | NodeKind::Pass, _) => emit_one(first_output(node), job.input.clone()),
                 (_, None) => emit_none(),
                 (_, Some(function)) => {
+                    self.outside.set_site(NONE);
                     self.state.borrow_mut().current.begin(job);
                     self.outside.call_body(self, function);
                     let mut state = self.state.borrow_mut();
@@ -293,6 +292,7 @@ impl<O: Outside> Run<'_, O> {
     }
 
     fn resume(&self, job: Job, parameters: Object, resume: Option<Resume>, result: Result<Value, Failure>) {
+        self.outside.set_site(NONE);
         self.state.borrow_mut().current.begin(job);
         let result = match (result, resume) {
             (Ok(value), Some(resume)) => resume(&parameters, value, &mut Caller(self)),
@@ -333,7 +333,6 @@ impl Current {
         self.job = job;
         self.item = None;
         self.failure = None;
-        self.site = NONE;
         self.emitted.clear();
         self.result = None;
     }

@@ -4,6 +4,7 @@ use super::execute::{DONE, Job};
 use super::frames::{EdgeState, Frame};
 use super::{Outside, Run, State, TraceKind, leaving};
 use crate::nodes::Failure;
+use crate::plan::NONE;
 use crate::value::Value;
 
 /// A loop node in execution.
@@ -141,6 +142,7 @@ impl<O: Outside> Run<'_, O> {
             (node, value, count)
         };
         self.outside.set_current_node(node);
+        self.outside.set_site(NONE);
         let Some(condition) = condition else {
             self.state.borrow_mut().current.end();
             return Ok(true);

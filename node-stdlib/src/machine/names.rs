@@ -15,6 +15,11 @@ impl<O: Outside> Run<'_, O> {
         self.state.borrow().current.job.input.clone()
     }
 
+    /// Reads `$input` in place. `reader` must not call back into the run.
+    pub fn with_input<T>(&self, reader: impl FnOnce(&Value) -> T) -> T {
+        reader(&self.state.borrow().current.job.input)
+    }
+
     /// `$item`: of the function value being evaluated, or of `each`, or of the innermost loop.
     pub fn item(&self) -> Value {
         let state = self.state.borrow();
@@ -163,7 +168,7 @@ impl<O: Outside> Run<'_, O> {
 
     /// The expression about to be evaluated, for the message should it fail.
     pub fn set_site(&self, site: u32) {
-        self.state.borrow_mut().current.site = site;
+        self.outside.set_site(site);
     }
 
     /// An expression has failed. The first failure counts.

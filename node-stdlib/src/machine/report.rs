@@ -39,12 +39,13 @@ impl<O: Outside> Run<'_, O> {
 
     /// A failed expression's message with the expression, its parameter and the values that it began with.
     pub(super) fn explain(&self, message: &str) -> String {
-        let state = self.state.borrow();
-        let current = &state.current;
-        if current.site == NONE {
+        let site = self.outside.site();
+        if site == NONE {
             return message.to_owned();
         }
-        let (_, parameter, source) = self.plan.site(current.site);
+        let state = self.state.borrow();
+        let current = &state.current;
+        let (_, parameter, source) = self.plan.site(site);
         let mut text = format!("{message} in `{source}` (parameter `{parameter}`");
         let mut describe = |name: &str, value: &Value| {
             let _ = write!(text, "; `{name}` is {}", value.shape());

@@ -21,7 +21,10 @@ pub fn set_fields(parameters: &Object, context: &mut dyn Context) -> NodeResult 
     let keep = boolean(parameters, "keepInput", true)?;
     let set = |mut target: Object| {
         for (name, value) in fields.iter() {
-            set_path(&mut target, &name.to_utf8(), value.clone());
+            match name.as_str() {
+                Some(path) if path.contains('.') => set_path(&mut target, path, value.clone()),
+                _ => target.insert(name.clone(), value.clone()),
+            }
         }
         Ok(target)
     };

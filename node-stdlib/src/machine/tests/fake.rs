@@ -24,6 +24,7 @@ pub struct Fake {
     tokens: RefCell<Vec<String>>,
     /// Everything observable, one line each.
     pub record: RefCell<Vec<String>>,
+    site: Cell<u32>,
     ended: RefCell<Option<(Status, String)>>,
 }
 
@@ -111,6 +112,14 @@ impl Outside for Fake {
 
     fn set_current_node(&self, node: u32) {
         self.current.replace(node);
+    }
+
+    fn site(&self) -> u32 {
+        self.site.get()
+    }
+
+    fn set_site(&self, site: u32) {
+        self.site.set(site);
     }
 
     fn trace_begin(&self, node: u32, path: &str) -> i32 {
