@@ -14,9 +14,11 @@ const LONG_FILES: &[(&str, usize)] = &[];
 
 /// Which of our crates each one may depend on.
 const ARROWS: &[(&str, &[&str])] = &[
-    ("node-stdlib", &[]),
+    ("javascript", &[]),
+    ("javascript/engine", &["heddle-javascript"]),
+    ("node-stdlib", &["heddle-javascript"]),
     ("compiler", &["heddle-node-stdlib"]),
-    ("runtime", &["heddle-node-stdlib"]),
+    ("runtime", &["heddle-javascript", "heddle-node-stdlib"]),
     (
         "api",
         &["heddle-compiler", "heddle-node-stdlib", "heddle-runtime"],

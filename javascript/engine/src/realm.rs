@@ -1,0 +1,102 @@
+//! The two realms and what is put into their globals before the snapshot.
+
+use crate::codec::{Boxes, class_of};
+use crate::natives;
+use heddle_javascript::protocol::SourceKind;
+use rquickjs::{Context, Ctx, Function, Object, Persistent, Result, Runtime, Value};
+
+/// What QuickJS may use of the stack; the module's own is larger (see build-engine.sh), so that overflow is an
+/// exception and not a trap.
+const STACK_BYTES_MAX: usize = 200 << 10;
+/// Cycles are looked for when the heap has grown to this. Most runs end before.
+const COLLECT_BYTES: usize = 16 << 20;
+
+/// In this order, each a function `(native, global) => …`. The last one is for modules only.
+const PRELUDE: &[(&str, &str)] = &[
+    ("console", include_str!("prelude/console.js")),
+    ("encoding", include_str!("prelude/encoding.js")),
+    ("clone", include_str!("prelude/clone.js")),
+    ("url", include_str!("prelude/url.js")),
+    ("crypto", include_str!("prelude/crypto.js")),
+    ("performance", include_str!("prelude/performance.js")),
+];
+const MODULE_PRELUDE: &[(&str, &str)] = &[
+    ("timers", include_str!("prelude/timers.js")),
+    ("fetch", include_str!("prelude/fetch.js")),
+];
+
+/// Globals of their own.
+pub struct Realm {
+    pub context: Context,
+    /// The `log` that a module's function is given.
+    pub log: Persistent<Value<'static>>,
+}
+
+/// Everything that is ready before the first call.
+pub struct Engine {
+    pub runtime: Runtime,
+    pub modules: Realm,
+    pub expressions: Realm,
+    pub boxes: Boxes,
+}
+
+impl Engine {
+    /// Builds both realms.
+    pub fn new() -> Result<Self> {
+        let runtime = Runtime::new()?;
+        runtime.set_max_stack_size(STACK_BYTES_MAX);
+        runtime.set_gc_threshold(COLLECT_BYTES);
+        let modules = realm(&runtime, &[PRELUDE, MODULE_PRELUDE])?;
+        let expressions = realm(&runtime, &[PRELUDE])?;
+        let boxes = modules.context.with(|ctx| -> Result<Boxes> {
+            Ok(Boxes {
+                number: class_of(&ctx.eval("Object(1)")?),
+                string: class_of(&ctx.eval("Object('')")?),
+                boolean: class_of(&ctx.eval("Object(true)")?),
+            })
+        })?;
+        runtime.run_gc();
+        Ok(Engine {
+            runtime,
+            modules,
+            expressions,
+            boxes,
+        })
+    }
+
+    /// Where sources of this kind are loaded.
+    pub fn realm(&self, kind: SourceKind) -> &Realm {
+        match kind {
+            SourceKind::Module => &self.modules,
+            SourceKind::Expression => &self.expressions,
+        }
+    }
+}
+
+fn realm(runtime: &Runtime, preludes: &[&[(&str, &str)]]) -> Result<Realm> {
+    let context = Context::full(runtime)?;
+    let log = context.with(|ctx| -> Result<_> {
+        let native = natives::object(&ctx)?;
+        let globals = ctx.globals();
+        let mut log = Value::new_undefined(ctx.clone());
+        for (name, source) in preludes.iter().copied().flatten() {
+            let result = install(&ctx, name, source, &native, &globals)?;
+            if !result.is_undefined() {
+                log = result;
+            }
+        }
+        Ok(Persistent::save(&ctx, log))
+    })?;
+    Ok(Realm { context, log })
+}
+
+fn install<'js>(
+    ctx: &Ctx<'js>,
+    name: &str,
+    source: &str,
+    native: &Object<'js>,
+    globals: &Object<'js>,
+) -> Result<Value<'js>> {
+    let function: Function = crate::calls::evaluate(ctx, source, &format!("heddle:{name}"))?;
+    function.call((native.clone(), globals.clone()))
+}

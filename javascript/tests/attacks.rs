@@ -1,0 +1,347 @@
+//! Code that means harm ends in an error, within the limits, and takes nothing with it.
+//!
+//! Where a published escape is replayed, its class is named; none of them can reach further than this realm,
+//! since there is nothing else in the instance.
+
+mod support;
+
+use heddle_javascript::protocol::SourceKind;
+use serde_json::{Value, json};
+use support::{Guest, Limits, body, run_with};
+use wasmtime::Trap;
+
+const SMALL: Limits = Limits {
+    fuel: 500_000_000,
+    memory_bytes: 32 << 20,
+};
+
+/// Why a run was stopped.
+fn trap(result: wasmtime::Result<Result<Value, Value>>) -> String {
+    match result {
+        Ok(result) => panic!("was not stopped: {result:?}"),
+        Err(error) => match error.downcast_ref::<Trap>() {
+            Some(trap) => format!("{trap:?}"),
+            None => error.root_cause().to_string(),
+        },
+    }
+}
+
+/// Why the body is stopped from outside.
+fn stopped(body: &str) -> String {
+    trap(
+        run_with(
+            &format!("export default async () => {{ {body} }}"),
+            Value::Null,
+            SMALL,
+            |_, _| Ok(Value::Null),
+        )
+        .1,
+    )
+}
+
+#[test]
+fn endless_loops_run_out_of_fuel() {
+    for body in [
+        "for (;;);",
+        "while (true) { try { throw 1; } catch {} finally { continue; } }",
+        "const spin = () => Promise.resolve().then(spin); await spin();",
+        "for (let s = 'a'; ; s = s.split('').reverse().join('')) ;",
+        "[...{[Symbol.iterator]: () => ({next: () => ({done: false, get value() { return 1; }})}), }].length",
+        "setInterval(() => {}, 0); await new Promise(() => {});",
+        "const end = Date.now() + 1000; while (Date.now() < end);",
+        "(function f() { try { f(); } finally { f(); } })();",
+    ] {
+        let why = stopped(body);
+        // The iterator keeps what it has seen, so it may use up its memory first.
+        assert!(why == "OutOfFuel" || why == "out of memory", "{body}: {why}");
+    }
+}
+
+#[test]
+fn regular_expressions_that_backtrack_run_out_of_fuel() {
+    for body in [
+        "/^(a+)+$/.test('a'.repeat(40) + '!')",
+        "/^([a-z]+)*$/u.test('a'.repeat(50) + '1')",
+        "/(?=(a+))*b/.test('a'.repeat(1e5)); /(x+x+)+y/.test('x'.repeat(60))",
+        "/(.*)(.*)(.*)(.*)(.*)(.*)(.*)(.*)(.*)(.*)[^a]$/s.test('a'.repeat(200))",
+    ] {
+        assert_eq!(stopped(body), "OutOfFuel", "{body}");
+    }
+}
+
+#[test]
+fn recursion_is_an_error_that_code_can_catch() {
+    for body in [
+        "const f = () => f() + 1; f();",
+        "const f = async () => { await f(); }; await f();",
+        "const a = []; a[0] = a; const g = (x) => x.map(g); g(a);",
+        "const o = {toString() { return `${o}`; }}; return `${o}`;",
+        "const p = new Proxy({}, {get: (t, k, r) => r[k]}); return p.x;",
+        "new RegExp('(?:'.repeat(1e5) + ')'.repeat(1e5));",
+        "eval('['.repeat(1e5));",
+        "JSON.parse('['.repeat(1e6));",
+        "let a = []; for (let i = 0; i < 1e5; i++) a = [a]; JSON.stringify(a);",
+        "let a = []; for (let i = 0; i < 1e5; i++) a = [a]; a.flat(Infinity);",
+        "let a = []; for (let i = 0; i < 1e5; i++) a = [a]; structuredClone(a);",
+        "let a = []; for (let i = 0; i < 1e5; i++) a = [a]; String(a);",
+        "const g = function* () { yield* g(); }; [...g()];",
+        "class A { constructor() { return Reflect.construct(A, [], new.target); } } new A();",
+        "const e = new Error(); Object.defineProperty(e, 'stack', {get() { return this.stack; }}); return e.stack;",
+    ] {
+        // Either the engine finds it first and the code can catch it, or the run ends.
+        let code = format!("export default async () => {{ {body} }}");
+        match run_with(&code, Value::Null, Limits::default(), |_, _| Ok(Value::Null)).1 {
+            Ok(failure) => {
+                let failure = failure.expect_err(body);
+                let message = failure["message"].as_str().unwrap_or_default();
+                let known = ["call stack", "stack overflow", "too deep", "nested", "nesting"];
+                assert!(
+                    known.iter().any(|word| message.contains(word)),
+                    "{body}: {failure}"
+                );
+            }
+            stopped => assert_eq!(trap(stopped), "StackOverflow", "{body}"),
+        }
+    }
+    let depth = body(
+        "let n = 0; const f = (a, b) => { n++; return f(b, a) + 1; }; try { f(1, 2); } catch { return n; }",
+    );
+    assert!(depth.as_i64().is_some_and(|depth| depth > 500), "{depth}");
+    assert_eq!(
+        body("const f = () => f(); try { f(); } catch (error) { return error.name; }"),
+        "RangeError"
+    );
+}
+
+#[test]
+fn memory_is_limited() {
+    for body in [
+        "const all = []; for (;;) all.push(new Array(1e6).fill(7));",
+        "let s = 'x'; for (;;) s += s;",
+        "return 'x'.repeat(2 ** 29);",
+        "return 'x'.padEnd(2 ** 29, 'yz').length;",
+        "return new Uint8Array(100 * 2 ** 20);",
+        "return new ArrayBuffer(2 ** 31);",
+        "return Array.from({length: 100e6}, (_, i) => i);",
+        "return new Array(2 ** 32 - 1).fill(0);",
+        "return new Array(2 ** 31).join('abc');",
+        "return 'ab'.repeat(2 ** 20).split('').map((c) => c.repeat(2 ** 10));",
+        "const m = new Map(); for (let i = 0; ; i++) m.set(i, {i});",
+        "return JSON.stringify(Array(1e4).fill('x'.repeat(1e4)));",
+        "return 'a'.repeat(2 ** 24).replace(/a/g, '$`$`$`');",
+        "return 2n ** (2n ** 40n);",
+        "const r = []; for (;;) r.push(new RegExp('[' + 'a-z'.repeat(1e4) + r.length + ']', 'i'));",
+        "const s = []; for (;;) s.push(Symbol('x'.repeat(1000)));",
+    ] {
+        let code = format!("export default async () => {{ {body} }}");
+        match run_with(&code, Value::Null, SMALL, |_, _| Ok(Value::Null)) {
+            (mut guest, Ok(failure)) => {
+                let failure = failure.expect_err(body);
+                let message = failure["message"].as_str().unwrap_or_default();
+                let known = [
+                    "out of memory",
+                    "invalid",
+                    "too large",
+                    "more than 16 MiB",
+                    "length",
+                    "too long",
+                ];
+                assert!(
+                    known.iter().any(|word| message.contains(word)),
+                    "{body}: {failure}"
+                );
+                // It goes on working.
+                guest.load(SourceKind::Expression, "() => 1");
+            }
+            (_, stopped) => {
+                let why = trap(stopped);
+                assert!(
+                    ["out of memory", "OutOfFuel"].contains(&why.as_str()),
+                    "{body}: {why}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn promises_that_never_settle_are_an_error() {
+    for body in [
+        "await new Promise(() => {});",
+        "return new Promise(() => {});",
+        "return {then() {}};",
+        "await Promise.race([]);",
+        "await fetch('http://a/'); await new Promise(() => {});",
+        "for await (const x of {[Symbol.asyncIterator]: () => ({next: () => new Promise(() => {})})});",
+    ] {
+        let code = format!("export default async () => {{ {body} }}");
+        let answer = json!({"status": 200, "headers": {}, "text": ""});
+        let (_, result) = run_with(&code, Value::Null, SMALL, |_, _| Ok(answer.clone()));
+        let failure = result
+            .map_err(|error| error.to_string())
+            .expect(body)
+            .expect_err(body);
+        let message = failure["message"].as_str().unwrap_or_default();
+        assert!(
+            message.contains("waits for a promise that nothing is left to settle"),
+            "{body}: {message}"
+        );
+    }
+}
+
+#[test]
+fn there_is_nothing_to_escape_to() {
+    for (class, body) in [
+        // vm2 GHSA-ch3r-j5x3-6q2m and kin; n8n CVE-2025-68613: a host's Function by way of a constructor.
+        (
+            "constructor chains",
+            "this.constructor.constructor('return process')().exit()",
+        ),
+        (
+            "constructor chains",
+            "(function(){}).constructor('return process.mainModule.require(\"fs\")')()",
+        ),
+        (
+            "constructor chains",
+            "(async () => {}).constructor('return process')().then((p) => p.exit())",
+        ),
+        // vm2 CVE-2023-29017 and CVE-2023-30547: exceptions and stack traces made by the host.
+        (
+            "prepareStackTrace",
+            "Error.prepareStackTrace = (e, frames) => frames[0].getThis().process.exit(); new Error().stack.x.y",
+        ),
+        (
+            "host exceptions",
+            "try { (function f() { f(); })(); } catch (e) { e.constructor.constructor('return process')().exit(); }",
+        ),
+        // vm2 CVE-2023-37466: handlers on promises of the host.
+        (
+            "promise species",
+            "const p = fetch('http://a/'); p.constructor = {[Symbol.species]: class { constructor(f) { f(() => {}, () => {}); process.exit(); } }}; p.then(() => {})",
+        ),
+        // vm2 CVE-2023-32314: Proxy handed to the host.
+        (
+            "proxies",
+            "throw new Proxy(new Error('x'), {get(t, k) { return process; }})",
+        ),
+        // Pyodide in n8n (CVE-2025-68668): the interpreter's own way out to the host's JavaScript.
+        ("interpreter internals", "globalThis.Module.ccall('system')"),
+        ("interpreter internals", "std.loadFile('/etc/passwd')"),
+        ("interpreter internals", "os.exec(['id'])"),
+        ("interpreter internals", "bjson.read(new ArrayBuffer(8), 0, 8)"),
+        ("module loading", "require('child_process').execSync('id')"),
+        ("module loading", "(await import('std')).loadFile('/etc/passwd')"),
+        ("module loading", "(await import('/etc/passwd')).default"),
+        ("global objects", "globalThis.process.env.HOME"),
+        ("global objects", "Deno.readTextFileSync('/etc/passwd')"),
+        (
+            "global objects",
+            "arguments.callee.caller.caller.constructor('return process')()",
+        ),
+    ] {
+        let code = format!(
+            "export default async function () {{ return {}; }}",
+            body.replace("; ", "; return ")
+        );
+        let code = match body.contains(';') || body.starts_with("throw") {
+            true => format!("export default async function () {{ {body} }}"),
+            false => code,
+        };
+        let (_, result) = run_with(&code, Value::Null, SMALL, |_, _| {
+            Ok(json!({"status": 200, "headers": {}}))
+        });
+        let failure = result
+            .map_err(|error| error.to_string())
+            .expect(body)
+            .expect_err(body);
+        assert!(
+            !failure["message"].as_str().unwrap_or_default().contains("root:"),
+            "{class}: {body}: {failure}"
+        );
+    }
+}
+
+#[test]
+fn prototype_games_harm_only_their_own_run() {
+    let spoil = "export default () => {
+        Object.prototype.polluted = 1;
+        Object.prototype.toJSON = () => 'spoilt';
+        Object.defineProperty(Object.prototype, 'then', {get() { throw new Error('then'); }, configurable: true});
+        for (const name of Object.getOwnPropertyNames(globalThis)) { try { delete globalThis[name]; } catch {} }
+        return 1;
+    }";
+    let mut guest = Guest::new();
+    let function = guest.load(SourceKind::Module, spoil);
+    let _ = guest.call(function, 0, json!([{}]));
+    let later = guest.load(SourceKind::Module, "export default () => { return {fine: 1}; }");
+    // Whatever this gives, the engine still answers, and the next instance knows nothing of it.
+    assert!(guest.call(later, 0, json!([{}])).is_ok());
+    assert_eq!(
+        body("return [({}).polluted === undefined, JSON.stringify({a: 1})]"),
+        json!([true, "{\"a\":1}"])
+    );
+}
+
+#[test]
+fn broken_messages_are_refused() {
+    let mut guest = Guest::new();
+    let function = guest.load(SourceKind::Expression, "a => a");
+    for message in [
+        &[][..],
+        &[8, 5],
+        &[9, 7],
+        &[6, 4, b'a'],
+        &[6, 1, 0xff],
+        &[3, 3],
+        &[99],
+        &[0],
+    ] {
+        let failure = guest
+            .call_raw(function, 0, message)
+            .map(|(status, _)| status as i32);
+        assert_eq!(failure.ok(), Some(1), "{message:?}");
+    }
+    let mut deep = [8, 1].repeat(600);
+    deep.push(0);
+    assert_eq!(
+        guest
+            .call_raw(function, 0, &deep)
+            .map(|(status, _)| status as i32)
+            .ok(),
+        Some(1)
+    );
+    for (call, request) in [(0, 0), (-1, 5)] {
+        assert!(
+            guest
+                .resume(call, request, &Ok(Value::Null))
+                .is_ok_and(|(status, _)| status as i32 == 1)
+        );
+    }
+    assert!(
+        guest
+            .call(12_345, 0, json!([]))
+            .is_ok_and(|(status, _)| status as i32 == 1)
+    );
+    assert!(
+        guest
+            .call(-1, 0, json!([]))
+            .is_ok_and(|(status, _)| status as i32 == 1)
+    );
+}
+
+#[test]
+fn epochs_stop_what_does_not_end() {
+    let mut guest = Guest::with(Limits {
+        fuel: u64::MAX,
+        ..SMALL
+    });
+    let function = guest.load(
+        SourceKind::Expression,
+        "() => /^(a+)+$/.test('a'.repeat(60) + '!')",
+    );
+    guest.store.set_epoch_deadline(0);
+    let stopped = guest
+        .call(function, 0, json!([]))
+        .map(|(status, _)| Ok(json!(status as i32)));
+    assert_eq!(trap(stopped), "Interrupt");
+}
