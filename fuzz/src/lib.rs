@@ -119,8 +119,7 @@ pub fn run(program: &Program, event: &Value, origin: Origin) {
         .build()
         .expect("a thread");
     let outcome = executor.block_on(runtime().run(program, request));
-    let is_bug =
-        |code: &str| code == "INTERNAL" || (code == "TRAP" && origin == Origin::Compiler);
+    let is_bug = |code: &str| code == "INTERNAL" || (code == "TRAP" && origin == Origin::Compiler);
     let bug = outcome.error.as_ref().filter(|error| is_bug(&error.code));
     assert!(bug.is_none(), "{bug:?}");
     check(&outcome, &limits, started.elapsed());

@@ -241,7 +241,8 @@ const SWITCH: NodeType = NodeType {
                      hold.",
                 ),
             ])),
-            "The cases, in the order in which they are tried.",
+            "The cases, in the order in which they are tried. They are written out, since their names are the ports; \
+             what they compare can be expressions.",
         ),
         Parameter::optional(
             "all",
