@@ -8,6 +8,7 @@
 
 mod array;
 mod compare;
+pub mod date_time;
 mod number;
 mod object;
 pub mod ops;
@@ -17,11 +18,14 @@ mod print;
 mod text;
 
 pub use array::{Array, ArrayMut};
+pub use date_time::Temporal;
 pub use number::{number_to_text, text_to_number};
 pub use object::Object;
 pub use parse::{ParseError, parse_json};
 pub use print::json_indent;
 pub use text::Text;
+
+use std::rc::Rc;
 
 /// A JavaScript value of the kinds that can travel in a pattern, and functions, which stay within one node.
 #[derive(Clone, Debug, Default)]
@@ -43,6 +47,8 @@ pub enum Value {
     Object(Object),
     /// A compiled function of the pattern, by its index: a parameter that is evaluated for each item.
     Function(u32),
+    /// A time: Luxon's `DateTime` or `Duration`, or JavaScript's `Date`; a text once it leaves a node.
+    Temporal(Rc<Temporal>),
 }
 
 impl Value {
@@ -69,14 +75,34 @@ impl Value {
                         .collect(),
                 )
             }
+            Value::Temporal(temporal) => temporal.to_json().map_or(Value::Null, Value::from),
             _ => Value::Null,
+        }
+    }
+
+    /// The value with every time in it as the text that it leaves a node as; all else stays as it is. Free for a
+    /// value that already is JSON.
+    pub fn with_times_as_text(self) -> Value {
+        if self.is_json() {
+            return self;
+        }
+        match self {
+            Value::Temporal(_) => self.into_json(),
+            Value::Array(array) => array
+                .into_vec()
+                .into_iter()
+                .map(Value::with_times_as_text)
+                .collect::<Vec<_>>()
+                .into(),
+            Value::Object(object) => Value::Object(object.with_times_as_text()),
+            other => other,
         }
     }
 
     /// Whether the value is known to hold nothing that JSON can't say, at any depth.
     pub fn is_json(&self) -> bool {
         match self {
-            Value::Undefined | Value::Function(_) => false,
+            Value::Undefined | Value::Function(_) | Value::Temporal(_) => false,
             Value::Null | Value::Bool(_) | Value::String(_) => true,
             Value::Number(number) => number.is_finite(),
             Value::Array(array) => !array.facts().unclean,
@@ -116,7 +142,7 @@ impl Value {
             Value::Bool(value) => *value,
             Value::Number(number) => *number != 0.0 && !number.is_nan(),
             Value::String(text) => !text.is_empty(),
-            Value::Array(_) | Value::Object(_) | Value::Function(_) => true,
+            Value::Array(_) | Value::Object(_) | Value::Function(_) | Value::Temporal(_) => true,
         }
     }
 
@@ -126,7 +152,7 @@ impl Value {
     }
 
     /// The text of the value among other text: strings as they are, nothing for null, undefined and functions, JSON
-    /// for arrays and objects.
+    /// for arrays and objects, ISO 8601 for times.
     pub fn to_text(&self) -> Text {
         match self {
             Value::Undefined | Value::Null | Value::Function(_) => Text::default(),
@@ -134,6 +160,7 @@ impl Value {
             Value::Number(number) => number_to_text(*number).into(),
             Value::String(text) => text.clone(),
             Value::Array(_) | Value::Object(_) => self.to_json().into(),
+            Value::Temporal(temporal) => temporal.to_text().into(),
         }
     }
 
@@ -146,7 +173,7 @@ impl Value {
             Value::Number(_) => "number",
             Value::String(_) => "string",
             Value::Array(_) => "array",
-            Value::Object(_) => "object",
+            Value::Object(_) | Value::Temporal(_) => "object",
             Value::Function(_) => "function",
         }
     }
@@ -177,6 +204,7 @@ impl Value {
                 format!("an object with {}", names.join(", "))
             }
             Value::Function(_) => "a function".into(),
+            Value::Temporal(temporal) => temporal.shape(),
         }
     }
 

@@ -84,6 +84,7 @@ impl<O: Outside> Run<'_, O> {
         if self.state.borrow().current.failure.is_some() {
             return;
         }
+        let parameters = parameters.with_times_as_text();
         let result = node(&parameters, &mut Caller(self));
         let mut state = self.state.borrow_mut();
         if matches!(result, Ok(Outcome::Effect { .. })) {

@@ -2,6 +2,7 @@
 
 use super::Value;
 use std::cmp::Ordering;
+use std::rc::Rc;
 
 impl Value {
     /// Same type and same content, objects by properties in any order. NaN is the same as NaN here.
@@ -17,6 +18,7 @@ impl Value {
                         && a.iter()
                             .all(|(name, x)| b.get_text(name).is_some_and(|y| x.deep_equal(y))))
             }
+            (Value::Temporal(a), Value::Temporal(b)) => a.deep_equal(b),
             _ => self.strict_equal(other),
         }
     }
@@ -31,12 +33,13 @@ impl Value {
             (Value::Array(a), Value::Array(b)) => a.is_same(b),
             (Value::Object(a), Value::Object(b)) => a.is_same(b),
             (Value::Function(a), Value::Function(b)) => a == b,
+            (Value::Temporal(a), Value::Temporal(b)) => Rc::ptr_eq(a, b),
             _ => false,
         }
     }
 
     /// A total order of all values for Sort, Unique and Aggregate: by kind (numbers, strings, booleans, arrays and
-    /// objects, functions, null, undefined), and within a kind numbers by size with NaN last, strings by UTF-16 code
+    /// objects, times, functions, null, undefined), and within a kind numbers by size with NaN last, strings by UTF-16 code
     /// units, false before true, arrays and objects by their JSON.
     pub fn compare(&self, other: &Value) -> Ordering {
         match (self, other) {
@@ -49,6 +52,7 @@ impl Value {
             (Value::Array(_) | Value::Object(_), Value::Array(_) | Value::Object(_)) => {
                 self.to_text().cmp(&other.to_text())
             }
+            (Value::Temporal(a), Value::Temporal(b)) => a.compare(b),
             _ => self.rank().cmp(&other.rank()),
         }
     }
@@ -59,9 +63,10 @@ impl Value {
             Value::String(_) => 1,
             Value::Bool(_) => 2,
             Value::Array(_) | Value::Object(_) => 3,
-            Value::Function(_) => 4,
-            Value::Null => 5,
-            Value::Undefined => 6,
+            Value::Temporal(_) => 4,
+            Value::Function(_) => 5,
+            Value::Null => 6,
+            Value::Undefined => 7,
         }
     }
 }

@@ -127,6 +127,17 @@ impl Object {
         inner.integers.into_values().chain(inner.named)
     }
 
+    /// See [`Value::with_times_as_text`].
+    pub(crate) fn with_times_as_text(self) -> Self {
+        match self.facts().unclean {
+            true => self
+                .into_properties()
+                .map(|(name, value)| (name, value.with_times_as_text()))
+                .collect(),
+            false => self,
+        }
+    }
+
     /// Whether both are the same object, not merely equal ones.
     pub fn is_same(&self, other: &Object) -> bool {
         Rc::ptr_eq(&self.0, &other.0)

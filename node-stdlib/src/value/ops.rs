@@ -12,7 +12,7 @@ pub use property::{get, get_index, has, push_spread, set_spread};
 
 use super::number::{power as number_power, to_int32};
 use super::{Text, Value};
-use convert::to_primitive;
+use convert::{Hint, to_primitive};
 use std::cmp::Ordering;
 use std::fmt;
 
@@ -36,7 +36,7 @@ pub fn add(a: &Value, b: &Value) -> Evaluated {
     if let (Value::Number(a), Value::Number(b)) = (a, b) {
         return Ok(Value::Number(a + b));
     }
-    let (a, b) = (to_primitive(a)?, to_primitive(b)?);
+    let (a, b) = (to_primitive(a, Hint::Default)?, to_primitive(b, Hint::Default)?);
     if matches!(&*a, Value::String(_)) || matches!(&*b, Value::String(_)) {
         return Ok(Value::String(to_string(&a)?.concat(&to_string(&b)?)));
     }
@@ -190,7 +190,7 @@ fn relation(a: &Value, b: &Value, holds: fn(Ordering) -> bool) -> Evaluated {
     let ordering = match (a, b) {
         (Value::Number(a), Value::Number(b)) => a.partial_cmp(b),
         _ => {
-            let (a, b) = (to_primitive(a)?, to_primitive(b)?);
+            let (a, b) = (to_primitive(a, Hint::Number)?, to_primitive(b, Hint::Number)?);
             match (&*a, &*b) {
                 (Value::String(a), Value::String(b)) => Some(a.cmp(b)),
                 (a, b) => to_number(a)?.partial_cmp(&to_number(b)?),
@@ -202,7 +202,7 @@ fn relation(a: &Value, b: &Value, holds: fn(Ordering) -> bool) -> Evaluated {
 
 /// IsLooselyEqual.
 fn loosely_equal(a: &Value, b: &Value) -> Result<bool, TypeError> {
-    use Value::{Array, Bool, Function, Null, Number, Object, String, Undefined};
+    use Value::{Array, Bool, Function, Null, Number, Object, String, Temporal, Undefined};
     match (a, b) {
         (Undefined | Null, Undefined | Null) => Ok(true),
         (Undefined | Null, _) | (_, Undefined | Null) => Ok(false),
@@ -210,8 +210,15 @@ fn loosely_equal(a: &Value, b: &Value) -> Result<bool, TypeError> {
             (String(a), String(b)) => Ok(a == b),
             _ => Ok(to_number(a)? == to_number(b)?),
         },
-        (Array(_) | Object(_) | Function(_), Array(_) | Object(_) | Function(_)) => Ok(a.strict_equal(b)),
-        (Array(_) | Object(_) | Function(_), _) => loosely_equal(&*to_primitive(a)?, b),
-        (_, Array(_) | Object(_) | Function(_)) => loosely_equal(a, &*to_primitive(b)?),
+        (
+            Array(_) | Object(_) | Function(_) | Temporal(_),
+            Array(_) | Object(_) | Function(_) | Temporal(_),
+        ) => Ok(a.strict_equal(b)),
+        (Array(_) | Object(_) | Function(_) | Temporal(_), _) => {
+            loosely_equal(&*to_primitive(a, Hint::Default)?, b)
+        }
+        (_, Array(_) | Object(_) | Function(_) | Temporal(_)) => {
+            loosely_equal(a, &*to_primitive(b, Hint::Default)?)
+        }
     }
 }

@@ -57,6 +57,10 @@ impl Printer<'_> {
             Value::Number(number) if number.is_finite() => write_number(*number, self.out),
             Value::Number(_) => self.out.push_str("null"),
             Value::String(text) => write_string(text, self.out),
+            Value::Temporal(temporal) => match temporal.to_json() {
+                Some(text) => write_string(&text.into(), self.out),
+                None => self.out.push_str("null"),
+            },
             Value::Array(array) => self.list('[', ']', array.iter(), Self::value),
             Value::Object(object) => {
                 let properties = object.iter().filter(|(_, value)| !is_left_out(value));

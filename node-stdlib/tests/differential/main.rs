@@ -47,6 +47,8 @@ fn encode(value: &Value) -> String {
             format!("{{{}}}", properties.collect::<Vec<_>>().join(","))
         }
         Value::Function(_) => "function".into(),
+        // Those are compared with Luxon in a test of their own.
+        Value::Temporal(temporal) => temporal.to_text(),
     }
 }
 
@@ -58,7 +60,7 @@ fn encode_text(text: &Text) -> String {
 /// The value as a case.
 fn case(value: &Value) -> serde_json::Value {
     match value {
-        Value::Undefined | Value::Function(_) => json!(["u"]),
+        Value::Undefined | Value::Function(_) | Value::Temporal(_) => json!(["u"]),
         Value::Null => json!(null),
         Value::Bool(value) => json!(value),
         Value::Number(_) => json!(["n", encode(value)[1..]]),

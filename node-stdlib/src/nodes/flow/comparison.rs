@@ -108,6 +108,6 @@ fn is_empty(value: &Value) -> bool {
         Value::String(text) => text.is_empty(),
         Value::Array(items) => items.is_empty(),
         Value::Object(object) => object.is_empty(),
-        Value::Bool(_) | Value::Number(_) | Value::Function(_) => false,
+        Value::Bool(_) | Value::Number(_) | Value::Function(_) | Value::Temporal(_) => false,
     }
 }

@@ -1,12 +1,24 @@
 //! Conversions: ToPrimitive, ToNumber, ToString, ToPropertyKey.
 
 use super::TypeError;
-use crate::value::{Array, Object, Text, Value, number_to_text, text_to_number};
+use crate::value::{Array, Object, Temporal, Text, Value, number_to_text, text_to_number};
 use std::borrow::Cow;
 
-/// ToPrimitive. The hint makes no difference: no value of ours has a `valueOf` that gives a primitive.
-pub(super) fn to_primitive(value: &Value) -> Result<Cow<'_, Value>, TypeError> {
+/// The type that ToPrimitive prefers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hint {
+    /// The value's own choice: text for a `Date`.
+    Default,
+    Number,
+}
+
+/// ToPrimitive. Only times have a `valueOf` that gives a primitive.
+pub(super) fn to_primitive(value: &Value, hint: Hint) -> Result<Cow<'_, Value>, TypeError> {
     match value {
+        Value::Temporal(temporal) => Ok(Cow::Owned(match (&**temporal, hint) {
+            (Temporal::Date(_), Hint::Default) => temporal.to_js_string().into(),
+            _ => temporal.value_of().into(),
+        })),
         Value::Array(_) | Value::Object(_) | Value::Function(_) => {
             to_string(value).map(|text| Cow::Owned(Value::String(text)))
         }
@@ -22,6 +34,7 @@ pub fn to_number(value: &Value) -> Result<f64, TypeError> {
         Value::Null => 0.0,
         Value::Bool(value) => f64::from(u8::from(*value)),
         Value::String(text) => text_number(text),
+        Value::Temporal(temporal) => temporal.value_of(),
         Value::Array(_) | Value::Object(_) | Value::Function(_) => text_number(&to_string(value)?),
     })
 }
@@ -41,6 +54,7 @@ pub fn to_string(value: &Value) -> Result<Text, TypeError> {
         Value::Bool(false) => "false".into(),
         Value::Number(number) => number_to_text(*number).into(),
         Value::Function(_) => "function".into(),
+        Value::Temporal(temporal) => temporal.to_js_string().into(),
         Value::Object(object) => object_string(object)?,
         Value::Array(array) => joined(array)?,
     })

@@ -1,6 +1,7 @@
 //! The names that JavaScript's values inherit (ECMAScript 2025 with Annex B), sorted.
 
 use crate::value::Value;
+use crate::value::date_time::has_method;
 
 /// Whether JavaScript would find the name on the prototypes of a value. That of null and undefined is nothing.
 pub(super) fn is_inherited(value: &Value, name: &str) -> bool {
@@ -12,6 +13,9 @@ pub(super) fn is_inherited(value: &Value, name: &str) -> bool {
         Value::Number(_) => NUMBER,
         Value::Bool(_) => BOOLEAN,
         Value::Function(_) => FUNCTION,
+        Value::Temporal(temporal) => {
+            return OBJECT.binary_search(&name).is_ok() || has_method(temporal, name);
+        }
     };
     own_prototype.binary_search(&name).is_ok() || OBJECT.binary_search(&name).is_ok()
 }

@@ -27,6 +27,11 @@ pub fn get(value: &Value, name: &str) -> Evaluated {
                 return Ok(found);
             }
         }
+        Value::Temporal(temporal) => {
+            if let Some(found) = temporal.get(name) {
+                return Ok(found);
+            }
+        }
         Value::Undefined | Value::Null => return Err(of_nullish(value, name)),
         Value::Bool(_) | Value::Number(_) | Value::Function(_) => {}
     }
@@ -68,7 +73,7 @@ pub fn has(key: &Value, value: &Value) -> Evaluated {
             name.as_str()
                 .is_some_and(|name| element(array, name).is_some() || is_inherited(value, name))
         }
-        Value::Function(_) => to_property_key(key)?
+        Value::Function(_) | Value::Temporal(_) => to_property_key(key)?
             .as_str()
             .is_some_and(|name| is_inherited(value, name)),
         _ => {
