@@ -5,6 +5,7 @@
 //! nothing of graphs as drawn, and checks nothing: what is wrong was found before.
 
 mod body;
+mod call;
 mod constants;
 mod expression;
 mod imports;

@@ -2,13 +2,16 @@
 //!
 //! Parsing is JavaScript's own grammar (oxc). What is not compiled yet is refused with the reason.
 
+mod call;
 mod ir;
+mod lambda;
 mod lower;
 mod names;
 mod parse;
 mod scan;
 mod template;
 mod unsupported;
+mod visit;
 
 pub use ir::*;
 pub use parse::parse;

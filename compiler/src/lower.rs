@@ -4,7 +4,7 @@
 
 use crate::check::level::{Flow, Kind, Level, Socket};
 use crate::check::{Checked, Inside};
-use crate::expression::{Element, Expression, Name, Property};
+use crate::expression::{Expression, Name};
 use crate::inline::{Inlined, Part, Placed, inline};
 use crate::lowered::{Argument, Body, Lowered, Site, TextPart};
 use crate::rights::Collector;
@@ -277,55 +277,6 @@ impl Argument {
                 .for_each(|(_, argument)| argument.visit_mut(visit)),
             Argument::Array(items) => items.iter_mut().for_each(|argument| argument.visit_mut(visit)),
             Argument::Function(_, argument) => argument.visit_mut(visit),
-        }
-    }
-}
-
-impl Expression {
-    /// Visits this expression and all within.
-    fn visit_mut(&mut self, visit: &mut dyn FnMut(&mut Expression)) {
-        visit(self);
-        match self {
-            Expression::Undefined
-            | Expression::Null
-            | Expression::Bool(_)
-            | Expression::Number(_)
-            | Expression::String(_)
-            | Expression::Name(_) => {}
-            Expression::Array(elements) => {
-                for Element::Item(inner) | Element::Spread(inner) in elements {
-                    inner.visit_mut(visit);
-                }
-            }
-            Expression::Object(properties) => {
-                for property in properties {
-                    match property {
-                        Property::Named(_, value) | Property::Spread(value) => value.visit_mut(visit),
-                        Property::Computed(key, value) => {
-                            key.visit_mut(visit);
-                            value.visit_mut(visit);
-                        }
-                    }
-                }
-            }
-            Expression::Member(inner, _)
-            | Expression::Optional(inner)
-            | Expression::Chain(inner)
-            | Expression::Unary(_, inner) => inner.visit_mut(visit),
-            Expression::Index(left, right)
-            | Expression::Binary(_, left, right)
-            | Expression::Logical(_, left, right) => {
-                left.visit_mut(visit);
-                right.visit_mut(visit);
-            }
-            Expression::Conditional(condition, then, otherwise) => {
-                condition.visit_mut(visit);
-                then.visit_mut(visit);
-                otherwise.visit_mut(visit);
-            }
-            Expression::Template(_, inner) | Expression::Sequence(inner) => {
-                inner.iter_mut().for_each(|inner| inner.visit_mut(visit));
-            }
         }
     }
 }

@@ -146,6 +146,16 @@ pub const GUEST_FUNCTIONS: &[Function] = &[
     function("to_string", H, H), // ToString, for ${} in a template literal
     function("text", H, H), // text of a value among other text: "" for null and undefined, JSON for objects
     function("concat", HH, H), // of two strings
+    // Calls. A method or global function is named by its number, see `value::methods`. Up to three arguments are
+    // handles, of which `count` are given; else they are one array.
+    function("call_method", &[I32, I32, I32, I32, I32, I32], H), // (receiver v, method, count, a v, b v, c v)
+    function("call_method_with", HHH, H),                        // (receiver v, method, array v)
+    function("call_global", &[I32, I32, I32, I32, I32], H),      // (global, count, a v, b v, c v)
+    function("call_global_with", HH, H),                         // (global, array v)
+    function("lacks_method", HH, H), // (v, method) -> i32 0 or 1: v.method is nullish, for v.method?.()
+    // In a function of an expression, which a method calls.
+    function("parameter", HH, H), // (functions between, index)
+    function("let", HH, NONE),    // (index, v): gives the innermost function's parameter a value
     // Names.
     function("input", NONE, H),    // $input, $json
     function("item", NONE, H),     // $item

@@ -7,6 +7,7 @@
     reason = "exported names, the module's memory and its function table"
 )]
 
+mod calls;
 mod handles;
 mod host;
 

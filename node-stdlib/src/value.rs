@@ -7,8 +7,10 @@
 //! from outside input keeps [`Value::depth`] within a limit.
 
 mod array;
+mod builder;
 mod compare;
 pub mod date_time;
+pub mod methods;
 mod number;
 mod object;
 pub mod ops;

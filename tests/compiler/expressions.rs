@@ -291,79 +291,93 @@ $input()
 #[test]
 fn what_is_not_compiled_names_its_substitute() {
     assert_snapshot!(problems(&[
-        "$input.items.filter(x => x.ok).map(x => $nope)", "Math.max($input.a, $b.c.join())", "Math.PI", "$now.toISO()",
-        "new Date($input.at)", "$input.name.toUpperCase()", "$input.x?.trim()", "JSON.stringify($input)", "/a/.test($a)",
+        "$input.items.keys().format(x => $nope)", "Math.sumPrecise($input.a, $b.c.localise())", "$now.toISO()",
+        "new Date($input.at)", "$input.x?.matchAll('a')", "/a/.test($a)",
         "10n", "x => x", "$input.a = 1", "await $input", "this.x", "`a` `b`", "$input instanceof Array", "delete $a.b",
-        "[1,,2]", "{ __proto__: null }", "{ f() {} }", "parseInt($a)", "(function () {})()",
+        "[1,,2]", "{ __proto__: null }", "{ f() {} }", "escape($a)", "[1].map(async x => x)", "[1].at(x => x)", "[1].map(x => x())", "[1].map((...x) => x)",
+        "[1].map(x => { for (;;) {} })", "[1].map(x => { if (x) {} return 1; })", "[1].map(x => { x = 1; })", "(function () {})()",
     ]), @r#"
-$input.items.filter(x => x.ok).map(x => $nope)
-             ^^^^^^ unsupported: the method `.filter(…)` can't be compiled by this version
-    help: use a Filter node
-Math.max($input.a, $b.c.join())
-^^^^^^^^ unsupported: `Math.max(…)` can't be compiled by this version
-    help: write `a < b ? a : b`, or use an Aggregate node
-                        ^^^^ unsupported: the method `.join(…)` can't be compiled by this version
-    help: use a standard node for this step; `heddle nodes` lists them
-Math.PI
-^^^^^^^ unsupported: `Math.PI` can't be compiled by this version
-    help: use operators, or an Aggregate node for the smallest, largest or average of many
-$now.toISO()
-^^^^^^^^^^ unsupported: `$now.toISO(…)` can't be compiled by this version
-    help: use a DateTime node; when the run started is `$run.startedAt`
-new Date($input.at)
-^^^^^^^^^^^^^^^^^^^ unsupported: `new Date(…)` can't be compiled by this version
-    help: use a DateTime node; when the run started is `$run.startedAt`
-$input.name.toUpperCase()
-            ^^^^^^^^^^^ unsupported: the method `.toUpperCase(…)` can't be compiled by this version
-    help: use a standard node for this step; `heddle nodes` lists them
-$input.x?.trim()
-          ^^^^ unsupported: the method `.trim(…)` can't be compiled by this version
-    help: use a standard node for this step; `heddle nodes` lists them
-JSON.stringify($input)
-^^^^^^^^^^^^^^ unsupported: `JSON.stringify(…)` can't be compiled by this version
-    help: use a Json node; among text an object's text is its JSON
-/a/.test($a)
-^^^ unsupported: a regular expression can't be compiled by this version
-    help: use a Regex node
-10n
-^^^ unsupported: a BigInt can't be compiled by this version
-    help: write a number without the `n`
-x => x
-^^^^^^ unsupported: a function can't be compiled by this version
-    help: nodes such as Filter, Sort, Transform and Aggregate work on each item of an array
-$input.a = 1
-^^^^^^^^^^^^ unsupported: an assignment can't be compiled by this version
-    help: values do not change: use a SetFields node; comparing is `==` or `===`
-await $input
-^^^^^^^^^^^^ unsupported: waiting inside an expression can't be compiled by this version
-    help: nodes wait for what they need: read another node's value
-this.x
-^^^^ unsupported: `this` can't be compiled by this version
-    help: the node's input is `$input`
-`a` `b`
-^^^^^^^ unsupported: a tagged template literal can't be compiled by this version
-$input instanceof Array
-^^^^^^^^^^^^^^^^^^^^^^^ unsupported: `instanceof` can't be compiled by this version
-    help: `typeof x` tells text, numbers and objects apart
-delete $a.b
-^^^^^^^^^^^ unsupported: `delete` can't be compiled by this version
-    help: values do not change: a PickFields node keeps the fields that it names
-[1,,2]
-   ^ unsupported: a hole in an array can't be compiled by this version
-    help: write `undefined` or `null` there
-{ __proto__: null }
-  ^^^^^^^^^^^^^^^ unsupported: setting an object's prototype can't be compiled by this version
-    help: for a field of this name write `["__proto__"]: …`
-{ f() {} }
-  ^^^^^^ unsupported: a method in an object can't be compiled by this version
-    help: nodes such as Filter, Sort, Transform and Aggregate work on each item of an array
-parseInt($a)
-^^^^^^^^^^^^ unsupported: `parseInt(…)` can't be compiled by this version
-    help: `+x` makes a number of text
-(function () {})()
-^^^^^^^^^^^^^^^^^^ unsupported: calling a function can't be compiled by this version
-    help: nodes such as Filter, Sort, Transform and Aggregate work on each item of an array
-"#);
+    $input.items.keys().format(x => $nope)
+                 ^^^^ unsupported: the method `.keys(…)` can't be compiled by this version
+        help: use a standard node for this step; `heddle nodes` lists them
+    Math.sumPrecise($input.a, $b.c.localise())
+    ^^^^^^^^^^^^^^^ unsupported: `Math.sumPrecise(…)` can't be compiled by this version
+        help: use operators, or an Aggregate node for the smallest, largest or average of many
+                                   ^^^^^^^^ unsupported: the method `.localise(…)` can't be compiled by this version
+        help: use a standard node for this step; `heddle nodes` lists them
+    $now.toISO()
+    ^^^^^^^^^^ unsupported: `$now.toISO(…)` can't be compiled by this version
+        help: use a DateTime node; when the run started is `$run.startedAt`
+    new Date($input.at)
+    ^^^^^^^^^^^^^^^^^^^ unsupported: `new Date(…)` can't be compiled by this version
+        help: use a DateTime node; when the run started is `$run.startedAt`
+    $input.x?.matchAll('a')
+              ^^^^^^^^ unsupported: the method `.matchAll(…)` can't be compiled by this version
+        help: use a Regex node
+    /a/.test($a)
+    ^^^ unsupported: a regular expression can't be compiled by this version
+        help: use a Regex node
+    10n
+    ^^^ unsupported: a BigInt can't be compiled by this version
+        help: write a number without the `n`
+    x => x
+    ^^^^^^ unsupported: a function can't be compiled by this version
+        help: nodes such as Filter, Sort, Transform and Aggregate work on each item of an array
+    $input.a = 1
+    ^^^^^^^^^^^^ unsupported: an assignment can't be compiled by this version
+        help: values do not change: use a SetFields node; comparing is `==` or `===`
+    await $input
+    ^^^^^^^^^^^^ unsupported: waiting inside an expression can't be compiled by this version
+        help: nodes wait for what they need: read another node's value
+    this.x
+    ^^^^ unsupported: `this` can't be compiled by this version
+        help: the node's input is `$input`
+    `a` `b`
+    ^^^^^^^ unsupported: a tagged template literal can't be compiled by this version
+    $input instanceof Array
+    ^^^^^^^^^^^^^^^^^^^^^^^ unsupported: `instanceof` can't be compiled by this version
+        help: `typeof x` tells text, numbers and objects apart
+    delete $a.b
+    ^^^^^^^^^^^ unsupported: `delete` can't be compiled by this version
+        help: values do not change: a PickFields node keeps the fields that it names
+    [1,,2]
+       ^ unsupported: a hole in an array can't be compiled by this version
+        help: write `undefined` or `null` there
+    { __proto__: null }
+      ^^^^^^^^^^^^^^^ unsupported: setting an object's prototype can't be compiled by this version
+        help: for a field of this name write `["__proto__"]: …`
+    { f() {} }
+      ^^^^^^ unsupported: a method in an object can't be compiled by this version
+        help: nodes such as Filter, Sort, Transform and Aggregate work on each item of an array
+    escape($a)
+    ^^^^^^^^^^ unsupported: `escape(…)` can't be compiled by this version
+        help: use a Url node; HttpRequest's `query` encodes by itself
+    [1].map(async x => x)
+            ^^^^^^^^^^^^ unsupported: an asynchronous function can't be compiled by this version
+        help: nodes wait for what they need: read another node's value
+    [1].at(x => x)
+           ^^^^^^ unsupported: a function can't be compiled by this version
+        help: nodes such as Filter, Sort, Transform and Aggregate work on each item of an array
+    [1].map(x => x())
+                 ^ unsupported: calling `x`, which the expression itself has made, can't be compiled by this version
+        help: nodes such as Filter, Sort, Transform and Aggregate work on each item of an array
+    [1].map((...x) => x)
+             ^^^^ unsupported: a rest parameter can't be compiled by this version
+                      ^ unknown-name: there is no `x`
+        help: a field of the input is `$input.x`; text stands in quotes: "x"
+    [1].map(x => { for (;;) {} })
+                   ^^^^^^^^^^^ unsupported: a statement that is neither `const`, `if` nor `return` can't be compiled by this version
+        help: nodes such as Filter, Sort, Transform and Aggregate work on each item of an array
+    [1].map(x => { if (x) {} return 1; })
+                   ^^^^^^^^^ unsupported: an `if` after both of whose branches the function goes on can't be compiled by this version
+        help: nodes such as Filter, Sort, Transform and Aggregate work on each item of an array
+    [1].map(x => { x = 1; })
+                   ^^^^^^ unsupported: a statement that is neither `const`, `if` nor `return` can't be compiled by this version
+        help: nodes such as Filter, Sort, Transform and Aggregate work on each item of an array
+    (function () {})()
+    ^^^^^^^^^^^^^^^^^^ unsupported: calling a function can't be compiled by this version
+        help: nodes such as Filter, Sort, Transform and Aggregate work on each item of an array
+    "#);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! One compiled function: parameters and constants. Expressions are in `expression`.
 
 use super::module::{Compiled, Module, SITE_GLOBAL};
-use crate::expression::Literal;
+use crate::expression::{Expression, Literal};
 use crate::lowered::{Argument, Site, TextPart};
 use heddle_node_stdlib::{abi, manifest, plan};
 use serde_json::Value;
@@ -11,6 +11,8 @@ use wasm_encoder::{InstructionSink, MemArg};
 pub(super) struct FunctionBuilder<'m> {
     module: &'m mut Module,
     node: u32,
+    /// Path of the parameter that is being compiled.
+    parameter: String,
     code: Vec<u8>,
     locals: u32,
     free_locals: Vec<u32>,
@@ -25,6 +27,7 @@ impl<'m> FunctionBuilder<'m> {
         FunctionBuilder {
             module,
             node,
+            parameter: String::new(),
             code: Vec::new(),
             locals: 0,
             free_locals: Vec::new(),
@@ -63,6 +66,16 @@ impl<'m> FunctionBuilder<'m> {
                 self.call("function");
             }
         }
+    }
+
+    /// A function of an expression; leaves its value.
+    pub(super) fn lambda(&mut self, body: &Expression) {
+        let mut function = FunctionBuilder::new(self.module, self.node);
+        function.parameter.clone_from(&self.parameter);
+        function.expression(body);
+        let index = function.finish(Some(self.parameter.clone()));
+        self.integer(index);
+        self.call("function");
     }
 
     /// An object of parameters.
@@ -130,6 +143,7 @@ impl<'m> FunctionBuilder<'m> {
     /// An expression where it stands; a failure in it is reported there.
     fn site(&mut self, site: &Site) {
         let index = self.module.sites.len() as u32;
+        self.parameter.clone_from(&site.parameter);
         self.module.sites.push(plan::Site {
             node: self.node,
             parameter: site.parameter.clone(),

@@ -54,10 +54,24 @@ impl FunctionBuilder<'_> {
             }
             Expression::Template(quasis, expressions) => self.template(quasis, expressions),
             Expression::Sequence(expressions) => self.sequence(expressions),
+            Expression::Method(call) => self.method(call),
+            Expression::Global(global, arguments) => self.global(*global, arguments),
+            Expression::Lambda(body) => self.lambda(body),
+            Expression::Parameter { up, index } => {
+                self.integer(*up);
+                self.integer(*index);
+                self.call("parameter");
+            }
+            Expression::Let(index, value, body) => {
+                self.integer(*index);
+                self.expression(value);
+                self.call("let");
+                self.expression(body);
+            }
         }
     }
 
-    fn array_literal(&mut self, elements: &[Element]) {
+    pub(super) fn array_literal(&mut self, elements: &[Element]) {
         self.call("array");
         if elements.is_empty() {
             return;
@@ -163,17 +177,24 @@ impl FunctionBuilder<'_> {
     /// Leaves the enclosing chain with `undefined` when the object is nullish.
     fn optional(&mut self, object: &Expression) {
         self.expression(object);
+        let value = self.local();
+        self.instructions().local_set(value);
+        self.leave_chain(|builder| {
+            builder.instructions().local_get(value);
+            builder.call("is_nullish");
+        });
+        self.take(value);
+    }
+
+    /// Leaves the enclosing chain with `undefined` when `condition` gives 1.
+    pub(super) fn leave_chain(&mut self, condition: impl FnOnce(&mut Self)) {
         let Some(chain) = self.chains.last().copied() else {
             return;
         };
-        let value = self.local();
-        self.instructions().local_set(value);
         self.handle(abi::UNDEFINED);
-        self.instructions().local_get(value);
-        self.call("is_nullish");
+        condition(self);
         let label = self.blocks - chain;
         self.instructions().br_if(label).drop();
-        self.take(value);
     }
 
     fn chain(&mut self, chain: &Expression) {

@@ -1,5 +1,7 @@
 //! The expression tree: what of JavaScript is compiled, with every name resolved.
 
+use heddle_node_stdlib::value::methods::{Global, Method};
+
 /// An expression.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expression {
@@ -39,6 +41,35 @@ pub enum Expression {
     Template(Vec<Literal>, Vec<Expression>),
     /// `(a, b)`
     Sequence(Vec<Expression>),
+    /// `a.b(c)`
+    Method(Box<MethodCall>),
+    /// `Math.max(a, ...b)`
+    Global(Global, Vec<Element>),
+    /// `x => body`, as an argument of what calls it before it returns. Its parameters are read by
+    /// [`Expression::Parameter`].
+    Lambda(Box<Expression>),
+    /// A parameter of the innermost function (`up` 0) or of one around it, or what [`Expression::Let`] gave it.
+    Parameter {
+        /// Functions between.
+        up: u32,
+        /// Below [`heddle_node_stdlib::value::methods::CALLBACK_ARGUMENTS_MAX`] an argument, from there on a `Let`.
+        index: u32,
+    },
+    /// In a function: the parameter of this index has this value in the body.
+    Let(u32, Box<Expression>, Box<Expression>),
+}
+
+/// `receiver.method(...arguments)`
+#[derive(Clone, Debug, PartialEq)]
+pub struct MethodCall {
+    /// What the method is called on.
+    pub receiver: Expression,
+    /// The method.
+    pub method: Method,
+    /// `receiver.method?.()`: when there is no such method, the chain around is `undefined`.
+    pub optional: bool,
+    /// The arguments.
+    pub arguments: Vec<Element>,
 }
 
 /// A string constant.

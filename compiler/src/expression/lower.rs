@@ -1,8 +1,11 @@
 //! From the parser's tree to heddle's own: names are resolved, what is not compiled is refused.
 
+use super::call::is_node_call;
+use super::lambda::Scope;
 use super::names;
 use super::unsupported;
 use super::{Binary, Element, Expression, Literal, Logical, Name, Names, NodeName, Problem, Property, Unary};
+use heddle_node_stdlib::value::methods;
 use oxc_ast::ast;
 use oxc_span::{GetSpan, Span};
 use oxc_syntax::operator::{BinaryOperator, LogicalOperator, UnaryOperator};
@@ -16,8 +19,10 @@ const STACK_GROWTH_BYTES: usize = 1024 * 1024;
 
 /// Collects problems on the way; where there is one, the tree holds `undefined`.
 pub(super) struct Lowering<'n> {
-    names: &'n dyn Names,
+    pub(super) names: &'n dyn Names,
     height: usize,
+    /// Functions around, the innermost last.
+    pub(super) scopes: Vec<Scope>,
     pub(super) problems: Vec<Problem>,
 }
 
@@ -26,28 +31,34 @@ impl<'n> Lowering<'n> {
         Lowering {
             names,
             height: 0,
+            scopes: Vec::new(),
             problems: Vec::new(),
         }
     }
 
     /// Any expression.
     pub(super) fn expression(&mut self, node: &ast::Expression<'_>) -> Expression {
-        if self.height >= HEIGHT_MAX {
+        self.nested(1, node.span(), |lowering| lowering.node(node))
+    }
+
+    /// What `lower` gives, so many levels further in.
+    pub(super) fn nested(
+        &mut self,
+        levels: usize,
+        span: Span,
+        lower: impl FnOnce(&mut Self) -> Expression,
+    ) -> Expression {
+        if self.height + levels > HEIGHT_MAX {
             if !self.problems.iter().any(|problem| problem.code == "too-deep") {
                 let message =
                     format!("the expression has more than {HEIGHT_MAX} operators one inside the other");
-                self.refuse(
-                    node.span(),
-                    "too-deep",
-                    message,
-                    Some("divide it among several nodes"),
-                );
+                self.refuse(span, "too-deep", message, Some("divide it among several nodes"));
             }
             return Expression::Undefined;
         }
-        self.height += 1;
-        let expression = stacker::maybe_grow(STACK_LEFT_BYTES, STACK_GROWTH_BYTES, || self.node(node));
-        self.height -= 1;
+        self.height += levels;
+        let expression = stacker::maybe_grow(STACK_LEFT_BYTES, STACK_GROWTH_BYTES, || lower(self));
+        self.height -= levels;
         expression
     }
 
@@ -264,7 +275,7 @@ impl<'n> Lowering<'n> {
         }
     }
 
-    fn object_of(&mut self, object: &ast::Expression<'_>, optional: bool) -> Box<Expression> {
+    pub(super) fn object_of(&mut self, object: &ast::Expression<'_>, optional: bool) -> Box<Expression> {
         let object = self.boxed(object);
         if optional {
             Box::new(Expression::Optional(object))
@@ -281,6 +292,7 @@ impl<'n> Lowering<'n> {
         span: Span,
     ) -> Option<Expression> {
         match without_parentheses(object) {
+            ast::Expression::Identifier(identifier) if self.parameter(&identifier.name).is_some() => None,
             ast::Expression::Identifier(identifier) => match (identifier.name.as_str(), name) {
                 ("$secrets", _) if self.names.definition_only() => None,
                 ("$secrets", Some(name)) => Some(Expression::Name(Name::Secret(name.to_owned()))),
@@ -296,6 +308,10 @@ impl<'n> Lowering<'n> {
                     Some(self.refuse(span, "computed-name", message, Some("write `$nodes[\"id\"]`")))
                 }
                 (global, Some(name)) if unsupported::is_global(global) => {
+                    let constant = methods::constant(&format!("{global}.{name}"));
+                    if let Some(number) = constant {
+                        return Some(Expression::Number(number));
+                    }
                     let help = unsupported::member_help(global, name);
                     Some(self.unsupported(span, &format!("`{global}.{name}`"), help))
                 }
@@ -311,7 +327,7 @@ impl<'n> Lowering<'n> {
         }
     }
 
-    fn node_output(&mut self, name: NodeName<'_>, span: Span) -> Expression {
+    pub(super) fn node_output(&mut self, name: NodeName<'_>, span: Span) -> Expression {
         match self.names.node(name) {
             Ok(node) => Expression::Name(Name::NodeOutput(node)),
             Err(problem) => {
@@ -324,123 +340,10 @@ impl<'n> Lowering<'n> {
         }
     }
 
-    fn call(&mut self, call: &ast::CallExpression<'_>) -> Expression {
-        match without_parentheses(&call.callee) {
-            ast::Expression::Identifier(callee) => self.call_of_name(call, callee),
-            ast::Expression::StaticMemberExpression(member) => {
-                let name = member.property.name.as_str();
-                self.method_call(call, &member.object, name, member.property.span)
-            }
-            ast::Expression::ChainExpression(chain) => {
-                if let ast::ChainElement::StaticMemberExpression(member) = &chain.expression {
-                    let name = member.property.name.as_str();
-                    return self.method_call(call, &member.object, name, member.property.span);
-                }
-                self.unsupported(call.span, "calling a function", unsupported::FUNCTION_HELP)
-            }
-            _ => self.unsupported(call.span, "calling a function", unsupported::FUNCTION_HELP),
+    pub(super) fn identifier(&mut self, span: Span, name: &str) -> Expression {
+        if let Some(parameter) = self.parameter(name) {
+            return parameter;
         }
-    }
-
-    fn call_of_name(
-        &mut self,
-        call: &ast::CallExpression<'_>,
-        callee: &ast::IdentifierReference<'_>,
-    ) -> Expression {
-        let name = callee.name.as_str();
-        match name {
-            "$" if self.names.definition_only() => self.identifier(callee.span, name),
-            "$" => match node_label(call) {
-                Some(label) => self.node_output(NodeName::Label(&label), call.span),
-                None => {
-                    let message =
-                        "`$(…)` takes the label of a node as one text that is written out".to_owned();
-                    self.refuse(call.span, "computed-name", message, Some("write `$(\"Label\")`"))
-                }
-            },
-            "$random" | "$uuid" if !self.names.definition_only() => {
-                if let Some(argument) = call.arguments.first() {
-                    let message = format!("`{name}()` takes no arguments");
-                    let help = Some("the Random and Uuid nodes have ranges and versions");
-                    return self.refuse(argument.span(), "arguments", message, help);
-                }
-                Expression::Name(if name == "$random" {
-                    Name::Random
-                } else {
-                    Name::Uuid
-                })
-            }
-            _ if unsupported::is_global(name) => {
-                self.arguments(call);
-                self.unsupported(call.span, &format!("`{name}(…)`"), unsupported::global_help(name))
-            }
-            _ => {
-                let before = self.problems.len();
-                self.identifier(callee.span, name);
-                if self.problems.len() == before {
-                    let message = format!("`{name}` is a value, not a function");
-                    self.refuse(callee.span, "unsupported", message, None);
-                }
-                Expression::Undefined
-            }
-        }
-    }
-
-    /// A method call: one problem for a chain of them, at the first.
-    fn method_call(
-        &mut self,
-        call: &ast::CallExpression<'_>,
-        object: &ast::Expression<'_>,
-        method: &str,
-        method_span: Span,
-    ) -> Expression {
-        let object = without_parentheses(object);
-        if let ast::Expression::Identifier(global) = object
-            && unsupported::is_global(&global.name)
-        {
-            let what = format!("`{}.{method}(…)`", global.name);
-            let help = unsupported::member_help(&global.name, method);
-            let span = Span::new(global.span.start, method_span.end);
-            self.unsupported(span, &what, help);
-            self.arguments(call);
-            return Expression::Undefined;
-        }
-        let before = self.problems.len();
-        self.expression(object);
-        let said = self.problems[before..]
-            .iter()
-            .any(|problem| names::REFUSALS.contains(&problem.code));
-        if !said {
-            match names::foreign_method(&source_name(object), method) {
-                Some((message, help)) => {
-                    self.refuse(method_span, "foreign-name", message, Some(help));
-                }
-                None => {
-                    let what = format!("the method `.{method}(…)`");
-                    self.unsupported(method_span, &what, unsupported::method_help(method));
-                }
-            }
-        }
-        self.arguments(call);
-        Expression::Undefined
-    }
-
-    /// Problems in arguments are reported too, but a function's own parameters are no names here.
-    fn arguments(&mut self, call: &ast::CallExpression<'_>) {
-        for argument in &call.arguments {
-            match argument.as_expression() {
-                Some(
-                    ast::Expression::ArrowFunctionExpression(_) | ast::Expression::FunctionExpression(_),
-                ) => {}
-                Some(expression) => {
-                    self.expression(expression);
-                }
-                None => {}
-            }
-        }
-    }
-
-    fn identifier(&mut self, span: Span, name: &str) -> Expression {
         names::resolve(name, self.names).unwrap_or_else(|refusal| {
             self.problems.push(Problem {
                 span: span.start as usize..span.end as usize,
@@ -450,7 +353,7 @@ impl<'n> Lowering<'n> {
         })
     }
 
-    fn unsupported(&mut self, span: Span, what: &str, help: Option<&str>) -> Expression {
+    pub(super) fn unsupported(&mut self, span: Span, what: &str, help: Option<&str>) -> Expression {
         self.refuse(
             span,
             "unsupported",
@@ -459,7 +362,13 @@ impl<'n> Lowering<'n> {
         )
     }
 
-    fn refuse(&mut self, span: Span, code: &'static str, message: String, help: Option<&str>) -> Expression {
+    pub(super) fn refuse(
+        &mut self,
+        span: Span,
+        code: &'static str,
+        message: String,
+        help: Option<&str>,
+    ) -> Expression {
         let span = span.start as usize..span.end as usize;
         self.problems.push(Problem {
             code,
@@ -471,36 +380,11 @@ impl<'n> Lowering<'n> {
     }
 }
 
-fn without_parentheses<'a, 'b>(mut node: &'b ast::Expression<'a>) -> &'b ast::Expression<'a> {
+pub(super) fn without_parentheses<'a, 'b>(mut node: &'b ast::Expression<'a>) -> &'b ast::Expression<'a> {
     while let ast::Expression::ParenthesizedExpression(inner) = node {
         node = &inner.expression;
     }
     node
-}
-
-fn is_node_call(call: &ast::CallExpression<'_>) -> bool {
-    matches!(without_parentheses(&call.callee), ast::Expression::Identifier(callee) if callee.name == "$")
-}
-
-/// The name that a value comes from, for messages: `$input`, `$(…)`, or nothing.
-fn source_name(object: &ast::Expression<'_>) -> String {
-    match object {
-        ast::Expression::Identifier(identifier) => identifier.name.to_string(),
-        ast::Expression::CallExpression(call) if is_node_call(call) => "$(…)".to_owned(),
-        _ => String::new(),
-    }
-}
-
-/// The only argument of `$("Label")`, if it is text without anything computed.
-fn node_label(call: &ast::CallExpression<'_>) -> Option<String> {
-    let [argument] = call.arguments.as_slice() else {
-        return None;
-    };
-    match without_parentheses(argument.as_expression()?) {
-        ast::Expression::StringLiteral(text) if !text.lone_surrogates => Some(text.value.to_string()),
-        ast::Expression::TemplateLiteral(template) => template.single_quasi().map(|text| text.to_string()),
-        _ => None,
-    }
 }
 
 /// A string constant. The parser writes lone surrogates as U+FFFD and four hexadecimal digits, and U+FFFD itself

@@ -6,6 +6,10 @@ use oxc_ast::ast::Expression;
 pub(super) const FUNCTION_HELP: Option<&str> =
     Some("nodes such as Filter, Sort, Transform and Aggregate work on each item of an array");
 
+/// For what waits.
+pub(super) const WAITING_HELP: Option<&str> =
+    Some("nodes wait for what they need: read another node's value");
+
 const DATES: &str = "use a DateTime node; when the run started is `$run.startedAt`";
 const JSON: &str = "use a Json node; among text an object's text is its JSON";
 const REGEX: &str = "use a Regex node";
@@ -166,10 +170,7 @@ pub(super) fn construct(node: &Expression<'_>) -> (&'static str, Option<&'static
             Some("values do not change: use a SetFields node; comparing is `==` or `===`"),
         ),
         Expression::AwaitExpression(_) | Expression::YieldExpression(_) | Expression::ImportExpression(_) => {
-            (
-                "waiting inside an expression",
-                Some("nodes wait for what they need: read another node's value"),
-            )
+            ("waiting inside an expression", WAITING_HELP)
         }
         Expression::NewExpression(_) => ("`new`", None),
         Expression::TaggedTemplateExpression(_) => ("a tagged template literal", None),

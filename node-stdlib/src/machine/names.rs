@@ -180,6 +180,17 @@ impl<O: Outside> Run<'_, O> {
         self.state.borrow_mut().current.failure = Some(Failure::new(code::EXPRESSION, message));
     }
 
+    /// Whether an expression has failed, so that nobody will see what is computed now.
+    pub fn has_failed(&self) -> bool {
+        self.state.borrow().current.failure.is_some()
+    }
+
+    /// Calls a function of the expression that is being evaluated; `None` if something has failed.
+    pub fn call_expression(&self, function: u32) -> Option<Value> {
+        let value = self.outside.call_function(self, function);
+        (!self.has_failed()).then_some(value)
+    }
+
     /// Evaluates a function value with `$item` and `$index`.
     pub(super) fn call_with_item(&self, function: u32, item: &Value, index: usize) -> Result<Value, Failure> {
         let outer = self

@@ -1,6 +1,7 @@
 //! Conversions: ToPrimitive, ToNumber, ToString, ToPropertyKey.
 
 use super::TypeError;
+use crate::value::builder::TextBuilder;
 use crate::value::{Array, Object, Temporal, Text, Value, number_to_text, text_to_number};
 use std::borrow::Cow;
 
@@ -71,41 +72,15 @@ fn object_string(object: &Object) -> Result<Text, TypeError> {
 
 /// `array.join()`: null and undefined as nothing.
 fn joined(array: &Array) -> Result<Text, TypeError> {
-    let mut joined = Joined::default();
+    let mut joined = TextBuilder::default();
     join(array, &mut joined)?;
-    Ok(joined
-        .units
-        .map_or_else(|| joined.text.into(), |units| Text::from_units(&units)))
+    Ok(joined.finish())
 }
 
-/// A text being built; as units from the first text on that has lone surrogates.
-#[derive(Default)]
-struct Joined {
-    text: String,
-    units: Option<Vec<u16>>,
-}
-
-impl Joined {
-    fn push(&mut self, text: &Text) {
-        match (&mut self.units, text.as_str()) {
-            (None, Some(text)) => self.text.push_str(text),
-            (None, None) => self.units = Some(self.text.encode_utf16().chain(text.units()).collect()),
-            (Some(units), _) => units.extend(text.units()),
-        }
-    }
-
-    fn push_comma(&mut self) {
-        match &mut self.units {
-            None => self.text.push(','),
-            Some(units) => units.push(b','.into()),
-        }
-    }
-}
-
-fn join(array: &Array, out: &mut Joined) -> Result<(), TypeError> {
+fn join(array: &Array, out: &mut TextBuilder) -> Result<(), TypeError> {
     for (at, value) in array.iter().enumerate() {
         if at > 0 {
-            out.push_comma();
+            out.push_str(",");
         }
         match value {
             Value::Undefined | Value::Null => {}

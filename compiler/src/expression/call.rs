@@ -1,0 +1,267 @@
+//! Calls: of methods, of global functions, and of heddle's own names.
+
+use super::lower::{Lowering, without_parentheses};
+use super::names;
+use super::unsupported;
+use super::{Element, Expression, MethodCall, Name, NodeName};
+use heddle_node_stdlib::value::methods::{Callback, Global, Method};
+use oxc_ast::ast;
+use oxc_span::{GetSpan, Span};
+
+/// A member that is called: `object.name`.
+struct Callee<'c, 'a> {
+    object: &'c ast::Expression<'a>,
+    /// `object?.name`
+    optional: bool,
+    name: &'c str,
+    name_span: Span,
+}
+
+impl Lowering<'_> {
+    pub(super) fn call(&mut self, call: &ast::CallExpression<'_>) -> Expression {
+        match without_parentheses(&call.callee) {
+            ast::Expression::Identifier(callee) => self.call_of_name(call, callee),
+            callee => match callee_of(callee) {
+                Some(callee) => self.call_of_member(call, &callee),
+                None => self.unsupported(call.span, "calling a function", unsupported::FUNCTION_HELP),
+            },
+        }
+    }
+
+    fn call_of_name(
+        &mut self,
+        call: &ast::CallExpression<'_>,
+        callee: &ast::IdentifierReference<'_>,
+    ) -> Expression {
+        let name = callee.name.as_str();
+        if self.parameter(name).is_some() {
+            let what = format!("calling `{name}`, which the expression itself has made,");
+            return self.unsupported(callee.span, &what, unsupported::FUNCTION_HELP);
+        }
+        match name {
+            "$" if self.names.definition_only() => self.identifier(callee.span, name),
+            "$" => match node_label(call) {
+                Some(label) => self.node_output(NodeName::Label(&label), call.span),
+                None => {
+                    let message =
+                        "`$(…)` takes the label of a node as one text that is written out".to_owned();
+                    self.refuse(call.span, "computed-name", message, Some("write `$(\"Label\")`"))
+                }
+            },
+            "$random" | "$uuid" if !self.names.definition_only() => {
+                if let Some(argument) = call.arguments.first() {
+                    let message = format!("`{name}()` takes no arguments");
+                    let help = Some("the Random and Uuid nodes have ranges and versions");
+                    return self.refuse(argument.span(), "arguments", message, help);
+                }
+                Expression::Name(if name == "$random" {
+                    Name::Random
+                } else {
+                    Name::Uuid
+                })
+            }
+            _ => {
+                if let Some(global) = Global::from_name(name) {
+                    return self.call_of_global(call, global);
+                }
+                if unsupported::is_global(name) {
+                    self.problems_in_arguments(call);
+                    let what = format!("`{name}(…)`");
+                    return self.unsupported(call.span, &what, unsupported::global_help(name));
+                }
+                let before = self.problems.len();
+                self.identifier(callee.span, name);
+                if self.problems.len() == before {
+                    let message = format!("`{name}` is a value, not a function");
+                    self.refuse(callee.span, "unsupported", message, None);
+                }
+                Expression::Undefined
+            }
+        }
+    }
+
+    fn call_of_global(&mut self, call: &ast::CallExpression<'_>, global: Global) -> Expression {
+        let arguments = self.arguments(call, global.callback());
+        Expression::Global(global, arguments)
+    }
+
+    fn call_of_member(&mut self, call: &ast::CallExpression<'_>, callee: &Callee<'_, '_>) -> Expression {
+        let object = without_parentheses(callee.object);
+        if let ast::Expression::Identifier(global) = object
+            && self.parameter(&global.name).is_none()
+            && unsupported::is_global(&global.name)
+        {
+            let name = format!("{}.{}", global.name, callee.name);
+            if name == "Math.random" && !self.names.definition_only() {
+                return Expression::Name(Name::Random);
+            }
+            if let Some(global) = Global::from_name(&name) {
+                return self.call_of_global(call, global);
+            }
+            let help = unsupported::member_help(&global.name, callee.name);
+            let span = Span::new(global.span.start, callee.name_span.end);
+            self.unsupported(span, &format!("`{name}(…)`"), help);
+            self.problems_in_arguments(call);
+            return Expression::Undefined;
+        }
+        let before = self.problems.len();
+        let receiver = *self.object_of(object, callee.optional);
+        let said = self.problems[before..]
+            .iter()
+            .any(|problem| names::REFUSALS.contains(&problem.code));
+        let Some(method) = Method::from_name(callee.name) else {
+            if !said {
+                self.no_method(object, callee);
+            }
+            self.problems_in_arguments(call);
+            return Expression::Undefined;
+        };
+        let arguments = self.arguments(call, method.callback());
+        Expression::Method(Box::new(MethodCall {
+            receiver,
+            method,
+            optional: call.optional,
+            arguments,
+        }))
+    }
+
+    fn no_method(&mut self, object: &ast::Expression<'_>, callee: &Callee<'_, '_>) {
+        match names::foreign_method(&source_name(object), callee.name) {
+            Some((message, help)) => {
+                self.refuse(callee.name_span, "foreign-name", message, Some(help));
+            }
+            None => {
+                let what = format!("the method `.{}(…)`", callee.name);
+                self.unsupported(callee.name_span, &what, unsupported::method_help(callee.name));
+            }
+        }
+    }
+
+    /// Arguments of a call; only where `callback` says may one be a function.
+    fn arguments(&mut self, call: &ast::CallExpression<'_>, callback: Option<Callback>) -> Vec<Element> {
+        let mut arguments = Vec::with_capacity(call.arguments.len());
+        for (at, argument) in call.arguments.iter().enumerate() {
+            let callback = callback.filter(|callback| callback.position == at);
+            arguments.push(match argument.as_expression() {
+                Some(argument) => Element::Item(self.argument(argument, callback)),
+                None => match argument {
+                    ast::Argument::SpreadElement(spread) => {
+                        Element::Spread(self.expression(&spread.argument))
+                    }
+                    _ => continue,
+                },
+            });
+        }
+        arguments
+    }
+
+    /// What is wrong in the arguments of a call that is refused. A function there would have been called by it, so
+    /// nothing is known of its parameters.
+    fn problems_in_arguments(&mut self, call: &ast::CallExpression<'_>) {
+        for argument in call.arguments.iter().filter_map(ast::Argument::as_expression) {
+            if !is_function(argument) {
+                self.expression(argument);
+            }
+        }
+    }
+
+    fn argument(&mut self, argument: &ast::Expression<'_>, callback: Option<Callback>) -> Expression {
+        let Some(callback) = callback else {
+            return self.expression(argument);
+        };
+        match without_parentheses(argument) {
+            ast::Expression::ArrowFunctionExpression(arrow) => self.arrow(arrow),
+            ast::Expression::FunctionExpression(function) => self.function(function),
+            other => match self.global_named(other) {
+                Some(global) => passed_on(global, callback),
+                None => self.expression(other),
+            },
+        }
+    }
+
+    /// The global function that stands here by its name.
+    fn global_named(&self, node: &ast::Expression<'_>) -> Option<Global> {
+        match node {
+            ast::Expression::Identifier(name) if self.parameter(&name.name).is_none() => {
+                Global::from_name(&name.name)
+            }
+            ast::Expression::StaticMemberExpression(member) => match &member.object {
+                ast::Expression::Identifier(object) if self.parameter(&object.name).is_none() => {
+                    Global::from_name(&format!("{}.{}", object.name, member.property.name))
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+fn is_function(node: &ast::Expression<'_>) -> bool {
+    matches!(
+        without_parentheses(node),
+        ast::Expression::ArrowFunctionExpression(_) | ast::Expression::FunctionExpression(_)
+    )
+}
+
+/// `(a, b, c) => global(a, b, c)`
+fn passed_on(global: Global, callback: Callback) -> Expression {
+    let parameter = |index| Element::Item(Expression::Parameter { up: 0, index });
+    let arguments = (0..callback.arguments).map(parameter).collect();
+    Expression::Lambda(Box::new(Expression::Global(global, arguments)))
+}
+
+/// `array.slice(start)`
+pub(super) fn slice(array: Expression, start: Element) -> Expression {
+    Expression::Method(Box::new(MethodCall {
+        receiver: array,
+        method: Method::Slice,
+        optional: false,
+        arguments: vec![start],
+    }))
+}
+
+fn callee_of<'c, 'a>(callee: &'c ast::Expression<'a>) -> Option<Callee<'c, 'a>> {
+    match callee {
+        ast::Expression::StaticMemberExpression(member) => Some(Callee {
+            object: &member.object,
+            optional: member.optional,
+            name: member.property.name.as_str(),
+            name_span: member.property.span,
+        }),
+        ast::Expression::ComputedMemberExpression(member) => match without_parentheses(&member.expression) {
+            ast::Expression::StringLiteral(name) => Some(Callee {
+                object: &member.object,
+                optional: member.optional,
+                name: name.value.as_str(),
+                name_span: name.span,
+            }),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+pub(super) fn is_node_call(call: &ast::CallExpression<'_>) -> bool {
+    matches!(without_parentheses(&call.callee), ast::Expression::Identifier(callee) if callee.name == "$")
+}
+
+/// The name that a value comes from, for messages: `$input`, `$(…)`, or nothing.
+fn source_name(object: &ast::Expression<'_>) -> String {
+    match object {
+        ast::Expression::Identifier(identifier) => identifier.name.to_string(),
+        ast::Expression::CallExpression(call) if is_node_call(call) => "$(…)".to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// The only argument of `$("Label")`, if it is text without anything computed.
+fn node_label(call: &ast::CallExpression<'_>) -> Option<String> {
+    let [argument] = call.arguments.as_slice() else {
+        return None;
+    };
+    match without_parentheses(argument.as_expression()?) {
+        ast::Expression::StringLiteral(text) if !text.lone_surrogates => Some(text.value.to_string()),
+        ast::Expression::TemplateLiteral(template) => template.single_quasi().map(|text| text.to_string()),
+        _ => None,
+    }
+}

@@ -1,0 +1,320 @@
+//! Functions among the arguments of a call: parameters, destructuring, and bodies that are one value.
+
+use super::lower::Lowering;
+use super::{Element, Expression, unsupported};
+use heddle_node_stdlib::value::methods::CALLBACK_ARGUMENTS_MAX;
+use oxc_ast::ast;
+use oxc_span::{GetSpan, Span};
+
+/// A function around the expression being lowered.
+#[derive(Default)]
+pub(super) struct Scope {
+    /// Names in it, later ones hiding earlier ones, and the index of their parameter.
+    names: Vec<(String, u32)>,
+    /// Names that were declared with a value of their own.
+    declared: u32,
+}
+
+impl Scope {
+    fn declare(&mut self, name: &str) -> u32 {
+        let index = CALLBACK_ARGUMENTS_MAX as u32 + self.declared;
+        self.declared += 1;
+        self.names.push((name.to_owned(), index));
+        index
+    }
+}
+
+impl Lowering<'_> {
+    /// The parameter of this name of a function around.
+    pub(super) fn parameter(&self, name: &str) -> Option<Expression> {
+        self.scopes.iter().rev().zip(0..).find_map(|(scope, up)| {
+            let (_, index) = scope.names.iter().rev().find(|(known, _)| known == name)?;
+            Some(Expression::Parameter { up, index: *index })
+        })
+    }
+
+    /// `x => body`
+    pub(super) fn arrow(&mut self, arrow: &ast::ArrowFunctionExpression<'_>) -> Expression {
+        if arrow.r#async {
+            return self.unsupported(arrow.span, "an asynchronous function", unsupported::WAITING_HELP);
+        }
+        self.lambda(&arrow.params, |lowering| match &arrow.body {
+            ast::ArrowFunctionBody::FunctionBody(body) => lowering.statements(&body.statements, None),
+            body => match body.as_expression() {
+                Some(value) => lowering.expression(value),
+                None => Expression::Undefined,
+            },
+        })
+    }
+
+    /// `function (x) { return … }`
+    pub(super) fn function(&mut self, function: &ast::Function<'_>) -> Expression {
+        if function.r#async || function.generator {
+            return self.unsupported(
+                function.span,
+                "an asynchronous function",
+                unsupported::WAITING_HELP,
+            );
+        }
+        self.lambda(&function.params, |lowering| match &function.body {
+            Some(body) => lowering.statements(&body.statements, None),
+            None => Expression::Undefined,
+        })
+    }
+
+    fn lambda(
+        &mut self,
+        parameters: &ast::FormalParameters<'_>,
+        body: impl FnOnce(&mut Self) -> Expression,
+    ) -> Expression {
+        self.scopes.push(Scope::default());
+        let mut declared = Vec::new();
+        for (parameter, index) in parameters.items.iter().zip(0..) {
+            let mut value = match (index as usize) < CALLBACK_ARGUMENTS_MAX {
+                true => Expression::Parameter { up: 0, index },
+                false => Expression::Undefined,
+            };
+            if let Some(initializer) = &parameter.initializer {
+                value = self.or_default(value, initializer);
+            } else if let (ast::BindingPattern::BindingIdentifier(name), Some(scope), true) = (
+                &parameter.pattern,
+                self.scopes.last_mut(),
+                (index as usize) < CALLBACK_ARGUMENTS_MAX,
+            ) {
+                scope.names.push((name.name.to_string(), index));
+                continue;
+            }
+            self.declare(&parameter.pattern, value, &mut declared);
+        }
+        if let Some(rest) = &parameters.rest {
+            self.unsupported(rest.span, "a rest parameter", None);
+        }
+        let body = self.within(declared, parameters.span, body);
+        self.scopes.pop();
+        Expression::Lambda(Box::new(body))
+    }
+
+    /// The names of a pattern, each with its value; `declared` takes them in order.
+    fn declare(
+        &mut self,
+        pattern: &ast::BindingPattern<'_>,
+        value: Expression,
+        declared: &mut Vec<(u32, Expression)>,
+    ) {
+        match pattern {
+            ast::BindingPattern::BindingIdentifier(name) => {
+                if let Some(scope) = self.scopes.last_mut() {
+                    declared.push((scope.declare(&name.name), value));
+                }
+            }
+            ast::BindingPattern::AssignmentPattern(assignment) => {
+                let value = self.or_default(value, &assignment.right);
+                self.declare(&assignment.left, value, declared);
+            }
+            ast::BindingPattern::ObjectPattern(object) => {
+                let whole = self.hidden(value, declared);
+                for property in &object.properties {
+                    let value = self.property_of(&whole, property);
+                    self.declare(&property.value, value, declared);
+                }
+                if let Some(rest) = &object.rest {
+                    self.unsupported(rest.span, "the rest of an object", None);
+                }
+            }
+            ast::BindingPattern::ArrayPattern(array) => {
+                // An array or a string's characters; anything else can't be taken apart.
+                let elements = Expression::Array(vec![Element::Spread(value)]);
+                let whole = self.hidden(elements, declared);
+                for (element, index) in array.elements.iter().zip(0..) {
+                    if let Some(element) = element {
+                        let index = Box::new(Expression::Number(f64::from(index)));
+                        let value = Expression::Index(Box::new(whole.clone()), index);
+                        self.declare(element, value, declared);
+                    }
+                }
+                if let Some(rest) = &array.rest {
+                    let start = Element::Item(Expression::Number(array.elements.len() as f64));
+                    let value = super::call::slice(whole, start);
+                    self.declare(&rest.argument, value, declared);
+                }
+            }
+        }
+    }
+
+    /// Gives a value a place of its own, so that it is computed once.
+    fn hidden(&mut self, value: Expression, declared: &mut Vec<(u32, Expression)>) -> Expression {
+        let Some(scope) = self.scopes.last_mut() else {
+            return value;
+        };
+        // No name in JavaScript is empty.
+        let index = scope.declare("");
+        declared.push((index, value));
+        Expression::Parameter { up: 0, index }
+    }
+
+    fn property_of(&mut self, whole: &Expression, property: &ast::BindingProperty<'_>) -> Expression {
+        let whole = Box::new(whole.clone());
+        match &property.key {
+            ast::PropertyKey::StaticIdentifier(name) => Expression::Member(whole, name.name.to_string()),
+            ast::PropertyKey::StringLiteral(name) if !name.lone_surrogates => {
+                Expression::Member(whole, name.value.to_string())
+            }
+            key => match key.as_expression() {
+                Some(key) => Expression::Index(whole, Box::new(self.expression(key))),
+                None => self.unsupported(property.span, "a private name", None),
+            },
+        }
+    }
+
+    /// `value === undefined ? otherwise : value`; only used for values that are read without effort.
+    fn or_default(&mut self, value: Expression, otherwise: &ast::Expression<'_>) -> Expression {
+        let otherwise = self.expression(otherwise);
+        let missing = Expression::Binary(
+            super::Binary::StrictEqual,
+            Box::new(value.clone()),
+            Box::new(Expression::Undefined),
+        );
+        Expression::Conditional(Box::new(missing), Box::new(otherwise), Box::new(value))
+    }
+
+    /// The body with the values that were declared before it.
+    fn within(
+        &mut self,
+        declared: Vec<(u32, Expression)>,
+        span: Span,
+        body: impl FnOnce(&mut Self) -> Expression,
+    ) -> Expression {
+        let body = self.nested(declared.len() + 1, span, body);
+        declared.into_iter().rev().fold(body, |body, (index, value)| {
+            Expression::Let(index, Box::new(value), Box::new(body))
+        })
+    }
+
+    /// What a list of statements returns, `rest` being those that follow it.
+    fn statements(
+        &mut self,
+        mut statements: &[ast::Statement<'_>],
+        rest: Option<&Rest<'_, '_>>,
+    ) -> Expression {
+        while let [ast::Statement::EmptyStatement(_), others @ ..] = statements {
+            statements = others;
+        }
+        match (statements.split_first(), rest) {
+            (Some((first, others)), _) => self.nested(1, first.span(), |lowering| {
+                lowering.statement(first, others, rest)
+            }),
+            (None, Some(rest)) => self.statements(rest.statements, rest.outer),
+            (None, None) => Expression::Undefined,
+        }
+    }
+
+    fn statement(
+        &mut self,
+        first: &ast::Statement<'_>,
+        others: &[ast::Statement<'_>],
+        rest: Option<&Rest<'_, '_>>,
+    ) -> Expression {
+        match first {
+            ast::Statement::ReturnStatement(statement) => match &statement.argument {
+                Some(value) => self.expression(value),
+                None => Expression::Undefined,
+            },
+            ast::Statement::BlockStatement(block) => {
+                let known = self.scopes.last().map_or(0, |scope| scope.names.len());
+                // Names of the block would hide those of what follows it.
+                if !always_returns(&block.body) && block.body.iter().any(is_declaration) {
+                    return self.unsupported(
+                        block.span,
+                        "a block with names of its own",
+                        unsupported::FUNCTION_HELP,
+                    );
+                }
+                let follows = Rest {
+                    statements: others,
+                    outer: rest,
+                };
+                let value = self.statements(&block.body, Some(&follows));
+                if let Some(scope) = self.scopes.last_mut() {
+                    scope.names.truncate(known);
+                }
+                value
+            }
+            ast::Statement::IfStatement(statement) => self.if_statement(statement, others, rest),
+            ast::Statement::VariableDeclaration(declaration) => {
+                let mut declared = Vec::new();
+                for declarator in &declaration.declarations {
+                    let value = match &declarator.init {
+                        Some(value) => self.expression(value),
+                        None => Expression::Undefined,
+                    };
+                    self.declare(&declarator.id, value, &mut declared);
+                }
+                self.within(declared, declaration.span, |lowering| {
+                    lowering.statements(others, rest)
+                })
+            }
+            other => {
+                let what = "a statement that is neither `const`, `if` nor `return`";
+                self.unsupported(other.span(), what, unsupported::FUNCTION_HELP)
+            }
+        }
+    }
+
+    fn if_statement(
+        &mut self,
+        statement: &ast::IfStatement<'_>,
+        others: &[ast::Statement<'_>],
+        rest: Option<&Rest<'_, '_>>,
+    ) -> Expression {
+        let consequent = std::slice::from_ref(&statement.consequent);
+        let alternate = alternate_of(statement);
+        // What follows is compiled once, so it may follow only one of the two.
+        if !always_returns(consequent) && !always_returns(alternate) {
+            let what = "an `if` after both of whose branches the function goes on";
+            return self.unsupported(statement.span, what, unsupported::FUNCTION_HELP);
+        }
+        let follows = Rest {
+            statements: others,
+            outer: rest,
+        };
+        let test = self.expression(&statement.test);
+        let known = self.scopes.last().map_or(0, |scope| scope.names.len());
+        let branch = |lowering: &mut Self, branch| {
+            let value = lowering.statements(branch, Some(&follows));
+            if let Some(scope) = lowering.scopes.last_mut() {
+                scope.names.truncate(known);
+            }
+            Box::new(value)
+        };
+        let consequent = branch(self, consequent);
+        let alternate = branch(self, alternate);
+        Expression::Conditional(Box::new(test), consequent, alternate)
+    }
+}
+
+/// Statements that follow others.
+struct Rest<'r, 'a> {
+    statements: &'r [ast::Statement<'a>],
+    outer: Option<&'r Rest<'r, 'a>>,
+}
+
+/// Whether no statement after these is reached.
+fn always_returns(statements: &[ast::Statement<'_>]) -> bool {
+    statements.iter().any(|statement| match statement {
+        ast::Statement::ReturnStatement(_) => true,
+        ast::Statement::BlockStatement(block) => always_returns(&block.body),
+        ast::Statement::IfStatement(statement) => {
+            always_returns(std::slice::from_ref(&statement.consequent))
+                && always_returns(alternate_of(statement))
+        }
+        _ => false,
+    })
+}
+
+fn is_declaration(statement: &ast::Statement<'_>) -> bool {
+    matches!(statement, ast::Statement::VariableDeclaration(_))
+}
+
+fn alternate_of<'s, 'a>(statement: &'s ast::IfStatement<'a>) -> &'s [ast::Statement<'a>] {
+    statement.alternate.as_slice()
+}

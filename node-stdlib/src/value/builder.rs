@@ -1,0 +1,35 @@
+//! Texts that are put together piece by piece.
+
+use super::Text;
+
+/// A text being built: UTF-8, and UTF-16 units from the first piece on that has lone surrogates.
+#[derive(Default)]
+pub(super) struct TextBuilder {
+    text: String,
+    units: Option<Vec<u16>>,
+}
+
+impl TextBuilder {
+    pub(super) fn push(&mut self, text: &Text) {
+        match (&mut self.units, text.as_str()) {
+            (None, Some(text)) => self.text.push_str(text),
+            (None, None) => self.units = Some(self.text.encode_utf16().chain(text.units()).collect()),
+            (Some(units), _) => units.extend(text.units()),
+        }
+    }
+
+    pub(super) fn push_str(&mut self, text: &str) {
+        match &mut self.units {
+            None => self.text.push_str(text),
+            Some(units) => units.extend(text.encode_utf16()),
+        }
+    }
+
+    /// The text. Surrogate halves that met have become one character.
+    pub(super) fn finish(self) -> Text {
+        match self.units {
+            None => self.text.into(),
+            Some(units) => Text::from_units(&units),
+        }
+    }
+}

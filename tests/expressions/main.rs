@@ -1,0 +1,139 @@
+//! Expressions through the compiler and the sandbox, against Node.js: what stands here as source is evaluated by both.
+//! Skipped, saying so, where there is no `node`.
+#![expect(clippy::unwrap_used, reason = "a test that panics where it can not go on")]
+
+mod calls;
+mod failures;
+mod lambdas;
+
+use heddle_compiler::{Options, Severity};
+use heddle_runtime::{Limits, Outcome, RunRequest, Runtime, RuntimeConfig, Tier};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// A runtime and a thread to run it on.
+pub struct Sandbox {
+    runtime: Runtime,
+    executor: tokio::runtime::Runtime,
+}
+
+impl Sandbox {
+    pub fn new() -> Self {
+        Sandbox {
+            runtime: Runtime::new(RuntimeConfig::default()).unwrap(),
+            executor: tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .unwrap(),
+        }
+    }
+
+    /// The outcome of a pattern that returns the expression's value; the first diagnostic if it is refused.
+    pub fn evaluate(&self, source: &str, input: &Value) -> Result<Outcome, String> {
+        let graph = json!({
+            "nodes": [
+                {"id": "start", "type": "OnManual", "data": {}},
+                {"id": "end", "type": "Return", "data": {"parameters": {"value": format!("{{{{ {source} }}}}")}}},
+            ],
+            "edges": [{"id": "e", "source": "start", "target": "end"}],
+        });
+        let compiled = heddle_compiler::compile(&graph, &json!({}), &Options::default());
+        let Some(artifact) = compiled.artifact else {
+            let error = compiled
+                .diagnostics
+                .iter()
+                .find(|d| d.severity == Severity::Error);
+            return Err(error.unwrap().message.clone());
+        };
+        let program = self.runtime.load(&artifact.wasm, Tier::Fast).unwrap();
+        Ok(self.executor.block_on(self.runtime.run(&program, request(input))))
+    }
+}
+
+/// The value that the run returned.
+pub fn output_of(outcome: &Outcome) -> Value {
+    serde_json::from_str(outcome.output.as_ref().unwrap().get()).unwrap()
+}
+
+fn request(input: &Value) -> RunRequest {
+    RunRequest {
+        run_id: "run".to_owned(),
+        pattern_id: "pattern".to_owned(),
+        attempt: 1,
+        triggered_by: "manual".to_owned(),
+        started_at_ms: 0,
+        seed: 1,
+        trigger_node_id: None,
+        event: serde_json::value::to_raw_value(input).unwrap(),
+        variables: serde_json::Map::new(),
+        secrets: BTreeMap::new(),
+        limits: Limits {
+            deadline: Duration::from_secs(60),
+            ..Limits::default()
+        },
+    }
+}
+
+/// Checks that each source gives what it gives in Node, or fails where that throws.
+pub fn assert_as_in_javascript(input: &Value, sources: &[&str]) {
+    let cases: Vec<_> = sources.iter().map(|source| json!([source, input])).collect();
+    let Some(expected) = ask(&Value::from(cases)) else {
+        return;
+    };
+    let sandbox = Sandbox::new();
+    let mut differences = String::new();
+    for (source, expected) in sources.iter().zip(&expected) {
+        let ours = match sandbox.evaluate(source, input) {
+            Err(refused) => json!({ "refused": refused }),
+            Ok(outcome) => match &outcome.error {
+                Some(error) => json!({ "error": error.message }),
+                None => json!({ "ok": output_of(&outcome) }),
+            },
+        };
+        let same = match expected.get("ok") {
+            Some(value) => ours.get("ok").is_some_and(|ours| same(ours, value)),
+            None => ours.get("error").is_some(),
+        };
+        if !same {
+            differences += &format!("{source}\n    {ours}\n    Node: {expected}\n");
+        }
+    }
+    assert!(differences.is_empty(), "{differences}");
+}
+
+/// JSON values as JavaScript sees them: 1 is 1.0.
+fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => a.as_f64() == b.as_f64(),
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len()
+                && a.iter()
+                    .zip(b)
+                    .all(|((a_name, a), (b_name, b))| a_name == b_name && same(a, b))
+        }
+        _ => a == b,
+    }
+}
+
+/// Node's answers; `None` without Node.
+fn ask(cases: &Value) -> Option<Vec<Value>> {
+    let node = Command::new("node")
+        .args(["-e", include_str!("oracle.js")])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn();
+    let Ok(mut node) = node else {
+        eprintln!("skipped: there is no `node` to compare with");
+        return None;
+    };
+    let mut input = node.stdin.take().unwrap();
+    input.write_all(cases.to_string().as_bytes()).unwrap();
+    drop(input);
+    let output = node.wait_with_output().unwrap();
+    assert!(output.status.success());
+    Some(serde_json::from_slice(&output.stdout).unwrap())
+}
