@@ -111,6 +111,7 @@ fn json_schema(schema: &Schema, literal: bool) -> Value {
     let strict = match schema {
         Schema::Any => return json!({}),
         Schema::String => return json!({"type": "string"}),
+        Schema::Module => return json!({"type": "string", "contentMediaType": "text/javascript"}),
         Schema::PerItem(inner) | Schema::PerPair(inner) | Schema::Deferred(inner) => {
             return json_schema(inner, false);
         }

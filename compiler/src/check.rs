@@ -38,6 +38,8 @@ pub(crate) struct Checked<'a> {
 pub(crate) enum Inside<'a> {
     /// The values of its output ports.
     Outputs(Vec<(u32, Argument)>),
+    /// Parameters of the node JavaScript.
+    JavaScript(Vec<(String, Argument)>),
     /// Its inner graph.
     Composite(Box<Level<'a>>),
     /// Nothing that can be compiled; said already.

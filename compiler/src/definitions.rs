@@ -2,6 +2,7 @@
 //!
 //! Reads and checks them one by one; whether their inner graphs make sense is `check`'s work.
 
+use crate::code;
 use crate::diagnostic::{Diagnostic, did_you_mean, list};
 use crate::graph::{Graph, described};
 use heddle_node_stdlib::catalogue::{self, ValueType};
@@ -29,6 +30,8 @@ pub(crate) struct Definition {
 pub(crate) enum DefinitionKind {
     /// The value of each output port.
     Expression(Map<String, Value>),
+    /// The source of a module.
+    JavaScript(String),
     /// A composite: its inner graph.
     Graph(Graph),
     /// Can't be compiled; said already.
@@ -44,9 +47,9 @@ pub(crate) struct OwnPort {
 }
 
 /// Kinds that are compiled.
-const KINDS: &[&str] = &["expression", "graph"];
+const KINDS: &[&str] = &["expression", "javascript", "graph"];
 /// Kinds of the language that this version does not compile.
-const LATER_KINDS: &[&str] = &["javascript", "component"];
+const LATER_KINDS: &[&str] = &["component"];
 
 impl Definitions {
     /// Reads nodeDefinitions; null is none.
@@ -138,6 +141,7 @@ impl Reader<'_> {
     fn kind(&mut self, fields: &Map<String, Value>, outputs: &[OwnPort]) -> DefinitionKind {
         match fields.get("kind").and_then(Value::as_str) {
             Some("expression") => self.expression(fields, outputs),
+            Some("javascript") => self.javascript(fields),
             Some("graph") => self.composite(fields),
             Some(kind) if LATER_KINDS.contains(&kind) => {
                 let types: Vec<&str> = catalogue::node_types()
@@ -199,6 +203,26 @@ impl Reader<'_> {
             );
         }
         DefinitionKind::Expression(values.clone())
+    }
+
+    fn javascript(&mut self, fields: &Map<String, Value>) -> DefinitionKind {
+        let Some(source) = fields.get("code").and_then(Value::as_str) else {
+            let message = "code, the text of a JavaScript module, is missing".to_owned();
+            self.fail("malformed", message, None);
+            return DefinitionKind::Refused;
+        };
+        let path = format!("nodeDefinitions.{}.code", self.name);
+        for diagnostic in code::check(source) {
+            let message = format!("in definition `{}`: {}", self.name, diagnostic.message);
+            self.found.push(
+                Diagnostic {
+                    message,
+                    ..diagnostic
+                }
+                .at_parameter(&path),
+            );
+        }
+        DefinitionKind::JavaScript(source.to_owned())
     }
 
     fn composite(&mut self, fields: &Map<String, Value>) -> DefinitionKind {

@@ -14,6 +14,7 @@ mod unsupported;
 mod visit;
 
 pub use ir::*;
+pub(crate) use parse::levels_at_most;
 pub use parse::parse;
 pub use template::{Piece, split};
 

@@ -5,6 +5,7 @@
 
 pub mod artifact;
 mod check;
+mod code;
 mod definitions;
 pub mod diagnostic;
 pub mod emit;

@@ -199,6 +199,10 @@ fn body(inlined: &Inlined<'_, '_>, placed: &Placed<'_, '_>, checked: &Checked<'_
         }),
         (_, _, Kind::Defined(_, index)) => match &checked.definitions[index] {
             Inside::Outputs(outputs) => Some(Body::Outputs(outputs.clone())),
+            Inside::JavaScript(parameters) => Some(Body::Standard {
+                node_type: "JavaScript",
+                parameters: parameters.clone(),
+            }),
             _ => None,
         },
         _ => None,

@@ -1,9 +1,11 @@
 //! Rights of a pattern: what its nodes may do, read from their types and parameters.
 
 use crate::check::level::Spot;
+use crate::code;
 use crate::expression::{Expression, Name};
 use crate::lowered::{Argument, Body, TextPart};
 use heddle_node_stdlib::manifest::Rights;
+use serde_json::Value;
 use std::collections::BTreeSet;
 use url::{Position, Url};
 
@@ -18,6 +20,7 @@ pub(crate) struct Collector {
     connections: BTreeSet<String>,
     hosts: BTreeSet<String>,
     patterns: BTreeSet<String>,
+    javascript: bool,
 }
 
 impl Collector {
@@ -32,6 +35,9 @@ impl Collector {
                 node_type,
                 parameters,
             } => {
+                if *node_type == "JavaScript" {
+                    self.code(parameters);
+                }
                 if spot.is(node_type) {
                     spot.standard()
                         .into_iter()
@@ -68,6 +74,18 @@ impl Collector {
         }
     }
 
+    /// What code asks for: its `fetch` can go anywhere.
+    fn code(&mut self, parameters: &[(String, Argument)]) {
+        self.javascript = true;
+        let source = parameters.iter().find(|(name, _)| name == "code");
+        if let Some((_, Argument::Constant(Value::String(source)))) = source
+            && code::fetches(source)
+        {
+            self.add_effect("http");
+            self.hosts.insert(ANY.to_owned());
+        }
+    }
+
     pub fn rights(self) -> Rights {
         let list = |set: BTreeSet<String>| set.into_iter().collect();
         Rights {
@@ -76,6 +94,7 @@ impl Collector {
             connections: list(self.connections),
             hosts: list(self.hosts),
             patterns: list(self.patterns),
+            javascript: self.javascript,
         }
     }
 }

@@ -23,8 +23,8 @@ mod writer;
 pub use reader::{Broken, Key, Reader, Token};
 pub use writer::{Text, Writer};
 
-/// Arrays and objects may be nested this deep.
-pub const DEPTH_MAX: usize = 512;
+/// Arrays and objects may be nested this deep: what may travel in a pattern, and what is put around it.
+pub const DEPTH_MAX: usize = 520;
 
 mod tag {
     pub const UNDEFINED: u8 = 0;

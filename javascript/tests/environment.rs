@@ -81,11 +81,11 @@ fn what_can_not_be_handed_on_is_an_error() {
     for (code, message) in [
         (
             "const a = []; a.push(a); return a;",
-            "nested more than 512 deep, or contains itself",
+            "nested more than 520 deep, or contains itself",
         ),
         (
             "let a = 1; for (let i = 0; i < 600; i++) a = {a}; return a;",
-            "nested more than 512 deep",
+            "nested more than 520 deep",
         ),
         ("return 1n;", "BigInt can't be handed on"),
         (

@@ -25,6 +25,8 @@
 //!
 //! [`reserve`]: GUEST_FUNCTIONS
 
+use heddle_javascript::protocol;
+
 /// Changes whenever a module compiled before could no longer run. Checked when a program is loaded.
 pub const ABI_VERSION: u32 = 2;
 
@@ -201,6 +203,13 @@ pub const HOST_FUNCTIONS: &[Function] = &[
     function("effect_take", HH, NONE),
     // (level 0 debug .. 3 error, node, ptr, len)
     function("log", HHHH, NONE),
+    // () -> memory in bytes that the engine may use << 32 | index in the guest's table of the first of the
+    // functions of [`ENGINE_FUNCTIONS`]. Starts the run's JavaScript engine. Called at most once.
+    function("engine_open", NONE, &[I64]),
+    // (node, ptr, len, address in the engine's memory): copies; what the engine logs from now on is the node's.
+    function("engine_write", HHHH, NONE),
+    // (address in the engine's memory, len, ptr): copies.
+    function("engine_read", HHH, NONE),
     // (ptr, len): JSON {status, headers, body, bodyType} for the caller of a webhook. Called at most once.
     function("respond", HH, NONE),
     // (status, ptr, len): 0 completed: the output's JSON; 1 failed: {message, code, nodeId};
@@ -216,6 +225,17 @@ pub const HOST_FUNCTIONS: &[Function] = &[
     function("trace_end", &[I32, I32, I32, I32, I32], NONE),
 ];
 
+/// What the host puts into the guest's table when it starts the JavaScript engine, in this order: exports of the
+/// engine's module, see `heddle_javascript::protocol`.
+pub const ENGINE_FUNCTIONS: &[&str] = &[
+    protocol::CONFIGURE,
+    protocol::RESERVE,
+    protocol::LOAD,
+    protocol::CALL,
+    protocol::RESUME,
+    protocol::RESULT,
+];
+
 /// The opaque text that stands for a secret inside the guest. `nonce` is fresh for every run, so that an event
 /// can't smuggle in a working reference. The host replaces it when an effect leaves the sandbox.
 pub fn secret_reference(name: &str, nonce: &str) -> String {
@@ -228,6 +248,8 @@ pub mod code {
     pub const EXPRESSION: &str = "EXPRESSION";
     /// A parameter's value at run time is not what the node takes.
     pub const PARAMETER: &str = "PARAMETER";
+    /// A JavaScript node's code failed without a code of its own.
+    pub const JAVASCRIPT: &str = "JAVASCRIPT";
     /// A Throw node without a code of its own.
     pub const THROWN: &str = "THROWN";
     /// JSON, base64, dates … that can't be read.

@@ -3,6 +3,7 @@
 //! One registry for the validator, `heddle nodes`, the API and the reference pages. Plain constants; nothing here
 //! runs in the guest.
 
+mod code;
 mod data;
 mod effects;
 #[cfg(not(target_arch = "wasm32"))]
@@ -87,6 +88,8 @@ pub enum Schema {
     },
     /// A boolean.
     Boolean,
+    /// The source of a JavaScript module: taken as it is, braces and all.
+    Module,
     /// One of these strings.
     Enum(&'static [&'static str]),
     /// An array of these.
@@ -176,6 +179,7 @@ pub fn node_types() -> &'static [NodeType] {
             data::TYPES,
             text::TYPES,
             time_and_crypto::TYPES,
+            code::TYPES,
             effects::TYPES,
         ]
         .concat()

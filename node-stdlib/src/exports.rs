@@ -8,6 +8,7 @@
 )]
 
 mod calls;
+mod engine;
 mod handles;
 mod host;
 
@@ -19,7 +20,7 @@ use crate::value::ops::{self, TypeError};
 use crate::value::{Array, Object, Value};
 use handles::{array, change, constant_text, make, names_at, object, read, value};
 use host::Host;
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::atomic::AtomicU32;
 
 /// Plan index of the node being executed, for the host. See [`crate::abi::CURRENT_NODE`].
@@ -72,6 +73,7 @@ extern "C" fn start(base: i32, length: i32, table_base: i32, trigger: i32) {
     }
     let host = Host {
         table_base: table_base as u32,
+        engine: OnceCell::new(),
     };
     let plan = reserved_bytes(base as u32 as usize, length as u32 as usize).and_then(View::new);
     let plan_or_none = plan.unwrap_or_default();

@@ -21,6 +21,7 @@ mod loops;
 mod names;
 mod random;
 mod report;
+mod scripts;
 mod settle;
 
 pub use names::Caller;
@@ -31,8 +32,10 @@ use crate::plan::{NONE, View};
 use crate::value::{ParseError, Value, parse_json};
 use execute::{Current, Waiting};
 use frames::Frames;
+use heddle_javascript::protocol;
 use items::Group;
 use loops::LoopRun;
+use scripts::Scripts;
 use std::cell::{OnceCell, RefCell};
 use std::collections::VecDeque;
 
@@ -70,6 +73,31 @@ pub enum TraceKind {
     Pinned = 2,
 }
 
+/// What the JavaScript engine can do, see `heddle_javascript::protocol`.
+#[derive(Clone, Copy, Debug)]
+pub enum EngineStep<'a> {
+    /// Source text of a module to a function's number.
+    Load(&'a [u8]),
+    /// Calls a function.
+    Call {
+        /// Its number.
+        function: u32,
+        /// For what is random in it.
+        seed: u64,
+        /// An array.
+        arguments: &'a [u8],
+    },
+    /// Answers a request.
+    Resume {
+        /// The call.
+        call: u32,
+        /// The request.
+        request: u32,
+        /// `{ok}` or `{error}`.
+        answer: &'a [u8],
+    },
+}
+
 /// All that the run loop needs of the world.
 pub trait Outside: Sized {
     /// Calls a node's compiled function: it ends in [`Run::execute_node`] or [`Run::emit`].
@@ -84,6 +112,8 @@ pub trait Outside: Sized {
     fn effect_wait(&self) -> (u32, Vec<u8>);
     /// Writes a log line.
     fn log(&self, level: Level, node: u32, message: &str);
+    /// Executes a step of the JavaScript engine for a node; gives the answer in the form of `value::wire`.
+    fn engine(&self, node: u32, now_ms: i64, step: EngineStep<'_>) -> (protocol::Status, Vec<u8>);
     /// Answers the webhook; called at most once.
     fn respond(&self, response: &str);
     /// The run's end; called once.
@@ -130,6 +160,7 @@ struct State<'p> {
     loops: Arena<LoopRun>,
     groups: Arena<Group>,
     waiting: Vec<(u32, Waiting)>,
+    scripts: Scripts,
     current: Current,
     /// What nodes inside loop bodies last emitted, by plan index; empty until one has.
     last: Vec<Value>,
@@ -154,6 +185,7 @@ impl<'p, O: Outside> Run<'p, O> {
             loops: Arena::default(),
             groups: Arena::default(),
             waiting: Vec::new(),
+            scripts: Scripts::default(),
             current: Current::default(),
             last: Vec::new(),
             errors: 0,
@@ -199,7 +231,7 @@ impl<'p, O: Outside> Run<'p, O> {
             };
             if let Some(place) = next {
                 self.start_node(place);
-            } else if self.state.borrow().waiting.is_empty() {
+            } else if !self.state.borrow().is_waiting() {
                 break;
             } else {
                 self.wait_for_effect();

@@ -79,6 +79,9 @@ pub struct Rights {
     pub hosts: Vec<String>,
     /// Patterns that it calls.
     pub patterns: Vec<String>,
+    /// Whether it has code for the JavaScript engine.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub javascript: bool,
 }
 
 /// `settings` of the graph.

@@ -3,7 +3,7 @@
 //! A node is a function from parameters and a [`Context`] to an [`Outcome`]. Knows nothing of edges, frames,
 //! retries or WebAssembly; [`crate::machine`] calls it and carries the outcome on.
 
-use crate::value::{Object, Value};
+use crate::value::{Object, Text, Value};
 use std::borrow::Cow;
 
 /// Why a node failed: what `$error` and an error port show.
@@ -62,8 +62,65 @@ pub enum Outcome {
         /// At least 1.
         iterations_max: u32,
     },
+    /// Code waits: the host does all of `requests`, and the result of each, or why it failed, comes to `resume` as
+    /// soon as it is there.
+    Wait {
+        /// Number of the engine's call, for `resume`.
+        call: u32,
+        /// May be empty when others are still under way.
+        requests: Vec<Request>,
+        /// How the node goes on.
+        resume: Continue,
+    },
     /// Return: the run's output.
     Return(Value),
+}
+
+/// One of the things that code waits for.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Number within its call.
+    pub id: u32,
+    /// Effect kind.
+    pub kind: &'static str,
+    /// As in [`Outcome::Effect`].
+    pub request: Value,
+}
+
+/// Goes on with a call of the engine: the node's parameters, the call, the request, its result.
+pub type Continue = fn(&Object, u32, u32, Result<Value, Failure>, &mut dyn Context) -> NodeResult;
+
+/// A step of the JavaScript engine.
+pub enum Script<'a> {
+    /// Calls the default function of a module with one argument.
+    Call {
+        /// The module's source.
+        source: &'a Text,
+        /// The argument.
+        argument: Value,
+    },
+    /// Answers a request of a call that waits.
+    Resume {
+        /// The call.
+        call: u32,
+        /// The request.
+        request: u32,
+        /// What came of it.
+        result: Result<Value, Failure>,
+    },
+}
+
+/// Where a call of the engine stands.
+pub enum Scripted {
+    /// What the function returned.
+    Value(Value),
+    /// It waits; these requests are new.
+    Waits {
+        /// Number of the call.
+        call: u32,
+        /// `[{id, kind, request}]`
+        requests: Value,
+    },
 }
 
 /// Result of a node function.
@@ -86,6 +143,10 @@ pub enum Level {
 pub trait Context {
     /// `$input`: the value on the only wired port, or an object by port name when several are wired.
     fn input(&self) -> Value;
+    /// `$item`: of `each`, or of the innermost loop; undefined elsewhere.
+    fn item(&self) -> Value;
+    /// Executes a step of the run's JavaScript engine.
+    fn javascript(&mut self, step: Script<'_>) -> Result<Scripted, Failure>;
     /// Value on an input port; `None` if no live edge ended there.
     fn input_port(&self, port: usize) -> Option<Value>;
     /// Evaluates a function value with `$item` and `$index` set.
@@ -152,6 +213,8 @@ macro_rules! for_each_node {
             (Hmac, $crate::nodes::hash::hmac, $crate::nodes::hash::digested),
             (Uuid, $crate::nodes::uuid::uuid, none),
             (Random, $crate::nodes::random::random, none),
+            // CODE
+            (JavaScript, $crate::nodes::javascript::javascript, none),
             // EFFECTS
             (HttpRequest, $crate::nodes::http_request::http_request, $crate::nodes::http_request::resume),
             (Log, $crate::nodes::log::log, none),
@@ -167,6 +230,7 @@ pub mod fields;
 pub mod flow;
 pub mod hash;
 pub mod http_request;
+pub mod javascript;
 pub mod join;
 pub mod json;
 pub mod keys;

@@ -18,6 +18,7 @@ mod parse;
 mod path;
 mod print;
 mod text;
+pub mod wire;
 
 pub use array::{Array, ArrayMut};
 pub use date_time::Temporal;

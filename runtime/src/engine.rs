@@ -87,9 +87,11 @@ fn base_config() -> Config {
 fn pool(config: &RuntimeConfig) -> PoolingAllocationConfig {
     let runs = config.concurrent_runs_max.max(1);
     let mut pool = PoolingAllocationConfig::new();
-    pool.total_core_instances(runs.saturating_mul(2));
-    pool.total_memories(runs);
-    pool.total_tables(runs);
+    // Of a run: the standard library, the pattern, the JavaScript engine; all but the pattern with a memory and a
+    // table.
+    pool.total_core_instances(runs.saturating_mul(3));
+    pool.total_memories(runs.saturating_mul(2));
+    pool.total_tables(runs.saturating_mul(2));
     pool.total_stacks(runs);
     pool.max_memory_size(config.memory_bytes_max);
     pool.table_elements(config.table_elements_max);

@@ -8,12 +8,12 @@ use crate::trace::End;
 use heddle_node_stdlib::abi::{self, code};
 use serde_json::value::RawValue;
 use std::ops::Range;
-use wasmtime::{Caller, Linker};
+use wasmtime::{Caller, Linker, Memory};
 
 /// Fuel for crossing the boundary at all; a byte carried across costs one more.
 const CALL_FUEL: u64 = 100;
 
-type Host<'a> = Caller<'a, RunState>;
+pub type Host<'a> = Caller<'a, RunState>;
 
 /// Links every host function, once for all runs.
 pub fn link(linker: &mut Linker<RunState>) -> wasmtime::Result<()> {
@@ -82,8 +82,37 @@ fn effect_take(mut caller: Host<'_>, id: i32, address: i32) -> wasmtime::Result<
 }
 
 fn log(mut caller: Host<'_>, level: i32, node: i32, at: i32, len: i32) -> wasmtime::Result<()> {
+    let memory = caller.data().memory()?;
+    let line = Logged {
+        memory,
+        level,
+        node,
+        at,
+        len,
+    };
+    log_line(&mut caller, line)
+}
+
+/// A line for the log, in a memory of the run.
+pub struct Logged {
+    pub memory: Memory,
+    pub level: i32,
+    pub node: i32,
+    pub at: i32,
+    pub len: i32,
+}
+
+/// Takes a line into the run's log.
+pub fn log_line(caller: &mut Host<'_>, line: Logged) -> wasmtime::Result<()> {
+    let Logged {
+        memory,
+        level,
+        node,
+        at,
+        len,
+    } = line;
     let left = caller.data().log_room()?;
-    let message = text(&mut caller, at, len, left)?;
+    let message = text_in(caller, memory, at, len, left)?;
     let state = caller.data_mut();
     let Some(message) = message else {
         return Err(Stop::new(
@@ -172,7 +201,7 @@ fn trace_end(
 }
 
 /// Takes fuel for a call that carries `bytes` across.
-fn charge(caller: &mut Host<'_>, bytes: usize) -> wasmtime::Result<()> {
+pub fn charge(caller: &mut Host<'_>, bytes: usize) -> wasmtime::Result<()> {
     let cost = CALL_FUEL.saturating_add(bytes as u64);
     let left = caller.get_fuel()?;
     if left < cost {
@@ -206,6 +235,16 @@ fn output(caller: &mut Host<'_>, at: i32, len: i32, what: &str) -> wasmtime::Res
 /// A copy of the text at `at`, charged by size; `None` when it is longer than `max`.
 fn text(caller: &mut Host<'_>, at: i32, len: i32, max: usize) -> wasmtime::Result<Option<String>> {
     let memory = caller.data().memory()?;
+    text_in(caller, memory, at, len, max)
+}
+
+fn text_in(
+    caller: &mut Host<'_>,
+    memory: Memory,
+    at: i32,
+    len: i32,
+    max: usize,
+) -> wasmtime::Result<Option<String>> {
     let range = range(memory.data_size(&*caller), at, len as u32 as usize)?;
     if range.len() > max {
         return Ok(None);
@@ -220,7 +259,7 @@ fn target(memory: &mut [u8], address: i32, len: usize) -> Result<&mut [u8], Stop
     memory.get_mut(range).ok_or_else(outside)
 }
 
-fn range(memory_len: usize, at: i32, len: usize) -> Result<Range<usize>, Stop> {
+pub fn range(memory_len: usize, at: i32, len: usize) -> Result<Range<usize>, Stop> {
     let start = at as u32 as usize;
     match start.checked_add(len) {
         Some(end) if end <= memory_len => Ok(start..end),

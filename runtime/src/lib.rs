@@ -10,6 +10,7 @@ mod ending;
 mod engine;
 mod executor;
 mod host;
+mod javascript;
 mod limits;
 mod outcome;
 mod program;
@@ -101,6 +102,7 @@ impl Runtime {
         };
         let mut linker = wasmtime::Linker::new(&engines.main);
         host::link(&mut linker).map_err(engine_error)?;
+        javascript::link(&mut linker).map_err(engine_error)?;
         let stdlib = stdlib::Stdlib::new(&engines, disk.as_ref(), &linker, guest).map_err(engine_error)?;
         let (background, io) = (
             executor::background(config.background_threads)?,
@@ -110,6 +112,7 @@ impl Runtime {
             engine: engines.main.clone(),
             stdlib: Arc::new(stdlib),
             effects: standard_effects(&config),
+            javascript: Arc::default(),
             io: io.handle().clone(),
         };
         Ok(Runtime(Arc::new(Inner {
@@ -136,6 +139,11 @@ impl Runtime {
         }
         let stdlib = &inner.surroundings.stdlib;
         let program = program::load(&inner.engines, inner.disk.as_ref(), stdlib, wasm, tier)?;
+        if program.manifest().rights.javascript {
+            let javascript = &inner.surroundings.javascript;
+            let prepared = javascript.prepare(&inner.engines, inner.disk.as_ref());
+            prepared.map_err(|error| ProgramError::Compile(format!("{error:#}")))?;
+        }
         programs().insert(key, program.clone(), program.code_bytes());
         Ok(program)
     }

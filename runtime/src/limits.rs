@@ -152,14 +152,14 @@ impl ResourceLimiter for RunLimiter {
     }
 
     fn instances(&self) -> usize {
-        2
+        3
     }
 
     fn memories(&self) -> usize {
-        1
+        2
     }
 
     fn tables(&self) -> usize {
-        1
+        2
     }
 }

@@ -4,6 +4,7 @@
 
 use crate::effects::{EffectContext, EffectError, Prepared, Registry, RunEffects};
 use crate::ending::{mask, outcome, refused};
+use crate::javascript::{JavaScript, Running};
 use crate::limits::{RunLimiter, Stop, grouped};
 use crate::outcome::{LogLine, Outcome, RunError};
 use crate::program::{Loaded, Program};
@@ -26,6 +27,7 @@ pub struct Surroundings {
     pub engine: Engine,
     pub stdlib: Arc<Stdlib>,
     pub effects: Registry,
+    pub javascript: Arc<JavaScript>,
     pub io: Handle,
 }
 
@@ -46,6 +48,9 @@ pub struct RunState {
     pub finish: Option<Finish>,
     pub trace: Trace,
     pub limiter: RunLimiter,
+    /// Once it has been started.
+    pub engine: Option<Running>,
+    javascript: Arc<JavaScript>,
     registry: Registry,
     program: Arc<Loaded>,
     event: Box<RawValue>,
@@ -70,6 +75,15 @@ impl RunState {
     pub fn memory(&self) -> Result<Memory, Stop> {
         self.memory
             .ok_or_else(|| Stop::broken_guest("The standard library has no memory"))
+    }
+
+    pub fn javascript(&self) -> Arc<JavaScript> {
+        self.javascript.clone()
+    }
+
+    /// Whether the pattern has code for the JavaScript engine.
+    pub fn may_run_javascript(&self) -> bool {
+        self.program.manifest.rights.javascript
     }
 
     /// Id of a node by plan index.
@@ -322,6 +336,8 @@ fn new_state(
         response: None,
         finish: None,
         trace: Trace::new(started, &limits),
+        engine: None,
+        javascript: surroundings.javascript.clone(),
         registry: surroundings.effects.clone(),
         event: request.event,
         context,

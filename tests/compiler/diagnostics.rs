@@ -492,17 +492,17 @@ warning[unknown-parameter] a left: `Add` takes its values by edges, not by param
 
 #[test]
 fn kinds_of_later_versions_are_refused_with_what_there_is() {
-    let definitions = json!({ "Score": { "kind": "javascript", "code": "" } });
+    let definitions = json!({ "Score": { "kind": "component", "component": "" } });
     let said = with_definitions(
         started([node("s", "Score", json!({}))], &["start -> s"]),
         definitions,
     );
     assert!(
-        said.contains("definitions of kind `javascript` can't be compiled by this version yet"),
+        said.contains("definitions of kind `component` can't be compiled by this version yet"),
         "{said}"
     );
     assert!(
-        said.contains("kind `expression` and `graph`") && said.contains(", Transform,"),
+        said.contains("kind `expression`, `javascript` and `graph`") && said.contains(", Transform,"),
         "{said}"
     );
 }

@@ -6,6 +6,7 @@ mod egress;
 mod executor;
 mod harness;
 mod http;
+mod javascript;
 mod limits;
 mod patterns;
 mod programs;

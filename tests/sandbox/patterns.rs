@@ -11,12 +11,12 @@ use std::time::Duration;
 const SECRET: &str = "hush \"quiet\" & still";
 
 /// A node of the type with these parameters.
-fn node(id: &str, node_type: &str, parameters: Value) -> Value {
+pub fn node(id: &str, node_type: &str, parameters: Value) -> Value {
     json!({ "id": id, "type": node_type, "data": { "parameters": parameters } })
 }
 
 /// The graph that begins at the node `start`; edges are written `a -> b` or `a.port -> b.port`.
-fn pattern(nodes: &[Value], edges: &[&str]) -> Value {
+pub fn pattern(nodes: &[Value], edges: &[&str]) -> Value {
     let edge = |edge: &&str| {
         let (from, to) = edge.split_once(" -> ").unwrap();
         let end = |end: &str| match end.split_once('.') {
@@ -32,7 +32,7 @@ fn pattern(nodes: &[Value], edges: &[&str]) -> Value {
     json!({ "nodes": nodes, "edges": edges })
 }
 
-async fn run(pattern: &Value, event: &Value) -> Outcome {
+pub async fn run(pattern: &Value, event: &Value) -> Outcome {
     let runtime = Runtime::new(RuntimeConfig {
         egress: EgressPolicy::parse(["127.0.0.0/8"]).unwrap(),
         ..config()
@@ -41,7 +41,7 @@ async fn run(pattern: &Value, event: &Value) -> Outcome {
     run_on(&runtime, pattern, event).await
 }
 
-async fn run_on(runtime: &Runtime, pattern: &Value, event: &Value) -> Outcome {
+pub async fn run_on(runtime: &Runtime, pattern: &Value, event: &Value) -> Outcome {
     let options = Options {
         trace: true,
         ..Options::default()

@@ -134,6 +134,7 @@ fn add_fields(rows: &mut Vec<Row>, path: &str, schema: &Schema) {
         Schema::OneOf(shapes) => shapes.iter().for_each(|shape| add_fields(rows, path, shape)),
         Schema::Any
         | Schema::String
+        | Schema::Module
         | Schema::Number
         | Schema::Integer { .. }
         | Schema::Boolean
@@ -146,6 +147,7 @@ fn describe(schema: &Schema) -> String {
     match schema {
         Schema::Any => "any".to_owned(),
         Schema::String => "string".to_owned(),
+        Schema::Module => "JavaScript module".to_owned(),
         Schema::Number => "number".to_owned(),
         Schema::Integer {
             min: i64::MIN,

@@ -27,6 +27,7 @@ pub(super) fn check<'a>(
             DefinitionKind::Expression(_) => {
                 Inside::Outputs(outputs(definition, expression_bytes_max, &mut inner))
             }
+            DefinitionKind::JavaScript(source) => Inside::JavaScript(module(definition, source)),
             DefinitionKind::Graph(graph) => {
                 let level = check_level(graph, definitions, true, expression_bytes_max, &mut inner);
                 returns(definition, &level, &mut inner);
@@ -67,6 +68,17 @@ fn outputs(
             Some((port as u32, parameters.argument(&Schema::Any, value, &path, 0)))
         })
         .collect()
+}
+
+/// Parameters of the node JavaScript for a definition.
+fn module(definition: &Definition, source: &str) -> Vec<(String, Argument)> {
+    let mut parameters = vec![("code".to_owned(), Argument::Constant(source.into()))];
+    if definition.outputs.len() > 1 {
+        let names = definition.outputs.iter().map(|port| port.name.as_str());
+        let ports = Argument::Constant(names.collect::<Vec<_>>().into());
+        parameters.push(("ports".to_owned(), ports));
+    }
+    parameters
 }
 
 /// A composite with outputs must return something.

@@ -1,6 +1,7 @@
 //! Parameters: every literal against its schema, every expression parsed; the result is what a node is given.
 
 use super::names::{DefinitionNames, NodeNames};
+use crate::code;
 use crate::diagnostic::{Diagnostic, did_you_mean, list, unsentenced};
 use crate::expression::{Names, Piece, parse, split};
 use crate::graph::described;
@@ -48,7 +49,9 @@ impl Parameters<'_, '_, '_> {
                 .get(parameter.name)
                 .filter(|value| !value.is_null() || takes_null(&parameter.schema));
             match value {
-                Some(value) if parameter.literal && has_expression(value) => {
+                Some(value)
+                    if parameter.literal && parameter.schema != Schema::Module && has_expression(value) =>
+                {
                     let message =
                         "must be written out: it is needed before the run and can't be an expression";
                     self.fail("literal-only", message, &path);
@@ -80,6 +83,12 @@ impl Parameters<'_, '_, '_> {
                 path,
             );
             return Argument::Constant(Value::Null);
+        }
+        if let (Schema::Module, Value::String(source)) = (schema, value) {
+            for diagnostic in code::check(source) {
+                self.report(diagnostic, path);
+            }
+            return Argument::Constant(value.clone());
         }
         if let Value::String(text) = value
             && text.contains("{{")
@@ -389,6 +398,7 @@ fn wanted(schema: &Schema) -> String {
     match schema {
         Schema::Any => "any value".to_owned(),
         Schema::String => "a text".to_owned(),
+        Schema::Module => "the text of a JavaScript module".to_owned(),
         Schema::Number => "a number".to_owned(),
         Schema::Integer { min, max } if *max == i64::MAX => format!("a whole number from {min}"),
         Schema::Integer { min, max } => format!("a whole number from {min} to {max}"),

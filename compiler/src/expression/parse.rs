@@ -73,7 +73,7 @@ fn parse_and_lower(source: &str, names: &dyn Names) -> Result<Expression, Vec<Pr
 
 /// How many levels the parser can recurse at most, whatever the text means: each takes at least one byte that is
 /// neither part of a word nor in any text between words.
-fn levels_at_most(source: &str) -> usize {
+pub(crate) fn levels_at_most(source: &str) -> usize {
     let no_level = |byte: u8| byte.is_ascii_alphanumeric() || b"_$.,;'\")]}".contains(&byte);
     source.bytes().filter(|byte| !no_level(*byte)).count()
 }

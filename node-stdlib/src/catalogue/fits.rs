@@ -12,7 +12,7 @@ impl Schema {
         }
         match self {
             Schema::Any => true,
-            Schema::String => value.is_string(),
+            Schema::String | Schema::Module => value.is_string(),
             Schema::Number => value.is_number(),
             Schema::Integer { min, max } => value
                 .as_f64()

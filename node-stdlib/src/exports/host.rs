@@ -1,10 +1,13 @@
 //! The run loop's outside, as WebAssembly has it: the host's functions and the module's function table.
 
+use super::engine::Engine;
 use super::handles::{mark, release, value};
 use super::{CURRENT_NODE, SITE};
-use crate::machine::{Input, Outside, Run, Status, TraceKind};
+use crate::machine::{EngineStep, Input, Outside, Run, Status, TraceKind};
 use crate::nodes::Level;
 use crate::value::Value;
+use heddle_javascript::protocol::Status as EngineStatus;
+use std::cell::OnceCell;
 use std::sync::atomic::Ordering;
 
 #[link(wasm_import_module = "host")]
@@ -39,6 +42,8 @@ unsafe extern "C" {
 pub(super) struct Host {
     /// Table index of the first function of the pattern's element segment.
     pub table_base: u32,
+    /// Started when it is first needed.
+    pub engine: OnceCell<Engine>,
 }
 
 impl Host {
@@ -107,6 +112,11 @@ impl Outside for Host {
     fn log(&self, level: Level, node: u32, message: &str) {
         // SAFETY: the host only reads the text, now.
         unsafe { host_log(level as i32, node, message.as_ptr(), message.len()) }
+    }
+
+    fn engine(&self, node: u32, now_ms: i64, step: EngineStep<'_>) -> (EngineStatus, Vec<u8>) {
+        let engine = self.engine.get_or_init(|| Engine::open(now_ms));
+        engine.step(node, step)
     }
 
     fn respond(&self, response: &str) {

@@ -6,7 +6,7 @@ use super::random::Generator;
 use super::report::{broken_plan, error_value};
 use super::{JSON_DEPTH_MAX, Outside, Place, Run, State, TraceKind, all_leaving, leaving, unreadable};
 use crate::abi::code;
-use crate::nodes::{Emission, Failure, NodeResult, Outcome, Resume, Run as RunNode};
+use crate::nodes::{Emission, Failure, NodeResult, Outcome, Request, Resume, Run as RunNode};
 use crate::plan::{NONE, NodeKind, NodeView, OnError};
 use crate::value::{Array, Object, Value, parse_json};
 
@@ -87,7 +87,7 @@ impl<O: Outside> Run<'_, O> {
         let parameters = parameters.with_times_as_text();
         let result = node(&parameters, &mut Caller(self));
         let mut state = self.state.borrow_mut();
-        if matches!(result, Ok(Outcome::Effect { .. })) {
+        if matches!(result, Ok(Outcome::Effect { .. } | Outcome::Wait { .. })) {
             state.current.resume = Some((parameters, resume));
         }
         state.current.result = Some(result);
@@ -171,7 +171,7 @@ impl<O: Outside> Run<'_, O> {
     }
 
     /// Carries an outcome on; gives the job back if it is to be executed again at once.
-    fn settle_result(&self, job: Job, result: NodeResult) -> Option<Job> {
+    pub(super) fn settle_result(&self, job: Job, result: NodeResult) -> Option<Job> {
         let node = self.plan.node(job.place.node);
         match result.and_then(as_json) {
             Ok(Outcome::Emit(emission)) => self.emitted(job, emission.0),
@@ -180,6 +180,11 @@ impl<O: Outside> Run<'_, O> {
                 self.emitted(job, Vec::new());
             }
             Ok(Outcome::Effect { kind, request }) => self.start_effect(job, kind, request),
+            Ok(Outcome::Wait {
+                call,
+                requests,
+                resume,
+            }) => self.pause_script(job, call, requests, resume),
             Ok(Outcome::Iterate { items, concurrency }) if node.body().is_some() => {
                 self.start_for_each(job, items, concurrency);
             }
@@ -272,6 +277,9 @@ impl<O: Outside> Run<'_, O> {
             at.map(|at| state.waiting.swap_remove(at).1)
         };
         let Some(Waiting { mut job, then }) = waiting else {
+            if self.resume_script(effect, effect_result(&text)) {
+                return;
+            }
             let message = format!("The host reports the end of effect {effect}, which nothing waits for.");
             return self.fail(NONE, &Failure::new(code::INTERNAL, message));
         };
@@ -437,6 +445,23 @@ fn as_json(outcome: Outcome) -> NodeResult {
             items: items.into_iter().map(leaving).collect::<Result<_, _>>()?,
             concurrency,
         },
+        Outcome::Wait {
+            call,
+            requests,
+            resume,
+        } => Outcome::Wait {
+            call,
+            requests: requests
+                .into_iter()
+                .map(|request| {
+                    Ok(Request {
+                        request: leaving(request.request)?,
+                        ..request
+                    })
+                })
+                .collect::<Result<_, _>>()?,
+            resume,
+        },
         repeat @ Outcome::Repeat { .. } => repeat,
     })
 }
@@ -456,7 +481,7 @@ fn wait_ms(node: NodeView<'_>, attempt: u32) -> u64 {
 }
 
 /// Puts a node's own `timeoutMs` into an effect's request, unless the request has a shorter one.
-fn limit_time(request: Value, timeout_ms: u32) -> Value {
+pub(super) fn limit_time(request: Value, timeout_ms: u32) -> Value {
     match request {
         Value::Object(mut request) if timeout_ms > 0 => {
             let limit = f64::from(timeout_ms);

@@ -5,7 +5,7 @@ use super::frames::{EdgeState, Frame};
 use super::random::Generator;
 use super::{Input, JSON_DEPTH_MAX, Outside, Place, Run, State};
 use crate::abi::{code, secret_reference};
-use crate::nodes::{Context, Failure, Level};
+use crate::nodes::{Context, Failure, Level, Script, Scripted};
 use crate::plan::NONE;
 use crate::value::{Object, Value, parse_json};
 
@@ -205,7 +205,7 @@ impl<O: Outside> Run<'_, O> {
         state.current.failure.take().map_or(Ok(value), Err)
     }
 
-    fn context_field(&self, name: &str) -> Value {
+    pub(super) fn context_field(&self, name: &str) -> Value {
         let context = self.context.get_or_init(|| {
             let text = self.outside.read(Input::Context);
             parse_json(&text, JSON_DEPTH_MAX).unwrap_or_default()
@@ -223,6 +223,14 @@ pub struct Caller<'a, 'p, O>(pub &'a Run<'p, O>);
 impl<O: Outside> Context for Caller<'_, '_, O> {
     fn input(&self) -> Value {
         self.0.input()
+    }
+
+    fn item(&self) -> Value {
+        self.0.item()
+    }
+
+    fn javascript(&mut self, step: Script<'_>) -> Result<Scripted, Failure> {
+        self.0.javascript(step)
     }
 
     fn input_port(&self, port: usize) -> Option<Value> {

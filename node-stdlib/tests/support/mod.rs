@@ -1,6 +1,6 @@
 //! A run that exists only as far as a single node asks for it: inputs from the test, function values from closures.
 
-use heddle_node_stdlib::nodes::{Context, Failure, Level, Outcome, lookup};
+use heddle_node_stdlib::nodes::{Context, Failure, Level, Outcome, Script, Scripted, lookup};
 use heddle_node_stdlib::value::{Object, Value, parse_json};
 
 /// A parameter that is evaluated for each item, or for two.
@@ -24,6 +24,14 @@ pub struct Fake {
 impl Context for Fake {
     fn input(&self) -> Value {
         self.input_port(0).unwrap_or_default()
+    }
+
+    fn item(&self) -> Value {
+        Value::Undefined
+    }
+
+    fn javascript(&mut self, _: Script<'_>) -> Result<Scripted, Failure> {
+        panic!("no engine here")
     }
 
     fn input_port(&self, port: usize) -> Option<Value> {

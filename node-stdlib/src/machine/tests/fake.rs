@@ -1,9 +1,10 @@
 //! A pattern and a host made of closures.
 
-use crate::machine::{Input, Outside, Run, Status, TraceKind};
+use crate::machine::{EngineStep, Input, Outside, Run, Status, TraceKind};
 use crate::nodes::{Context, Emission, Failure, Level, NodeResult, Outcome, Resume, Run as RunNode};
 use crate::plan::{Edge, NONE, Node, NodeKind, Plan, Scope, View};
 use crate::value::{Object, Value, parse_json};
+use heddle_javascript::protocol::Status as EngineStatus;
 use std::cell::{Cell, RefCell};
 
 pub type Fun = Box<dyn Fn(&Run<'_, Fake>) -> Value>;
@@ -97,6 +98,10 @@ impl Outside for Fake {
 
     fn log(&self, level: Level, node: u32, message: &str) {
         self.note(format!("{level:?} {} {message}", self.id(node)));
+    }
+
+    fn engine(&self, _: u32, _: i64, _: EngineStep<'_>) -> (EngineStatus, Vec<u8>) {
+        panic!("no engine here")
     }
 
     fn respond(&self, response: &str) {

@@ -1,0 +1,248 @@
+//! Code that executes in the JavaScript engine: its steps, and the nodes that wait for its requests.
+
+use super::execute::{Job, limit_time};
+use super::names::Caller;
+use super::{EngineStep, Outside, Run, State};
+use crate::abi::code;
+use crate::nodes::{Continue, Failure, Request, Script, Scripted};
+use crate::plan::NONE;
+use crate::value::{Object, Text, Value, wire};
+use heddle_javascript::protocol::{INPUT_BYTES_MAX, Status};
+use std::collections::{BTreeMap, HashMap};
+
+/// Which sources are loaded, and who waits.
+#[derive(Default)]
+pub(super) struct Scripts {
+    /// Function numbers by source.
+    loaded: HashMap<Text, u32>,
+    /// By the number of the engine's call.
+    pauses: BTreeMap<u32, Pause>,
+    /// Effects under way. Those of a call that has ended without them are passed over.
+    answers: Vec<Answer>,
+}
+
+/// A job whose code waits.
+struct Pause {
+    job: Job,
+    parameters: Object,
+    resume: Continue,
+}
+
+/// What an effect is for.
+struct Answer {
+    effect: u32,
+    call: u32,
+    request: u32,
+}
+
+impl State<'_> {
+    /// Whether something is still to come that a node waits for.
+    pub(super) fn is_waiting(&self) -> bool {
+        let Scripts { pauses, answers, .. } = &self.scripts;
+        !self.waiting.is_empty() || answers.iter().any(|answer| pauses.contains_key(&answer.call))
+    }
+}
+
+impl<O: Outside> Run<'_, O> {
+    /// Executes a step of the engine.
+    pub(super) fn javascript(&self, step: Script<'_>) -> Result<Scripted, Failure> {
+        let (status, answer) = match step {
+            Script::Call { source, argument } => {
+                let function = self.loaded(source)?;
+                let arguments = message(&Value::Array([argument].into_iter().collect()))?;
+                let step = EngineStep::Call {
+                    function,
+                    seed: self.random_bits(),
+                    arguments: &arguments,
+                };
+                self.step(step)
+            }
+            Script::Resume {
+                call,
+                request,
+                result,
+            } => {
+                let answer = message(&match result {
+                    Ok(value) => Value::Object(Object::from_iter([("ok", value)])),
+                    Err(failure) => failure_value(failure),
+                })?;
+                let step = EngineStep::Resume {
+                    call,
+                    request,
+                    answer: &answer,
+                };
+                self.step(step)
+            }
+        }?;
+        match status {
+            Status::Done => Ok(Scripted::Value(answer)),
+            Status::Failed => Err(failure(&answer)),
+            Status::Pending => {
+                let call = number(field(&answer, "call"));
+                let requests = field(&answer, "requests").cloned().unwrap_or_default();
+                Ok(Scripted::Waits { call, requests })
+            }
+        }
+    }
+
+    fn loaded(&self, source: &Text) -> Result<u32, Failure> {
+        if let Some(function) = self.state.borrow().scripts.loaded.get(source) {
+            return Ok(*function);
+        }
+        let (status, answer) = self.step(EngineStep::Load(source.to_utf8().as_bytes()))?;
+        if status != Status::Done {
+            return Err(failure(&answer));
+        }
+        let function = number(Some(&answer));
+        let scripts = &mut self.state.borrow_mut().scripts;
+        scripts.loaded.insert(source.clone(), function);
+        Ok(function)
+    }
+
+    fn step(&self, step: EngineStep<'_>) -> Result<(Status, Value), Failure> {
+        let node = self.state.borrow().current.job.place.node;
+        let now_ms = match self.context_field("startedAtMs") {
+            Value::Number(now_ms) => now_ms as i64,
+            _ => 0,
+        };
+        let (status, answer) = self.outside.engine(node, now_ms, step);
+        let answer = wire::from_message(&answer).map_err(|error| {
+            let message = format!("The JavaScript engine's answer can't be read: {error}.");
+            Failure::new(code::INTERNAL, message)
+        })?;
+        Ok((status, answer))
+    }
+
+    /// A job's code waits for `requests`.
+    pub(super) fn pause_script(&self, job: Job, call: u32, requests: Vec<Request>, resume: Continue) {
+        let (node, token) = (job.place.node, job.token);
+        {
+            let mut state = self.state.borrow_mut();
+            let (parameters, _) = state.current.resume.take().unwrap_or_default();
+            let pause = Pause {
+                job,
+                parameters,
+                resume,
+            };
+            state.scripts.pauses.insert(call, pause);
+        }
+        self.trace_pause(token);
+        let timeout_ms = self.plan.node(node).timeout_ms();
+        for Request { id, kind, request } in requests {
+            let request = match kind {
+                "http" => limit_time(request, timeout_ms),
+                _ => request,
+            };
+            let effect = self.outside.effect_start(node, kind, &request.to_json());
+            let answer = Answer {
+                effect,
+                call,
+                request: id,
+            };
+            self.state.borrow_mut().scripts.answers.push(answer);
+        }
+    }
+
+    /// An effect has ended; whether code has asked for it.
+    pub(super) fn resume_script(&self, effect: u32, result: Result<Value, Failure>) -> bool {
+        let (answer, pause) = {
+            let scripts = &mut self.state.borrow_mut().scripts;
+            let Some(at) = scripts.answers.iter().position(|answer| answer.effect == effect) else {
+                return false;
+            };
+            let answer = scripts.answers.swap_remove(at);
+            let pause = scripts.pauses.remove(&answer.call);
+            (answer, pause)
+        };
+        let Some(Pause {
+            job,
+            parameters,
+            resume,
+        }) = pause
+        else {
+            return true;
+        };
+        self.outside.set_current_node(job.place.node);
+        self.trace_resume(job.token);
+        let group = job.element.map(|(group, _)| group);
+        self.outside.set_site(NONE);
+        self.state.borrow_mut().current.begin(job);
+        let result = resume(
+            &parameters,
+            answer.call,
+            answer.request,
+            result,
+            &mut Caller(self),
+        );
+        let job = {
+            let mut state = self.state.borrow_mut();
+            state.current.resume = Some((parameters, None));
+            state.current.end()
+        };
+        if let Some(again) = self.settle_result(job, result) {
+            self.execute(again);
+        }
+        if let Some(group) = group {
+            self.continue_group(group);
+        }
+        self.advance_loops();
+        true
+    }
+}
+
+/// A value as a message to the engine.
+fn message(value: &Value) -> Result<Vec<u8>, Failure> {
+    let message = wire::to_message(value);
+    if message.len() <= INPUT_BYTES_MAX {
+        return Ok(message);
+    }
+    let message = format!(
+        "What the code is given has {} MiB; at most {} are possible. Hand it less at a time.",
+        message.len() >> 20,
+        INPUT_BYTES_MAX >> 20
+    );
+    Err(Failure::new(code::PARAMETER, message))
+}
+
+fn failure_value(failure: Failure) -> Value {
+    let error = Object::from_iter([
+        ("code", Value::from(failure.code.as_ref())),
+        ("message", Value::from(failure.message)),
+    ]);
+    Value::Object(Object::from_iter([("error", Value::Object(error))]))
+}
+
+/// A failure as the engine tells it.
+fn failure(answer: &Value) -> Failure {
+    let text = |name| field(answer, name).map(|text| text.to_text().to_utf8().into_owned());
+    let (name, mut message) = (
+        text("name").unwrap_or_default(),
+        text("message").unwrap_or_default(),
+    );
+    if !name.is_empty() && name != "Error" {
+        message = format!("{name}: {message}");
+    }
+    let (line, column) = (number(field(answer, "line")), number(field(answer, "column")));
+    if line > 0 {
+        message = format!("{message} (line {line}, column {column} of the code)");
+    }
+    let own = text("code").filter(|code| !code.is_empty());
+    Failure {
+        code: own.map_or(code::JAVASCRIPT.into(), Into::into),
+        message,
+    }
+}
+
+fn field<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
+    match value {
+        Value::Object(object) => object.get(name),
+        _ => None,
+    }
+}
+
+fn number(value: Option<&Value>) -> u32 {
+    match value {
+        Some(Value::Number(number)) => *number as u32,
+        _ => 0,
+    }
+}

@@ -1,0 +1,121 @@
+//! JavaScript: code of the user's own, executed by the engine in the run's sandbox.
+//!
+//! The node's function gives the code one object, `{input, params, item}` (the engine adds `log`), and carries what
+//! the code waits for (`fetch`, timers) to the run loop. Knows nothing of how the engine is reached.
+
+use super::parameters::{array, required};
+use super::{Context, Emission, Failure, NodeResult, Outcome, Request, Script, Scripted};
+use crate::abi::code;
+use crate::value::{Object, Text, Value};
+
+/// JavaScript: calls the default function of the module `code`. `ports` is set by the compiler for a definition
+/// with several outputs: the function's result is then an object of their values.
+pub fn javascript(parameters: &Object, context: &mut dyn Context) -> NodeResult {
+    let Value::String(source) = required(parameters, "code", "the text of a module")? else {
+        return Err(Failure::new(
+            code::PARAMETER,
+            "Parameter `code` takes the text of a module.",
+        ));
+    };
+    let params = match parameters.get("params") {
+        None | Some(Value::Undefined | Value::Null) => Value::Object(Object::new()),
+        Some(params) => params.clone(),
+    };
+    let argument = Object::from_iter([
+        ("input", context.input()),
+        ("params", params),
+        ("item", context.item()),
+    ]);
+    let scripted = context.javascript(Script::Call {
+        source,
+        argument: Value::Object(argument),
+    })?;
+    carry(parameters, scripted, context)
+}
+
+/// Goes on when something that the code waits for is there.
+fn resume(
+    parameters: &Object,
+    call: u32,
+    request: u32,
+    result: Result<Value, Failure>,
+    context: &mut dyn Context,
+) -> NodeResult {
+    let scripted = context.javascript(Script::Resume {
+        call,
+        request,
+        result,
+    })?;
+    carry(parameters, scripted, context)
+}
+
+fn carry(parameters: &Object, scripted: Scripted, context: &mut dyn Context) -> NodeResult {
+    let (call, requests) = match scripted {
+        Scripted::Value(value) => return emission(parameters, value).map(Outcome::Emit),
+        Scripted::Waits { call, requests } => (call, requests),
+    };
+    let Value::Array(requests) = requests else {
+        return Err(broken());
+    };
+    let requests = requests.iter().map(|request| wanted(request, context));
+    Ok(Outcome::Wait {
+        call,
+        requests: requests.collect::<Result<_, _>>()?,
+        resume,
+    })
+}
+
+/// A request as the engine has written it, as an effect.
+fn wanted(request: &Value, context: &dyn Context) -> Result<Request, Failure> {
+    let Value::Object(request) = request else {
+        return Err(broken());
+    };
+    let (Some(Value::Number(id)), Some(Value::String(kind))) = (request.get("id"), request.get("kind"))
+    else {
+        return Err(broken());
+    };
+    let id = *id as u32;
+    let mut content = request.get("request").cloned().unwrap_or_default();
+    let kind = match kind.as_str() {
+        Some("http") => "http",
+        Some("sleep") => "sleep",
+        _ => return Err(broken()),
+    };
+    if let ("http", Value::Object(content)) = (kind, &mut content) {
+        // The same in every attempt: code that does the same again asks in the same order.
+        let key = format!("{}/{id}", context.execution_key());
+        content.insert("idempotencyKey", Value::from(key));
+    }
+    Ok(Request {
+        id,
+        kind,
+        request: content,
+    })
+}
+
+fn broken() -> Failure {
+    Failure::new(code::INTERNAL, "The JavaScript engine's answer can't be read.")
+}
+
+/// The function's result; with several ports an object of their values, those that it lacks being dead.
+fn emission(parameters: &Object, value: Value) -> Result<Emission, Failure> {
+    let Some(ports) = array(parameters, "ports")? else {
+        return Ok(Emission::one(0, value));
+    };
+    let names: Vec<Text> = ports.iter().map(Value::to_text).collect();
+    let Value::Object(values) = value else {
+        let names = names.iter().map(Text::to_string).collect::<Vec<_>>().join(", ");
+        let message = format!(
+            "The code must return an object with the values of the outputs {names}, but returned {}.",
+            value.shape()
+        );
+        return Err(Failure::new(code::JAVASCRIPT, message));
+    };
+    let port_value = |(port, name): (usize, &Text)| match values.get_text(name) {
+        None | Some(Value::Undefined) => None,
+        Some(value) => Some((port as u32, value.clone())),
+    };
+    Ok(Emission(
+        names.iter().enumerate().filter_map(port_value).collect(),
+    ))
+}

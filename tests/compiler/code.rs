@@ -1,0 +1,46 @@
+//! JavaScript in parameters: what is found in it before it runs.
+
+use crate::diagnostics::{node, of, started};
+use insta::assert_snapshot;
+use serde_json::json;
+
+#[test]
+fn code_is_parsed_before_it_runs() {
+    let script = |source: &str| {
+        let parameters = json!({ "code": source });
+        of(started([node("s", "JavaScript", parameters)], &["start -> s"]))
+    };
+    let sources = [
+        "export default ({input}) => `{{${input}}}`",
+        "const f = async () => 1; export { f as default }",
+        "export default () => {\n  const a = ;\n}",
+        "import fs from 'fs';\nexport default () => fs;",
+        "const a = 1;",
+        "",
+    ];
+    let all: Vec<String> = sources.iter().map(|source| script(source)).collect();
+    assert_snapshot!(all.join("--\n"), @r#"
+--
+--
+error[syntax] s code: this is no JavaScript module: unexpected token (line 2, column 13)
+  at `;`
+--
+error[import] s code: `fs` can't be imported (line 1, column 1)
+  only what is built in is there: fetch, URL, crypto, TextEncoder and the like
+  at `import fs from 'fs';`
+--
+error[no-default-export] s code: the module has no default export
+  write `export default ({input}) => …`
+--
+error[no-default-export] s code: the module has no default export
+  write `export default ({input}) => …`
+"#);
+    let long = format!("export default () => '{}'", "x".repeat(65_536));
+    assert!(script(&long).contains("more than the 64 allowed"));
+    // Nothing that nests can break the parser.
+    for open in [
+        "(", "[", "{a:", "`${", "!", "a=>", "if(a)", "a?b:", "class{a=", "a\n:", "do ",
+    ] {
+        assert!(!script(&open.repeat(20_000 / open.len())).is_empty(), "{open}");
+    }
+}
