@@ -6,6 +6,7 @@ mod call;
 mod ir;
 mod lambda;
 mod lower;
+mod mutation;
 mod names;
 mod parse;
 mod scan;

@@ -363,8 +363,6 @@ fn what_is_not_compiled_names_its_substitute() {
         help: nodes such as Filter, Sort, Transform and Aggregate work on each item of an array
     [1].map((...x) => x)
              ^^^^ unsupported: a rest parameter can't be compiled by this version
-                      ^ unknown-name: there is no `x`
-        help: a field of the input is `$input.x`; text stands in quotes: "x"
     [1].map(x => { for (;;) {} })
                    ^^^^^^^^^^^ unsupported: a statement that is neither `const`, `if` nor `return` can't be compiled by this version
         help: nodes such as Filter, Sort, Transform and Aggregate work on each item of an array

@@ -12,7 +12,7 @@ fn failures_say_what_was_called_on_what() {
     };
     assert_eq!(
         message("$input.n.toUpperCase()"),
-        "`.toUpperCase` is not a function of the number 3 in ` $input.n.toUpperCase() ` (parameter `value`; `$input` is an object with n, map, list)"
+        "`.toUpperCase` is not a function of the number 3 in `$input.n.toUpperCase()` (parameter `value`; `$input` is an object with n, map, list)"
     );
     assert!(message("$input.map(1)").starts_with("`.map` is not a function: it is the string \"m\""));
     assert!(message("$input.x.map(1)").starts_with("Cannot read properties of undefined (reading 'map')"));

@@ -1,6 +1,7 @@
 //! Calls: of methods, of global functions, and of heddle's own names.
 
 use super::lower::{Lowering, without_parentheses};
+use super::mutation::{self, Change};
 use super::names;
 use super::unsupported;
 use super::{Element, Expression, MethodCall, Name, NodeName};
@@ -82,7 +83,34 @@ impl Lowering<'_> {
 
     fn call_of_global(&mut self, call: &ast::CallExpression<'_>, global: Global) -> Expression {
         let arguments = self.arguments(call, global.callback());
+        if let Some(changed) = mutation::changed_argument(global, &arguments) {
+            let what = format!("`{}(…)` on a value", global.name());
+            self.change(what, changed, call.span);
+        }
         Expression::Global(global, arguments)
+    }
+
+    /// Keeps in mind that something is changed; whether anybody would see it shows at the end.
+    fn change(&mut self, what: String, changed: &Expression, span: Span) {
+        let places = mutation::places_of(changed);
+        let places = places.filter(|places| places.is_empty() || self.scopes.is_empty());
+        if places.as_ref().is_none_or(|places| !places.is_empty()) {
+            self.changes.push(Change { what, span, places });
+        }
+    }
+
+    /// Refuses what changes something that the expression reads elsewhere.
+    pub(super) fn refuse_seen_changes(&mut self, expression: &mut Expression) {
+        for change in std::mem::take(&mut self.changes) {
+            if change.is_seen(expression) {
+                let what = format!("{} that may be read again, which it would change,", change.what);
+                self.unsupported(
+                    change.span,
+                    &what,
+                    Some("change a copy: `[...x].sort()`, `{ ...a, ...b }`"),
+                );
+            }
+        }
     }
 
     fn call_of_member(&mut self, call: &ast::CallExpression<'_>, callee: &Callee<'_, '_>) -> Expression {
@@ -116,6 +144,10 @@ impl Lowering<'_> {
             self.problems_in_arguments(call);
             return Expression::Undefined;
         };
+        if method.changes_receiver() {
+            let what = format!("`.{}(…)` on a value", callee.name);
+            self.change(what, &receiver, callee.name_span);
+        }
         let arguments = self.arguments(call, method.callback());
         Expression::Method(Box::new(MethodCall {
             receiver,

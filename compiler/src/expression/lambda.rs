@@ -88,6 +88,7 @@ impl Lowering<'_> {
         }
         if let Some(rest) = &parameters.rest {
             self.unsupported(rest.span, "a rest parameter", None);
+            self.declare(&rest.rest.argument, Expression::Undefined, &mut declared);
         }
         let body = self.within(declared, parameters.span, body);
         self.scopes.pop();
@@ -119,6 +120,7 @@ impl Lowering<'_> {
                 }
                 if let Some(rest) = &object.rest {
                     self.unsupported(rest.span, "the rest of an object", None);
+                    self.declare(&rest.argument, Expression::Undefined, declared);
                 }
             }
             ast::BindingPattern::ArrayPattern(array) => {

@@ -2,6 +2,7 @@
 
 use super::call::is_node_call;
 use super::lambda::Scope;
+use super::mutation::Change;
 use super::names;
 use super::unsupported;
 use super::{Binary, Element, Expression, Literal, Logical, Name, Names, NodeName, Problem, Property, Unary};
@@ -23,6 +24,8 @@ pub(super) struct Lowering<'n> {
     height: usize,
     /// Functions around, the innermost last.
     pub(super) scopes: Vec<Scope>,
+    /// Values that methods change, in JavaScript.
+    pub(super) changes: Vec<Change>,
     pub(super) problems: Vec<Problem>,
 }
 
@@ -32,6 +35,7 @@ impl<'n> Lowering<'n> {
             names,
             height: 0,
             scopes: Vec::new(),
+            changes: Vec::new(),
             problems: Vec::new(),
         }
     }

@@ -62,7 +62,8 @@ fn parse_and_lower(source: &str, names: &dyn Names) -> Result<Expression, Vec<Pr
         }
     })?;
     let mut lowering = Lowering::new(names);
-    let expression = lowering.expression(&tree);
+    let mut expression = lowering.expression(&tree);
+    lowering.refuse_seen_changes(&mut expression);
     if lowering.problems.is_empty() {
         return Ok(expression);
     }

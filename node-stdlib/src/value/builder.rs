@@ -25,6 +25,11 @@ impl TextBuilder {
         }
     }
 
+    /// How much is there: bytes, or units.
+    pub(super) fn bytes(&self) -> usize {
+        self.units.as_ref().map_or(self.text.len(), Vec::len)
+    }
+
     /// The text. Surrogate halves that met have become one character.
     pub(super) fn finish(self) -> Text {
         match self.units {

@@ -7,12 +7,22 @@
 
 mod arguments;
 mod array;
+mod base64;
+mod collate;
 mod exception;
+mod global;
 mod iterate;
+mod json;
+mod locale;
 mod math;
 mod names;
+mod number;
+mod object;
+mod replace;
+mod search;
 mod sort;
 mod string;
+mod uri;
 
 pub use exception::{Exception, Kind};
 pub use names::{Global, Method};
@@ -44,19 +54,21 @@ pub fn call_method(
     let arguments = Arguments::new(arguments);
     let found = match receiver {
         Value::Undefined | Value::Null => {
-            return Err(Exception::new(
-                Kind::Type,
-                format!(
-                    "Cannot read properties of {} (reading '{}')",
-                    receiver.type_name(),
-                    method.name()
-                ),
-            ));
+            let name = method.name();
+            let message = format!(
+                "Cannot read properties of {} (reading '{name}')",
+                receiver.type_name()
+            );
+            return Err(Exception::new(Kind::Type, message));
         }
         Value::String(text) => string::call(text, method, arguments, caller),
         Value::Array(array) => array::call(array, method, arguments, caller),
-        Value::Object(object) if object.contains(method.name()) => None,
+        Value::Number(number) => number::call(*number, method, arguments),
         _ => None,
+    };
+    let found = match receiver {
+        Value::Object(object) if object.contains(method.name()) => None,
+        _ => found.or_else(|| object::call(receiver, method, arguments)),
     };
     found.unwrap_or_else(|| Err(no_function(receiver, method)))
 }
@@ -76,12 +88,7 @@ pub fn lacks_method(receiver: &Value, method: Method) -> bool {
 
 /// A global function, such as `Math.max(...arguments)`.
 pub fn call_global(global: Global, arguments: &[Value], caller: &mut dyn Caller) -> Outcome {
-    let _ = caller;
-    let arguments = Arguments::new(arguments);
-    match global {
-        Global::MathMax => math::max(arguments),
-        _ => Ok(Value::Undefined),
-    }
+    global::call(global, Arguments::new(arguments), caller)
 }
 
 fn no_function(receiver: &Value, method: Method) -> Exception {

@@ -10,6 +10,7 @@ function decode(value) {
   if (tag === "u") return undefined;
   if (tag === "n") return number(of);
   if (tag === "s") return String.fromCharCode(...of);
+  if (tag === "f") return functions[of];
   if (tag === "a") return of.map(decode);
   const object = {};
   for (const [key, inner] of of) {
@@ -17,6 +18,11 @@ function decode(value) {
   }
   return object;
 }
+
+const functions = [
+  (x) => x, (x, i) => i, (x) => x > 1, (a, b) => a - b, (a, b) => a + b, (a, b) => a > b, () => [1, [2]], (...all) => all,
+  () => undefined, (a, b) => b - a, () => { throw { name: "Kept" }; },
+];
 
 function encode(value) {
   if (value === undefined) return "u";
@@ -64,6 +70,17 @@ function operators(encoded) {
   return answers;
 }
 
+function calls(encoded, cases) {
+  return cases.map(([name, receiver, given]) =>
+    attempt(() => {
+      const of = (index) => decode(encoded[index]);
+      if (receiver !== null) return of(receiver)[name](...given.map(of));
+      const [object, member] = name.split(".");
+      return member ? globalThis[object][member](...given.map(of)) : globalThis[object](...given.map(of));
+    }),
+  );
+}
+
 const view = new DataView(new ArrayBuffer(8));
 function ofBits(bits) {
   view.setBigUint64(0, BigInt("0x" + bits));
@@ -72,6 +89,7 @@ function ofBits(bits) {
 
 const answers = {
   operators: () => operators(cases.values),
+  calls: () => calls(cases.values, cases.cases),
   format: () => cases.bits.map((bits) => String(ofBits(bits))),
   number: () => cases.texts.map((text) => encode(Number(text))),
   parse: () =>

@@ -21,6 +21,9 @@ pub(super) fn call(
         return Some(called(array, method, arguments, caller));
     }
     Some(match method {
+        // Nothing is looked for, so nothing is made of the arguments.
+        Method::Includes if array.is_empty() => Ok(false.into()),
+        Method::IndexOf | Method::LastIndexOf if array.is_empty() => Ok(position(None)),
         Method::At => at(array, arguments),
         Method::Concat => concat(array, arguments),
         Method::Fill => fill(array, arguments),
@@ -36,6 +39,10 @@ pub(super) fn call(
         Method::Slice => slice(array, arguments),
         Method::Splice => spliced(array, arguments).map(|(removed, _)| removed),
         Method::ToSpliced => spliced(array, arguments).map(|(_, rest)| rest),
+        Method::ToLocaleString => {
+            let message = "`.toLocaleString(…)` of an array isn't supported: call it on each element";
+            Err(Exception::new(Kind::Unsupported, message))
+        }
         Method::ToString => ops::to_string(&array.clone().into())
             .map(Value::String)
             .map_err(Exception::from),

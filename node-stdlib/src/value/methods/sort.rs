@@ -29,7 +29,9 @@ pub(super) fn sorted(array: &Array, arguments: Arguments<'_>, caller: &mut dyn C
                 Ok(ops::to_number(&order)? < 0.0)
             })?;
         }
-        None => values = by_text(values)?,
+        // One by itself is not compared, so nothing is made of it.
+        None if values.len() > 1 => values = by_text(values)?,
+        None => {}
     }
     values.resize(array.len(), Value::Undefined);
     Ok(values.into())
