@@ -289,20 +289,53 @@ $input()
 }
 
 #[test]
+fn calls_and_functions() {
+    assert_snapshot!(trees(&[
+        "$a.trim()", "$a?.b.at(-1)", "$a['trim']?.()", "Math.max(1, ...$a)", "Math.random()", "$a.map(Number)",
+        "$a.map((x, i) => x + i)", "$a.map(({ b, c: [d = 1] }) => d)", "$a.map(x => $b.filter(y => x === y))",
+        "$a.map(x => { const y = x; if (y) return 1; return 2; })", "(x => x)",
+    ]), @r#"
+    $a.trim()
+        Method(MethodCall { receiver: Name(First), method: Trim, optional: false, arguments: [] })
+    $a?.b.at(-1)
+        Chain(Method(MethodCall { receiver: Member(Optional(Name(First)), "b"), method: At, optional: false, arguments: [Item(Unary(Negate, Number(1.0)))] }))
+    $a['trim']?.()
+        Chain(Method(MethodCall { receiver: Name(First), method: Trim, optional: true, arguments: [] }))
+    Math.max(1, ...$a)
+        Global(MathMax, [Item(Number(1.0)), Spread(Name(First))])
+    Math.random()
+        Name(Random)
+    $a.map(Number)
+        Method(MethodCall { receiver: Name(First), method: Map, optional: false, arguments: [Item(Lambda(Global(Number, [Item(Parameter { up: 0, index: 0 }), Item(Parameter { up: 0, index: 1 }), Item(Parameter { up: 0, index: 2 })])))] })
+    $a.map((x, i) => x + i)
+        Method(MethodCall { receiver: Name(First), method: Map, optional: false, arguments: [Item(Lambda(Binary(Add, Parameter { up: 0, index: 0 }, Parameter { up: 0, index: 1 })))] })
+    $a.map(({ b, c: [d = 1] }) => d)
+        Method(MethodCall { receiver: Name(First), method: Map, optional: false, arguments: [Item(Lambda(Let(4, Parameter { up: 0, index: 0 }, Let(5, Member(Parameter { up: 0, index: 4 }, "b"), Let(6, Array([Spread(Member(Parameter { up: 0, index: 4 }, "c"))]), Let(7, Conditional(Binary(StrictEqual, Index(Parameter { up: 0, index: 6 }, Number(0.0)), Undefined), Number(1.0), Index(Parameter { up: 0, index: 6 }, Number(0.0))), Parameter { up: 0, index: 7 }))))))] })
+    $a.map(x => $b.filter(y => x === y))
+        Method(MethodCall { receiver: Name(First), method: Map, optional: false, arguments: [Item(Lambda(Method(MethodCall { receiver: Name(Second), method: Filter, optional: false, arguments: [Item(Lambda(Binary(StrictEqual, Parameter { up: 1, index: 0 }, Parameter { up: 0, index: 0 })))] })))] })
+    $a.map(x => { const y = x; if (y) return 1; return 2; })
+        Method(MethodCall { receiver: Name(First), method: Map, optional: false, arguments: [Item(Lambda(Let(4, Parameter { up: 0, index: 0 }, Conditional(Parameter { up: 0, index: 4 }, Number(1.0), Number(2.0)))))] })
+    (x => x)
+        [Problem { code: "unsupported", message: "a function can't be compiled by this version", help: Some("nodes such as Filter, Sort, Transform and Aggregate work on each item of an array"), span: 1..7 }]
+    "#);
+}
+
+#[test]
 fn what_is_not_compiled_names_its_substitute() {
     assert_snapshot!(problems(&[
         "$input.items.keys().format(x => $nope)", "Math.sumPrecise($input.a, $b.c.localise())", "$now.toISO()",
-        "new Date($input.at)", "$input.x?.matchAll('a')", "/a/.test($a)",
+        "new Date($input.at)", "$input.x?.matchAll('a')", "/a/.test($a)", "$a.toUppercase()", "$a.sort() + $a", "Math",
+       
         "10n", "x => x", "$input.a = 1", "await $input", "this.x", "`a` `b`", "$input instanceof Array", "delete $a.b",
         "[1,,2]", "{ __proto__: null }", "{ f() {} }", "escape($a)", "[1].map(async x => x)", "[1].at(x => x)", "[1].map(x => x())", "[1].map((...x) => x)",
         "[1].map(x => { for (;;) {} })", "[1].map(x => { if (x) {} return 1; })", "[1].map(x => { x = 1; })", "(function () {})()",
     ]), @r#"
     $input.items.keys().format(x => $nope)
                  ^^^^ unsupported: the method `.keys(…)` can't be compiled by this version
-        help: use a standard node for this step; `heddle nodes` lists them
+        help: `.map((item, index) => …)` gives both, as does `Object.entries(x)`
     Math.sumPrecise($input.a, $b.c.localise())
     ^^^^^^^^^^^^^^^ unsupported: `Math.sumPrecise(…)` can't be compiled by this version
-        help: use operators, or an Aggregate node for the smallest, largest or average of many
+        help: call one of its functions, as in `Math.max(a, b)`
                                    ^^^^^^^^ unsupported: the method `.localise(…)` can't be compiled by this version
         help: use a standard node for this step; `heddle nodes` lists them
     $now.toISO()
@@ -317,6 +350,15 @@ fn what_is_not_compiled_names_its_substitute() {
     /a/.test($a)
     ^^^ unsupported: a regular expression can't be compiled by this version
         help: use a Regex node
+    $a.toUppercase()
+       ^^^^^^^^^^^ unsupported: the method `.toUppercase(…)` can't be compiled by this version
+        help: did you mean `.toUpperCase(…)`?
+    $a.sort() + $a
+       ^^^^ unsupported: `.sort(…)` on a value that may be read again, which it would change, can't be compiled by this version
+        help: change a copy: `[...x].sort()`, `{ ...a, ...b }`
+    Math
+    ^^^^ unsupported: `Math` can't be compiled by this version
+        help: call one of its functions, as in `Math.max(a, b)`
     10n
     ^^^ unsupported: a BigInt can't be compiled by this version
         help: write a number without the `n`
@@ -351,7 +393,7 @@ fn what_is_not_compiled_names_its_substitute() {
         help: nodes such as Filter, Sort, Transform and Aggregate work on each item of an array
     escape($a)
     ^^^^^^^^^^ unsupported: `escape(…)` can't be compiled by this version
-        help: use a Url node; HttpRequest's `query` encodes by itself
+        help: use `encodeURIComponent(…)` or `decodeURIComponent(…)`
     [1].map(async x => x)
             ^^^^^^^^^^^^ unsupported: an asynchronous function can't be compiled by this version
         help: nodes wait for what they need: read another node's value
@@ -610,10 +652,21 @@ fn deep_sources() -> Vec<String> {
         "\u{2028}!",
         "!/**/",
     ];
+    // Statements of one function come one inside the other.
+    let bodies = [
+        "if(x)return 1;".repeat(4_000),
+        "const x=1;".repeat(4_000),
+        format!("const x=1{}", ",x=1".repeat(10_000)),
+        format!("const [{}]=x", "x,".repeat(10_000)),
+        "if(x){".repeat(4_000),
+        "if(x){return 1}else ".repeat(4_000),
+    ];
+    let functions = bodies.map(|body| format!("[].map(x=>{{{body}}})"));
     openers
         .iter()
         .map(|opener| opener.repeat(60_000 / opener.len()))
         .chain([contrived])
+        .chain(functions)
         .collect()
 }
 
@@ -638,7 +691,16 @@ fn deep_nesting_is_refused_or_parsed_but_never_overflows() {
 
 #[test]
 fn long_chains_compile_up_to_a_limit() {
-    for link in [" + 1", " && $a", ".a", "[0]", "?.a", " ? 1 : 2 + 3"] {
+    for link in [
+        " + 1",
+        " && $a",
+        ".a",
+        "[0]",
+        "?.a",
+        ".at()",
+        "?.at?.()",
+        " ? 1 : 2 + 3",
+    ] {
         let link_count = if link.contains('?') && !link.contains('.') {
             200
         } else {
@@ -757,7 +819,7 @@ proptest! {
     }
 }
 
-/// Expressions that people wrote, when the collection is there.
+/// Expressions that people wrote, when the collection is there: what becomes of them, and why some are refused.
 #[test]
 fn real_expressions_parse_if_they_are_javascript() {
     let path = concat!(
@@ -772,28 +834,64 @@ fn real_expressions_parse_if_they_are_javascript() {
         any_node: true,
         ..EVERYTHING
     };
-    let mut counts = std::collections::BTreeMap::new();
+    let mut outcomes = Tally::default();
+    let mut causes = Tally::default();
     let mut syntax = Vec::new();
     for line in text.lines() {
         let line: serde_json::Value = serde_json::from_str(line).unwrap();
         let (source, count) = (line["e"].as_str().unwrap(), line["n"].as_u64().unwrap());
-        let codes: Vec<_> = match parse(source, &any_node) {
-            Ok(_) => vec!["parsed"],
-            Err(problems) => problems.iter().map(|problem| problem.code).collect(),
+        let Err(problems) = parse(source, &any_node) else {
+            outcomes.add("compiled", count);
+            continue;
         };
         let order = ["syntax", "foreign-name", "unknown-name", "unsupported"];
-        let code = order
-            .iter()
-            .find(|code| codes.contains(code))
-            .copied()
-            .unwrap_or(codes[0]);
-        let entry: &mut (u64, u64) = counts.entry(code).or_default();
-        *entry = (entry.0 + 1, entry.1 + count);
-        if code == "syntax" {
-            syntax.push(source.to_owned());
+        let rank = |problem: &&Problem| order.iter().position(|code| *code == problem.code);
+        let worst = problems.iter().min_by_key(rank).unwrap();
+        outcomes.add(worst.code, count);
+        match worst.code {
+            "syntax" => syntax.push(source.to_owned()),
+            _ => causes.add(
+                worst
+                    .message
+                    .trim_end_matches(" can't be compiled by this version"),
+                count,
+            ),
         }
     }
-    println!("distinct and total by outcome: {counts:?}");
+    println!("times (distinct), by outcome:\n{}", outcomes.table(usize::MAX));
+    println!("why not:\n{}", causes.table(60));
     // Looked at one by one: these are no JavaScript (text, placeholders, quotes that are not closed).
     assert_eq!(syntax.len(), 12, "{syntax:#?}");
+    let compiled = outcomes.0["compiled"].0;
+    assert!(
+        compiled * 100 >= outcomes.total() * COMPILED_PERCENT_MIN,
+        "only {compiled} are compiled"
+    );
+}
+
+/// Share of real expressions, as often as they occur, that are compiled at least.
+const COMPILED_PERCENT_MIN: u64 = 75;
+
+/// How often something occurs, and in how many distinct expressions.
+#[derive(Default)]
+struct Tally(std::collections::BTreeMap<String, (u64, u64)>);
+
+impl Tally {
+    fn add(&mut self, what: &str, times: u64) {
+        let entry = self.0.entry(what.to_owned()).or_default();
+        *entry = (entry.0 + times, entry.1 + 1);
+    }
+
+    fn total(&self) -> u64 {
+        self.0.values().map(|(times, _)| times).sum()
+    }
+
+    /// The most frequent ones.
+    fn table(&self, rows_max: usize) -> String {
+        let mut rows: Vec<_> = self.0.iter().collect();
+        rows.sort_by_key(|(_, (times, _))| std::cmp::Reverse(*times));
+        let rows = rows.into_iter().take(rows_max);
+        rows.map(|(what, (times, distinct))| format!("{times:>6} ({distinct}) {what}\n"))
+            .collect()
+    }
 }

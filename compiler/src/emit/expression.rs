@@ -318,14 +318,14 @@ impl FunctionBuilder<'_> {
 
 /// Names and values of an object literal that has names only, at least one.
 fn named_only(properties: &[Property]) -> Option<(Vec<&str>, Vec<&Expression>)> {
-    let named = |property| match property {
-        &Property::Named(ref name, ref value) => Some((name.as_str(), value)),
-        Property::Computed(..) | Property::Spread(_) => None,
-    };
-    let named: Option<Vec<_>> = properties.iter().map(named).collect();
-    named
-        .filter(|named| !named.is_empty())
-        .map(|named| named.into_iter().unzip())
+    let mut named = Vec::with_capacity(properties.len());
+    for property in properties {
+        match property {
+            Property::Named(name, value) => named.push((name.as_str(), value)),
+            Property::Computed(..) | Property::Spread(_) => return None,
+        }
+    }
+    (!named.is_empty()).then(|| named.into_iter().unzip())
 }
 
 fn binary_function(operator: Binary) -> &'static str {

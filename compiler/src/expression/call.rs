@@ -164,7 +164,8 @@ impl Lowering<'_> {
             }
             None => {
                 let what = format!("the method `.{}(…)`", callee.name);
-                self.unsupported(callee.name_span, &what, unsupported::method_help(callee.name));
+                let help = unsupported::method_help(callee.name);
+                self.unsupported(callee.name_span, &what, help.as_deref());
             }
         }
     }

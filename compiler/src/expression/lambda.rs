@@ -1,6 +1,6 @@
 //! Functions among the arguments of a call: parameters, destructuring, and bodies that are one value.
 
-use super::lower::Lowering;
+use super::lower::{Lowering, STACK_GROWTH_BYTES, STACK_LEFT_BYTES};
 use super::{Element, Expression, unsupported};
 use heddle_node_stdlib::value::methods::CALLBACK_ARGUMENTS_MAX;
 use oxc_ast::ast;
@@ -186,9 +186,11 @@ impl Lowering<'_> {
         span: Span,
         body: impl FnOnce(&mut Self) -> Expression,
     ) -> Expression {
-        let body = self.nested(declared.len() + 1, span, body);
-        declared.into_iter().rev().fold(body, |body, (index, value)| {
-            Expression::Let(index, Box::new(value), Box::new(body))
+        self.nested(declared.len() + 1, span, |lowering| {
+            let body = body(lowering);
+            declared.into_iter().rev().fold(body, |body, (index, value)| {
+                Expression::Let(index, Box::new(value), Box::new(body))
+            })
         })
     }
 
@@ -302,7 +304,7 @@ struct Rest<'r, 'a> {
 
 /// Whether no statement after these is reached.
 fn always_returns(statements: &[ast::Statement<'_>]) -> bool {
-    statements.iter().any(|statement| match statement {
+    let returns = |statement: &ast::Statement<'_>| match statement {
         ast::Statement::ReturnStatement(_) => true,
         ast::Statement::BlockStatement(block) => always_returns(&block.body),
         ast::Statement::IfStatement(statement) => {
@@ -310,6 +312,10 @@ fn always_returns(statements: &[ast::Statement<'_>]) -> bool {
                 && always_returns(alternate_of(statement))
         }
         _ => false,
+    };
+    // Chains of `else if` nest as often as they are long.
+    stacker::maybe_grow(STACK_LEFT_BYTES, STACK_GROWTH_BYTES, || {
+        statements.iter().any(returns)
     })
 }
 

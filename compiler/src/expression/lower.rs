@@ -15,8 +15,8 @@ use oxc_syntax::operator::{BinaryOperator, LogicalOperator, UnaryOperator};
 const HEIGHT_MAX: usize = 1_000;
 
 /// Stack that one level needs at most, and how much more is taken when less is left.
-const STACK_LEFT_BYTES: usize = 64 * 1024;
-const STACK_GROWTH_BYTES: usize = 1024 * 1024;
+pub(super) const STACK_LEFT_BYTES: usize = 64 * 1024;
+pub(super) const STACK_GROWTH_BYTES: usize = 1024 * 1024;
 
 /// Collects problems on the way; where there is one, the tree holds `undefined`.
 pub(super) struct Lowering<'n> {

@@ -1,5 +1,6 @@
 //! What of JavaScript this version does not compile, and what to use for it.
 
+use heddle_node_stdlib::value::methods::Method;
 use oxc_ast::ast::Expression;
 
 /// For functions of all kinds.
@@ -14,7 +15,7 @@ const DATES: &str = "use a DateTime node; when the run started is `$run.startedA
 const JSON: &str = "use a Json node; among text an object's text is its JSON";
 const REGEX: &str = "use a Regex node";
 
-/// Names that JavaScript or n8n give everywhere, none of which has a value here.
+/// Names that JavaScript or n8n give everywhere, which have no value by themselves here.
 const GLOBALS: &[&str] = &[
     "Array",
     "ArrayBuffer",
@@ -78,82 +79,78 @@ pub(super) fn is_global(name: &str) -> bool {
     GLOBALS.contains(&name)
 }
 
-/// What to use instead of a global.
+/// What to use instead of a global, or of one that is compiled only where it is called.
 pub(super) fn global_help(name: &str) -> Option<&'static str> {
     Some(match name {
         "$now" | "$today" | "Date" | "DateTime" | "Duration" | "Interval" | "Intl" => DATES,
         "$jmespath" => "use a Transform, Filter or PickFields node",
-        "JSON" => JSON,
         "RegExp" => REGEX,
-        "Number" | "parseFloat" | "parseInt" => "`+x` makes a number of text",
-        "String" => "`${x}` in a template literal makes text",
-        "Boolean" => "`!!x` makes a boolean",
-        "isNaN" => "only NaN differs from itself: `x !== x`",
-        "isFinite" => "write `x - x === 0`",
-        "encodeURIComponent" | "encodeURI" | "decodeURIComponent" | "decodeURI" | "escape" | "unescape"
-        | "URL" | "URLSearchParams" => "use a Url node; HttpRequest's `query` encodes by itself",
-        "atob" | "btoa" | "Buffer" | "TextEncoder" | "TextDecoder" | "Uint8Array" => "use a Base64 node",
+        "Array" | "JSON" | "Math" | "Object" => "call one of its functions, as in `Math.max(a, b)`",
+        "Boolean" | "Number" | "String" | "atob" | "btoa" | "decodeURI" | "decodeURIComponent"
+        | "encodeURI" | "encodeURIComponent" | "isFinite" | "isNaN" | "parseFloat" | "parseInt"
+        | "structuredClone" => "call it, or pass it to a method: `list.map(Number)`",
+        "escape" | "unescape" => "use `encodeURIComponent(…)` or `decodeURIComponent(…)`",
+        "URL" | "URLSearchParams" => "use a Url node; HttpRequest's `query` encodes by itself",
+        "Buffer" | "TextEncoder" | "TextDecoder" | "Uint8Array" => "use a Base64 node",
         "crypto" => "use a Hash, Hmac or Uuid node, or `$uuid()`",
         "console" => "use a Log node",
-        "Math" => "use operators, or an Aggregate node for the smallest, largest or average of many",
         "Set" => "use a Unique node",
         "Error" | "TypeError" => "use a Throw node",
-        "structuredClone" => "values do not change: the value itself will do",
         _ => return FUNCTION_HELP,
     })
 }
 
-/// What to use instead of a member of a global, such as `Math.max`.
+/// What to use instead of a member of a global, such as `crypto.randomUUID`.
 pub(super) fn member_help(global: &str, member: &str) -> Option<&'static str> {
     Some(match (global, member) {
         ("Math", "random") => "write `$random()`, or use a Random node",
-        ("Math", "min" | "max") => "write `a < b ? a : b`, or use an Aggregate node",
-        ("Math", "pow") => "write `a ** b`",
-        ("Math", "abs") => "write `x < 0 ? -x : x`",
-        ("Math", "trunc" | "floor" | "round" | "ceil") => {
-            "numbers that fit into 32 bits are cut off by `x | 0`"
-        }
-        ("Object", "assign") => "write `{ ...a, ...b }`",
-        ("Object", "keys" | "values" | "entries" | "fromEntries") => {
-            "use a Transform node with a fixed set of fields"
-        }
-        ("Array", "isArray") => "a Switch or If node can look at `x.length !== undefined`",
         ("crypto", "randomUUID") => "write `$uuid()`",
-        ("Number", _) => "use operators",
+        ("Object", "freeze" | "seal") => "values do not change: the value itself will do",
+        ("Object", "groupBy") => "use an Aggregate node with `groupBy`",
         _ => return global_help(global),
     })
 }
 
 /// What to use instead of a method.
-pub(super) fn method_help(method: &str) -> Option<&'static str> {
-    Some(match method {
-        "map" | "forEach" | "flatMap" => "use a node with `each`, or a ForEach",
-        "filter" | "find" | "some" | "every" | "findIndex" | "findLast" => "use a Filter node",
-        "sort" | "toSorted" | "reverse" => "use a Sort node",
-        "reduce" | "reduceRight" => "use an Aggregate node, or a Loop",
-        "slice" | "splice" | "at" => "use a Limit node; one element is `x[0]`",
-        "flat" => "use a Flatten node",
-        "concat" => "write `[...a, ...b]`, or `a + b` for text",
-        "push" | "unshift" => "values do not change: write `[...a, b]`",
-        "replace" | "replaceAll" | "match" | "matchAll" | "split" | "test" | "search" | "exec"
-        | "includes" | "startsWith" | "endsWith" | "indexOf" => REGEX,
-        "toString" => "write `${x}` in a template literal",
-        "hasOwnProperty" => "write `\"name\" in x`",
+pub(super) fn method_help(method: &str) -> Option<String> {
+    let help = match method {
+        "copyWithin" => "write it with `.slice(…)` and `[...a, ...b]`",
+        "keys" | "entries" | "values" => "`.map((item, index) => …)` gives both, as does `Object.entries(x)`",
+        "match" | "matchAll" | "test" | "search" | "exec" => REGEX,
         "toISO" | "toISOString" | "toISODate" | "toFormat" | "format" | "plus" | "minus" | "startOf"
-        | "endOf" | "diff" | "setZone" | "toMillis" | "getTime" | "toLocaleDateString" | "toLocaleString"
-        | "toDateTime" | "toLocaleTimeString" | "diffNow" | "set" | "getFullYear" | "getMonth"
-        | "getDate" => DATES,
-        "toJsonString" | "parseJson" | "toJSON" => JSON,
-        "urlEncode" | "urlDecode" => "use a Url node",
-        "base64Encode" | "base64Decode" => "use a Base64 node",
+        | "endOf" | "diff" | "setZone" | "toMillis" | "getTime" | "toLocaleDateString" | "toDateTime"
+        | "toLocaleTimeString" | "diffNow" | "set" | "getFullYear" | "getMonth" | "getDate" => DATES,
+        "toJsonString" => "write `JSON.stringify(x)`",
+        "parseJson" => "write `JSON.parse(x)`",
+        "toJSON" => JSON,
+        "urlEncode" => "write `encodeURIComponent(x)`",
+        "urlDecode" => "write `decodeURIComponent(x)`",
+        "base64Encode" | "base64Decode" => "use a Base64 node; `btoa(x)` and `atob(x)` are for bytes",
         "hash" => "use a Hash node",
         "removeDuplicates" | "unique" => "use a Unique node",
         "sum" | "average" | "min" | "max" | "count" => "use an Aggregate node",
-        "toNumber" | "toFloat" | "toInt" => "`+x` makes a number of text",
+        "toNumber" | "toFloat" => "write `Number(x)`",
+        "toInt" => "write `parseInt(x)`",
+        "toBoolean" => "write `x === \"true\"`",
+        "first" => "write `x[0]`",
+        "last" => "write `x.at(-1)`",
+        "compact" => "write `x.filter(Boolean)`",
         "isEmpty" => "write `!x` for text, `x.length === 0` for an array",
         "isNotEmpty" => "write `!!x` for text, `x.length > 0` for an array",
-        _ => return Some("use a standard node for this step; `heddle nodes` lists them"),
-    })
+        _ => return nearest_method(method).or(Some(STANDARD.to_owned())),
+    };
+    Some(help.to_owned())
+}
+
+const STANDARD: &str = "use a standard node for this step; `heddle nodes` lists them";
+
+/// The method that was probably meant.
+fn nearest_method(name: &str) -> Option<String> {
+    let distance =
+        |method: &Method| strsim::damerau_levenshtein(&name.to_lowercase(), &method.name().to_lowercase());
+    let nearest = Method::ALL.iter().min_by_key(|method| distance(method))?;
+    let close = if name.chars().count() <= 4 { 1 } else { 2 };
+    (distance(nearest) <= close).then(|| format!("did you mean `.{}(…)`?", nearest.name()))
 }
 
 /// Any other construct: what it is, and what to use instead.

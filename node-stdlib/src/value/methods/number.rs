@@ -27,7 +27,7 @@ fn to_fixed(number: f64, arguments: Arguments<'_>) -> Outcome {
     if !(0.0..=100.0).contains(&places) {
         return Err(out_of_range("the number of decimal places", 0, 100));
     }
-    if !(number.abs() < 1e21) {
+    if number.is_nan() || number.abs() >= 1e21 {
         return Ok(number_to_text(number).into());
     }
     Ok(fixed(number, places as usize).into())
