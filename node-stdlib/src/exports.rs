@@ -18,7 +18,7 @@ use crate::nodes::{Failure, Resume, Run as RunNode};
 use crate::plan::{NONE, View};
 use crate::value::ops::{self, TypeError};
 use crate::value::{Array, Object, Value};
-use handles::{array, change, constant_text, make, names_at, object, read, value};
+use handles::{array, change, make, names_at, object, read, value};
 use host::Host;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::atomic::AtomicU32;
@@ -197,7 +197,7 @@ objects! {
 fn object_of(names: i32, items: &[i32]) -> i32 {
     let mut object = Object::with_capacity(items.len());
     for (name, item) in names_at(names).zip(items) {
-        object.insert(constant_text(name), value(*item));
+        object.insert(name.to_text(), value(*item));
     }
     make(Value::Object(object))
 }
@@ -242,20 +242,13 @@ fn along(from: &Value, names: i32) -> Result<Value, TypeError> {
     let mut names = names_at(names);
     let mut at = from;
     for name in names.by_ref() {
-        let name = constant_text(name);
-        let own = match at {
-            Value::Object(object) => object.get_text(&name),
+        let own = match (at, name) {
+            (Value::Object(object), Value::String(name)) => object.get_text(name),
             _ => None,
         };
         match own {
             Some(found) => at = found,
-            None => {
-                let mut at = ops::get_index(at, &Value::String(name))?;
-                for name in names {
-                    at = ops::get_index(&at, &Value::String(constant_text(name)))?;
-                }
-                return Ok(at);
-            }
+            None => return names.try_fold(ops::get_index(at, name)?, |at, name| ops::get_index(&at, name)),
         }
     }
     Ok(at.clone())

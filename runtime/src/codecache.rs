@@ -117,7 +117,8 @@ fn wasmtime_version() -> &'static str {
 
 /// Lower-case hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let digits = |byte: u8| [byte >> 4, byte & 15].map(|digit| char::from_digit(digit.into(), 16));
+    bytes.iter().copied().flat_map(digits).flatten().collect()
 }
 
 struct Sha256Hasher(Sha256);

@@ -4,7 +4,7 @@
 
 use crate::machine::JSON_DEPTH_MAX;
 use crate::plan::{ConstantView, View};
-use crate::value::{Array, Object, Text, Value, parse_json};
+use crate::value::{Array, Object, Value, parse_json};
 use std::cell::{Cell, OnceCell, RefCell};
 
 thread_local! {
@@ -46,22 +46,13 @@ pub(super) fn begin(plan: View<'static>) {
     });
 }
 
-/// The text of a constant, by index.
-pub(super) fn constant_text(index: u32) -> Text {
-    match CONSTANTS.get().get(index as usize) {
-        Some(Value::String(text)) => text.clone(),
-        _ => Text::default(),
-    }
-}
-
-/// A list of names in the plan, as the indices of their constants.
-pub(super) fn names_at(names: i32) -> impl Iterator<Item = u32> {
-    CONSTANTS
-        .get()
-        .plan
-        .unwrap_or_default()
-        .names(names as u32)
+/// A list of names in the plan, as constants.
+pub(super) fn names_at(names: i32) -> impl Iterator<Item = &'static Value> {
+    let constants = CONSTANTS.get();
+    let names = constants.plan.unwrap_or_default().names(names as u32);
+    names
         .iter()
+        .filter_map(move |name| constants.get(name as usize))
 }
 
 /// `undefined`, `null`, `false` and `true` have fixed handles.

@@ -2,12 +2,20 @@
 
 /// A number as JavaScript writes it.
 pub fn number_to_text(number: f64) -> String {
-    ryu_js::Buffer::new().format(number).to_owned()
+    let mut text = String::new();
+    write_number(number, &mut text);
+    text
 }
 
 /// Appends a number as JavaScript writes it.
 pub(super) fn write_number(number: f64, out: &mut String) {
-    out.push_str(ryu_js::Buffer::new().format(number));
+    let integer = number as i32;
+    // Most numbers are small integers, which need no search for the shortest digits. -0 is written as 0.
+    if f64::from(integer) == number {
+        out.push_str(itoa::Buffer::new().format(integer));
+    } else {
+        out.push_str(ryu_js::Buffer::new().format(number));
+    }
 }
 
 /// JavaScript's `Number(text)`.

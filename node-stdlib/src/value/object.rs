@@ -3,7 +3,7 @@
 //! Integer-like keys live in an ordered map, the others in a list by insertion that gets a hash index once it is
 //! longer than [`INDEX_FROM`]. The index is an open-addressing table with linear probing.
 
-use super::text::index_of_name;
+use super::text::{index_of_name, same_name};
 use super::{Facts, Text, Value};
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -14,10 +14,24 @@ pub struct Object(Rc<Inner>);
 
 #[derive(Clone, Debug, Default)]
 struct Inner {
-    integers: BTreeMap<u32, (Text, Value)>,
+    integers: Integers,
     named: Vec<(Text, Value)>,
     index: Index,
     facts: Facts,
+}
+
+/// Properties with integer-like keys, which few objects have.
+#[derive(Clone, Debug, Default)]
+struct Integers(Option<Box<BTreeMap<u32, (Text, Value)>>>);
+
+impl Integers {
+    fn get(&self) -> Option<&BTreeMap<u32, (Text, Value)>> {
+        self.0.as_deref()
+    }
+
+    fn get_mut(&mut self) -> &mut BTreeMap<u32, (Text, Value)> {
+        self.0.get_or_insert_default()
+    }
 }
 
 /// Up to this many names are searched one by one, which is faster than hashing.
@@ -39,7 +53,7 @@ impl Object {
 
     /// Number of properties.
     pub fn len(&self) -> usize {
-        self.0.integers.len() + self.0.named.len()
+        self.0.integers.get().map_or(0, BTreeMap::len) + self.0.named.len()
     }
 
     /// Whether it has none.
@@ -78,7 +92,7 @@ impl Object {
         let place = self.0.find(Name::Utf8(name))?;
         let inner = Rc::make_mut(&mut self.0);
         let removed = match place {
-            Place::Integer(key) => inner.integers.remove(&key)?.1,
+            Place::Integer(key) => inner.integers.get_mut().remove(&key)?.1,
             Place::Named(at) => {
                 let removed = inner.named.remove(at).1;
                 inner.index.rebuild(&inner.named);
@@ -104,11 +118,7 @@ impl Object {
 
     /// Properties in JavaScript's order.
     pub fn iter(&self) -> impl Iterator<Item = (&Text, &Value)> {
-        self.0
-            .integers
-            .values()
-            .chain(&self.0.named)
-            .map(|(key, value)| (key, value))
+        self.0.properties().map(|(key, value)| (key, value))
     }
 
     /// Names in JavaScript's order.
@@ -124,7 +134,8 @@ impl Object {
     /// The properties by themselves, without copying them if nobody else holds the object.
     pub fn into_properties(self) -> impl Iterator<Item = (Text, Value)> {
         let inner = Rc::try_unwrap(self.0).unwrap_or_else(|shared| (*shared).clone());
-        inner.integers.into_values().chain(inner.named)
+        let integers = inner.integers.0.map(|integers| integers.into_values());
+        integers.into_iter().flatten().chain(inner.named)
     }
 
     /// See [`Value::with_times_as_text`].
@@ -163,7 +174,7 @@ impl<'a> Name<'a> {
 
     fn is(self, key: &Text) -> bool {
         match self {
-            Name::Utf8(name) => key == name,
+            Name::Utf8(name) => key.as_str().is_some_and(|key| same_name(key, name)),
             Name::Other(name) => key == name,
         }
     }
@@ -185,15 +196,21 @@ enum Place {
 }
 
 impl Inner {
+    fn properties(&self) -> impl Iterator<Item = &(Text, Value)> {
+        let integers = self.integers.get().map(BTreeMap::values);
+        integers.into_iter().flatten().chain(&self.named)
+    }
+
     fn values(&self) -> impl Iterator<Item = &Value> {
-        self.integers.values().chain(&self.named).map(|(_, value)| value)
+        self.properties().map(|(_, value)| value)
     }
 
     fn find(&self, name: Name<'_>) -> Option<Place> {
         if let Name::Utf8(text) = name
             && let Some(key) = index_of_name(text)
         {
-            return self.integers.contains_key(&key).then_some(Place::Integer(key));
+            let integers = self.integers.get()?;
+            return integers.contains_key(&key).then_some(Place::Integer(key));
         }
         if self.index.slots.is_empty() {
             return self
@@ -207,14 +224,20 @@ impl Inner {
 
     fn at(&self, place: Place) -> &Value {
         match place {
-            Place::Integer(key) => &self.integers[&key].1,
+            Place::Integer(key) => {
+                let found = self.integers.get().and_then(|integers| integers.get(&key));
+                &found.expect("a place that was found").1
+            }
             Place::Named(at) => &self.named[at].1,
         }
     }
 
     fn at_mut(&mut self, place: Place) -> &mut Value {
         match place {
-            Place::Integer(key) => &mut self.integers.get_mut(&key).expect("a place that was found").1,
+            Place::Integer(key) => {
+                let found = self.integers.get_mut().get_mut(&key);
+                &mut found.expect("a place that was found").1
+            }
             Place::Named(at) => &mut self.named[at].1,
         }
     }
@@ -223,7 +246,7 @@ impl Inner {
     fn append(&mut self, name: Text, value: Value) {
         match name.as_index() {
             Some(key) => {
-                self.integers.insert(key, (name, value));
+                self.integers.get_mut().insert(key, (name, value));
             }
             None => {
                 self.named.push((name, value));

@@ -159,9 +159,16 @@ impl Text {
 }
 
 /// See [`Text::as_index`].
+#[inline]
 pub(super) fn index_of_name(name: &str) -> Option<u32> {
-    let bytes = name.as_bytes();
-    let canonical = match bytes {
+    match name.as_bytes().first() {
+        Some(b'0'..=b'9') => index_of_digits(name),
+        _ => None,
+    }
+}
+
+fn index_of_digits(name: &str) -> Option<u32> {
+    let canonical = match name.as_bytes() {
         [b'0'] => true,
         [b'1'..=b'9', rest @ ..] => rest.len() < 10 && rest.iter().all(u8::is_ascii_digit),
         _ => false,
@@ -170,6 +177,22 @@ pub(super) fn index_of_name(name: &str) -> Option<u32> {
         return None;
     }
     name.parse().ok().filter(|&index| index != u32::MAX)
+}
+
+/// Whether two names are the same. They are short, so that comparing in place beats a call of `memcmp`.
+#[inline]
+pub(super) fn same_name(a: &str, b: &str) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    if a.as_ptr() == b.as_ptr() {
+        return true;
+    }
+    let ((a_words, a_rest), (b_words, b_rest)) =
+        (a.as_bytes().as_chunks::<8>(), b.as_bytes().as_chunks::<8>());
+    let words = a_words.iter().zip(b_words);
+    words.into_iter().all(|(a, b)| u64::from_le_bytes(*a) == u64::from_le_bytes(*b))
+        && a_rest.iter().zip(b_rest).all(|(a, b)| a == b)
 }
 
 impl PartialEq for Text {
