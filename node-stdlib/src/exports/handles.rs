@@ -50,9 +50,7 @@ pub(super) fn begin(plan: View<'static>) {
 pub(super) fn names_at(names: i32) -> impl Iterator<Item = &'static Value> {
     let constants = CONSTANTS.get();
     let names = constants.plan.unwrap_or_default().names(names as u32);
-    names
-        .iter()
-        .filter_map(move |name| constants.get(name as usize))
+    names.iter().filter_map(move |name| constants.get(name as usize))
 }
 
 /// `undefined`, `null`, `false` and `true` have fixed handles.

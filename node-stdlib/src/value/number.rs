@@ -10,12 +10,41 @@ pub fn number_to_text(number: f64) -> String {
 /// Appends a number as JavaScript writes it.
 pub(super) fn write_number(number: f64, out: &mut String) {
     let integer = number as i32;
-    // Most numbers are small integers, which need no search for the shortest digits. -0 is written as 0.
+    // Most numbers are small integers or have few decimals, and need no search for the shortest digits. -0 is
+    // written as 0.
     if f64::from(integer) == number {
         out.push_str(itoa::Buffer::new().format(integer));
-    } else {
+    } else if !write_short_decimal(number, out) {
         out.push_str(ryu_js::Buffer::new().format(number));
     }
+}
+
+/// Writes a number that is a decimal of at most four places and 15 digits. Two such decimals are never the same
+/// double, so this one is the shortest that reads as it.
+fn write_short_decimal(number: f64, out: &mut String) -> bool {
+    const SCALE: f64 = 10_000.0;
+    const MAGNITUDE_MAX: f64 = 1e11;
+    let scaled = (number.abs() * SCALE).round();
+    if number.abs() >= MAGNITUDE_MAX || scaled / SCALE != number.abs() {
+        return false;
+    }
+    if number < 0.0 {
+        out.push('-');
+    }
+    let (whole, fraction) = (scaled as u64 / 10_000, scaled as u64 % 10_000);
+    out.push_str(itoa::Buffer::new().format(whole));
+    if fraction == 0 {
+        return true;
+    }
+    out.push('.');
+    let mut rest = fraction;
+    let mut place = 1_000;
+    while rest > 0 {
+        out.push(char::from(b'0' + (rest / place) as u8));
+        rest %= place;
+        place /= 10;
+    }
+    true
 }
 
 /// JavaScript's `Number(text)`.

@@ -159,16 +159,16 @@ impl Parser<'_> {
             Some(b'1'..=b'9') => self.skip_digits(),
             _ => return Err(self.unexpected("a digit")),
         }
-        let digits = &self.bytes[whole..self.at];
-        if !matches!(self.peek(), Some(b'.' | b'e' | b'E')) && digits.len() <= 15 {
-            let magnitude = digits
-                .iter()
-                .fold(0_u64, |sum, digit| sum * 10 + u64::from(digit - b'0'))
-                as f64;
-            return Ok(Value::Number(if negative { -magnitude } else { magnitude }));
-        }
+        let whole = &self.bytes[whole..self.at];
+        let mut fraction: &[u8] = &[];
         if self.eat(b'.') {
+            let start = self.at;
             self.some_digits()?;
+            fraction = &self.bytes[start..self.at];
+        }
+        if !matches!(self.peek(), Some(b'e' | b'E')) && whole.len() + fraction.len() <= EXACT_DIGITS_MAX {
+            let magnitude = short_decimal(whole, fraction);
+            return Ok(Value::Number(if negative { -magnitude } else { magnitude }));
         }
         if self.eat(b'e') || self.eat(b'E') {
             let _signed = self.eat(b'+') || self.eat(b'-');
@@ -366,4 +366,16 @@ impl KeyCache {
             _ => slot.insert(name.into()).clone(),
         }
     }
+}
+
+/// A double holds every whole number of so many digits exactly.
+const EXACT_DIGITS_MAX: usize = 15;
+
+/// The double nearest to a decimal of at most [`EXACT_DIGITS_MAX`] digits: both the digits and the power of ten are
+/// exact, so that the division rounds once. Source: Clinger, "How to Read Floating Point Numbers Accurately" (1990).
+fn short_decimal(whole: &[u8], fraction: &[u8]) -> f64 {
+    let append = |sum: u64, digit: &u8| sum * 10 + u64::from(digit - b'0');
+    let digits = whole.iter().chain(fraction).fold(0, append);
+    let scale = fraction.iter().fold(1_u64, |scale, _| scale * 10);
+    digits as f64 / scale as f64
 }

@@ -191,7 +191,9 @@ pub(super) fn same_name(a: &str, b: &str) -> bool {
     let ((a_words, a_rest), (b_words, b_rest)) =
         (a.as_bytes().as_chunks::<8>(), b.as_bytes().as_chunks::<8>());
     let words = a_words.iter().zip(b_words);
-    words.into_iter().all(|(a, b)| u64::from_le_bytes(*a) == u64::from_le_bytes(*b))
+    words
+        .into_iter()
+        .all(|(a, b)| u64::from_le_bytes(*a) == u64::from_le_bytes(*b))
         && a_rest.iter().zip(b_rest).all(|(a, b)| a == b)
 }
 
