@@ -17,11 +17,16 @@ export CC_wasm32_unknown_unknown="${CLANG:-clang-19}"
 export AR_wasm32_unknown_unknown="${LLVM_AR:-llvm-ar-19}"
 export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER="${WASM_LD:-wasm-ld-19}"
 
+# No paths of the machine that built it.
+sources="${CARGO_HOME:-$HOME/.cargo}/registry/src"
+flags="--remap-path-prefix=$sources=crates --remap-path-prefix=$(dirname "$PWD")=heddle"
+export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS="$flags --remap-path-prefix=/usr/lib/rustlib/src=rust"
+
 # The stack comes first, so that overflowing it traps instead of reaching data. It is larger than what QuickJS may
 # use of it (STACK_BYTES_MAX in engine/src/realm.rs).
 build() {
     cargo rustc --quiet --locked -p heddle-javascript-engine --lib --crate-type cdylib --profile guest "$@" \
-        --target "$target" -- -C link-arg=--stack-first -C link-arg=-zstack-size=327680 \
+        --target "$target" -- -C link-arg=--stack-first -C link-arg=-zstack-size=524288 \
         -C link-arg=--export=__stack_pointer
 }
 if { rustup target list --installed 2>/dev/null || true; } | grep -qx "$target"; then

@@ -106,7 +106,7 @@ fn recursion_is_an_error_that_code_can_catch() {
     let depth = body(
         "let n = 0; const f = (a, b) => { n++; return f(b, a) + 1; }; try { f(1, 2); } catch { return n; }",
     );
-    assert!(depth.as_i64().is_some_and(|depth| depth > 500), "{depth}");
+    assert!(depth.as_i64().is_some_and(|depth| depth > 1_200), "{depth}");
     assert_eq!(
         body("const f = () => f(); try { f(); } catch (error) { return error.name; }"),
         "RangeError"

@@ -16,7 +16,7 @@ use wasmtime::{
 /// How long a run computes before it lets others go on.
 pub const TICK: Duration = Duration::from_millis(1);
 /// Calls nest until this many bytes of stack are used.
-const WASM_STACK_BYTES_MAX: usize = 1 << 20;
+const WASM_STACK_BYTES_MAX: usize = 3 << 19;
 const ASYNC_STACK_BYTES: usize = 2 << 20;
 /// The ticker stops after so many ticks without a live run.
 const IDLE_TICKS_MAX: u32 = 100;

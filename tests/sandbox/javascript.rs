@@ -1,7 +1,7 @@
 //! JavaScript nodes and definitions: compiled, executed in the run's sandbox, within its limits.
 
 use crate::harness::{code, config, request};
-use crate::patterns::{node, pattern, run_on};
+use crate::patterns::{SECRET, node, pattern, run_on};
 use crate::server::{Server, ok};
 use heddle_compiler::Options;
 use heddle_runtime::{EgressPolicy, Outcome, RunRequest, Runtime, RuntimeConfig, Status, Tier};
@@ -225,6 +225,57 @@ async fn fetch_reads_json_and_fails_as_an_error_that_code_can_catch() {
     assert_eq!(
         output(&run(&script(&source), &json!({})).await),
         json!([1, 2, "HTTP_FAILED"])
+    );
+}
+
+#[tokio::test]
+async fn elements_wait_together_and_a_failed_attempt_is_made_again() {
+    let server = Server::meeting(3).await;
+    let source = format!(
+        "const tried = new Set();
+         export default async ({{input}}) => {{
+            const {{status}} = await fetch('{}');
+            if (!tried.has(input)) {{ tried.add(input); throw new Error('once more'); }}
+            return `${{input}} ${{status}}`;
+        }}",
+        server.url("/")
+    );
+    let mut each = node("code", "JavaScript", json!({ "code": source }));
+    each["data"]["each"] = json!(true);
+    each["data"]["concurrency"] = json!(3);
+    each["data"]["retry"] = json!({ "maxAttempts": 2, "backoffMs": 0 });
+    let graph = pattern(
+        &[each, node("end", "Return", json!({}))],
+        &["start -> code", "code -> end"],
+    );
+    // The server answers only when three have come.
+    let outcome = run(&graph, &json!(["a", "b", "c"])).await;
+    assert_eq!(output(&outcome), json!(["a 200", "b 200", "c 200"]));
+    assert_eq!(outcome.usage.effects, 6);
+}
+
+#[tokio::test]
+async fn secrets_reach_the_service_but_not_the_code() {
+    let server = Server::start(|request| ok(request.lines().last().unwrap_or_default())).await;
+    let source = format!(
+        "export default async ({{params, log}}) => {{
+            log(params.key, params.key.length);
+            return (await fetch('{}', {{method: 'POST', body: `key=${{params.key}}`}})).text();
+        }}",
+        server.url("/")
+    );
+    let parameters = json!({ "code": source, "params": { "key": "{{ $secrets.KEY }}" } });
+    let nodes = [
+        node("code", "JavaScript", parameters),
+        node("end", "Return", json!({})),
+    ];
+    let outcome = run(&pattern(&nodes, &["start -> code", "code -> end"]), &json!({})).await;
+    assert_eq!(output(&outcome), json!("key=***"));
+    assert!(server.requests()[0].ends_with(&format!("key={SECRET}")));
+    assert!(
+        outcome.logs[0].message.starts_with("heddle-secret(KEY;"),
+        "{:?}",
+        outcome.logs
     );
 }
 

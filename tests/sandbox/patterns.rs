@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 /// The value of the secret `KEY`.
-const SECRET: &str = "hush \"quiet\" & still";
+pub const SECRET: &str = "hush \"quiet\" & still";
 
 /// A node of the type with these parameters.
 pub fn node(id: &str, node_type: &str, parameters: Value) -> Value {

@@ -7,7 +7,7 @@ use rquickjs::{Context, Ctx, Function, Object, Persistent, Result, Runtime, Valu
 
 /// What QuickJS may use of the stack; the module's own is larger (see build-engine.sh), so that overflow is an
 /// exception and not a trap.
-const STACK_BYTES_MAX: usize = 200 << 10;
+const STACK_BYTES_MAX: usize = 400 << 10;
 /// Cycles are looked for when the heap has grown to this. Most runs end before.
 const COLLECT_BYTES: usize = 16 << 20;
 

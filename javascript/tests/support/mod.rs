@@ -52,7 +52,7 @@ static ENGINE: LazyLock<InstancePre<State>> = LazyLock::new(|| {
     let mut config = Config::new();
     config.consume_fuel(true);
     config.epoch_interruption(true);
-    config.max_wasm_stack(1 << 20);
+    config.max_wasm_stack(3 << 19);
     let engine = Engine::new(&config).unwrap();
     let module = Module::new(&engine, ENGINE_WASM).unwrap();
     let mut linker = Linker::new(&engine);
