@@ -13,6 +13,11 @@
 //! returns `undefined`, and whoever called the compiled function looks for a pending failure when it returns.
 //! Expressions have no effects, so what is computed after the first failure is never seen.
 //!
+//! **Functions of an expression** (`x => x.id`) are function values among the arguments of a call, which calls them
+//! before it returns. They are `() -> v` like the others and read their parameters by [`parameter`]; names that their
+//! own body declares are set by `let`. `up` counts the functions between, so inner ones see the outer ones' parameters.
+//! The guest calls nothing more once a failure is kept.
+//!
 //! **A run**: the host instantiates the standard library, then the pattern, and calls `run(trigger)`, `trigger`
 //! being the plan's index of the node that fired. `run` reserves room for its data ([`reserve`]), copies its one
 //! passive data segment there (the plan, see [`crate::plan`]), keeps the address of the expression site in a
@@ -24,6 +29,7 @@
 //! address that `site_address` gives.
 //!
 //! [`reserve`]: GUEST_FUNCTIONS
+//! [`parameter`]: GUEST_FUNCTIONS
 
 use heddle_javascript::protocol;
 

@@ -163,4 +163,7 @@ fn what_is_too_large_ends_cleanly() {
         let error = error(source);
         assert_eq!(error.code, "OUT_OF_MEMORY", "{source}: {}", error.message);
     }
+    // Arrays inside arrays, until something that walks them has no stack left.
+    let error = error("Array.from({ length: 1e5 }).reduce(inner => [inner], 0)");
+    assert_eq!(error.code, "STACK_OVERFLOW", "{}", error.message);
 }

@@ -15,13 +15,13 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// A runtime and a thread to run it on.
-pub struct Sandbox {
+struct Sandbox {
     runtime: Runtime,
     executor: tokio::runtime::Runtime,
 }
 
 impl Sandbox {
-    pub fn new() -> Self {
+    fn new() -> Self {
         Sandbox {
             runtime: Runtime::new(RuntimeConfig::default()).unwrap(),
             executor: tokio::runtime::Builder::new_current_thread()
@@ -32,7 +32,7 @@ impl Sandbox {
     }
 
     /// The outcome of a pattern that returns the expression's value; the first diagnostic if it is refused.
-    pub fn evaluate(&self, source: &str, input: &Value) -> Result<Outcome, String> {
+    fn evaluate(&self, source: &str, input: &Value) -> Result<Outcome, String> {
         let graph = json!({
             "nodes": [
                 {"id": "start", "type": "OnManual", "data": {}},
@@ -54,7 +54,7 @@ impl Sandbox {
 }
 
 /// The value that the run returned.
-pub fn output_of(outcome: &Outcome) -> Value {
+fn output_of(outcome: &Outcome) -> Value {
     serde_json::from_str(outcome.output.as_ref().unwrap().get()).unwrap()
 }
 
@@ -78,7 +78,7 @@ fn request(input: &Value) -> RunRequest {
 }
 
 /// Checks that each source gives what it gives in Node, or fails where that throws.
-pub fn assert_as_in_javascript(input: &Value, sources: &[&str]) {
+fn assert_as_in_javascript(input: &Value, sources: &[&str]) {
     let cases: Vec<_> = sources.iter().map(|source| json!([source, input])).collect();
     let Some(expected) = ask(&Value::from(cases)) else {
         return;
