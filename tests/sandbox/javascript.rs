@@ -8,10 +8,12 @@ use heddle_runtime::{EgressPolicy, Outcome, RunRequest, Runtime, RuntimeConfig, 
 use serde_json::{Value, json};
 use std::sync::LazyLock;
 
-/// One for all tests: compiling the engine takes its time. Reaches this machine's own servers.
+/// One for all tests, with a cache on disk, since compiling the engine takes its time. Reaches this machine's own
+/// servers.
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
     Runtime::new(RuntimeConfig {
         egress: EgressPolicy::parse(["127.0.0.0/8"]).unwrap(),
+        cache_dir: Some(concat!(env!("CARGO_TARGET_TMPDIR"), "/javascript").into()),
         ..config()
     })
     .unwrap()
