@@ -23,7 +23,7 @@ fn iso(text: &str) -> Value {
 }
 
 fn date(ms: f64) -> Value {
-    date_time::new_date(&[ms.into()], &clock()).unwrap()
+    make("new Date", &[ms.into()])
 }
 
 fn call(receiver: &Value, method: &str, arguments: &[Value]) -> Value {

@@ -331,7 +331,7 @@ says!(expressions, of(started(
 error[syntax] a value: this is not a JavaScript expression: unexpected token
   at ``
 error[unknown-name] b value: there is no `$unknown`
-  the names are `$input`, `$nodes["id"]`, `$("Label")`, `$trigger`, `$item`, `$index`, `$run`, `$vars`, `$secrets.NAME`, `$error`, `$random()` and `$uuid()`
+  the names are `$input`, `$nodes["id"]`, `$("Label")`, `$trigger`, `$item`, `$index`, `$run`, `$now`, `$today`, `$vars`, `$secrets.NAME`, `$error`, `$random()` and `$uuid()`
   at `$unknown`
 error[syntax] c value: `{{` is never closed
   close it with `}}`

@@ -323,14 +323,14 @@ fn calls_and_functions() {
 #[test]
 fn what_is_not_compiled_names_its_substitute() {
     assert_snapshot!(problems(&[
-        "$input.items.keys().format(x => $nope)", "Math.sumPrecise($input.a, $b.c.localise())", "$now.toISO()",
-        "new Date($input.at)", "$input.x?.matchAll('a')", "/a/.test($a)", "$a.toUppercase()", "$a.sort() + $a", "Math",
+        "$input.items.keys().nearest(x => $nope)", "Math.sumPrecise($input.a, $b.c.localise())", "DateTime.fromNow($input.at)",
+        "new Map($input.at)", "$input.x?.matchAll('a')", "/a/.test($a)", "$a.toUppercase()", "$a.sort() + $a", "Math",
        
         "10n", "x => x", "$input.a = 1", "await $input", "this.x", "`a` `b`", "$input instanceof Array", "delete $a.b",
         "[1,,2]", "{ __proto__: null }", "{ f() {} }", "escape($a)", "[1].map(async x => x)", "[1].at(x => x)", "[1].map(x => x())", "[1].map((...x) => x)",
         "[1].map(x => { for (;;) {} })", "[1].map(x => { if (x) {} return 1; })", "[1].map(x => { x = 1; })", "(function () {})()",
     ]), @r#"
-    $input.items.keys().format(x => $nope)
+    $input.items.keys().nearest(x => $nope)
                  ^^^^ unsupported: the method `.keys(…)` can't be compiled by this version
         help: `.map((item, index) => …)` gives both, as does `Object.entries(x)`
     Math.sumPrecise($input.a, $b.c.localise())
@@ -338,12 +338,12 @@ fn what_is_not_compiled_names_its_substitute() {
         help: call one of its functions, as in `Math.max(a, b)`
                                    ^^^^^^^^ unsupported: the method `.localise(…)` can't be compiled by this version
         help: use a standard node for this step; `heddle nodes` lists them
-    $now.toISO()
-    ^^^^^^^^^^ unsupported: `$now.toISO(…)` can't be compiled by this version
-        help: use a DateTime node; when the run started is `$run.startedAt`
-    new Date($input.at)
-    ^^^^^^^^^^^^^^^^^^^ unsupported: `new Date(…)` can't be compiled by this version
-        help: use a DateTime node; when the run started is `$run.startedAt`
+    DateTime.fromNow($input.at)
+    ^^^^^^^^^^^^^^^^ unsupported: `DateTime.fromNow(…)` can't be compiled by this version
+        help: date-times are `$now`, `$today`, `DateTime.fromISO(…)`, `new Date(…)` and what their methods give
+    new Map($input.at)
+    ^^^^^^^^^^^^^^^^^^ unsupported: `new Map(…)` can't be compiled by this version
+        help: nodes such as Filter, Sort, Transform and Aggregate work on each item of an array
     $input.x?.matchAll('a')
               ^^^^^^^^ unsupported: the method `.matchAll(…)` can't be compiled by this version
         help: use a Regex node

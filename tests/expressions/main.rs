@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that panics where it can not go on")]
 
 mod calls;
+mod dates;
 mod failures;
 mod lambdas;
 
@@ -123,6 +124,7 @@ fn same(a: &Value, b: &Value) -> bool {
 fn ask(cases: &Value) -> Option<Vec<Value>> {
     let node = Command::new("node")
         .args(["-e", include_str!("oracle.js")])
+        .env("TZ", "UTC")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn();

@@ -82,7 +82,7 @@ impl Lowering<'_> {
     }
 
     fn call_of_global(&mut self, call: &ast::CallExpression<'_>, global: Global) -> Expression {
-        let arguments = self.arguments(call, global.callback());
+        let arguments = self.arguments(&call.arguments, global.callback());
         if let Some(changed) = mutation::changed_argument(global, &arguments) {
             let what = format!("`{}(…)` on a value", global.name());
             self.change(what, changed, call.span);
@@ -148,13 +148,29 @@ impl Lowering<'_> {
             let what = format!("`.{}(…)` on a value", callee.name);
             self.change(what, &receiver, callee.name_span);
         }
-        let arguments = self.arguments(call, method.callback());
+        let arguments = self.arguments(&call.arguments, method.callback());
         Expression::Method(Box::new(MethodCall {
             receiver,
             method,
             optional: call.optional,
             arguments,
         }))
+    }
+
+    /// `new Date(…)`; other classes are refused.
+    pub(super) fn new_object(&mut self, new: &ast::NewExpression<'_>) -> Expression {
+        let ast::Expression::Identifier(callee) = without_parentheses(&new.callee) else {
+            return self.unsupported(new.span, "`new`", None);
+        };
+        match Global::from_name(&format!("new {}", callee.name)) {
+            Some(global) if self.parameter(&callee.name).is_none() => {
+                Expression::Global(global, self.arguments(&new.arguments, None))
+            }
+            _ => {
+                let what = format!("`new {}(…)`", callee.name);
+                self.unsupported(new.span, &what, unsupported::global_help(&callee.name))
+            }
+        }
     }
 
     fn no_method(&mut self, object: &ast::Expression<'_>, callee: &Callee<'_, '_>) {
@@ -171,9 +187,9 @@ impl Lowering<'_> {
     }
 
     /// Arguments of a call; only where `callback` says may one be a function.
-    fn arguments(&mut self, call: &ast::CallExpression<'_>, callback: Option<Callback>) -> Vec<Element> {
-        let mut arguments = Vec::with_capacity(call.arguments.len());
-        for (at, argument) in call.arguments.iter().enumerate() {
+    fn arguments(&mut self, given: &[ast::Argument<'_>], callback: Option<Callback>) -> Vec<Element> {
+        let mut arguments = Vec::with_capacity(given.len());
+        for (at, argument) in given.iter().enumerate() {
             let callback = callback.filter(|callback| callback.position == at);
             arguments.push(match argument.as_expression() {
                 Some(argument) => Element::Item(self.argument(argument, callback)),

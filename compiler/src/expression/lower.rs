@@ -6,7 +6,7 @@ use super::mutation::Change;
 use super::names;
 use super::unsupported;
 use super::{Binary, Element, Expression, Literal, Logical, Name, Names, NodeName, Problem, Property, Unary};
-use heddle_node_stdlib::value::methods;
+use heddle_node_stdlib::value::{date_time, methods};
 use oxc_ast::ast;
 use oxc_span::{GetSpan, Span};
 use oxc_syntax::operator::{BinaryOperator, LogicalOperator, UnaryOperator};
@@ -101,13 +101,8 @@ impl<'n> Lowering<'n> {
             ast::Expression::StaticMemberExpression(member) => self.static_member(member),
             ast::Expression::ComputedMemberExpression(member) => self.computed_member(member),
             ast::Expression::CallExpression(call) => self.call(call),
+            ast::Expression::NewExpression(new) => self.new_object(new),
             _ => {
-                if let ast::Expression::NewExpression(new) = node
-                    && let ast::Expression::Identifier(callee) = &new.callee
-                {
-                    let what = format!("`new {}(…)`", callee.name);
-                    return self.unsupported(new.span, &what, unsupported::global_help(&callee.name));
-                }
                 let (what, help) = unsupported::construct(node);
                 self.unsupported(node.span(), what, help)
             }
@@ -315,6 +310,13 @@ impl<'n> Lowering<'n> {
                     let constant = methods::constant(&format!("{global}.{name}"));
                     if let Some(number) = constant {
                         return Some(Expression::Number(number));
+                    }
+                    if let Some(options) = date_time::preset(name).filter(|_| global == "DateTime") {
+                        let text = |text: &str| Expression::String(Literal::Utf8(text.to_owned()));
+                        let properties = options
+                            .iter()
+                            .map(|(key, value)| Property::Named((*key).to_owned(), text(value)));
+                        return Some(Expression::Object(properties.collect()));
                     }
                     let help = unsupported::member_help(global, name);
                     Some(self.unsupported(span, &format!("`{global}.{name}`"), help))

@@ -1,6 +1,7 @@
 //! Names: heddle's own, those that other systems have, and what was probably meant by any other.
 
 use super::{Expression, Name, Names, Problem};
+use heddle_node_stdlib::value::methods::Global;
 
 /// Codes of problems that already say why a call is refused.
 pub(super) const REFUSALS: &[&str] = &["unsupported", "foreign-name"];
@@ -15,6 +16,8 @@ const OWN: &[&str] = &[
     "$a",
     "$b",
     "$run",
+    "$now",
+    "$today",
     "$vars",
     "$secrets",
     "$error",
@@ -33,6 +36,8 @@ pub(super) fn resolve(name: &str, names: &dyn Names) -> Result<Expression, Probl
         "NaN" => return Ok(Expression::Number(f64::NAN)),
         "Infinity" => return Ok(Expression::Number(f64::INFINITY)),
         "$input" | "$json" => return value(Name::Input),
+        "$now" => return Ok(Expression::Global(Global::Now, Vec::new())),
+        "$today" => return Ok(Expression::Global(Global::Today, Vec::new())),
         _ => {}
     }
     let in_definition = names.definition_only();
@@ -111,7 +116,7 @@ fn unknown(name: &str) -> Problem {
         Some((distance, own)) if distance <= close => format!("did you mean `{own}`?"),
         _ if name.starts_with('$') => {
             "the names are `$input`, `$nodes[\"id\"]`, `$(\"Label\")`, `$trigger`, \
-            `$item`, `$index`, `$run`, `$vars`, `$secrets.NAME`, `$error`, `$random()` and `$uuid()`"
+            `$item`, `$index`, `$run`, `$now`, `$today`, `$vars`, `$secrets.NAME`, `$error`, `$random()` and `$uuid()`"
                 .to_owned()
         }
         _ => format!("a field of the input is `$input.{name}`; text stands in quotes: \"{name}\""),

@@ -11,8 +11,8 @@ pub(super) const FUNCTION_HELP: Option<&str> =
 pub(super) const WAITING_HELP: Option<&str> =
     Some("nodes wait for what they need: read another node's value");
 
-const DATES: &str = "use a DateTime node; when the run started is `$run.startedAt`";
-const JSON: &str = "use a Json node; among text an object's text is its JSON";
+const DATES: &str =
+    "date-times are `$now`, `$today`, `DateTime.fromISO(…)`, `new Date(…)` and what their methods give";
 const REGEX: &str = "use a Regex node";
 
 /// Names that JavaScript or n8n give everywhere, which have no value by themselves here.
@@ -50,8 +50,6 @@ const GLOBALS: &[&str] = &[
     "WeakMap",
     "WeakSet",
     "$jmespath",
-    "$now",
-    "$today",
     "arguments",
     "atob",
     "btoa",
@@ -82,7 +80,7 @@ pub(super) fn is_global(name: &str) -> bool {
 /// What to use instead of a global, or of one that is compiled only where it is called.
 pub(super) fn global_help(name: &str) -> Option<&'static str> {
     Some(match name {
-        "$now" | "$today" | "Date" | "DateTime" | "Duration" | "Interval" | "Intl" => DATES,
+        "Date" | "DateTime" | "Duration" | "Interval" | "Intl" => DATES,
         "$jmespath" => "use a Transform, Filter or PickFields node",
         "RegExp" => REGEX,
         "Array" | "JSON" | "Math" | "Object" => "call one of its functions, as in `Math.max(a, b)`",
@@ -117,12 +115,8 @@ pub(super) fn method_help(method: &str) -> Option<String> {
         "copyWithin" => "write it with `.slice(…)` and `[...a, ...b]`",
         "keys" | "entries" | "values" => "`.map((item, index) => …)` gives both, as does `Object.entries(x)`",
         "match" | "matchAll" | "test" | "search" | "exec" => REGEX,
-        "toISO" | "toISOString" | "toISODate" | "toFormat" | "format" | "plus" | "minus" | "startOf"
-        | "endOf" | "diff" | "setZone" | "toMillis" | "getTime" | "toLocaleDateString" | "toDateTime"
-        | "toLocaleTimeString" | "diffNow" | "set" | "getFullYear" | "getMonth" | "getDate" => DATES,
         "toJsonString" => "write `JSON.stringify(x)`",
         "parseJson" => "write `JSON.parse(x)`",
-        "toJSON" => JSON,
         "urlEncode" => "write `encodeURIComponent(x)`",
         "urlDecode" => "write `decodeURIComponent(x)`",
         "base64Encode" | "base64Decode" => "use a Base64 node; `btoa(x)` and `atob(x)` are for bytes",
@@ -169,7 +163,6 @@ pub(super) fn construct(node: &Expression<'_>) -> (&'static str, Option<&'static
         Expression::AwaitExpression(_) | Expression::YieldExpression(_) | Expression::ImportExpression(_) => {
             ("waiting inside an expression", WAITING_HELP)
         }
-        Expression::NewExpression(_) => ("`new`", None),
         Expression::TaggedTemplateExpression(_) => ("a tagged template literal", None),
         Expression::ThisExpression(_) => ("`this`", Some("the node's input is `$input`")),
         _ => ("this", None),

@@ -5,6 +5,7 @@
 use super::handles::{make, value};
 use super::with_run;
 use crate::value::Value;
+use crate::value::date_time::Clock;
 use crate::value::methods::{self, CALLBACK_ARGUMENTS_MAX, Caller, Exception, Global, Kind, Method, Outcome};
 use std::cell::RefCell;
 
@@ -69,6 +70,10 @@ impl Caller for Table {
         let result = with_run(|run| run.call_expression(function));
         FRAMES.with_borrow_mut(Frames::pop);
         result.ok_or_else(Exception::kept)
+    }
+
+    fn clock(&self) -> Clock {
+        Clock::utc(with_run(|run| run.started_at_ms()))
     }
 }
 

@@ -111,6 +111,14 @@ impl<O: Outside> Run<'_, O> {
         self.context_field("run")
     }
 
+    /// When the run has started, in milliseconds since 1970: what now is, as long as it lasts.
+    pub fn started_at_ms(&self) -> f64 {
+        match self.context_field("startedAtMs") {
+            Value::Number(now_ms) => now_ms,
+            _ => 0.0,
+        }
+    }
+
     /// `$vars`
     pub fn variables(&self) -> Value {
         match self.context_field("vars") {
@@ -287,10 +295,7 @@ impl<O: Outside> Context for Caller<'_, '_, O> {
     }
 
     fn now_ms(&self) -> i64 {
-        match self.0.context_field("startedAtMs") {
-            Value::Number(now_ms) => now_ms as i64,
-            _ => 0,
-        }
+        self.0.started_at_ms() as i64
     }
 
     fn execution_key(&self) -> String {

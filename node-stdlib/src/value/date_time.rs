@@ -26,9 +26,10 @@ mod zone;
 mod zoned;
 
 pub use calls::{call_method, has_method};
-pub use construct::{call_static, new_date, preset};
+pub use construct::call_static;
 pub use date::Date;
 pub use duration::Duration;
+pub use locale::preset;
 pub use zone::Zone;
 pub use zoned::{DateTime, Zoned};
 

@@ -28,6 +28,7 @@ pub use exception::{Exception, Kind};
 pub use names::{Global, Method};
 
 use super::Value;
+use super::date_time::{self, Clock};
 use super::ops::{self, TypeError};
 use arguments::Arguments;
 
@@ -39,6 +40,9 @@ pub trait Caller {
     /// Calls a compiled function with arguments, those that are missing being `undefined`. An [`Exception`] of the
     /// kind [`Kind::Kept`] says that a failure is already known.
     fn call(&mut self, function: u32, arguments: &[Value]) -> Outcome;
+
+    /// What now is and where, for times.
+    fn clock(&self) -> Clock;
 }
 
 /// How many arguments a function gets at most from the method that calls it (`reduce`).
@@ -64,6 +68,10 @@ pub fn call_method(
         Value::String(text) => string::call(text, method, arguments, caller),
         Value::Array(array) => array::call(array, method, arguments, caller),
         Value::Number(number) => number::call(*number, method, arguments),
+        Value::Temporal(temporal) => {
+            date_time::call_method(temporal, method.name(), arguments.all(), &caller.clock())
+                .map(|outcome| outcome.map_err(Exception::from))
+        }
         _ => None,
     };
     let found = match receiver {

@@ -44,12 +44,9 @@ fn run(case: &Case) -> Result<Value, ()> {
     let clock = Clock::utc(NOW_MS);
     let arguments = values(&case.0["make"][1])?;
     let name = case.0["make"][0].as_str().unwrap();
-    let mut result = match name {
-        "new Date" => date_time::new_date(&arguments, &clock).map_err(|_| ())?,
-        name => date_time::call_static(name, &arguments, &clock)
-            .unwrap_or_else(|| panic!("there is no {name}"))
-            .map_err(|_| ())?,
-    };
+    let mut result = date_time::call_static(name, &arguments, &clock)
+        .unwrap_or_else(|| panic!("there is no {name}"))
+        .map_err(|_| ())?;
     for call in case.0["calls"].as_array().unwrap() {
         let method = call[0].as_str().unwrap();
         result = match (method.strip_prefix('@'), &result) {
@@ -74,7 +71,9 @@ fn value(node: &serde_json::Value) -> Result<Value, ()> {
     match node {
         serde_json::Value::Object(object) if object.contains_key("make") => run(&Case(node.clone())),
         serde_json::Value::Object(object) if object.contains_key("preset") => {
-            Ok(date_time::preset(object["preset"].as_str().unwrap()).unwrap())
+            let options = date_time::preset(object["preset"].as_str().unwrap()).unwrap();
+            let properties = options.iter().map(|(key, value)| (*key, Value::from(*value)));
+            Ok(Value::Object(properties.collect()))
         }
         serde_json::Value::Object(object) => {
             let properties = object

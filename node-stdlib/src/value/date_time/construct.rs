@@ -8,8 +8,8 @@ use super::read::{self, Read, ReadZone};
 use super::unit::Unit;
 use super::zone::Zone;
 use super::zoned::{DateTime, Zoned, fields_of};
-use super::{Clock, Invalid, Temporal, TypeError, argument_text, locale, read_date, read_tokens};
-use crate::value::{Object, Value, ops};
+use super::{Clock, Invalid, Temporal, TypeError, argument_text, read_date, read_tokens};
+use crate::value::{Value, ops};
 
 /// `DateTime.fromISO(…)`, `Duration.fromObject(…)`, `Date.now()` and the like by their names; `None` for others.
 pub fn call_static(name: &str, arguments: &[Value], clock: &Clock) -> Option<Result<Value, TypeError>> {
@@ -19,7 +19,9 @@ pub fn call_static(name: &str, arguments: &[Value], clock: &Clock) -> Option<Res
         return Some(from_text(argument(0), options, clock, form.0, form.1));
     }
     Some(match name {
-        "DateTime.now" => Ok(clock.now()),
+        "$now" | "DateTime.now" => Ok(clock.now()),
+        "$today" => Ok(clock.today()),
+        "new Date" => new_date(arguments, clock),
         "DateTime.local" => from_parts(arguments, None, clock),
         "DateTime.utc" => from_parts(arguments, Some(Zone::UTC), clock),
         "DateTime.fromMillis" => from_epoch(argument(0), 1.0, options, clock),
@@ -54,7 +56,7 @@ pub fn call_static(name: &str, arguments: &[Value], clock: &Clock) -> Option<Res
 }
 
 /// `new Date(…)`
-pub fn new_date(arguments: &[Value], clock: &Clock) -> Result<Value, TypeError> {
+fn new_date(arguments: &[Value], clock: &Clock) -> Result<Value, TypeError> {
     let ms = match arguments {
         [] => clock.now_ms.floor(),
         [Value::Temporal(temporal)] => temporal.value_of(),
@@ -64,13 +66,6 @@ pub fn new_date(arguments: &[Value], clock: &Clock) -> Result<Value, TypeError> 
         parts => date_of_parts(parts)?,
     };
     Ok(Temporal::Date(Date::new(ms)).into())
-}
-
-/// `DateTime.DATE_SHORT` and the like.
-pub fn preset(name: &str) -> Option<Value> {
-    let options = locale::preset(name)?.iter();
-    let object: Object = options.map(|(key, value)| (*key, Value::from(*value))).collect();
-    Some(object.into())
 }
 
 type ReadText = fn(&str) -> Option<Read>;

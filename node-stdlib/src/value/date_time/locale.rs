@@ -142,7 +142,7 @@ const ZONE_SHORT: (&str, &str) = ("timeZoneName", "short");
 const ZONE_LONG: (&str, &str) = ("timeZoneName", "long");
 
 /// The options that Luxon calls `DateTime.DATE_SHORT` and the like.
-pub(super) fn preset(name: &str) -> Option<&'static [(&'static str, &'static str)]> {
+pub fn preset(name: &str) -> Option<&'static [(&'static str, &'static str)]> {
     let found = PRESETS.iter().find(|(preset, _)| *preset == name);
     found.map(|(_, options)| *options)
 }

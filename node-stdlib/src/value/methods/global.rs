@@ -3,6 +3,7 @@
 use super::arguments::{Arguments, Function};
 use super::array::LENGTH_MAX;
 use super::{Caller, Exception, Global, Kind, Outcome, base64, json, math, object, uri};
+use crate::value::date_time;
 use crate::value::number::{is_space, to_int32};
 use crate::value::{Array, Object, Text, Value, ops, text_to_number};
 
@@ -59,10 +60,13 @@ pub(super) fn call(global: Global, arguments: Arguments<'_>, caller: &mut dyn Ca
         Global::DecodeURIComponent => uri::decode(&arguments.text(0)?, ""),
         Global::EncodeURI => uri::encode(&arguments.text(0)?, uri::RESERVED_AND_HASH),
         Global::EncodeURIComponent => uri::encode(&arguments.text(0)?, ""),
-        _ => Err(Exception::new(
-            Kind::Unsupported,
-            format!("`{}` is no function here", global.name()),
-        )),
+        _ => match date_time::call_static(global.name(), arguments.all(), &caller.clock()) {
+            Some(time) => Ok(time?),
+            None => Err(Exception::new(
+                Kind::Unsupported,
+                format!("`{}` is no function here", global.name()),
+            )),
+        },
     }
 }
 
