@@ -150,7 +150,6 @@ names! {
         IsWeekend "isWeekend",
         Minus "minus",
         Negate "negate",
-        Normalize "normalize",
         Plus "plus",
         Reconfigure "reconfigure",
         RemoveZeros "removeZeros",
