@@ -34,9 +34,10 @@ impl Bare {
         let engine = Engine::new(&config).unwrap();
         let mut linker = Linker::new(&engine);
         host_functions(&mut linker);
-        let library = linker
-            .instantiate_pre(&Module::new(&engine, GUEST_WASM).unwrap())
-            .unwrap();
+        let module = Module::new(&engine, GUEST_WASM).unwrap();
+        // What these patterns don't call.
+        linker.define_unknown_imports_as_traps(&module).unwrap();
+        let library = linker.instantiate_pre(&module).unwrap();
         let pattern = Module::new(&engine, wasm).unwrap();
         Bare {
             engine,
@@ -104,33 +105,8 @@ fn host_functions(linker: &mut Linker<Box<RawValue>>) {
         )
         .unwrap();
     linker
-        .func_wrap(
-            host,
-            "effect_start",
-            |_: i32, _: i32, _: i32, _: i32, _: i32| -> i32 { panic!("no effects") },
-        )
-        .unwrap();
-    linker
-        .func_wrap(host, "effect_wait", || -> i64 { panic!("no effects") })
-        .unwrap();
-    linker
-        .func_wrap(host, "effect_take", |_: i32, _: i32| {})
-        .unwrap();
-    linker
-        .func_wrap(host, "log", |_: i32, _: i32, _: i32, _: i32| {})
-        .unwrap();
-    linker.func_wrap(host, "respond", |_: i32, _: i32| {}).unwrap();
-    linker
         .func_wrap(host, "finish", |status: i32, _: i32, _: i32| {
             assert_eq!(status, 0)
         })
-        .unwrap();
-    linker
-        .func_wrap(host, "trace_begin", |_: i32, _: i32, _: i32| 0)
-        .unwrap();
-    linker.func_wrap(host, "trace_pause", |_: i32| {}).unwrap();
-    linker.func_wrap(host, "trace_resume", |_: i32| {}).unwrap();
-    linker
-        .func_wrap(host, "trace_end", |_: i32, _: i32, _: i32, _: i32, _: i32| {})
         .unwrap();
 }

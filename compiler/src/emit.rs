@@ -1,7 +1,7 @@
 //! From a lowered pattern to a WebAssembly module.
 //!
 //! One module: a function for each node body and each function value, `run`, one passive data segment (the plan
-//! with the constants) and one passive element segment. The interface is [`heddle_node_stdlib::abi`]. Knows
+//! with the constants) and one passive element segment (the dispatchers). The interface is [`heddle_node_stdlib::abi`]. Knows
 //! nothing of graphs as drawn, and checks nothing: what is wrong was found before.
 
 mod body;
@@ -40,7 +40,7 @@ pub fn emit(lowered: Lowered) -> Artifact {
     Artifact { wasm, manifest }
 }
 
-/// The function of a node as a whole; gives its element-segment index.
+/// The function of a node as a whole; gives its number.
 fn emit_node(module: &mut Module, node: u32, body: &Body) -> u32 {
     let mut function = FunctionBuilder::new(module, node);
     match body {

@@ -21,9 +21,10 @@
 //! **A run**: the host instantiates the standard library, then the pattern, and calls `run(trigger)`, `trigger`
 //! being the plan's index of the node that fired. `run` reserves room for its data ([`reserve`]), copies its one
 //! passive data segment there (the plan, see [`crate::plan`]), keeps the address of the expression site in a
-//! global, appends its functions to the table, and calls `start(base, length, table_base, trigger)`, which returns
-//! when the run has ended. Compiled functions are named in the plan and in function values by their index in
-//! the pattern's element segment; their table index is `table_base` plus that.
+//! global, appends its two dispatchers to the table, and calls `start(base, length, table_base, trigger)`, which
+//! returns when the run has ended. Compiled functions are named in the plan and in function values by number;
+//! the dispatcher at `table_base` calls the node function of that number, the one after it the function value.
+//! (A function that is itself in a table costs a trampoline when it is compiled and set-up in every run.)
 //!
 //! **Sites**: before it evaluates an expression, compiled code stores the index of its site (for messages) at the
 //! address that `site_address` gives.
@@ -106,7 +107,7 @@ pub const GUEST_FUNCTIONS: &[Function] = &[
     function("start", HHHH, NONE), // (base, length, table_base, trigger)
     function("site_address", NONE, H), // () -> address of the u32 that names the site being evaluated
     // Making values. Names are property keys, constant or computed; `names` is an index into the plan's lists.
-    function("function", H, H), // (element index): a compiled function as a value
+    function("function", H, H), // (number): a compiled function as a value
     function("array", NONE, H),
     function("push", HH, NONE), // (array v, v): appends in place; only to a fresh array()
     function("push_spread", HH, NONE), // (array v, v): ...v; failure when v is not iterable
@@ -189,11 +190,15 @@ pub fn node_function(node_type: &str) -> String {
     format!("node_{node_type}")
 }
 
-/// Type of every compiled node function in the pattern's element segment: `() -> ()`. It evaluates the node's
-/// parameters into an object and calls the node's guest function (or `emit` for an expression definition).
+/// Type of every compiled node function: `() -> ()`. It evaluates the node's parameters into an object and calls
+/// the node's guest function (or `emit` for an expression definition).
 pub const NODE_BODY: (&[Type], &[Type]) = (NONE, NONE);
 /// Type of a compiled function value (a parameter evaluated later or for each item): `() -> v`.
 pub const FUNCTION_BODY: (&[Type], &[Type]) = (NONE, H);
+/// Type of the dispatcher of node functions: `(number) -> ()`.
+pub const NODE_DISPATCHER: (&[Type], &[Type]) = (H, NONE);
+/// Type of the dispatcher of function values: `(number) -> v`.
+pub const FUNCTION_DISPATCHER: (&[Type], &[Type]) = (H, H);
 
 /// What the standard library imports from [`HOST`]. All may end the run by a trap when a limit is reached.
 pub const HOST_FUNCTIONS: &[Function] = &[

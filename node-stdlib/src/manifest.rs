@@ -15,7 +15,7 @@ pub struct Manifest {
     pub nodes: Vec<Node>,
     /// Nodes at which a run can start, in graph order.
     pub triggers: Vec<Trigger>,
-    /// For each function of the element segment: what it was compiled from.
+    /// For each compiled function by number: what it was compiled from.
     pub functions: Vec<Function>,
     /// What the pattern may do.
     pub rights: Rights,

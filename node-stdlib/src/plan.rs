@@ -54,7 +54,7 @@ pub struct Node {
     pub kind: NodeKind,
     /// Scope whose frame the node runs in.
     pub scope: u32,
-    /// Element-segment index of its compiled function; `None` for kinds that have none.
+    /// Number of its compiled function; `None` for kinds that have none.
     pub function: Option<u32>,
     /// Names of the input ports; edges name them by index.
     pub inputs: Vec<String>,

@@ -36,7 +36,7 @@ impl<'m> FunctionBuilder<'m> {
         }
     }
 
-    /// Ends the function and gives its element-segment index.
+    /// Ends the function and gives its number.
     pub(super) fn finish(mut self, parameter: Option<String>) -> u32 {
         self.instructions().end();
         self.module.functions.push(Compiled {

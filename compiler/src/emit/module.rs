@@ -7,9 +7,9 @@ use heddle_node_stdlib::manifest::{self, Manifest};
 use heddle_node_stdlib::plan::{Plan, Site};
 use std::borrow::Cow;
 use wasm_encoder::{
-    CodeSection, ConstExpr, CustomSection, DataCountSection, DataSection, ElementSection, Elements,
-    EntityType, ExportKind, ExportSection, Function, FunctionSection, GlobalSection, GlobalType, HeapType,
-    ImportSection, IndirectNameMap, MemoryType, NameMap, NameSection, RefType, TableType, ValType,
+    BlockType, CodeSection, ConstExpr, CustomSection, DataCountSection, DataSection, ElementSection,
+    Elements, EntityType, ExportKind, ExportSection, Function, FunctionSection, GlobalSection, GlobalType,
+    HeapType, ImportSection, IndirectNameMap, MemoryType, NameMap, NameSection, RefType, TableType, ValType,
 };
 
 /// Global that holds the address at which the site being evaluated is kept.
@@ -23,7 +23,7 @@ const NAME_BYTES_MAX: usize = 200;
 pub(super) struct Module {
     pub(super) imports: Imports,
     pub(super) constants: Constants,
-    /// In the order of the element segment.
+    /// By number.
     pub(super) functions: Vec<Compiled>,
     pub(super) sites: Vec<Site>,
 }
@@ -43,6 +43,10 @@ impl Module {
         let run_type = self.imports.type_index((&[Type::I32], &[]));
         let node_type = self.imports.type_index(abi::NODE_BODY);
         let value_type = self.imports.type_index(abi::FUNCTION_BODY);
+        let dispatchers = [
+            self.imports.type_index(abi::NODE_DISPATCHER),
+            self.imports.type_index(abi::FUNCTION_DISPATCHER),
+        ];
         let data_bytes = plan.encode();
         let run_code = self.run_function(data_bytes.len());
         let first = self.imports.functions().len() as u32;
@@ -62,6 +66,10 @@ impl Module {
         }
         functions.function(run_type);
         code.function(&run_code);
+        for (type_index, values) in dispatchers.into_iter().zip([false, true]) {
+            functions.function(type_index);
+            code.function(&self.dispatcher(first, values));
+        }
 
         let mut globals = GlobalSection::new();
         let global_type = GlobalType {
@@ -73,8 +81,7 @@ impl Module {
         let mut exports = ExportSection::new();
         exports.export(abi::RUN_EXPORT, ExportKind::Func, run);
         let mut elements = ElementSection::new();
-        let indices: Vec<u32> = (first..run).collect();
-        elements.passive(Elements::Functions(Cow::Borrowed(&indices)));
+        elements.passive(Elements::Functions(Cow::Borrowed(&[run + 1, run + 2])));
         let mut data = DataSection::new();
         data.passive(data_bytes);
 
@@ -103,11 +110,11 @@ impl Module {
         const TRIGGER: u32 = 0;
         const BASE: u32 = 1;
         const TABLE_BASE: u32 = 2;
+        const DISPATCHERS: i32 = 2;
         let reserve = self.imports.guest_function("reserve");
         let start = self.imports.guest_function("start");
         let site_address = self.imports.guest_function("site_address");
         let data_len = data_len as i32;
-        let function_count = self.functions.len() as i32;
         let mut function = Function::new([(2, ValType::I32)]);
         let mut code = function.instructions();
         code.call(site_address).global_set(SITE_GLOBAL);
@@ -119,18 +126,18 @@ impl Module {
             .memory_init(0, 0)
             .data_drop(0);
         code.ref_null(HeapType::FUNC)
-            .i32_const(function_count)
+            .i32_const(DISPATCHERS)
             .table_grow(0)
             .local_tee(TABLE_BASE);
         // The table's limit is reached.
         code.i32_const(-1)
             .i32_eq()
-            .if_(wasm_encoder::BlockType::Empty)
+            .if_(BlockType::Empty)
             .unreachable()
             .end();
         code.local_get(TABLE_BASE)
             .i32_const(0)
-            .i32_const(function_count)
+            .i32_const(DISPATCHERS)
             .table_init(0, 0)
             .elem_drop(0);
         code.local_get(BASE)
@@ -139,6 +146,39 @@ impl Module {
             .local_get(TRIGGER)
             .call(start)
             .end();
+        function
+    }
+
+    /// Calls the node function, or the function value, whose number it is given.
+    fn dispatcher(&self, first: u32, values: bool) -> Function {
+        const NUMBER: u32 = 0;
+        let is_value = |function: &Compiled| function.origin.parameter.is_some();
+        let wanted = |function: &&Compiled| is_value(function) == values;
+        let count = self.functions.iter().filter(wanted).count() as u32;
+        let mut function = Function::new([]);
+        let mut code = function.instructions();
+        // Branching out of `n` blocks leads to the call of the `n`th function, out of all to the trap.
+        for _ in 0..=count {
+            code.block(BlockType::Empty);
+        }
+        let mut depths = 0..count;
+        let targets: Vec<u32> = self
+            .functions
+            .iter()
+            .map(|function| {
+                wanted(&function)
+                    .then(|| depths.next())
+                    .flatten()
+                    .unwrap_or(count)
+            })
+            .collect();
+        code.local_get(NUMBER).br_table(targets, count);
+        for (index, function) in (first..).zip(&self.functions) {
+            if wanted(&function) {
+                code.end().call(index).return_();
+            }
+        }
+        code.end().unreachable().end();
         function
     }
 
@@ -187,6 +227,8 @@ impl Module {
             locals.append(index, &names);
         }
         functions.append(run, abi::RUN_EXPORT);
+        functions.append(run + 1, "dispatch:node");
+        functions.append(run + 2, "dispatch:function");
         let mut names = NameMap::new();
         ["trigger", "base", "table_base"]
             .iter()

@@ -40,27 +40,21 @@ unsafe extern "C" {
 
 /// The host and the pattern's module.
 pub(super) struct Host {
-    /// Table index of the first function of the pattern's element segment.
+    /// Table index of the pattern's dispatchers.
     pub table_base: u32,
     /// Started when it is first needed.
     pub engine: OnceCell<Engine>,
 }
 
-impl Host {
-    /// Address of a compiled function, which in WebAssembly is its table index. 0 is the null function.
-    fn table_index(&self, function: u32) -> usize {
-        self.table_base.wrapping_add(function) as usize
-    }
-}
-
-/// Calls the function at `index` in the table. WebAssembly traps if there is none or its type differs.
-macro_rules! call_table {
-    ($index:expr, $type:ty) => {{
-        let pointer: *const () = std::ptr::without_provenance($index);
+/// Calls the pattern's dispatcher at `index` in the table with a function's number. WebAssembly traps if there is
+/// none or its type differs.
+macro_rules! dispatch {
+    ($index:expr, $function:expr, $type:ty) => {{
+        let pointer: *const () = std::ptr::without_provenance($index as usize);
         // SAFETY: on wasm32 a function pointer is an index into the table, and every call through it is checked
         // by the engine for presence and type; no index can do more than trap.
-        let function: Option<$type> = unsafe { std::mem::transmute(pointer) };
-        function.map(|function| function())
+        let dispatcher: Option<$type> = unsafe { std::mem::transmute(pointer) };
+        dispatcher.map(|dispatcher| dispatcher($function))
     }};
 }
 
@@ -73,13 +67,14 @@ fn read_text(length: usize, read: impl FnOnce(*mut u8)) -> Vec<u8> {
 impl Outside for Host {
     fn call_body(&self, _: &Run<'_, Self>, function: u32) {
         let height = mark();
-        call_table!(self.table_index(function), extern "C" fn());
+        dispatch!(self.table_base, function, extern "C" fn(u32));
         release(height);
     }
 
     fn call_function(&self, _: &Run<'_, Self>, function: u32) -> Value {
         let height = mark();
-        let result = call_table!(self.table_index(function), extern "C" fn() -> i32).map(value);
+        let evaluate = self.table_base.wrapping_add(1);
+        let result = dispatch!(evaluate, function, extern "C" fn(u32) -> i32).map(value);
         release(height);
         result.unwrap_or_default()
     }

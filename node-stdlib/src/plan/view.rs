@@ -236,7 +236,7 @@ impl<'a> NodeView<'a> {
         }
     }
 
-    /// Element-segment index of the compiled function.
+    /// Number of the compiled function.
     pub fn function(self) -> Option<u32> {
         optional(self.view.word(self.at + 5))
     }
