@@ -52,8 +52,8 @@ impl DiskCache {
     }
 
     /// The module kept under `key`, if its file is whole.
-    pub fn load(&self, engine: &Engine, key: &Digest256, tier: &str) -> Option<(Module, usize)> {
-        let path = self.path(key, tier);
+    pub fn load(&self, engine: &Engine, key: &Digest256) -> Option<(Module, usize)> {
+        let path = self.path(key);
         let mut digest_path = path.clone();
         digest_path.set_extension("sha256");
         let expected = fs::read_to_string(&digest_path).ok()?;
@@ -71,8 +71,8 @@ impl DiskCache {
     }
 
     /// Keeps `code` under `key`. A failure costs only the next start's time.
-    pub fn store(&self, key: &Digest256, tier: &str, code: &[u8]) -> io::Result<()> {
-        let path = self.path(key, tier);
+    pub fn store(&self, key: &Digest256, code: &[u8]) -> io::Result<()> {
+        let path = self.path(key);
         let mut digest_path = path.clone();
         digest_path.set_extension("sha256");
         self.write(&path, code)?;
@@ -97,9 +97,8 @@ impl DiskCache {
         })
     }
 
-    fn path(&self, key: &Digest256, tier: &str) -> PathBuf {
-        self.dir
-            .join(format!("{}-{tier}-{}.cwasm", hex(key), self.engine_id))
+    fn path(&self, key: &Digest256) -> PathBuf {
+        self.dir.join(format!("{}-{}.cwasm", hex(key), self.engine_id))
     }
 }
 

@@ -19,24 +19,22 @@ pub struct Stdlib {
     pub memory: Option<ModuleExport>,
 }
 
-/// Compiles or loads a module: the standard library and every program come this way.
+/// Compiles or loads a module: the standard library and every program come this way. Code of the fast tier is not
+/// kept on disk: writing it would take longer than it saves.
 pub fn module(
     engines: &Engines,
     disk: Option<&DiskCache>,
     wasm: &[u8],
     tier: Tier,
 ) -> wasmtime::Result<(Module, usize)> {
+    let disk = disk.filter(|_| tier == Tier::Optimized);
     let key: Digest256 = sha256(wasm);
-    let tier_name = match tier {
-        Tier::Optimized => "optimized",
-        Tier::Fast => "fast",
-    };
-    if let Some(found) = disk.and_then(|disk| disk.load(&engines.main, &key, tier_name)) {
+    if let Some(found) = disk.and_then(|disk| disk.load(&engines.main, &key)) {
         return Ok(found);
     }
     let code = engines.compile(wasm, tier)?;
     if let Some(disk) = disk
-        && let Err(error) = disk.store(&key, tier_name, &code)
+        && let Err(error) = disk.store(&key, &code)
     {
         tracing::warn!(%error, "Machine code could not be written to the cache");
     }

@@ -99,7 +99,7 @@ fn a_node_evaluates_its_parameters_and_calls_its_type() {
       (import "heddle" "__indirect_function_table" (table (;0;) 0 funcref))
       (global $site (;0;) (mut i32) i32.const 0)
       (export "run" (func $run))
-      (elem (;0;) func $node:n1)
+      (elem (;0;) func $dispatch:node $dispatch:function)
       (func $node:n1 (;8;) (type 4)
         i32.const 0
         i32.const -3
@@ -126,7 +126,7 @@ fn a_node_evaluates_its_parameters_and_calls_its_type() {
         memory.init 0
         data.drop 0
         ref.null func
-        i32.const 1
+        i32.const 2
         table.grow 0
         local.tee $table_base
         i32.const -1
@@ -136,7 +136,7 @@ fn a_node_evaluates_its_parameters_and_calls_its_type() {
         end
         local.get $table_base
         i32.const 0
-        i32.const 1
+        i32.const 2
         table.init 0
         elem.drop 0
         local.get $base
@@ -144,6 +144,24 @@ fn a_node_evaluates_its_parameters_and_calls_its_type() {
         local.get $table_base
         local.get $trigger
         call $start
+      )
+      (func $dispatch:node (;10;) (type 3) (param i32)
+        block ;; label = @1
+          block ;; label = @2
+            local.get 0
+            br_table 0 (;@2;) 1 (;@1;)
+          end
+          call $node:n1
+          return
+        end
+        unreachable
+      )
+      (func $dispatch:function (;11;) (type 0) (param i32) (result i32)
+        block ;; label = @1
+          local.get 0
+          br_table 0 (;@1;) 0 (;@1;)
+        end
+        unreachable
       )
       (@custom "heddle" (after data) "{\22abiVersion\22:0,\22nodes\22:[],\22triggers\22:[],\22functions\22:[{\22node\22:1}],\22rights\22:{\22effects\22:[],\22secrets\22:[],\22connections\22:[],\22hosts\22:[],\22patterns\22:[]},\22settings\22:{},\22trace\22:false}")
     )
@@ -181,7 +199,7 @@ fn short_circuits_are_blocks() {
       (import "heddle" "__indirect_function_table" (table (;0;) 0 funcref))
       (global $site (;0;) (mut i32) i32.const 0)
       (export "run" (func $run))
-      (elem (;0;) func $node:n0)
+      (elem (;0;) func $dispatch:node $dispatch:function)
       (func $node:n0 (;13;) (type 5)
         (local $value0 i32) (local $value1 i32)
         i32.const 0
@@ -238,7 +256,7 @@ fn short_circuits_are_blocks() {
         memory.init 0
         data.drop 0
         ref.null func
-        i32.const 1
+        i32.const 2
         table.grow 0
         local.tee $table_base
         i32.const -1
@@ -248,7 +266,7 @@ fn short_circuits_are_blocks() {
         end
         local.get $table_base
         i32.const 0
-        i32.const 1
+        i32.const 2
         table.init 0
         elem.drop 0
         local.get $base
@@ -256,6 +274,24 @@ fn short_circuits_are_blocks() {
         local.get $table_base
         local.get $trigger
         call $start
+      )
+      (func $dispatch:node (;15;) (type 4) (param i32)
+        block ;; label = @1
+          block ;; label = @2
+            local.get 0
+            br_table 0 (;@2;) 1 (;@1;)
+          end
+          call $node:n0
+          return
+        end
+        unreachable
+      )
+      (func $dispatch:function (;16;) (type 1) (param i32) (result i32)
+        block ;; label = @1
+          local.get 0
+          br_table 0 (;@1;) 0 (;@1;)
+        end
+        unreachable
       )
       (@custom "heddle" (after data) "{\22abiVersion\22:0,\22nodes\22:[],\22triggers\22:[],\22functions\22:[{\22node\22:0}],\22rights\22:{\22effects\22:[],\22secrets\22:[],\22connections\22:[],\22hosts\22:[],\22patterns\22:[]},\22settings\22:{},\22trace\22:false}")
     )
@@ -307,7 +343,7 @@ fn parameters_of_items_are_functions_of_their_own() {
       (import "heddle" "__indirect_function_table" (table (;0;) 0 funcref))
       (global $site (;0;) (mut i32) i32.const 0)
       (export "run" (func $run))
-      (elem (;0;) func $function:n0.condition $node:n0)
+      (elem (;0;) func $dispatch:node $dispatch:function)
       (func $function:n0.condition (;11;) (type 0) (result i32)
         global.get $site
         i32.const 0
@@ -365,6 +401,28 @@ fn parameters_of_items_are_functions_of_their_own() {
         local.get $table_base
         local.get $trigger
         call $start
+      )
+      (func $dispatch:node (;14;) (type 5) (param i32)
+        block ;; label = @1
+          block ;; label = @2
+            local.get 0
+            br_table 1 (;@1;) 0 (;@2;) 1 (;@1;)
+          end
+          call $node:n0
+          return
+        end
+        unreachable
+      )
+      (func $dispatch:function (;15;) (type 3) (param i32) (result i32)
+        block ;; label = @1
+          block ;; label = @2
+            local.get 0
+            br_table 0 (;@2;) 1 (;@1;) 1 (;@1;)
+          end
+          call $function:n0.condition
+          return
+        end
+        unreachable
       )
       (@custom "heddle" (after data) "{\22abiVersion\22:0,\22nodes\22:[],\22triggers\22:[],\22functions\22:[{\22node\22:0,\22parameter\22:\22condition\22},{\22node\22:0}],\22rights\22:{\22effects\22:[],\22secrets\22:[],\22connections\22:[],\22hosts\22:[],\22patterns\22:[]},\22settings\22:{},\22trace\22:false}")
     )

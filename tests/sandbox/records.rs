@@ -90,7 +90,10 @@ async fn a_trace_tells_what_each_node_did() {
 async fn machine_code_is_kept_for_its_owner_only_and_a_broken_file_is_made_again() {
     let dir = directory("cache");
     let wasm = crate::harness::module(START, &crate::harness::manifest());
-    cached(&dir).load(&wasm, Tier::Fast).unwrap();
+    let runtime = cached(&dir);
+    runtime.load(&wasm, Tier::Fast).unwrap();
+    assert_eq!(machine_code(&dir).len(), 1, "the standard library's only");
+    runtime.load(&wasm, Tier::Optimized).unwrap();
     let files = machine_code(&dir);
     assert_eq!(files.len(), 2);
     assert_eq!(fs::metadata(&dir).unwrap().permissions().mode() & 0o777, 0o700);
@@ -102,7 +105,7 @@ async fn machine_code_is_kept_for_its_owner_only_and_a_broken_file_is_made_again
         fs::write(file, bytes).unwrap();
     }
     let runtime = cached(&dir);
-    let program = runtime.load(&wasm, Tier::Fast).unwrap();
+    let program = runtime.load(&wasm, Tier::Optimized).unwrap();
     assert_eq!(
         runtime
             .run(&program, request(0, &json!(5)))
