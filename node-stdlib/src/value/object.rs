@@ -22,11 +22,11 @@ struct Inner {
 
 /// Properties with integer-like keys, which few objects have.
 #[derive(Clone, Debug, Default)]
-struct Integers(Option<Box<BTreeMap<u32, (Text, Value)>>>);
+struct Integers(Option<BTreeMap<u32, (Text, Value)>>);
 
 impl Integers {
     fn get(&self) -> Option<&BTreeMap<u32, (Text, Value)>> {
-        self.0.as_deref()
+        self.0.as_ref()
     }
 
     fn get_mut(&mut self) -> &mut BTreeMap<u32, (Text, Value)> {
