@@ -54,7 +54,8 @@ fn main() {
         time: Duration::from_millis(if quick { 300 } else { 3_000 }),
     };
     println!("{:<58} {:>10} {:>10} {:>10}", "", "p50", "p99", "min");
-    let parts: [(&str, fn(&Bench)); 4] = [
+    type Part = fn(&Bench);
+    let parts: [(&str, Part); 4] = [
         ("compiling", Bench::compiling),
         ("running", Bench::running),
         ("throughput", Bench::throughput),
