@@ -19,7 +19,10 @@ export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER="${WASM_LD:-wasm-ld-19}"
 
 # No paths of the machine that built it.
 sources="${CARGO_HOME:-$HOME/.cargo}/registry/src"
-flags="--remap-path-prefix=$sources=crates --remap-path-prefix=$(dirname "$PWD")=heddle"
+flags="--remap-path-prefix=$(dirname "$PWD")=heddle"
+for index in "$sources"/*; do
+    flags="$flags --remap-path-prefix=$index=crates"
+done
 export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS="$flags --remap-path-prefix=/usr/lib/rustlib/src=rust"
 
 # The stack comes first, so that overflowing it traps instead of reaching data. It is larger than what QuickJS may

@@ -19,6 +19,14 @@ if ! { rustup target list --installed 2>/dev/null || true; } | grep -qx "$target
     std="-Z build-std=std,panic_abort"
 fi
 
+# No paths of this machine in the artifact.
+sources="${CARGO_HOME:-$HOME/.cargo}/registry/src"
+remap=""
+for index in "$sources"/*; do
+    remap="$remap --remap-path-prefix=$index=crates"
+done
+export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS="$remap --remap-path-prefix=$(dirname "$PWD")=heddle --remap-path-prefix=/usr/lib/rustlib/src=rust"
+
 # The stack comes first, so that overflowing it traps instead of reaching data. The pattern's module appends its
 # functions to the table. An ordinary run fits into the initial memory: growing costs two system calls a run.
 # shellcheck disable=SC2086 # $std is two words or none
