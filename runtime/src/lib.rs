@@ -132,13 +132,14 @@ impl Runtime {
     /// time unless it was loaded before: call it where blocking is allowed.
     pub fn load(&self, wasm: &[u8], tier: Tier) -> Result<Program, ProgramError> {
         let inner = &*self.0;
-        let key = (sha256(wasm), tier);
+        let digest = sha256(wasm);
+        let key = (digest, tier);
         let programs = || inner.programs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(program) = programs().get(&key) {
             return Ok(program);
         }
         let stdlib = &inner.surroundings.stdlib;
-        let program = program::load(&inner.engines, inner.disk.as_ref(), stdlib, wasm, tier)?;
+        let program = program::load(&inner.engines, inner.disk.as_ref(), stdlib, wasm, digest, tier)?;
         if program.manifest().rights.javascript {
             let javascript = &inner.surroundings.javascript;
             let prepared = javascript.prepare(&inner.engines, inner.disk.as_ref());

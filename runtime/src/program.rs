@@ -2,7 +2,7 @@
 //!
 //! Knows nothing of how it is run.
 
-use crate::codecache::{Digest256, DiskCache, sha256};
+use crate::codecache::{Digest256, DiskCache};
 use crate::engine::{Engines, Tier};
 use crate::stdlib::{self, Stdlib};
 use heddle_node_stdlib::abi;
@@ -128,12 +128,13 @@ impl std::fmt::Debug for Program {
     }
 }
 
-/// Verifies `wasm` and compiles it.
+/// Verifies `wasm`, whose SHA-256 is `digest`, and compiles it.
 pub(crate) fn load(
     engines: &Engines,
     disk: Option<&DiskCache>,
     stdlib: &Stdlib,
     wasm: &[u8],
+    digest: Digest256,
     tier: Tier,
 ) -> Result<Program, ProgramError> {
     let verified = verify(wasm)?;
@@ -149,9 +150,8 @@ pub(crate) fn load(
             })?;
         imports.push(export.0);
     }
-    let (module, code_bytes) = stdlib::module(engines, disk, wasm, tier)
+    let (module, code_bytes) = stdlib::module(engines, disk, wasm, &digest, tier)
         .map_err(|error| ProgramError::Compile(format!("{error:#}")))?;
-    let digest = sha256(wasm);
     Ok(Program(Arc::new(Loaded {
         module,
         manifest: verified.manifest,

@@ -19,22 +19,22 @@ pub struct Stdlib {
     pub memory: Option<ModuleExport>,
 }
 
-/// Compiles or loads a module: the standard library and every program come this way. Code of the fast tier is not
+/// Compiles or loads a module, whose SHA-256 is `digest`: the standard library and every program come this way. Code of the fast tier is not
 /// kept on disk: writing it would take longer than it saves.
 pub fn module(
     engines: &Engines,
     disk: Option<&DiskCache>,
     wasm: &[u8],
+    digest: &Digest256,
     tier: Tier,
 ) -> wasmtime::Result<(Module, usize)> {
     let disk = disk.filter(|_| tier == Tier::Optimized);
-    let key: Digest256 = sha256(wasm);
-    if let Some(found) = disk.and_then(|disk| disk.load(&engines.main, &key)) {
+    if let Some(found) = disk.and_then(|disk| disk.load(&engines.main, digest)) {
         return Ok(found);
     }
     let code = engines.compile(wasm, tier)?;
     if let Some(disk) = disk
-        && let Err(error) = disk.store(&key, &code)
+        && let Err(error) = disk.store(digest, &code)
     {
         tracing::warn!(%error, "Machine code could not be written to the cache");
     }
@@ -51,7 +51,7 @@ impl Stdlib {
         linker: &Linker<RunState>,
         wasm: &[u8],
     ) -> wasmtime::Result<Self> {
-        let (module, _) = module(engines, disk, wasm, Tier::Optimized)?;
+        let (module, _) = module(engines, disk, wasm, &sha256(wasm), Tier::Optimized)?;
         let mut exports = HashMap::new();
         for export in module.exports() {
             if let Some(index) = module.get_export_index(export.name()) {

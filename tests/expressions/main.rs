@@ -6,13 +6,13 @@ mod calls;
 mod dates;
 mod failures;
 mod lambdas;
+#[path = "../shared/node.rs"]
+mod node;
 
 use heddle_compiler::{Options, Severity};
 use heddle_runtime::{Limits, Outcome, RunRequest, Runtime, RuntimeConfig, Tier};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::io::Write as _;
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// A runtime and a thread to run it on.
@@ -122,20 +122,5 @@ fn same(a: &Value, b: &Value) -> bool {
 
 /// Node's answers; `None` without Node.
 fn ask(cases: &Value) -> Option<Vec<Value>> {
-    let node = Command::new("node")
-        .args(["-e", include_str!("oracle.js")])
-        .env("TZ", "UTC")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn();
-    let Ok(mut node) = node else {
-        eprintln!("skipped: there is no `node` to compare with");
-        return None;
-    };
-    let mut input = node.stdin.take().unwrap();
-    input.write_all(cases.to_string().as_bytes()).unwrap();
-    drop(input);
-    let output = node.wait_with_output().unwrap();
-    assert!(output.status.success());
-    Some(serde_json::from_slice(&output.stdout).unwrap())
+    node::ask(include_str!("oracle.js"), cases)
 }

@@ -154,8 +154,7 @@ impl<O: Outside> Run<'_, O> {
                 (NodeKind::Trigger | NodeKind::Pass, _) => emit_one(first_output(node), job.input.clone()),
                 (_, None) => emit_none(),
                 (_, Some(function)) => {
-                    self.outside.set_site(NONE);
-                    self.state.borrow_mut().current.begin(job);
+                    self.begin(job);
                     self.outside.call_body(self, function);
                     let mut state = self.state.borrow_mut();
                     let result = state.current.take_result();
@@ -168,6 +167,12 @@ impl<O: Outside> Run<'_, O> {
                 None => return,
             }
         }
+    }
+
+    /// Compiled code is about to be called for `job`; no expression is being evaluated yet.
+    pub(super) fn begin(&self, job: Job) {
+        self.outside.set_site(NONE);
+        self.state.borrow_mut().current.begin(job);
     }
 
     /// Carries an outcome on; gives the job back if it is to be executed again at once.
@@ -301,8 +306,7 @@ impl<O: Outside> Run<'_, O> {
     }
 
     fn resume(&self, job: Job, parameters: Object, resume: Option<Resume>, result: Result<Value, Failure>) {
-        self.outside.set_site(NONE);
-        self.state.borrow_mut().current.begin(job);
+        self.begin(job);
         let result = match (result, resume) {
             (Ok(value), Some(resume)) => resume(&parameters, value, &mut Caller(self)),
             (Ok(value), None) => emit_one(0, value),

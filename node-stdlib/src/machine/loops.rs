@@ -4,7 +4,6 @@ use super::execute::{DONE, Job};
 use super::frames::{EdgeState, Frame};
 use super::{Outside, Run, State, TraceKind, leaving};
 use crate::nodes::Failure;
-use crate::plan::NONE;
 use crate::value::Value;
 
 /// A loop node in execution.
@@ -119,8 +118,8 @@ impl<O: Outside> Run<'_, O> {
 
     /// Whether the body of a Loop runs once more.
     fn repeats(&self, index: u32, condition: Option<u32>) -> Result<bool, Failure> {
-        let (node, value, count) = {
-            let mut state = self.state.borrow_mut();
+        let (job, value, count) = {
+            let state = self.state.borrow();
             let Some(looped) = state.loops.get(index) else {
                 return Ok(false);
             };
@@ -136,13 +135,11 @@ impl<O: Outside> Run<'_, O> {
                 return Ok(false);
             }
             let (mut job, value, count) = (looped.job.clone(), leaving(value.clone())?, looped.next);
-            let node = job.place.node;
             job.input = value.clone();
-            state.current.begin(job);
-            (node, value, count)
+            (job, value, count)
         };
-        self.outside.set_current_node(node);
-        self.outside.set_site(NONE);
+        self.outside.set_current_node(job.place.node);
+        self.begin(job);
         let Some(condition) = condition else {
             self.state.borrow_mut().current.end();
             return Ok(true);

@@ -174,11 +174,6 @@ impl<O: Outside> Run<'_, O> {
         parts.join("-").into()
     }
 
-    /// The expression about to be evaluated, for the message should it fail.
-    pub fn set_site(&self, site: u32) {
-        self.outside.set_site(site);
-    }
-
     /// An expression has failed. The first failure counts.
     pub fn expression_failed(&self, message: &str) {
         if self.state.borrow().current.failure.is_some() {

@@ -5,7 +5,6 @@ use super::names::Caller;
 use super::{EngineStep, Outside, Run, State};
 use crate::abi::code;
 use crate::nodes::{Continue, Failure, Request, Script, Scripted};
-use crate::plan::NONE;
 use crate::value::{Object, Text, Value, wire};
 use heddle_javascript::protocol::{INPUT_BYTES_MAX, Status};
 use std::collections::{BTreeMap, HashMap};
@@ -165,8 +164,7 @@ impl<O: Outside> Run<'_, O> {
         self.outside.set_current_node(job.place.node);
         self.trace_resume(job.token);
         let group = job.element.map(|(group, _)| group);
-        self.outside.set_site(NONE);
-        self.state.borrow_mut().current.begin(job);
+        self.begin(job);
         let result = resume(
             &parameters,
             answer.call,

@@ -30,6 +30,7 @@ pub use construct::call_static;
 pub use date::Date;
 pub use duration::Duration;
 pub use locale::preset;
+pub(crate) use names::{MONTHS, WEEKDAYS};
 pub use zone::Zone;
 pub use zoned::{DateTime, Zoned};
 

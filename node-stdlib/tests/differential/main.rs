@@ -6,31 +6,17 @@
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 mod calls;
+#[path = "../../../tests/shared/node.rs"]
+mod node;
 
 use heddle_node_stdlib::value::ops::{self, TypeError};
 use heddle_node_stdlib::value::{Array, Object, Text, Value, number_to_text, parse_json, text_to_number};
 use serde_json::json;
 use std::fmt::Write as _;
-use std::io::Write as _;
-use std::process::{Command, Stdio};
 
 /// Node's answer to the cases; `None` without Node.
 fn ask<T: serde::de::DeserializeOwned>(cases: &serde_json::Value) -> Option<T> {
-    let node = Command::new("node")
-        .args(["-e", include_str!("oracle.js")])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn();
-    let Ok(mut node) = node else {
-        eprintln!("skipped: there is no `node` to compare with");
-        return None;
-    };
-    let mut input = node.stdin.take().unwrap();
-    input.write_all(cases.to_string().as_bytes()).unwrap();
-    drop(input);
-    let output = node.wait_with_output().unwrap();
-    assert!(output.status.success());
-    Some(serde_json::from_slice(&output.stdout).unwrap())
+    node::ask(include_str!("oracle.js"), cases)
 }
 
 fn encode(value: &Value) -> String {

@@ -10,9 +10,10 @@
 
 mod cases;
 mod evaluate;
+#[path = "../../../tests/shared/node.rs"]
+mod node;
 
 use cases::{Case, Generator};
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -42,24 +43,8 @@ fn ask(cases: &[Case]) -> Option<Vec<String>> {
         eprintln!("skipped: there is no Luxon to compare with, and `npm` could not fetch it");
         return None;
     };
-    let node = Command::new("node")
-        .args(["-e", include_str!("oracle.js")])
-        .env("TZ", "UTC")
-        .env("LANG", "en_US.UTF-8")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn();
-    let Ok(mut node) = node else {
-        eprintln!("skipped: there is no `node` to compare with");
-        return None;
-    };
     let input = serde_json::json!({ "luxon": luxon, "now": NOW_MS, "cases": cases });
-    let mut stdin = node.stdin.take().unwrap();
-    stdin.write_all(input.to_string().as_bytes()).unwrap();
-    drop(stdin);
-    let output = node.wait_with_output().unwrap();
-    assert!(output.status.success());
-    Some(serde_json::from_slice(&output.stdout).unwrap())
+    node::ask(include_str!("oracle.js"), &input)
 }
 
 /// The number of differences and the first of them.

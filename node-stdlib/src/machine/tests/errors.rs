@@ -1,7 +1,7 @@
 //! Failures: fail, continue, branch, retry; messages of expressions.
 
 use super::fake::{Graph, evaluate, fails, for_each, pass, repeat, returns, tag};
-use crate::machine::Status;
+use crate::machine::{Outside, Status};
 use crate::plan::{NodeKind, OnError, Site};
 use crate::value::Value;
 
@@ -120,7 +120,7 @@ fn attempts_are_counted_and_without_backoff_nothing_waits() {
 fn an_expression_is_named_with_its_parameter_and_values() {
     let mut graph = Graph::new(r#"{"id":1,"total":2}"#);
     let function = graph.function(|run| {
-        run.set_site(0);
+        run.outside.set_site(0);
         run.expression_failed("cannot read `name` of undefined");
         run.expression_failed("a later one");
         Value::Undefined

@@ -4,33 +4,10 @@ use super::read::{at, offset as read_offset, unreadable};
 use crate::abi::code;
 use crate::nodes::Failure;
 use crate::value::Value;
+use crate::value::date_time::{MONTHS, WEEKDAYS};
 use jiff::Zoned;
 use jiff::civil::{self, Weekday};
 use jiff::tz::{Offset, TimeZone};
-
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
-const WEEKDAYS: [&str; 7] = [
-    "Monday",
-    "Tuesday",
-    "Wednesday",
-    "Thursday",
-    "Friday",
-    "Saturday",
-    "Sunday",
-];
 
 /// A piece of a format.
 enum Piece<'a> {

@@ -1,6 +1,6 @@
 //! English names of months and weekdays.
 
-pub(super) const MONTHS: [&str; 12] = [
+pub(crate) const MONTHS: [&str; 12] = [
     "January",
     "February",
     "March",
@@ -20,7 +20,7 @@ pub(super) const MONTHS_SHORT: [&str; 12] = [
 ];
 
 /// From Monday.
-pub(super) const WEEKDAYS: [&str; 7] = [
+pub(crate) const WEEKDAYS: [&str; 7] = [
     "Monday",
     "Tuesday",
     "Wednesday",
