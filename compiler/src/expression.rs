@@ -4,6 +4,7 @@
 
 mod call;
 mod ir;
+mod items;
 mod lambda;
 mod lower;
 mod mutation;

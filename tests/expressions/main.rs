@@ -6,6 +6,7 @@ mod calls;
 mod dates;
 mod failures;
 mod lambdas;
+mod n8n;
 #[path = "../shared/node.rs"]
 mod node;
 

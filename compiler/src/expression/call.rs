@@ -49,6 +49,8 @@ impl Lowering<'_> {
                     self.refuse(call.span, "computed-name", message, Some("write `$(\"Label\")`"))
                 }
             },
+            "$items" if !self.names.definition_only() || call.arguments.is_empty() => self.items(call),
+            "$if" => self.conditional_call(call),
             "$random" | "$uuid" if !self.names.definition_only() => {
                 if let Some(argument) = call.arguments.first() {
                     let message = format!("`{name}()` takes no arguments");
@@ -81,8 +83,37 @@ impl Lowering<'_> {
         }
     }
 
+    /// n8n's `$if(condition, then, otherwise)`.
+    fn conditional_call(&mut self, call: &ast::CallExpression<'_>) -> Expression {
+        let arguments: Vec<_> = call
+            .arguments
+            .iter()
+            .filter_map(ast::Argument::as_expression)
+            .collect();
+        let ([condition, then] | [condition, then, _], true) =
+            (arguments.as_slice(), arguments.len() == call.arguments.len())
+        else {
+            let message = "`$if(…)` takes a condition, a value if it holds, and one if it doesn't".to_owned();
+            return self.refuse(call.span, "arguments", message, Some("write `condition ? a : b`"));
+        };
+        let otherwise = match arguments.get(2) {
+            Some(otherwise) => self.expression(otherwise),
+            None => Expression::Undefined,
+        };
+        let condition = Box::new(self.expression(condition));
+        let then = Box::new(self.expression(then));
+        Expression::Conditional(condition, then, Box::new(otherwise))
+    }
+
     fn call_of_global(&mut self, call: &ast::CallExpression<'_>, global: Global) -> Expression {
-        let arguments = self.arguments(&call.arguments, global.callback());
+        if let (Global::ArrayFrom, Some(first)) = (
+            global,
+            call.arguments.first().and_then(ast::Argument::as_expression),
+        ) && gives_iterator(first)
+        {
+            return self.unsupported(first.span(), "an iterator", None);
+        }
+        let arguments = self.arguments(&call.arguments, global.callback(), &[]);
         if let Some(changed) = mutation::changed_argument(global, &arguments) {
             let what = format!("`{}(…)` on a value", global.name());
             self.change(what, changed, call.span);
@@ -137,9 +168,12 @@ impl Lowering<'_> {
         let said = self.problems[before..]
             .iter()
             .any(|problem| names::REFUSALS.contains(&problem.code));
+        if let Some(items) = self.items_call(&receiver, callee.name, call) {
+            return items;
+        }
         let Some(method) = Method::from_name(callee.name) else {
             if !said {
-                self.no_method(object, callee);
+                self.no_method(callee);
             }
             self.problems_in_arguments(call);
             return Expression::Undefined;
@@ -148,7 +182,8 @@ impl Lowering<'_> {
             let what = format!("`.{}(…)` on a value", callee.name);
             self.change(what, &receiver, callee.name_span);
         }
-        let arguments = self.arguments(&call.arguments, method.callback());
+        let items = self.item_parameters(&receiver, method);
+        let arguments = self.arguments(&call.arguments, method.callback(), items);
         Expression::Method(Box::new(MethodCall {
             receiver,
             method,
@@ -164,7 +199,7 @@ impl Lowering<'_> {
         };
         match Global::from_name(&format!("new {}", callee.name)) {
             Some(global) if self.parameter(&callee.name).is_none() => {
-                Expression::Global(global, self.arguments(&new.arguments, None))
+                Expression::Global(global, self.arguments(&new.arguments, None, &[]))
             }
             _ => {
                 let what = format!("`new {}(…)`", callee.name);
@@ -173,8 +208,8 @@ impl Lowering<'_> {
         }
     }
 
-    fn no_method(&mut self, object: &ast::Expression<'_>, callee: &Callee<'_, '_>) {
-        match names::foreign_method(&source_name(object), callee.name) {
+    fn no_method(&mut self, callee: &Callee<'_, '_>) {
+        match names::foreign_method(callee.name) {
             Some((message, help)) => {
                 self.refuse(callee.name_span, "foreign-name", message, Some(help));
             }
@@ -187,16 +222,20 @@ impl Lowering<'_> {
     }
 
     /// Arguments of a call; only where `callback` says may one be a function.
-    fn arguments(&mut self, given: &[ast::Argument<'_>], callback: Option<Callback>) -> Vec<Element> {
+    /// `items` are those of its parameters that are items of a node.
+    fn arguments(
+        &mut self,
+        given: &[ast::Argument<'_>],
+        callback: Option<Callback>,
+        items: &[u32],
+    ) -> Vec<Element> {
         let mut arguments = Vec::with_capacity(given.len());
         for (at, argument) in given.iter().enumerate() {
             let callback = callback.filter(|callback| callback.position == at);
             arguments.push(match argument.as_expression() {
-                Some(argument) => Element::Item(self.argument(argument, callback)),
+                Some(argument) => Element::Item(self.argument(argument, callback, items)),
                 None => match argument {
-                    ast::Argument::SpreadElement(spread) => {
-                        Element::Spread(self.expression(&spread.argument))
-                    }
+                    ast::Argument::SpreadElement(spread) => Element::Spread(self.spread(&spread.argument)),
                     _ => continue,
                 },
             });
@@ -214,13 +253,18 @@ impl Lowering<'_> {
         }
     }
 
-    fn argument(&mut self, argument: &ast::Expression<'_>, callback: Option<Callback>) -> Expression {
+    fn argument(
+        &mut self,
+        argument: &ast::Expression<'_>,
+        callback: Option<Callback>,
+        items: &[u32],
+    ) -> Expression {
         let Some(callback) = callback else {
             return self.expression(argument);
         };
         match without_parentheses(argument) {
-            ast::Expression::ArrowFunctionExpression(arrow) => self.arrow(arrow),
-            ast::Expression::FunctionExpression(function) => self.function(function),
+            ast::Expression::ArrowFunctionExpression(arrow) => self.arrow(arrow, items),
+            ast::Expression::FunctionExpression(function) => self.function(function, items),
             other => match self.global_named(other) {
                 Some(global) => passed_on(global, callback),
                 None => self.expression(other),
@@ -290,17 +334,17 @@ fn callee_of<'c, 'a>(callee: &'c ast::Expression<'a>) -> Option<Callee<'c, 'a>> 
     }
 }
 
-pub(super) fn is_node_call(call: &ast::CallExpression<'_>) -> bool {
-    matches!(without_parentheses(&call.callee), ast::Expression::Identifier(callee) if callee.name == "$")
+/// Whether it is `x.keys()` or `x.values()`: of an array an iterator, of an object n8n's array.
+pub(super) fn gives_iterator(node: &ast::Expression<'_>) -> bool {
+    let ast::Expression::CallExpression(call) = without_parentheses(node) else {
+        return false;
+    };
+    let callee = callee_of(without_parentheses(&call.callee));
+    call.arguments.is_empty() && callee.is_some_and(|callee| matches!(callee.name, "keys" | "values"))
 }
 
-/// The name that a value comes from, for messages: `$input`, `$(…)`, or nothing.
-fn source_name(object: &ast::Expression<'_>) -> String {
-    match object {
-        ast::Expression::Identifier(identifier) => identifier.name.to_string(),
-        ast::Expression::CallExpression(call) if is_node_call(call) => "$(…)".to_owned(),
-        _ => String::new(),
-    }
+pub(super) fn is_node_call(call: &ast::CallExpression<'_>) -> bool {
+    matches!(without_parentheses(&call.callee), ast::Expression::Identifier(callee) if callee.name == "$")
 }
 
 /// The only argument of `$("Label")`, if it is text without anything computed.

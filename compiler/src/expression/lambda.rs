@@ -13,9 +13,15 @@ pub(super) struct Scope {
     names: Vec<(String, u32)>,
     /// Names that were declared with a value of their own.
     declared: u32,
+    /// Parameters that are items of a node.
+    items: Vec<u32>,
 }
 
 impl Scope {
+    pub(super) fn is_item(&self, parameter: u32) -> bool {
+        self.items.contains(&parameter)
+    }
+
     fn declare(&mut self, name: &str) -> u32 {
         let index = CALLBACK_ARGUMENTS_MAX as u32 + self.declared;
         self.declared += 1;
@@ -33,12 +39,12 @@ impl Lowering<'_> {
         })
     }
 
-    /// `x => body`
-    pub(super) fn arrow(&mut self, arrow: &ast::ArrowFunctionExpression<'_>) -> Expression {
+    /// `x => body`, with those of its parameters that are items of a node.
+    pub(super) fn arrow(&mut self, arrow: &ast::ArrowFunctionExpression<'_>, items: &[u32]) -> Expression {
         if arrow.r#async {
             return self.unsupported(arrow.span, "an asynchronous function", unsupported::WAITING_HELP);
         }
-        self.lambda(&arrow.params, |lowering| match &arrow.body {
+        self.lambda(&arrow.params, items, |lowering| match &arrow.body {
             ast::ArrowFunctionBody::FunctionBody(body) => lowering.statements(&body.statements, None),
             body => match body.as_expression() {
                 Some(value) => lowering.expression(value),
@@ -48,7 +54,7 @@ impl Lowering<'_> {
     }
 
     /// `function (x) { return … }`
-    pub(super) fn function(&mut self, function: &ast::Function<'_>) -> Expression {
+    pub(super) fn function(&mut self, function: &ast::Function<'_>, items: &[u32]) -> Expression {
         if function.r#async || function.generator {
             return self.unsupported(
                 function.span,
@@ -56,7 +62,7 @@ impl Lowering<'_> {
                 unsupported::WAITING_HELP,
             );
         }
-        self.lambda(&function.params, |lowering| match &function.body {
+        self.lambda(&function.params, items, |lowering| match &function.body {
             Some(body) => lowering.statements(&body.statements, None),
             None => Expression::Undefined,
         })
@@ -65,9 +71,13 @@ impl Lowering<'_> {
     fn lambda(
         &mut self,
         parameters: &ast::FormalParameters<'_>,
+        items: &[u32],
         body: impl FnOnce(&mut Self) -> Expression,
     ) -> Expression {
-        self.scopes.push(Scope::default());
+        self.scopes.push(Scope {
+            items: items.to_vec(),
+            ..Scope::default()
+        });
         let mut declared = Vec::new();
         for (parameter, index) in parameters.items.iter().zip(0..) {
             let mut value = match (index as usize) < CALLBACK_ARGUMENTS_MAX {
@@ -104,8 +114,11 @@ impl Lowering<'_> {
     ) {
         match pattern {
             ast::BindingPattern::BindingIdentifier(name) => {
+                let is_item = self.is_item(&value);
                 if let Some(scope) = self.scopes.last_mut() {
-                    declared.push((scope.declare(&name.name), value));
+                    let index = scope.declare(&name.name);
+                    scope.items.extend(is_item.then_some(index));
+                    declared.push((index, value));
                 }
             }
             ast::BindingPattern::AssignmentPattern(assignment) => {
@@ -145,11 +158,13 @@ impl Lowering<'_> {
 
     /// Gives a value a place of its own, so that it is computed once.
     fn hidden(&mut self, value: Expression, declared: &mut Vec<(u32, Expression)>) -> Expression {
+        let is_item = self.is_item(&value);
         let Some(scope) = self.scopes.last_mut() else {
             return value;
         };
         // No name in JavaScript is empty.
         let index = scope.declare("");
+        scope.items.extend(is_item.then_some(index));
         declared.push((index, value));
         Expression::Parameter { up: 0, index }
     }
@@ -157,7 +172,9 @@ impl Lowering<'_> {
     fn property_of(&mut self, whole: &Expression, property: &ast::BindingProperty<'_>) -> Expression {
         let whole = Box::new(whole.clone());
         match &property.key {
-            ast::PropertyKey::StaticIdentifier(name) => Expression::Member(whole, name.name.to_string()),
+            ast::PropertyKey::StaticIdentifier(name) => self
+                .json_member(&whole, &name.name)
+                .unwrap_or_else(|| Expression::Member(whole, name.name.to_string())),
             ast::PropertyKey::StringLiteral(name) if !name.lone_surrogates => {
                 Expression::Member(whole, name.value.to_string())
             }

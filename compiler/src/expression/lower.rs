@@ -133,7 +133,7 @@ impl<'n> Lowering<'n> {
         for element in &array.elements {
             elements.push(match element {
                 ast::ArrayExpressionElement::SpreadElement(spread) => {
-                    Element::Spread(self.expression(&spread.argument))
+                    Element::Spread(self.spread(&spread.argument))
                 }
                 ast::ArrayExpressionElement::Elision(hole) => {
                     let help = Some("write `undefined` or `null` there");
@@ -146,6 +146,14 @@ impl<'n> Lowering<'n> {
             });
         }
         Expression::Array(elements)
+    }
+
+    /// `...node` among elements or arguments.
+    pub(super) fn spread(&mut self, node: &ast::Expression<'_>) -> Expression {
+        match super::call::gives_iterator(node) {
+            true => self.unsupported(node.span(), "an iterator", None),
+            false => self.expression(node),
+        }
     }
 
     fn object(&mut self, object: &ast::ObjectExpression<'_>) -> Expression {
@@ -250,10 +258,14 @@ impl<'n> Lowering<'n> {
 
     fn static_member(&mut self, member: &ast::StaticMemberExpression<'_>) -> Expression {
         let name = member.property.name.as_str();
-        match self.special_member(&member.object, Some(name), member.span) {
-            Some(expression) => expression,
-            None => Expression::Member(self.object_of(&member.object, member.optional), name.to_owned()),
+        if let Some(expression) =
+            self.special_member(&member.object, Some(name), member.optional, member.span)
+        {
+            return expression;
         }
+        let object = self.object_of(&member.object, member.optional);
+        self.json_member(&object, name)
+            .unwrap_or_else(|| Expression::Member(object, name.to_owned()))
     }
 
     fn computed_member(&mut self, member: &ast::ComputedMemberExpression<'_>) -> Expression {
@@ -264,12 +276,14 @@ impl<'n> Lowering<'n> {
             }
             _ => None,
         };
-        if let Some(expression) = self.special_member(&member.object, name, member.span) {
+        if let Some(expression) = self.special_member(&member.object, name, member.optional, member.span) {
             return expression;
         }
         let object = self.object_of(&member.object, member.optional);
         match name {
-            Some(name) => Expression::Member(object, name.to_owned()),
+            Some(name) => self
+                .json_member(&object, name)
+                .unwrap_or_else(|| Expression::Member(object, name.to_owned())),
             None => Expression::Index(object, self.boxed(&member.expression)),
         }
     }
@@ -288,8 +302,12 @@ impl<'n> Lowering<'n> {
         &mut self,
         object: &ast::Expression<'_>,
         name: Option<&str>,
+        optional: bool,
         span: Span,
     ) -> Option<Expression> {
+        if let Some(expression) = self.item_member(object, name, optional, span) {
+            return Some(expression);
+        }
         match without_parentheses(object) {
             ast::Expression::Identifier(identifier) if self.parameter(&identifier.name).is_some() => None,
             ast::Expression::Identifier(identifier) => match (identifier.name.as_str(), name) {

@@ -55,6 +55,13 @@ impl Place {
             Expression::Index(object, _) | Expression::Optional(object) | Expression::Chain(object) => {
                 Place::of(object)
             }
+            Expression::Global(
+                Global::ItemFirst | Global::ItemLast | Global::ItemsAll | Global::ItemField,
+                arguments,
+            ) => match arguments.first() {
+                Some(Element::Item(value)) => Place::of(value),
+                _ => None,
+            },
             _ => None,
         }
     }
@@ -103,12 +110,17 @@ fn is_fresh(expression: &Expression) -> bool {
         // What sorts or fills a receiver that nobody sees gives that receiver.
         Expression::Method(call) => matches!(
             call.method,
-            Method::Concat
+            Method::Chunk
+                | Method::Compact
+                | Method::Concat
                 | Method::Fill
                 | Method::Filter
                 | Method::Flat
                 | Method::FlatMap
+                | Method::Keys
                 | Method::Map
+                | Method::Pluck
+                | Method::RemoveDuplicates
                 | Method::Reverse
                 | Method::Slice
                 | Method::Sort
@@ -117,6 +129,8 @@ fn is_fresh(expression: &Expression) -> bool {
                 | Method::ToReversed
                 | Method::ToSorted
                 | Method::ToSpliced
+                | Method::Unique
+                | Method::Values
                 | Method::With
         ),
         Expression::Optional(inner) | Expression::Chain(inner) => is_fresh(inner),
@@ -164,6 +178,10 @@ fn steps(expression: &Expression) -> usize {
         | Expression::Index(object, _)
         | Expression::Optional(object)
         | Expression::Chain(object) => 1 + steps(object),
+        Expression::Global(_, arguments) => match arguments.first() {
+            Some(Element::Item(value)) => 1 + steps(value),
+            _ => 0,
+        },
         _ => 0,
     }
 }

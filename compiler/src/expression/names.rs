@@ -49,7 +49,7 @@ pub(super) fn resolve(name: &str, names: &dyn Names) -> Result<Expression, Probl
     }
     match name {
         "$item" if names.has_item() => value(Name::Item),
-        "$index" if names.has_item() => value(Name::Index),
+        "$index" | "$itemIndex" | "$position" if names.has_item() => value(Name::Index),
         "$a" if names.has_pair() => value(Name::First),
         "$b" if names.has_pair() => value(Name::Second),
         "$error" if names.has_error() => value(Name::Error),
@@ -63,7 +63,7 @@ pub(super) fn resolve(name: &str, names: &dyn Names) -> Result<Expression, Probl
 fn refusal(name: &str) -> Problem {
     let misplaced = |message: &str, help| problem("unknown-name", message.to_owned(), Some(help));
     match name {
-        "$item" | "$index" => misplaced(
+        "$item" | "$index" | "$itemIndex" | "$position" => misplaced(
             &format!("there is no `{name}` here"),
             "it has a value inside a ForEach, with `each`, and in parameters that are evaluated for each item",
         ),
@@ -84,10 +84,19 @@ fn refusal(name: &str) -> Problem {
             "name the node: `$nodes[\"id\"]`",
         ),
         "$" => misplaced("`$` is no value by itself", "name the node: `$(\"Label\")`"),
-        "$random" | "$uuid" => problem(
+        "$node" => misplaced(
+            "`$node` is no value by itself",
+            "name the node: `$node[\"Label\"].json`",
+        ),
+        "$random" | "$uuid" | "$items" => problem(
             "unknown-name",
             format!("`{name}` is a function"),
             Some(&format!("write `{name}()`")),
+        ),
+        "$if" | "$ifEmpty" | "$max" | "$min" => problem(
+            "unknown-name",
+            format!("`{name}` is a function"),
+            Some(&format!("call it: `{name}(…)`")),
         ),
         _ => match (foreign(name), super::unsupported::is_global(name)) {
             (Some((system, instead)), _) => problem(
@@ -138,11 +147,8 @@ fn foreign(name: &str) -> Option<(&'static str, &'static str)> {
     const N8N: &str = "n8n";
     Some(match name {
         "$env" => (N8N, "settings are `$vars.NAME`, secrets `$secrets.NAME`"),
-        "$workflow" => (N8N, "the pattern's id is `$run.patternId`"),
         "$execution" | "$executionId" => (N8N, "the run's id is `$run.id`"),
-        "$workflowId" => (N8N, "the pattern's id is `$run.patternId`"),
-        "$node" | "$items" => (N8N, "another node's value is `$(\"Label\")` or `$nodes[\"id\"]`"),
-        "$itemIndex" | "$position" => (N8N, "the item's place is `$index`"),
+        "$workflow" | "$workflowId" => (N8N, "the pattern's id is `$run.patternId`"),
         "$runIndex" => (N8N, "inside a loop the iteration's number is `$index`"),
         "$prevNode" => (N8N, "what the node before emitted is `$input`"),
         "$data" => (N8N, "the node's input is `$input`"),
@@ -164,9 +170,6 @@ fn foreign(name: &str) -> Option<(&'static str, &'static str)> {
         "$pageCount" | "$response" | "$request" => (N8N, "HttpRequest has a `pagination` parameter"),
         "$getPairedItem" => (N8N, "the item that this one comes from is `$(\"Label\").item`"),
         "$credentials" | "$secret" => (N8N, "secrets are `$secrets.NAME`"),
-        "$if" => (N8N, "write `condition ? a : b`"),
-        "$ifEmpty" => (N8N, "write `value || other`, or `value ?? other`"),
-        "$min" | "$max" => (N8N, "write `a < b ? a : b`, or use an Aggregate node"),
         "$nodeId" | "$nodeVersion" | "$mode" | "$jobId" | "$webhookId" | "$value" => {
             (N8N, "there is nothing like it here")
         }
@@ -186,18 +189,40 @@ fn foreign(name: &str) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// n8n's methods on a node's items: message and help.
-pub(super) fn foreign_method(source: &str, method: &str) -> Option<(String, &'static str)> {
-    if !["$input", "$(…)"].contains(&source) {
-        return None;
-    }
+/// A method that only n8n has: message and help.
+pub(super) fn foreign_method(method: &str) -> Option<(String, &'static str)> {
     let help = match method {
-        "all" => "there is one value on an edge: the name itself gives all of it",
-        "first" => "the first of several items is `[0]` of the value",
-        "last" | "itemMatching" | "pairedItem" => {
-            "one of several items is `[index]` of the value, the item that this one comes from `$(\"Label\").item`"
+        "all" => "`$input.all()` and `$(\"Label\").all()` are compiled; other values have no such method",
+        "itemMatching" | "pairedItem" => {
+            "one of several items is `$(\"Label\").all()[index]`, the one that this one comes from `$(\"Label\").item`"
         }
+        "append" => "write `[...list, item]`",
+        "difference" => "write `a.filter(x => !b.includes(x))`",
+        "intersection" => "write `a.filter(x => b.includes(x))`",
+        "union" => "write `[...a, ...b].unique()`",
+        "merge" => "write `{ ...a, ...b }`",
+        "renameKeys" => "use a RenameFields node",
+        "smartJoin" => "write `Object.fromEntries(list.map(x => [x.key, x.value]))`",
+        "randomItem" => "write `list[Math.floor($random() * list.length)]`",
+        "keepFieldsContaining" | "removeFieldsContaining" => {
+            "write `Object.fromEntries(Object.entries(x).filter(([key, value]) => …))`"
+        }
+        "isEven" => "write `x % 2 === 0`",
+        "isOdd" => "write `x % 2 !== 0`",
+        "isInteger" => "write `Number.isInteger(x)`",
+        "isEmail" | "isUrl" | "isDomain" => "write a regular expression: `/^…$/.test(x)`",
+        "extractEmail" | "extractUrl" | "extractUrlPath" => "write a regular expression: `x.match(/…/)?.[0]`",
+        "extractDomain" => "write `new URL(x).hostname`",
+        "removeMarkdown" => "use a Regex node",
+        "replaceSpecialChars" => "write `x.normalize(\"NFD\").replace(/[\\u0300-\\u036f]/g, \"\")`",
+        "quote" => "write `JSON.stringify(x)`",
+        "toTitleCase" | "toSentenceCase" | "toSnakeCase" | "toCamelCase" => {
+            "write `x.charAt(0).toUpperCase() + x.slice(1)`, or `.replaceAll(\" \", \"_\")`"
+        }
+        "toDecimalNumber" | "toWholeNumber" => "write `x.toNumber()` or `x.toInt()`",
+        "isTrue" | "isFalse" => "write `x === true` or `x === false`",
+        "isDst" | "isInLast" => "compare with `$now.minus(…)`; a date-time has `.isInDST`",
         _ => return None,
     };
-    Some((format!("`{source}.{method}(…)` is a method of n8n"), help))
+    Some((format!("`.{method}(…)` is a method of n8n"), help))
 }

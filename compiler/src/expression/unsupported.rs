@@ -113,24 +113,8 @@ pub(super) fn member_help(global: &str, member: &str) -> Option<&'static str> {
 pub(super) fn method_help(method: &str) -> Option<String> {
     let help = match method {
         "copyWithin" => "write it with `.slice(…)` and `[...a, ...b]`",
-        "keys" | "entries" | "values" => "`.map((item, index) => …)` gives both, as does `Object.entries(x)`",
+        "entries" => "`.map((item, index) => …)` gives both, as does `Object.entries(x)`",
         "match" | "matchAll" | "test" | "search" | "exec" => REGEX,
-        "toJsonString" => "write `JSON.stringify(x)`",
-        "parseJson" => "write `JSON.parse(x)`",
-        "urlEncode" => "write `encodeURIComponent(x)`",
-        "urlDecode" => "write `decodeURIComponent(x)`",
-        "base64Encode" | "base64Decode" => "use a Base64 node; `btoa(x)` and `atob(x)` are for bytes",
-        "hash" => "use a Hash node",
-        "removeDuplicates" | "unique" => "use a Unique node",
-        "sum" | "average" | "min" | "max" | "count" => "use an Aggregate node",
-        "toNumber" | "toFloat" => "write `Number(x)`",
-        "toInt" => "write `parseInt(x)`",
-        "toBoolean" => "write `x === \"true\"`",
-        "first" => "write `x[0]`",
-        "last" => "write `x.at(-1)`",
-        "compact" => "write `x.filter(Boolean)`",
-        "isEmpty" => "write `!x` for text, `x.length === 0` for an array",
-        "isNotEmpty" => "write `!!x` for text, `x.length > 0` for an array",
         _ => return nearest_method(method).or(Some(STANDARD.to_owned())),
     };
     Some(help.to_owned())

@@ -51,17 +51,27 @@ fn digest(
         return Ok(Outcome::Effect { kind, request });
     }
     let key = secret.as_deref().map(str::as_bytes);
-    let bytes = match algorithm {
-        "sha1" => compute::<Sha1>(key, text.as_bytes()),
-        "sha512" => compute::<Sha512>(key, text.as_bytes()),
-        "md5" => compute::<Md5>(key, text.as_bytes()),
-        _ => compute::<Sha256>(key, text.as_bytes()),
-    };
+    let bytes = bytes_of(algorithm, key, text.as_bytes()).unwrap_or_default();
     let digest = match encoding {
         "base64" => STANDARD.encode(bytes),
         _ => hex(&bytes),
     };
     Ok(Outcome::Emit(Emission::one(0, digest.into())))
+}
+
+/// The digest in hexadecimal digits; `None` for an algorithm that is not known.
+pub fn digest_of(algorithm: &str, text: &[u8]) -> Option<String> {
+    bytes_of(algorithm, None, text).map(|bytes| hex(&bytes))
+}
+
+fn bytes_of(algorithm: &str, key: Option<&[u8]>, text: &[u8]) -> Option<Vec<u8>> {
+    Some(match algorithm {
+        "md5" => compute::<Md5>(key, text),
+        "sha1" => compute::<Sha1>(key, text),
+        "sha256" => compute::<Sha256>(key, text),
+        "sha512" => compute::<Sha512>(key, text),
+        _ => return None,
+    })
 }
 
 fn compute<D: Digest + BlockSizeUser>(key: Option<&[u8]>, text: &[u8]) -> Vec<u8> {

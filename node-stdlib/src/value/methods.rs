@@ -10,7 +10,9 @@ mod array;
 mod base64;
 mod collate;
 mod exception;
+mod extension;
 mod global;
+mod items;
 mod iterate;
 mod json;
 mod locale;
@@ -57,6 +59,7 @@ pub fn call_method(
 ) -> Outcome {
     let arguments = Arguments::new(arguments);
     let found = match receiver {
+        Value::Undefined | Value::Null if matches!(method, Method::IsEmpty | Method::IsNotEmpty) => None,
         Value::Undefined | Value::Null => {
             let name = method.name();
             let message = format!(
@@ -76,7 +79,9 @@ pub fn call_method(
     };
     let found = match receiver {
         Value::Object(object) if object.contains(method.name()) => None,
-        _ => found.or_else(|| object::call(receiver, method, arguments)),
+        _ => found
+            .or_else(|| object::call(receiver, method, arguments))
+            .or_else(|| extension::call(receiver, method, arguments, caller)),
     };
     found.unwrap_or_else(|| Err(no_function(receiver, method)))
 }
@@ -88,10 +93,14 @@ pub fn lacks_method(receiver: &Value, method: Method) -> bool {
         Value::Undefined | Value::Null => false,
         Value::Object(object) => match object.get(method.name()) {
             Some(own) => own.is_nullish(),
-            None => !ops::is_inherited(receiver, method.name()),
+            None => !has_method(receiver, method),
         },
-        _ => !ops::is_inherited(receiver, method.name()),
+        _ => !has_method(receiver, method),
     }
+}
+
+fn has_method(receiver: &Value, method: Method) -> bool {
+    ops::is_inherited(receiver, method.name()) || extension::has(receiver, method)
 }
 
 /// A global function, such as `Math.max(...arguments)`.

@@ -23,8 +23,15 @@ pub(super) fn encode(text: &Text) -> Outcome {
     Ok(base64::engine::general_purpose::STANDARD.encode(bytes).into())
 }
 
+/// `atob`
 pub(super) fn decode(text: &Text) -> Outcome {
-    let wrong = |_| Exception::new(Kind::Character, "`atob`: the text is no base64");
+    let units: Vec<u16> = bytes(text)?.into_iter().map(u16::from).collect();
+    Ok(Text::from_units(&units).into())
+}
+
+/// What the base64 text says.
+pub(super) fn bytes(text: &Text) -> Result<Vec<u8>, Exception> {
+    let wrong = |_| Exception::new(Kind::Character, "the text is no base64");
     let is_space = |unit: &u16| [0x09, 0x0a, 0x0c, 0x0d, 0x20].contains(unit);
     let bytes: Result<Vec<u8>, _> = text
         .units()
@@ -37,7 +44,5 @@ pub(super) fn decode(text: &Text) -> Outcome {
             bytes.pop_if(|byte| *byte == b'=');
         }
     }
-    let decoded = FORGIVING.decode(&bytes).map_err(|_| wrong(()))?;
-    let units: Vec<u16> = decoded.into_iter().map(u16::from).collect();
-    Ok(Text::from_units(&units).into())
+    FORGIVING.decode(&bytes).map_err(|_| wrong(()))
 }

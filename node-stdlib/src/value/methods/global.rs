@@ -2,13 +2,16 @@
 
 use super::arguments::{Arguments, Function};
 use super::array::LENGTH_MAX;
-use super::{Caller, Exception, Global, Kind, Outcome, base64, json, math, object, uri};
+use super::{Caller, Exception, Global, Kind, Outcome, base64, extension, items, json, math, object, uri};
 use crate::value::date_time;
 use crate::value::number::{is_space, to_int32};
 use crate::value::{Array, Object, Text, Value, ops, text_to_number};
 
 pub(super) fn call(global: Global, arguments: Arguments<'_>, caller: &mut dyn Caller) -> Outcome {
     if let Some(outcome) = math::call(global, arguments) {
+        return outcome;
+    }
+    if let Some(outcome) = items::call(global, arguments) {
         return outcome;
     }
     let number = |holds: fn(f64) -> bool| match arguments.get(0) {
@@ -54,6 +57,9 @@ pub(super) fn call(global: Global, arguments: Arguments<'_>, caller: &mut dyn Ca
             Err(Exception::new(Kind::Unsupported, message))
         }
         Global::StructuredClone => Ok(cloned(arguments.get(0))),
+        Global::IfEmpty => extension::if_empty(arguments),
+        Global::Max => call(Global::MathMax, arguments, caller),
+        Global::Min => call(Global::MathMin, arguments, caller),
         Global::Atob => base64::decode(&arguments.text(0)?),
         Global::Btoa => base64::encode(&arguments.text(0)?),
         Global::DecodeURI => uri::decode(&arguments.text(0)?, uri::RESERVED_AND_HASH),
