@@ -1,4 +1,14 @@
-//! The crate behind the binary `heddle`: the only one that reads files, flags and the environment.
+//! The crate behind the binary `heddle`: the only one that reads files, flags and the environment, and that knows
+//! HTTP and SQL. Within it: http → store and auth; store knows nothing of http.
 
+pub mod access;
+pub mod app;
+pub mod auth;
 pub mod catalogue;
 pub mod cli;
+pub mod clock;
+pub mod config;
+pub mod error;
+pub mod http;
+pub mod ids;
+pub mod store;

@@ -1,0 +1,220 @@
+//! `/api/auth`: registration, login and who one is.
+
+use super::extract::{Caller, Json, printable, text};
+use super::reply::Enveloped;
+use crate::access::{Role, WorkspaceRole};
+use crate::app::App;
+use crate::auth::password;
+use crate::clock::Timestamp;
+use crate::error::{ApiError, Code, ErrorBody};
+use crate::ids::{UserId, WorkspaceId};
+use crate::store::accounts::{self, UserRow};
+use crate::store::StoreError;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(register))
+        .routes(routes!(login))
+        .routes(routes!(me))
+}
+
+/// A user, as others' clients see them.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct User {
+    id: UserId,
+    #[schema(example = "ann@example.com")]
+    email: String,
+    first_name: String,
+    last_name: String,
+    role: Role,
+    /// Picture, for users of the external login.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    avatar_url: Option<String>,
+}
+
+impl From<UserRow> for User {
+    fn from(row: UserRow) -> Self {
+        User {
+            id: row.id,
+            email: row.email,
+            first_name: row.first_name,
+            last_name: row.last_name,
+            role: row.role,
+            avatar_url: row.avatar_url,
+        }
+    }
+}
+
+/// A token and whose it is.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Session {
+    /// Send it as `Authorization: Bearer <token>`.
+    token: String,
+    user: User,
+}
+
+/// A new account.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct RegisterRequest {
+    #[schema(example = "ann@example.com", max_length = 254)]
+    email: String,
+    #[schema(example = "Ann", min_length = 1, max_length = 100)]
+    first_name: String,
+    #[schema(example = "Lee", min_length = 1, max_length = 100)]
+    last_name: String,
+    /// At least 8 characters, one of them special.
+    #[schema(example = "correct-horse", min_length = 8, max_length = 1024)]
+    password: String,
+}
+
+/// Registers a user with a workspace of their own.
+#[utoipa::path(
+    post, path = "/api/auth/register", tag = "Authentication", request_body = RegisterRequest,
+    responses(
+        (status = 201, description = "Registered", body = Enveloped<Session>),
+        (status = 400, description = "VALIDATION", body = ErrorBody),
+        (status = 403, description = "LOCAL_AUTH_DISABLED", body = ErrorBody),
+        (status = 409, description = "EMAIL_ALREADY_EXISTS", body = ErrorBody),
+        (status = 429, description = "RATE_LIMITED", body = ErrorBody),
+    )
+)]
+async fn register(
+    State(app): State<App>,
+    Json(request): Json<RegisterRequest>,
+) -> Result<(StatusCode, Enveloped<Session>), ApiError> {
+    if !app.config.local_auth {
+        return Err(Code::LocalAuthDisabled.into());
+    }
+    let email = email(&request.email)?;
+    let first_name = text("firstName", &request.first_name, 100)?;
+    let last_name = text("lastName", &request.last_name, 100)?;
+    password::acceptable(&request.password)?;
+    let user = UserRow {
+        id: UserId::new(),
+        email,
+        first_name,
+        last_name,
+        role: Role::User,
+        password_hash: Some(password::hash(request.password).await?),
+        avatar_url: None,
+        created_at: app.clock.now(),
+    };
+    let row = user.clone();
+    let created = app.store.write(move |db| Box::pin(async move { accounts::create(db, &row).await }));
+    let workspace = match created.await {
+        Err(StoreError::Unique) => return Err(Code::EmailAlreadyExists.into()),
+        created => created?,
+    };
+    let session = session(&app, user, Some((workspace, WorkspaceRole::Owner)))?;
+    Ok((StatusCode::CREATED, Enveloped::new(session)))
+}
+
+/// An email and a password.
+#[derive(Debug, Deserialize, ToSchema)]
+struct LoginRequest {
+    #[schema(example = "ann@example.com")]
+    email: String,
+    #[schema(example = "correct-horse")]
+    password: String,
+}
+
+/// Logs in by email and password.
+#[utoipa::path(
+    post, path = "/api/auth/login", tag = "Authentication", request_body = LoginRequest,
+    responses(
+        (status = 200, description = "Logged in", body = Enveloped<Session>),
+        (status = 400, description = "VALIDATION", body = ErrorBody),
+        (status = 401, description = "INVALID_CREDENTIALS", body = ErrorBody),
+        (status = 403, description = "LOCAL_AUTH_DISABLED", body = ErrorBody),
+        (status = 429, description = "RATE_LIMITED", body = ErrorBody),
+    )
+)]
+async fn login(
+    State(app): State<App>,
+    Json(request): Json<LoginRequest>,
+) -> Result<Enveloped<Session>, ApiError> {
+    if !app.config.local_auth {
+        return Err(Code::LocalAuthDisabled.into());
+    }
+    printable("email", &request.email)?;
+    let user = accounts::by_email(&mut app.store.reader().await?.db(), &request.email).await?;
+    let hash = user.as_ref().and_then(|user| user.password_hash.clone());
+    if request.password.len() > password::BYTES_MAX || !password::verify(request.password, hash).await? {
+        return Err(Code::InvalidCredentials.into());
+    }
+    let user = user.ok_or(Code::InvalidCredentials)?;
+    let membership = accounts::first_membership(&mut app.store.reader().await?.db(), user.id).await?;
+    Ok(Enveloped::new(session(&app, user, membership)?))
+}
+
+/// The caller, with everything known of them.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Me {
+    id: UserId,
+    email: String,
+    first_name: String,
+    last_name: String,
+    role: Role,
+    avatar_url: Option<String>,
+    created_at: Timestamp,
+}
+
+/// Tells who the caller is.
+#[utoipa::path(
+    get, path = "/api/auth/me", tag = "Authentication", security(("bearer" = [])),
+    responses(
+        (status = 200, description = "The caller", body = Enveloped<Me>),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+    )
+)]
+async fn me(State(app): State<App>, caller: Caller) -> Result<Enveloped<Me>, ApiError> {
+    let user = accounts::by_id(&mut app.store.reader().await?.db(), caller.scope.user()).await?;
+    let user = user.ok_or(Code::Unauthorized)?;
+    Ok(Enveloped::new(Me {
+        id: user.id,
+        email: user.email,
+        first_name: user.first_name,
+        last_name: user.last_name,
+        role: user.role,
+        avatar_url: user.avatar_url,
+        created_at: user.created_at,
+    }))
+}
+
+fn session(
+    app: &App,
+    user: UserRow,
+    membership: Option<(WorkspaceId, WorkspaceRole)>,
+) -> Result<Session, ApiError> {
+    let token = app.tokens.issue(user.id, &user.email, user.role, membership)?;
+    Ok(Session {
+        token,
+        user: user.into(),
+    })
+}
+
+/// An address that could be one: something, an at sign, and a domain.
+fn email(given: &str) -> Result<String, ApiError> {
+    let email = text("email", given, 254)?;
+    let plausible = email.split_once('@').is_some_and(|(local, domain)| {
+        !local.is_empty()
+            && !domain.is_empty()
+            && !domain.contains('@')
+            && !domain.starts_with('.')
+            && !domain.ends_with('.')
+    });
+    if !plausible || email.chars().any(char::is_whitespace) {
+        return Err(ApiError::field("email", "is no email address"));
+    }
+    Ok(email)
+}

@@ -1,0 +1,248 @@
+//! What handlers take: who calls, and bodies, queries and paths whose mistakes are told by field.
+
+use crate::access::{Role, Scope};
+use crate::app::App;
+use crate::auth::caller;
+use crate::error::{ApiError, Code};
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{FromRef, FromRequest, FromRequestParts, Request};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::request::Parts;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use utoipa::IntoParams;
+
+/// A caller with a valid token.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// Rights on tenants' objects.
+    pub scope: Scope,
+    /// Role in the service.
+    pub role: Role,
+    /// Email, as registered.
+    pub email: String,
+}
+
+impl<S> FromRequestParts<S> for Caller
+where
+    App: FromRef<S>,
+    S: Send + Sync,
+{
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        caller::check(&App::from_ref(state), &parts.headers).await
+    }
+}
+
+/// A caller with the role admin.
+#[derive(Clone, Debug)]
+pub struct Admin(pub Caller);
+
+impl<S> FromRequestParts<S> for Admin
+where
+    App: FromRef<S>,
+    S: Send + Sync,
+{
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let caller = Caller::from_request_parts(parts, state).await?;
+        if caller.role != Role::Admin {
+            return Err(Code::Forbidden.with("This needs the role admin in the service."));
+        }
+        Ok(Admin(caller))
+    }
+}
+
+/// A JSON body.
+#[derive(Clone, Copy, Debug)]
+pub struct Json<T>(pub T);
+
+impl<T, S> FromRequest<S> for Json<T>
+where
+    T: DeserializeOwned,
+    S: Send + Sync,
+{
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        let is_json = is_json(&request);
+        let body = read(request, state).await?;
+        if !is_json {
+            return Err(Code::UnsupportedMediaType.into());
+        }
+        from_json(&body).map(Json)
+    }
+}
+
+/// A JSON body that may be left out: then everything in it has its default.
+#[derive(Clone, Copy, Debug)]
+pub struct OptionalJson<T>(pub T);
+
+impl<T, S> FromRequest<S> for OptionalJson<T>
+where
+    T: DeserializeOwned + Default,
+    S: Send + Sync,
+{
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        let is_json = is_json(&request);
+        let body = read(request, state).await?;
+        if body.is_empty() {
+            return Ok(OptionalJson(T::default()));
+        }
+        if !is_json {
+            return Err(Code::UnsupportedMediaType.into());
+        }
+        from_json(&body).map(OptionalJson)
+    }
+}
+
+fn is_json(request: &Request) -> bool {
+    let Some(Ok(content_type)) = request.headers().get(CONTENT_TYPE).map(|value| value.to_str()) else {
+        return false;
+    };
+    let essence = content_type.split(';').next().unwrap_or_default().trim();
+    essence.eq_ignore_ascii_case("application/json")
+        || (essence.starts_with("application/") && essence.ends_with("+json"))
+}
+
+/// The body's bytes, up to the limit that the router sets.
+pub async fn read<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, ApiError> {
+    Bytes::from_request(request, state).await.map_err(|rejection| match rejection {
+        BytesRejection::FailedToBufferBody(error)
+            if axum::response::IntoResponse::into_response(error).status() == 413 =>
+        {
+            Code::PayloadTooLarge.into()
+        }
+        _ => Code::Validation.with("The body could not be read to its end."),
+    })
+}
+
+/// Reads JSON; a mistake is told with the path to it.
+pub fn from_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
+    let mut reader = serde_json::Deserializer::from_slice(body);
+    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let path = error.path().to_string();
+        mistake(&path, error.inner())
+    })?;
+    reader
+        .end()
+        .map_err(|error| ApiError::field("", format!("the body has more than one JSON value: {error}")))?;
+    Ok(value)
+}
+
+fn mistake(path: &str, error: &serde_json::Error) -> ApiError {
+    if error.is_syntax() || error.is_eof() {
+        return ApiError::field("", format!("the body is no JSON: {error}"));
+    }
+    let text = error.to_string();
+    let told = text.rsplit_once(" at line ").map_or(text.as_str(), |(told, _)| told);
+    let parent = if path == "." { "" } else { path };
+    // serde names a missing or unknown field in the message, with the path of the object around it.
+    for (opening, said) in [("missing field `", "is missing"), ("unknown field `", "is not known")] {
+        if let Some(name) = told.strip_prefix(opening).and_then(|rest| rest.split('`').next()) {
+            let path = match parent {
+                "" => name.to_owned(),
+                _ if parent.ends_with(name) => parent.to_owned(),
+                _ => format!("{parent}.{name}"),
+            };
+            return ApiError::field(path, said);
+        }
+    }
+    ApiError::field(parent, format!("is wrong: {told}"))
+}
+
+/// A query string.
+#[derive(Clone, Copy, Debug)]
+pub struct Query<T>(pub T);
+
+impl<T, S> FromRequestParts<S> for Query<T>
+where
+    T: DeserializeOwned,
+    S: Send + Sync,
+{
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let pairs = form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes());
+        let reader = serde_html_form::Deserializer::new(pairs);
+        serde_path_to_error::deserialize(reader).map(Query).map_err(|error| {
+            let message = error.inner().to_string();
+            match message.strip_prefix("missing field `").and_then(|rest| rest.split('`').next()) {
+                Some(name) => ApiError::field(name, "is missing"),
+                None => ApiError::field(error.path().to_string(), format!("is wrong: {message}")),
+            }
+        })
+    }
+}
+
+/// Path parameters; what can't be read can't be there.
+#[derive(Clone, Copy, Debug)]
+pub struct Path<T>(pub T);
+
+impl<T, S> FromRequestParts<S> for Path<T>
+where
+    T: DeserializeOwned + Send,
+    S: Send + Sync,
+{
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let path = axum::extract::Path::<T>::from_request_parts(parts, state).await;
+        path.map(|path| Path(path.0)).map_err(|_| Code::NotFound.into())
+    }
+}
+
+/// `limit` and `offset` of a list.
+#[derive(Clone, Copy, Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct OffsetQuery {
+    /// Elements in a page; more than 100 give 100.
+    #[param(minimum = 1, default = 20)]
+    pub limit: Option<i64>,
+    /// Elements to leave out.
+    #[param(minimum = 0, default = 0)]
+    pub offset: Option<i64>,
+}
+
+/// `limit` of a list within its bounds: too large is the largest.
+pub fn limit(limit: Option<i64>, default: i64, max: i64) -> Result<i64, ApiError> {
+    match limit.unwrap_or(default) {
+        limit if limit < 1 => Err(ApiError::field("limit", "must be at least 1")),
+        limit => Ok(limit.min(max)),
+    }
+}
+
+/// `page` of a list, from 1.
+pub fn page(page: Option<i64>) -> Result<i64, ApiError> {
+    match page.unwrap_or(1) {
+        page if page < 1 => Err(ApiError::field("page", "must be at least 1")),
+        page => Ok(page.min(1 << 40)),
+    }
+}
+
+/// A name or another short text that a person gave: neither empty nor longer than `chars_max` characters, without
+/// control characters. Gives it without the spaces around it.
+pub fn text(path: &str, value: &str, chars_max: usize) -> Result<String, ApiError> {
+    let value = value.trim();
+    if value.is_empty() {
+        return Err(ApiError::field(path, "must not be empty"));
+    }
+    if value.chars().count() > chars_max {
+        return Err(ApiError::field(path, format!("must have at most {chars_max} characters")));
+    }
+    printable(path, value)?;
+    Ok(value.to_owned())
+}
+
+/// Refuses control characters other than line ends and tabs; databases can't store all of them.
+pub fn printable(path: &str, value: &str) -> Result<(), ApiError> {
+    if value.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
+        return Err(ApiError::field(path, "must not have control characters"));
+    }
+    Ok(())
+}

@@ -1,0 +1,103 @@
+//! Shapes of answers: the interface wraps some in an envelope and leaves others bare.
+
+use crate::clock::{Clock, Timestamp};
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// `{success: true, data, timestamp}`.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Enveloped<T> {
+    /// Always true.
+    pub success: bool,
+    /// The answer.
+    pub data: T,
+    /// When it was given.
+    pub timestamp: Timestamp,
+}
+
+impl<T> Enveloped<T> {
+    /// Wraps an answer.
+    pub fn new(data: T) -> Self {
+        Enveloped {
+            success: true,
+            data,
+            timestamp: Clock::System.now(),
+        }
+    }
+}
+
+impl<T: Serialize> IntoResponse for Enveloped<T> {
+    fn into_response(self) -> Response {
+        Json(self).into_response()
+    }
+}
+
+/// `{success: true, data: [...], meta, timestamp}`: a page of a list.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Listed<T, M> {
+    /// Always true.
+    pub success: bool,
+    /// The page.
+    pub data: Vec<T>,
+    /// Where the page is in the list.
+    pub meta: M,
+    /// When it was given.
+    pub timestamp: Timestamp,
+}
+
+impl<T, M> Listed<T, M> {
+    /// Wraps a page.
+    pub fn new(data: Vec<T>, meta: M) -> Self {
+        Listed {
+            success: true,
+            data,
+            meta,
+            timestamp: Clock::System.now(),
+        }
+    }
+}
+
+impl<T: Serialize, M: Serialize> IntoResponse for Listed<T, M> {
+    fn into_response(self) -> Response {
+        Json(self).into_response()
+    }
+}
+
+/// Place of a page in a list that is read by offset.
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+pub struct OffsetMeta {
+    /// Elements in all.
+    pub total: i64,
+    /// Elements in a page at most.
+    pub limit: i64,
+    /// Elements before this page.
+    pub offset: i64,
+}
+
+/// Place of a page in a list that is read by page.
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PageMeta {
+    /// This page, from 1.
+    pub page: i64,
+    /// Elements in a page at most.
+    pub limit: i64,
+    /// Elements in all.
+    pub total: i64,
+    /// Pages in all.
+    pub total_pages: i64,
+}
+
+impl PageMeta {
+    /// Of a page of a list of `total` elements.
+    pub fn new(page: i64, limit: i64, total: i64) -> Self {
+        PageMeta {
+            page,
+            limit,
+            total,
+            total_pages: (total + limit - 1) / limit.max(1),
+        }
+    }
+}

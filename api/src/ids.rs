@@ -1,0 +1,89 @@
+//! Identifiers: UUIDv7 text, so that they sort by the time of their making, each kind a type of its own.
+
+use crate::store::Arg;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+/// The text is no identifier.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("not an identifier")]
+pub struct NotAnId;
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident),* $(,)?) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+        #[schema(value_type = String, format = Uuid, example = "01932c07-209e-7f64-b0a3-5c1f1b0e6f3a")]
+        pub struct $name(Uuid);
+
+        impl $name {
+            /// A new one.
+            #[expect(clippy::new_without_default, reason = "each call gives another value")]
+            pub fn new() -> Self {
+                $name(Uuid::now_v7())
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                self.0.as_hyphenated().fmt(f)
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = NotAnId;
+
+            /// Reads the canonical form only, so that one object has one address.
+            fn from_str(text: &str) -> Result<Self, NotAnId> {
+                let id = Uuid::try_parse(text).map_err(|_| NotAnId)?;
+                (text.len() == 36).then_some($name(id)).ok_or(NotAnId)
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = NotAnId;
+
+            fn try_from(text: String) -> Result<Self, NotAnId> {
+                text.parse()
+            }
+        }
+
+        impl From<$name> for Arg {
+            fn from(id: $name) -> Arg {
+                id.to_string().into()
+            }
+        }
+
+        impl From<Option<$name>> for Arg {
+            fn from(id: Option<$name>) -> Arg {
+                id.map(|id| id.to_string()).into()
+            }
+        }
+    )*};
+}
+
+ids! {
+    /// Of a user.
+    UserId,
+    /// Of a workspace.
+    WorkspaceId,
+    /// Of an environment.
+    EnvironmentId,
+    /// Of a connection.
+    ConnectionId,
+    /// Of an API key.
+    ApiKeyId,
+    /// Of a data key, see `vault`.
+    DataKeyId,
+    /// Of a pattern.
+    PatternId,
+    /// Of a webhook endpoint; not the unguessable part of its URL.
+    EndpointId,
+    /// Of a deployment.
+    DeploymentId,
+    /// Of a run.
+    RunId,
+    /// Of a line of the webhook log.
+    WebhookLogId,
+}

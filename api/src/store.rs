@@ -1,0 +1,213 @@
+//! All SQL, on SQLite and PostgreSQL. Knows nothing of HTTP; callers decide what absence means.
+//!
+//! Every function on a tenant's object takes an [`crate::access::Scope`], so that a query without the caller's
+//! rights can't be written by forgetting them.
+
+pub mod accounts;
+mod db;
+mod writer;
+
+pub use db::{Arg, Db, Row, Sql, sql};
+
+use futures_util::future::BoxFuture;
+use sqlx::pool::PoolConnection;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{ConnectOptions, PgPool, Postgres, Sqlite, SqlitePool};
+use std::path::Path;
+use std::time::Duration;
+use tokio::sync::oneshot;
+use writer::{Done, Writer};
+
+static SQLITE_MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../migrations/sqlite");
+static POSTGRES_MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../migrations/postgres");
+
+/// Connections that only read, on SQLite.
+const READERS_MAX: u32 = 8;
+/// Connections to PostgreSQL.
+const POSTGRES_CONNECTIONS_MAX: u32 = 20;
+/// A connection that is not free by then means that the database is overloaded.
+const ACQUIRE_MAX: Duration = Duration::from_secs(10);
+/// How long SQLite waits for another process, such as a backup.
+const BUSY_MAX: Duration = Duration::from_secs(10);
+
+/// What a database refused or failed to do.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Something with this key is there already.
+    #[error("a row with the same key is there")]
+    Unique,
+    /// A row that must be there is not, or is not what it must be.
+    #[error("a row is missing")]
+    Missing,
+    /// A stored value can't be read.
+    #[error("{table}.{column} of {row} is corrupt")]
+    Corrupt {
+        /// Table.
+        table: &'static str,
+        /// Column.
+        column: &'static str,
+        /// Key of the row.
+        row: String,
+    },
+    /// The database doesn't answer.
+    #[error("the database is not available: {0}")]
+    Unavailable(String),
+    /// The store was closed.
+    #[error("the store is closed")]
+    Closed,
+    /// Anything else.
+    #[error("the database failed: {0}")]
+    Database(String),
+}
+
+impl StoreError {
+    /// The same error for another of those who wait for one transaction.
+    fn again(&self) -> StoreError {
+        match self {
+            StoreError::Unavailable(message) => StoreError::Unavailable(message.clone()),
+            other => StoreError::Database(other.to_string()),
+        }
+    }
+}
+
+impl From<sqlx::Error> for StoreError {
+    fn from(error: sqlx::Error) -> Self {
+        match &error {
+            sqlx::Error::Database(database) if database.is_unique_violation() => StoreError::Unique,
+            sqlx::Error::Io(_)
+            | sqlx::Error::Tls(_)
+            | sqlx::Error::PoolTimedOut
+            | sqlx::Error::PoolClosed
+            | sqlx::Error::WorkerCrashed => StoreError::Unavailable(error.to_string()),
+            // Class 57: the server shuts down or starts; 53: it is out of connections, disk or memory.
+            sqlx::Error::Database(database)
+                if database
+                    .code()
+                    .is_some_and(|code| code.len() == 5 && (code.starts_with("57") || code.starts_with("53"))) =>
+            {
+                StoreError::Unavailable(error.to_string())
+            }
+            _ => StoreError::Database(error.to_string()),
+        }
+    }
+}
+
+/// The database. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Store(Backend);
+
+#[derive(Clone, Debug)]
+enum Backend {
+    Sqlite { readers: SqlitePool, writer: Writer },
+    Postgres(PgPool),
+}
+
+/// A connection to read with.
+#[derive(Debug)]
+pub enum Reader {
+    /// To SQLite.
+    Sqlite(PoolConnection<Sqlite>),
+    /// To PostgreSQL.
+    Postgres(PoolConnection<Postgres>),
+}
+
+impl Reader {
+    /// For a statement.
+    pub fn db(&mut self) -> Db<'_> {
+        match self {
+            Reader::Sqlite(connection) => Db::Sqlite(connection),
+            Reader::Postgres(connection) => Db::Postgres(connection),
+        }
+    }
+}
+
+impl Store {
+    /// Opens or creates the SQLite database in this file, and brings its tables up to date.
+    pub async fn open_sqlite(path: &Path) -> Result<Self, StoreError> {
+        let options = SqliteConnectOptions::new()
+            .filename(path)
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full)
+            .auto_vacuum(sqlx::sqlite::SqliteAutoVacuum::Incremental)
+            .foreign_keys(true)
+            .busy_timeout(BUSY_MAX)
+            .statement_cache_capacity(256);
+        let mut connection = options.connect().await?;
+        migrate(SQLITE_MIGRATIONS.run(&mut connection).await)?;
+        let readers = SqlitePoolOptions::new()
+            .max_connections(READERS_MAX)
+            .acquire_timeout(ACQUIRE_MAX)
+            .connect_with(options.read_only(true).create_if_missing(false))
+            .await?;
+        Ok(Store(Backend::Sqlite {
+            readers,
+            writer: Writer::start(connection),
+        }))
+    }
+
+    /// Connects to PostgreSQL, and brings its tables up to date.
+    pub async fn open_postgres(url: &str) -> Result<Self, StoreError> {
+        let options: PgConnectOptions = url.parse()?;
+        let pool = PgPoolOptions::new()
+            .max_connections(POSTGRES_CONNECTIONS_MAX)
+            .acquire_timeout(ACQUIRE_MAX)
+            .connect_with(options.application_name("heddle"))
+            .await?;
+        migrate(POSTGRES_MIGRATIONS.run(&pool).await)?;
+        Ok(Store(Backend::Postgres(pool)))
+    }
+
+    /// A connection for reading: each statement sees all that was committed before it.
+    pub async fn reader(&self) -> Result<Reader, StoreError> {
+        Ok(match &self.0 {
+            Backend::Sqlite { readers, .. } => Reader::Sqlite(readers.acquire().await?),
+            Backend::Postgres(pool) => Reader::Postgres(pool.acquire().await?),
+        })
+    }
+
+    /// Does `work` in a transaction, which is committed when it gives `Ok`. No network call and no sandbox
+    /// belongs in it: on SQLite everybody's writes wait for it.
+    pub async fn write<T, E, F>(&self, work: F) -> Result<T, E>
+    where
+        F: for<'c> FnOnce(&'c mut Db<'_>) -> BoxFuture<'c, Result<T, E>> + Send + 'static,
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        match &self.0 {
+            Backend::Sqlite { writer, .. } => {
+                let (sender, receiver) = oneshot::channel();
+                let job: writer::Job = Box::new(move |mut db| {
+                    Box::pin(async move {
+                        let result = work(&mut db).await;
+                        Done {
+                            keep: result.is_ok(),
+                            answer: Box::new(move |settled| {
+                                // Nobody listens any more when the caller has gone.
+                                let _ = sender.send(settled.map_err(E::from).and(result));
+                            }),
+                        }
+                    })
+                });
+                writer.send(job).await?;
+                receiver.await.unwrap_or_else(|_| Err(StoreError::Closed.into()))
+            }
+            Backend::Postgres(pool) => {
+                let mut transaction = pool.begin().await.map_err(StoreError::from)?;
+                let result = work(&mut Db::Postgres(&mut transaction)).await?;
+                transaction.commit().await.map_err(StoreError::from)?;
+                Ok(result)
+            }
+        }
+    }
+
+    /// Whether it is PostgreSQL, which several servers can share.
+    pub fn is_shared(&self) -> bool {
+        matches!(self.0, Backend::Postgres(_))
+    }
+}
+
+fn migrate(result: Result<(), sqlx::migrate::MigrateError>) -> Result<(), StoreError> {
+    result.map_err(|error| StoreError::Database(format!("the tables can't be brought up to date: {error}")))
+}

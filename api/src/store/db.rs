@@ -1,0 +1,186 @@
+//! One way to speak SQL to both databases: the text is shared, with `?` for arguments, rows are decoded by type.
+
+use super::StoreError;
+use sqlx::sqlite::SqliteRow;
+use sqlx::postgres::PgRow;
+use sqlx::{AssertSqlSafe, FromRow, PgConnection, Postgres, Sqlite, SqliteConnection};
+use std::borrow::Cow;
+
+/// An argument of a statement. The kind is known even when it is null, since PostgreSQL asks for it.
+#[derive(Clone, Debug)]
+pub enum Arg {
+    /// Text, and JSON, which is stored as text.
+    Text(Option<String>),
+    /// Integers and times.
+    Int(Option<i64>),
+    /// Floating point.
+    Real(Option<f64>),
+    /// Truth.
+    Bool(Option<bool>),
+    /// Bytes.
+    Bytes(Option<Vec<u8>>),
+}
+
+macro_rules! args {
+    ($($kind:ident: $type:ty),*) => {$(
+        impl From<$type> for Arg {
+            fn from(value: $type) -> Arg {
+                Arg::$kind(Some(value.into()))
+            }
+        }
+        impl From<Option<$type>> for Arg {
+            fn from(value: Option<$type>) -> Arg {
+                Arg::$kind(value.map(Into::into))
+            }
+        }
+    )*};
+}
+args!(Text: String, Text: &str, Int: i64, Int: i32, Int: u32, Real: f64, Bool: bool, Bytes: Vec<u8>, Bytes: &[u8]);
+
+impl From<&String> for Arg {
+    fn from(value: &String) -> Arg {
+        value.as_str().into()
+    }
+}
+
+/// A statement: its text comes from the source code only, so no value can become part of it.
+#[derive(Clone, Debug)]
+pub struct Sql {
+    text: Cow<'static, str>,
+    args: Vec<Arg>,
+}
+
+/// Begins a statement. `?` stands for each argument, in order; the text has no other question mark.
+pub fn sql(text: &'static str) -> Sql {
+    Sql {
+        text: Cow::Borrowed(text),
+        args: Vec::new(),
+    }
+}
+
+impl Sql {
+    /// The next argument.
+    pub fn bind(mut self, arg: impl Into<Arg>) -> Self {
+        self.args.push(arg.into());
+        self
+    }
+
+    /// More text.
+    pub fn push(mut self, text: &'static str) -> Self {
+        self.text.to_mut().push_str(text);
+        self
+    }
+
+    /// `(?, ?, …)` with these arguments; `(null)` without any, which matches nothing.
+    pub fn list<T: Into<Arg>>(mut self, args: impl IntoIterator<Item = T>) -> Self {
+        let before = self.args.len();
+        self.args.extend(args.into_iter().map(Into::into));
+        let count = self.args.len() - before;
+        let text = self.text.to_mut();
+        text.push('(');
+        text.push_str(&if count == 0 { "null".to_owned() } else { vec!["?"; count].join(", ") });
+        text.push(')');
+        self
+    }
+
+    /// With PostgreSQL's numbered placeholders.
+    fn numbered(&self) -> String {
+        let mut text = String::with_capacity(self.text.len() + 2 * self.args.len());
+        let mut number = 0;
+        for piece in self.text.split_inclusive('?') {
+            match piece.strip_suffix('?') {
+                Some(piece) => {
+                    number += 1;
+                    text.push_str(piece);
+                    text.push('$');
+                    text.push_str(&number.to_string());
+                }
+                None => text.push_str(piece),
+            }
+        }
+        text
+    }
+}
+
+/// What a row is decoded into: `#[derive(sqlx::FromRow)]` gives it.
+pub trait Row: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin {}
+impl<T> Row for T where T: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin {}
+
+/// A connection in use.
+#[derive(Debug)]
+pub enum Db<'c> {
+    /// To SQLite.
+    Sqlite(&'c mut SqliteConnection),
+    /// To PostgreSQL.
+    Postgres(&'c mut PgConnection),
+}
+
+macro_rules! bound {
+    ($query:expr, $args:expr) => {{
+        let mut query = $query;
+        for arg in $args {
+            query = match arg {
+                Arg::Text(value) => query.bind(value),
+                Arg::Int(value) => query.bind(value),
+                Arg::Real(value) => query.bind(value),
+                Arg::Bool(value) => query.bind(value),
+                Arg::Bytes(value) => query.bind(value),
+            };
+        }
+        query
+    }};
+}
+
+impl Db<'_> {
+    /// All rows.
+    pub async fn all<R: Row>(&mut self, sql: Sql) -> Result<Vec<R>, StoreError> {
+        Ok(match self {
+            Db::Sqlite(connection) => {
+                let query = sqlx::query_as::<Sqlite, R>(AssertSqlSafe(sql.text));
+                bound!(query, sql.args).fetch_all(&mut **connection).await?
+            }
+            Db::Postgres(connection) => {
+                let query = sqlx::query_as::<Postgres, R>(AssertSqlSafe(sql.numbered()));
+                bound!(query, sql.args).fetch_all(&mut **connection).await?
+            }
+        })
+    }
+
+    /// The row, if there is one; at most one is read.
+    pub async fn optional<R: Row>(&mut self, sql: Sql) -> Result<Option<R>, StoreError> {
+        Ok(match self {
+            Db::Sqlite(connection) => {
+                let query = sqlx::query_as::<Sqlite, R>(AssertSqlSafe(sql.text));
+                bound!(query, sql.args).fetch_optional(&mut **connection).await?
+            }
+            Db::Postgres(connection) => {
+                let query = sqlx::query_as::<Postgres, R>(AssertSqlSafe(sql.numbered()));
+                bound!(query, sql.args).fetch_optional(&mut **connection).await?
+            }
+        })
+    }
+
+    /// The one row that must be there, as of a count.
+    pub async fn one<R: Row>(&mut self, sql: Sql) -> Result<R, StoreError> {
+        self.optional(sql).await?.ok_or(StoreError::Missing)
+    }
+
+    /// Executes; how many rows changed.
+    pub async fn execute(&mut self, sql: Sql) -> Result<u64, StoreError> {
+        Ok(match self {
+            Db::Sqlite(connection) => {
+                let query = sqlx::query::<Sqlite>(AssertSqlSafe(sql.text));
+                bound!(query, sql.args).execute(&mut **connection).await?.rows_affected()
+            }
+            Db::Postgres(connection) => {
+                let query = sqlx::query::<Postgres>(AssertSqlSafe(sql.numbered()));
+                bound!(query, sql.args).execute(&mut **connection).await?.rows_affected()
+            }
+        })
+    }
+
+    /// Whether this is PostgreSQL, for the few statements that differ.
+    pub fn is_postgres(&self) -> bool {
+        matches!(self, Db::Postgres(_))
+    }
+}

@@ -1,0 +1,152 @@
+//! The service in the test's own process, on a database of the test's own, over real TCP.
+//!
+//! PostgreSQL: the server that HEDDLE_TEST_POSTGRES names (a URL of a user who may create databases), or a private
+//! cluster that the first test starts from Debian's package; see [`postgres`].
+
+mod postgres;
+mod request;
+
+pub use request::{Reply, Request};
+
+use heddle_api::app::App;
+use heddle_api::clock::{Clock, Timestamp};
+use heddle_api::config::Config;
+use heddle_api::store::Store;
+use serde_json::json;
+use std::net::SocketAddr;
+use std::time::Duration;
+use tokio::net::TcpListener;
+
+/// Which database a test uses.
+#[derive(Clone, Copy, Debug)]
+pub enum Database {
+    Sqlite,
+    Postgres,
+}
+
+/// Makes two tests of each function, one for each database.
+macro_rules! each_database {
+    ($($(#[$meta:meta])* async fn $name:ident($service:ident: Service) $body:block)*) => {$(
+        mod $name {
+            #[expect(unused_imports, reason = "not every test uses all that its file imports")]
+            use super::*;
+
+            async fn test($service: Service) $body
+
+            $(#[$meta])*
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn sqlite() {
+                test(Service::start(crate::harness::Database::Sqlite).await).await;
+            }
+
+            $(#[$meta])*
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn postgres() {
+                test(Service::start(crate::harness::Database::Postgres).await).await;
+            }
+        }
+    )*};
+}
+pub(crate) use each_database;
+
+/// A running service. Dropping it ends it.
+pub struct Service {
+    pub app: App,
+    pub address: SocketAddr,
+    server: tokio::task::JoinHandle<()>,
+    _files: tempfile::TempDir,
+    _database: Option<postgres::TestDatabase>,
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+/// A registered user.
+#[derive(Clone, Debug)]
+pub struct User {
+    pub id: String,
+    pub token: String,
+}
+
+impl Service {
+    /// With the usual settings.
+    pub async fn start(database: Database) -> Service {
+        Service::with(database, |_| {}).await
+    }
+
+    /// With other settings.
+    pub async fn with(database: Database, change: impl FnOnce(&mut Config)) -> Service {
+        let files = tempfile::tempdir().unwrap();
+        let (store, kept) = match database {
+            Database::Sqlite => (Store::open_sqlite(&files.path().join("heddle.db")).await.unwrap(), None),
+            Database::Postgres => {
+                let kept = postgres::TestDatabase::create().await;
+                (Store::open_postgres(&kept.url).await.unwrap(), Some(kept))
+            }
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut config = Config {
+            listen: address,
+            base_url: format!("http://{address}"),
+            data_dir: files.path().to_owned(),
+            database_url: kept.as_ref().map(|kept| kept.url.clone()),
+            master_key: [7; 32],
+            jwt_secret: "a secret of thirty-two characters or more".to_owned(),
+            local_auth: true,
+            token_ttl: Duration::from_secs(24 * 60 * 60),
+            api_body_bytes_max: 8 << 20,
+        };
+        change(&mut config);
+        let start = Timestamp::parse("2026-11-21T09:00:00Z").unwrap();
+        let app = App::new(config, store, Clock::manual(start));
+        let router = heddle_api::http::router(&app);
+        let server = tokio::spawn(async move {
+            let service = router.into_make_service_with_connect_info::<SocketAddr>();
+            axum::serve(listener, service).await.unwrap();
+        });
+        Service {
+            app,
+            address,
+            server,
+            _files: files,
+            _database: kept,
+        }
+    }
+
+    /// Registers `<name>@example.com`.
+    pub async fn user(&self, name: &str) -> User {
+        let account = json!({
+            "email": format!("{name}@example.com"), "firstName": name, "lastName": "Test", "password": "correct-horse"
+        });
+        let reply = self.post("/api/auth/register").json(&account).send().await;
+        assert_eq!(reply.status, 201, "{reply}");
+        User {
+            id: reply.body["data"]["user"]["id"].as_str().unwrap().to_owned(),
+            token: reply.body["data"]["token"].as_str().unwrap().to_owned(),
+        }
+    }
+
+    pub fn get(&self, path: &str) -> Request {
+        Request::new(self.address, "GET", path)
+    }
+
+    pub fn post(&self, path: &str) -> Request {
+        Request::new(self.address, "POST", path)
+    }
+
+    pub fn put(&self, path: &str) -> Request {
+        Request::new(self.address, "PUT", path)
+    }
+
+    pub fn delete(&self, path: &str) -> Request {
+        Request::new(self.address, "DELETE", path)
+    }
+
+    pub fn request(&self, method: &str, path: &str) -> Request {
+        Request::new(self.address, method, path)
+    }
+}

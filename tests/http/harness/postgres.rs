@@ -1,0 +1,131 @@
+//! PostgreSQL for tests: a database for each test on a server that the whole test process shares. Without
+//! HEDDLE_TEST_POSTGRES the server is a private cluster under the system's temporary directory, made by `initdb`
+//! and ended with the process.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use uuid::Uuid;
+
+/// A database of a test's own, dropped with it.
+pub struct TestDatabase {
+    pub url: String,
+    name: String,
+}
+
+impl TestDatabase {
+    pub async fn create() -> TestDatabase {
+        let server = tokio::task::spawn_blocking(server_url).await.unwrap();
+        let name = format!("heddle_{}", Uuid::now_v7().simple());
+        psql(&server, &format!("create database {name}")).await;
+        TestDatabase {
+            url: format!("{server}/{name}"),
+            name,
+        }
+    }
+}
+
+impl Drop for TestDatabase {
+    fn drop(&mut self) {
+        let statement = format!("drop database if exists {} with (force)", self.name);
+        let server = server_url();
+        // A database that stays is removed with the cluster.
+        let _ = Command::new(tool("psql"))
+            .args(["-q", "-d", &format!("{server}/postgres"), "-c", &statement])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+    }
+}
+
+async fn psql(server: &str, statement: &str) {
+    let (database, statement) = (format!("{server}/postgres"), statement.to_owned());
+    let output = tokio::task::spawn_blocking(move || {
+        Command::new(tool("psql"))
+            .args(["-q", "-d", &database, "-c", &statement])
+            .output()
+    });
+    let output = output.await.unwrap().expect("psql starts: install the package postgresql");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// The server's URL without a database: `postgres://user@host:port`.
+fn server_url() -> String {
+    static URL: OnceLock<String> = OnceLock::new();
+    URL.get_or_init(|| match std::env::var("HEDDLE_TEST_POSTGRES") {
+        Ok(url) => url.trim_end_matches('/').to_owned(),
+        Err(_) => start_cluster(),
+    })
+    .clone()
+}
+
+static CLUSTER: Mutex<Option<PathBuf>> = Mutex::new(None);
+
+/// Makes and starts a cluster that listens on a free port of loopback.
+fn start_cluster() -> String {
+    let dir = std::env::temp_dir().join(format!("heddle-postgres-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let data = dir.join("data");
+    own(&dir);
+    run(as_postgres("initdb").args(["-A", "trust", "-U", "heddle", "--no-sync", "-D"]).arg(&data));
+    let options = format!(
+        "-c listen_addresses=127.0.0.1 -p {port} -c unix_socket_directories='' -c fsync=off -c max_connections=400"
+    );
+    let log = dir.join("log");
+    run(as_postgres("pg_ctl").args(["-w", "-o", &options, "-l"]).arg(&log).arg("-D").arg(&data).arg("start"));
+    *CLUSTER.lock().unwrap_or_else(PoisonError::into_inner) = Some(dir);
+    #[expect(unsafe_code, reason = "the C library alone can run something when the process ends")]
+    // SAFETY: `stop_cluster` is a plain function that touches nothing but its own static.
+    unsafe {
+        libc::atexit(stop_cluster);
+    }
+    format!("postgres://heddle@127.0.0.1:{port}")
+}
+
+extern "C" fn stop_cluster() {
+    let dir = CLUSTER.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(dir) = dir {
+        let data = dir.join("data");
+        let _ = as_postgres("pg_ctl").args(["-m", "immediate", "-D"]).arg(&data).arg("stop").output();
+        let _ = std::fs::remove_dir_all(&dir);
+    }
+}
+
+/// PostgreSQL refuses to be root: then the package's own user starts it.
+fn as_postgres(name: &str) -> Command {
+    if !is_root() {
+        return Command::new(tool(name));
+    }
+    let mut command = Command::new("runuser");
+    command.args(["-u", "postgres", "--"]).arg(tool(name));
+    command
+}
+
+fn own(dir: &Path) {
+    if is_root() {
+        run(Command::new("chown").arg("-R").arg("postgres").arg(dir));
+    }
+}
+
+fn is_root() -> bool {
+    let output = Command::new("id").arg("-u").output().unwrap();
+    output.stdout.starts_with(b"0\n")
+}
+
+fn run(command: &mut Command) {
+    // The server inherits what it is given: a pipe would stay open for as long as it lives.
+    let status = command.current_dir("/").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let ended_well = status.is_ok_and(|status| status.success());
+    assert!(ended_well, "{command:?} failed: is the package postgresql installed?");
+}
+
+/// A program of PostgreSQL: Debian keeps those of the server outside the path.
+fn tool(name: &str) -> PathBuf {
+    let mut versions: Vec<PathBuf> = std::fs::read_dir("/usr/lib/postgresql")
+        .map(|entries| entries.flatten().map(|entry| entry.path()).collect())
+        .unwrap_or_default();
+    versions.sort();
+    let in_package = versions.pop().map(|version| version.join("bin").join(name));
+    in_package.filter(|path| path.exists()).unwrap_or_else(|| PathBuf::from(name))
+}

@@ -1,0 +1,4 @@
+//! The service over HTTP, on SQLite and on PostgreSQL.
+
+mod accounts;
+mod harness;
