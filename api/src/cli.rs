@@ -14,7 +14,10 @@ mod progress;
 mod reference;
 mod report;
 mod run;
+mod serve;
+mod settings;
 mod trace;
+mod user;
 mod validate;
 mod values;
 
@@ -44,6 +47,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Serve the API: accounts, patterns, deployments, webhooks and their runs.
+    Serve(Box<serve::ServeArgs>),
     /// Run a pattern or a compiled module once and print its output.
     Run(Box<run::RunArgs>),
     /// Compile a pattern to a WebAssembly module.
@@ -52,6 +57,12 @@ enum Command {
     Validate(validate::ValidateArgs),
     /// List the node types, or describe one.
     Nodes(nodes::NodesArgs),
+    /// Register, promote and list users, on the server's own machine.
+    User(user::UserArgs),
+    /// Print the settings in effect, secrets masked.
+    Config(settings::SettingsArgs),
+    /// Check that a server could start, and say what to do about what is wrong.
+    Doctor(settings::SettingsArgs),
     /// Print a completion script for a shell.
     Completions {
         /// Shell to complete for.
@@ -63,10 +74,14 @@ enum Command {
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let (result, json) = match &cli.command {
+        Command::Serve(args) => (serve::serve(args), false),
         Command::Run(args) => (run::run(args), args.json),
         Command::Compile(args) => (compile::compile(args), false),
         Command::Validate(args) => (validate::validate(args), args.json),
         Command::Nodes(args) => (nodes::nodes(args), args.json),
+        Command::User(args) => (user::user(args), args.json),
+        Command::Config(args) => (settings::config(args), args.json),
+        Command::Doctor(args) => (settings::doctor(args), args.json),
         Command::Completions { shell } => (completions(*shell), false),
     };
     match result {

@@ -1,11 +1,18 @@
-//! Settings of the service, read once at start. Knows nothing of what they do.
+//! Settings of the service: what there is, and how texts become values. Read once at start; knows nothing of what
+//! they do. Where the texts come from is `config::sources`, which keys there are `config::keys`.
 
+pub mod keys;
+pub mod settings;
+pub mod sources;
+
+use heddle_runtime::EgressPolicy;
+use ipnet::IpNet;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// Settings. Every limit has its unit in its name or type.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Config {
     /// Address to listen on; port 0 picks one.
     pub listen: SocketAddr,
@@ -13,16 +20,140 @@ pub struct Config {
     pub base_url: String,
     /// Where the embedded database, keys and machine code are kept.
     pub data_dir: PathBuf,
+    /// Where machine code is kept between starts.
+    pub cache_dir: PathBuf,
     /// PostgreSQL; `None`: SQLite in the data directory.
     pub database_url: Option<String>,
     /// Wraps the data keys.
     pub master_key: [u8; 32],
+    /// Wrapped the data keys before: they are wrapped anew at start.
+    pub master_key_previous: Option<[u8; 32]>,
     /// Signs tokens.
     pub jwt_secret: String,
-    /// Registration and login by password.
-    pub local_auth: bool,
     /// Lifetime of tokens.
     pub token_ttl: Duration,
+    /// Registration and login by password.
+    pub local_auth: bool,
+    /// External login, if there is one.
+    pub external_login: Option<ExternalLogin>,
+    /// Attempts to log in or register within a minute.
+    pub auth_rate_limit: AuthRateLimit,
+    /// Webhook requests of one address within a minute; 0: any number.
+    pub webhook_rate_limit: u32,
+    /// Bytes of a webhook's body.
+    pub webhook_body_bytes_max: usize,
     /// Bytes of a body under /api.
     pub api_body_bytes_max: usize,
+    /// Peers whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<IpNet>,
+    /// Origins of browser pages that may use the API; `*` is any.
+    pub cors_origins: Vec<String>,
+    /// Addresses that patterns and the external login may reach although they aren't public.
+    pub egress: EgressPolicy,
+    /// Wall time of a run at most.
+    pub run_timeout: Duration,
+    /// Wall time of a test run at most.
+    pub test_timeout: Duration,
+    /// Fuel of a run, roughly instructions.
+    pub run_fuel_max: u64,
+    /// Memory of a run, in bytes.
+    pub run_memory_bytes_max: usize,
+    /// Runs of one workspace that execute at once.
+    pub workspace_concurrency_max: usize,
+    /// Runs that execute at once in all, and threads for them.
+    pub workers: usize,
+    /// Accepted runs that wait in memory; beyond it new ones get 503.
+    pub queue_runs_max: usize,
+    /// Ended runs are kept for so long.
+    pub retention: Duration,
+    /// Ended runs that a workspace keeps at most.
+    pub retention_runs_max: u64,
+    /// Domain of the addresses of OnEmail nodes.
+    pub mail_domain: String,
+    /// Secret of `POST /inbound/email`; `None`: that way is closed.
+    pub inbound_secret: Option<String>,
+    /// Address of the SMTP listener; `None`: there is none.
+    pub smtp_listen: Option<SocketAddr>,
+    /// What is logged, in tracing's syntax.
+    pub log: String,
+    /// Form of the log.
+    pub log_format: LogFormat,
+}
+
+/// How often logging in and registering may be tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AuthRateLimit {
+    /// Within a minute for one email; 0: any number.
+    pub per_email: u32,
+    /// Within a minute for one address; 0: any number.
+    pub per_ip: u32,
+}
+
+/// A login by another service: OpenID Connect with an issuer, or plain OAuth 2.0 with its URLs.
+#[derive(Clone)]
+pub struct ExternalLogin {
+    /// Client id.
+    pub client_id: String,
+    /// Client secret.
+    pub client_secret: String,
+    /// OpenID Connect issuer, whose configuration is discovered.
+    pub issuer: Option<String>,
+    /// Token endpoint, when there is no discovery.
+    pub token_url: Option<String>,
+    /// Userinfo endpoint, when there is no discovery.
+    pub userinfo_url: Option<String>,
+    /// Redirect URI with which clients get their codes.
+    pub redirect_uri: String,
+}
+
+/// Form of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+impl Config {
+    /// The defaults, with what has none.
+    pub fn new(listen: SocketAddr, data_dir: PathBuf, master_key: [u8; 32], jwt_secret: String) -> Self {
+        Config {
+            listen,
+            base_url: format!("http://{listen}"),
+            cache_dir: data_dir.join("cache"),
+            data_dir,
+            database_url: None,
+            master_key,
+            master_key_previous: None,
+            jwt_secret,
+            token_ttl: Duration::from_secs(24 * 60 * 60),
+            local_auth: true,
+            external_login: None,
+            auth_rate_limit: AuthRateLimit {
+                per_email: 10,
+                per_ip: 30,
+            },
+            webhook_rate_limit: 100,
+            webhook_body_bytes_max: 1 << 20,
+            api_body_bytes_max: 8 << 20,
+            trusted_proxies: Vec::new(),
+            cors_origins: Vec::new(),
+            egress: EgressPolicy::default(),
+            run_timeout: Duration::from_secs(300),
+            test_timeout: Duration::from_secs(10),
+            run_fuel_max: 10_000_000_000,
+            run_memory_bytes_max: 64 << 20,
+            workspace_concurrency_max: 64,
+            workers: std::thread::available_parallelism().map_or(2, usize::from),
+            queue_runs_max: 10_000,
+            retention: Duration::from_secs(30 * 24 * 60 * 60),
+            retention_runs_max: 100_000,
+            mail_domain: "localhost".to_owned(),
+            inbound_secret: None,
+            smtp_listen: None,
+            log: "info".to_owned(),
+            log_format: LogFormat::Text,
+        }
+    }
 }

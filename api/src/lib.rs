@@ -12,3 +12,4 @@ pub mod error;
 pub mod http;
 pub mod ids;
 pub mod store;
+pub mod telemetry;

@@ -14,7 +14,6 @@ use heddle_api::config::Config;
 use heddle_api::store::Store;
 use serde_json::json;
 use std::net::SocketAddr;
-use std::time::Duration;
 use tokio::net::TcpListener;
 
 /// Which database a test uses.
@@ -89,17 +88,9 @@ impl Service {
         };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let mut config = Config {
-            listen: address,
-            base_url: format!("http://{address}"),
-            data_dir: files.path().to_owned(),
-            database_url: kept.as_ref().map(|kept| kept.url.clone()),
-            master_key: [7; 32],
-            jwt_secret: "a secret of thirty-two characters or more".to_owned(),
-            local_auth: true,
-            token_ttl: Duration::from_secs(24 * 60 * 60),
-            api_body_bytes_max: 8 << 20,
-        };
+        let secret = "a secret of thirty-two characters or more".to_owned();
+        let mut config = Config::new(address, files.path().to_owned(), [7; 32], secret);
+        config.database_url = kept.as_ref().map(|kept| kept.url.clone());
         change(&mut config);
         let start = Timestamp::parse("2026-11-21T09:00:00Z").unwrap();
         let app = App::new(config, store, Clock::manual(start));

@@ -204,7 +204,7 @@ fn session(
 }
 
 /// An address that could be one: something, an at sign, and a domain.
-fn email(given: &str) -> Result<String, ApiError> {
+pub fn email(given: &str) -> Result<String, ApiError> {
     let email = text("email", given, 254)?;
     let plausible = email.split_once('@').is_some_and(|(local, domain)| {
         !local.is_empty()

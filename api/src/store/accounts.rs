@@ -158,3 +158,20 @@ pub async fn first_membership(
         .await?;
     Ok(found.map(|found| (found.workspace_id, found.role)))
 }
+
+/// All users, in the order of their registration.
+pub async fn all(db: &mut Db<'_>) -> Result<Vec<UserRow>, StoreError> {
+    db.all(sql(USER).push("order by created_at, id")).await
+}
+
+/// Gives a user another role in the service; whether there is such a user.
+pub async fn set_role(db: &mut Db<'_>, email: &str, role: Role) -> Result<bool, StoreError> {
+    let changed = db
+        .execute(
+            sql("update users set role = ? where email_key = ?")
+                .bind(role)
+                .bind(email_key(email)),
+        )
+        .await?;
+    Ok(changed > 0)
+}

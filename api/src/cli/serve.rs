@@ -1,0 +1,121 @@
+//! `heddle serve`: the service, from its settings to its graceful end.
+
+use super::failure::{Exit, Failure};
+use super::output;
+use crate::app::App;
+use crate::clock::Clock;
+use crate::config::settings;
+use crate::config::sources::{Flags, Mistake, Values};
+use crate::config::Config;
+use crate::http;
+use crate::store::Store;
+use crate::telemetry;
+use clap::Args;
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Requests that are being answered get so long after the signal to stop.
+const DRAIN_MAX: Duration = Duration::from_secs(25);
+
+/// Flags of `heddle serve`.
+#[derive(Args, Debug)]
+pub struct ServeArgs {
+    #[command(flatten)]
+    settings: Flags,
+}
+
+/// Runs the command until a signal ends it.
+pub fn serve(args: &ServeArgs) -> Result<ExitCode, Failure> {
+    let values = Values::gather(&args.settings, std::env::vars()).map_err(|error| wrong(&error))?;
+    let config = settings::read(&values).map_err(|error| wrong(&error))?;
+    let base_url_given = values.text("base_url").is_some();
+    telemetry::log(&config).map_err(|error| wrong(&Mistake::new("HEDDLE_LOG", error)))?;
+    let executor = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(config.workers)
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(Exit::File, "FILE", format!("cannot start threads: {error}")))?;
+    executor.block_on(listen(config, base_url_given))
+}
+
+/// A mistake in the settings.
+pub fn wrong(mistake: &Mistake) -> Failure {
+    Failure::usage(mistake.to_string())
+}
+
+/// Opens the database that the settings name.
+pub async fn open(config: &Config) -> Result<Store, Failure> {
+    let opened = match &config.database_url {
+        Some(url) => Store::open_postgres(url).await,
+        None => {
+            std::fs::create_dir_all(&config.data_dir).map_err(|error| {
+                let place = config.data_dir.display();
+                Failure::new(Exit::File, "FILE", format!("the data directory {place} can't be made: {error}"))
+            })?;
+            Store::open_sqlite(&config.data_dir.join("heddle.db")).await
+        }
+    };
+    opened.map_err(|error| Failure::new(Exit::File, "DATABASE", format!("the database can't be opened: {error}")))
+}
+
+async fn listen(mut config: Config, base_url_given: bool) -> Result<ExitCode, Failure> {
+    let failed = |what: &str, error: &dyn std::fmt::Display| {
+        Failure::new(Exit::File, "FILE", format!("cannot {what}: {error}"))
+    };
+    let listener = TcpListener::bind(config.listen)
+        .await
+        .map_err(|error| failed(&format!("listen on {}", config.listen), &error))?;
+    let address = listener.local_addr().map_err(|error| failed("listen", &error))?;
+    if !base_url_given {
+        config.base_url = format!("http://{address}");
+    }
+    let store = open(&config).await?;
+    let mut stop = Stop::new().map_err(|error| failed("listen for signals", &error))?;
+    let app = App::new(config, store, Clock::System);
+    let service = http::router(&app).into_make_service_with_connect_info::<SocketAddr>();
+    output::result(&format!("listening on http://{address}"))?;
+    let (drain, draining) = tokio::sync::oneshot::channel::<()>();
+    let server = axum::serve(listener, service).with_graceful_shutdown(async move {
+        stop.asked().await;
+        tracing::info!("Stopping: what has begun is finished first");
+        // The receiver is gone only when the server has ended anyway.
+        let _ = drain.send(());
+    });
+    let overdue = async {
+        if draining.await.is_ok() {
+            tokio::time::sleep(DRAIN_MAX).await;
+        } else {
+            std::future::pending().await
+        }
+    };
+    tokio::select! {
+        ended = server => ended.map_err(|error| failed("serve", &error))?,
+        () = overdue => tracing::warn!("Some requests did not end in time and are cut off"),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The signals that ask for an end: SIGTERM and SIGINT.
+struct Stop {
+    terminate: tokio::signal::unix::Signal,
+    interrupt: tokio::signal::unix::Signal,
+}
+
+impl Stop {
+    fn new() -> std::io::Result<Self> {
+        Ok(Stop {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    async fn asked(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! `heddle config` and `heddle doctor`: what a server would start with, and whether it could.
+
+use super::failure::{Exit, Failure};
+use super::output;
+use super::serve;
+use crate::config::settings::{self, SETTINGS, Setting};
+use crate::config::sources::{Flags, Source, Values};
+use crate::config::{Config, keys};
+use clap::Args;
+use heddle_runtime::{Runtime, RuntimeConfig};
+use serde_json::{Map, Value, json};
+use std::os::unix::fs::PermissionsExt;
+use std::process::ExitCode;
+
+/// Flags of `heddle config` and `heddle doctor`.
+#[derive(Args, Debug)]
+pub struct SettingsArgs {
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    settings: Flags,
+}
+
+/// Prints the settings in effect, secrets masked.
+pub fn config(args: &SettingsArgs) -> Result<ExitCode, Failure> {
+    let values = Values::gather(&args.settings, std::env::vars()).map_err(|error| serve::wrong(&error))?;
+    let shown = |setting: &Setting| match (values.text(setting.name), setting.is_secret) {
+        (Some(_), true) => "(set)".to_owned(),
+        (Some(text), false) => text.to_owned(),
+        (None, _) => setting.default.to_owned(),
+    };
+    let source = |setting: &Setting| match values.source(setting.name) {
+        None => "default".to_owned(),
+        Some(Source::Flag) => "flag".to_owned(),
+        Some(Source::Environment) => "environment".to_owned(),
+        Some(Source::File(path)) => path.display().to_string(),
+    };
+    if args.json {
+        let settings = SETTINGS.iter().map(|setting| {
+            let told = json!({"value": shown(setting), "from": source(setting), "help": setting.help});
+            (setting.name.to_owned(), told)
+        });
+        output::result(&Value::Object(settings.collect::<Map<_, _>>()).to_string())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let width = SETTINGS.iter().map(|setting| setting.name.len()).max().unwrap_or_default();
+    for setting in SETTINGS {
+        let line = format!("{:width$} = {}  # {}", setting.name, shown(setting), source(setting));
+        output::result(&line)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Checks all that a start needs, and says what to do about what is wrong.
+pub fn doctor(args: &SettingsArgs) -> Result<ExitCode, Failure> {
+    let values = Values::gather(&args.settings, std::env::vars()).map_err(|error| serve::wrong(&error))?;
+    let mut checks = vec![("settings", Ok("can be read".to_owned()))];
+    match settings::read(&values) {
+        Err(mistake) => checks = vec![("settings", Err(mistake.to_string()))],
+        Ok(config) => {
+            checks.push(("keys", key_files(&config)));
+            checks.push(("address", address(&config)));
+            checks.push(("database", database(&config)));
+            checks.push(("sandbox", sandbox(&config)));
+        }
+    }
+    let is_well = checks.iter().all(|(_, found)| found.is_ok());
+    if args.json {
+        let told = checks.iter().map(|(name, found)| {
+            let (ok, message) = match found {
+                Ok(message) => (true, message),
+                Err(message) => (false, message),
+            };
+            json!({"check": name, "ok": ok, "message": message})
+        });
+        output::result(&Value::Array(told.collect()).to_string())?;
+    } else {
+        for (name, found) in &checks {
+            let line = match found {
+                Ok(message) => format!("ok       {name}: {message}"),
+                Err(message) => format!("PROBLEM  {name}: {message}"),
+            };
+            output::result(&line)?;
+        }
+    }
+    Ok(ExitCode::from(if is_well { 0 } else { Exit::Failed as u8 }))
+}
+
+fn key_files(config: &Config) -> Result<String, String> {
+    for name in ["master_key", "jwt_secret"] {
+        let path = keys::path(&config.data_dir, name);
+        // Absent when the key comes from outside.
+        let Ok(metadata) = path.metadata() else { continue };
+        let mode = metadata.permissions().mode() & 0o777;
+        if mode & 0o077 != 0 {
+            let path = path.display();
+            return Err(format!("{path} can be read by others (mode {mode:o}): run `chmod 600 {path}`"));
+        }
+    }
+    Ok("are there and private".to_owned())
+}
+
+fn address(config: &Config) -> Result<String, String> {
+    match std::net::TcpListener::bind(config.listen) {
+        Ok(_) => Ok(format!("{} is free", config.listen)),
+        Err(error) => Err(format!(
+            "{} can't be listened on: {error}. Is a server running already? Choose another with --listen",
+            config.listen
+        )),
+    }
+}
+
+fn database(config: &Config) -> Result<String, String> {
+    let executor = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let executor = executor.map_err(|error| error.to_string())?;
+    let opened = executor.block_on(serve::open(config));
+    match opened {
+        Ok(store) if store.is_shared() => Ok("PostgreSQL answers, its tables are up to date".to_owned()),
+        Ok(_) => Ok("SQLite opens, its tables are up to date".to_owned()),
+        Err(Failure::Told(told)) => Err(told.message),
+        Err(Failure::Closed) => Err("did not open".to_owned()),
+    }
+}
+
+fn sandbox(config: &Config) -> Result<String, String> {
+    let runtime = RuntimeConfig {
+        cache_dir: Some(config.cache_dir.clone()),
+        ..RuntimeConfig::default()
+    };
+    Runtime::new(runtime).map_err(|error| error.to_string())?;
+    Ok("WebAssembly compiles and its cache can be written".to_owned())
+}

@@ -1,0 +1,98 @@
+//! The two keys that a service can't be without. With the embedded database they are made at the first start and
+//! kept beside it, readable by its user only; with PostgreSQL every server must be given the same ones.
+
+use super::sources::{Mistake, Values};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Bytes of a JWT secret at least: what HS256 asks for (RFC 7518, section 3.2).
+const JWT_SECRET_BYTES_MIN: usize = 32;
+
+/// The keys in use.
+pub struct Keys {
+    /// Wraps the data keys.
+    pub master_key: [u8; 32],
+    /// Wrapped them before.
+    pub master_key_previous: Option<[u8; 32]>,
+    /// Signs tokens.
+    pub jwt_secret: String,
+}
+
+impl Keys {
+    /// From the settings, or from the files in the data directory, which are made when nothing is there yet.
+    pub fn load(values: &Values, data_dir: &Path, is_shared: bool) -> Result<Self, Mistake> {
+        let has_data = data_dir.join("heddle.db").exists();
+        let text = |name: &str| -> Result<String, Mistake> {
+            match values.text(name) {
+                Some(text) => Ok(text.to_owned()),
+                None if is_shared => Err(values.mistake(
+                    name,
+                    "is required with PostgreSQL, the same for every server: make one with `openssl rand -base64 32`",
+                )),
+                None => kept(data_dir, name, has_data),
+            }
+        };
+        let key = |name: &str, text: &str| {
+            let bytes = STANDARD.decode(text.trim()).ok().and_then(|bytes| bytes.try_into().ok());
+            bytes.ok_or_else(|| values.mistake(name, "must be base64 of 32 bytes: `openssl rand -base64 32` makes one"))
+        };
+        let master_key = key("master_key", &text("master_key")?)?;
+        let previous = values.text("master_key_previous");
+        let master_key_previous = previous.map(|text| key("master_key_previous", text)).transpose()?;
+        let jwt_secret = text("jwt_secret")?;
+        if jwt_secret.len() < JWT_SECRET_BYTES_MIN {
+            return Err(values.mistake("jwt_secret", "must have at least 32 bytes"));
+        }
+        Ok(Keys {
+            master_key,
+            master_key_previous,
+            jwt_secret,
+        })
+    }
+}
+
+/// File of a key in the data directory.
+pub fn path(data_dir: &Path, name: &str) -> PathBuf {
+    data_dir.join(name.replace('_', "-"))
+}
+
+fn kept(data_dir: &Path, name: &str, has_data: bool) -> Result<String, Mistake> {
+    let path = path(data_dir, name);
+    let place = path.display().to_string();
+    match fs::read_to_string(&path) {
+        Ok(text) => return Ok(text.trim().to_owned()),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(Mistake::new(place, format!("can't be read: {error}")));
+        }
+        Err(_) if has_data && name == "master_key" => {
+            let advice = "is missing, but the database beside it is encrypted with that key: put the file back, or \
+                set HEDDLE_MASTER_KEY to what was in it";
+            return Err(Mistake::new(place, advice));
+        }
+        Err(_) => {}
+    }
+    let text = STANDARD.encode(rand::random::<[u8; 32]>());
+    write(&path, &text).map_err(|error| Mistake::new(place, format!("can't be written: {error}")))?;
+    Ok(text)
+}
+
+/// Writes a key's file so that only its user can read it, and that it is whole or not there.
+pub fn write(path: &Path, text: &str) -> io::Result<()> {
+    use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+    if let Some(dir) = path.parent() {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+    }
+    let unfinished = path.with_extension("new");
+    let mut file = fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&unfinished)?;
+    writeln!(file, "{text}")?;
+    file.sync_all()?;
+    fs::rename(&unfinished, path)
+}

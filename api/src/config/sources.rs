@@ -1,0 +1,223 @@
+//! Where settings come from: flags, then the environment, then `heddle.toml`. A name that nothing has stops the
+//! start, so that a misspelt one is never silently without effect.
+
+use super::settings::{SETTINGS, Setting};
+use clap::{Arg, ArgMatches, Command};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// Variables with our prefix that are no settings: they belong to the tests.
+const NOT_SETTINGS: &[&str] = &["HEDDLE_TEST_POSTGRES", "HEDDLE_CONFIG"];
+const FILE: &str = "heddle.toml";
+
+/// Where a value was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// On the command line.
+    Flag,
+    /// In the environment.
+    Environment,
+    /// In this file.
+    File(PathBuf),
+}
+
+/// What is wrong with a setting, and where it was given.
+#[derive(Debug, thiserror::Error)]
+#[error("{place} {message}")]
+pub struct Mistake {
+    place: String,
+    message: String,
+}
+
+impl Mistake {
+    /// About something that is no single setting.
+    pub fn new(place: impl Into<String>, message: impl fmt::Display) -> Self {
+        Mistake {
+            place: place.into(),
+            message: message.to_string(),
+        }
+    }
+}
+
+/// Texts of the settings that were given.
+#[derive(Clone, Debug, Default)]
+pub struct Values(BTreeMap<&'static str, (String, Source)>);
+
+impl Values {
+    /// From the flags, the environment (`vars`) and the file, which is `heddle.toml` where the process was started
+    /// unless `HEDDLE_CONFIG` or `--config` name another.
+    pub fn gather(
+        flags: &Flags,
+        vars: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, Mistake> {
+        let mut values = BTreeMap::new();
+        let mut file = flags.config.clone();
+        for (name, value) in vars.into_iter().filter(|(name, _)| name.starts_with("HEDDLE_")) {
+            if name == "HEDDLE_CONFIG" && file.is_none() {
+                file = Some(value.clone().into());
+            }
+            if NOT_SETTINGS.contains(&name.as_str()) {
+                continue;
+            }
+            let key = name.trim_start_matches("HEDDLE_").to_lowercase();
+            let setting = known(&key).ok_or_else(|| unknown(&name, &key, |name| variable(name)))?;
+            // An empty variable is how shells and containers leave one out.
+            if !value.is_empty() {
+                values.insert(setting.name, (value, Source::Environment));
+            }
+        }
+        for (setting, value) in from_file(file.as_deref())? {
+            values.entry(setting).or_insert(value);
+        }
+        for (setting, value) in &flags.values {
+            values.insert(setting, (value.clone(), Source::Flag));
+        }
+        Ok(Values(values))
+    }
+
+    /// The text of a setting, if it was given.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(|(text, _)| text.trim())
+    }
+
+    /// Where a setting was given.
+    pub fn source(&self, name: &str) -> Option<&Source> {
+        self.0.get(name).map(|(_, source)| source)
+    }
+
+    /// The parts of a text with commas.
+    pub fn list(&self, name: &str) -> impl Iterator<Item = &str> {
+        let parts = self.text(name).unwrap_or_default().split(',');
+        parts.map(str::trim).filter(|part| !part.is_empty())
+    }
+
+    /// A setting whose type reads itself.
+    pub fn parsed<T: FromStr<Err: fmt::Display>>(&self, name: &str) -> Result<Option<T>, Mistake> {
+        self.read(name, |text| text.parse().map_err(|error| format!("is wrong: {error}")))
+    }
+
+    /// A setting as `read` understands it.
+    pub fn read<T>(&self, name: &str, read: impl FnOnce(&str) -> Result<T, String>) -> Result<Option<T>, Mistake> {
+        let text = self.text(name).map(read).transpose();
+        text.map_err(|message| self.mistake(name, message))
+    }
+
+    /// What is wrong with a setting, where it was given.
+    pub fn mistake(&self, name: &str, message: impl fmt::Display) -> Mistake {
+        let place = match self.source(name) {
+            Some(Source::Flag) => flag(name),
+            Some(Source::File(path)) => format!("`{name}` in {}", path.display()),
+            Some(Source::Environment) | None => variable(name),
+        };
+        Mistake::new(place, message)
+    }
+}
+
+fn known(key: &str) -> Option<&'static Setting> {
+    SETTINGS.iter().find(|setting| setting.name == key)
+}
+
+fn variable(name: &str) -> String {
+    format!("HEDDLE_{}", name.to_uppercase())
+}
+
+fn flag(name: &str) -> String {
+    format!("--{}", name.replace('_', "-"))
+}
+
+fn unknown(place: &str, key: &str, shown: impl Fn(&str) -> String) -> Mistake {
+    let nearest = SETTINGS
+        .iter()
+        .min_by_key(|setting| strsim::damerau_levenshtein(key, setting.name))
+        .filter(|setting| strsim::damerau_levenshtein(key, setting.name) <= 3);
+    match nearest {
+        Some(setting) => Mistake::new(place, format!("is not known; did you mean {}?", shown(setting.name))),
+        None => Mistake::new(place, "is not known; `heddle config` lists the settings"),
+    }
+}
+
+type Given = Vec<(&'static str, (String, Source))>;
+
+fn from_file(named: Option<&Path>) -> Result<Given, Mistake> {
+    let path = named.unwrap_or(Path::new(FILE));
+    let shown = path.display().to_string();
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(Mistake::new(shown, format!("can't be read: {error}"))),
+    };
+    let table: toml::Table = text.parse().map_err(|error| Mistake::new(&shown, error))?;
+    let source = Source::File(path.to_owned());
+    let given = table.into_iter().map(|(key, value)| {
+        let place = format!("`{key}` in {shown}");
+        let setting = known(&key).ok_or_else(|| unknown(&place, &key, |name| format!("`{name}`")))?;
+        let text = plain(value).ok_or_else(|| Mistake::new(&place, "must be a text, a number, true, false or a list"))?;
+        Ok((setting.name, (text, source.clone())))
+    });
+    given.collect()
+}
+
+fn plain(value: toml::Value) -> Option<String> {
+    Some(match value {
+        toml::Value::String(text) => text,
+        toml::Value::Integer(number) => number.to_string(),
+        toml::Value::Float(number) => number.to_string(),
+        toml::Value::Boolean(truth) => truth.to_string(),
+        toml::Value::Array(values) => values.into_iter().map(plain).collect::<Option<Vec<_>>>()?.join(","),
+        toml::Value::Datetime(_) | toml::Value::Table(_) => return None,
+    })
+}
+
+/// The settings as flags of a command, one for each but those that no process list should show.
+#[derive(Clone, Debug, Default)]
+pub struct Flags {
+    /// File of settings.
+    pub config: Option<PathBuf>,
+    values: Vec<(&'static str, String)>,
+}
+
+impl clap::Args for Flags {
+    fn augment_args(command: Command) -> Command {
+        let config = Arg::new("config")
+            .long("config")
+            .value_name("FILE")
+            .value_parser(clap::value_parser!(PathBuf))
+            .help("File of settings [default: heddle.toml, if it is there]")
+            .help_heading("Settings");
+        let settings = SETTINGS.iter().filter(|setting| !setting.is_secret).map(|setting| {
+            Arg::new(setting.name)
+                .long(setting.name.replace('_', "-"))
+                .value_name("VALUE")
+                .help(format!(
+                    "{} [env: {}] [default: {}]",
+                    setting.help,
+                    variable(setting.name),
+                    setting.default
+                ))
+                .help_heading("Settings")
+        });
+        command.arg(config).args(settings)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl clap::FromArgMatches for Flags {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut flags = Flags::default();
+        flags.update_from_arg_matches(matches)?;
+        Ok(flags)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        self.config = matches.get_one("config").cloned();
+        let given = SETTINGS.iter().filter(|setting| !setting.is_secret);
+        let given = given.filter_map(|setting| Some((setting.name, matches.get_one::<String>(setting.name)?.clone())));
+        self.values = given.collect();
+        Ok(())
+    }
+}

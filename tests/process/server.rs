@@ -1,0 +1,84 @@
+//! A `heddle serve` in a process of its own.
+
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// The command with an environment of nothing but what tests set.
+pub fn heddle(dir: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_heddle"));
+    command.env_clear().current_dir(dir);
+    command
+}
+
+/// A running server; killed when dropped.
+pub struct Server {
+    pub address: String,
+    pub process: Child,
+}
+
+impl Server {
+    /// Starts with the data directory `dir`/heddle-data, and waits until it listens.
+    pub fn start(dir: &Path, variables: &[(&str, &str)]) -> Server {
+        let mut process = heddle(dir)
+            .arg("serve")
+            .env("HEDDLE_LISTEN", "127.0.0.1:0")
+            .envs(variables.iter().copied())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let Some(address) = line.trim().strip_prefix("listening on http://") else {
+            let mut told = String::new();
+            process.stderr.take().unwrap().read_to_string(&mut told).unwrap();
+            panic!("the server did not start: {line}{told}");
+        };
+        let address = address.to_owned();
+        // Nobody reads the log: it must not fill its pipe.
+        let mut log = process.stderr.take().unwrap();
+        std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
+        Server { address, process }
+    }
+
+    /// Sends a request; status and body.
+    pub fn call(&self, method: &str, path: &str, token: &str, body: &str) -> (u16, Value) {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let length = body.len();
+        write!(
+            stream,
+            "{method} {path} HTTP/1.1\r\nhost: heddle\r\nconnection: close\r\nauthorization: Bearer {token}\r\n\
+             content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
+        let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+        (status, serde_json::from_str(body).unwrap_or(Value::Null))
+    }
+
+    /// Asks it to end, and waits until it has: the exit code.
+    pub fn stop(mut self) -> Option<i32> {
+        let pid = self.process.id().to_string();
+        assert!(Command::new("kill").arg(&pid).status().unwrap().success());
+        self.process.wait().unwrap().code()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Output of a command that ends by itself: exit code, standard output, standard error.
+pub fn output(command: &mut Command) -> (i32, String, String) {
+    let output = command.output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}

@@ -1,0 +1,77 @@
+//! The first start, what stops one, and the end.
+
+use crate::server::{Server, heddle, output};
+use std::os::unix::fs::PermissionsExt;
+
+const REGISTER: &str = r#"{"email": "ann@example.com", "firstName": "Ann", "lastName": "Lee", "password": "correct-horse"}"#;
+const LOGIN: &str = r#"{"email": "ann@example.com", "password": "correct-horse"}"#;
+
+#[test]
+fn the_first_start_makes_private_keys_and_the_next_one_knows_everybody() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path(), &[]);
+    let (status, registered) = server.call("POST", "/api/auth/register", "", REGISTER);
+    assert_eq!(status, 201, "{registered}");
+    let token = registered["data"]["token"].as_str().unwrap().to_owned();
+    assert_eq!(server.stop(), Some(0));
+    for key in ["master-key", "jwt-secret"] {
+        let mode = dir.path().join("heddle-data").join(key).metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{key}");
+    }
+    let server = Server::start(dir.path(), &[]);
+    assert_eq!(server.call("GET", "/api/auth/me", &token, "").0, 200);
+    assert_eq!(server.call("POST", "/api/auth/login", "", LOGIN).0, 200);
+}
+
+#[test]
+fn a_misspelt_setting_stops_the_start_with_its_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let (code, _, told) = output(heddle(dir.path()).arg("serve").env("HEDDLE_LISTN", "127.0.0.1:0"));
+    assert_eq!(code, 2);
+    assert!(told.contains("HEDDLE_LISTN is not known; did you mean HEDDLE_LISTEN?"), "{told}");
+
+    std::fs::write(dir.path().join("heddle.toml"), "token_ttl = \"soon\"\n").unwrap();
+    let (code, _, told) = output(heddle(dir.path()).arg("serve"));
+    assert_eq!(code, 2);
+    assert!(told.contains("`token_ttl` in heddle.toml must be a duration"), "{told}");
+}
+
+#[test]
+fn a_lost_master_key_is_not_replaced() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(Server::start(dir.path(), &[]));
+    std::fs::remove_file(dir.path().join("heddle-data/master-key")).unwrap();
+    let (code, _, told) = output(heddle(dir.path()).args(["serve", "--listen", "127.0.0.1:0"]));
+    assert_eq!(code, 2);
+    assert!(told.contains("put the file back"), "{told}");
+    assert!(!dir.path().join("heddle-data/master-key").exists());
+}
+
+#[test]
+fn settings_are_shown_with_their_source_and_secrets_masked() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("heddle.toml"), "workers = 3\nretention = \"7d\"\n").unwrap();
+    let mut command = heddle(dir.path());
+    command.args(["config", "--workers", "5"]).env("HEDDLE_INBOUND_SECRET", "very-secret");
+    let (code, told, _) = output(&mut command);
+    assert_eq!(code, 0);
+    let line = |name: &str| told.lines().find(|line| line.starts_with(name)).unwrap().to_owned();
+    assert!(line("workers ").ends_with("= 5  # flag"), "{told}");
+    assert!(line("retention ").ends_with("= 7d  # heddle.toml"), "{told}");
+    assert!(line("inbound_secret").ends_with("= (set)  # environment"), "{told}");
+    assert!(!told.contains("very-secret"));
+}
+
+#[test]
+fn the_doctor_finds_a_key_that_others_can_read() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(Server::start(dir.path(), &[]));
+    let free = ["doctor", "--listen", "127.0.0.1:0"];
+    let (code, told, _) = output(heddle(dir.path()).args(free));
+    assert_eq!(code, 0, "{told}");
+    let key = dir.path().join("heddle-data/jwt-secret");
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let (code, told, _) = output(heddle(dir.path()).args(free));
+    assert_eq!(code, 1);
+    assert!(told.contains("chmod 600"), "{told}");
+}
