@@ -59,9 +59,8 @@ impl Serialize for Timestamp {
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Timestamp::parse(&text).ok_or_else(|| {
-            de::Error::custom("expected an ISO 8601 time such as 2026-11-21T09:30:00.000Z")
-        })
+        Timestamp::parse(&text)
+            .ok_or_else(|| de::Error::custom("expected an ISO 8601 time such as 2026-11-21T09:30:00.000Z"))
     }
 }
 

@@ -215,7 +215,11 @@ impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let (status, name, _) = self.code.parts();
         if let Some(source) = &self.source {
-            tracing::error!(code = name, error = format!("{source:#}"), "A request failed: {source:#}");
+            tracing::error!(
+                code = name,
+                error = format!("{source:#}"),
+                "A request failed: {source:#}"
+            );
         }
         let body = ErrorBody {
             success: false,

@@ -47,7 +47,9 @@ pub fn router(app: &App) -> Router {
     let (routes, _document) = api().split_for_parts();
     routes
         .fallback(|| async { Code::NotFound.with("There is nothing at this path.") })
-        .method_not_allowed_fallback(|| async { Code::MethodNotAllowed.with(Code::MethodNotAllowed.parts().2) })
+        .method_not_allowed_fallback(|| async {
+            Code::MethodNotAllowed.with(Code::MethodNotAllowed.parts().2)
+        })
         .layer(DefaultBodyLimit::max(app.config.api_body_bytes_max))
         .layer(CatchPanicLayer::custom(middleware::panicked))
         .layer(from_fn(middleware::request_id))

@@ -1,7 +1,7 @@
 //! Identifiers: UUIDv7 text, so that they sort by the time of their making, each kind a type of its own.
 
 use crate::store::Arg;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
@@ -13,8 +13,9 @@ pub struct NotAnId;
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident),* $(,)?) => {$(
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
-        #[schema(value_type = String, format = Uuid, example = "01932c07-209e-7f64-b0a3-5c1f1b0e6f3a")]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, ToSchema)]
+        #[serde(try_from = "String")]
+        #[schema(value_type = String, format = "uuid", example = "01932c07-209e-7f64-b0a3-5c1f1b0e6f3a")]
         pub struct $name(Uuid);
 
         impl $name {
@@ -28,6 +29,12 @@ macro_rules! ids {
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 self.0.as_hyphenated().fmt(f)
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
             }
         }
 

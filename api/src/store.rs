@@ -82,9 +82,9 @@ impl From<sqlx::Error> for StoreError {
             | sqlx::Error::WorkerCrashed => StoreError::Unavailable(error.to_string()),
             // Class 57: the server shuts down or starts; 53: it is out of connections, disk or memory.
             sqlx::Error::Database(database)
-                if database
-                    .code()
-                    .is_some_and(|code| code.len() == 5 && (code.starts_with("57") || code.starts_with("53"))) =>
+                if database.code().is_some_and(|code| {
+                    code.len() == 5 && (code.starts_with("57") || code.starts_with("53"))
+                }) =>
             {
                 StoreError::Unavailable(error.to_string())
             }

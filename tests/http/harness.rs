@@ -80,7 +80,10 @@ impl Service {
     pub async fn with(database: Database, change: impl FnOnce(&mut Config)) -> Service {
         let files = tempfile::tempdir().unwrap();
         let (store, kept) = match database {
-            Database::Sqlite => (Store::open_sqlite(&files.path().join("heddle.db")).await.unwrap(), None),
+            Database::Sqlite => (
+                Store::open_sqlite(&files.path().join("heddle.db")).await.unwrap(),
+                None,
+            ),
             Database::Postgres => {
                 let kept = postgres::TestDatabase::create().await;
                 (Store::open_postgres(&kept.url).await.unwrap(), Some(kept))

@@ -3,7 +3,8 @@
 use crate::server::{Server, heddle, output};
 use std::os::unix::fs::PermissionsExt;
 
-const REGISTER: &str = r#"{"email": "ann@example.com", "firstName": "Ann", "lastName": "Lee", "password": "correct-horse"}"#;
+const REGISTER: &str =
+    r#"{"email": "ann@example.com", "firstName": "Ann", "lastName": "Lee", "password": "correct-horse"}"#;
 const LOGIN: &str = r#"{"email": "ann@example.com", "password": "correct-horse"}"#;
 
 #[test]
@@ -15,7 +16,14 @@ fn the_first_start_makes_private_keys_and_the_next_one_knows_everybody() {
     let token = registered["data"]["token"].as_str().unwrap().to_owned();
     assert_eq!(server.stop(), Some(0));
     for key in ["master-key", "jwt-secret"] {
-        let mode = dir.path().join("heddle-data").join(key).metadata().unwrap().permissions().mode();
+        let mode = dir
+            .path()
+            .join("heddle-data")
+            .join(key)
+            .metadata()
+            .unwrap()
+            .permissions()
+            .mode();
         assert_eq!(mode & 0o777, 0o600, "{key}");
     }
     let server = Server::start(dir.path(), &[]);
@@ -28,12 +36,18 @@ fn a_misspelt_setting_stops_the_start_with_its_name() {
     let dir = tempfile::tempdir().unwrap();
     let (code, _, told) = output(heddle(dir.path()).arg("serve").env("HEDDLE_LISTN", "127.0.0.1:0"));
     assert_eq!(code, 2);
-    assert!(told.contains("HEDDLE_LISTN is not known; did you mean HEDDLE_LISTEN?"), "{told}");
+    assert!(
+        told.contains("HEDDLE_LISTN is not known; did you mean HEDDLE_LISTEN?"),
+        "{told}"
+    );
 
     std::fs::write(dir.path().join("heddle.toml"), "token_ttl = \"soon\"\n").unwrap();
     let (code, _, told) = output(heddle(dir.path()).arg("serve"));
     assert_eq!(code, 2);
-    assert!(told.contains("`token_ttl` in heddle.toml must be a duration"), "{told}");
+    assert!(
+        told.contains("`token_ttl` in heddle.toml must be a duration"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -50,15 +64,29 @@ fn a_lost_master_key_is_not_replaced() {
 #[test]
 fn settings_are_shown_with_their_source_and_secrets_masked() {
     let dir = tempfile::tempdir().unwrap();
-    std::fs::write(dir.path().join("heddle.toml"), "workers = 3\nretention = \"7d\"\n").unwrap();
+    std::fs::write(
+        dir.path().join("heddle.toml"),
+        "workers = 3\nretention = \"7d\"\n",
+    )
+    .unwrap();
     let mut command = heddle(dir.path());
-    command.args(["config", "--workers", "5"]).env("HEDDLE_INBOUND_SECRET", "very-secret");
+    command
+        .args(["config", "--workers", "5"])
+        .env("HEDDLE_INBOUND_SECRET", "very-secret");
     let (code, told, _) = output(&mut command);
     assert_eq!(code, 0);
-    let line = |name: &str| told.lines().find(|line| line.starts_with(name)).unwrap().to_owned();
+    let line = |name: &str| {
+        told.lines()
+            .find(|line| line.starts_with(name))
+            .unwrap()
+            .to_owned()
+    };
     assert!(line("workers ").ends_with("= 5  # flag"), "{told}");
     assert!(line("retention ").ends_with("= 7d  # heddle.toml"), "{told}");
-    assert!(line("inbound_secret").ends_with("= (set)  # environment"), "{told}");
+    assert!(
+        line("inbound_secret").ends_with("= (set)  # environment"),
+        "{told}"
+    );
     assert!(!told.contains("very-secret"));
 }
 

@@ -7,12 +7,17 @@ use serde_json::Value;
 fn a_user_that_the_operator_makes_can_log_in_and_be_promoted() {
     let dir = tempfile::tempdir().unwrap();
     let server = Server::start(dir.path(), &[]);
-    let (code, told, error) = output(heddle(dir.path()).args(["user", "create", "ann@example.com", "--json"]));
+    let (code, told, error) =
+        output(heddle(dir.path()).args(["user", "create", "ann@example.com", "--json"]));
     assert_eq!(code, 0, "{error}");
     let made: Value = serde_json::from_str(&told).unwrap();
     let login = serde_json::json!({"email": "ann@example.com", "password": made["password"]}).to_string();
     let (status, session) = server.call("POST", "/api/auth/login", "", &login);
-    assert_eq!((status, &session["data"]["user"]["role"]), (200, &"user".into()), "{session}");
+    assert_eq!(
+        (status, &session["data"]["user"]["role"]),
+        (200, &"user".into()),
+        "{session}"
+    );
 
     let (code, _, _) = output(heddle(dir.path()).args(["user", "promote", "ANN@example.com"]));
     assert_eq!(code, 0);
@@ -23,5 +28,8 @@ fn a_user_that_the_operator_makes_can_log_in_and_be_promoted() {
     assert!(told.trim().ends_with("admin  ann@example.com"), "{told}");
     let (code, _, error) = output(heddle(dir.path()).args(["user", "promote", "bob@example.com"]));
     assert_eq!(code, 1);
-    assert!(error.contains("no user with the email bob@example.com"), "{error}");
+    assert!(
+        error.contains("no user with the email bob@example.com"),
+        "{error}"
+    );
 }

@@ -20,9 +20,9 @@ pub async fn check(app: &App, headers: &HeaderMap) -> Result<Caller, ApiError> {
     let membership = match claims.workspace_id {
         None => None,
         Some(workspace) => {
-            let role = standing
-                .workspace_role
-                .ok_or_else(|| Code::Unauthorized.with("You are no longer a member of the token's workspace."))?;
+            let role = standing.workspace_role.ok_or_else(|| {
+                Code::Unauthorized.with("You are no longer a member of the token's workspace.")
+            })?;
             Some((workspace, role))
         }
     };

@@ -2,8 +2,9 @@
 //! happens off the async threads, and never more at a time than there are processors.
 
 use crate::error::ApiError;
-use argon2::password_hash::{PasswordHash, PasswordHasher, PasswordVerifier};
 use argon2::Argon2;
+use argon2::password_hash::phc::PasswordHash;
+use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use std::sync::LazyLock;
 use tokio::sync::Semaphore;
 
@@ -64,5 +65,7 @@ fn hash_now(password: &str) -> Result<String, anyhow::Error> {
 async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ApiError> {
     // Never closed.
     let _slot = SLOTS.acquire().await;
-    tokio::task::spawn_blocking(work).await.map_err(ApiError::internal)
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(ApiError::internal)
 }

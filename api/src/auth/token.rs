@@ -1,9 +1,9 @@
 //! Tokens: JWT (RFC 7519) signed with HS256.
 
+use crate::access::{Role, WorkspaceRole};
 use crate::clock::Clock;
 use crate::error::{ApiError, Code};
 use crate::ids::{UserId, WorkspaceId};
-use crate::access::{Role, WorkspaceRole};
 use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
@@ -31,7 +31,7 @@ pub struct Claims {
     /// Expires at, in seconds since 1970.
     pub exp: i64,
     /// The token's own id.
-    pub jti: Uuid,
+    pub jti: String,
 }
 
 /// Makes and checks tokens.
@@ -76,9 +76,10 @@ impl Tokens {
             workspace_role: membership.map(|(_, role)| role),
             iat: now.millis().div_euclid(1000),
             exp: now.plus(self.ttl).millis().div_euclid(1000),
-            jti: Uuid::now_v7(),
+            jti: Uuid::now_v7().to_string(),
         };
-        jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &self.encoding).map_err(ApiError::internal)
+        jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &self.encoding)
+            .map_err(ApiError::internal)
     }
 
     /// What a token says, if it is ours and its time is not over.

@@ -4,9 +4,9 @@ use super::failure::{Exit, Failure};
 use super::output;
 use crate::app::App;
 use crate::clock::Clock;
+use crate::config::Config;
 use crate::config::settings;
 use crate::config::sources::{Flags, Mistake, Values};
-use crate::config::Config;
 use crate::http;
 use crate::store::Store;
 use crate::telemetry;
@@ -53,12 +53,22 @@ pub async fn open(config: &Config) -> Result<Store, Failure> {
         None => {
             std::fs::create_dir_all(&config.data_dir).map_err(|error| {
                 let place = config.data_dir.display();
-                Failure::new(Exit::File, "FILE", format!("the data directory {place} can't be made: {error}"))
+                Failure::new(
+                    Exit::File,
+                    "FILE",
+                    format!("the data directory {place} can't be made: {error}"),
+                )
             })?;
             Store::open_sqlite(&config.data_dir.join("heddle.db")).await
         }
     };
-    opened.map_err(|error| Failure::new(Exit::File, "DATABASE", format!("the database can't be opened: {error}")))
+    opened.map_err(|error| {
+        Failure::new(
+            Exit::File,
+            "DATABASE",
+            format!("the database can't be opened: {error}"),
+        )
+    })
 }
 
 async fn listen(mut config: Config, base_url_given: bool) -> Result<ExitCode, Failure> {

@@ -44,9 +44,18 @@ pub fn config(args: &SettingsArgs) -> Result<ExitCode, Failure> {
         output::result(&Value::Object(settings.collect::<Map<_, _>>()).to_string())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let width = SETTINGS.iter().map(|setting| setting.name.len()).max().unwrap_or_default();
+    let width = SETTINGS
+        .iter()
+        .map(|setting| setting.name.len())
+        .max()
+        .unwrap_or_default();
     for setting in SETTINGS {
-        let line = format!("{:width$} = {}  # {}", setting.name, shown(setting), source(setting));
+        let line = format!(
+            "{:width$} = {}  # {}",
+            setting.name,
+            shown(setting),
+            source(setting)
+        );
         output::result(&line)?;
     }
     Ok(ExitCode::SUCCESS)
@@ -95,7 +104,9 @@ fn key_files(config: &Config) -> Result<String, String> {
         let mode = metadata.permissions().mode() & 0o777;
         if mode & 0o077 != 0 {
             let path = path.display();
-            return Err(format!("{path} can be read by others (mode {mode:o}): run `chmod 600 {path}`"));
+            return Err(format!(
+                "{path} can be read by others (mode {mode:o}): run `chmod 600 {path}`"
+            ));
         }
     }
     Ok("are there and private".to_owned())

@@ -63,8 +63,8 @@ pub fn user(args: &UserArgs) -> Result<ExitCode, Failure> {
     let values = Values::gather(&args.settings, std::env::vars()).map_err(|error| serve::wrong(&error))?;
     let config = settings::read(&values).map_err(|error| serve::wrong(&error))?;
     let executor = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let executor =
-        executor.map_err(|error| Failure::new(Exit::File, "FILE", format!("cannot start a thread: {error}")))?;
+    let executor = executor
+        .map_err(|error| Failure::new(Exit::File, "FILE", format!("cannot start a thread: {error}")))?;
     executor.block_on(async {
         let store = serve::open(&config).await?;
         match &args.action {
@@ -75,7 +75,11 @@ pub fn user(args: &UserArgs) -> Result<ExitCode, Failure> {
                 password_stdin,
                 admin,
             } => {
-                let given = if *password_stdin { Some(from_stdin()?) } else { None };
+                let given = if *password_stdin {
+                    Some(from_stdin()?)
+                } else {
+                    None
+                };
                 let role = if *admin { Role::Admin } else { Role::User };
                 create(args.json, &store, [email, first_name, last_name], given, role).await
             }
@@ -103,10 +107,14 @@ async fn create(
     role: Role,
 ) -> Result<(), Failure> {
     let email = crate::http::auth::email(email).map_err(|error| Failure::usage(error.message()))?;
-    let made = given.is_none().then(|| format!("{}-", URL_SAFE_NO_PAD.encode(rand::random::<[u8; 15]>())));
+    let made = given
+        .is_none()
+        .then(|| format!("{}-", URL_SAFE_NO_PAD.encode(rand::random::<[u8; 15]>())));
     let chosen = given.or_else(|| made.clone()).unwrap_or_default();
     password::acceptable(&chosen).map_err(|error| Failure::usage(error.message()))?;
-    let hash = password::hash(chosen).await.map_err(|error| broken(error.message()))?;
+    let hash = password::hash(chosen)
+        .await
+        .map_err(|error| broken(error.message()))?;
     let row = UserRow {
         id: UserId::new(),
         email: email.clone(),
@@ -118,10 +126,16 @@ async fn create(
         created_at: Clock::System.now(),
     };
     let id = row.id;
-    let created = store.write(move |db| Box::pin(async move { accounts::create(db, &row).await })).await;
+    let created = store
+        .write(move |db| Box::pin(async move { accounts::create(db, &row).await }))
+        .await;
     match created {
         Err(StoreError::Unique) => {
-            return Err(Failure::new(Exit::Failed, "EMAIL_ALREADY_EXISTS", format!("{email} is registered already")));
+            return Err(Failure::new(
+                Exit::Failed,
+                "EMAIL_ALREADY_EXISTS",
+                format!("{email} is registered already"),
+            ));
         }
         created => created.map_err(|error| broken(&error))?,
     };
@@ -130,7 +144,9 @@ async fn create(
         return output::result(&told.to_string());
     }
     output::result(&format!("{email} is registered as {}", role.name()))?;
-    made.map_or(Ok(()), |password| output::result(&format!("password: {password}")))
+    made.map_or(Ok(()), |password| {
+        output::result(&format!("password: {password}"))
+    })
 }
 
 async fn promote(json: bool, store: &Store, email: String) -> Result<(), Failure> {
@@ -139,7 +155,11 @@ async fn promote(json: bool, store: &Store, email: String) -> Result<(), Failure
         .write(move |db| Box::pin(async move { accounts::set_role(db, &name, Role::Admin).await }))
         .await;
     if !found.map_err(|error: StoreError| broken(&error))? {
-        return Err(Failure::new(Exit::Failed, "NOT_FOUND", format!("there is no user with the email {email}")));
+        return Err(Failure::new(
+            Exit::Failed,
+            "NOT_FOUND",
+            format!("there is no user with the email {email}"),
+        ));
     }
     match json {
         true => output::result(&json!({"email": email, "role": Role::Admin}).to_string()),
@@ -149,7 +169,9 @@ async fn promote(json: bool, store: &Store, email: String) -> Result<(), Failure
 
 async fn list(json: bool, store: &Store) -> Result<(), Failure> {
     let mut reader = store.reader().await.map_err(|error| broken(&error))?;
-    let users = accounts::all(&mut reader.db()).await.map_err(|error| broken(&error))?;
+    let users = accounts::all(&mut reader.db())
+        .await
+        .map_err(|error| broken(&error))?;
     if json {
         let users: Vec<_> = users
             .iter()
@@ -158,7 +180,12 @@ async fn list(json: bool, store: &Store) -> Result<(), Failure> {
         return output::result(&json!(users).to_string());
     }
     for user in users {
-        output::result(&format!("{}  {:5}  {}", user.created_at, user.role.name(), user.email))?;
+        output::result(&format!(
+            "{}  {:5}  {}",
+            user.created_at,
+            user.role.name(),
+            user.email
+        ))?;
     }
     Ok(())
 }

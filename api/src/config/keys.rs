@@ -36,12 +36,22 @@ impl Keys {
             }
         };
         let key = |name: &str, text: &str| {
-            let bytes = STANDARD.decode(text.trim()).ok().and_then(|bytes| bytes.try_into().ok());
-            bytes.ok_or_else(|| values.mistake(name, "must be base64 of 32 bytes: `openssl rand -base64 32` makes one"))
+            let bytes = STANDARD
+                .decode(text.trim())
+                .ok()
+                .and_then(|bytes| bytes.try_into().ok());
+            bytes.ok_or_else(|| {
+                values.mistake(
+                    name,
+                    "must be base64 of 32 bytes: `openssl rand -base64 32` makes one",
+                )
+            })
         };
         let master_key = key("master_key", &text("master_key")?)?;
         let previous = values.text("master_key_previous");
-        let master_key_previous = previous.map(|text| key("master_key_previous", text)).transpose()?;
+        let master_key_previous = previous
+            .map(|text| key("master_key_previous", text))
+            .transpose()?;
         let jwt_secret = text("jwt_secret")?;
         if jwt_secret.len() < JWT_SECRET_BYTES_MIN {
             return Err(values.mistake("jwt_secret", "must have at least 32 bytes"));

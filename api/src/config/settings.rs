@@ -39,42 +39,130 @@ const fn secret(name: &'static str, default: &'static str, help: &'static str) -
 
 /// All of them.
 pub const SETTINGS: &[Setting] = &[
-    setting("listen", "127.0.0.1:8080", "Address to listen on; port 0 picks a free one"),
+    setting(
+        "listen",
+        "127.0.0.1:8080",
+        "Address to listen on; port 0 picks a free one",
+    ),
     setting("base_url", "http://<listen>", "Where clients reach the service"),
-    setting("data_dir", "./heddle-data", "Directory of the embedded database, the keys and machine code"),
+    setting(
+        "data_dir",
+        "./heddle-data",
+        "Directory of the embedded database, the keys and machine code",
+    ),
     setting("cache_dir", "<data_dir>/cache", "Directory for machine code"),
-    secret("database_url", "SQLite in the data directory", "PostgreSQL, as postgres://user:password@host/database"),
-    secret("master_key", "made at first start", "Encrypts credentials: base64 of 32 bytes. Required with PostgreSQL"),
-    secret("master_key_previous", "none", "The master key before this one; what it encrypts is encrypted anew at start"),
-    secret("jwt_secret", "made at first start", "Signs tokens: at least 32 bytes of text. Required with PostgreSQL"),
+    secret(
+        "database_url",
+        "SQLite in the data directory",
+        "PostgreSQL, as postgres://user:password@host/database",
+    ),
+    secret(
+        "master_key",
+        "made at first start",
+        "Encrypts credentials: base64 of 32 bytes. Required with PostgreSQL",
+    ),
+    secret(
+        "master_key_previous",
+        "none",
+        "The master key before this one; what it encrypts is encrypted anew at start",
+    ),
+    secret(
+        "jwt_secret",
+        "made at first start",
+        "Signs tokens: at least 32 bytes of text. Required with PostgreSQL",
+    ),
     setting("token_ttl", "24h", "Lifetime of tokens"),
-    setting("local_auth", "true", "Registration and login by email and password"),
+    setting(
+        "local_auth",
+        "true",
+        "Registration and login by email and password",
+    ),
     setting("ext_client_id", "none", "Client id at the external login"),
     secret("ext_client_secret", "none", "Client secret at the external login"),
-    setting("ext_issuer", "none", "OpenID Connect issuer of the external login"),
-    setting("ext_token_url", "none", "Token endpoint of the external login, without an issuer"),
-    setting("ext_userinfo_url", "none", "Userinfo endpoint of the external login, without an issuer"),
-    setting("ext_redirect_uri", "none", "Redirect URI with which clients get their codes"),
-    setting("auth_rate_limit", "10,30", "Attempts to log in or register within a minute: for an email, for an address"),
-    setting("webhook_rate_limit", "100", "Webhook requests of an address within a minute; 0: any number"),
+    setting(
+        "ext_issuer",
+        "none",
+        "OpenID Connect issuer of the external login",
+    ),
+    setting(
+        "ext_token_url",
+        "none",
+        "Token endpoint of the external login, without an issuer",
+    ),
+    setting(
+        "ext_userinfo_url",
+        "none",
+        "Userinfo endpoint of the external login, without an issuer",
+    ),
+    setting(
+        "ext_redirect_uri",
+        "none",
+        "Redirect URI with which clients get their codes",
+    ),
+    setting(
+        "auth_rate_limit",
+        "10,30",
+        "Attempts to log in or register within a minute: for an email, for an address",
+    ),
+    setting(
+        "webhook_rate_limit",
+        "100",
+        "Webhook requests of an address within a minute; 0: any number",
+    ),
     setting("webhook_max_body", "1MiB", "Largest body of a webhook"),
     setting("api_max_body", "8MiB", "Largest body under /api"),
-    setting("trusted_proxies", "none", "Networks whose X-Forwarded-For is believed, with commas between"),
-    setting("cors_origins", "none", "Origins of pages that may use the API, with commas between; * is any"),
-    setting("egress_allow", "none", "Networks or host:port that may be reached although they aren't public, with commas between"),
+    setting(
+        "trusted_proxies",
+        "none",
+        "Networks whose X-Forwarded-For is believed, with commas between",
+    ),
+    setting(
+        "cors_origins",
+        "none",
+        "Origins of pages that may use the API, with commas between; * is any",
+    ),
+    setting(
+        "egress_allow",
+        "none",
+        "Networks or host:port that may be reached although they aren't public, with commas between",
+    ),
     setting("run_timeout_ms", "300000", "Longest run, in milliseconds"),
     setting("test_timeout_ms", "10000", "Longest test run, in milliseconds"),
     setting("run_fuel", "10000000000", "Fuel of a run, roughly instructions"),
     setting("run_memory", "64MiB", "Memory of a run"),
-    setting("workspace_concurrency", "64", "Runs of one workspace that execute at once"),
+    setting(
+        "workspace_concurrency",
+        "64",
+        "Runs of one workspace that execute at once",
+    ),
     setting("workers", "processors", "Threads that execute runs"),
-    setting("queue_runs", "10000", "Accepted runs that wait in memory; beyond it webhooks get 503"),
+    setting(
+        "queue_runs",
+        "10000",
+        "Accepted runs that wait in memory; beyond it webhooks get 503",
+    ),
     setting("retention", "30d", "How long ended runs are kept"),
-    setting("retention_runs", "100000", "Ended runs that a workspace keeps at most"),
-    setting("mail_domain", "localhost", "Domain of the addresses of OnEmail nodes"),
-    secret("inbound_secret", "none", "Secret of POST /inbound/email; without one it is closed"),
+    setting(
+        "retention_runs",
+        "100000",
+        "Ended runs that a workspace keeps at most",
+    ),
+    setting(
+        "mail_domain",
+        "localhost",
+        "Domain of the addresses of OnEmail nodes",
+    ),
+    secret(
+        "inbound_secret",
+        "none",
+        "Secret of POST /inbound/email; without one it is closed",
+    ),
     setting("smtp_listen", "none", "Address of the built-in SMTP listener"),
-    setting("log", "info", "What is logged: error, warn, info, debug, trace, or by module as in info,sqlx=warn"),
+    setting(
+        "log",
+        "info",
+        "What is logged: error, warn, info, debug, trace, or by module as in info,sqlx=warn",
+    ),
     setting("log_format", "text", "Form of the log: text or json"),
 ];
 
@@ -107,14 +195,23 @@ fn identity(values: &Values, config: &mut Config) -> Result<(), Mistake> {
         && !url.starts_with("postgres://")
         && !url.starts_with("postgresql://")
     {
-        return Err(values.mistake("database_url", "must begin with postgres://; for SQLite leave it out"));
+        return Err(values.mistake(
+            "database_url",
+            "must begin with postgres://; for SQLite leave it out",
+        ));
     }
     set(&mut config.token_ttl, values.read("token_ttl", duration)?);
     set(&mut config.local_auth, values.read("local_auth", truth)?);
-    if let Some((email, ip)) = values.text("auth_rate_limit").map(|text| text.split_once(',').unwrap_or((text, text))) {
+    if let Some((email, ip)) = values
+        .text("auth_rate_limit")
+        .map(|text| text.split_once(',').unwrap_or((text, text)))
+    {
         let count = |text: &str| {
             text.trim().parse().map_err(|_| {
-                values.mistake("auth_rate_limit", "must be two whole numbers, as in 10,30: for an email, for an address")
+                values.mistake(
+                    "auth_rate_limit",
+                    "must be two whole numbers, as in 10,30: for an email, for an address",
+                )
             })
         };
         config.auth_rate_limit = AuthRateLimit {
@@ -129,7 +226,13 @@ fn identity(values: &Values, config: &mut Config) -> Result<(), Mistake> {
 fn external_login(values: &Values) -> Result<Option<ExternalLogin>, Mistake> {
     let text = |name| values.text(name).map(str::to_owned);
     let Some(client_id) = text("ext_client_id") else {
-        let given = ["ext_client_secret", "ext_issuer", "ext_token_url", "ext_userinfo_url", "ext_redirect_uri"];
+        let given = [
+            "ext_client_secret",
+            "ext_issuer",
+            "ext_token_url",
+            "ext_userinfo_url",
+            "ext_redirect_uri",
+        ];
         return match given.into_iter().find(|name| values.text(name).is_some()) {
             Some(name) => Err(values.mistake(name, "needs ext_client_id")),
             None => Ok(None),
@@ -145,7 +248,10 @@ fn external_login(values: &Values) -> Result<Option<ExternalLogin>, Mistake> {
         redirect_uri: needed("ext_redirect_uri")?,
     };
     if login.issuer.is_none() && (login.token_url.is_none() || login.userinfo_url.is_none()) {
-        return Err(values.mistake("ext_issuer", "is needed, or both ext_token_url and ext_userinfo_url"));
+        return Err(values.mistake(
+            "ext_issuer",
+            "is needed, or both ext_token_url and ext_userinfo_url",
+        ));
     }
     Ok(Some(login))
 }
@@ -157,13 +263,27 @@ fn http(values: &Values, config: &mut Config) -> Result<(), Mistake> {
         }
         config.base_url = url.trim_end_matches('/').to_owned();
     }
-    set(&mut config.webhook_rate_limit, values.parsed("webhook_rate_limit")?);
-    set(&mut config.webhook_body_bytes_max, values.read("webhook_max_body", bytes)?);
-    set(&mut config.api_body_bytes_max, values.read("api_max_body", bytes)?);
+    set(
+        &mut config.webhook_rate_limit,
+        values.parsed("webhook_rate_limit")?,
+    );
+    set(
+        &mut config.webhook_body_bytes_max,
+        values.read("webhook_max_body", bytes)?,
+    );
+    set(
+        &mut config.api_body_bytes_max,
+        values.read("api_max_body", bytes)?,
+    );
     for network in values.list("trusted_proxies") {
-        let parsed = network.parse().or_else(|_| network.parse().map(|ip: std::net::IpAddr| ip.into()));
+        let parsed = network
+            .parse()
+            .or_else(|_| network.parse().map(|ip: std::net::IpAddr| ip.into()));
         let parsed = parsed.map_err(|_| {
-            values.mistake("trusted_proxies", format!("`{network}` is no network, such as 10.0.0.0/8"))
+            values.mistake(
+                "trusted_proxies",
+                format!("`{network}` is no network, such as 10.0.0.0/8"),
+            )
         })?;
         config.trusted_proxies.push(parsed);
     }
@@ -178,7 +298,10 @@ fn runs(values: &Values, config: &mut Config) -> Result<(), Mistake> {
     set(&mut config.run_timeout, millis("run_timeout_ms")?);
     set(&mut config.test_timeout, millis("test_timeout_ms")?);
     set(&mut config.run_fuel_max, values.parsed("run_fuel")?);
-    set(&mut config.run_memory_bytes_max, values.read("run_memory", bytes)?);
+    set(
+        &mut config.run_memory_bytes_max,
+        values.read("run_memory", bytes)?,
+    );
     for (name, field) in [
         ("workspace_concurrency", &mut config.workspace_concurrency_max),
         ("workers", &mut config.workers),

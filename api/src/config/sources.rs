@@ -48,10 +48,7 @@ pub struct Values(BTreeMap<&'static str, (String, Source)>);
 impl Values {
     /// From the flags, the environment (`vars`) and the file, which is `heddle.toml` where the process was started
     /// unless `HEDDLE_CONFIG` or `--config` name another.
-    pub fn gather(
-        flags: &Flags,
-        vars: impl IntoIterator<Item = (String, String)>,
-    ) -> Result<Self, Mistake> {
+    pub fn gather(flags: &Flags, vars: impl IntoIterator<Item = (String, String)>) -> Result<Self, Mistake> {
         let mut values = BTreeMap::new();
         let mut file = flags.config.clone();
         for (name, value) in vars.into_iter().filter(|(name, _)| name.starts_with("HEDDLE_")) {
@@ -95,11 +92,17 @@ impl Values {
 
     /// A setting whose type reads itself.
     pub fn parsed<T: FromStr<Err: fmt::Display>>(&self, name: &str) -> Result<Option<T>, Mistake> {
-        self.read(name, |text| text.parse().map_err(|error| format!("is wrong: {error}")))
+        self.read(name, |text| {
+            text.parse().map_err(|error| format!("is wrong: {error}"))
+        })
     }
 
     /// A setting as `read` understands it.
-    pub fn read<T>(&self, name: &str, read: impl FnOnce(&str) -> Result<T, String>) -> Result<Option<T>, Mistake> {
+    pub fn read<T>(
+        &self,
+        name: &str,
+        read: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Result<Option<T>, Mistake> {
         let text = self.text(name).map(read).transpose();
         text.map_err(|message| self.mistake(name, message))
     }
@@ -133,7 +136,10 @@ fn unknown(place: &str, key: &str, shown: impl Fn(&str) -> String) -> Mistake {
         .min_by_key(|setting| strsim::damerau_levenshtein(key, setting.name))
         .filter(|setting| strsim::damerau_levenshtein(key, setting.name) <= 3);
     match nearest {
-        Some(setting) => Mistake::new(place, format!("is not known; did you mean {}?", shown(setting.name))),
+        Some(setting) => Mistake::new(
+            place,
+            format!("is not known; did you mean {}?", shown(setting.name)),
+        ),
         None => Mistake::new(place, "is not known; `heddle config` lists the settings"),
     }
 }
@@ -145,7 +151,9 @@ fn from_file(named: Option<&Path>) -> Result<Given, Mistake> {
     let shown = path.display().to_string();
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
-        Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => {
+            return Ok(Vec::new());
+        }
         Err(error) => return Err(Mistake::new(shown, format!("can't be read: {error}"))),
     };
     let table: toml::Table = text.parse().map_err(|error| Mistake::new(&shown, error))?;
@@ -153,7 +161,8 @@ fn from_file(named: Option<&Path>) -> Result<Given, Mistake> {
     let given = table.into_iter().map(|(key, value)| {
         let place = format!("`{key}` in {shown}");
         let setting = known(&key).ok_or_else(|| unknown(&place, &key, |name| format!("`{name}`")))?;
-        let text = plain(value).ok_or_else(|| Mistake::new(&place, "must be a text, a number, true, false or a list"))?;
+        let text = plain(value)
+            .ok_or_else(|| Mistake::new(&place, "must be a text, a number, true, false or a list"))?;
         Ok((setting.name, (text, source.clone())))
     });
     given.collect()
@@ -165,7 +174,11 @@ fn plain(value: toml::Value) -> Option<String> {
         toml::Value::Integer(number) => number.to_string(),
         toml::Value::Float(number) => number.to_string(),
         toml::Value::Boolean(truth) => truth.to_string(),
-        toml::Value::Array(values) => values.into_iter().map(plain).collect::<Option<Vec<_>>>()?.join(","),
+        toml::Value::Array(values) => values
+            .into_iter()
+            .map(plain)
+            .collect::<Option<Vec<_>>>()?
+            .join(","),
         toml::Value::Datetime(_) | toml::Value::Table(_) => return None,
     })
 }
@@ -186,18 +199,21 @@ impl clap::Args for Flags {
             .value_parser(clap::value_parser!(PathBuf))
             .help("File of settings [default: heddle.toml, if it is there]")
             .help_heading("Settings");
-        let settings = SETTINGS.iter().filter(|setting| !setting.is_secret).map(|setting| {
-            Arg::new(setting.name)
-                .long(setting.name.replace('_', "-"))
-                .value_name("VALUE")
-                .help(format!(
-                    "{} [env: {}] [default: {}]",
-                    setting.help,
-                    variable(setting.name),
-                    setting.default
-                ))
-                .help_heading("Settings")
-        });
+        let settings = SETTINGS
+            .iter()
+            .filter(|setting| !setting.is_secret)
+            .map(|setting| {
+                Arg::new(setting.name)
+                    .long(setting.name.replace('_', "-"))
+                    .value_name("VALUE")
+                    .help(format!(
+                        "{} [env: {}] [default: {}]",
+                        setting.help,
+                        variable(setting.name),
+                        setting.default
+                    ))
+                    .help_heading("Settings")
+            });
         command.arg(config).args(settings)
     }
 
@@ -216,7 +232,8 @@ impl clap::FromArgMatches for Flags {
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
         self.config = matches.get_one("config").cloned();
         let given = SETTINGS.iter().filter(|setting| !setting.is_secret);
-        let given = given.filter_map(|setting| Some((setting.name, matches.get_one::<String>(setting.name)?.clone())));
+        let given = given
+            .filter_map(|setting| Some((setting.name, matches.get_one::<String>(setting.name)?.clone())));
         self.values = given.collect();
         Ok(())
     }

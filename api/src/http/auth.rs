@@ -8,8 +8,8 @@ use crate::auth::password;
 use crate::clock::Timestamp;
 use crate::error::{ApiError, Code, ErrorBody};
 use crate::ids::{UserId, WorkspaceId};
-use crate::store::accounts::{self, UserRow};
 use crate::store::StoreError;
+use crate::store::accounts::{self, UserRow};
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
@@ -109,7 +109,9 @@ async fn register(
         created_at: app.clock.now(),
     };
     let row = user.clone();
-    let created = app.store.write(move |db| Box::pin(async move { accounts::create(db, &row).await }));
+    let created = app
+        .store
+        .write(move |db| Box::pin(async move { accounts::create(db, &row).await }));
     let workspace = match created.await {
         Err(StoreError::Unique) => return Err(Code::EmailAlreadyExists.into()),
         created => created?,

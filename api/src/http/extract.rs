@@ -7,6 +7,7 @@ use crate::error::{ApiError, Code};
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRef, FromRequest, FromRequestParts, Request};
+use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use serde::Deserialize;
@@ -112,12 +113,9 @@ fn is_json(request: &Request) -> bool {
 
 /// The body's bytes, up to the limit that the router sets.
 pub async fn read<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, ApiError> {
-    Bytes::from_request(request, state).await.map_err(|rejection| match rejection {
-        BytesRejection::FailedToBufferBody(error)
-            if axum::response::IntoResponse::into_response(error).status() == 413 =>
-        {
-            Code::PayloadTooLarge.into()
-        }
+    let body = Bytes::from_request(request, state).await;
+    body.map_err(|rejection: BytesRejection| match rejection.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => Code::PayloadTooLarge.into(),
         _ => Code::Validation.with("The body could not be read to its end."),
     })
 }
@@ -140,10 +138,15 @@ fn mistake(path: &str, error: &serde_json::Error) -> ApiError {
         return ApiError::field("", format!("the body is no JSON: {error}"));
     }
     let text = error.to_string();
-    let told = text.rsplit_once(" at line ").map_or(text.as_str(), |(told, _)| told);
+    let told = text
+        .rsplit_once(" at line ")
+        .map_or(text.as_str(), |(told, _)| told);
     let parent = if path == "." { "" } else { path };
     // serde names a missing or unknown field in the message, with the path of the object around it.
-    for (opening, said) in [("missing field `", "is missing"), ("unknown field `", "is not known")] {
+    for (opening, said) in [
+        ("missing field `", "is missing"),
+        ("unknown field `", "is not known"),
+    ] {
         if let Some(name) = told.strip_prefix(opening).and_then(|rest| rest.split('`').next()) {
             let path = match parent {
                 "" => name.to_owned(),
@@ -170,13 +173,18 @@ where
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
         let pairs = form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes());
         let reader = serde_html_form::Deserializer::new(pairs);
-        serde_path_to_error::deserialize(reader).map(Query).map_err(|error| {
-            let message = error.inner().to_string();
-            match message.strip_prefix("missing field `").and_then(|rest| rest.split('`').next()) {
-                Some(name) => ApiError::field(name, "is missing"),
-                None => ApiError::field(error.path().to_string(), format!("is wrong: {message}")),
-            }
-        })
+        serde_path_to_error::deserialize(reader)
+            .map(Query)
+            .map_err(|error| {
+                let message = error.inner().to_string();
+                match message
+                    .strip_prefix("missing field `")
+                    .and_then(|rest| rest.split('`').next())
+                {
+                    Some(name) => ApiError::field(name, "is missing"),
+                    None => ApiError::field(error.path().to_string(), format!("is wrong: {message}")),
+                }
+            })
     }
 }
 
@@ -233,7 +241,10 @@ pub fn text(path: &str, value: &str, chars_max: usize) -> Result<String, ApiErro
         return Err(ApiError::field(path, "must not be empty"));
     }
     if value.chars().count() > chars_max {
-        return Err(ApiError::field(path, format!("must have at most {chars_max} characters")));
+        return Err(ApiError::field(
+            path,
+            format!("must have at most {chars_max} characters"),
+        ));
     }
     printable(path, value)?;
     Ok(value.to_owned())
@@ -241,7 +252,10 @@ pub fn text(path: &str, value: &str, chars_max: usize) -> Result<String, ApiErro
 
 /// Refuses control characters other than line ends and tabs; databases can't store all of them.
 pub fn printable(path: &str, value: &str) -> Result<(), ApiError> {
-    if value.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
+    if value
+        .chars()
+        .any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t'))
+    {
         return Err(ApiError::field(path, "must not have control characters"));
     }
     Ok(())

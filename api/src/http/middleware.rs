@@ -17,7 +17,10 @@ pub struct RequestId(pub String);
 
 /// Gives every request and answer an id, and writes a line for each.
 pub async fn request_id(mut request: Request, next: Next) -> Response {
-    let given = request.headers().get(&REQUEST_ID).and_then(|value| value.to_str().ok());
+    let given = request
+        .headers()
+        .get(&REQUEST_ID)
+        .and_then(|value| value.to_str().ok());
     let id = match given {
         Some(id) if is_sane(id) => id.to_owned(),
         _ => Uuid::now_v7().to_string(),

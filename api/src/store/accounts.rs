@@ -81,11 +81,13 @@ pub async fn standing(
     }))
 }
 
-const USER: &str = "select id, email, first_name, last_name, role, password_hash, avatar_url, created_at from users ";
+const USER: &str =
+    "select id, email, first_name, last_name, role, password_hash, avatar_url, created_at from users ";
 
 /// The user with this email.
 pub async fn by_email(db: &mut Db<'_>, email: &str) -> Result<Option<UserRow>, StoreError> {
-    db.optional(sql(USER).push("where email_key = ?").bind(email_key(email))).await
+    db.optional(sql(USER).push("where email_key = ?").bind(email_key(email)))
+        .await
 }
 
 /// The user with this id.

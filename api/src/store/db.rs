@@ -1,8 +1,8 @@
 //! One way to speak SQL to both databases: the text is shared, with `?` for arguments, rows are decoded by type.
 
 use super::StoreError;
-use sqlx::sqlite::SqliteRow;
 use sqlx::postgres::PgRow;
+use sqlx::sqlite::SqliteRow;
 use sqlx::{AssertSqlSafe, FromRow, PgConnection, Postgres, Sqlite, SqliteConnection};
 use std::borrow::Cow;
 
@@ -78,7 +78,11 @@ impl Sql {
         let count = self.args.len() - before;
         let text = self.text.to_mut();
         text.push('(');
-        text.push_str(&if count == 0 { "null".to_owned() } else { vec!["?"; count].join(", ") });
+        text.push_str(&if count == 0 {
+            "null".to_owned()
+        } else {
+            vec!["?"; count].join(", ")
+        });
         text.push(')');
         self
     }
@@ -170,11 +174,17 @@ impl Db<'_> {
         Ok(match self {
             Db::Sqlite(connection) => {
                 let query = sqlx::query::<Sqlite>(AssertSqlSafe(sql.text));
-                bound!(query, sql.args).execute(&mut **connection).await?.rows_affected()
+                bound!(query, sql.args)
+                    .execute(&mut **connection)
+                    .await?
+                    .rows_affected()
             }
             Db::Postgres(connection) => {
                 let query = sqlx::query::<Postgres>(AssertSqlSafe(sql.numbered()));
-                bound!(query, sql.args).execute(&mut **connection).await?.rows_affected()
+                bound!(query, sql.args)
+                    .execute(&mut **connection)
+                    .await?
+                    .rows_affected()
             }
         })
     }

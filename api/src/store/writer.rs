@@ -1,8 +1,8 @@
 //! SQLite's one writer. It takes whatever writes wait, does them in one transaction, and answers when that is on
 //! disk: under load many commits cost one sync, without any lingering when there is no load.
 
-use super::db::Db;
 use super::StoreError;
+use super::db::Db;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use sqlx::{Connection, SqliteConnection};
@@ -64,7 +64,9 @@ async fn group(connection: &mut SqliteConnection, first: Job, jobs: &mut mpsc::R
                 Err(error) => settled = Err(error),
             }
         }
-        next = (settled.is_ok() && answers.len() < GROUP_MAX).then(|| jobs.try_recv().ok()).flatten();
+        next = (settled.is_ok() && answers.len() < GROUP_MAX)
+            .then(|| jobs.try_recv().ok())
+            .flatten();
     }
     if settled.is_ok() {
         let committed = sqlx::raw_sql("commit").execute(&mut *connection).await;
@@ -87,7 +89,11 @@ async fn one(
     sqlx::raw_sql("savepoint job").execute(&mut *connection).await?;
     let done = AssertUnwindSafe(job(Db::Sqlite(connection))).catch_unwind().await;
     let keep = done.as_ref().is_ok_and(|done| done.keep);
-    let end = if keep { "release job" } else { "rollback to job; release job" };
+    let end = if keep {
+        "release job"
+    } else {
+        "rollback to job; release job"
+    };
     sqlx::raw_sql(end).execute(&mut *connection).await?;
     if done.is_err() {
         tracing::error!("a write panicked and was undone");

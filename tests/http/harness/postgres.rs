@@ -45,8 +45,15 @@ async fn psql(server: &str, statement: &str) {
             .args(["-q", "-d", &database, "-c", &statement])
             .output()
     });
-    let output = output.await.unwrap().expect("psql starts: install the package postgresql");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let output = output
+        .await
+        .unwrap()
+        .expect("psql starts: install the package postgresql");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 /// The server's URL without a database: `postgres://user@host:port`.
@@ -65,17 +72,31 @@ static CLUSTER: Mutex<Option<PathBuf>> = Mutex::new(None);
 fn start_cluster() -> String {
     let dir = std::env::temp_dir().join(format!("heddle-postgres-{}", std::process::id()));
     std::fs::create_dir_all(&dir).unwrap();
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
     let data = dir.join("data");
     own(&dir);
-    run(as_postgres("initdb").args(["-A", "trust", "-U", "heddle", "--no-sync", "-D"]).arg(&data));
+    run(as_postgres("initdb")
+        .args(["-A", "trust", "-U", "heddle", "--no-sync", "-D"])
+        .arg(&data));
     let options = format!(
         "-c listen_addresses=127.0.0.1 -p {port} -c unix_socket_directories='' -c fsync=off -c max_connections=400"
     );
     let log = dir.join("log");
-    run(as_postgres("pg_ctl").args(["-w", "-o", &options, "-l"]).arg(&log).arg("-D").arg(&data).arg("start"));
+    run(as_postgres("pg_ctl")
+        .args(["-w", "-o", &options, "-l"])
+        .arg(&log)
+        .arg("-D")
+        .arg(&data)
+        .arg("start"));
     *CLUSTER.lock().unwrap_or_else(PoisonError::into_inner) = Some(dir);
-    #[expect(unsafe_code, reason = "the C library alone can run something when the process ends")]
+    #[expect(
+        unsafe_code,
+        reason = "the C library alone can run something when the process ends"
+    )]
     // SAFETY: `stop_cluster` is a plain function that touches nothing but its own static.
     unsafe {
         libc::atexit(stop_cluster);
@@ -87,7 +108,11 @@ extern "C" fn stop_cluster() {
     let dir = CLUSTER.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(dir) = dir {
         let data = dir.join("data");
-        let _ = as_postgres("pg_ctl").args(["-m", "immediate", "-D"]).arg(&data).arg("stop").output();
+        let _ = as_postgres("pg_ctl")
+            .args(["-m", "immediate", "-D"])
+            .arg(&data)
+            .arg("stop")
+            .output();
         let _ = std::fs::remove_dir_all(&dir);
     }
 }
@@ -115,9 +140,16 @@ fn is_root() -> bool {
 
 fn run(command: &mut Command) {
     // The server inherits what it is given: a pipe would stay open for as long as it lives.
-    let status = command.current_dir("/").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let status = command
+        .current_dir("/")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
     let ended_well = status.is_ok_and(|status| status.success());
-    assert!(ended_well, "{command:?} failed: is the package postgresql installed?");
+    assert!(
+        ended_well,
+        "{command:?} failed: is the package postgresql installed?"
+    );
 }
 
 /// A program of PostgreSQL: Debian keeps those of the server outside the path.
@@ -127,5 +159,7 @@ fn tool(name: &str) -> PathBuf {
         .unwrap_or_default();
     versions.sort();
     let in_package = versions.pop().map(|version| version.join("bin").join(name));
-    in_package.filter(|path| path.exists()).unwrap_or_else(|| PathBuf::from(name))
+    in_package
+        .filter(|path| path.exists())
+        .unwrap_or_else(|| PathBuf::from(name))
 }

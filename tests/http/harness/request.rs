@@ -23,7 +23,8 @@ impl Request {
     }
 
     pub fn json(self, body: &Value) -> Request {
-        self.header("content-type", "application/json").body(body.to_string())
+        self.header("content-type", "application/json")
+            .body(body.to_string())
     }
 
     pub fn body(self, body: impl Into<reqwest::Body>) -> Request {
