@@ -27,7 +27,6 @@ pub enum Database {
 macro_rules! each_database {
     ($($(#[$meta:meta])* async fn $name:ident($service:ident: Service) $body:block)*) => {$(
         mod $name {
-            #[expect(unused_imports, reason = "not every test uses all that its file imports")]
             use super::*;
 
             async fn test($service: Service) $body
