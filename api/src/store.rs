@@ -125,21 +125,23 @@ impl Reader {
 impl Store {
     /// Opens or creates the SQLite database in this file, and brings its tables up to date.
     pub async fn open_sqlite(path: &Path) -> Result<Self, StoreError> {
-        let options = SqliteConnectOptions::new()
+        let either = SqliteConnectOptions::new()
             .filename(path)
+            .busy_timeout(BUSY_MAX)
+            .statement_cache_capacity(256);
+        let options = either
+            .clone()
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
             .auto_vacuum(sqlx::sqlite::SqliteAutoVacuum::Incremental)
-            .foreign_keys(true)
-            .busy_timeout(BUSY_MAX)
-            .statement_cache_capacity(256);
+            .foreign_keys(true);
         let mut connection = options.connect().await?;
         migrate(SQLITE_MIGRATIONS.run(&mut connection).await)?;
         let readers = SqlitePoolOptions::new()
             .max_connections(READERS_MAX)
             .acquire_timeout(ACQUIRE_MAX)
-            .connect_with(options.read_only(true).create_if_missing(false))
+            .connect_with(either.pragma("query_only", "on"))
             .await?;
         Ok(Store(Backend::Sqlite {
             readers,
