@@ -3,18 +3,27 @@
 
 pub mod auth;
 pub mod extract;
+pub mod health;
 pub mod middleware;
 pub mod reply;
 
 use crate::app::App;
 use crate::error::Code;
+use crate::telemetry;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
+use axum::http::Method;
+use axum::http::header::{CONTENT_DISPOSITION, RETRY_AFTER};
 use axum::middleware::from_fn;
+use std::time::Duration;
 use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 use utoipa::OpenApi;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa_axum::router::OpenApiRouter;
+
+/// How long browsers may remember what pages of other origins are allowed.
+const PREFLIGHT_AGE_MAX: Duration = Duration::from_secs(600);
 
 /// The parts of the OpenAPI document that no handler gives.
 #[derive(OpenApi)]
@@ -26,7 +35,9 @@ struct Document;
 
 /// All routes with their description, before anything is put around them.
 pub fn api() -> OpenApiRouter<App> {
-    OpenApiRouter::with_openapi(document()).merge(auth::routes())
+    OpenApiRouter::with_openapi(document())
+        .merge(auth::routes())
+        .merge(health::routes())
 }
 
 fn document() -> utoipa::openapi::OpenApi {
@@ -44,6 +55,8 @@ fn document() -> utoipa::openapi::OpenApi {
 
 /// The service as one tower service.
 pub fn router(app: &App) -> Router {
+    // What is counted before the first question counts too.
+    telemetry::metrics();
     let (routes, _document) = api().split_for_parts();
     routes
         .fallback(|| async { Code::NotFound.with("There is nothing at this path.") })
@@ -52,6 +65,28 @@ pub fn router(app: &App) -> Router {
         })
         .layer(DefaultBodyLimit::max(app.config.api_body_bytes_max))
         .layer(CatchPanicLayer::custom(middleware::panicked))
+        .layer(cors(&app.config.cors_origins))
         .layer(from_fn(middleware::request_id))
         .with_state(app.clone())
+}
+
+/// Lets pages of these origins use the API; without any, only pages of the service itself.
+fn cors(origins: &[String]) -> CorsLayer {
+    let layer = CorsLayer::new()
+        .allow_methods([
+            Method::GET,
+            Method::POST,
+            Method::PUT,
+            Method::PATCH,
+            Method::DELETE,
+        ])
+        .allow_headers(AllowHeaders::mirror_request())
+        .expose_headers([middleware::REQUEST_ID.clone(), RETRY_AFTER, CONTENT_DISPOSITION])
+        .max_age(PREFLIGHT_AGE_MAX);
+    if origins.iter().any(|origin| origin == "*") {
+        return layer.allow_origin(AllowOrigin::any());
+    }
+    layer.allow_origin(AllowOrigin::list(
+        origins.iter().filter_map(|origin| origin.parse().ok()),
+    ))
 }

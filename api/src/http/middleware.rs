@@ -6,10 +6,12 @@ use axum::http::{HeaderName, HeaderValue};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use std::any::Any;
+use std::time::Instant;
 use tracing::Instrument;
 use uuid::Uuid;
 
-static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// The header with a request's id.
+pub static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Id of a request: the client's when it is sane, else a new one.
 #[derive(Clone, Debug)]
@@ -33,8 +35,16 @@ pub async fn request_id(mut request: Request, next: Next) -> Response {
         .get::<MatchedPath>()
         .map_or_else(|| "(no route)".to_owned(), |path| path.as_str().to_owned());
     let span = tracing::info_span!("request", id = %id);
+    let started = Instant::now();
     let mut response = next.run(request).instrument(span.clone()).await;
     let status = response.status().as_u16();
+    let labels = [
+        ("method", method.to_string()),
+        ("route", route.clone()),
+        ("status", status.to_string()),
+    ];
+    metrics::counter!("heddle_http_requests_total", &labels).increment(1);
+    metrics::histogram!("heddle_http_request_seconds", &labels[..2]).record(started.elapsed());
     span.in_scope(|| tracing::info!(%method, route, status, "{method} {route} {status}"));
     if let Ok(value) = HeaderValue::from_str(&id) {
         response.headers_mut().insert(REQUEST_ID.clone(), value);
