@@ -154,7 +154,8 @@ fn cases(pool: &[Value]) -> Vec<Case> {
     let mut cases = Vec::new();
     let receivers = pool.len() - FUNCTIONS as usize;
     // n8n's are not JavaScript's.
-    let is_added = |method: &&Method| method.number() > Method::ToUnixInteger.number();
+    let is_added =
+        |method: &&Method| **method == Method::ToDateTime || method.number() > Method::ToUnixInteger.number();
     for method in Method::ALL.iter().filter(|method| !is_added(method)) {
         let callback = method.callback().map(|callback| callback.position);
         for receiver in 0..receivers {
