@@ -17,6 +17,7 @@ pub mod ops;
 mod parse;
 mod path;
 mod print;
+pub mod query;
 mod text;
 pub mod wire;
 

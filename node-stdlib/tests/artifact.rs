@@ -12,7 +12,9 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use wasmparser::{ExternalKind, FuncType, Parser, Payload, TypeRef, ValType};
 
-const ARTIFACT_BYTES_MAX: usize = 2 << 20;
+/// An eighth more than the 2 MiB that were meant at first, for JMESPath (70 KB) and n8n's methods (48 KB). An instance
+/// pays only for the pages that it touches.
+const ARTIFACT_BYTES_MAX: usize = 9 << 18;
 
 macro_rules! names {
     ($(($name:ident, $($rest:tt)+)),* $(,)?) => {

@@ -425,7 +425,7 @@ fn names_of_other_systems_are_recognised() {
     assert_snapshot!(problems(&[
         "$env.HOME", "$node['First step'].parameter.y", "$node['First step']", "$node[$a].json", "$node", "$workflow.name",
         "$input.first(1)", "$items($a)", "$input.x.extractDomain()", "$if($a)", "$ifEmpty", "items[0]", "msg.payload", "$fromAI('x')",
-        "flow_input.x",
+        "flow_input.x", "$jmespath($input, 'a[?b == `1`] | nope(@)')", "$jmespath($input)",
     ]), @r#"
 $env.HOME
 ^^^^ foreign-name: `$env` is a name of n8n
@@ -472,6 +472,11 @@ $fromAI('x')
 flow_input.x
 ^^^^^^^^^^ foreign-name: `flow_input` is a name of Windmill
     help: what the run was started with is `$trigger`
+$jmespath($input, 'a[?b == `1`] | nope(@)')
+                                  ^^^^^^^ syntax: the query is no JMESPath: there is no function `nope()`
+$jmespath($input)
+^^^^^^^^^^^^^^^^^ arguments: `$jmespath` takes a value and a query
+    help: write `$jmespath($input, "items[].id")`
 "#);
 }
 

@@ -196,6 +196,14 @@ fn methods_of_lists_and_objects() {
             ),
             ("$input.list.sum?.() + ($input.list.nothing ?? 1)", Some(json!(7))),
             ("'x'.sum?.() ?? 'none'", Some(json!("none"))),
+            ("$jmespath($input, 'rows[?b > `2`].a | [0]')", Some(json!(1))),
+            (
+                "$jmespath($input.rows, '[].{z: b, a: a}')[0]",
+                Some(json!({"z": 2, "a": 1})),
+            ),
+            ("$jmespath($input.rows, `[].${'b'}`)", Some(json!([2, 2, 3]))),
+            ("$jmespath($input.rows, '[' + '?')", None),
+            ("$jmespath($input.nothing, 'a')", None),
             // An own field goes first.
             ("({ sum: 1 }).sum()", None),
         ],

@@ -6,6 +6,7 @@ use super::names;
 use super::unsupported;
 use super::{Element, Expression, MethodCall, Name, NodeName};
 use heddle_node_stdlib::value::methods::{Callback, Global, Method};
+use heddle_node_stdlib::value::query;
 use oxc_ast::ast;
 use oxc_span::{GetSpan, Span};
 
@@ -83,6 +84,45 @@ impl Lowering<'_> {
         }
     }
 
+    /// What is wrong with a query of `$jmespath` that is written out.
+    fn check_query(&mut self, call: &ast::CallExpression<'_>) {
+        let query = call.arguments.get(1).and_then(ast::Argument::as_expression);
+        let Some(node) = query.map(without_parentheses) else {
+            let message = "`$jmespath` takes a value and a query".to_owned();
+            self.refuse(
+                call.span,
+                "arguments",
+                message,
+                Some("write `$jmespath($input, \"items[].id\")`"),
+            );
+            return;
+        };
+        let text = match node {
+            ast::Expression::StringLiteral(text) if !text.lone_surrogates => text.value.as_str(),
+            ast::Expression::TemplateLiteral(template) => match template.single_quasi() {
+                Some(text) => text.as_str(),
+                None => return,
+            },
+            _ => return,
+        };
+        if let Err(error) = query::check(text) {
+            // With escapes in the literal, its places are not those of the query.
+            let span = node.span();
+            let is_plain = span.size() as usize == text.len() + 2;
+            let start = span.start + 1 + error.offset as u32;
+            let span = match is_plain && start < span.end - 1 {
+                true => Span::new(start, span.end - 1),
+                false => span,
+            };
+            self.refuse(
+                span,
+                "syntax",
+                format!("the query is no JMESPath: {}", error.message),
+                None,
+            );
+        }
+    }
+
     /// n8n's `$if(condition, then, otherwise)`.
     fn conditional_call(&mut self, call: &ast::CallExpression<'_>) -> Expression {
         let arguments: Vec<_> = call
@@ -112,6 +152,9 @@ impl Lowering<'_> {
         ) && gives_iterator(first)
         {
             return self.unsupported(first.span(), "an iterator", None);
+        }
+        if global == Global::Jmespath {
+            self.check_query(call);
         }
         let arguments = self.arguments(&call.arguments, global.callback(), &[]);
         if let Some(changed) = mutation::changed_argument(global, &arguments) {

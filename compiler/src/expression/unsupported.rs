@@ -81,7 +81,7 @@ pub(super) fn is_global(name: &str) -> bool {
 pub(super) fn global_help(name: &str) -> Option<&'static str> {
     Some(match name {
         "Date" | "DateTime" | "Duration" | "Interval" | "Intl" => DATES,
-        "$jmespath" => "use a Transform, Filter or PickFields node",
+        "$jmespath" => "call it: `$jmespath(value, \"query\")`",
         "RegExp" => REGEX,
         "Array" | "JSON" | "Math" | "Object" => "call one of its functions, as in `Math.max(a, b)`",
         "Boolean" | "Number" | "String" | "atob" | "btoa" | "decodeURI" | "decodeURIComponent"

@@ -29,7 +29,7 @@ pub enum Kind {
 }
 
 impl Exception {
-    pub(super) fn new(kind: Kind, message: impl Into<String>) -> Self {
+    pub(in crate::value) fn new(kind: Kind, message: impl Into<String>) -> Self {
         let message = message.into();
         Exception { kind, message }
     }

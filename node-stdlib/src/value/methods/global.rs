@@ -5,7 +5,7 @@ use super::array::LENGTH_MAX;
 use super::{Caller, Exception, Global, Kind, Outcome, base64, extension, items, json, math, object, uri};
 use crate::value::date_time;
 use crate::value::number::{is_space, to_int32};
-use crate::value::{Array, Object, Text, Value, ops, text_to_number};
+use crate::value::{Array, Object, Text, Value, ops, query, text_to_number};
 
 pub(super) fn call(global: Global, arguments: Arguments<'_>, caller: &mut dyn Caller) -> Outcome {
     if let Some(outcome) = math::call(global, arguments) {
@@ -58,6 +58,7 @@ pub(super) fn call(global: Global, arguments: Arguments<'_>, caller: &mut dyn Ca
         }
         Global::StructuredClone => Ok(cloned(arguments.get(0))),
         Global::IfEmpty => extension::if_empty(arguments),
+        Global::Jmespath => queried(arguments),
         Global::Max => call(Global::MathMax, arguments, caller),
         Global::Min => call(Global::MathMin, arguments, caller),
         Global::Atob => base64::decode(&arguments.text(0)?),
@@ -73,6 +74,23 @@ pub(super) fn call(global: Global, arguments: Arguments<'_>, caller: &mut dyn Ca
                 format!("`{}` is no function here", global.name()),
             )),
         },
+    }
+}
+
+/// `$jmespath(value, query)`
+fn queried(arguments: Arguments<'_>) -> Outcome {
+    let value = arguments.get(0);
+    match (value, arguments.get(1)) {
+        (Value::Array(_) | Value::Object(_) | Value::Null, Value::String(text)) => {
+            query::search(value, &text.to_utf8())
+        }
+        (value, query) => {
+            let (value, query) = (value.shape(), query.shape());
+            let message = format!(
+                "`$jmespath` takes an object or an array, and a query as text, not {value} and {query}"
+            );
+            Err(Exception::new(Kind::Type, message))
+        }
     }
 }
 

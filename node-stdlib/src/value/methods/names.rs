@@ -351,5 +351,6 @@ names! {
         ItemLast "last item",
         ItemsAll "all items",
         ItemField "field of item",
+        Jmespath "$jmespath",
     }
 }
