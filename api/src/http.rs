@@ -2,9 +2,12 @@
 //! allowed and what follows is decided elsewhere.
 
 pub mod auth;
+pub mod document;
 pub mod extract;
 pub mod health;
 pub mod middleware;
+pub mod nodes;
+pub mod patterns;
 pub mod reply;
 
 use crate::app::App;
@@ -29,7 +32,24 @@ const PREFLIGHT_AGE_MAX: Duration = Duration::from_secs(600);
 #[derive(OpenApi)]
 #[openapi(info(
     title = "heddle",
-    description = "Stores, deploys and runs patterns: automations drawn as graphs, compiled to WebAssembly."
+    description = "Stores, deploys and runs patterns: automations drawn as graphs, compiled to WebAssembly.\n\n\
+        Get a token by `POST /api/auth/login` or make an API key, and send it as `Authorization: Bearer …`. Errors \
+        have one shape, `ErrorBody`: match on `error.code`, show `error.message`. What belongs to somebody else \
+        answers 404, as if it did not exist. Times are ISO 8601 in UTC with milliseconds. Fields that are not \
+        described here are ignored in requests, and may be added to answers. Every answer has an `X-Request-Id`."
+), tags(
+    (name = "Authentication", description = "Accounts, tokens and API keys."),
+    (name = "Workspaces", description = "Workspaces and their members."),
+    (name = "Environments", description = "Where a workspace's patterns run: secrets and variables."),
+    (name = "Connections", description = "Credentials of other services, encrypted where they are stored and never shown again."),
+    (name = "Patterns", description = "Graphs of connected nodes."),
+    (name = "Pattern versions", description = "Every change makes a version; old ones can be compared and restored."),
+    (name = "Call interface", description = "What a pattern takes and gives when another pattern calls it."),
+    (name = "Webhooks", description = "How events come in, and what became of them."),
+    (name = "Deployments", description = "Deployed patterns, which triggers start."),
+    (name = "Executions", description = "Runs of deployed patterns, and test runs."),
+    (name = "Node types", description = "What graphs are made of."),
+    (name = "Service", description = "The service itself."),
 ))]
 struct Document;
 
@@ -38,6 +58,9 @@ pub fn api() -> OpenApiRouter<App> {
     OpenApiRouter::with_openapi(document())
         .merge(auth::routes())
         .merge(health::routes())
+        .merge(patterns::routes())
+        .merge(nodes::routes())
+        .merge(document::routes())
 }
 
 fn document() -> utoipa::openapi::OpenApi {

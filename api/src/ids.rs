@@ -44,7 +44,8 @@ macro_rules! ids {
             /// Reads the canonical form only, so that one object has one address.
             fn from_str(text: &str) -> Result<Self, NotAnId> {
                 let id = Uuid::try_parse(text).map_err(|_| NotAnId)?;
-                (text.len() == 36).then_some($name(id)).ok_or(NotAnId)
+                let id = $name(id);
+                (id.to_string() == text).then_some(id).ok_or(NotAnId)
             }
         }
 
@@ -53,6 +54,28 @@ macro_rules! ids {
 
             fn try_from(text: String) -> Result<Self, NotAnId> {
                 text.parse()
+            }
+        }
+
+        impl<DB: sqlx::Database> sqlx::Type<DB> for $name
+        where
+            String: sqlx::Type<DB>,
+        {
+            fn type_info() -> DB::TypeInfo {
+                <String as sqlx::Type<DB>>::type_info()
+            }
+
+            fn compatible(of: &DB::TypeInfo) -> bool {
+                <String as sqlx::Type<DB>>::compatible(of)
+            }
+        }
+
+        impl<'r, DB: sqlx::Database> sqlx::Decode<'r, DB> for $name
+        where
+            &'r str: sqlx::Decode<'r, DB>,
+        {
+            fn decode(value: DB::ValueRef<'r>) -> Result<Self, sqlx::error::BoxDynError> {
+                Ok(<&str as sqlx::Decode<'r, DB>>::decode(value)?.parse()?)
             }
         }
 

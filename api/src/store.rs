@@ -5,6 +5,8 @@
 
 pub mod accounts;
 mod db;
+pub mod patterns;
+pub mod versions;
 mod writer;
 
 pub use db::{Arg, Db, Row, Sql, sql};

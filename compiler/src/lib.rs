@@ -6,6 +6,7 @@
 pub mod artifact;
 mod check;
 mod code;
+pub mod compare;
 mod definitions;
 pub mod diagnostic;
 pub mod emit;

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed test may panic")]
 
 mod code;
+mod compare;
 mod diagnostics;
 mod emit;
 mod expressions;

@@ -3,6 +3,7 @@
 //! PostgreSQL: the server that HEDDLE_TEST_POSTGRES names (a URL of a user who may create databases), or a private
 //! cluster that the first test starts from Debian's package; see [`postgres`].
 
+mod members;
 mod postgres;
 mod request;
 

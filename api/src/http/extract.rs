@@ -225,6 +225,14 @@ pub fn limit(limit: Option<i64>, default: i64, max: i64) -> Result<i64, ApiError
     }
 }
 
+/// `offset` of a list.
+pub fn offset(offset: Option<i64>) -> Result<i64, ApiError> {
+    match offset.unwrap_or(0) {
+        offset if offset < 0 => Err(ApiError::field("offset", "must not be negative")),
+        offset => Ok(offset),
+    }
+}
+
 /// `page` of a list, from 1.
 pub fn page(page: Option<i64>) -> Result<i64, ApiError> {
     match page.unwrap_or(1) {

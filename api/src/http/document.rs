@@ -1,0 +1,111 @@
+//! The interface's description: OpenAPI 3.1 at `/api/openapi.json`, and a page for people at `/docs` that needs
+//! nothing from elsewhere.
+
+use crate::app::App;
+use axum::http::HeaderName;
+use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use axum::routing::get;
+use serde_json::{Map, Value, json};
+use std::sync::LazyLock;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+const PAGE: &str = include_str!("document/page.html");
+const STYLE: &str = include_str!("document/page.css");
+const SCRIPT: &str = include_str!("document/page.js");
+/// The page loads its own files only and can't be framed.
+const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; \
+    frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+
+static DOCUMENT: LazyLock<String> = LazyLock::new(|| document().to_string());
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(openapi))
+        .routes(routes!(docs))
+        .route(
+            "/docs/page.css",
+            get(async || text("text/css; charset=utf-8", STYLE)),
+        )
+        .route(
+            "/docs/page.js",
+            get(async || text("text/javascript; charset=utf-8", SCRIPT)),
+        )
+}
+
+type Text = ([(HeaderName, &'static str); 3], &'static str);
+
+fn text(content_type: &'static str, text: &'static str) -> Text {
+    let headers = [
+        (CONTENT_TYPE, content_type),
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (CACHE_CONTROL, "no-cache"),
+    ];
+    (headers, text)
+}
+
+/// This description of the interface, as OpenAPI 3.1.
+#[utoipa::path(
+    get, path = "/api/openapi.json", tag = "Service", security(()),
+    responses((status = 200, description = "The document", body = serde_json::Map<String, Value>))
+)]
+async fn openapi() -> Text {
+    text("application/json", DOCUMENT.as_str())
+}
+
+/// This description of the interface, as a page.
+#[utoipa::path(
+    get, path = "/docs", tag = "Service", security(()),
+    responses((status = 200, description = "The page", body = String, content_type = "text/html"))
+)]
+async fn docs() -> Text {
+    text("text/html; charset=utf-8", PAGE)
+}
+
+/// The document, with what goes for every operation.
+pub fn document() -> Value {
+    let (_, document) = super::api().split_for_parts();
+    let mut document = serde_json::to_value(document).unwrap_or_default();
+    for (name, description) in [
+        ("Unauthorized", "UNAUTHORIZED or TOKEN_EXPIRED"),
+        ("PayloadTooLarge", "PAYLOAD_TOO_LARGE"),
+        ("UnsupportedMediaType", "UNSUPPORTED_MEDIA_TYPE"),
+        ("Internal", "INTERNAL: a bug, or a broken database"),
+        ("Unavailable", "UNAVAILABLE: try again shortly"),
+    ] {
+        let schema = json!({"$ref": "#/components/schemas/ErrorBody"});
+        document["components"]["responses"][name] =
+            json!({"description": description, "content": {"application/json": {"schema": schema}}});
+    }
+    let paths = document["paths"].as_object_mut().into_iter().flatten();
+    let operations = paths.flat_map(|(_, item)| item.as_object_mut().into_iter().flatten());
+    for (_, operation) in operations {
+        if let Value::Object(operation) = operation {
+            complete(operation);
+        }
+    }
+    document
+}
+
+/// Adds the answers that come from around the handlers.
+fn complete(operation: &mut Map<String, Value>) {
+    let security = operation.get("security").and_then(Value::as_array);
+    let needs_token = security.is_some_and(|ways| ways.iter().any(|way| way.get("bearer").is_some()));
+    let has_body = operation.contains_key("requestBody");
+    let Some(Value::Object(responses)) = operation.get_mut("responses") else {
+        return;
+    };
+    for (applies, status, name) in [
+        (needs_token, "401", "Unauthorized"),
+        (has_body, "413", "PayloadTooLarge"),
+        (has_body, "415", "UnsupportedMediaType"),
+        (true, "500", "Internal"),
+        (true, "503", "Unavailable"),
+    ] {
+        if applies && !responses.contains_key(status) {
+            let reference = json!({"$ref": format!("#/components/responses/{name}")});
+            responses.insert(status.to_owned(), reference);
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! `/api/nodes`: the catalogue of node types, for editors. Public, being documentation.
+
+use super::extract::Path;
+use crate::catalogue;
+use crate::error::{ApiError, Code, ErrorBody};
+use axum::Json as Answer;
+use heddle_node_stdlib::catalogue::node_type;
+use serde_json::Value;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// The routes.
+pub fn routes<S: Clone + Send + Sync + 'static>() -> OpenApiRouter<S> {
+    OpenApiRouter::new()
+        .routes(routes!(list_node_types))
+        .routes(routes!(get_node_type))
+}
+
+/// A node type.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only describes what the catalogue gives")]
+struct NodeType {
+    #[schema(example = "Filter")]
+    r#type: String,
+    #[schema(example = "data")]
+    category: String,
+    description: String,
+    inputs: Vec<Port>,
+    outputs: Vec<Port>,
+    /// Whether there is an output for each of the node's cases as well.
+    outputs_per_case: bool,
+    /// JSON Schema of `data.parameters`.
+    parameters: serde_json::Map<String, Value>,
+    /// Whether it does something in the world outside, such as sending a request.
+    effects: bool,
+    examples: Vec<NodeExample>,
+}
+
+/// An input or output of a node.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only describes what the catalogue gives")]
+struct Port {
+    #[schema(example = "input")]
+    name: String,
+    #[schema(example = "array")]
+    r#type: String,
+    required: bool,
+    description: String,
+}
+
+/// What a node gives for an input.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only describes what the catalogue gives")]
+struct NodeExample {
+    title: String,
+    parameters: Value,
+    input: Value,
+    output: Value,
+}
+
+/// Lists the node types that a graph can have.
+#[utoipa::path(
+    get, path = "/api/nodes", tag = "Node types", security(()),
+    responses((status = 200, description = "All node types", body = Vec<NodeType>))
+)]
+async fn list_node_types() -> Answer<Value> {
+    Answer(catalogue::all())
+}
+
+/// Describes a node type.
+#[utoipa::path(
+    get, path = "/api/nodes/{type}", tag = "Node types", security(()),
+    params(("type" = String, Path, description = "The type, as in a node's `type`", example = "Filter")),
+    responses(
+        (status = 200, description = "The node type", body = NodeType),
+        (status = 404, description = "NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn get_node_type(Path(name): Path<String>) -> Result<Answer<Value>, ApiError> {
+    let found = node_type(&name).ok_or_else(|| Code::NotFound.with("There is no such node type."))?;
+    Ok(Answer(catalogue::describe(found)))
+}

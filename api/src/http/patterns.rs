@@ -1,0 +1,566 @@
+//! `/api/patterns`: lists, and patterns one by one.
+
+mod copies;
+mod history;
+mod interface;
+
+use super::extract::{Admin, Caller, Json, Path, Query, limit, offset, printable, text};
+use super::reply::{Listed, OffsetMeta};
+use crate::app::App;
+use crate::clock::Timestamp;
+use crate::error::{ApiError, Code, ErrorBody};
+use crate::ids::PatternId;
+use crate::patterns::{self, Changes, Graph, NAME_CHARS_MAX, NewPattern};
+use crate::store::patterns::{self as rows, Filter, Order, PatternRow, Sort};
+use axum::Json as Answer;
+use axum::extract::State;
+use axum::http::header::{ETAG, IF_MATCH};
+use axum::http::{HeaderMap, HeaderName, StatusCode};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+const DESCRIPTION_CHARS_MAX: usize = 10_000;
+const SUMMARY_CHARS_MAX: usize = 500;
+const SEARCH_CHARS_MAX: usize = 200;
+const TAG_CHARS_MAX: usize = 50;
+const TAGS_MAX: usize = 50;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(list, create))
+        .routes(routes!(stats))
+        .routes(routes!(get, update, delete))
+        .routes(routes!(star))
+        .merge(copies::routes())
+        .merge(history::routes())
+        .merge(interface::routes())
+}
+
+/// A pattern in a list.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct PatternSummary {
+    id: PatternId,
+    #[schema(example = "Order alerts")]
+    name: String,
+    #[schema(example = "Tells the team about large orders.")]
+    description: String,
+    is_public: bool,
+    is_template: bool,
+    #[schema(example = json!(["orders", "chat"]))]
+    tags: Vec<String>,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+}
+
+impl From<PatternRow> for PatternSummary {
+    fn from(row: PatternRow) -> Self {
+        PatternSummary {
+            id: row.id,
+            name: row.name,
+            description: row.description,
+            is_public: row.is_public,
+            is_template: row.is_template,
+            tags: row.tags.0,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+        }
+    }
+}
+
+/// A graph as React Flow draws it. Fields that heddle does not know are kept as they are. Saving accepts unfinished
+/// graphs; deploying and transpiling check them.
+#[derive(ToSchema)]
+#[schema(
+    as = Graph,
+    example = json!({
+        "nodes": [
+            {"id": "start", "type": "OnManual", "position": {"x": 0, "y": 0}, "data": {}},
+            {"id": "answer", "type": "Return", "position": {"x": 200, "y": 0}, "data": {"parameters": {"value": "{{ $input }}"}}}
+        ],
+        "edges": [{"id": "e1", "source": "start", "target": "answer"}]
+    })
+)]
+#[expect(dead_code, reason = "only describes what is kept as text")]
+struct GraphSchema {
+    /// `{id, type, position, data: {label?, parameters?, disabled?, onError?, retry?, …}}`
+    #[schema(required = false)]
+    nodes: Vec<serde_json::Value>,
+    /// `{id, source, sourceHandle?, target, targetHandle?}`
+    #[schema(required = false)]
+    edges: Vec<serde_json::Value>,
+}
+
+/// A pattern with its newest graph.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Pattern {
+    id: PatternId,
+    #[schema(example = "Order alerts")]
+    name: String,
+    #[schema(example = "Tells the team about large orders.")]
+    description: String,
+    is_public: bool,
+    is_template: bool,
+    #[schema(example = json!(["orders", "chat"]))]
+    tags: Vec<String>,
+    #[schema(value_type = GraphSchema)]
+    graph_data: Box<RawValue>,
+    /// The newest version.
+    #[schema(minimum = 1)]
+    version_number: i64,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    /// Whether the caller starred it.
+    starred: bool,
+}
+
+impl Pattern {
+    fn new(row: PatternRow, graph: Graph, starred: bool) -> Result<Self, ApiError> {
+        Ok(Pattern {
+            id: row.id,
+            name: row.name,
+            description: row.description,
+            is_public: row.is_public,
+            is_template: row.is_template,
+            tags: row.tags.0,
+            graph_data: graph.into_json()?,
+            version_number: row.version_number,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+            starred,
+        })
+    }
+}
+
+/// A new pattern's address.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Created {
+    id: PatternId,
+    #[schema(example = "Copy of Order alerts")]
+    name: String,
+    #[schema(example = 1)]
+    version_number: i64,
+    created_at: Timestamp,
+}
+
+impl From<PatternRow> for Created {
+    fn from(row: PatternRow) -> Self {
+        Created {
+            id: row.id,
+            name: row.name,
+            version_number: row.version_number,
+            created_at: row.created_at,
+        }
+    }
+}
+
+/// What to list, and in which order.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(rename_all = "camelCase")]
+struct ListQuery {
+    /// Part of the name, in any case.
+    #[param(max_length = 200)]
+    search: Option<String>,
+    /// Public patterns only, or others only.
+    is_public: Option<bool>,
+    /// Templates only, or others only.
+    is_template: Option<bool>,
+    /// A tag that must be there; repeat it for several, which must all be there.
+    #[serde(default)]
+    #[param(required = false, max_items = 50)]
+    tags: Vec<String>,
+    /// Patterns in a page; more than 100 give 100.
+    #[param(minimum = 1, default = 20)]
+    limit: Option<i64>,
+    /// Patterns to leave out.
+    #[param(minimum = 0, default = 0)]
+    offset: Option<i64>,
+    /// What to sort by; `createdAt` without it.
+    sort_by: Option<SortBy>,
+    /// Without it names ascend and times descend.
+    sort_order: Option<SortOrder>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+enum SortBy {
+    Name,
+    CreatedAt,
+    UpdatedAt,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum SortOrder {
+    Asc,
+    Desc,
+}
+
+impl ListQuery {
+    fn filter(self) -> Result<Filter, ApiError> {
+        if let Some(search) = &self.search {
+            bounded("search", search, SEARCH_CHARS_MAX)?;
+        }
+        if self.tags.len() > TAGS_MAX {
+            return Err(ApiError::field(
+                "tags",
+                format!("can be given at most {TAGS_MAX} times"),
+            ));
+        }
+        for tag in &self.tags {
+            printable("tags", tag)?;
+        }
+        let by = match self.sort_by {
+            Some(SortBy::Name) => Sort::Name,
+            Some(SortBy::CreatedAt) | None => Sort::CreatedAt,
+            Some(SortBy::UpdatedAt) => Sort::UpdatedAt,
+        };
+        Ok(Filter {
+            search: self.search.filter(|search| !search.is_empty()),
+            is_public: self.is_public,
+            is_template: self.is_template,
+            tags: self.tags,
+            order: Order {
+                by,
+                is_descending: self
+                    .sort_order
+                    .map_or(by != Sort::Name, |order| order == SortOrder::Desc),
+            },
+            limit: limit(self.limit, 20, 100)?,
+            offset: offset(self.offset)?,
+        })
+    }
+}
+
+/// Lists the caller's patterns.
+///
+/// The patterns that the caller made in the active workspace, newest first unless another order is asked for.
+#[utoipa::path(
+    get, path = "/api/patterns", tag = "Patterns", params(ListQuery), security(("bearer" = [])),
+    responses(
+        (status = 200, description = "A page", body = Listed<PatternSummary, OffsetMeta>),
+        (status = 400, description = "VALIDATION", body = ErrorBody),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+    )
+)]
+async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    Query(query): Query<ListQuery>,
+) -> Result<Listed<PatternSummary, OffsetMeta>, ApiError> {
+    let filter = query.filter()?;
+    let (page, total) = rows::list(&mut app.store.reader().await?.db(), &caller.scope, &filter).await?;
+    let meta = OffsetMeta {
+        total,
+        limit: filter.limit,
+        offset: filter.offset,
+    };
+    Ok(Listed::new(page.into_iter().map(Into::into).collect(), meta))
+}
+
+/// A new pattern.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct CreateRequest {
+    #[schema(example = "Order alerts", min_length = 1, max_length = 200)]
+    name: String,
+    #[schema(example = "Tells the team about large orders.", max_length = 10_000)]
+    description: Option<String>,
+    /// Whether everybody may read, star and clone it; false without it.
+    is_public: Option<bool>,
+    /// Whether it is listed as a template; false without it.
+    is_template: Option<bool>,
+    #[schema(example = json!(["orders", "chat"]), max_items = 50)]
+    tags: Option<Vec<String>>,
+}
+
+/// Makes a pattern with an empty graph.
+#[utoipa::path(
+    post, path = "/api/patterns", tag = "Patterns", request_body = CreateRequest, security(("bearer" = [])),
+    responses(
+        (status = 201, description = "Made, as version 1", body = Pattern),
+        (status = 400, description = "VALIDATION", body = ErrorBody),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN: viewers make no patterns", body = ErrorBody),
+    )
+)]
+async fn create(
+    State(app): State<App>,
+    caller: Caller,
+    Json(request): Json<CreateRequest>,
+) -> Result<(StatusCode, Answer<Pattern>), ApiError> {
+    let editor = caller.scope.editor()?;
+    let new = NewPattern {
+        name: text("name", &request.name, NAME_CHARS_MAX)?,
+        description: request
+            .description
+            .map(description)
+            .transpose()?
+            .unwrap_or_default(),
+        is_public: request.is_public.unwrap_or(false),
+        is_template: request.is_template.unwrap_or(false),
+        tags: request.tags.map(tags).transpose()?.unwrap_or_default(),
+        graph: Graph::empty(),
+        call_interface: None,
+        summary: "created".to_owned(),
+    };
+    let row = patterns::create(&app, editor, new).await?;
+    Ok((
+        StatusCode::CREATED,
+        Answer(Pattern::new(row, Graph::empty(), false)?),
+    ))
+}
+
+/// Gets a pattern with its graph.
+///
+/// The `ETag` is the version, for the `If-Match` of a later change.
+#[utoipa::path(
+    get, path = "/api/patterns/{id}", tag = "Patterns", security(("bearer" = [])),
+    params(("id" = PatternId, Path, description = "The pattern: the caller's, their workspace's, or a public one")),
+    responses(
+        (status = 200, description = "The pattern", body = Pattern, headers(("ETag" = String, description = "The version, quoted"))),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn get(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<PatternId>,
+) -> Result<([(HeaderName, String); 1], Answer<Pattern>), ApiError> {
+    let mut reader = app.store.reader().await?;
+    let row = patterns::readable(&mut reader.db(), &caller.scope, id).await?;
+    let graph = patterns::newest_graph(&mut reader.db(), &row).await?;
+    let starred = rows::is_starred(&mut reader.db(), &caller.scope, id).await?;
+    let tag = (ETAG, format!("\"{}\"", row.version_number));
+    Ok(([tag], Answer(Pattern::new(row, graph, starred)?)))
+}
+
+/// What is to be different. What is left out stays as it is.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct UpdateRequest {
+    #[schema(example = "Order alerts", min_length = 1, max_length = 200)]
+    name: Option<String>,
+    #[schema(max_length = 10_000)]
+    description: Option<String>,
+    /// The whole graph.
+    #[schema(value_type = Option<GraphSchema>)]
+    graph_data: Option<Box<RawValue>>,
+    is_public: Option<bool>,
+    is_template: Option<bool>,
+    #[schema(max_items = 50)]
+    tags: Option<Vec<String>>,
+    /// What changed, for the list of versions; found out without it.
+    #[schema(max_length = 500)]
+    summary: Option<String>,
+    /// The version that this change is based on: with a newer one the answer is 409.
+    version_number: Option<i64>,
+}
+
+/// A new version's address.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Updated {
+    id: PatternId,
+    #[schema(example = "Order alerts")]
+    name: String,
+    /// The new version.
+    #[schema(example = 2)]
+    version_number: i64,
+    updated_at: Timestamp,
+}
+
+/// Changes a pattern, which makes a new version.
+///
+/// Versions are numbered without gaps, also when several save at once. Say which version the change is based on by
+/// `If-Match` or `versionNumber`, and nobody's work is overwritten unseen.
+#[utoipa::path(
+    put, path = "/api/patterns/{id}", tag = "Patterns", request_body = UpdateRequest, security(("bearer" = [])),
+    params(
+        ("id" = PatternId, Path, description = "The pattern"),
+        ("If-Match" = Option<String>, Header, description = "The ETag that the change is based on", example = "\"3\""),
+    ),
+    responses(
+        (status = 200, description = "Saved", body = Updated, headers(("ETag" = String, description = "The new version, quoted"))),
+        (status = 400, description = "VALIDATION", body = ErrorBody),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN: the caller is a viewer, or the pattern is somebody else's public one", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND", body = ErrorBody),
+        (status = 409, description = "CONFLICT: there is a newer version", body = ErrorBody),
+    )
+)]
+async fn update(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<PatternId>,
+    headers: HeaderMap,
+    Json(request): Json<UpdateRequest>,
+) -> Result<([(HeaderName, String); 1], Answer<Updated>), ApiError> {
+    let editor = caller.scope.editor()?;
+    let graph = request.graph_data.map(|graph| Graph::read("graphData", &graph));
+    let name = request.name.map(|name| text("name", &name, NAME_CHARS_MAX));
+    let summary = request
+        .summary
+        .map(|summary| text("summary", &summary, SUMMARY_CHARS_MAX));
+    let changes = Changes {
+        name: name.transpose()?,
+        description: request.description.map(description).transpose()?,
+        is_public: request.is_public,
+        is_template: request.is_template,
+        tags: request.tags.map(tags).transpose()?,
+        graph: graph.transpose()?,
+        summary: summary.transpose()?,
+        based_on: based_on(&headers, request.version_number)?,
+    };
+    let row = patterns::save(&app, editor, id, changes).await?;
+    let tag = (ETAG, format!("\"{}\"", row.version_number));
+    let updated = Updated {
+        id: row.id,
+        name: row.name,
+        version_number: row.version_number,
+        updated_at: row.updated_at,
+    };
+    Ok(([tag], Answer(updated)))
+}
+
+/// The version that must be the newest, from `If-Match` and the body.
+fn based_on(headers: &HeaderMap, version_number: Option<i64>) -> Result<Option<i64>, ApiError> {
+    let Some(header) = headers.get(IF_MATCH) else {
+        return Ok(version_number);
+    };
+    let tag = header.to_str().unwrap_or_default().trim();
+    if tag == "*" {
+        return Ok(version_number);
+    }
+    // A tag that is none of ours is of no version, so it can't be the newest.
+    let version = tag.trim_matches('"').parse().unwrap_or(0);
+    match version_number {
+        Some(other) if other != version => Err(ApiError::field(
+            "versionNumber",
+            "says another version than If-Match",
+        )),
+        _ => Ok(Some(version)),
+    }
+}
+
+/// Deletes a pattern and all its versions.
+///
+/// It is undeployed first.
+#[utoipa::path(
+    delete, path = "/api/patterns/{id}", tag = "Patterns", security(("bearer" = [])),
+    params(("id" = PatternId, Path, description = "The pattern")),
+    responses(
+        (status = 204, description = "Deleted"),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN: the caller is a viewer, or the pattern is somebody else's public one", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn delete(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<PatternId>,
+) -> Result<StatusCode, ApiError> {
+    patterns::delete(&app, caller.scope.editor()?, id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Figures of all tenants together.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Stats {
+    total_patterns: i64,
+    public_patterns: i64,
+    template_patterns: i64,
+    total_versions: i64,
+}
+
+/// Counts the service's patterns, for admins.
+#[utoipa::path(
+    get, path = "/api/patterns/stats", tag = "Patterns", security(("bearer" = [])),
+    responses(
+        (status = 200, description = "The figures", body = Stats),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN: the caller is no admin", body = ErrorBody),
+    )
+)]
+async fn stats(State(app): State<App>, _: Admin) -> Result<Answer<Stats>, ApiError> {
+    let totals = rows::totals_for_system(&mut app.store.reader().await?.db()).await?;
+    Ok(Answer(Stats {
+        total_patterns: totals.patterns,
+        public_patterns: totals.public,
+        template_patterns: totals.templates,
+        total_versions: totals.versions,
+    }))
+}
+
+/// Whether the caller's star is there now.
+#[derive(Debug, Serialize, ToSchema)]
+struct Starred {
+    starred: bool,
+}
+
+/// Gives the caller's star to a pattern, or takes it back.
+#[utoipa::path(
+    post, path = "/api/patterns/{id}/star", tag = "Patterns", security(("bearer" = [])),
+    params(("id" = PatternId, Path, description = "The pattern")),
+    responses(
+        (status = 200, description = "What it is now", body = Starred),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn star(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<PatternId>,
+) -> Result<Answer<Starred>, ApiError> {
+    let now = app.clock.now();
+    let toggled = app.store.write(move |db| {
+        Box::pin(async move {
+            rows::toggle_star(db, &caller.scope, id, now)
+                .await
+                .map_err(ApiError::from)
+        })
+    });
+    let starred = toggled.await?.ok_or(Code::NotFound)?;
+    Ok(Answer(Starred { starred }))
+}
+
+fn bounded(path: &str, value: &str, chars_max: usize) -> Result<(), ApiError> {
+    if value.chars().count() > chars_max {
+        return Err(ApiError::field(
+            path,
+            format!("must have at most {chars_max} characters"),
+        ));
+    }
+    printable(path, value)
+}
+
+fn description(value: String) -> Result<String, ApiError> {
+    bounded("description", &value, DESCRIPTION_CHARS_MAX)?;
+    Ok(value)
+}
+
+/// Tags without the spaces around them and without repetition.
+fn tags(given: Vec<String>) -> Result<Vec<String>, ApiError> {
+    if given.len() > TAGS_MAX {
+        return Err(ApiError::field("tags", format!("can be at most {TAGS_MAX}")));
+    }
+    let mut tags = Vec::with_capacity(given.len());
+    for (index, tag) in given.iter().enumerate() {
+        let tag = text(&format!("tags[{index}]"), tag, TAG_CHARS_MAX)?;
+        if !tags.contains(&tag) {
+            tags.push(tag);
+        }
+    }
+    Ok(tags)
+}

@@ -1,0 +1,223 @@
+//! Patterns made of patterns: clones, exports and imports.
+
+use super::{Created, GraphSchema, description};
+use crate::app::App;
+use crate::clock::Timestamp;
+use crate::error::{ApiError, ErrorBody};
+use crate::http::extract::{Caller, Json, OptionalJson, Path, text};
+use crate::ids::PatternId;
+use crate::patterns::{self, Graph, NAME_CHARS_MAX, NewPattern};
+use axum::Json as Answer;
+use axum::extract::State;
+use axum::http::header::CONTENT_DISPOSITION;
+use axum::http::{HeaderName, StatusCode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// All but the attr-char of RFC 5987.
+const NOT_ATTR_CHAR: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'!')
+    .remove(b'#')
+    .remove(b'$')
+    .remove(b'&')
+    .remove(b'+')
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'^')
+    .remove(b'_')
+    .remove(b'`')
+    .remove(b'|')
+    .remove(b'~');
+
+/// Characters of a file's name, without its ending; many file systems take 255 bytes.
+const FILE_NAME_CHARS_MAX: usize = 60;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(clone))
+        .routes(routes!(import))
+        .routes(routes!(export))
+}
+
+/// How to call the clone.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+struct CloneRequest {
+    /// `Copy of` and the original's name without it.
+    #[schema(example = "My order alerts", min_length = 1, max_length = 200)]
+    name: Option<String>,
+}
+
+/// Clones a pattern into the caller's workspace.
+///
+/// Version 1 of the clone is the newest version of the original: its graph, description, tags and call interface.
+/// Stars, history, secrets and webhook secrets are not copied, and the clone is private.
+#[utoipa::path(
+    post, path = "/api/patterns/{id}/clone", tag = "Patterns", request_body = Option<CloneRequest>,
+    security(("bearer" = [])),
+    params(("id" = PatternId, Path, description = "The original: the caller's, their workspace's, or a public one")),
+    responses(
+        (status = 201, description = "Cloned", body = Created),
+        (status = 400, description = "VALIDATION", body = ErrorBody),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN: viewers make no patterns", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn clone(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<PatternId>,
+    OptionalJson(request): OptionalJson<CloneRequest>,
+) -> Result<(StatusCode, Answer<Created>), ApiError> {
+    let editor = caller.scope.editor()?;
+    let name = request
+        .name
+        .map(|name| text("name", &name, NAME_CHARS_MAX))
+        .transpose()?;
+    let mut reader = app.store.reader().await?;
+    let original = patterns::readable(&mut reader.db(), &caller.scope, id).await?;
+    let graph = patterns::newest_graph(&mut reader.db(), &original).await?;
+    drop(reader);
+    let default_name = || {
+        format!("Copy of {}", original.name)
+            .chars()
+            .take(NAME_CHARS_MAX)
+            .collect()
+    };
+    let new = NewPattern {
+        name: name.unwrap_or_else(default_name),
+        description: original.description,
+        is_public: false,
+        is_template: false,
+        tags: original.tags.0,
+        graph,
+        call_interface: original.call_interface,
+        summary: format!(
+            "cloned from version {} of {}",
+            original.version_number, original.name
+        ),
+    };
+    let row = patterns::create(&app, editor, new).await?;
+    Ok((StatusCode::CREATED, Answer(row.into())))
+}
+
+/// An exported pattern.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Export {
+    #[schema(example = "Order alerts")]
+    name: String,
+    #[schema(example = "Tells the team about large orders.")]
+    description: String,
+    #[schema(value_type = GraphSchema)]
+    graph_data: Box<RawValue>,
+    exported_at: Timestamp,
+}
+
+/// Exports a pattern as a file.
+#[utoipa::path(
+    get, path = "/api/patterns/{id}/export", tag = "Patterns", security(("bearer" = [])),
+    params(("id" = PatternId, Path, description = "The pattern: the caller's, their workspace's, or a public one")),
+    responses(
+        (
+            status = 200, description = "The file, for import", body = Export,
+            headers(("Content-Disposition" = String, description = "`attachment` with the pattern's name as the file's"))
+        ),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn export(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<PatternId>,
+) -> Result<([(HeaderName, String); 1], Answer<Export>), ApiError> {
+    let mut reader = app.store.reader().await?;
+    let row = patterns::readable(&mut reader.db(), &caller.scope, id).await?;
+    let graph = patterns::newest_graph(&mut reader.db(), &row).await?;
+    let header = (CONTENT_DISPOSITION, attachment(&row.name));
+    let export = Export {
+        name: row.name,
+        description: row.description,
+        graph_data: graph.into_json()?,
+        exported_at: app.clock.now(),
+    };
+    Ok(([header], Answer(export)))
+}
+
+/// A `Content-Disposition` (RFC 6266) with a file name that no system takes for a path, in ASCII and in full.
+fn attachment(name: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || " -_.()".contains(c);
+    let safe: String = name
+        .chars()
+        .take(FILE_NAME_CHARS_MAX)
+        .map(|c| if is_plain(c) { c } else { '_' })
+        .collect();
+    let safe = match safe.trim_matches([' ', '.']) {
+        "" => "pattern",
+        safe => safe,
+    };
+    let ascii: String = safe.chars().map(|c| if c.is_ascii() { c } else { '_' }).collect();
+    let full = utf8_percent_encode(safe, NOT_ATTR_CHAR);
+    format!("attachment; filename=\"{ascii}.json\"; filename*=UTF-8''{full}.json")
+}
+
+/// What an export gave. Other fields of it are ignored.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct ImportRequest {
+    #[schema(example = "Order alerts", min_length = 1, max_length = 200)]
+    name: String,
+    #[schema(example = "Tells the team about large orders.", max_length = 10_000)]
+    description: Option<String>,
+    /// A graph with both lists, `nodes` and `edges`.
+    #[schema(value_type = GraphSchema)]
+    graph_data: Box<RawValue>,
+}
+
+/// Imports a pattern that was exported.
+///
+/// It gets a new id and begins at version 1.
+#[utoipa::path(
+    post, path = "/api/patterns/import", tag = "Patterns", request_body = ImportRequest, security(("bearer" = [])),
+    responses(
+        (status = 201, description = "Imported", body = Created),
+        (status = 400, description = "VALIDATION: this is no export", body = ErrorBody),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN: viewers make no patterns", body = ErrorBody),
+    )
+)]
+async fn import(
+    State(app): State<App>,
+    caller: Caller,
+    Json(request): Json<ImportRequest>,
+) -> Result<(StatusCode, Answer<Created>), ApiError> {
+    let editor = caller.scope.editor()?;
+    let graph = Graph::read("graphData", &request.graph_data)?;
+    if !graph.has_both_lists() {
+        return Err(ApiError::field(
+            "graphData",
+            "must have the arrays nodes and edges, as an export has",
+        ));
+    }
+    let new = NewPattern {
+        name: text("name", &request.name, NAME_CHARS_MAX)?,
+        description: request
+            .description
+            .map(description)
+            .transpose()?
+            .unwrap_or_default(),
+        is_public: false,
+        is_template: false,
+        tags: Vec::new(),
+        graph,
+        call_interface: None,
+        summary: "imported".to_owned(),
+    };
+    let row = patterns::create(&app, editor, new).await?;
+    Ok((StatusCode::CREATED, Answer(row.into())))
+}

@@ -1,0 +1,269 @@
+//! Versions of patterns: listed, compared, restored.
+
+use crate::app::App;
+use crate::clock::Timestamp;
+use crate::error::{ApiError, ErrorBody};
+use crate::http::extract::{Caller, Json, Path, Query};
+use crate::ids::PatternId;
+use crate::patterns;
+use crate::store::versions::{self, VersionRow};
+use axum::Json as Answer;
+use axum::extract::State;
+use heddle_compiler::compare::{Change, Comparison, Difference, Part, compare};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(list_versions))
+        .routes(routes!(compare_versions))
+        .routes(routes!(rollback))
+}
+
+/// A version.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Version {
+    #[schema(example = 2, minimum = 1)]
+    version_number: i64,
+    created_at: Timestamp,
+    #[schema(example = "2 nodes added, 1 edge removed")]
+    summary: String,
+}
+
+impl From<VersionRow> for Version {
+    fn from(row: VersionRow) -> Self {
+        Version {
+            version_number: row.version_number,
+            created_at: row.created_at,
+            summary: row.summary,
+        }
+    }
+}
+
+/// Lists a pattern's versions, newest first.
+#[utoipa::path(
+    get, path = "/api/patterns/{id}/versions", tag = "Pattern versions", security(("bearer" = [])),
+    params(("id" = PatternId, Path, description = "The pattern: the caller's, their workspace's, or a public one")),
+    responses(
+        (status = 200, description = "All versions", body = Vec<Version>),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn list_versions(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<PatternId>,
+) -> Result<Answer<Vec<Version>>, ApiError> {
+    let mut reader = app.store.reader().await?;
+    patterns::readable(&mut reader.db(), &caller.scope, id).await?;
+    let versions = versions::list(&mut reader.db(), id).await?;
+    Ok(Answer(versions.into_iter().map(Version::from).collect()))
+}
+
+/// Which versions to compare.
+#[derive(Clone, Copy, Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct CompareQuery {
+    /// The earlier version.
+    #[param(minimum = 1)]
+    v1: i64,
+    /// The later version.
+    #[param(minimum = 1)]
+    v2: i64,
+}
+
+/// What changed from one version to another.
+#[derive(Debug, Serialize, ToSchema)]
+struct Compared {
+    #[schema(example = 1)]
+    v1: i64,
+    #[schema(example = 2)]
+    v2: i64,
+    changes: Counts,
+    /// The changes one by one.
+    details: Vec<Detail>,
+}
+
+/// Changes, counted. Nodes are told apart by id, edges by what they connect and through which ports.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Counts {
+    nodes_added: usize,
+    nodes_removed: usize,
+    /// Nodes that differ in more than how they are drawn.
+    nodes_changed: usize,
+    edges_added: usize,
+    edges_removed: usize,
+}
+
+/// One change.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(tag = "kind", rename_all = "lowercase", rename_all_fields = "camelCase")]
+enum Detail {
+    /// The graph's own fields, such as its settings.
+    Graph {
+        #[schema(inline)]
+        change: Kind,
+        /// Paths of the fields that differ.
+        #[schema(example = json!(["settings.timeoutMs"]))]
+        fields: Vec<String>,
+    },
+    /// A node.
+    Node {
+        #[schema(inline)]
+        change: Kind,
+        /// Its id; its JSON if it has none.
+        node_id: String,
+        #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+        node_type: Option<String>,
+        /// Of a changed node: paths of the fields that differ, 50 at most.
+        #[schema(example = json!(["data.parameters.url"]))]
+        fields: Vec<String>,
+    },
+    /// An edge.
+    Edge {
+        #[schema(inline)]
+        change: Kind,
+        source: String,
+        source_handle: Option<String>,
+        target: String,
+        target_handle: Option<String>,
+    },
+}
+
+/// What became of it.
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Added,
+    Removed,
+    Changed,
+}
+
+impl From<Difference> for Detail {
+    fn from(difference: Difference) -> Self {
+        let change = match difference.change {
+            Change::Added => Kind::Added,
+            Change::Removed => Kind::Removed,
+            Change::Changed => Kind::Changed,
+        };
+        let fields = difference.fields;
+        match difference.part {
+            Part::Graph => Detail::Graph { change, fields },
+            Part::Node { id, node_type } => Detail::Node {
+                change,
+                node_id: id,
+                node_type,
+                fields,
+            },
+            Part::Edge(edge) => Detail::Edge {
+                change,
+                source: edge.source,
+                source_handle: edge.source_handle,
+                target: edge.target,
+                target_handle: edge.target_handle,
+            },
+        }
+    }
+}
+
+impl From<Comparison> for Counts {
+    fn from(found: Comparison) -> Self {
+        Counts {
+            nodes_added: found.nodes_added,
+            nodes_removed: found.nodes_removed,
+            nodes_changed: found.nodes_changed,
+            edges_added: found.edges_added,
+            edges_removed: found.edges_removed,
+        }
+    }
+}
+
+/// Compares two versions of a pattern.
+#[utoipa::path(
+    get, path = "/api/patterns/{id}/versions/compare", tag = "Pattern versions", security(("bearer" = [])),
+    params(
+        ("id" = PatternId, Path, description = "The pattern: the caller's, their workspace's, or a public one"),
+        CompareQuery,
+    ),
+    responses(
+        (status = 200, description = "What changed from v1 to v2", body = Compared),
+        (status = 400, description = "VALIDATION", body = ErrorBody),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND or VERSION_NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn compare_versions(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<PatternId>,
+    Query(CompareQuery { v1, v2 }): Query<CompareQuery>,
+) -> Result<Answer<Compared>, ApiError> {
+    let mut reader = app.store.reader().await?;
+    patterns::readable(&mut reader.db(), &caller.scope, id).await?;
+    let before = patterns::graph(&mut reader.db(), id, v1).await?;
+    let after = patterns::graph(&mut reader.db(), id, v2).await?;
+    drop(reader);
+    let mut found = compare(before.value(), after.value());
+    let details = std::mem::take(&mut found.details);
+    Ok(Answer(Compared {
+        v1,
+        v2,
+        changes: found.into(),
+        details: details.into_iter().map(Detail::from).collect(),
+    }))
+}
+
+/// Which version to restore.
+#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct RollbackRequest {
+    #[schema(example = 1, minimum = 1)]
+    version_number: i64,
+}
+
+/// A restored version's address.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct RolledBack {
+    id: PatternId,
+    /// The new version.
+    #[schema(example = 3)]
+    version_number: i64,
+    #[schema(example = 1)]
+    restored_from: i64,
+    updated_at: Timestamp,
+}
+
+/// Restores the graph of an old version, as a new version.
+#[utoipa::path(
+    post, path = "/api/patterns/{id}/rollback", tag = "Pattern versions", request_body = RollbackRequest,
+    security(("bearer" = [])),
+    params(("id" = PatternId, Path, description = "The pattern")),
+    responses(
+        (status = 200, description = "Restored", body = RolledBack),
+        (status = 400, description = "VALIDATION", body = ErrorBody),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN: the caller is a viewer, or the pattern is somebody else's public one", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND or VERSION_NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn rollback(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<PatternId>,
+    Json(request): Json<RollbackRequest>,
+) -> Result<Answer<RolledBack>, ApiError> {
+    let editor = caller.scope.editor()?;
+    let row = patterns::rollback(&app, editor, id, request.version_number).await?;
+    Ok(Answer(RolledBack {
+        id: row.id,
+        version_number: row.version_number,
+        restored_from: request.version_number,
+        updated_at: row.updated_at,
+    }))
+}

@@ -1,0 +1,69 @@
+//! The graphs of patterns, version by version. Whoever asks has looked the pattern up with the caller's rights.
+
+use super::patterns::PatternRow;
+use super::{Db, StoreError, sql};
+use crate::clock::Timestamp;
+use crate::ids::{PatternId, UserId};
+use sqlx::FromRow;
+
+/// A version without its graph.
+#[derive(Clone, Debug, FromRow)]
+pub struct VersionRow {
+    /// Number, from 1.
+    pub version_number: i64,
+    /// When saved.
+    #[sqlx(try_from = "i64")]
+    pub created_at: Timestamp,
+    /// What changed.
+    pub summary: String,
+}
+
+/// Adds the version that `row` is now at.
+pub async fn add(
+    db: &mut Db<'_>,
+    row: &PatternRow,
+    by: UserId,
+    summary: &str,
+    graph: &str,
+) -> Result<(), StoreError> {
+    db.execute(
+        sql(
+            "insert into pattern_versions (pattern_id, version_number, created_at, created_by, summary, graph)
+             values (?, ?, ?, ?, ?, ?)",
+        )
+        .bind(row.id)
+        .bind(row.version_number)
+        .bind(row.updated_at)
+        .bind(by)
+        .bind(summary)
+        .bind(graph),
+    )
+    .await?;
+    Ok(())
+}
+
+/// graphData of a version, as it came.
+pub async fn graph(
+    db: &mut Db<'_>,
+    pattern: PatternId,
+    version_number: i64,
+) -> Result<Option<String>, StoreError> {
+    let found: Option<(String,)> = db
+        .optional(
+            sql("select graph from pattern_versions where pattern_id = ? and version_number = ?")
+                .bind(pattern)
+                .bind(version_number),
+        )
+        .await?;
+    Ok(found.map(|(graph,)| graph))
+}
+
+/// All versions, newest first.
+pub async fn list(db: &mut Db<'_>, pattern: PatternId) -> Result<Vec<VersionRow>, StoreError> {
+    db.all(
+        sql("select version_number, created_at, summary from pattern_versions
+             where pattern_id = ? order by version_number desc")
+        .bind(pattern),
+    )
+    .await
+}

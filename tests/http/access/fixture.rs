@@ -1,0 +1,99 @@
+//! One object of each kind, and how the operations of the document are called on them.
+
+use crate::document::Operation;
+use crate::harness::{Service, User};
+use heddle_api::access::WorkspaceRole;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Objects of one workspace.
+pub struct Fixture {
+    /// Owns everything.
+    pub owner: User,
+    /// A viewer of the owner's workspace.
+    pub viewer: User,
+    /// What stands for a parameter of a path, by the two words that end there, as in `patterns/{id}`.
+    values: BTreeMap<&'static str, String>,
+}
+
+impl Fixture {
+    /// Makes the objects. A new kind of object gets its lines here.
+    pub async fn new(service: &Service) -> Fixture {
+        let owner = service.user("owner").await;
+        let viewer = service.member(&owner, "viewer", WorkspaceRole::Viewer).await;
+        let mut fixture = Fixture {
+            owner,
+            viewer,
+            values: BTreeMap::new(),
+        };
+        let pattern = fixture.made(service, "/api/patterns", json!({"name": "x"})).await;
+        fixture.values.insert("patterns/{id}", text(&pattern["id"]));
+        fixture.values.insert("nodes/{type}", "Filter".to_owned());
+        fixture
+    }
+
+    /// The same calls on objects that don't exist.
+    pub fn of_nothing(&self) -> Fixture {
+        let nothing = "01932c07-209e-7f64-b0a3-5c1f1b0e6f3a".to_owned();
+        Fixture {
+            owner: self.owner.clone(),
+            viewer: self.viewer.clone(),
+            values: self.values.keys().map(|key| (*key, nothing.clone())).collect(),
+        }
+    }
+
+    /// What a POST by the owner gave.
+    async fn made(&self, service: &Service, path: &str, body: Value) -> Value {
+        let reply = service
+            .post(path)
+            .bearer(&self.owner.token)
+            .json(&body)
+            .send()
+            .await;
+        assert!(matches!(reply.status, 200 | 201), "{path}: {reply}");
+        reply.body
+    }
+
+    /// An operation's address on these objects.
+    pub fn address(&self, operation: &Operation) -> String {
+        let mut address = String::new();
+        let mut before = "";
+        for part in operation.path.split('/').skip(1) {
+            address.push('/');
+            if part.starts_with('{') {
+                let key = format!("{before}/{part}");
+                let value = self.values.get(key.as_str());
+                address.push_str(value.unwrap_or_else(|| panic!("{operation}: no object for {key}")));
+            } else {
+                address.push_str(part);
+            }
+            before = part;
+        }
+        let query = match operation.to_string().as_str() {
+            "GET /api/patterns/{id}/versions/compare" => "?v1=1&v2=1",
+            _ => "",
+        };
+        address + query
+    }
+
+    /// A body that the operation takes: the document's example, unless it must name one of these objects.
+    pub fn body(&self, document: &Value, operation: &Operation) -> Option<Value> {
+        operation.example(document)
+    }
+
+    /// Whether the operation is on what belongs to a user alone, so that a member is a stranger.
+    pub fn is_personal(&self, operation: &Operation) -> bool {
+        ["/api/connections", "/api/auth"]
+            .iter()
+            .any(|path| operation.path.starts_with(path))
+    }
+
+    /// The status of what a viewer may not even read.
+    pub fn viewer_may_not(&self, _operation: &Operation) -> Option<u16> {
+        None
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap().to_owned()
+}

@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""Tests the HTTP interface against its own OpenAPI document, with generated requests.
+
+Starts `heddle serve` on an empty database, makes objects for the requests to be about, and lets schemathesis call
+every operation: no answer may be a 5xx or contradict the document. The number of cases and the seed are fixed.
+
+    tests/properties/run.py [ARGUMENTS OF SCHEMATHESIS]
+
+What it needs is installed into target/schemathesis. HEDDLE_TEST_POSTGRES=postgres://user@host tests on a new
+database there as well.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import urllib.request
+import uuid
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+VENV = TARGET / "schemathesis"
+REQUIREMENTS = Path(__file__).with_name("requirements.txt")
+SEED = 20261121
+CASES = 25
+# Objects of each kind: requests delete some of them.
+OBJECTS = 30
+
+GRAPH = {
+    "nodes": [
+        {"id": "start", "type": "OnManual", "position": {"x": 0, "y": 0}, "data": {}},
+        {"id": "answer", "type": "Return", "position": {"x": 200, "y": 0}, "data": {"parameters": {"value": "{{ $input }}"}}},
+    ],
+    "edges": [{"id": "e1", "source": "start", "target": "answer"}],
+}
+
+
+def install():
+    """Makes the virtual environment, unless it is there with the same requirements."""
+    installed = VENV / "requirements.txt"
+    if not installed.exists() or installed.read_text() != REQUIREMENTS.read_text():
+        subprocess.run([sys.executable, "-m", "venv", "--clear", VENV], check=True)
+        subprocess.run([VENV / "bin/pip", "install", "--quiet", "-r", REQUIREMENTS], check=True)
+        installed.write_text(REQUIREMENTS.read_text())
+    return VENV / "bin/schemathesis"
+
+
+class Service:
+    """A running `heddle serve`, and a user of it."""
+
+    def __init__(self, files, database_url):
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("HEDDLE_")}
+        environment |= {"HEDDLE_LISTEN": "127.0.0.1:0", "HEDDLE_DATA_DIR": str(files / "data"), "HEDDLE_LOG": "warn"}
+        if database_url:
+            environment["HEDDLE_DATABASE_URL"] = database_url
+            environment["HEDDLE_MASTER_KEY"] = "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc="
+            environment["HEDDLE_JWT_SECRET"] = "a secret of thirty-two characters or more"
+        self.log = open(files / "log", "w+")
+        self.process = subprocess.Popen(
+            [TARGET / "debug/heddle", "serve"], env=environment, stdout=subprocess.PIPE, stderr=self.log, text=True
+        )
+        line = self.process.stdout.readline()
+        if not line.startswith("listening on "):
+            self.stop()
+            self.log.seek(0)
+            sys.exit(f"heddle serve did not start: {line}{self.log.read()}")
+        # What it prints later has to go somewhere.
+        threading.Thread(target=self.process.stdout.read, daemon=True).start()
+        self.url = line.removeprefix("listening on ").split()[0]
+        self.token = None
+
+    def call(self, method, path, body=None):
+        headers = {"Content-Type": "application/json"}
+        if self.token:
+            headers["Authorization"] = f"Bearer {self.token}"
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data, headers, method=method)
+        with urllib.request.urlopen(request) as reply:
+            return json.load(reply)
+
+    def stop(self):
+        self.process.terminate()
+        return self.process.wait(30)
+
+
+def fill(service):
+    """Makes objects; their ids, by what they stand for in a path."""
+    account = {"email": "ann@example.com", "firstName": "Ann", "lastName": "Lee", "password": "correct-horse"}
+    service.token = service.call("POST", "/api/auth/register", account)["data"]["token"]
+    ids = {"patterns": []}
+    for number in range(OBJECTS):
+        pattern = service.call("POST", "/api/patterns", {"name": f"Pattern {number}", "tags": ["made"]})["id"]
+        service.call("PUT", f"/api/patterns/{pattern}", {"graphData": GRAPH})
+        ids["patterns"].append(pattern)
+    return ids
+
+
+def configuration(service, ids):
+    """The settings of schemathesis: ids that exist are used most of the time."""
+    lines = ["[headers]", f'Authorization = "Bearer {service.token}"', ""]
+    for name, values in ids.items():
+        lines += [f"[dictionaries.{name}]", f"values = {json.dumps(values)}", ""]
+    for name in ids:
+        lines += [
+            "[[operations]]",
+            f"include-path-regex = '^/api/{name}/\\{{id\\}}'",
+            f'parameters = {{ "path.id" = {{ dictionary = "{name}", probability = 0.8 }} }}',
+            "",
+        ]
+    return "\n".join(lines)
+
+
+def test(schemathesis, database_url, arguments):
+    """One run; whether all went well."""
+    with tempfile.TemporaryDirectory() as files:
+        files = Path(files)
+        service = Service(files, database_url)
+        try:
+            config = files / "schemathesis.toml"
+            config.write_text(configuration(service, fill(service)))
+            command = [
+                schemathesis, "--config-file", config, "run", f"{service.url}/api/openapi.json",
+                "--seed", str(SEED), "--max-examples", str(CASES), "--workers", "2", "--no-color",
+                "--exclude-checks", "ignored_auth,positive_data_acceptance", "--warnings", "off",
+                "--suppress-health-check", "all", "--continue-on-failure", *arguments,
+            ]
+            result = subprocess.run(command, cwd=files)
+        finally:
+            status = service.stop()
+            service.log.seek(0)
+            print(service.log.read(), file=sys.stderr, end="")
+        return result.returncode == 0 and status == 0
+
+
+def main():
+    subprocess.run(["cargo", "build", "--quiet", "--locked", "--bin", "heddle"], cwd=ROOT, check=True)
+    schemathesis = install()
+    databases = [None]
+    if server := os.environ.get("HEDDLE_TEST_POSTGRES"):
+        name = f"heddle_{uuid.uuid4().hex}"
+        subprocess.run(["psql", "-q", "-d", f"{server}/postgres", "-c", f"create database {name}"], check=True)
+        databases.append(f"{server}/{name}")
+    passed = [test(schemathesis, database, sys.argv[1:]) for database in databases]
+    sys.exit(0 if all(passed) else 1)
+
+
+if __name__ == "__main__":
+    main()
