@@ -243,7 +243,7 @@ impl ListQuery {
 ///
 /// The patterns that the caller made in the active workspace, newest first unless another order is asked for.
 #[utoipa::path(
-    get, path = "/api/patterns", tag = "Patterns", params(ListQuery), security(("bearer" = [])),
+    get, path = "/api/patterns", tag = "Patterns", security(("bearer" = [])),
     responses(
         (status = 200, description = "A page", body = Listed<PatternSummary, OffsetMeta>),
         (status = 400, description = "VALIDATION", body = ErrorBody),

@@ -188,7 +188,6 @@ impl From<Comparison> for Counts {
     get, path = "/api/patterns/{id}/versions/compare", tag = "Pattern versions", security(("bearer" = [])),
     params(
         ("id" = PatternId, Path, description = "The pattern: the caller's, their workspace's, or a public one"),
-        CompareQuery,
     ),
     responses(
         (status = 200, description = "What changed from v1 to v2", body = Compared),
