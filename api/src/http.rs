@@ -49,7 +49,7 @@ const PREFLIGHT_AGE_MAX: Duration = Duration::from_secs(600);
     (name = "Deployments", description = "Deployed patterns, which triggers start."),
     (name = "Executions", description = "Runs of deployed patterns, and test runs."),
     (name = "Node types", description = "What graphs are made of."),
-    (name = "Service", description = "The service itself."),
+    (name = "Operation", description = "The service itself: health, figures, this description."),
 ))]
 struct Document;
 

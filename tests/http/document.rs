@@ -188,6 +188,25 @@ async fn every_operation_is_described() {
             assert!(named.next().is_some(), "{operation}: {name} is not described");
         }
     }
+    // What the handlers take by `Query` is found by itself.
+    let listed = document["paths"]["/api/patterns"]["get"]["parameters"]
+        .as_array()
+        .unwrap();
+    let names: BTreeSet<&str> = listed
+        .iter()
+        .map(|parameter| parameter["name"].as_str().unwrap())
+        .collect();
+    let expected = [
+        "search",
+        "isPublic",
+        "isTemplate",
+        "tags",
+        "limit",
+        "offset",
+        "sortBy",
+        "sortOrder",
+    ];
+    assert_eq!(names, BTreeSet::from(expected));
 }
 
 #[tokio::test]

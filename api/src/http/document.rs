@@ -47,7 +47,7 @@ fn text(content_type: &'static str, text: &'static str) -> Text {
 
 /// This description of the interface, as OpenAPI 3.1.
 #[utoipa::path(
-    get, path = "/api/openapi.json", tag = "Service", security(()),
+    get, path = "/api/openapi.json", tag = "Operation", security(()),
     responses((status = 200, description = "The document", body = serde_json::Map<String, Value>))
 )]
 async fn openapi() -> Text {
@@ -56,7 +56,7 @@ async fn openapi() -> Text {
 
 /// This description of the interface, as a page.
 #[utoipa::path(
-    get, path = "/docs", tag = "Service", security(()),
+    get, path = "/docs", tag = "Operation", security(()),
     responses((status = 200, description = "The page", body = String, content_type = "text/html"))
 )]
 async fn docs() -> Text {
