@@ -18,7 +18,7 @@ use axum::http::header::{ETAG, IF_MATCH};
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -161,7 +161,7 @@ impl From<PatternRow> for Created {
 }
 
 /// What to list, and in which order.
-#[derive(Debug, Deserialize, IntoParams)]
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(rename_all = "camelCase")]
 struct ListQuery {
@@ -183,8 +183,10 @@ struct ListQuery {
     #[param(minimum = 0, default = 0)]
     offset: Option<i64>,
     /// What to sort by; `createdAt` without it.
+    #[param(inline)]
     sort_by: Option<SortBy>,
     /// Without it names ascend and times descend.
+    #[param(inline)]
     sort_order: Option<SortOrder>,
 }
 
@@ -243,7 +245,7 @@ impl ListQuery {
 ///
 /// The patterns that the caller made in the active workspace, newest first unless another order is asked for.
 #[utoipa::path(
-    get, path = "/api/patterns", tag = "Patterns", security(("bearer" = [])),
+    get, path = "/api/patterns", tag = "Patterns", params(ListQuery), security(("bearer" = [])),
     responses(
         (status = 200, description = "A page", body = Listed<PatternSummary, OffsetMeta>),
         (status = 400, description = "VALIDATION", body = ErrorBody),

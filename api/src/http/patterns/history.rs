@@ -11,7 +11,7 @@ use axum::Json as Answer;
 use axum::extract::State;
 use heddle_compiler::compare::{Change, Comparison, Difference, Part, compare};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -65,7 +65,7 @@ async fn list_versions(
 }
 
 /// Which versions to compare.
-#[derive(Clone, Copy, Debug, Deserialize, IntoParams)]
+#[derive(Clone, Copy, Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 struct CompareQuery {
     /// The earlier version.
@@ -188,6 +188,7 @@ impl From<Comparison> for Counts {
     get, path = "/api/patterns/{id}/versions/compare", tag = "Pattern versions", security(("bearer" = [])),
     params(
         ("id" = PatternId, Path, description = "The pattern: the caller's, their workspace's, or a public one"),
+        CompareQuery,
     ),
     responses(
         (status = 200, description = "What changed from v1 to v2", body = Compared),
