@@ -1,4 +1,5 @@
-//! What does code in a JavaScript node cost, cold (a run of its own) and warm (once more in the same run)?
+//! What does code in a JavaScript node cost, cold (a run of its own) and warm (once more in the same run)? And what does
+//! an expression cost, compiled, in the engine, and in Node.js?
 //!
 //! `cargo bench -p heddle-runtime --bench javascript` prints one table, measured in one run; `-- --quick` takes a
 //! tenth of the time. Figures are kept in `benches/README.md`.
@@ -8,6 +9,9 @@
     clippy::print_stdout,
     reason = "a benchmark stops at the first surprise and prints"
 )]
+
+#[path = "../tests/shared/node.rs"]
+mod node;
 
 use heddle_compiler::Options;
 use heddle_runtime::{Limits, Outcome, Program, RunRequest, Runtime, RuntimeConfig, Status, Tier};
@@ -36,6 +40,26 @@ const TRANSFORM: &str = "export default ({input}) => {
     lines.sort((a, b) => b.total - a.total);
     return {lines, byCountry, top: lines.slice(0, 3).map((line) => line.id).join(', ')};
 }";
+
+/// Expressions over `$input`, as people write them.
+const EXPRESSIONS: &[(&str, &str)] = &[
+    ("a path and a product", "$input.order.total * 1.2"),
+    (
+        "a template with ?., ?? and toFixed",
+        "`Hello ${$input.customer?.name ?? 'you'}: ${$input.order.total.toFixed(2)} (${$input.order?.note ?? '-'})`",
+    ),
+    (
+        "filter, map and join over 3 items",
+        "$input.items.filter(i => i.qty > 1).map(i => i.sku).join(', ')",
+    ),
+    (
+        "toLowerCase, replace and trim",
+        "$input.customer.name.toLowerCase().replace(' ', '-').trim()",
+    ),
+];
+
+/// Elements for each of which an expression is evaluated.
+const ELEMENTS: usize = 1_000;
 
 struct Bench {
     runtime: Runtime,
@@ -88,6 +112,15 @@ fn main() {
         &code("export default ({input}) => input * 2", true),
         &many,
     );
+    bench.expressions();
+}
+
+fn order(index: usize) -> Value {
+    json!({
+        "order": { "total": 10.5 + index as f64 },
+        "customer": { "name": format!(" Ann Lee {index} ") },
+        "items": [{ "sku": "a", "qty": 2 }, { "sku": "b", "qty": 1 }, { "sku": "c", "qty": 3 }],
+    })
 }
 
 fn item(index: usize) -> Value {
@@ -114,6 +147,20 @@ fn code(source: &str, each: bool) -> Value {
     )
 }
 
+/// Nanoseconds that the expression takes in Node.js, where there is one.
+fn in_node(of_element: &str, event: &Value) -> Option<f64> {
+    let script = format!(
+        "const all = JSON.parse(require('fs').readFileSync(0, 'utf8')); const f = (x) => {of_element}; let least = Infinity, sink = 0;
+        for (let round = 0; round < 300; round++) {{
+            const begun = process.hrtime.bigint();
+            for (const x of all) sink += String(f(x)).length;
+            least = Math.min(least, Number(process.hrtime.bigint() - begun) / all.length);
+        }}
+        console.log(JSON.stringify(least + (sink < 0)));"
+    );
+    node::ask(&script, event)
+}
+
 impl Bench {
     fn load(&self, pattern: &Value) -> Program {
         let compiled = heddle_compiler::compile(pattern, &json!({}), &Options::default());
@@ -121,7 +168,41 @@ impl Bench {
         self.runtime.load(&wasm, Tier::Optimized).unwrap()
     }
 
-    fn row(&self, name: &str, pattern: &Value, event: &Value) {
+    /// Each expression, evaluated for each of many elements in one run; a run with `null` in its place is taken off.
+    fn expressions(&self) {
+        println!(
+            "\n{:<40} {:>9} {:>9} {:>9}",
+            "nanoseconds an expression, least", "compiled", "engine", "Node.js"
+        );
+        let elements: Vec<Value> = (0..ELEMENTS).map(order).collect();
+        let event = json!(elements);
+        let least = |pattern: &Value| self.times(pattern, &event).0[0];
+        let nothing = least(&transform("{{ $input.map(x => null).length }}"));
+        let no_code = least(&code(
+            "export default ({input}) => input.map(x => null).length",
+            false,
+        ));
+        for (name, source) in EXPRESSIONS {
+            let of_element = source.replace("$input", "x");
+            let compiled = least(&transform(&format!(
+                "{{{{ $input.map(x => {of_element}).length }}}}"
+            )));
+            let in_engine = least(&code(
+                &format!("export default ({{input}}) => input.map(x => {of_element}).length"),
+                false,
+            ));
+            let each = |least: f64, nothing: f64| (least - nothing).max(0.0) * 1_000.0 / ELEMENTS as f64;
+            println!(
+                "{name:<40} {:>9.0} {:>9.0} {:>9}",
+                each(compiled, nothing),
+                each(in_engine, no_code),
+                in_node(&of_element, &event).map_or("-".to_owned(), |ns| format!("{ns:.0}"))
+            );
+        }
+    }
+
+    /// Microseconds of runs in order, and the memory of one.
+    fn times(&self, pattern: &Value, event: &Value) -> (Vec<f64>, usize) {
         let program = self.load(pattern);
         let event = RawValue::from_string(event.to_string()).unwrap();
         for _ in 0..50 {
@@ -135,6 +216,11 @@ impl Bench {
             times.push(begun.elapsed().as_nanos() as f64 / 1_000.0);
         }
         times.sort_by(f64::total_cmp);
+        (times, memory_bytes)
+    }
+
+    fn row(&self, name: &str, pattern: &Value, event: &Value) {
+        let (times, memory_bytes) = self.times(pattern, event);
         let at = |share: usize| times[(times.len() - 1) * share / 100];
         println!(
             "{name:<62} {:>9.1} {:>9.1} {:>9.1}   {} KiB",

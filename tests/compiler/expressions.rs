@@ -1,5 +1,6 @@
 //! Expressions: what parses, into what, and how the rest is refused.
 
+use crate::corpus::{Outcome, Tally};
 use heddle_compiler::expression::{Expression, Names, NodeName, Piece, Problem, parse, split};
 use insta::assert_snapshot;
 use proptest::prelude::*;
@@ -840,79 +841,27 @@ proptest! {
     }
 }
 
-/// Expressions that people wrote, when the collection is there: what becomes of them, and why some are refused.
+/// Expressions that people wrote, when the collection is there.
 #[test]
-fn real_expressions_parse_if_they_are_javascript() {
+fn nearly_all_real_expressions_are_compiled() {
     let path = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../../shared/data/n8n-expressions.jsonl"
     );
-    let Ok(text) = std::fs::read_to_string(path) else {
+    let Ok(lines) = std::fs::read_to_string(path) else {
         println!("skipped: there is no {path}");
         return;
     };
-    let any_node = Scope {
-        any_node: true,
-        ..EVERYTHING
-    };
-    let mut outcomes = Tally::default();
-    let mut causes = Tally::default();
-    let mut syntax = Vec::new();
-    for line in text.lines() {
-        let line: serde_json::Value = serde_json::from_str(line).unwrap();
-        let (source, count) = (line["e"].as_str().unwrap(), line["n"].as_u64().unwrap());
-        let Err(problems) = parse(source, &any_node) else {
-            outcomes.add("compiled", count);
-            continue;
-        };
-        let order = ["syntax", "foreign-name", "unknown-name", "unsupported"];
-        let rank = |problem: &&Problem| order.iter().position(|code| *code == problem.code);
-        let worst = problems.iter().min_by_key(rank).unwrap();
-        outcomes.add(worst.code, count);
-        match worst.code {
-            "syntax" => syntax.push(source.to_owned()),
-            _ => causes.add(
-                worst
-                    .message
-                    .trim_end_matches(" can't be compiled by this version"),
-                count,
-            ),
-        }
-    }
-    println!("times (distinct), by outcome:\n{}", outcomes.table(usize::MAX));
-    println!("why not:\n{}", causes.table(60));
-    // Looked at one by one: these are no JavaScript (text, placeholders, quotes that are not closed).
-    assert_eq!(syntax.len(), 12, "{syntax:#?}");
-    let compiled = outcomes.0["compiled"].0;
-    assert!(
-        compiled * 100 >= outcomes.total() * COMPILED_PERCENT_MIN,
-        "only {compiled} are compiled"
+    let tally = Tally::of(&lines);
+    println!("{}\n{}", tally.table(), tally.causes(60));
+    assert!(tally.share(Outcome::Compiled) >= 0.92, "{}", tally.table());
+    // Looked at one by one: these are text, placeholders, quotes that are not closed.
+    assert_eq!(
+        tally.count(Outcome::Syntax).distinct,
+        12,
+        "{:#?}",
+        tally.no_javascript
     );
-}
-
-/// Share of real expressions, as often as they occur, that are compiled at least.
-const COMPILED_PERCENT_MIN: u64 = 92;
-
-/// How often something occurs, and in how many distinct expressions.
-#[derive(Default)]
-struct Tally(std::collections::BTreeMap<String, (u64, u64)>);
-
-impl Tally {
-    fn add(&mut self, what: &str, times: u64) {
-        let entry = self.0.entry(what.to_owned()).or_default();
-        *entry = (entry.0 + times, entry.1 + 1);
-    }
-
-    fn total(&self) -> u64 {
-        self.0.values().map(|(times, _)| times).sum()
-    }
-
-    /// The most frequent ones.
-    fn table(&self, rows_max: usize) -> String {
-        let mut rows: Vec<_> = self.0.iter().collect();
-        rows.sort_by_key(|(_, (times, _))| std::cmp::Reverse(*times));
-        let rows = rows.into_iter().take(rows_max);
-        rows.map(|(what, (times, distinct))| format!("{times:>6} ({distinct}) {what}\n"))
-            .collect()
-    }
+    let refused = [Outcome::Syntax, Outcome::OtherProblem].map(|outcome| tally.share(outcome));
+    assert!(refused.iter().sum::<f64>() < 0.002, "{}", tally.table());
 }

@@ -4,6 +4,8 @@
 
 mod code;
 mod compare;
+#[path = "../shared/corpus.rs"]
+mod corpus;
 mod diagnostics;
 mod emit;
 mod expressions;

@@ -109,6 +109,8 @@ fn dates_are_those_of_javascript() {
             "new Date(new Date($input.ms).setDate(new Date($input.ms).getDate() + 16)).toISOString()",
             "new Date($input.at).toISOString().length",
             "[new Date($input.at)].map(d => [d.setMonth(0), d])",
+            "new Date('{ 1 2').getTime() + new Date('1, 2').getTime()",
+            "['[1, 2]', '1, 2}', '1/2/2003]', '{\"a\": [1, 2]}'].map(text => new Date(text).getTime())",
             "new Date($input.at) + ''",
             "`${new Date($input.at)}`",
             "new Date($input.at) > $input.ms",

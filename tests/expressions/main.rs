@@ -5,6 +5,8 @@
 mod calls;
 mod dates;
 mod failures;
+mod generated;
+mod generator;
 mod lambdas;
 mod n8n;
 #[path = "../shared/node.rs"]

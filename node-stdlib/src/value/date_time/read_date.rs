@@ -5,6 +5,7 @@
 
 use super::civil::Civil;
 use super::scan::Scan;
+use crate::value::number::is_space;
 
 /// The time value of a text, NaN when it is no date.
 pub(super) fn parse(text: &str) -> f64 {
@@ -96,6 +97,11 @@ const WORDS: [&str; 22] = [
     "edt", "cst", "cdt", "mst", "mdt", "pst", "pdt",
 ];
 
+/// V8 takes all that comes after the capital letters for one, brackets and braces too.
+fn is_of_word(character: char) -> bool {
+    character >= 'A' && !is_space(character)
+}
+
 impl Legacy {
     fn read(mut self, text: &str) -> Option<f64> {
         let mut scan = Scan(text);
@@ -103,8 +109,8 @@ impl Legacy {
             if first.is_ascii_digit() {
                 let digits = scan.many(|c| c.is_ascii_digit())?;
                 self.number(digits, &mut scan)?;
-            } else if first.is_ascii_alphabetic() {
-                let word = scan.many(|c| c.is_ascii_alphabetic())?;
+            } else if is_of_word(first) {
+                let word = scan.many(is_of_word)?;
                 self.word(word, &mut scan)?;
             } else {
                 scan.0 = scan.0.get(first.len_utf8()..)?;
