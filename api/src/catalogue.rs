@@ -17,7 +17,9 @@ pub fn describe(node_type: &NodeType) -> Value {
         Outputs::SwitchCases => Vec::new(),
     };
     if node_type.outputs == Outputs::SwitchCases {
-        outputs.push(json!({"name": "default", "type": "any", "description": "When no case fits"}));
+        outputs.push(
+            json!({"name": "default", "type": "any", "required": false, "description": "When no case fits"}),
+        );
     }
     json!({
         "type": node_type.name,

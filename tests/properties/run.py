@@ -136,7 +136,7 @@ def test(schemathesis, database_url, arguments):
 
 
 def main():
-    subprocess.run(["cargo", "build", "--quiet", "--locked", "--bin", "heddle"], cwd=ROOT, check=True)
+    subprocess.run(["cargo", "build", "--quiet", "--locked", "-p", "heddle", "--bin", "heddle"], cwd=ROOT, check=True)
     schemathesis = install()
     databases = [None]
     if server := os.environ.get("HEDDLE_TEST_POSTGRES"):

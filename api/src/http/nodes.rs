@@ -33,8 +33,8 @@ struct NodeType {
     outputs_per_case: bool,
     /// JSON Schema of `data.parameters`.
     parameters: serde_json::Map<String, Value>,
-    /// Whether it does something in the world outside, such as sending a request.
-    effects: bool,
+    /// What it does in the world outside, such as `http`.
+    effects: Vec<String>,
     examples: Vec<NodeExample>,
 }
 
