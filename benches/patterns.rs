@@ -29,6 +29,7 @@ const TIMES: usize = 200;
 
 #[tokio::main]
 async fn main() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let files = tempfile::tempdir().unwrap();
     println!(
         "{:<52} {:>9} {:>9} {:>9}",

@@ -5,7 +5,6 @@ use heddle_api::config::Config;
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::time::Duration;
 
 /// A database of its own on a PostgreSQL server.
 pub struct Scratch {
@@ -42,17 +41,13 @@ async fn execute(server: &str, statement: String) {
 }
 
 pub fn config(files: &Path) -> Config {
-    Config {
-        listen: SocketAddr::from(([127, 0, 0, 1], 0)),
-        base_url: "http://127.0.0.1".to_owned(),
-        data_dir: files.to_owned(),
-        database_url: None,
-        master_key: [7; 32],
-        jwt_secret: "a secret of thirty-two characters or more".to_owned(),
-        local_auth: true,
-        token_ttl: Duration::from_secs(24 * 60 * 60),
-        api_body_bytes_max: 8 << 20,
-    }
+    let secret = "a secret of thirty-two characters or more".to_owned();
+    Config::new(
+        SocketAddr::from(([127, 0, 0, 1], 0)),
+        files.to_owned(),
+        [7; 32],
+        secret,
+    )
 }
 
 /// Serves on a free port until the process ends.

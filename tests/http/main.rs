@@ -1,5 +1,7 @@
 //! The service over HTTP, on SQLite and on PostgreSQL.
 
+#![expect(clippy::unwrap_used, reason = "a failed test may panic")]
+
 mod access;
 mod accounts;
 mod document;

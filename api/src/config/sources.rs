@@ -59,7 +59,7 @@ impl Values {
                 continue;
             }
             let key = name.trim_start_matches("HEDDLE_").to_lowercase();
-            let setting = known(&key).ok_or_else(|| unknown(&name, &key, |name| variable(name)))?;
+            let setting = known(&key).ok_or_else(|| unknown(&name, &key, variable))?;
             // An empty variable is how shells and containers leave one out.
             if !value.is_empty() {
                 values.insert(setting.name, (value, Source::Environment));

@@ -77,7 +77,7 @@ async fn group(connection: &mut SqliteConnection, first: Job, jobs: &mut mpsc::R
         let _ = sqlx::raw_sql("rollback").execute(&mut *connection).await;
     }
     for answer in answers {
-        answer(settled.as_ref().map(|()| ()).map_err(StoreError::again));
+        answer(settled.as_ref().copied().map_err(StoreError::again));
     }
 }
 
