@@ -53,9 +53,8 @@ pub(crate) fn check<'a>(
     options: &Options,
     found: &mut Vec<Diagnostic>,
 ) -> Checked<'a> {
-    let expression_bytes_max = options.limits.expression_bytes_max;
-    let insides = definitions::check(definitions, expression_bytes_max, found);
-    let main = check_level(graph, definitions, false, expression_bytes_max, found);
+    let insides = definitions::check(definitions, options, found);
+    let main = check_level(graph, definitions, false, options, found);
     let checked = Checked {
         main,
         definitions: insides,
@@ -69,20 +68,20 @@ fn check_level<'a>(
     graph: &'a Graph,
     definitions: &'a Definitions,
     inner: bool,
-    expression_bytes_max: usize,
+    options: &Options,
     found: &mut Vec<Diagnostic>,
 ) -> Level<'a> {
     let mut level = Level::resolve(graph, definitions, inner, found);
     level.find_flow(found);
     flow::check(&level, found);
-    level.arguments = arguments(&level, expression_bytes_max, found);
+    level.arguments = arguments(&level, options, found);
     level
 }
 
 /// The parameters of all nodes.
 fn arguments(
     level: &Level<'_>,
-    expression_bytes_max: usize,
+    options: &Options,
     found: &mut Vec<Diagnostic>,
 ) -> Vec<Vec<(String, Argument)>> {
     let labels = labels(level);
@@ -103,7 +102,7 @@ fn arguments(
                 };
                 let mut parameters = Parameters {
                     names: Some(names),
-                    expression_bytes_max,
+                    options,
                     found,
                 };
                 arguments = parameters.fields(given, node_type.parameters, "", 0);

@@ -1,6 +1,7 @@
 //! Expressions: from `{{ }}` in a parameter to a checked tree that `emit` compiles.
 //!
-//! Parsing is JavaScript's own grammar (oxc). What is not compiled yet is refused with the reason.
+//! Parsing is JavaScript's own grammar (oxc). An expression with anything in it that is not compiled becomes one call
+//! of the JavaScript engine (`script`), which evaluates the whole of it.
 
 mod call;
 mod ir;
@@ -11,16 +12,45 @@ mod mutation;
 mod names;
 mod parse;
 mod scan;
+mod script;
 mod template;
 mod unsupported;
 mod visit;
 
 pub use ir::*;
 pub(crate) use parse::levels_at_most;
-pub use parse::parse;
+pub use parse::{parse, route};
 pub use template::{Piece, split};
 
 use std::ops::Range;
+
+/// By which way expressions are evaluated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ExpressionRoute {
+    /// Compiled if all that is in it can be, else by the JavaScript engine.
+    #[default]
+    Cheapest,
+    /// By the engine, compiled parts of date-times excepted. For tests that compare the two ways.
+    EngineOnly,
+}
+
+/// An expression and the way that it goes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Routed {
+    /// What is compiled; if the engine evaluates it, [`Expression::Script`].
+    pub expression: Expression,
+    /// Why the engine evaluates it, in the order of the source; empty when it is compiled.
+    pub reasons: Vec<Reason>,
+}
+
+/// Something in an expression that is not compiled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// The construct, function or method, such as `a regular expression`.
+    pub what: String,
+    /// Bytes of the source.
+    pub span: Range<usize>,
+}
 
 /// What is wrong with an expression, where (bytes of the expression's source), and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]

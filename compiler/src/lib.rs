@@ -10,6 +10,7 @@ pub mod compare;
 mod definitions;
 pub mod diagnostic;
 pub mod emit;
+mod explain;
 pub mod expression;
 mod graph;
 mod inline;
@@ -21,6 +22,8 @@ mod scopes;
 
 pub use artifact::Artifact;
 pub use diagnostic::{Diagnostic, Severity};
+pub use explain::{Explained, Route, Why};
+pub use expression::ExpressionRoute;
 
 use definitions::Definitions;
 use graph::Graph;
@@ -36,6 +39,8 @@ pub struct Options {
     pub breakpoints: Vec<String>,
     /// Outputs by node id: the node does not execute. `{"$pin": true, "port": …, "value": …}` names a port.
     pub pinned_nodes: Map<String, Value>,
+    /// By which way expressions are evaluated; but for tests, leave it as it is.
+    pub expressions: ExpressionRoute,
     /// Limits on the size of the graph.
     pub limits: GraphLimits,
 }
@@ -84,8 +89,36 @@ pub fn check(graph: &Value, definitions: &Value, options: &Options) -> Vec<Diagn
     analyse(graph, definitions, options).1
 }
 
+/// The way that each expression goes, in graph order, and all that [`check`] finds. Expressions with an error are
+/// left out.
+pub fn explain(graph: &Value, definitions: &Value, options: &Options) -> (Vec<Explained>, Vec<Diagnostic>) {
+    let (explained, found) = checked(graph, definitions, options, |checked, definitions, _| {
+        explain::explain(checked, definitions)
+    });
+    (explained.unwrap_or_default(), found)
+}
+
 /// The graph ready to be emitted, if no diagnostic is an error.
 pub fn analyse(graph: &Value, definitions: &Value, options: &Options) -> (Option<Lowered>, Vec<Diagnostic>) {
+    let (lowered, found) = checked(
+        graph,
+        definitions,
+        options,
+        |checked, _, has_errors| match has_errors {
+            true => None,
+            false => lower::lower(checked, options),
+        },
+    );
+    (lowered.flatten(), found)
+}
+
+/// What `use_it` makes of the checked graph, given whether there are errors; nothing when it can't be read.
+fn checked<T>(
+    graph: &Value,
+    definitions: &Value,
+    options: &Options,
+    use_it: impl FnOnce(&check::Checked<'_>, &Definitions, bool) -> T,
+) -> (Option<T>, Vec<Diagnostic>) {
     let mut found = too_large(graph, definitions, options.limits);
     if !found.is_empty() {
         return (None, found);
@@ -101,13 +134,10 @@ pub fn analyse(graph: &Value, definitions: &Value, options: &Options) -> (Option
     let definitions = Definitions::read(definitions, &mut found);
     let checked = check::check(&graph, &definitions, options, &mut found);
     diagnostic::sort(&mut found, graph.nodes.iter().map(|node| node.id.as_str()));
-    if found
+    let has_errors = found
         .iter()
-        .any(|diagnostic| diagnostic.severity == Severity::Error)
-    {
-        return (None, found);
-    }
-    (lower::lower(&checked, options), found)
+        .any(|diagnostic| diagnostic.severity == Severity::Error);
+    (Some(use_it(&checked, &definitions, has_errors)), found)
 }
 
 /// Graphs over the limits, each with its counts; nothing else is said of them. What composites add up to is counted

@@ -217,6 +217,7 @@ fn split_outputs(names: &[String]) -> Vec<(u32, Argument)> {
             parameter: name.clone(),
             source: format!("$input?.{name}"),
             expression: Expression::Chain(Box::new(Expression::Member(object, name.clone()))),
+            reasons: Vec::new(),
         })
     };
     names

@@ -2,7 +2,7 @@
 //!
 //! Made by `lower`, read by `emit`. Everything here is resolved: nodes by plan index, ports by number.
 
-use crate::expression::Expression;
+use crate::expression::{Expression, Reason};
 use heddle_node_stdlib::manifest::Manifest;
 use heddle_node_stdlib::plan::Plan;
 
@@ -66,4 +66,6 @@ pub struct Site {
     pub source: String,
     /// Compiled from.
     pub expression: Expression,
+    /// Why the JavaScript engine evaluates it, by places in `source`; empty when it is compiled.
+    pub reasons: Vec<Reason>,
 }

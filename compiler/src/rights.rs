@@ -50,10 +50,12 @@ impl Collector {
             Body::Outputs(outputs) => outputs.iter_mut().map(|(_, argument)| argument).collect(),
         };
         for argument in arguments {
-            argument.visit_mut(&mut |expression| {
-                if let Expression::Name(Name::Secret(name)) = expression {
+            argument.visit_mut(&mut |expression| match expression {
+                Expression::Name(Name::Secret(name)) => {
                     self.secrets.insert(name.clone());
                 }
+                Expression::Script(_) => self.javascript = true,
+                _ => {}
             });
         }
     }

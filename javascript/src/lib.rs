@@ -6,6 +6,7 @@
 //! anything. This crate knows nothing of wasmtime, nodes, patterns or effects: see [`protocol`] for what a host
 //! calls, and [`wire`] for the values.
 
+pub mod names;
 pub mod protocol;
 pub mod wire;
 

@@ -29,7 +29,8 @@
 //!
 //! **Two realms.** Modules and expressions have globals of their own: what a module does to `Array.prototype`
 //! does not change what an expression means. `eval` and `Function` are there; they reach nothing that the code
-//! itself could not.
+//! itself could not. What is built into the realm of expressions can't be changed, so that one evaluation leaves
+//! nothing to the next; an expression's function is called without `this` and can't wait for promises.
 
 /// Module name of the engine's import.
 pub const HOST: &str = "host";

@@ -10,6 +10,9 @@
 //! | 8 array | varint length, the values |
 //! | 9 object | for each property a key and a value, then the varint 0 |
 //! | 10 date | 8 bytes, milliseconds since 1970 UTC, NaN: invalid |
+//! | 11 time of another kind | a byte (0 date-time, 1 duration), 8 bytes: milliseconds, its text as tag 6 without the tag; into the engine only |
+//! | 12 shared | an array or object, which gets the next number, from 0; into the engine only |
+//! | 13 again | varint number: the same array or object once more, when it has ended |
 //!
 //! A key is the varint 1 and a text (tag 6 or 7) when it is new in this message, else 2 + its place among the new
 //! keys before it. Varints are LEB128 of at most 32 bits. One message is one value.
@@ -20,7 +23,7 @@
 mod reader;
 mod writer;
 
-pub use reader::{Broken, Key, Reader, Token};
+pub use reader::{Broken, Key, Reader, TimeKind, Token};
 pub use writer::{Text, Writer};
 
 /// Arrays and objects may be nested this deep: what may travel in a pattern, and what is put around it.
@@ -38,6 +41,9 @@ mod tag {
     pub const ARRAY: u8 = 8;
     pub const OBJECT: u8 = 9;
     pub const DATE: u8 = 10;
+    pub const TIME: u8 = 11;
+    pub const SHARED: u8 = 12;
+    pub const AGAIN: u8 = 13;
 }
 
 mod key {

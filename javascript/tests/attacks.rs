@@ -5,7 +5,7 @@
 
 mod support;
 
-use heddle_javascript::protocol::SourceKind;
+use heddle_javascript::protocol::{SourceKind, Status};
 use serde_json::{Value, json};
 use support::{Guest, Limits, body, run_with};
 use wasmtime::Trap;
@@ -295,6 +295,11 @@ fn broken_messages_are_refused() {
         &[3, 3],
         &[99],
         &[0],
+        // Shared without an array or object, and again before it has ended.
+        &[8, 1, 12, 1],
+        &[8, 1, 13, 0],
+        &[8, 1, 12, 8, 1, 13, 0],
+        &[8, 1, 11, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0],
     ] {
         let failure = guest
             .call_raw(function, 0, message)
@@ -344,4 +349,177 @@ fn epochs_stop_what_does_not_end() {
         .call(function, 0, json!([]))
         .map(|(status, _)| Ok(json!(status as i32)));
     assert_eq!(trap(stopped), "Interrupt");
+}
+
+/// What an expression gives, or its failure.
+fn expression(guest: &mut Guest, source: &str) -> Result<Value, Value> {
+    let function = match guest.load_raw(
+        SourceKind::Expression,
+        &format!("(function ($json) {{ return (\n{source}\n); }})"),
+    ) {
+        Ok((Status::Done, function)) => function.as_i64().unwrap_or_default() as i32,
+        Ok((_, failure)) => return Err(failure),
+        Err(error) => panic!("{source}: {error}"),
+    };
+    match guest.call(function, 0, json!([{"a": 1, "list": [1, 2]}])) {
+        Ok((Status::Done, value)) => Ok(value),
+        Ok((_, failure)) => Err(failure),
+        Err(error) => panic!("{source}: {error}"),
+    }
+}
+
+#[test]
+fn expressions_reach_nothing_and_leave_nothing() {
+    let attacks = [
+        // n8n CVE-2025-68613: `this` and a constructor lead to the host's global object.
+        (
+            "n8n expression injection",
+            "(function () { return this.process.mainModule.require('child_process'); })()",
+        ),
+        (
+            "n8n expression injection",
+            "$json.constructor.constructor('return this.process.env')().HOME.length",
+        ),
+        (
+            "n8n expression injection",
+            "[]['filter']['constructor']('return process.binding')()('spawn_sync')",
+        ),
+        // n8n CVE-2026-1470: `with` and a local `constructor` hide the name from checks of the syntax tree.
+        (
+            "n8n with statement",
+            "new Function('with (Object.create({constructor: Function})) { return constructor(\"return process\")(); }')()",
+        ),
+        (
+            "n8n with statement",
+            "Function('constructor', 'return constructor(\"return process.env\")()')($json.list.at.constructor)",
+        ),
+        // n8n CVE-2026-25049: names that checks of the syntax tree do not see: destructuring, template texts, types.
+        (
+            "n8n destructuring",
+            "(({constructor: {constructor: F}}) => F('return process')())($json)",
+        ),
+        (
+            "n8n computed names",
+            "$json[`constr${'uctor'}`][['constructor']]('return process')()",
+        ),
+        (
+            "n8n computed names",
+            "$json[{toString: () => 'constructor'}].constructor('return global.process')().pid.x",
+        ),
+        // n8n CVE-2026-27577: an identifier that the rewriting of expressions overlooks.
+        ("n8n rewriting", "((process) => process.env)(globalThis.process)"),
+        (
+            "n8n rewriting",
+            "(() => { var {process} = globalThis; return process.env; })()",
+        ),
+        // n8n CVE-2026-27495: the JavaScript task runner's own objects.
+        (
+            "n8n task runner",
+            "Object.getOwnPropertySymbols(globalThis).map((s) => globalThis[s])[0].process",
+        ),
+        (
+            "n8n task runner",
+            "(() => { Error.prepareStackTrace = (e, s) => s; return new Error().stack[0].getFunction().constructor('return process')(); })()",
+        ),
+        // n8n CVE-2026-0863 (Python): the exception's objects lead to the frames of the interpreter.
+        (
+            "exceptions' frames",
+            "(() => { try { null.x; } catch (e) { return e.constructor.constructor('return process')().mainModule; } })()",
+        ),
+        (
+            "exceptions' frames",
+            "(function f() { return f.caller.caller.arguments[0].process; })()",
+        ),
+        // Pyodide, n8n CVE-2025-68668: the bridge between interpreter and host.
+        (
+            "interpreter's bridge",
+            "globalThis.pyodide.globals.get('js').process",
+        ),
+        ("interpreter's bridge", "native.request('http', {})"),
+        // vm2 CVE-2022-36067: the call site objects of a stack trace.
+        (
+            "vm2 call sites",
+            "(() => { globalThis.Error = class { static prepareStackTrace(_, s) { return s[0].getThis(); } }; return new Error().stack.process; })()",
+        ),
+        // vm2 CVE-2023-29199: an exception that is handled before it is cleaned.
+        (
+            "vm2 exceptions",
+            "(() => { const e = {}; e.name = {toString: new Proxy(() => '', {apply(t, self, args) { return args.constructor.constructor('return process')().mainModule; }})}; throw e; })()",
+        ),
+        // vm2 CVE-2023-32314 and CVE-2023-37903: Proxy and the inspection of values by the host.
+        (
+            "vm2 inspection",
+            "console.log({[Symbol.for('nodejs.util.inspect.custom')]: (d, o, inspect) => inspect.constructor('return process')().exit()}) ?? process",
+        ),
+        // vm2 CVE-2023-37466: handlers on promises of the host.
+        (
+            "vm2 promises",
+            "(async () => {})().constructor[Symbol.species].process.x",
+        ),
+        // vm2 CVE-2021-23449: an import inside of code that is made at run time.
+        (
+            "vm2 import",
+            "new Function('return import(\"fs\")')().readFileSync('/etc/passwd')",
+        ),
+        ("vm2 import", "eval('import(\"std\")').loadFile('/etc/passwd')"),
+    ];
+    let mut guest = Guest::new();
+    let unchanged = "[Object.getOwnPropertyNames(globalThis).length, typeof globalThis.process, ({}).polluted, [].polluted, \
+                     Object.keys(Object.prototype).length, [1, 2].map((x) => x + 1).join(), /1/.test('1')]";
+    let before = expression(&mut guest, unchanged);
+    assert!(before.is_ok(), "{before:?}");
+    for (class, source) in attacks {
+        match expression(&mut guest, source) {
+            Ok(value) => assert_eq!(value, json!({"$undefined": true}), "{class}: {source}"),
+            Err(failure) => assert!(
+                !failure.to_string().contains("root:"),
+                "{class}: {source}: {failure}"
+            ),
+        }
+        assert_eq!(expression(&mut guest, unchanged), before, "{class}: {source}");
+    }
+    // Prototype pollution does not reach the next evaluation, whether it says so or not.
+    for source in [
+        "Object.prototype.polluted = 1",
+        "$json.__proto__.polluted = 1",
+        "$json.constructor.prototype.polluted = 1",
+        "[].__proto__.polluted = 1",
+        "Object.setPrototypeOf(Object.prototype, {polluted: 1})",
+        "Object.defineProperty(Array.prototype, 'map', {value: () => ({join: () => 'spoilt'})})",
+        "RegExp.prototype.test = () => false",
+        "RegExp.prototype.exec = () => null",
+        "Function.prototype.call = Function.prototype.apply = () => 'spoilt'",
+        "globalThis.polluted = 1",
+        "delete globalThis.Object",
+        "JSON.parse('{\"__proto__\": {\"polluted\": 1}}').polluted ?? Object.assign({}, JSON.parse('{\"__proto__\": {\"polluted\": 1}}')).x.y",
+        "Object.freeze(globalThis) && (globalThis.polluted = 1)",
+        "Function('polluted = 1; return undefined.x')()",
+        "(0, eval)('var polluted = 1; undefined.x')",
+        "Reflect.set(Object.prototype, 'polluted', 1) || undefined.x",
+        "Symbol.prototype.description.x.y",
+    ] {
+        assert!(expression(&mut guest, source).is_err(), "{source}");
+        assert_eq!(expression(&mut guest, unchanged), before, "{source}");
+    }
+    // What people do with objects of their own is not in the way.
+    for (source, expected) in [
+        (
+            "(() => { const e = new TypeError('a'); e.name = 'B'; e.message = 'c'; return String(e); })()",
+            json!("B: c"),
+        ),
+        (
+            "['constructor', 'x', 'toString'].reduce((n, w) => { n[w] = (Object.hasOwn(n, w) ? n[w] : 0) + 1; return n; }, {})",
+            json!({"constructor": 1, "x": 1, "toString": 1}),
+        ),
+        (
+            "(() => { class A { toString() { return 'A'; } } const a = new A(); a.valueOf = () => 1; return [`${a}`, a + 1]; })()",
+            json!(["A", 2]),
+        ),
+        (
+            "Object.assign(Object.create({toString: () => 'p'}), {toString: () => 'o'}).toString()",
+            json!("o"),
+        ),
+    ] {
+        assert_eq!(expression(&mut guest, source), Ok(expected), "{source}");
+    }
 }

@@ -2,6 +2,7 @@
 
 mod support;
 
+use heddle_javascript::names;
 use heddle_javascript::protocol::{SourceKind, Status};
 use serde_json::{Value, json};
 use support::{Guest, Limits, body, run, run_with};
@@ -520,4 +521,42 @@ fn arguments_can_not_change_prototypes() {
         .ok();
     let undefined = json!({"$undefined": true});
     assert_eq!(found, Some(json!([undefined, undefined, "__proto__"])));
+}
+
+/// Names that the realm of expressions has: its globals, and the properties of all that is built in.
+fn built_in_names() -> (Vec<String>, Vec<String>) {
+    let mut guest = Guest::new();
+    let source = "() => {
+        const globals = Object.getOwnPropertyNames(globalThis);
+        const found = new Set(), names = new Set();
+        const add = (value) => {
+            if (typeof value === 'function' || (typeof value === 'object' && value !== null)) found.add(value);
+        };
+        for (const value of [
+            [][Symbol.iterator](), ''[Symbol.iterator](), new Map().keys(), new Set().keys(), 'x'.matchAll(/x/g),
+            [].values().map((x) => x), function* () {}, (function* () {})(),
+        ]) add(Object.getPrototypeOf(value));
+        for (const name of globals) add(globalThis[name]);
+        found.delete(globalThis);
+        for (const value of found) {
+            if (value !== globalThis) add(Object.getPrototypeOf(value));
+            for (const key of Reflect.ownKeys(value)) {
+                if (typeof key === 'string') names.add(key);
+                const property = Object.getOwnPropertyDescriptor(value, key);
+                for (const item of [property.value, property.get, property.set]) if (item !== globalThis) add(item);
+            }
+        }
+        return [globals.sort(), [...names].sort()];
+    }";
+    let function = guest.load(SourceKind::Expression, source);
+    let (status, names) = guest.call(function, 0, json!([])).unwrap();
+    assert_eq!(status, Status::Done, "{names}");
+    serde_json::from_value(names).unwrap()
+}
+
+#[test]
+fn the_names_that_are_known_elsewhere_are_those_of_the_engine() {
+    let (globals, properties) = built_in_names();
+    assert_eq!(globals, names::GLOBALS, "print: {globals:?}");
+    assert_eq!(properties, names::PROPERTIES, "print: {properties:?}");
 }

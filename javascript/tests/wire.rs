@@ -1,6 +1,6 @@
 //! The wire: what is written is read again, and no bytes can do harm.
 
-use heddle_javascript::wire::{Reader, Text, Token, Writer};
+use heddle_javascript::wire::{Reader, Text, TimeKind, Token, Writer};
 use proptest::prelude::{Strategy, any, prop_assert_eq, prop_oneof, proptest};
 
 /// A value as the test keeps it.
@@ -87,6 +87,7 @@ fn read(reader: &mut Reader<'_>, depth: usize) -> Option<Sample> {
         Token::Bool(value) => Sample::Bool(value),
         Token::Number(number) => Sample::Number(number),
         Token::Date(ms) => Sample::Date(ms),
+        Token::Time { .. } | Token::Shared | Token::Again(_) => unreachable!("is not written here"),
         Token::Utf8(text) => Sample::Text(text.into()),
         Token::Utf16(bytes) => Sample::Units(
             bytes
@@ -164,4 +165,28 @@ fn a_length_beyond_the_message_is_refused() {
         let mut reader = Reader::new(bytes);
         assert!(read(&mut reader, 0).is_none(), "{bytes:?}");
     }
+}
+
+#[test]
+fn what_only_the_engine_is_told() {
+    let mut writer = Writer::default();
+    writer.array(3);
+    writer.shared();
+    writer.object();
+    writer.end();
+    writer.again(0);
+    writer.time(TimeKind::Duration, f64::NAN, "P1D");
+    let message = writer.finish();
+    let mut reader = Reader::new(&message);
+    let mut next = || reader.token().unwrap();
+    assert_eq!(next(), Token::Array(3));
+    assert_eq!(next(), Token::Shared);
+    assert_eq!(next(), Token::Object);
+    assert_eq!(reader.key(), Ok(None));
+    assert_eq!(reader.token(), Ok(Token::Again(0)));
+    let Ok(Token::Time { kind, ms, text }) = reader.token() else {
+        panic!("is no time");
+    };
+    assert!(kind == TimeKind::Duration && ms.is_nan() && text == "P1D");
+    assert!(reader.is_at_end());
 }

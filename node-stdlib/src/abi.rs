@@ -162,6 +162,12 @@ pub const GUEST_FUNCTIONS: &[Function] = &[
     function("call_global", &[I32, I32, I32, I32, I32], H),      // (global, count, a v, b v, c v)
     function("call_global_with", HH, H),                         // (global, array v)
     function("lacks_method", HH, H), // (v, method) -> i32 0 or 1: v.method is nullish, for v.method?.()
+    // What the JavaScript engine evaluates: (source of a function v, arguments v as an array) -> what it returned.
+    function("script", HH, H),
+    // A part that is evaluated before it is known whether it is needed: () -> i32 0 or 1: a failure is kept;
+    // (that, part v) -> [part], or the message with which it failed, which is no failure then.
+    function("has_failed", NONE, H),
+    function("attempted", HH, H),
     // In a function of an expression, which a method calls.
     function("parameter", HH, H), // (functions between, index)
     function("let", HH, NONE),    // (index, v): gives the innermost function's parameter a value

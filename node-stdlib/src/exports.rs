@@ -386,6 +386,25 @@ extern "C" fn node_item(node: i32) -> i32 {
     }))
 }
 
+// The JavaScript engine.
+
+#[unsafe(export_name = "script")]
+extern "C" fn script(source: i32, arguments: i32) -> i32 {
+    let (source, arguments) = (read(source, Value::to_text), value(arguments));
+    make(with_run(|run| run.evaluate_script(&source, &arguments)))
+}
+
+#[unsafe(export_name = "has_failed")]
+extern "C" fn has_failed() -> i32 {
+    with_run(Run::has_failed).into()
+}
+
+#[unsafe(export_name = "attempted")]
+extern "C" fn attempted(failed_before: i32, part: i32) -> i32 {
+    let part = value(part);
+    make(with_run(|run| run.attempted(failed_before != 0, part)))
+}
+
 // Bookkeeping.
 
 #[unsafe(export_name = "emit")]

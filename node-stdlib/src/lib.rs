@@ -21,6 +21,10 @@ mod alloc;
 #[cfg(target_arch = "wasm32")]
 mod exports;
 
+/// Names that expressions have where the JavaScript engine evaluates them.
+#[cfg(not(target_arch = "wasm32"))]
+pub use heddle_javascript::names as javascript_names;
+
 /// The guest standard library as WebAssembly, built from this crate by `node-stdlib/build-guest.sh`.
 #[cfg(not(target_arch = "wasm32"))]
 pub const GUEST_WASM: &[u8] = include_bytes!("../artifact/stdlib.wasm");

@@ -76,8 +76,13 @@ pub enum TraceKind {
 /// What the JavaScript engine can do, see `heddle_javascript::protocol`.
 #[derive(Clone, Copy, Debug)]
 pub enum EngineStep<'a> {
-    /// Source text of a module to a function's number.
-    Load(&'a [u8]),
+    /// Source text to a function's number.
+    Load {
+        /// What the source is.
+        kind: protocol::SourceKind,
+        /// The text.
+        source: &'a [u8],
+    },
     /// Calls a function.
     Call {
         /// Its number.

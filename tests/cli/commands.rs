@@ -1,7 +1,7 @@
 //! `compile`, `validate`, `nodes`, `completions`, and help.
 
 use super::harness::{Place, graph, root};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fs;
 use std::io::Read;
 
@@ -90,6 +90,47 @@ fn validate_reports_each_file_and_its_verdict() {
     );
     assert!(ended.stderr.contains("did you mean `Return`?"), "{ended:#?}");
     place.run(&["validate", "good.json"]).assert_code(0);
+}
+
+#[test]
+fn validate_explains_the_way_of_each_expression() {
+    let place = Place::new();
+    let pattern = json!({
+        "nodes": [
+            {"id": "start", "type": "OnManual", "data": {}},
+            {"id": "end", "type": "Return", "data": {"parameters": {"value":
+                "{{ $input.a.trim() }} {{ $input.b.replace(/x/g, s => { return s + s; }) }}"
+            }}},
+        ],
+        "edges": [{"id": "e", "source": "start", "target": "end"}],
+    });
+    place.file("p.json", pattern.to_string());
+    let ended = place
+        .run(&["validate", "--explain", "p.json"])
+        .assert_code(0)
+        .stdout;
+    assert_eq!(
+        ended,
+        "p.json: is valid (no errors)\n\
+         \u{20} compiled  end · value: $input.a.trim()\n\
+         \u{20} engine    end · value: $input.b.replace(/x/g, s => { return s + s; })\n\
+         \u{20}           a regular expression, at 18: /x/g\n\
+         \u{20} 1 of 2 expressions compiled, 1 for the JavaScript engine\n"
+    );
+    let json = place
+        .run(&["validate", "--explain", "--json", "p.json"])
+        .assert_code(0);
+    let json: Value = serde_json::from_str(&json.stdout).unwrap();
+    let expressions = &json["files"][0]["expressions"];
+    assert_eq!(
+        expressions[0],
+        json!({"nodeId": "end", "parameter": "value", "expression": "$input.a.trim()", "route": "compiled"})
+    );
+    assert_eq!(expressions[1]["route"], "engine");
+    assert_eq!(
+        expressions[1]["reasons"],
+        json!([{"what": "a regular expression", "span": {"start": 17, "end": 21}}])
+    );
 }
 
 #[test]

@@ -16,6 +16,7 @@ fn site(parameter: &str, source: &str) -> Site {
         parameter: parameter.to_owned(),
         source: source.to_owned(),
         expression,
+        reasons: Vec::new(),
     }
 }
 
@@ -453,6 +454,7 @@ fn rich() -> Lowered {
         "$a.map((x, i, all) => all.filter(y => y > x)?.map?.(([z]) => z + i))",
         "Math.max(1, $a.concat(1, 2, 3, 4), ...$b)",
         "parseInt('1', 10)",
+        "/x/.test($a.b)",
     ];
     let body = |source: &&str| standard("SetFields", vec![("fields", expression("fields", source))]);
     let mut bodies: Vec<_> = sources.iter().map(body).collect();

@@ -1,7 +1,9 @@
 //! Expressions: what parses, into what, and how the rest is refused.
 
 use crate::corpus::{Outcome, Tally};
-use heddle_compiler::expression::{Expression, Names, NodeName, Piece, Problem, parse, split};
+use heddle_compiler::expression::{
+    Expression, ExpressionRoute, Names, NodeName, Piece, Problem, parse, route, split,
+};
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use std::fmt::Write;
@@ -186,7 +188,7 @@ fn members_and_optional_chains_keep_their_extent() {
     $input.a?.[$item?.x].c
         Chain(Member(Index(Optional(Member(Name(Input), "a")), Chain(Member(Optional(Name(Item)), "x"))), "c"))
     $input.constructor
-        Member(Name(Input), "constructor")
+        Script(Script { source: "(function ($$0) { return (\n$$0.constructor\n); })", arguments: [Name(Input)] })
     "#);
 }
 
@@ -317,108 +319,127 @@ fn calls_and_functions() {
     $a.map(x => { const y = x; if (y) return 1; return 2; })
         Method(MethodCall { receiver: Name(First), method: Map, optional: false, arguments: [Item(Lambda(Let(4, Parameter { up: 0, index: 0 }, Conditional(Parameter { up: 0, index: 4 }, Number(1.0), Number(2.0)))))] })
     (x => x)
-        [Problem { code: "unsupported", message: "a function can't be compiled by this version", help: Some("nodes such as Filter, Sort, Transform and Aggregate work on each item of an array"), span: 1..7 }]
+        Script(Script { source: "(function () { return (\n(x => x)\n); })", arguments: [] })
     "#);
 }
 
+/// Why the engine evaluates a source: what, and the piece that it is about.
+fn reasons(source: &str) -> Vec<(String, &str)> {
+    let routed = route(source, &EVERYTHING, ExpressionRoute::Cheapest);
+    let routed = routed.unwrap_or_else(|problems| panic!("{source}: {problems:?}"));
+    assert_eq!(
+        routed.reasons.is_empty(),
+        !routed.expression.is_script(),
+        "{source}"
+    );
+    let reasons = routed.reasons.into_iter();
+    reasons
+        .map(|reason| (reason.what, &source[reason.span]))
+        .collect()
+}
+
 #[test]
-fn what_is_not_compiled_names_its_substitute() {
-    assert_snapshot!(problems(&[
-        "$input.items.entries().nearest(x => $nope)", "Math.sumPrecise($input.a, $b.c.localise())", "DateTime.fromNow($input.at)",
-        "new Map($input.at)", "$input.x?.matchAll('a')", "/a/.test($a)", "$a.toUppercase()", "$a.sort() + $a", "Math",
-       
-        "10n", "x => x", "$input.a = 1", "await $input", "this.x", "`a` `b`", "$input instanceof Array", "delete $a.b",
-        "[1,,2]", "{ __proto__: null }", "{ f() {} }", "escape($a)", "[1].map(async x => x)", "[1].at(x => x)", "[1].map(x => x())", "[1].map((...x) => x)",
-        "[1].map(x => { for (;;) {} })", "[1].map(x => { if (x) {} return 1; })", "[1].map(x => { x = 1; })", "(function () {})()",
-    ]), @r#"
-    $input.items.entries().nearest(x => $nope)
-                 ^^^^^^^ unsupported: the method `.entries(…)` can't be compiled by this version
-        help: `.map((item, index) => …)` gives both, as does `Object.entries(x)`
-    Math.sumPrecise($input.a, $b.c.localise())
-    ^^^^^^^^^^^^^^^ unsupported: `Math.sumPrecise(…)` can't be compiled by this version
-        help: call one of its functions, as in `Math.max(a, b)`
-                                   ^^^^^^^^ unsupported: the method `.localise(…)` can't be compiled by this version
-        help: use a standard node for this step; `heddle nodes` lists them
-    DateTime.fromNow($input.at)
-    ^^^^^^^^^^^^^^^^ unsupported: `DateTime.fromNow(…)` can't be compiled by this version
-        help: date-times are `$now`, `$today`, `DateTime.fromISO(…)`, `new Date(…)` and what their methods give
-    new Map($input.at)
-    ^^^^^^^^^^^^^^^^^^ unsupported: `new Map(…)` can't be compiled by this version
-        help: nodes such as Filter, Sort, Transform and Aggregate work on each item of an array
-    $input.x?.matchAll('a')
-              ^^^^^^^^ unsupported: the method `.matchAll(…)` can't be compiled by this version
-        help: use a Regex node
-    /a/.test($a)
-    ^^^ unsupported: a regular expression can't be compiled by this version
-        help: use a Regex node
-    $a.toUppercase()
-       ^^^^^^^^^^^ unsupported: the method `.toUppercase(…)` can't be compiled by this version
-        help: did you mean `.toUpperCase(…)`?
-    $a.sort() + $a
-       ^^^^ unsupported: `.sort(…)` on a value that may be read again, which it would change, can't be compiled by this version
-        help: change a copy: `[...x].sort()`, `{ ...a, ...b }`
-    Math
-    ^^^^ unsupported: `Math` can't be compiled by this version
-        help: call one of its functions, as in `Math.max(a, b)`
-    10n
-    ^^^ unsupported: a BigInt can't be compiled by this version
-        help: write a number without the `n`
-    x => x
-    ^^^^^^ unsupported: a function can't be compiled by this version
-        help: nodes such as Filter, Sort, Transform and Aggregate work on each item of an array
-    $input.a = 1
-    ^^^^^^^^^^^^ unsupported: an assignment can't be compiled by this version
-        help: values do not change: use a SetFields node; comparing is `==` or `===`
-    await $input
-    ^^^^^^^^^^^^ unsupported: waiting inside an expression can't be compiled by this version
-        help: nodes wait for what they need: read another node's value
-    this.x
-    ^^^^ unsupported: `this` can't be compiled by this version
-        help: the node's input is `$input`
-    `a` `b`
-    ^^^^^^^ unsupported: a tagged template literal can't be compiled by this version
-    $input instanceof Array
-    ^^^^^^^^^^^^^^^^^^^^^^^ unsupported: `instanceof` can't be compiled by this version
-        help: `typeof x` tells text, numbers and objects apart
-    delete $a.b
-    ^^^^^^^^^^^ unsupported: `delete` can't be compiled by this version
-        help: values do not change: a PickFields node keeps the fields that it names
-    [1,,2]
-       ^ unsupported: a hole in an array can't be compiled by this version
-        help: write `undefined` or `null` there
-    { __proto__: null }
-      ^^^^^^^^^^^^^^^ unsupported: setting an object's prototype can't be compiled by this version
-        help: for a field of this name write `["__proto__"]: …`
-    { f() {} }
-      ^^^^^^ unsupported: a method in an object can't be compiled by this version
-        help: nodes such as Filter, Sort, Transform and Aggregate work on each item of an array
-    escape($a)
-    ^^^^^^^^^^ unsupported: `escape(…)` can't be compiled by this version
-        help: use `encodeURIComponent(…)` or `decodeURIComponent(…)`
-    [1].map(async x => x)
-            ^^^^^^^^^^^^ unsupported: an asynchronous function can't be compiled by this version
-        help: nodes wait for what they need: read another node's value
-    [1].at(x => x)
-           ^^^^^^ unsupported: a function can't be compiled by this version
-        help: nodes such as Filter, Sort, Transform and Aggregate work on each item of an array
-    [1].map(x => x())
-                 ^ unsupported: calling `x`, which the expression itself has made, can't be compiled by this version
-        help: nodes such as Filter, Sort, Transform and Aggregate work on each item of an array
-    [1].map((...x) => x)
-             ^^^^ unsupported: a rest parameter can't be compiled by this version
-    [1].map(x => { for (;;) {} })
-                   ^^^^^^^^^^^ unsupported: a statement that is neither `const`, `if` nor `return` can't be compiled by this version
-        help: nodes such as Filter, Sort, Transform and Aggregate work on each item of an array
-    [1].map(x => { if (x) {} return 1; })
-                   ^^^^^^^^^ unsupported: an `if` after both of whose branches the function goes on can't be compiled by this version
-        help: nodes such as Filter, Sort, Transform and Aggregate work on each item of an array
-    [1].map(x => { x = 1; })
-                   ^^^^^^ unsupported: a statement that is neither `const`, `if` nor `return` can't be compiled by this version
-        help: nodes such as Filter, Sort, Transform and Aggregate work on each item of an array
-    (function () {})()
-    ^^^^^^^^^^^^^^^^^^ unsupported: calling a function can't be compiled by this version
-        help: nodes such as Filter, Sort, Transform and Aggregate work on each item of an array
-    "#);
+fn what_is_not_compiled_is_told_with_its_place() {
+    for (source, what, piece) in [
+        ("$input.items.entries()", "the method `.entries(…)`", "entries"),
+        ("Math.f16round($input.a)", "`Math.f16round(…)`", "Math.f16round"),
+        ("new Map($input.at)", "`new Map(…)`", "new Map($input.at)"),
+        ("$input.x?.matchAll('a')", "the method `.matchAll(…)`", "matchAll"),
+        ("/a/.test($a)", "a regular expression", "/a/"),
+        (
+            "$a.sort() + $a",
+            "`.sort(…)` on a value that may be read again, which it changes",
+            "sort",
+        ),
+        ("Math", "`Math` as a value", "Math"),
+        ("10n", "a BigInt", "10n"),
+        ("x => x", "a function", "x => x"),
+        ("$input.a = 1", "an assignment", "$input.a = 1"),
+        ("this.x", "`this`", "this"),
+        ("`a` `b`", "a tagged template literal", "`a` `b`"),
+        (
+            "$input instanceof Array",
+            "`instanceof`",
+            "$input instanceof Array",
+        ),
+        ("delete $a.b", "`delete`", "delete $a.b"),
+        ("[1,,2]", "a hole in an array", ""),
+        (
+            "{ __proto__: null }",
+            "setting an object's prototype",
+            "__proto__: null",
+        ),
+        ("{ f() {} }", "a method in an object", "f() {}"),
+        ("escape($a)", "`escape(…)`", "escape($a)"),
+        (
+            "[1].map(x => x())",
+            "calling `x`, which the expression itself has made",
+            "x",
+        ),
+        ("[1].map((...x) => x)", "a rest parameter", "...x"),
+        (
+            "[1].map(x => { for (;;) {} })",
+            "a statement that is neither `const`, `if` nor `return`",
+            "for (;;) {}",
+        ),
+        ("(function () {})()", "calling a function", "(function () {})()"),
+        ("$input.constructor", "`.constructor` as a value", "constructor"),
+    ] {
+        let found = reasons(source);
+        let (found_what, found_piece) = &found[0];
+        assert_eq!(found_what, what, "{source}");
+        assert!(
+            piece.is_empty() || piece == *found_piece,
+            "{source}: {found_piece}"
+        );
+    }
+    assert!(reasons("$input.a.map(x => x.trim())").is_empty());
+}
+
+#[test]
+fn a_script_gets_what_it_reads() {
+    let script = |source: &str| match parse(source, &EVERYTHING) {
+        Ok(Expression::Script(script)) => (script.source, format!("{:?}", script.arguments)),
+        other => panic!("{source}: {other:?}"),
+    };
+    let body = |source: &str| {
+        let source = script(source).0;
+        source.lines().nth(1).unwrap_or_default().to_owned()
+    };
+    // The path that is read, once; the name as such where the expression changes it.
+    assert_eq!(
+        body("/x/.test($input.a.b) || $json.a.b.trim()"),
+        "/x/.test($$part($$0)) || $$part($$0).trim()"
+    );
+    assert_eq!(
+        script("/x/.test($input.a.b)").1,
+        r#"[Attempt(Member(Member(Name(Input), "a"), "b"))]"#
+    );
+    assert_eq!(script("($input.a.b = 1, $json)").1, "[Name(Input)]");
+    assert_eq!(body("[/x/, $nodes.first, $('First step')]"), "[/x/, $$0, $$0]");
+    assert_eq!(
+        body("$item.map(x => { let y = x; y++; return { y, $index }; })"),
+        "$$0.map(x => { let y = x; y++; return { y, $index: $$1 }; })"
+    );
+    // Names that the expression declares are its own.
+    assert_eq!(
+        body("(($json, $input) => $json + $input)(1, $item)"),
+        "(($json, $input) => $json + $input)(1, $$0)"
+    );
+    assert_eq!(body("[/$$/, $item]"), "[/$$/, $$$0]");
+    // Dates are compiled in one piece.
+    assert_eq!(
+        body("/x/.test($now.plus({ days: $index }).toISO())"),
+        "/x/.test($$part($$0))"
+    );
+    assert_eq!(
+        body("[/x/, $random(), $random()]"),
+        "[/x/, $$random(), $$random()]"
+    );
+    assert_eq!(
+        body("$if(/x/.test($item), 1, 2)"),
+        "((/x/.test($$0)) ? (1) : (2))"
+    );
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 mod calls;
 mod dates;
+mod engine;
 mod failures;
 mod generated;
 mod generator;
@@ -12,7 +13,7 @@ mod n8n;
 #[path = "../shared/node.rs"]
 mod node;
 
-use heddle_compiler::{Options, Severity};
+use heddle_compiler::{ExpressionRoute, Options, Severity};
 use heddle_runtime::{Limits, Outcome, RunRequest, Runtime, RuntimeConfig, Tier};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -27,7 +28,12 @@ struct Sandbox {
 impl Sandbox {
     fn new() -> Self {
         Sandbox {
-            runtime: Runtime::new(RuntimeConfig::default()).unwrap(),
+            // With a cache, since compiling the JavaScript engine takes its time.
+            runtime: Runtime::new(RuntimeConfig {
+                cache_dir: Some(concat!(env!("CARGO_TARGET_TMPDIR"), "/expressions").into()),
+                ..RuntimeConfig::default()
+            })
+            .unwrap(),
             executor: tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .build()
@@ -37,14 +43,37 @@ impl Sandbox {
 
     /// The outcome of a pattern that returns the expression's value; the first diagnostic if it is refused.
     fn evaluate(&self, source: &str, input: &Value) -> Result<Outcome, String> {
+        self.evaluate_by(source, input, ExpressionRoute::Cheapest)
+    }
+
+    /// What a parameter's text with expressions in it becomes.
+    fn text(&self, text: &str, input: &Value) -> String {
+        let outcome = self.evaluate_text(text, input, ExpressionRoute::Cheapest);
+        let outcome = outcome.unwrap_or_else(|refused| panic!("{text}: {refused}"));
+        match &outcome.error {
+            None => output_of(&outcome).as_str().unwrap().to_owned(),
+            Some(error) => panic!("{text}: {}", error.message),
+        }
+    }
+
+    /// The same by one way.
+    fn evaluate_by(&self, source: &str, input: &Value, route: ExpressionRoute) -> Result<Outcome, String> {
+        self.evaluate_text(&format!("{{{{ {source} }}}}"), input, route)
+    }
+
+    fn evaluate_text(&self, text: &str, input: &Value, route: ExpressionRoute) -> Result<Outcome, String> {
         let graph = json!({
             "nodes": [
                 {"id": "start", "type": "OnManual", "data": {}},
-                {"id": "end", "type": "Return", "data": {"parameters": {"value": format!("{{{{ {source} }}}}")}}},
+                {"id": "end", "type": "Return", "data": {"parameters": {"value": text}}},
             ],
             "edges": [{"id": "e", "source": "start", "target": "end"}],
         });
-        let compiled = heddle_compiler::compile(&graph, &json!({}), &Options::default());
+        let options = Options {
+            expressions: route,
+            ..Options::default()
+        };
+        let compiled = heddle_compiler::compile(&graph, &json!({}), &options);
         let Some(artifact) = compiled.artifact else {
             let error = compiled
                 .diagnostics

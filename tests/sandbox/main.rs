@@ -11,4 +11,5 @@ mod limits;
 mod patterns;
 mod programs;
 mod records;
+mod scripts;
 mod server;

@@ -1,7 +1,7 @@
 //! What becomes of expressions that people wrote: how many are compiled, and why others are not. Knows nothing of where
 //! they come from.
 
-use heddle_compiler::expression::{Names, NodeName, Problem, parse};
+use heddle_compiler::expression::{ExpressionRoute, Names, NodeName, Problem, route};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -34,6 +34,7 @@ impl Names for Anywhere {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
     Compiled,
+    Engine,
     Foreign,
     Unsupported,
     Syntax,
@@ -44,8 +45,9 @@ impl Outcome {
     fn title(self) -> &'static str {
         match self {
             Outcome::Compiled => "compiled",
+            Outcome::Engine => "evaluated by the JavaScript engine",
             Outcome::Foreign => "names that only another system has",
-            Outcome::Unsupported => "not compiled",
+            Outcome::Unsupported => "refused: it would wait, or mixes both ways",
             Outcome::Syntax => "no JavaScript",
             Outcome::OtherProblem => "other problems",
         }
@@ -70,7 +72,7 @@ impl Count {
 #[derive(Default)]
 pub struct Tally {
     outcomes: BTreeMap<Outcome, Count>,
-    /// Why they are refused.
+    /// Why they are not compiled.
     causes: BTreeMap<String, Count>,
     pub no_javascript: Vec<String>,
 }
@@ -89,7 +91,15 @@ impl Tally {
     }
 
     fn add(&mut self, source: &str, times: u64) {
-        let problems = parse(source, &Anywhere).err().unwrap_or_default();
+        let routed = route(source, &Anywhere, ExpressionRoute::Cheapest);
+        if let Some(reason) = routed.iter().flat_map(|routed| &routed.reasons).next() {
+            self.outcomes.entry(Outcome::Engine).or_default().add(times);
+            self.causes.entry(reason.what.clone()).or_default().add(times);
+        }
+        let problems = match routed {
+            Ok(routed) if !routed.reasons.is_empty() => return,
+            routed => routed.err().unwrap_or_default(),
+        };
         let rank = |problem: &&Problem| {
             let order = ["syntax", "foreign-name", "unknown-name"];
             order
@@ -101,7 +111,7 @@ impl Tally {
         let outcome = match worst.map(|problem| problem.code) {
             None => Outcome::Compiled,
             Some("foreign-name") => Outcome::Foreign,
-            Some("unsupported") => Outcome::Unsupported,
+            Some("unsupported" | "not-in-engine") => Outcome::Unsupported,
             Some("syntax") => Outcome::Syntax,
             Some(_) => Outcome::OtherProblem,
         };
@@ -111,10 +121,7 @@ impl Tally {
                 self.no_javascript.push(format!("{source}: {}", problem.message));
             }
             Some(problem) => {
-                let cause = problem
-                    .message
-                    .trim_end_matches(" can't be compiled by this version");
-                self.causes.entry(cause.to_owned()).or_default().add(times);
+                self.causes.entry(problem.message.clone()).or_default().add(times);
             }
             None => {}
         }

@@ -6,7 +6,7 @@ use super::output;
 use super::pattern::Input;
 use super::report::Report;
 use clap::Args;
-use heddle_compiler::{Options, Severity};
+use heddle_compiler::{Explained, Options, Route, Severity, Why};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -20,7 +20,10 @@ pub struct ValidateArgs {
     /// Definitions of further node types, as a JSON object by type name.
     #[arg(long, value_name = "FILE")]
     definitions: Option<PathBuf>,
-    /// Print one JSON object: {valid, files: [{file, valid, errors, warnings}]}.
+    /// List every expression: compiled, or evaluated by the JavaScript engine and why.
+    #[arg(long)]
+    explain: bool,
+    /// Print one JSON object: {valid, files: [{file, valid, errors, warnings, expressions}]}.
     #[arg(long)]
     pub json: bool,
 }
@@ -64,7 +67,11 @@ fn check(file: &Path, args: &ValidateArgs) -> Result<Checked, Failure> {
         }
         Err(Failure::Closed) => return Err(Failure::Closed),
     };
-    let found = heddle_compiler::check(&pattern.graph, &pattern.definitions, &Options::default());
+    let (graph, definitions, options) = (&pattern.graph, &pattern.definitions, Options::default());
+    let (explained, found) = match args.explain {
+        true => heddle_compiler::explain(graph, definitions, &options),
+        false => (Vec::new(), heddle_compiler::check(graph, definitions, &options)),
+    };
     let (errors, warnings) = diagnostics::count(&found);
     output::note_if_any(&diagnostics::render(&pattern, &found));
     if !args.json {
@@ -75,6 +82,9 @@ fn check(file: &Path, args: &ValidateArgs) -> Result<Checked, Failure> {
         };
         let summary = diagnostics::summary(errors, warnings);
         output::result(&format!("{}: {verdict} ({summary})", pattern.source.name))?;
+        if args.explain {
+            output::result(&explanation(&explained))?;
+        }
     }
     let of = |severity| {
         found
@@ -83,15 +93,66 @@ fn check(file: &Path, args: &ValidateArgs) -> Result<Checked, Failure> {
             .map(|it| json!(it))
             .collect::<Vec<_>>()
     };
+    let mut json = json!({
+        "file": name,
+        "valid": errors == 0,
+        "errors": of(Severity::Error),
+        "warnings": of(Severity::Warning),
+    });
+    if args.explain {
+        json["expressions"] = json!(explained);
+    }
     Ok(Checked {
         exit: (errors > 0).then_some(Exit::Invalid),
-        json: json!({
-            "file": name,
-            "valid": errors == 0,
-            "errors": of(Severity::Error),
-            "warnings": of(Severity::Warning),
-        }),
+        json,
     })
+}
+
+/// A line for each expression, and one for each reason.
+fn explanation(explained: &[Explained]) -> String {
+    let mut text = String::new();
+    let mut by_engine = 0;
+    for expression in explained {
+        let route = match expression.route {
+            Route::Compiled => "compiled",
+            Route::Engine => "engine  ",
+        };
+        by_engine += usize::from(expression.route == Route::Engine);
+        let definition = expression
+            .definition
+            .as_deref()
+            .map(|name| format!("definition {name}"));
+        let place: Vec<&str> = definition
+            .as_deref()
+            .into_iter()
+            .chain(expression.node_id.as_deref())
+            .chain([expression.parameter.as_str()])
+            .collect();
+        let source = in_one_line(&expression.expression);
+        text.push_str(&format!("  {route}  {}: {source}\n", place.join(" · ")));
+        for Why { what, span } in &expression.reasons {
+            let part = expression.expression.get(span.clone()).unwrap_or_default();
+            let at = span.start + 1;
+            text.push_str(&format!("            {what}, at {at}: {}\n", in_one_line(part)));
+        }
+    }
+    let compiled = explained.len() - by_engine;
+    text.push_str(&format!(
+        "  {compiled} of {} expressions compiled, {by_engine} for the JavaScript engine\n",
+        explained.len()
+    ));
+    text
+}
+
+/// The text without line breaks, shortened.
+fn in_one_line(text: &str) -> String {
+    const CHARACTERS_MAX: usize = 100;
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let line = words.join(" ");
+    match line.char_indices().nth(CHARACTERS_MAX) {
+        Some((at, _)) => format!("{}…", line.get(..at).unwrap_or_default()),
+        None => line,
+    }
 }
 
 fn unreadable(file: &str, exit: Exit, code: &str, message: &str) -> Checked {

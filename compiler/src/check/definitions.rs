@@ -16,7 +16,7 @@ const COMPOSITE_DEPTH_MAX: usize = 32;
 /// Checks each definition by itself.
 pub(super) fn check<'a>(
     definitions: &'a Definitions,
-    expression_bytes_max: usize,
+    options: &Options,
     found: &mut Vec<Diagnostic>,
 ) -> Vec<Inside<'a>> {
     let mut insides = Vec::new();
@@ -24,12 +24,10 @@ pub(super) fn check<'a>(
         let mut inner = Vec::new();
         let inside = match &definition.kind {
             DefinitionKind::Refused => Inside::Refused,
-            DefinitionKind::Expression(_) => {
-                Inside::Outputs(outputs(definition, expression_bytes_max, &mut inner))
-            }
+            DefinitionKind::Expression(_) => Inside::Outputs(outputs(definition, options, &mut inner)),
             DefinitionKind::JavaScript(source) => Inside::JavaScript(module(definition, source)),
             DefinitionKind::Graph(graph) => {
-                let level = check_level(graph, definitions, true, expression_bytes_max, &mut inner);
+                let level = check_level(graph, definitions, true, options, &mut inner);
                 returns(definition, &level, &mut inner);
                 Inside::Composite(Box::new(level))
             }
@@ -47,17 +45,13 @@ pub(super) fn check<'a>(
     insides
 }
 
-fn outputs(
-    definition: &Definition,
-    expression_bytes_max: usize,
-    found: &mut Vec<Diagnostic>,
-) -> Vec<(u32, Argument)> {
+fn outputs(definition: &Definition, options: &Options, found: &mut Vec<Diagnostic>) -> Vec<(u32, Argument)> {
     let DefinitionKind::Expression(values) = &definition.kind else {
         return Vec::new();
     };
     let mut parameters = Parameters {
         names: None,
-        expression_bytes_max,
+        options,
         found,
     };
     let ports = definition.outputs.iter().enumerate();

@@ -1,9 +1,10 @@
 //! Parameters: every literal against its schema, every expression parsed; the result is what a node is given.
 
 use super::names::{DefinitionNames, NodeNames};
+use crate::Options;
 use crate::code;
 use crate::diagnostic::{Diagnostic, did_you_mean, list, unsentenced};
-use crate::expression::{Names, Piece, parse, split};
+use crate::expression::{Names, Piece, route, split};
 use crate::graph::described;
 use crate::lowered::{Argument, Site, TextPart};
 use heddle_node_stdlib::catalogue::{Parameter, Schema};
@@ -16,7 +17,7 @@ const DEPTH_MAX: usize = 64;
 pub(crate) struct Parameters<'f, 'a, 'l> {
     /// The node and what its expressions see; none for a definition.
     pub names: Option<NodeNames<'a, 'l>>,
-    pub expression_bytes_max: usize,
+    pub options: &'f Options,
     pub found: &'f mut Vec<Diagnostic>,
 }
 
@@ -269,11 +270,11 @@ impl Parameters<'_, '_, '_> {
         scope: Scope,
     ) -> Option<Site> {
         let source = text.get(range.clone())?;
-        if source.len() > self.expression_bytes_max {
+        let bytes_max = self.options.limits.expression_bytes_max;
+        if source.len() > bytes_max {
             let message = format!(
-                "is an expression of {} bytes; {} are allowed",
+                "is an expression of {} bytes; {bytes_max} are allowed",
                 source.len(),
-                self.expression_bytes_max
             );
             self.fail("expression-too-long", &message, path);
             return None;
@@ -284,12 +285,19 @@ impl Parameters<'_, '_, '_> {
             ..names
         });
         let names: &dyn Names = names.as_ref().map_or(&DefinitionNames, |names| names);
-        match parse(source, names) {
-            Ok(expression) => Some(Site {
-                parameter: path.to_owned(),
-                source: source.trim().to_owned(),
-                expression,
-            }),
+        match route(source, names, self.options.expressions) {
+            Ok(mut routed) => {
+                let blanks = source.len() - source.trim_start().len();
+                for reason in &mut routed.reasons {
+                    reason.span = reason.span.start - blanks..reason.span.end - blanks;
+                }
+                Some(Site {
+                    parameter: path.to_owned(),
+                    source: source.trim().to_owned(),
+                    expression: routed.expression,
+                    reasons: routed.reasons,
+                })
+            }
             Err(problems) => {
                 for problem in problems {
                     let span = range.start + problem.span.start..range.start + problem.span.end;

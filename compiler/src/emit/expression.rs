@@ -1,7 +1,7 @@
 //! Expressions as instructions: operators are guest functions, whatever short-circuits is a block.
 
 use super::body::FunctionBuilder;
-use crate::expression::{Binary, Element, Expression, Literal, Logical, Name, Property, Unary};
+use crate::expression::{Binary, Element, Expression, Literal, Logical, Name, Property, Script, Unary};
 use heddle_node_stdlib::abi;
 use wasm_encoder::{BlockType, ValType};
 
@@ -68,7 +68,29 @@ impl FunctionBuilder<'_> {
                 self.call("let");
                 self.expression(body);
             }
+            Expression::Script(script) => self.script(script),
+            Expression::Attempt(part) => {
+                self.call("has_failed");
+                self.expression(part);
+                self.call("attempted");
+            }
         }
+    }
+
+    fn script(&mut self, script: &Script) {
+        self.string(&script.source);
+        self.call("array");
+        if !script.arguments.is_empty() {
+            let array = self.local();
+            self.instructions().local_set(array);
+            for argument in &script.arguments {
+                self.instructions().local_get(array);
+                self.expression(argument);
+                self.call("push");
+            }
+            self.take(array);
+        }
+        self.call("script");
     }
 
     pub(super) fn array_literal(&mut self, elements: &[Element]) {

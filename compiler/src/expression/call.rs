@@ -25,7 +25,7 @@ impl Lowering<'_> {
             ast::Expression::Identifier(callee) => self.call_of_name(call, callee),
             callee => match callee_of(callee) {
                 Some(callee) => self.call_of_member(call, &callee),
-                None => self.unsupported(call.span, "calling a function", unsupported::FUNCTION_HELP),
+                None => self.unsupported(call.span, "calling a function"),
             },
         }
     }
@@ -37,8 +37,8 @@ impl Lowering<'_> {
     ) -> Expression {
         let name = callee.name.as_str();
         if self.parameter(name).is_some() {
-            let what = format!("calling `{name}`, which the expression itself has made,");
-            return self.unsupported(callee.span, &what, unsupported::FUNCTION_HELP);
+            let what = format!("calling `{name}`, which the expression itself has made");
+            return self.unsupported(callee.span, &what);
         }
         match name {
             "$" if self.names.definition_only() => self.identifier(callee.span, name),
@@ -69,9 +69,7 @@ impl Lowering<'_> {
                     return self.call_of_global(call, global);
                 }
                 if unsupported::is_global(name) {
-                    self.problems_in_arguments(call);
-                    let what = format!("`{name}(…)`");
-                    return self.unsupported(call.span, &what, unsupported::global_help(name));
+                    return self.unsupported(call.span, &format!("`{name}(…)`"));
                 }
                 let before = self.problems.len();
                 self.identifier(callee.span, name);
@@ -151,7 +149,7 @@ impl Lowering<'_> {
             call.arguments.first().and_then(ast::Argument::as_expression),
         ) && gives_iterator(first)
         {
-            return self.unsupported(first.span(), "an iterator", None);
+            return self.unsupported(first.span(), "an iterator");
         }
         if global == Global::Jmespath {
             self.check_query(call);
@@ -173,16 +171,12 @@ impl Lowering<'_> {
         }
     }
 
-    /// Refuses what changes something that the expression reads elsewhere.
-    pub(super) fn refuse_seen_changes(&mut self, expression: &mut Expression) {
+    /// Notes what changes something that the expression reads elsewhere.
+    pub(super) fn note_seen_changes(&mut self, expression: &mut Expression) {
         for change in std::mem::take(&mut self.changes) {
             if change.is_seen(expression) {
-                let what = format!("{} that may be read again, which it would change,", change.what);
-                self.unsupported(
-                    change.span,
-                    &what,
-                    Some("change a copy: `[...x].sort()`, `{ ...a, ...b }`"),
-                );
+                let what = format!("{} that may be read again, which it changes", change.what);
+                self.unsupported(change.span, &what);
             }
         }
     }
@@ -194,31 +188,24 @@ impl Lowering<'_> {
             && unsupported::is_global(&global.name)
         {
             let name = format!("{}.{}", global.name, callee.name);
-            if name == "Math.random" && !self.names.definition_only() {
+            if name == "Math.random" {
                 return Expression::Name(Name::Random);
             }
             if let Some(global) = Global::from_name(&name) {
                 return self.call_of_global(call, global);
             }
-            let help = unsupported::member_help(&global.name, callee.name);
             let span = Span::new(global.span.start, callee.name_span.end);
-            self.unsupported(span, &format!("`{name}(…)`"), help);
-            self.problems_in_arguments(call);
-            return Expression::Undefined;
+            return self.unsupported(span, &format!("`{name}(…)`"));
         }
-        let before = self.problems.len();
+        let before = (self.problems.len(), self.reasons.len());
         let receiver = *self.object_of(object, callee.optional);
-        let said = self.problems[before..]
-            .iter()
-            .any(|problem| names::REFUSALS.contains(&problem.code));
         if let Some(items) = self.items_call(&receiver, callee.name, call) {
             return items;
         }
         let Some(method) = Method::from_name(callee.name) else {
-            if !said {
+            if before == (self.problems.len(), self.reasons.len()) {
                 self.no_method(callee);
             }
-            self.problems_in_arguments(call);
             return Expression::Undefined;
         };
         if method.changes_receiver() {
@@ -235,10 +222,10 @@ impl Lowering<'_> {
         }))
     }
 
-    /// `new Date(…)`; other classes are refused.
+    /// `new Date(…)`; other classes are not compiled.
     pub(super) fn new_object(&mut self, new: &ast::NewExpression<'_>) -> Expression {
         let ast::Expression::Identifier(callee) = without_parentheses(&new.callee) else {
-            return self.unsupported(new.span, "`new`", None);
+            return self.unsupported(new.span, "`new`");
         };
         match Global::from_name(&format!("new {}", callee.name)) {
             Some(global) if self.parameter(&callee.name).is_none() => {
@@ -246,7 +233,7 @@ impl Lowering<'_> {
             }
             _ => {
                 let what = format!("`new {}(…)`", callee.name);
-                self.unsupported(new.span, &what, unsupported::global_help(&callee.name))
+                self.unsupported(new.span, &what)
             }
         }
     }
@@ -258,8 +245,7 @@ impl Lowering<'_> {
             }
             None => {
                 let what = format!("the method `.{}(…)`", callee.name);
-                let help = unsupported::method_help(callee.name);
-                self.unsupported(callee.name_span, &what, help.as_deref());
+                self.unsupported(callee.name_span, &what);
             }
         }
     }
@@ -284,16 +270,6 @@ impl Lowering<'_> {
             });
         }
         arguments
-    }
-
-    /// What is wrong in the arguments of a call that is refused. A function there would have been called by it, so
-    /// nothing is known of its parameters.
-    fn problems_in_arguments(&mut self, call: &ast::CallExpression<'_>) {
-        for argument in call.arguments.iter().filter_map(ast::Argument::as_expression) {
-            if !is_function(argument) {
-                self.expression(argument);
-            }
-        }
     }
 
     fn argument(
@@ -330,13 +306,6 @@ impl Lowering<'_> {
             _ => None,
         }
     }
-}
-
-fn is_function(node: &ast::Expression<'_>) -> bool {
-    matches!(
-        without_parentheses(node),
-        ast::Expression::ArrowFunctionExpression(_) | ast::Expression::FunctionExpression(_)
-    )
 }
 
 /// `(a, b, c) => global(a, b, c)`

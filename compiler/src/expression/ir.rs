@@ -57,6 +57,27 @@ pub enum Expression {
     },
     /// In a function: the parameter of this index has this value in the body.
     Let(u32, Box<Expression>, Box<Expression>),
+    /// A call of the JavaScript engine.
+    Script(Box<Script>),
+    /// A part of a script that is evaluated before it is known whether it is needed: `[part]`, or the message with
+    /// which it failed.
+    Attempt(Box<Expression>),
+}
+
+impl Expression {
+    /// Whether the JavaScript engine evaluates the whole of it.
+    pub fn is_script(&self) -> bool {
+        matches!(self, Expression::Script(_))
+    }
+}
+
+/// What the JavaScript engine evaluates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Script {
+    /// An expression whose value is a function.
+    pub source: String,
+    /// What that function is called with.
+    pub arguments: Vec<Expression>,
 }
 
 /// `receiver.method(...arguments)`

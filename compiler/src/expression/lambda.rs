@@ -1,7 +1,7 @@
 //! Functions among the arguments of a call: parameters, destructuring, and bodies that are one value.
 
 use super::lower::{Lowering, STACK_GROWTH_BYTES, STACK_LEFT_BYTES};
-use super::{Element, Expression, unsupported};
+use super::{Element, Expression};
 use heddle_node_stdlib::value::methods::CALLBACK_ARGUMENTS_MAX;
 use oxc_ast::ast;
 use oxc_span::{GetSpan, Span};
@@ -42,7 +42,7 @@ impl Lowering<'_> {
     /// `x => body`, with those of its parameters that are items of a node.
     pub(super) fn arrow(&mut self, arrow: &ast::ArrowFunctionExpression<'_>, items: &[u32]) -> Expression {
         if arrow.r#async {
-            return self.unsupported(arrow.span, "an asynchronous function", unsupported::WAITING_HELP);
+            return self.unsupported(arrow.span, "an asynchronous function");
         }
         self.lambda(&arrow.params, items, |lowering| match &arrow.body {
             ast::ArrowFunctionBody::FunctionBody(body) => lowering.statements(&body.statements, None),
@@ -56,11 +56,7 @@ impl Lowering<'_> {
     /// `function (x) { return … }`
     pub(super) fn function(&mut self, function: &ast::Function<'_>, items: &[u32]) -> Expression {
         if function.r#async || function.generator {
-            return self.unsupported(
-                function.span,
-                "an asynchronous function",
-                unsupported::WAITING_HELP,
-            );
+            return self.unsupported(function.span, "an asynchronous function");
         }
         self.lambda(&function.params, items, |lowering| match &function.body {
             Some(body) => lowering.statements(&body.statements, None),
@@ -97,7 +93,7 @@ impl Lowering<'_> {
             self.declare(&parameter.pattern, value, &mut declared);
         }
         if let Some(rest) = &parameters.rest {
-            self.unsupported(rest.span, "a rest parameter", None);
+            self.unsupported(rest.span, "a rest parameter");
             self.declare(&rest.rest.argument, Expression::Undefined, &mut declared);
         }
         let body = self.within(declared, parameters.span, body);
@@ -132,7 +128,7 @@ impl Lowering<'_> {
                     self.declare(&property.value, value, declared);
                 }
                 if let Some(rest) = &object.rest {
-                    self.unsupported(rest.span, "the rest of an object", None);
+                    self.unsupported(rest.span, "the rest of an object");
                     self.declare(&rest.argument, Expression::Undefined, declared);
                 }
             }
@@ -180,7 +176,7 @@ impl Lowering<'_> {
             }
             key => match key.as_expression() {
                 Some(key) => Expression::Index(whole, Box::new(self.expression(key))),
-                None => self.unsupported(property.span, "a private name", None),
+                None => self.unsupported(property.span, "a private name"),
             },
         }
     }
@@ -244,11 +240,7 @@ impl Lowering<'_> {
                 let known = self.scopes.last().map_or(0, |scope| scope.names.len());
                 // Names of the block would hide those of what follows it.
                 if !always_returns(&block.body) && block.body.iter().any(is_declaration) {
-                    return self.unsupported(
-                        block.span,
-                        "a block with names of its own",
-                        unsupported::FUNCTION_HELP,
-                    );
+                    return self.unsupported(block.span, "a block with names of its own");
                 }
                 let follows = Rest {
                     statements: others,
@@ -276,7 +268,7 @@ impl Lowering<'_> {
             }
             other => {
                 let what = "a statement that is neither `const`, `if` nor `return`";
-                self.unsupported(other.span(), what, unsupported::FUNCTION_HELP)
+                self.unsupported(other.span(), what)
             }
         }
     }
@@ -292,7 +284,7 @@ impl Lowering<'_> {
         // What follows is compiled once, so it may follow only one of the two.
         if !always_returns(consequent) && !always_returns(alternate) {
             let what = "an `if` after both of whose branches the function goes on";
-            return self.unsupported(statement.span, what, unsupported::FUNCTION_HELP);
+            return self.unsupported(statement.span, what);
         }
         let follows = Rest {
             statements: others,

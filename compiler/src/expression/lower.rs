@@ -1,11 +1,13 @@
-//! From the parser's tree to heddle's own: names are resolved, what is not compiled is refused.
+//! From the parser's tree to heddle's own: names are resolved, what is not compiled is noted.
 
 use super::call::is_node_call;
 use super::lambda::Scope;
 use super::mutation::Change;
 use super::names;
 use super::unsupported;
-use super::{Binary, Element, Expression, Literal, Logical, Name, Names, NodeName, Problem, Property, Unary};
+use super::{
+    Binary, Element, Expression, Literal, Logical, Name, Names, NodeName, Problem, Property, Reason, Unary,
+};
 use heddle_node_stdlib::value::{date_time, methods};
 use oxc_ast::ast;
 use oxc_span::{GetSpan, Span};
@@ -18,7 +20,7 @@ const HEIGHT_MAX: usize = 1_000;
 pub(super) const STACK_LEFT_BYTES: usize = 64 * 1024;
 pub(super) const STACK_GROWTH_BYTES: usize = 1024 * 1024;
 
-/// Collects problems on the way; where there is one, the tree holds `undefined`.
+/// Collects problems and reasons on the way; where there is one, the tree holds `undefined`.
 pub(super) struct Lowering<'n> {
     pub(super) names: &'n dyn Names,
     height: usize,
@@ -26,6 +28,8 @@ pub(super) struct Lowering<'n> {
     pub(super) scopes: Vec<Scope>,
     /// Values that methods change, in JavaScript.
     pub(super) changes: Vec<Change>,
+    /// What is not compiled. Names in it are not looked at.
+    pub(super) reasons: Vec<Reason>,
     pub(super) problems: Vec<Problem>,
 }
 
@@ -36,8 +40,28 @@ impl<'n> Lowering<'n> {
             height: 0,
             scopes: Vec::new(),
             changes: Vec::new(),
+            reasons: Vec::new(),
             problems: Vec::new(),
         }
+    }
+
+    /// A whole expression: the tree, why it is none if something is not compiled, and what is wrong, each in the
+    /// order of the source.
+    pub(super) fn whole(
+        node: &ast::Expression<'_>,
+        names: &'n dyn Names,
+    ) -> (Expression, Vec<Reason>, Vec<Problem>) {
+        let mut lowering = Lowering::new(names);
+        let mut expression = lowering.expression(node);
+        lowering.note_seen_changes(&mut expression);
+        let Lowering {
+            mut reasons,
+            mut problems,
+            ..
+        } = lowering;
+        reasons.sort_by_key(|reason| (reason.span.start, reason.span.end));
+        problems.sort_by_key(|problem| (problem.span.start, problem.span.end));
+        (expression, reasons, problems)
     }
 
     /// Any expression.
@@ -102,10 +126,7 @@ impl<'n> Lowering<'n> {
             ast::Expression::ComputedMemberExpression(member) => self.computed_member(member),
             ast::Expression::CallExpression(call) => self.call(call),
             ast::Expression::NewExpression(new) => self.new_object(new),
-            _ => {
-                let (what, help) = unsupported::construct(node);
-                self.unsupported(node.span(), what, help)
-            }
+            _ => self.unsupported(node.span(), unsupported::construct(node)),
         }
     }
 
@@ -136,8 +157,7 @@ impl<'n> Lowering<'n> {
                     Element::Spread(self.spread(&spread.argument))
                 }
                 ast::ArrayExpressionElement::Elision(hole) => {
-                    let help = Some("write `undefined` or `null` there");
-                    Element::Item(self.unsupported(hole.span, "a hole in an array", help))
+                    Element::Item(self.unsupported(hole.span, "a hole in an array"))
                 }
                 other => match other.as_expression() {
                     Some(item) => Element::Item(self.expression(item)),
@@ -151,7 +171,7 @@ impl<'n> Lowering<'n> {
     /// `...node` among elements or arguments.
     pub(super) fn spread(&mut self, node: &ast::Expression<'_>) -> Expression {
         match super::call::gives_iterator(node) {
-            true => self.unsupported(node.span(), "an iterator", None),
+            true => self.unsupported(node.span(), "an iterator"),
             false => self.expression(node),
         }
     }
@@ -173,7 +193,7 @@ impl<'n> Lowering<'n> {
 
     fn property(&mut self, property: &ast::ObjectProperty<'_>) -> Option<Property> {
         if property.method || property.kind != ast::PropertyKind::Init {
-            self.unsupported(property.span, "a method in an object", unsupported::FUNCTION_HELP);
+            self.unsupported(property.span, "a method in an object");
             return None;
         }
         let name = match &property.key {
@@ -182,8 +202,7 @@ impl<'n> Lowering<'n> {
             _ => None,
         };
         if name == Some("__proto__") && !property.computed && !property.shorthand {
-            let help = Some("for a field of this name write `[\"__proto__\"]: …`");
-            self.unsupported(property.span, "setting an object's prototype", help);
+            self.unsupported(property.span, "setting an object's prototype");
         }
         Some(match (name, property.key.as_expression()) {
             (Some(name), _) => Property::Named(name.to_owned(), self.expression(&property.value)),
@@ -192,7 +211,7 @@ impl<'n> Lowering<'n> {
                 Property::Computed(key, self.expression(&property.value))
             }
             (None, None) => {
-                self.unsupported(property.span, "a private name", None);
+                self.unsupported(property.span, "a private name");
                 return None;
             }
         })
@@ -207,8 +226,7 @@ impl<'n> Lowering<'n> {
             UnaryOperator::Typeof => Unary::TypeOf,
             UnaryOperator::Void => Unary::Void,
             UnaryOperator::Delete => {
-                let help = Some("values do not change: a PickFields node keeps the fields that it names");
-                return self.unsupported(unary.span, "`delete`", help);
+                return self.unsupported(unary.span, "`delete`");
             }
         };
         Expression::Unary(operator, self.boxed(&unary.argument))
@@ -238,8 +256,7 @@ impl<'n> Lowering<'n> {
             BinaryOperator::StrictInequality => Binary::StrictNotEqual,
             BinaryOperator::In => Binary::In,
             BinaryOperator::Instanceof => {
-                let help = Some("`typeof x` tells text, numbers and objects apart");
-                return self.unsupported(binary.span, "`instanceof`", help);
+                return self.unsupported(binary.span, "`instanceof`");
             }
         };
         Expression::Binary(operator, self.boxed(&binary.left), self.boxed(&binary.right))
@@ -251,7 +268,7 @@ impl<'n> Lowering<'n> {
             ast::ChainElement::StaticMemberExpression(member) => self.static_member(member),
             ast::ChainElement::ComputedMemberExpression(member) => self.computed_member(member),
             ast::ChainElement::PrivateFieldExpression(_) | ast::ChainElement::TSNonNullExpression(_) => {
-                self.unsupported(chain.span, "this", None)
+                self.unsupported(chain.span, "a private name")
             }
         }
     }
@@ -263,9 +280,7 @@ impl<'n> Lowering<'n> {
         {
             return expression;
         }
-        let object = self.object_of(&member.object, member.optional);
-        self.json_member(&object, name)
-            .unwrap_or_else(|| Expression::Member(object, name.to_owned()))
+        self.named_member(&member.object, member.optional, name, member.property.span)
     }
 
     fn computed_member(&mut self, member: &ast::ComputedMemberExpression<'_>) -> Expression {
@@ -279,13 +294,32 @@ impl<'n> Lowering<'n> {
         if let Some(expression) = self.special_member(&member.object, name, member.optional, member.span) {
             return expression;
         }
-        let object = self.object_of(&member.object, member.optional);
         match name {
-            Some(name) => self
-                .json_member(&object, name)
-                .unwrap_or_else(|| Expression::Member(object, name.to_owned())),
-            None => Expression::Index(object, self.boxed(&member.expression)),
+            Some(name) => {
+                let span = member.expression.span();
+                self.named_member(&member.object, member.optional, name, span)
+            }
+            None => {
+                let object = self.object_of(&member.object, member.optional);
+                Expression::Index(object, self.boxed(&member.expression))
+            }
         }
+    }
+
+    /// `object.name`; what every object inherits is no value here.
+    fn named_member(
+        &mut self,
+        object: &ast::Expression<'_>,
+        optional: bool,
+        name: &str,
+        span: Span,
+    ) -> Expression {
+        let object = self.object_of(object, optional);
+        if unsupported::INHERITED.contains(&name) {
+            return self.unsupported(span, &format!("`.{name}` as a value"));
+        }
+        self.json_member(&object, name)
+            .unwrap_or_else(|| Expression::Member(object, name.to_owned()))
     }
 
     pub(super) fn object_of(&mut self, object: &ast::Expression<'_>, optional: bool) -> Box<Expression> {
@@ -336,8 +370,7 @@ impl<'n> Lowering<'n> {
                             .map(|(key, value)| Property::Named((*key).to_owned(), text(value)));
                         return Some(Expression::Object(properties.collect()));
                     }
-                    let help = unsupported::member_help(global, name);
-                    Some(self.unsupported(span, &format!("`{global}.{name}`"), help))
+                    Some(self.unsupported(span, &format!("`{global}.{name}`")))
                 }
                 _ => None,
             },
@@ -368,6 +401,9 @@ impl<'n> Lowering<'n> {
         if let Some(parameter) = self.parameter(name) {
             return parameter;
         }
+        if unsupported::is_global(name) && !name.starts_with('$') {
+            return self.unsupported(span, &format!("`{name}` as a value"));
+        }
         names::resolve(name, self.names).unwrap_or_else(|refusal| {
             self.problems.push(Problem {
                 span: span.start as usize..span.end as usize,
@@ -377,13 +413,13 @@ impl<'n> Lowering<'n> {
         })
     }
 
-    pub(super) fn unsupported(&mut self, span: Span, what: &str, help: Option<&str>) -> Expression {
-        self.refuse(
-            span,
-            "unsupported",
-            format!("{what} can't be compiled by this version"),
-            help,
-        )
+    /// Notes what is not compiled.
+    pub(super) fn unsupported(&mut self, span: Span, what: &str) -> Expression {
+        self.reasons.push(Reason {
+            what: what.to_owned(),
+            span: span.start as usize..span.end as usize,
+        });
+        Expression::Undefined
     }
 
     pub(super) fn refuse(

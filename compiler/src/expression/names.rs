@@ -3,9 +3,6 @@
 use super::{Expression, Name, Names, Problem};
 use heddle_node_stdlib::value::methods::Global;
 
-/// Codes of problems that already say why a call is refused.
-pub(super) const REFUSALS: &[&str] = &["unsupported", "foreign-name"];
-
 const OWN: &[&str] = &[
     "$input",
     "$json",
@@ -98,18 +95,18 @@ fn refusal(name: &str) -> Problem {
             format!("`{name}` is a function"),
             Some(&format!("call it: `{name}(…)`")),
         ),
-        _ => match (foreign(name), super::unsupported::is_global(name)) {
+        _ => match (foreign(name), super::unsupported::elsewhere(name)) {
             (Some((system, instead)), _) => problem(
                 "foreign-name",
                 format!("`{name}` is a name of {system}"),
                 Some(instead),
             ),
-            (None, true) => problem(
-                "unsupported",
-                format!("`{name}` can't be compiled by this version"),
-                super::unsupported::global_help(name),
+            (None, Some(instead)) => problem(
+                "unknown-name",
+                format!("expressions have no `{name}`"),
+                Some(instead),
             ),
-            (None, false) => unknown(name),
+            (None, None) => unknown(name),
         },
     }
 }

@@ -1,129 +1,85 @@
-//! What of JavaScript this version does not compile, and what to use for it.
+//! What of JavaScript is not compiled, and what no expression has.
 
+use heddle_node_stdlib::javascript_names as names;
 use heddle_node_stdlib::value::methods::Method;
 use oxc_ast::ast::Expression;
 
-/// For functions of all kinds.
-pub(super) const FUNCTION_HELP: Option<&str> =
-    Some("nodes such as Filter, Sort, Transform and Aggregate work on each item of an array");
-
 /// For what waits.
-pub(super) const WAITING_HELP: Option<&str> =
-    Some("nodes wait for what they need: read another node's value");
+pub(super) const WAITING_HELP: &str =
+    "nodes wait for what they need: read another node's value, or use a JavaScript node";
 
-const DATES: &str =
-    "date-times are `$now`, `$today`, `DateTime.fromISO(…)`, `new Date(…)` and what their methods give";
-const REGEX: &str = "use a Regex node";
-
-/// Names that JavaScript or n8n give everywhere, which have no value by themselves here.
-const GLOBALS: &[&str] = &[
-    "Array",
-    "ArrayBuffer",
-    "BigInt",
-    "Boolean",
-    "Buffer",
-    "Date",
-    "DateTime",
-    "Duration",
-    "Error",
-    "Function",
-    "Interval",
-    "Intl",
-    "JSON",
-    "Map",
-    "Math",
-    "Number",
-    "Object",
-    "Promise",
-    "Proxy",
-    "Reflect",
-    "RegExp",
-    "Set",
-    "String",
-    "Symbol",
-    "TextDecoder",
-    "TextEncoder",
-    "TypeError",
-    "URL",
-    "URLSearchParams",
-    "Uint8Array",
-    "WeakMap",
-    "WeakSet",
-    "$jmespath",
-    "arguments",
-    "atob",
-    "btoa",
-    "console",
-    "crypto",
-    "decodeURI",
-    "decodeURIComponent",
-    "encodeURI",
-    "encodeURIComponent",
-    "escape",
-    "eval",
-    "globalThis",
-    "isFinite",
-    "isNaN",
-    "parseFloat",
-    "parseInt",
-    "require",
-    "structuredClone",
-    "unescape",
-    "window",
+/// What every object has, without its being a field of the data.
+pub(super) const INHERITED: &[&str] = &[
+    "__defineGetter__",
+    "__defineSetter__",
+    "__lookupGetter__",
+    "__lookupSetter__",
+    "__proto__",
+    "constructor",
+    "hasOwnProperty",
+    "isPrototypeOf",
+    "propertyIsEnumerable",
+    "toLocaleString",
+    "toString",
+    "valueOf",
 ];
 
-/// Whether JavaScript or n8n give this name everywhere.
+/// Names that only compiled expressions have.
+const COMPILED: &[&str] = &["$ifEmpty", "$jmespath", "$max", "$min", "DateTime", "Duration"];
+
+/// Names that other surroundings give to code, and what to use instead.
+const ELSEWHERE: &[(&str, &str)] = &[
+    (
+        "Buffer",
+        "`btoa(x)` and `atob(x)` are for bytes, a Base64 node for text and files",
+    ),
+    ("Interval", "a time between two date-times is `end.diff(start)`"),
+    (
+        "Intl",
+        "`x.toLocaleString(…)` and a date-time's `.toFormat(…)` write numbers and dates",
+    ),
+    ("Promise", WAITING_HELP),
+    ("document", "there is no page here; a node's input is `$input`"),
+    ("fetch", "use an HttpRequest node, or a JavaScript node"),
+    ("global", "the names of JavaScript are there without it"),
+    ("module", "a JavaScript node has modules"),
+    ("queueMicrotask", WAITING_HELP),
+    ("require", "only what is built in is there; nothing can be loaded"),
+    ("self", "the names of JavaScript are there without it"),
+    ("setInterval", WAITING_HELP),
+    ("setTimeout", WAITING_HELP),
+    ("window", "the names of JavaScript are there without it"),
+];
+
+/// Whether JavaScript, or what is compiled, has this name everywhere.
 pub(super) fn is_global(name: &str) -> bool {
-    GLOBALS.contains(&name)
+    let has_value = matches!(name, "undefined" | "NaN" | "Infinity");
+    !has_value && (in_engine(name) || is_compiled_only(name))
 }
 
-/// What to use instead of a global, or of one that is compiled only where it is called.
-pub(super) fn global_help(name: &str) -> Option<&'static str> {
-    Some(match name {
-        "Date" | "DateTime" | "Duration" | "Interval" | "Intl" => DATES,
-        "$jmespath" => "call it: `$jmespath(value, \"query\")`",
-        "RegExp" => REGEX,
-        "Array" | "JSON" | "Math" | "Object" => "call one of its functions, as in `Math.max(a, b)`",
-        "Boolean" | "Number" | "String" | "atob" | "btoa" | "decodeURI" | "decodeURIComponent"
-        | "encodeURI" | "encodeURIComponent" | "isFinite" | "isNaN" | "parseFloat" | "parseInt"
-        | "structuredClone" => "call it, or pass it to a method: `list.map(Number)`",
-        "escape" | "unescape" => "use `encodeURIComponent(…)` or `decodeURIComponent(…)`",
-        "URL" | "URLSearchParams" => "use a Url node; HttpRequest's `query` encodes by itself",
-        "Buffer" | "TextEncoder" | "TextDecoder" | "Uint8Array" => "use a Base64 node",
-        "crypto" => "use a Hash, Hmac or Uuid node, or `$uuid()`",
-        "console" => "use a Log node",
-        "Set" => "use a Unique node",
-        "Error" | "TypeError" => "use a Throw node",
-        _ => return FUNCTION_HELP,
-    })
+/// Whether the engine has this name everywhere.
+pub(super) fn in_engine(name: &str) -> bool {
+    elsewhere(name).is_none() && names::GLOBALS.contains(&name)
 }
 
-/// What to use instead of a member of a global, such as `crypto.randomUUID`.
-pub(super) fn member_help(global: &str, member: &str) -> Option<&'static str> {
-    Some(match (global, member) {
-        ("Math", "random") => "write `$random()`, or use a Random node",
-        ("crypto", "randomUUID") => "write `$uuid()`",
-        ("Object", "freeze" | "seal") => "values do not change: the value itself will do",
-        ("Object", "groupBy") => "use an Aggregate node with `groupBy`",
-        _ => return global_help(global),
-    })
+/// Whether the name means something only where it is compiled.
+pub(super) fn is_compiled_only(name: &str) -> bool {
+    COMPILED.contains(&name)
 }
 
-/// What to use instead of a method.
-pub(super) fn method_help(method: &str) -> Option<String> {
-    let help = match method {
-        "copyWithin" => "write it with `.slice(…)` and `[...a, ...b]`",
-        "entries" => "`.map((item, index) => …)` gives both, as does `Object.entries(x)`",
-        "match" | "matchAll" | "test" | "search" | "exec" => REGEX,
-        _ => return nearest_method(method).or(Some(STANDARD.to_owned())),
-    };
-    Some(help.to_owned())
+/// What to use instead of a name that other surroundings give to code.
+pub(super) fn elsewhere(name: &str) -> Option<&'static str> {
+    let known = ELSEWHERE.iter().find(|(known, _)| *known == name);
+    known.map(|(_, instead)| *instead)
 }
 
-const STANDARD: &str = "use a standard node for this step; `heddle nodes` lists them";
+/// Whether a value of the engine may have a property of this name that the expression has not made.
+pub(super) fn may_be_method(name: &str) -> bool {
+    names::PROPERTIES.contains(&name)
+}
 
 /// The method that was probably meant.
-fn nearest_method(name: &str) -> Option<String> {
+pub(super) fn nearest_method(name: &str) -> Option<String> {
     let distance =
         |method: &Method| strsim::damerau_levenshtein(&name.to_lowercase(), &method.name().to_lowercase());
     let nearest = Method::ALL.iter().min_by_key(|method| distance(method))?;
@@ -131,24 +87,38 @@ fn nearest_method(name: &str) -> Option<String> {
     (distance(nearest) <= close).then(|| format!("did you mean `.{}(…)`?", nearest.name()))
 }
 
-/// Any other construct: what it is, and what to use instead.
-pub(super) fn construct(node: &Expression<'_>) -> (&'static str, Option<&'static str>) {
+/// Whether the method is compiled, and the engine has none of this name or one that may mean something else.
+pub(super) fn is_compiled_method(name: &str) -> bool {
+    const ALSO_BUILT_IN: &[&str] = &[
+        "abs",
+        "ceil",
+        "floor",
+        "localeCompare",
+        "max",
+        "min",
+        "round",
+        "toLocaleDateString",
+        "toLocaleString",
+        "toLocaleTimeString",
+    ];
+    ALSO_BUILT_IN.contains(&name) || (Method::from_name(name).is_some() && !may_be_method(name))
+}
+
+/// What a construct that is not compiled is called.
+pub(super) fn construct(node: &Expression<'_>) -> &'static str {
     match node {
-        Expression::BigIntLiteral(_) => ("a BigInt", Some("write a number without the `n`")),
-        Expression::RegExpLiteral(_) => ("a regular expression", Some(REGEX)),
-        Expression::ArrowFunctionExpression(_) | Expression::FunctionExpression(_) => {
-            ("a function", FUNCTION_HELP)
-        }
-        Expression::ClassExpression(_) => ("a class", None),
-        Expression::AssignmentExpression(_) | Expression::UpdateExpression(_) => (
-            "an assignment",
-            Some("values do not change: use a SetFields node; comparing is `==` or `===`"),
-        ),
+        Expression::BigIntLiteral(_) => "a BigInt",
+        Expression::RegExpLiteral(_) => "a regular expression",
+        Expression::ArrowFunctionExpression(_) | Expression::FunctionExpression(_) => "a function",
+        Expression::ClassExpression(_) => "a class",
+        Expression::AssignmentExpression(_) | Expression::UpdateExpression(_) => "an assignment",
         Expression::AwaitExpression(_) | Expression::YieldExpression(_) | Expression::ImportExpression(_) => {
-            ("waiting inside an expression", WAITING_HELP)
+            "waiting"
         }
-        Expression::TaggedTemplateExpression(_) => ("a tagged template literal", None),
-        Expression::ThisExpression(_) => ("`this`", Some("the node's input is `$input`")),
-        _ => ("this", None),
+        Expression::TaggedTemplateExpression(_) => "a tagged template literal",
+        Expression::ThisExpression(_) => "`this`",
+        Expression::NewTarget(_) => "`new.target`",
+        Expression::PrivateInExpression(_) | Expression::PrivateFieldExpression(_) => "a private name",
+        _ => "what stands here",
     }
 }

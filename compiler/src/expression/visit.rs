@@ -30,6 +30,7 @@ impl Expression {
             | Expression::Optional(inner)
             | Expression::Chain(inner)
             | Expression::Unary(_, inner)
+            | Expression::Attempt(inner)
             | Expression::Lambda(inner) => inner.visit_mut(visit),
             Expression::Index(left, right)
             | Expression::Binary(_, left, right)
@@ -45,6 +46,10 @@ impl Expression {
             }
             Expression::Template(_, inner) | Expression::Sequence(inner) => {
                 inner.iter_mut().for_each(|inner| inner.visit_mut(visit));
+            }
+            Expression::Script(script) => {
+                let arguments = script.arguments.iter_mut();
+                arguments.for_each(|argument| argument.visit_mut(visit));
             }
             Expression::Method(call) => {
                 call.receiver.visit_mut(visit);

@@ -254,7 +254,8 @@ fn apply<'js>(
     arguments: &[u8],
 ) -> Result<Value<'js>> {
     let function = function.restore(ctx)?;
-    let list = to_engine(ctx, arguments)?;
+    let time = realm.time.clone().restore(ctx)?.into_function();
+    let list = to_engine(ctx, arguments, time)?;
     let list = list
         .into_array()
         .ok_or_else(|| Exception::throw_internal(ctx, "The arguments are no array"))?;
@@ -266,7 +267,22 @@ fn apply<'js>(
     let result: Value = function.call((rquickjs::function::Rest(
         list.iter().collect::<Result<Vec<Value>>>()?,
     ),))?;
-    adopt(ctx, result)
+    match kind {
+        SourceKind::Module => adopt(ctx, result),
+        SourceKind::Expression => value_of(ctx, result),
+    }
+}
+
+/// An expression's value. What its code has left to be done is done now, so that none of it belongs to another call.
+fn value_of<'js>(ctx: &Ctx<'js>, result: Value<'js>) -> Result<Value<'js>> {
+    while ctx.execute_pending_job() {}
+    match result.is_promise() {
+        true => Err(Exception::throw_type(
+            ctx,
+            "An expression can't wait for a promise: use a JavaScript node",
+        )),
+        false => Ok(result),
+    }
 }
 
 /// A promise of another kind (an object with `then`) as one of the engine's own.
@@ -283,7 +299,7 @@ fn adopt<'js>(ctx: &Ctx<'js>, result: Value<'js>) -> Result<Value<'js>> {
 }
 
 fn hand_over(ctx: &Ctx<'_>, open: Open, answer: &[u8]) -> Result<()> {
-    let answer = to_engine(ctx, answer)?;
+    let answer = to_engine(ctx, answer, None)?;
     let answer = answer
         .into_object()
         .ok_or_else(|| Exception::throw_internal(ctx, "The answer is no object"))?;

@@ -4,8 +4,8 @@
 //! primitives as what they box, functions and symbols left out), with `undefined`, NaN, infinities and dates kept.
 
 use heddle_javascript::protocol::ANSWER_BYTES_MAX;
-use heddle_javascript::wire::{DEPTH_MAX, Key, Reader, Text, Token, Writer};
-use rquickjs::{Ctx, Error, Exception, Result, Value, qjs};
+use heddle_javascript::wire::{DEPTH_MAX, Key, Reader, Text, TimeKind, Token, Writer};
+use rquickjs::{Ctx, Error, Exception, Function, Result, Value, qjs};
 use std::ptr::null_mut;
 
 /// A value of the engine that is freed when dropped.
@@ -38,14 +38,16 @@ impl Drop for Owned {
     }
 }
 
-/// Makes the value of a message.
-pub fn to_engine<'js>(ctx: &Ctx<'js>, message: &[u8]) -> Result<Value<'js>> {
+/// Makes the value of a message; `time` makes those of times that JavaScript has no type for, if there is one.
+pub fn to_engine<'js>(ctx: &Ctx<'js>, message: &[u8], time: Option<Function<'js>>) -> Result<Value<'js>> {
     let mut decoder = Decoder {
         ctx,
         context: ctx.as_raw().as_ptr(),
         reader: Reader::new(message),
         atoms: Vec::new(),
         depth: 0,
+        time,
+        shared: Vec::new(),
     };
     let value = decoder.value()?;
     if !decoder.reader.is_at_end() {
@@ -62,6 +64,9 @@ struct Decoder<'a, 'js> {
     /// Of the message's keys, by their index.
     atoms: Vec<qjs::JSAtom>,
     depth: usize,
+    time: Option<Function<'js>>,
+    /// By number; none until they have ended.
+    shared: Vec<Option<Owned>>,
 }
 
 impl Drop for Decoder<'_, '_> {
@@ -91,11 +96,45 @@ impl Decoder<'_, '_> {
                 Token::Number(number) => qjs::JS_NewNumber(context, number),
                 Token::Date(ms) => qjs::JS_NewDate(context, ms),
                 Token::Utf8(_) | Token::Utf16(_) => return self.text(token),
+                Token::Time { kind, ms, text } => return self.time(kind, ms, text),
+                Token::Shared => return self.shared(),
+                Token::Again(number) => match self.shared.get(number) {
+                    Some(Some(value)) => qjs::JS_DupValue(context, value.raw),
+                    _ => return Err(self.broken()),
+                },
                 Token::Array(length) => return self.nested(|decoder| decoder.array(length)),
                 Token::Object => return self.nested(Decoder::object),
             }
         };
         Owned::checked(context, raw)
+    }
+
+    /// An array or object that may come again.
+    fn shared(&mut self) -> Result<Owned> {
+        let number = self.shared.len();
+        self.shared.push(None);
+        let value = match self.reader.token().map_err(|_| self.broken())? {
+            Token::Array(length) => self.nested(|decoder| decoder.array(length))?,
+            Token::Object => self.nested(Decoder::object)?,
+            _ => return Err(self.broken()),
+        };
+        // SAFETY: duplicates the value, so that both own it.
+        let again = Owned::checked(self.context, unsafe { qjs::JS_DupValue(self.context, value.raw) })?;
+        if let Some(place) = self.shared.get_mut(number) {
+            *place = Some(again);
+        }
+        Ok(value)
+    }
+
+    fn time(&self, kind: TimeKind, ms: f64, text: &str) -> Result<Owned> {
+        let Some(make) = &self.time else {
+            return self.text(Token::Utf8(text));
+        };
+        let value: Value = make.call((kind as u8, ms, text))?;
+        // SAFETY: duplicates the value, so that what is given back is owned.
+        Owned::checked(self.context, unsafe {
+            qjs::JS_DupValue(self.context, value.as_raw())
+        })
     }
 
     fn nested(&mut self, inner: impl FnOnce(&mut Self) -> Result<Owned>) -> Result<Owned> {

@@ -11,7 +11,7 @@ const STACK_BYTES_MAX: usize = 400 << 10;
 /// Cycles are looked for when the heap has grown to this. Most runs end before.
 const COLLECT_BYTES: usize = 16 << 20;
 
-/// In this order, each a function `(native, global) => …`. The last one is for modules only.
+/// In this order, each a function `(native, global) => …`: for both realms, for modules, for expressions.
 const PRELUDE: &[(&str, &str)] = &[
     ("console", include_str!("prelude/console.js")),
     ("encoding", include_str!("prelude/encoding.js")),
@@ -24,12 +24,19 @@ const MODULE_PRELUDE: &[(&str, &str)] = &[
     ("timers", include_str!("prelude/timers.js")),
     ("fetch", include_str!("prelude/fetch.js")),
 ];
+const EXPRESSION_PRELUDE: &[(&str, &str)] = &[
+    ("times", include_str!("prelude/times.js")),
+    ("locale", include_str!("prelude/locale.js")),
+    ("freeze", include_str!("prelude/freeze.js")),
+];
 
 /// Globals of their own.
 pub struct Realm {
     pub context: Context,
     /// The `log` that a module's function is given.
     pub log: Persistent<Value<'static>>,
+    /// What makes a value of a time that JavaScript has no type for: in the realm of expressions.
+    pub time: Persistent<Value<'static>>,
 }
 
 /// Everything that is ready before the first call.
@@ -47,7 +54,7 @@ impl Engine {
         runtime.set_max_stack_size(STACK_BYTES_MAX);
         runtime.set_gc_threshold(COLLECT_BYTES);
         let modules = realm(&runtime, &[PRELUDE, MODULE_PRELUDE])?;
-        let expressions = realm(&runtime, &[PRELUDE])?;
+        let expressions = realm(&runtime, &[PRELUDE, EXPRESSION_PRELUDE])?;
         let boxes = modules.context.with(|ctx| -> Result<Boxes> {
             Ok(Boxes {
                 number: class_of(&ctx.eval("Object(1)")?),
@@ -75,19 +82,22 @@ impl Engine {
 
 fn realm(runtime: &Runtime, preludes: &[&[(&str, &str)]]) -> Result<Realm> {
     let context = Context::full(runtime)?;
-    let log = context.with(|ctx| -> Result<_> {
+    let (log, time) = context.with(|ctx| -> Result<_> {
         let native = natives::object(&ctx)?;
         let globals = ctx.globals();
         let mut log = Value::new_undefined(ctx.clone());
+        let mut time = log.clone();
         for (name, source) in preludes.iter().copied().flatten() {
             let result = install(&ctx, name, source, &native, &globals)?;
-            if !result.is_undefined() {
-                log = result;
+            match *name {
+                "console" => log = result,
+                "times" => time = result,
+                _ => {}
             }
         }
-        Ok(Persistent::save(&ctx, log))
+        Ok((Persistent::save(&ctx, log), Persistent::save(&ctx, time)))
     })?;
-    Ok(Realm { context, log })
+    Ok(Realm { context, log, time })
 }
 
 fn install<'js>(

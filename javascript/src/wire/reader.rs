@@ -38,6 +38,29 @@ pub enum Token<'a> {
     Object,
     /// Milliseconds since 1970 UTC; NaN is an invalid date.
     Date(f64),
+    /// A time that JavaScript has no type for.
+    Time {
+        /// What it is.
+        kind: TimeKind,
+        /// What arithmetic makes of it, in milliseconds; NaN when it is invalid.
+        ms: f64,
+        /// Its text.
+        text: &'a str,
+    },
+    /// The array or object that follows is [`Token::Again`] by its number, counted from 0.
+    Shared,
+    /// What had this number.
+    Again(usize),
+}
+
+/// A time of another kind than JavaScript's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum TimeKind {
+    /// A moment with a time zone.
+    DateTime = 0,
+    /// How long something takes.
+    Duration = 1,
 }
 
 /// Key of a property.
@@ -89,11 +112,7 @@ impl<'a> Reader<'a> {
                 let zigzag = self.varint()?;
                 Token::Number(f64::from((zigzag >> 1) as i32 ^ -((zigzag & 1) as i32)))
             }
-            Some(tag::UTF8) => {
-                let length = self.varint()? as usize;
-                let bytes = self.take(length)?;
-                Token::Utf8(str::from_utf8(bytes).map_err(|_| self.broken())?)
-            }
+            Some(tag::UTF8) => Token::Utf8(self.utf8()?),
             Some(tag::UTF16) => {
                 let units = self.varint()? as usize;
                 Token::Utf16(self.take(units.checked_mul(2).ok_or(self.broken())?)?)
@@ -108,6 +127,18 @@ impl<'a> Reader<'a> {
             }
             Some(tag::OBJECT) => Token::Object,
             Some(tag::DATE) => Token::Date(self.double()?),
+            Some(tag::TIME) => {
+                let kind = match self.take(1)?.first() {
+                    Some(0) => TimeKind::DateTime,
+                    Some(1) => TimeKind::Duration,
+                    _ => return Err(self.broken()),
+                };
+                let ms = self.double()?;
+                let text = self.utf8()?;
+                Token::Time { kind, ms, text }
+            }
+            Some(tag::SHARED) => Token::Shared,
+            Some(tag::AGAIN) => Token::Again(self.varint()? as usize),
             _ => return Err(self.broken()),
         })
     }
@@ -138,6 +169,12 @@ impl<'a> Reader<'a> {
         let taken = rest.get(..length).ok_or(self.broken())?;
         self.at += length;
         Ok(taken)
+    }
+
+    fn utf8(&mut self) -> Result<&'a str, Broken> {
+        let length = self.varint()? as usize;
+        let bytes = self.take(length)?;
+        str::from_utf8(bytes).map_err(|_| self.broken())
     }
 
     fn double(&mut self) -> Result<f64, Broken> {

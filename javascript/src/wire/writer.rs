@@ -1,6 +1,6 @@
 //! Values to bytes.
 
-use super::{key, tag};
+use super::{TimeKind, key, tag};
 
 /// Places of the cache of keys; a key that was pushed out is simply written again.
 const CACHE: usize = 64;
@@ -100,6 +100,25 @@ impl Writer {
     pub fn date(&mut self, ms: f64) {
         self.out.push(tag::DATE);
         self.out.extend_from_slice(&ms.to_bits().to_le_bytes());
+    }
+
+    /// A time of another kind, see [`super::Token::Time`].
+    pub fn time(&mut self, kind: TimeKind, ms: f64, text: &str) {
+        self.out.extend([tag::TIME, kind as u8]);
+        self.out.extend_from_slice(&ms.to_bits().to_le_bytes());
+        self.varint(text.len() as u32);
+        self.out.extend_from_slice(text.as_bytes());
+    }
+
+    /// The array or object that follows may come again.
+    pub fn shared(&mut self) {
+        self.out.push(tag::SHARED);
+    }
+
+    /// The shared array or object of this number, counted from 0.
+    pub fn again(&mut self, number: u32) {
+        self.out.push(tag::AGAIN);
+        self.varint(number);
     }
 
     /// A string.

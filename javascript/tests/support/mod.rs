@@ -267,6 +267,8 @@ pub fn read(message: &[u8]) -> Value {
             Token::Bool(value) => json!(value),
             Token::Number(value) => number(value),
             Token::Date(ms) => json!({"$date": number(ms)}),
+            Token::Time { ms, text, .. } => json!({"$time": [number(ms), text]}),
+            Token::Shared | Token::Again(_) => panic!("is for the other direction"),
             Token::Utf8(text) => json!(text),
             Token::Utf16(bytes) => units(bytes),
             Token::Array(length) => (0..length).map(|_| value(reader)).collect(),

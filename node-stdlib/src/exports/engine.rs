@@ -51,7 +51,7 @@ impl Engine {
     /// Executes a step; gives the answer.
     pub fn step(&self, node: u32, step: EngineStep<'_>) -> (Status, Vec<u8>) {
         let input = match step {
-            EngineStep::Load(source) => source,
+            EngineStep::Load { source, .. } => source,
             EngineStep::Call { arguments, .. } => arguments,
             EngineStep::Resume { answer, .. } => answer,
         };
@@ -63,7 +63,7 @@ impl Engine {
         // SAFETY: the host only reads the bytes, now.
         unsafe { host_engine_write(node, input.as_ptr(), input.len(), to) };
         let status = match step {
-            EngineStep::Load(_) => (self.load)(0, bytes),
+            EngineStep::Load { kind, .. } => (self.load)(kind as i32, bytes),
             EngineStep::Call { function, seed, .. } => (self.call)(function as i32, seed as i64, bytes),
             EngineStep::Resume { call, request, .. } => (self.resume)(call as i32, request as i32, bytes),
         };

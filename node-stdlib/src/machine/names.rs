@@ -188,6 +188,23 @@ impl<O: Outside> Run<'_, O> {
         self.state.borrow().current.failure.is_some()
     }
 
+    /// A part of an expression that may not be needed: `[part]`, or, if it has failed, the message alone, and no
+    /// failure is kept of it.
+    pub fn attempted(&self, failed_before: bool, part: Value) -> Value {
+        if failed_before {
+            return Value::Undefined;
+        }
+        let failure = self.state.borrow_mut().current.failure.take();
+        match failure {
+            None => Value::Array([part].into_iter().collect()),
+            Some(failure) => {
+                let place = self.explain("");
+                let message = failure.message.strip_suffix(&place);
+                message.unwrap_or(&failure.message).into()
+            }
+        }
+    }
+
     /// Calls a function of the expression that is being evaluated; `None` if something has failed.
     pub fn call_expression(&self, function: u32) -> Option<Value> {
         let value = self.outside.call_function(self, function);

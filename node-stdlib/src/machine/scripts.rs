@@ -1,4 +1,4 @@
-//! Code that executes in the JavaScript engine: its steps, and the nodes that wait for its requests.
+//! Code that executes in the JavaScript engine: its steps, the nodes that wait for its requests, and expressions.
 
 use super::execute::{Job, limit_time};
 use super::names::Caller;
@@ -6,14 +6,14 @@ use super::{EngineStep, Outside, Run, State};
 use crate::abi::code;
 use crate::nodes::{Continue, Failure, Request, Script, Scripted};
 use crate::value::{Object, Text, Value, wire};
-use heddle_javascript::protocol::{INPUT_BYTES_MAX, Status};
+use heddle_javascript::protocol::{INPUT_BYTES_MAX, SourceKind, Status};
 use std::collections::{BTreeMap, HashMap};
 
 /// Which sources are loaded, and who waits.
 #[derive(Default)]
 pub(super) struct Scripts {
-    /// Function numbers by source.
-    loaded: HashMap<Text, u32>,
+    /// Function numbers by kind and text of the source.
+    loaded: HashMap<(i32, Text), u32>,
     /// By the number of the engine's call.
     pauses: BTreeMap<u32, Pause>,
     /// Effects under way. Those of a call that has ended without them are passed over.
@@ -47,7 +47,7 @@ impl<O: Outside> Run<'_, O> {
     pub(super) fn javascript(&self, step: Script<'_>) -> Result<Scripted, Failure> {
         let (status, answer) = match step {
             Script::Call { source, argument } => {
-                let function = self.loaded(source)?;
+                let function = self.loaded(SourceKind::Module, source, failure)?;
                 let arguments = message(&Value::Array([argument].into_iter().collect()))?;
                 let step = EngineStep::Call {
                     function,
@@ -84,17 +84,52 @@ impl<O: Outside> Run<'_, O> {
         }
     }
 
-    fn loaded(&self, source: &Text) -> Result<u32, Failure> {
-        if let Some(function) = self.state.borrow().scripts.loaded.get(source) {
-            return Ok(*function);
+    /// What the function of an expression gives for these arguments, an array; called by compiled code. Does nothing
+    /// after a failure.
+    pub fn evaluate_script(&self, source: &Text, arguments: &Value) -> Value {
+        if self.has_failed() {
+            return Value::Undefined;
         }
-        let (status, answer) = self.step(EngineStep::Load(source.to_utf8().as_bytes()))?;
+        self.script_value(source, arguments).unwrap_or_else(|failure| {
+            self.expression_failed(&failure.message);
+            Value::Undefined
+        })
+    }
+
+    fn script_value(&self, source: &Text, arguments: &Value) -> Result<Value, Failure> {
+        let function = self.loaded(SourceKind::Expression, source, thrown)?;
+        let arguments = message(arguments)?;
+        let step = EngineStep::Call {
+            function,
+            seed: self.random_bits(),
+            arguments: &arguments,
+        };
+        match self.step(step)? {
+            (Status::Done, value) => Ok(value),
+            (_, answer) => Err(thrown(&answer)),
+        }
+    }
+
+    /// The number of a source's function; `refused` makes a failure of what the engine says.
+    fn loaded(
+        &self,
+        kind: SourceKind,
+        source: &Text,
+        refused: impl FnOnce(&Value) -> Failure,
+    ) -> Result<u32, Failure> {
+        let key = (kind as i32, source.clone());
+        let loaded = self.state.borrow().scripts.loaded.get(&key).copied();
+        if let Some(function) = loaded {
+            return Ok(function);
+        }
+        let utf8 = source.to_utf8();
+        let source = utf8.as_bytes();
+        let (status, answer) = self.step(EngineStep::Load { kind, source })?;
         if status != Status::Done {
-            return Err(failure(&answer));
+            return Err(refused(&answer));
         }
         let function = number(Some(&answer));
-        let scripts = &mut self.state.borrow_mut().scripts;
-        scripts.loaded.insert(source.clone(), function);
+        self.state.borrow_mut().scripts.loaded.insert(key, function);
         Ok(function)
     }
 
@@ -229,6 +264,47 @@ fn failure(answer: &Value) -> Failure {
         code: own.map_or(code::JAVASCRIPT.into(), Into::into),
         message,
     }
+}
+
+/// What an expression has thrown: as compiled ones say it, by the message, with the name of an error of its own.
+fn thrown(answer: &Value) -> Failure {
+    let text = |name| field(answer, name).map(|text| text.to_text().to_utf8().into_owned());
+    let (name, message) = (
+        text("name").unwrap_or_default(),
+        text("message").unwrap_or_default(),
+    );
+    let message = match BUILT_IN_ERRORS.contains(&name.as_str()) || name.is_empty() {
+        true => in_compiled_words(message),
+        false => format!("{name}: {message}"),
+    };
+    Failure::new(code::EXPRESSION, message)
+}
+
+/// Errors whose name says no more than their message.
+const BUILT_IN_ERRORS: &[&str] = &[
+    "Error",
+    "EvalError",
+    "InternalError",
+    "RangeError",
+    "ReferenceError",
+    "SyntaxError",
+    "TypeError",
+    "URIError",
+];
+
+/// The engine's most frequent message as compiled code has it.
+fn in_compiled_words(message: String) -> String {
+    for (verb, participle) in [("read", "reading"), ("set", "setting")] {
+        let parts = message
+            .strip_prefix("cannot ")
+            .and_then(|rest| rest.strip_prefix(verb))
+            .and_then(|rest| rest.strip_prefix(" property '"))
+            .and_then(|rest| rest.rsplit_once("' of "));
+        if let Some((name, nullish)) = parts {
+            return format!("Cannot {verb} properties of {nullish} ({participle} '{name}')");
+        }
+    }
+    message
 }
 
 fn field<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {

@@ -154,6 +154,11 @@ impl Object {
         Rc::ptr_eq(&self.0, &other.0)
     }
 
+    /// Where the object is, if it may be held elsewhere too.
+    pub(super) fn shared_address(&self) -> Option<usize> {
+        (Rc::strong_count(&self.0) > 1).then(|| Rc::as_ptr(&self.0).addr())
+    }
+
     pub(super) fn facts(&self) -> Facts {
         self.0.facts
     }

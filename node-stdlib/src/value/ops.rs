@@ -8,7 +8,7 @@ mod inherited;
 mod property;
 
 pub use convert::{to_number, to_property_key, to_string};
-pub(super) use inherited::is_inherited;
+pub use inherited::is_inherited;
 pub use property::{get, get_index, has, push_spread, set_spread};
 
 use super::number::{power as number_power, to_int32};

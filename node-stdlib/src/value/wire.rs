@@ -1,42 +1,85 @@
-//! Values in the form in which they cross to the JavaScript engine. Luxon's cross as texts, since it has no Luxon.
+//! Values in the form in which they cross to the JavaScript engine.
 
 use super::date_time::Date;
 use super::{Array, Object, Temporal, Text, Value};
-use heddle_javascript::wire::{self, Broken, DEPTH_MAX, Reader, Token, Writer};
+use heddle_javascript::wire::{self, Broken, DEPTH_MAX, Reader, TimeKind, Token, Writer};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
-/// A value as one message. Functions become `undefined`, in objects too.
+/// A value as one message, in which what is the same array or object stays one. Functions become `undefined`, in
+/// objects too.
 pub fn to_message(value: &Value) -> Vec<u8> {
-    let mut writer = Writer::default();
-    write(value, &mut writer);
-    writer.finish()
+    let mut encoder = Encoder::default();
+    encoder.write(value);
+    encoder.writer.finish()
 }
 
-/// Writes a value, which is nested as deeply as the writer's caller has allowed.
-pub fn write(value: &Value, writer: &mut Writer) {
-    match value {
-        Value::Undefined | Value::Function(_) => writer.undefined(),
-        Value::Null => writer.null(),
-        Value::Bool(value) => writer.bool(*value),
-        Value::Number(number) => writer.number(*number),
-        Value::String(text) => with_text(text, |text| writer.text(text)),
-        Value::Temporal(temporal) => match (&**temporal, temporal.to_json()) {
-            (Temporal::Date(date), _) => writer.date(date.ms()),
-            (_, Some(text)) => writer.text(wire::Text::Utf8(&text)),
-            (_, None) => writer.null(),
-        },
-        Value::Array(items) => {
-            // No array of a 32-bit memory has more.
-            writer.array(u32::try_from(items.len()).unwrap_or(u32::MAX));
-            items.iter().for_each(|item| write(item, writer));
-        }
-        Value::Object(object) => {
-            writer.object();
-            for (name, value) in object.iter() {
-                with_text(name, |name| writer.key(name));
-                write(value, writer);
+#[derive(Default)]
+struct Encoder {
+    writer: Writer,
+    /// Numbers of arrays and objects that several hold, by their address.
+    numbers: HashMap<usize, u32>,
+}
+
+impl Encoder {
+    /// Writes a value, which is nested as deeply as whoever has made it allowed.
+    fn write(&mut self, value: &Value) {
+        match value {
+            Value::Undefined | Value::Function(_) => self.writer.undefined(),
+            Value::Null => self.writer.null(),
+            Value::Bool(value) => self.writer.bool(*value),
+            Value::Number(number) => self.writer.number(*number),
+            Value::String(text) => with_text(text, |text| self.writer.text(text)),
+            Value::Temporal(temporal) => self.time(temporal),
+            Value::Array(items) => {
+                if self.came_before(items.shared_address()) {
+                    return;
+                }
+                // No array of a 32-bit memory has more.
+                self.writer.array(u32::try_from(items.len()).unwrap_or(u32::MAX));
+                items.iter().for_each(|item| self.write(item));
             }
-            writer.end();
+            Value::Object(object) => {
+                if self.came_before(object.shared_address()) {
+                    return;
+                }
+                self.writer.object();
+                for (name, value) in object.iter() {
+                    with_text(name, |name| self.writer.key(name));
+                    self.write(value);
+                }
+                self.writer.end();
+            }
         }
+    }
+
+    /// Writes that the same array or object came before; if not, that it may come again.
+    fn came_before(&mut self, address: Option<usize>) -> bool {
+        let Some(address) = address else {
+            return false;
+        };
+        let next = self.numbers.len() as u32;
+        match self.numbers.entry(address) {
+            Entry::Occupied(number) => {
+                self.writer.again(*number.get());
+                true
+            }
+            Entry::Vacant(place) => {
+                place.insert(next);
+                self.writer.shared();
+                false
+            }
+        }
+    }
+
+    fn time(&mut self, temporal: &Temporal) {
+        let kind = match temporal {
+            Temporal::Date(date) => return self.writer.date(date.ms()),
+            Temporal::DateTime(_) => TimeKind::DateTime,
+            Temporal::Duration(_) => TimeKind::Duration,
+        };
+        self.writer
+            .time(kind, temporal.value_of(), &temporal.to_js_string());
     }
 }
 
@@ -76,6 +119,8 @@ impl Decoder<'_> {
             Token::Bool(value) => Value::Bool(value),
             Token::Number(number) => Value::Number(number),
             Token::Date(ms) => Temporal::Date(Date::new(ms)).into(),
+            // Only ever written by this side: what the engine hands back is its text.
+            Token::Time { .. } | Token::Shared | Token::Again(_) => return Err(self.reader.broken()),
             text @ (Token::Utf8(_) | Token::Utf16(_)) => Value::String(text_of(text)),
             Token::Array(length) => {
                 self.enter()?;

@@ -4,7 +4,7 @@ use crate::value::Value;
 use crate::value::date_time::has_method;
 
 /// Whether JavaScript would find the name on the prototypes of a value. That of null and undefined is nothing.
-pub(in crate::value) fn is_inherited(value: &Value, name: &str) -> bool {
+pub fn is_inherited(value: &Value, name: &str) -> bool {
     let own_prototype = match value {
         Value::Undefined | Value::Null => return false,
         Value::Object(_) => &[],

@@ -1,0 +1,112 @@
+//! Which way each expression of a graph goes, and why.
+
+use crate::check::level::Level;
+use crate::check::{Checked, Inside};
+use crate::definitions::Definitions;
+use crate::lowered::{Argument, Site, TextPart};
+use serde::Serialize;
+use std::ops::Range;
+
+/// An expression of a graph.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Explained {
+    /// The node; of a definition's inner graph if `definition` is given. `None`: an output of a definition.
+    pub node_id: Option<String>,
+    /// The definition that it is in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub definition: Option<String>,
+    /// Parameter path such as `cases[0].when`.
+    pub parameter: String,
+    /// As written, without braces.
+    pub expression: String,
+    /// The way that it goes.
+    pub route: Route,
+    /// Why the engine evaluates it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<Why>,
+}
+
+/// A way of evaluating expressions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Route {
+    /// Compiled to WebAssembly.
+    Compiled,
+    /// The JavaScript engine evaluates it.
+    Engine,
+}
+
+/// Something in an expression that is not compiled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Why {
+    /// The construct, function or method, such as `a regular expression`.
+    pub what: String,
+    /// Bytes of the expression.
+    pub span: Range<usize>,
+}
+
+/// All expressions: the graph's own by node, then the definitions'.
+pub(crate) fn explain(checked: &Checked<'_>, definitions: &Definitions) -> Vec<Explained> {
+    let mut found = Vec::new();
+    level(&checked.main, None, &mut found);
+    for (definition, inside) in definitions.all().iter().zip(&checked.definitions) {
+        let name = Some(definition.name.as_str());
+        match inside {
+            Inside::Composite(inner) => level(inner, name, &mut found),
+            Inside::Outputs(outputs) => {
+                for (_, value) in outputs {
+                    argument(value, &mut |site| found.push(explained(None, name, site)));
+                }
+            }
+            Inside::JavaScript(_) | Inside::Refused => {}
+        }
+    }
+    found
+}
+
+fn level(level: &Level<'_>, definition: Option<&str>, found: &mut Vec<Explained>) {
+    for (node, arguments) in level.arguments.iter().enumerate() {
+        for (_, value) in arguments {
+            argument(value, &mut |site| {
+                found.push(explained(Some(level.name(node)), definition, site));
+            });
+        }
+    }
+}
+
+fn explained(node: Option<&str>, definition: Option<&str>, site: &Site) -> Explained {
+    let why = |reason: &crate::expression::Reason| Why {
+        what: reason.what.clone(),
+        span: reason.span.clone(),
+    };
+    Explained {
+        node_id: node.map(str::to_owned),
+        definition: definition.map(str::to_owned),
+        parameter: site.parameter.clone(),
+        expression: site.source.clone(),
+        route: match site.expression.is_script() {
+            true => Route::Engine,
+            false => Route::Compiled,
+        },
+        reasons: site.reasons.iter().map(why).collect(),
+    }
+}
+
+/// Visits the expressions of a value, in the order of the text.
+fn argument(value: &Argument, visit: &mut dyn FnMut(&Site)) {
+    match value {
+        Argument::Constant(_) => {}
+        Argument::Expression(site) => visit(site),
+        Argument::Text(parts) => {
+            for part in parts {
+                if let TextPart::Expression(site) = part {
+                    visit(site);
+                }
+            }
+        }
+        Argument::Object(fields) => fields.iter().for_each(|(_, inner)| argument(inner, visit)),
+        Argument::Array(items) => items.iter().for_each(|inner| argument(inner, visit)),
+        Argument::Function(_, inner) => argument(inner, visit),
+    }
+}

@@ -1,0 +1,479 @@
+//! A whole expression as a script for the JavaScript engine: heddle's names in it become parameters, whose values are
+//! compiled as ever and handed over.
+//!
+//! They are evaluated before the script begins, also those that it would not have come to: such a part can't change
+//! anything, and where it could fail it is an [`Expression::Attempt`], whose failure is thrown where the part stands.
+//! What only compiled code knows (date-times, what depends on a language) is compiled in pieces as large as possible.
+
+mod changes;
+mod parts;
+mod refusals;
+
+use super::lower::Lowering;
+use super::{Expression, Name, Names, Problem, Reason, Script, names, unsupported};
+use oxc_ast::AstKind;
+use oxc_ast::ast;
+use oxc_semantic::{NodeId, Semantic};
+use oxc_span::{GetSpan, Span};
+use std::ops::Range;
+
+/// Code of the problem that only compiled code knows something.
+const NOT_IN_ENGINE: &str = "not-in-engine";
+
+/// Turns an expression into a call of the engine. All problems at once.
+pub(super) fn script(
+    source: &str,
+    semantic: &Semantic<'_>,
+    names: &dyn Names,
+    reasons: &[Reason],
+) -> Result<Expression, Vec<Problem>> {
+    let mut rewriting = Rewriting {
+        source,
+        semantic,
+        names,
+        because: reasons.first().map(|reason| reason.what.as_str()),
+        prefix: prefix(source, semantic),
+        changes: changes::may_change_values(semantic),
+        parameters: Vec::new(),
+        helpers: Vec::new(),
+        edits: Vec::new(),
+        problems: refusals::constructs(semantic),
+    };
+    for reference in references(semantic) {
+        rewriting.reference(&reference);
+    }
+    rewriting.compiled_calls();
+    rewriting.methods();
+    rewriting.comments();
+    rewriting.finish()
+}
+
+/// A name that the expression itself does not declare.
+struct Reference<'a> {
+    name: &'a str,
+    span: Span,
+    node: NodeId,
+    is_write: bool,
+}
+
+/// All of them, in the order of the source.
+fn references<'s>(semantic: &'s Semantic<'_>) -> Vec<Reference<'s>> {
+    let scoping = semantic.scoping();
+    let mut found = Vec::new();
+    for (name, references) in scoping.root_unresolved_references() {
+        found.extend(references.iter().map(|id| {
+            let reference = scoping.get_reference(*id);
+            Reference {
+                name: name.as_str(),
+                span: semantic.reference_span(reference),
+                node: reference.node_id(),
+                is_write: reference.is_write(),
+            }
+        }));
+    }
+    found.sort_by_key(|reference| reference.span.start);
+    found
+}
+
+/// What no name in the source begins with.
+fn prefix(source: &str, semantic: &Semantic<'_>) -> String {
+    let mut prefix = "$$".to_owned();
+    let taken = |prefix: &str| {
+        let mut symbols = semantic.scoping().symbol_names();
+        source.contains(prefix) || symbols.any(|name| name.starts_with(prefix))
+    };
+    while taken(&prefix) {
+        prefix.push('$');
+    }
+    prefix
+}
+
+/// A piece of the source and what stands there instead.
+struct Edit {
+    span: Range<usize>,
+    text: String,
+}
+
+/// Functions that stand around a script, with their source.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Helper {
+    /// The value of an attempt.
+    Part,
+    /// An item of a node, or a list of them, as n8n has them: `json` of an item is the item itself.
+    Item,
+    Items,
+    Random,
+    Uuid,
+    IfEmpty,
+    Max,
+    Min,
+}
+
+impl Helper {
+    fn name(self) -> &'static str {
+        match self {
+            Helper::Part => "part",
+            Helper::Item => "item",
+            Helper::Items => "items",
+            Helper::Random => "random",
+            Helper::Uuid => "uuid",
+            Helper::IfEmpty => "ifEmpty",
+            Helper::Max => "max",
+            Helper::Min => "min",
+        }
+    }
+
+    /// What stands for one of n8n's functions that are compiled otherwise.
+    fn of_function(name: &str) -> Option<Self> {
+        Some(match name {
+            "$ifEmpty" => Helper::IfEmpty,
+            "$max" => Helper::Max,
+            "$min" => Helper::Min,
+            _ => return None,
+        })
+    }
+
+    fn source(self) -> &'static str {
+        match self {
+            Helper::Part => "x => { if (typeof x === \"string\") throw new TypeError(x); return x[0]; }",
+            Helper::Item => ITEM,
+            Helper::Items => ITEMS,
+            Helper::Random => "Math.random",
+            Helper::Uuid => "() => crypto.randomUUID()",
+            Helper::IfEmpty => IF_EMPTY,
+            Helper::Max => "Math.max",
+            Helper::Min => "Math.min",
+        }
+    }
+}
+
+const IF_EMPTY: &str = "(x, y) => x === undefined || x === null || x === \"\" || (typeof x === \"object\" \
+    && !(x instanceof Date) && (Array.isArray(x) ? x : Object.keys(x)).length === 0) ? y : x";
+const ITEM: &str = "x => { if (typeof x === \"object\" && x !== null && !Object.hasOwn(x, \"json\")) \
+    Object.defineProperty(x, \"json\", { value: x, writable: true, configurable: true }); return x; }";
+const ITEMS: &str = "x => { for (const y of x) if (typeof y === \"object\" && y !== null && !Object.hasOwn(y, \"json\")) \
+    Object.defineProperty(y, \"json\", { value: y, writable: true, configurable: true }); return x; }";
+
+struct Rewriting<'s, 'a, 'n> {
+    source: &'s str,
+    semantic: &'s Semantic<'a>,
+    names: &'n dyn Names,
+    /// Why the engine evaluates the expression.
+    because: Option<&'s str>,
+    prefix: String,
+    /// Whether the expression may change the values that it is given.
+    changes: bool,
+    parameters: Vec<Expression>,
+    helpers: Vec<Helper>,
+    /// Not overlapping.
+    edits: Vec<Edit>,
+    problems: Vec<Problem>,
+}
+
+impl Rewriting<'_, '_, '_> {
+    fn reference(&mut self, reference: &Reference<'_>) {
+        let Reference { name, span, .. } = *reference;
+        if self.is_replaced(span) {
+            return;
+        }
+        if reference.is_write {
+            return self.written(reference);
+        }
+        if name == "arguments" && refusals::is_in_function(self.semantic, reference.node) {
+            return;
+        }
+        match name {
+            "$random" | "$uuid" if !self.names.definition_only() => self.drawn(reference),
+            "$if" => self.conditional_call(reference),
+            _ if unsupported::in_engine(name) => {}
+            _ if is_time(name) || unsupported::is_compiled_only(name) => self.compiled_only(reference),
+            _ => self.value(reference),
+        }
+    }
+
+    /// Something is assigned to a name that the expression has not declared.
+    fn written(&mut self, reference: &Reference<'_>) {
+        let Reference { name, span, .. } = *reference;
+        let known = names::resolve(name, self.names).is_ok() || unsupported::is_global(name);
+        if known || name.starts_with('$') {
+            let message = format!("`{name}` can't be given another value");
+            return self.refuse(span, "assignment", message, Some("comparing is `==` or `===`"));
+        }
+        if let Err(problem) = names::resolve(name, self.names) {
+            self.problems.push(Problem {
+                span: range(span),
+                ..problem
+            });
+        }
+    }
+
+    /// `$random()` and `$uuid()`, which give something else at every call.
+    fn drawn(&mut self, reference: &Reference<'_>) {
+        let call = match self.semantic.nodes().parent_kind(reference.node) {
+            AstKind::CallExpression(call) if call.callee.span() == reference.span => call,
+            _ => return self.value(reference),
+        };
+        if let Some(argument) = call.arguments.first() {
+            let message = format!("`{}()` takes no arguments", reference.name);
+            let help = Some("the Random and Uuid nodes have ranges and versions");
+            return self.refuse(argument.span(), "arguments", message, help);
+        }
+        let helper = if reference.name == "$random" {
+            Helper::Random
+        } else {
+            Helper::Uuid
+        };
+        let text = self.helper(helper);
+        self.replace(reference.span, reference.node, text);
+    }
+
+    /// `$if(condition, then, otherwise)`, of which only one is evaluated.
+    fn conditional_call(&mut self, reference: &Reference<'_>) {
+        let call = match self.semantic.nodes().parent_kind(reference.node) {
+            AstKind::CallExpression(call) if call.callee.span() == reference.span => call,
+            _ => return self.value(reference),
+        };
+        let arguments: Vec<Span> = call
+            .arguments
+            .iter()
+            .filter_map(ast::Argument::as_expression)
+            .map(GetSpan::span)
+            .collect();
+        let end = call.span.end;
+        let (condition, then, otherwise) = match (arguments.as_slice(), call.arguments.len()) {
+            ([condition, then], 2) => (condition, then, None),
+            ([condition, then, otherwise], 3) => (condition, then, Some(otherwise)),
+            _ => return self.value(reference),
+        };
+        let mut between = |start: u32, end: u32, text: &str| {
+            self.edits.push(Edit {
+                span: start as usize..end as usize,
+                text: text.to_owned(),
+            });
+        };
+        between(call.span.start, condition.start, "((");
+        between(condition.end, then.start, ") ? (");
+        match otherwise {
+            Some(otherwise) => {
+                between(then.end, otherwise.start, ") : (");
+                between(otherwise.end, end, "))");
+            }
+            None => between(then.end, end, ") : void 0)"),
+        }
+    }
+
+    /// A name of heddle's with a value.
+    fn value(&mut self, reference: &Reference<'_>) {
+        match self.value_part(reference.node, self.changes) {
+            Ok((node, part)) => self.hand_over(node, part),
+            Err(problems) => self.problems.extend(problems),
+        }
+    }
+
+    /// A name that means nothing to the engine.
+    fn compiled_only(&mut self, reference: &Reference<'_>) {
+        match self.compiled_part(reference.node, self.changes) {
+            Some((node, part)) => self.hand_over(node, part),
+            None => match Helper::of_function(reference.name) {
+                Some(helper) if self.is_callee(reference.node) => {
+                    let text = self.helper(helper);
+                    self.replace(reference.span, reference.node, text);
+                }
+                // It says itself that it is to be called.
+                Some(_) => self.value(reference),
+                None => self.not_in_engine(reference.span, &format!("`{}`", reference.name)),
+            },
+        }
+    }
+
+    fn not_in_engine(&mut self, span: Span, what: &str) {
+        let because = match self.because {
+            Some(reason) => format!(" (because of {reason})"),
+            None => String::new(),
+        };
+        let message = format!(
+            "{what} can't be used in a part of an expression that the JavaScript engine evaluates{because}"
+        );
+        let help = "calculate it where it needs no name of a function, or in a node before";
+        self.refuse(span, NOT_IN_ENGINE, message, Some(help));
+    }
+
+    /// Calls of methods that only compiled code has, or that mean something else there.
+    fn compiled_calls(&mut self) {
+        for node in self.semantic.nodes().iter() {
+            let AstKind::CallExpression(call) = node.kind() else {
+                continue;
+            };
+            let Some((name, span)) = parts::called_method(call) else {
+                continue;
+            };
+            if !unsupported::is_compiled_method(name) || self.is_replaced(span) {
+                continue;
+            }
+            match self.compiled_part(node.id(), self.changes) {
+                Some((node, part)) => self.hand_over(node, part),
+                // Of a name that the engine has too it is known only when it is called.
+                None if unsupported::may_be_method(name) && !parts::LOCALE_METHODS.contains(&name) => {}
+                None => self.not_in_engine(span, &format!("`.{name}(…)`")),
+            }
+        }
+    }
+
+    /// Methods that no value can have.
+    fn methods(&mut self) {
+        for (span, problem) in refusals::methods(self.semantic) {
+            if !self.is_replaced(span) {
+                self.problems.push(problem);
+            }
+        }
+    }
+
+    /// `a<!--b` begins a comment in a script.
+    fn comments(&mut self) {
+        for node in self.semantic.nodes().iter() {
+            let AstKind::UnaryExpression(unary) = node.kind() else {
+                continue;
+            };
+            let start = unary.span.start as usize;
+            let before = self.source.get(..start).unwrap_or_default();
+            let rest = self.source.get(start..).unwrap_or_default();
+            if before.ends_with('<') && rest.starts_with("!--") && !self.is_replaced(unary.span) {
+                self.edits.push(Edit {
+                    span: start..start,
+                    text: " ".into(),
+                });
+            }
+        }
+    }
+
+    /// Puts a compiled part in the place of a node.
+    fn hand_over(&mut self, node: NodeId, part: Expression) {
+        let can_fail = !matches!(&part, Expression::Name(name) if !matches!(name, Name::NodeItem(_)));
+        let lowering = Lowering::new(self.names);
+        let items = match (lowering.is_items(&part), lowering.is_item(&part)) {
+            (true, _) => Some(Helper::Items),
+            (_, true) => Some(Helper::Item),
+            _ => None,
+        };
+        let argument = if can_fail {
+            Expression::Attempt(Box::new(part))
+        } else {
+            part
+        };
+        let known = self.parameters.iter().position(|known| *known == argument);
+        let index = known.unwrap_or_else(|| {
+            self.parameters.push(argument);
+            self.parameters.len() - 1
+        });
+        let parameter = format!("{}{index}", self.prefix);
+        let text = if can_fail {
+            format!("{}({parameter})", self.helper(Helper::Part))
+        } else {
+            parameter
+        };
+        let text = match items {
+            Some(helper) => format!("{}({text})", self.helper(helper)),
+            None => text,
+        };
+        let span = self.semantic.nodes().kind(node).span();
+        self.replace(span, node, text);
+    }
+
+    fn helper(&mut self, helper: Helper) -> String {
+        if !self.helpers.contains(&helper) {
+            self.helpers.push(helper);
+        }
+        format!("{}{}", self.prefix, helper.name())
+    }
+
+    fn replace(&mut self, span: Span, node: NodeId, text: String) {
+        let text = match self.semantic.nodes().parent_kind(node) {
+            // `{ $json }`
+            AstKind::ObjectProperty(property) if property.shorthand => {
+                let name = self.source.get(range(span)).unwrap_or_default();
+                format!("{name}: {text}")
+            }
+            _ => text,
+        };
+        let span = range(span);
+        self.edits
+            .retain(|edit| edit.span.end <= span.start || span.end <= edit.span.start);
+        self.edits.push(Edit { span, text });
+    }
+
+    /// Whether the place is in a part that is compiled.
+    fn is_replaced(&self, span: Span) -> bool {
+        let span = range(span);
+        self.edits
+            .iter()
+            .any(|edit| edit.span.start <= span.start && span.end <= edit.span.end)
+    }
+
+    fn refuse(&mut self, span: Span, code: &'static str, message: String, help: Option<&str>) {
+        self.problems.push(Problem {
+            code,
+            message,
+            help: help.map(str::to_owned),
+            span: range(span),
+        });
+    }
+
+    /// The source of a function of the parameters, and their values.
+    fn finish(mut self) -> Result<Expression, Vec<Problem>> {
+        if !self.problems.is_empty() {
+            // Where something is misspelt, what only the engine lacks says nothing.
+            let not_there = ["unknown-method", "unknown-name", "foreign-name"];
+            let is_misspelt = |problem: &Problem| not_there.contains(&problem.code);
+            if self.problems.iter().any(is_misspelt) {
+                self.problems.retain(|problem| problem.code != NOT_IN_ENGINE);
+            }
+            self.problems
+                .sort_by_key(|problem| (problem.span.start, problem.span.end));
+            return Err(self.problems);
+        }
+        self.edits.sort_by_key(|edit| edit.span.start);
+        let mut body = String::with_capacity(self.source.len());
+        let mut at = 0;
+        for edit in &self.edits {
+            body.push_str(self.source.get(at..edit.span.start).unwrap_or_default());
+            body.push_str(&edit.text);
+            at = edit.span.end;
+        }
+        body.push_str(self.source.get(at..).unwrap_or_default());
+        let prefix = &self.prefix;
+        let list = |items: Vec<String>| items.join(", ");
+        let parameters = list(
+            (0..self.parameters.len())
+                .map(|index| format!("{prefix}{index}"))
+                .collect(),
+        );
+        // The lines keep a comment at the end from reaching further.
+        let function = format!("function ({parameters}) {{ return (\n{body}\n); }}");
+        let source = if self.helpers.is_empty() {
+            format!("({function})")
+        } else {
+            let helpers = self.helpers.iter();
+            let names = list(
+                helpers
+                    .clone()
+                    .map(|helper| format!("{prefix}{}", helper.name()))
+                    .collect(),
+            );
+            let sources = list(helpers.map(|helper| helper.source().to_owned()).collect());
+            format!("(({names}) => {function})({sources})")
+        };
+        Ok(Expression::Script(Box::new(Script {
+            source,
+            arguments: self.parameters,
+        })))
+    }
+}
+
+/// Heddle's names of times.
+fn is_time(name: &str) -> bool {
+    name == "$now" || name == "$today"
+}
+
+fn range(span: Span) -> Range<usize> {
+    span.start as usize..span.end as usize
+}

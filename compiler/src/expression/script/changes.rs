@@ -1,0 +1,163 @@
+//! Whether an expression may change the values that it is given. If not, it does not matter when they are read.
+
+use super::super::lower::without_parentheses;
+use super::parts::{called_method, deletes};
+use oxc_ast::AstKind;
+use oxc_ast::ast;
+use oxc_semantic::Semantic;
+use oxc_span::{GetSpan, Span};
+
+/// Methods that change what they are called on.
+const CHANGING: &[&str] = &[
+    "add",
+    "append",
+    "clear",
+    "copyWithin",
+    "delete",
+    "fill",
+    "pop",
+    "push",
+    "reverse",
+    "set",
+    "shift",
+    "sort",
+    "splice",
+    "unshift",
+];
+
+/// Functions that change their first argument.
+const CHANGING_FIRST: &[&str] = &[
+    "assign",
+    "defineProperties",
+    "defineProperty",
+    "deleteProperty",
+    "freeze",
+    "setPrototypeOf",
+];
+
+/// Methods whose result nobody else has.
+const MAKING: &[&str] = &[
+    "concat",
+    "entries",
+    "filter",
+    "flat",
+    "flatMap",
+    "from",
+    "fromEntries",
+    "groupBy",
+    "keys",
+    "map",
+    "match",
+    "matchAll",
+    "of",
+    "parse",
+    "slice",
+    "split",
+    "toReversed",
+    "toSorted",
+    "toSpliced",
+    "values",
+    "with",
+];
+
+/// Names by which code does what can't be seen in it.
+const HIDING_NAMES: &[&str] = &["Function", "Proxy", "Reflect", "eval"];
+const HIDING_MEMBERS: &[&str] = &["__proto__", "constructor"];
+
+/// Whether a value that came from outside may be another one after the evaluation. In doubt it may.
+pub(super) fn may_change_values(semantic: &Semantic<'_>) -> bool {
+    let nodes = semantic.nodes();
+    nodes.iter().any(|node| match node.kind() {
+        AstKind::IdentifierReference(name) => HIDING_NAMES.contains(&name.name.as_str()),
+        AstKind::StaticMemberExpression(member) => {
+            let name = member.property.name.as_str();
+            let is_own = matches!(
+                without_parentheses(&member.object),
+                ast::Expression::ThisExpression(_)
+            );
+            let parent = nodes.parent_kind(node.id());
+            HIDING_MEMBERS.contains(&name)
+                || (!is_own && is_target(member.span, parent))
+                || (is_changing(name) && !changes_own(member.span, parent))
+        }
+        AstKind::ComputedMemberExpression(member) => {
+            let parent = nodes.parent_kind(node.id());
+            match without_parentheses(&member.expression) {
+                ast::Expression::StringLiteral(name) => {
+                    let name = name.value.as_str();
+                    is_changing(name) || HIDING_MEMBERS.contains(&name) || is_target(member.span, parent)
+                }
+                ast::Expression::NumericLiteral(_) => is_target(member.span, parent),
+                // `list[index]` is read; what is called or assigned to may be anything.
+                _ => is_target(member.span, parent) || is_called(member.span, parent),
+            }
+        }
+        AstKind::PrivateFieldExpression(_) | AstKind::Super(_) => true,
+        _ => false,
+    })
+}
+
+/// Whether a node at this place is assigned to or deleted by its parent.
+pub(super) fn is_target(span: Span, parent: AstKind<'_>) -> bool {
+    match parent {
+        AstKind::AssignmentExpression(assignment) => assignment.left.span() == span,
+        AstKind::UpdateExpression(_)
+        | AstKind::ArrayAssignmentTarget(_)
+        | AstKind::ObjectAssignmentTarget(_)
+        | AstKind::AssignmentTargetRest(_)
+        | AstKind::AssignmentTargetPropertyIdentifier(_)
+        | AstKind::AssignmentTargetPropertyProperty(_) => true,
+        AstKind::AssignmentTargetWithDefault(target) => target.binding.span() == span,
+        AstKind::UnaryExpression(unary) => deletes(unary),
+        AstKind::ForInStatement(statement) => statement.left.span() == span,
+        AstKind::ForOfStatement(statement) => statement.left.span() == span,
+        _ => false,
+    }
+}
+
+fn is_changing(name: &str) -> bool {
+    CHANGING.contains(&name) || CHANGING_FIRST.contains(&name)
+}
+
+fn is_called(span: Span, parent: AstKind<'_>) -> bool {
+    matches!(parent, AstKind::CallExpression(call) if call.callee.span() == span)
+}
+
+/// Whether a member of this name is called so that it changes only what the expression has made for it.
+fn changes_own(span: Span, parent: AstKind<'_>) -> bool {
+    let AstKind::CallExpression(call) = parent else {
+        return false;
+    };
+    let ast::Expression::StaticMemberExpression(member) = &call.callee else {
+        return false;
+    };
+    if member.span != span {
+        return false;
+    }
+    match CHANGING_FIRST.contains(&member.property.name.as_str()) {
+        true => {
+            let first = call.arguments.first().and_then(ast::Argument::as_expression);
+            first.is_some_and(is_made)
+        }
+        false => is_made(&member.object),
+    }
+}
+
+/// Whether the value is made by the expression, and nothing else has it.
+fn is_made(expression: &ast::Expression<'_>) -> bool {
+    match without_parentheses(expression) {
+        ast::Expression::ArrayExpression(_)
+        | ast::Expression::ObjectExpression(_)
+        | ast::Expression::NewExpression(_) => true,
+        ast::Expression::CallExpression(call) => match called_method(call) {
+            Some((name, _)) if MAKING.contains(&name) => true,
+            // They give what they have changed.
+            Some((name, _)) if CHANGING.contains(&name) => match without_parentheses(&call.callee) {
+                ast::Expression::StaticMemberExpression(member) => is_made(&member.object),
+                _ => false,
+            },
+            _ => false,
+        },
+        _ => false,
+    }
+}
