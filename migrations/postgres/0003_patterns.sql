@@ -20,11 +20,14 @@ create table patterns (
 );
 -- The default order of lists; `name_key` stands in it so that a search reads nothing else.
 create index patterns_newest on patterns (workspace_id, owner_id, created_at, id, name_key);
+create index patterns_saved on patterns (workspace_id, owner_id, updated_at, id);
+create index patterns_named on patterns (workspace_id, owner_id, name_key, id);
 create table pattern_tags (
     pattern_id text not null references patterns (id) on delete cascade,
     tag text not null,
     primary key (pattern_id, tag)
 );
+create index pattern_tags_tag on pattern_tags (tag, pattern_id);
 create table pattern_versions (
     pattern_id text not null references patterns (id) on delete cascade,
     version_number bigint not null,
