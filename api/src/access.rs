@@ -112,6 +112,11 @@ impl Scope {
         self.at_least(WorkspaceRole::Admin).map(Manager)
     }
 
+    /// For what only owners may: a manager's rights and more.
+    pub fn owner(&self) -> Result<Manager, ApiError> {
+        self.at_least(WorkspaceRole::Owner).map(Manager)
+    }
+
     fn at_least(&self, role: WorkspaceRole) -> Result<Scope, ApiError> {
         if self.role >= role {
             return Ok(*self);

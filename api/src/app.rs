@@ -1,9 +1,13 @@
 //! What all requests share.
 
+use crate::auth::external::ExternalProvider;
+use crate::auth::limits::AuthLimits;
+use crate::auth::password::Passwords;
 use crate::auth::token::Tokens;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::store::Store;
+use crate::vault::Vault;
 use std::sync::Arc;
 
 /// The service. Cheap to clone.
@@ -20,17 +24,33 @@ pub struct Inner {
     pub clock: Clock,
     /// Makes and checks tokens.
     pub tokens: Tokens,
+    /// Checks passwords.
+    pub passwords: Passwords,
+    /// Counts attempts to log in.
+    pub auth_limits: AuthLimits,
+    /// The login by another service, if there is one.
+    pub external_login: Option<ExternalProvider>,
+    /// Encrypts secrets.
+    pub vault: Vault,
 }
 
 impl App {
     /// From its parts.
     pub fn new(config: Config, store: Store, clock: Clock) -> Self {
         let tokens = Tokens::new(&config.jwt_secret, config.token_ttl, clock.clone());
+        let vault = Vault::new(&config.master_key, clock.clone());
+        let auth_limits = AuthLimits::new(config.auth_rate_limit);
+        let external_login = config.external_login.clone();
+        let external_login = external_login.map(|provider| ExternalProvider::new(provider, &config.egress));
         App(Arc::new(Inner {
             config,
             store,
             clock,
             tokens,
+            passwords: Passwords::default(),
+            auth_limits,
+            external_login,
+            vault,
         }))
     }
 }

@@ -1,5 +1,8 @@
-//! Who someone is: passwords, tokens, and the check of a request's token.
+//! Who someone is: passwords, tokens, API keys, the external login, and the check of a request's token.
 
+pub mod api_key;
 pub mod caller;
+pub mod external;
+pub mod limits;
 pub mod password;
 pub mod token;

@@ -1,14 +1,21 @@
 //! The HTTP interface: routes, what stands around them, and the shapes of answers. Handlers translate; what is
 //! allowed and what follows is decided elsewhere.
 
+pub mod api_keys;
 pub mod auth;
+pub mod client_ip;
+pub mod connections;
 pub mod document;
+pub mod environments;
 pub mod extract;
 pub mod health;
+pub mod members;
 pub mod middleware;
 pub mod nodes;
 pub mod patterns;
 pub mod reply;
+pub mod session;
+pub mod workspaces;
 
 use crate::app::App;
 use crate::error::Code;
@@ -61,6 +68,12 @@ pub fn api() -> OpenApiRouter<App> {
         .merge(patterns::routes())
         .merge(nodes::routes())
         .merge(document::routes())
+        .merge(session::routes())
+        .merge(api_keys::routes())
+        .merge(workspaces::routes())
+        .merge(members::routes())
+        .merge(environments::routes())
+        .merge(connections::routes())
 }
 
 fn document() -> utoipa::openapi::OpenApi {

@@ -12,5 +12,8 @@ pub mod error;
 pub mod http;
 pub mod ids;
 pub mod patterns;
+pub mod rate_limit;
+pub mod secret_name;
 pub mod store;
 pub mod telemetry;
+pub mod vault;

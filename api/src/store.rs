@@ -4,9 +4,13 @@
 //! rights can't be written by forgetting them.
 
 pub mod accounts;
+pub mod api_keys;
+pub mod connections;
 mod db;
 pub mod patterns;
+pub mod secrets;
 pub mod versions;
+pub mod workspaces;
 mod writer;
 
 pub use db::{Arg, Db, Row, Sql, sql};

@@ -4,6 +4,10 @@
 //! the resolver that connections are made with, so the checked address is the one connected to. Sources of the
 //! ranges: the IANA special-purpose address registries for IPv4 and IPv6.
 
+mod client;
+
+pub use client::{GuardError, GuardedHttp};
+
 use ipnet::IpNet;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -51,13 +55,16 @@ impl EgressPolicy {
     /// Whether a connection to `address`, found under the name `host`, may be made. `port` is `None` where it is
     /// not known; then exceptions for one port do not count.
     pub fn permits(&self, host: &str, port: Option<u16>, address: IpAddr) -> bool {
-        let address = address.to_canonical();
-        is_public(address)
-            || self.networks.iter().any(|network| network.contains(&address))
+        is_public(address.to_canonical()) || self.lists(host, port, Some(address))
+    }
+
+    /// Whether the allow list itself has an entry for this host, which is at `address` if that is known.
+    pub fn lists(&self, host: &str, port: Option<u16>, address: Option<IpAddr>) -> bool {
+        let address = address.map(|address| address.to_canonical());
+        address.is_some_and(|address| self.networks.iter().any(|network| network.contains(&address)))
             || port.is_some_and(|port| {
-                self.sockets
-                    .iter()
-                    .any(|socket| *socket == SocketAddr::new(address, port))
+                let socket = address.map(|address| SocketAddr::new(address, port));
+                socket.is_some_and(|socket| self.sockets.contains(&socket))
                     || self
                         .names
                         .iter()

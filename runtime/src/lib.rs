@@ -21,7 +21,7 @@ mod stdlib;
 mod trace;
 
 pub use config::RuntimeConfig;
-pub use egress::{EgressError, EgressPolicy};
+pub use egress::{EgressError, EgressPolicy, GuardError, GuardedHttp};
 pub use engine::Tier;
 pub use outcome::{LogLine, Outcome, RunError, Status, TraceEntry, Usage};
 pub use program::{Program, ProgramError};

@@ -11,7 +11,7 @@ pub use request::{Reply, Request};
 
 use heddle_api::app::App;
 use heddle_api::clock::{Clock, Timestamp};
-use heddle_api::config::Config;
+use heddle_api::config::{AuthRateLimit, Config};
 use heddle_api::store::Store;
 use serde_json::json;
 use std::net::SocketAddr;
@@ -94,9 +94,15 @@ impl Service {
         let secret = "a secret of thirty-two characters or more".to_owned();
         let mut config = Config::new(address, files.path().to_owned(), [7; 32], secret);
         config.database_url = kept.as_ref().map(|kept| kept.url.clone());
+        // Tests register as many users as they like.
+        config.auth_rate_limit = AuthRateLimit {
+            per_email: 0,
+            per_ip: 0,
+        };
         change(&mut config);
         let start = Timestamp::parse("2026-11-21T09:00:00Z").unwrap();
         let app = App::new(config, store, Clock::manual(start));
+        app.vault.start(&app.store, None).await.unwrap();
         let router = heddle_api::http::router(&app);
         let server = tokio::spawn(async move {
             let service = router.into_make_service_with_connect_info::<SocketAddr>();

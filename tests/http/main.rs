@@ -4,7 +4,14 @@
 
 mod access;
 mod accounts;
+mod api_keys;
+mod connections;
 mod document;
+mod external_login;
 mod harness;
 mod operation;
 mod patterns;
+mod secrecy;
+mod sessions;
+mod vault;
+mod workspaces;

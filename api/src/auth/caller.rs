@@ -1,23 +1,31 @@
-//! From a request's headers to a caller with rights: the token is checked, then its user and membership are read,
-//! so that what was withdrawn works no longer, whatever the token says.
+//! From a request's headers to a caller with rights: the token or key is checked, then its user and membership
+//! are read, so that what was withdrawn works no longer, whatever the token says.
 
+use super::api_key;
 use crate::access::Scope;
 use crate::app::App;
 use crate::error::{ApiError, Code};
 use crate::http::extract::Caller;
-use crate::store::accounts;
+use crate::ids::{UserId, WorkspaceId};
+use crate::store::{StoreError, accounts, api_keys};
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 
 /// The caller that the `Authorization` header names.
 pub async fn check(app: &App, headers: &HeaderMap) -> Result<Caller, ApiError> {
     let token = bearer(headers).ok_or(Code::Unauthorized)?;
-    let claims = app.tokens.check(token)?;
+    let (user, workspace, by_api_key) = if api_key::is_key(token) {
+        let (user, workspace) = holder(app, token).await?;
+        (user, workspace, true)
+    } else {
+        let claims = app.tokens.check(token)?;
+        (claims.sub, claims.workspace_id, false)
+    };
     let mut reader = app.store.reader().await?;
-    let standing = accounts::standing(&mut reader.db(), claims.sub, claims.workspace_id)
+    let standing = accounts::standing(&mut reader.db(), user, workspace)
         .await?
         .ok_or(Code::Unauthorized)?;
-    let membership = match claims.workspace_id {
+    let membership = match workspace {
         None => None,
         Some(workspace) => {
             let role = standing.workspace_role.ok_or_else(|| {
@@ -27,10 +35,27 @@ pub async fn check(app: &App, headers: &HeaderMap) -> Result<Caller, ApiError> {
         }
     };
     Ok(Caller {
-        scope: Scope::checked(claims.sub, membership),
+        scope: Scope::checked(user, membership),
         role: standing.role,
         email: standing.email,
+        by_api_key,
     })
+}
+
+/// Whose API key it is.
+async fn holder(app: &App, key: &str) -> Result<(UserId, Option<WorkspaceId>), ApiError> {
+    let now = app.clock.now();
+    let holder = api_keys::holder(&mut app.store.reader().await?.db(), &api_key::hash(key), now).await?;
+    let holder =
+        holder.ok_or_else(|| Code::Unauthorized.with("There is no such API key, or it was deleted."))?;
+    if holder.is_use_news {
+        let noted = app
+            .store
+            .write(move |db| Box::pin(async move { api_keys::note_use(db, holder.id, now).await }));
+        let noted: Result<(), StoreError> = noted.await;
+        noted?;
+    }
+    Ok((holder.user, holder.workspace))
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&str> {

@@ -85,6 +85,11 @@ async fn listen(mut config: Config, base_url_given: bool) -> Result<ExitCode, Fa
     let store = open(&config).await?;
     let mut stop = Stop::new().map_err(|error| failed("listen for signals", &error))?;
     let app = App::new(config, store, Clock::System);
+    let started = app
+        .vault
+        .start(&app.store, app.config.master_key_previous.as_ref())
+        .await;
+    started.map_err(|error| Failure::new(Exit::File, "DATABASE", error.to_string()))?;
     let service = http::router(&app).into_make_service_with_connect_info::<SocketAddr>();
     output::result(&format!("listening on http://{address}"))?;
     let (drain, draining) = tokio::sync::oneshot::channel::<()>();

@@ -1,5 +1,6 @@
 //! `/api/auth`: registration, login and who one is.
 
+use super::client_ip::ClientIp;
 use super::extract::{Caller, Json, printable, text};
 use super::reply::Enveloped;
 use crate::access::{Role, WorkspaceRole};
@@ -89,12 +90,15 @@ struct RegisterRequest {
 )]
 async fn register(
     State(app): State<App>,
+    ip: ClientIp,
     Json(request): Json<RegisterRequest>,
 ) -> Result<(StatusCode, Enveloped<Session>), ApiError> {
     if !app.config.local_auth {
         return Err(Code::LocalAuthDisabled.into());
     }
+    app.auth_limits.check_ip(ip, app.clock.now())?;
     let email = email(&request.email)?;
+    app.auth_limits.check_email(&email, app.clock.now())?;
     let first_name = text("firstName", &request.first_name, 100)?;
     let last_name = text("lastName", &request.last_name, 100)?;
     password::acceptable(&request.password)?;
@@ -142,15 +146,18 @@ struct LoginRequest {
 )]
 async fn login(
     State(app): State<App>,
+    ip: ClientIp,
     Json(request): Json<LoginRequest>,
 ) -> Result<Enveloped<Session>, ApiError> {
     if !app.config.local_auth {
         return Err(Code::LocalAuthDisabled.into());
     }
+    app.auth_limits.check_ip(ip, app.clock.now())?;
     printable("email", &request.email)?;
+    app.auth_limits.check_email(&request.email, app.clock.now())?;
     let user = accounts::by_email(&mut app.store.reader().await?.db(), &request.email).await?;
     let hash = user.as_ref().and_then(|user| user.password_hash.clone());
-    if request.password.len() > password::BYTES_MAX || !password::verify(request.password, hash).await? {
+    if request.password.len() > password::BYTES_MAX || !app.passwords.verify(request.password, hash).await? {
         return Err(Code::InvalidCredentials.into());
     }
     let user = user.ok_or(Code::InvalidCredentials)?;
@@ -193,7 +200,8 @@ async fn me(State(app): State<App>, caller: Caller) -> Result<Enveloped<Me>, Api
     }))
 }
 
-fn session(
+/// A token for this user in this workspace.
+pub(super) fn session(
     app: &App,
     user: UserRow,
     membership: Option<(WorkspaceId, WorkspaceRole)>,

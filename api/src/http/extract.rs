@@ -4,9 +4,11 @@ use crate::access::{Role, Scope};
 use crate::app::App;
 use crate::auth::caller;
 use crate::error::{ApiError, Code};
+use crate::ids::WorkspaceId;
+use crate::store::accounts;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
-use axum::extract::{FromRef, FromRequest, FromRequestParts, Request};
+use axum::extract::{FromRef, FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
@@ -23,6 +25,8 @@ pub struct Caller {
     pub role: Role,
     /// Email, as registered.
     pub email: String,
+    /// By an API key, which stays in its workspace and makes no other credentials.
+    pub by_api_key: bool,
 }
 
 impl<S> FromRequestParts<S> for Caller
@@ -34,6 +38,56 @@ where
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         caller::check(&App::from_ref(state), &parts.headers).await
+    }
+}
+
+/// A caller with a token from a login: what changes credentials is not for API keys.
+#[derive(Clone, Debug)]
+pub struct LoggedIn(pub Caller);
+
+impl<S> FromRequestParts<S> for LoggedIn
+where
+    App: FromRef<S>,
+    S: Send + Sync,
+{
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let caller = Caller::from_request_parts(parts, state).await?;
+        if caller.by_api_key {
+            return Err(Code::Forbidden.with("This needs a token from a login: an API key does not do."));
+        }
+        Ok(LoggedIn(caller))
+    }
+}
+
+/// The caller's rights in the workspace whose id is the path's first parameter; 404 for those who aren't members.
+#[derive(Clone, Copy, Debug)]
+pub struct Member(pub Scope);
+
+impl<S> FromRequestParts<S> for Member
+where
+    App: FromRef<S>,
+    S: Send + Sync,
+{
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let caller = Caller::from_request_parts(parts, state).await?;
+        let app = App::from_ref(state);
+        let path = RawPathParams::from_request_parts(parts, state).await;
+        let workspace: Option<WorkspaceId> = path
+            .ok()
+            .and_then(|path| path.iter().next().and_then(|(_, id)| id.parse().ok()));
+        let workspace = workspace.ok_or(Code::WorkspaceNotFound)?;
+        if caller.by_api_key && caller.scope.workspace() != Some(workspace) {
+            return Err(Code::WorkspaceNotFound.into());
+        }
+        let user = caller.scope.user();
+        let standing = accounts::standing(&mut app.store.reader().await?.db(), user, Some(workspace)).await?;
+        let role = standing.and_then(|standing| standing.workspace_role);
+        let role = role.ok_or(Code::WorkspaceNotFound)?;
+        Ok(Member(Scope::checked(user, Some((workspace, role)))))
     }
 }
 
@@ -156,7 +210,24 @@ fn mistake(path: &str, error: &serde_json::Error) -> ApiError {
             return ApiError::field(path, said);
         }
     }
-    ApiError::field(parent, format!("is wrong: {told}"))
+    ApiError::field(parent, format!("is wrong: {}", without_value(told)))
+}
+
+/// serde quotes the value that it can't take, which may be a secret in the wrong place.
+fn without_value(told: &str) -> String {
+    let Some((found, expected)) = told.rsplit_once(", expected ") else {
+        return told.to_owned();
+    };
+    match found
+        .strip_prefix("invalid type: ")
+        .or_else(|| found.strip_prefix("invalid value: "))
+    {
+        Some(found) => {
+            let kind = found.split(['"', '`']).next().unwrap_or_default().trim();
+            format!("expected {expected}, found {kind}")
+        }
+        None => told.to_owned(),
+    }
 }
 
 /// A query string.

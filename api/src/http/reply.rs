@@ -101,3 +101,23 @@ impl PageMeta {
         }
     }
 }
+
+/// What is told of a deleted object.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Deleted {
+    /// Its id, or its name where it is addressed by one.
+    pub id: String,
+    /// Always `deleted`.
+    #[schema(example = "deleted")]
+    pub status: &'static str,
+}
+
+impl Deleted {
+    /// The answer.
+    pub fn new(id: impl ToString) -> Enveloped<Deleted> {
+        Enveloped::new(Deleted {
+            id: id.to_string(),
+            status: "deleted",
+        })
+    }
+}

@@ -177,3 +177,37 @@ pub async fn set_role(db: &mut Db<'_>, email: &str, role: Role) -> Result<bool, 
         .await?;
     Ok(changed > 0)
 }
+
+/// The user with this subject at the external login.
+pub async fn by_subject(db: &mut Db<'_>, subject: &str) -> Result<Option<UserRow>, StoreError> {
+    db.optional(sql(USER).push("where external_subject = ?").bind(subject))
+        .await
+}
+
+/// Lets a user log in as this subject of the external login; false: they do as another one.
+pub async fn link(
+    db: &mut Db<'_>,
+    user: UserId,
+    subject: &str,
+    avatar_url: Option<&str>,
+) -> Result<bool, StoreError> {
+    let linked = sql("update users set external_subject = ? where id = ? and external_subject is null");
+    let linked = db.execute(linked.bind(subject).bind(user)).await? > 0;
+    if linked {
+        set_avatar(db, user, avatar_url).await?;
+    }
+    Ok(linked)
+}
+
+/// Replaces a user's picture, if there is a new one.
+pub async fn set_avatar(db: &mut Db<'_>, user: UserId, avatar_url: Option<&str>) -> Result<(), StoreError> {
+    if let Some(avatar_url) = avatar_url {
+        db.execute(
+            sql("update users set avatar_url = ? where id = ?")
+                .bind(avatar_url)
+                .bind(user),
+        )
+        .await?;
+    }
+    Ok(())
+}

@@ -7,26 +7,22 @@
 mod failure;
 
 use super::{Effect, EffectContext, EffectError, EffectFuture, EffectResult};
-use crate::egress::{EgressPolicy, GuardedResolver};
+use crate::egress::{EgressPolicy, GuardedHttp};
 use crate::secrets::Vault;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use failure::{denied, failed, parameter, send_error};
+use failure::{failed, guarded, parameter, send_error};
 use heddle_node_stdlib::abi::code;
 use reqwest::header::{
     AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, HeaderMap, HeaderName,
     HeaderValue, LOCATION,
 };
-use reqwest::{Client, Method, Response, StatusCode, Url};
+use reqwest::{Method, Response, StatusCode, Url};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use std::collections::HashMap;
-use std::net::IpAddr;
-use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 const REDIRECTS_MAX: usize = 10;
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// What the connection itself decides.
@@ -43,28 +39,11 @@ const OWN_HEADERS: [&str; 8] = [
 
 /// The effect; clones share their connections.
 #[derive(Clone)]
-pub struct Http(Arc<Clients>);
-
-/// One client for each port with exceptions of its own, and one for all others: a resolver does not learn the
-/// port that it resolves for.
-struct Clients {
-    policy: Arc<EgressPolicy>,
-    by_port: HashMap<u16, OnceLock<Client>>,
-    other: OnceLock<Client>,
-}
+pub struct Http(GuardedHttp);
 
 impl Http {
     pub fn new(policy: &EgressPolicy) -> Self {
-        // Fails when the program has chosen a provider already, which is as good.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        Http(Arc::new(Clients {
-            policy: Arc::new(policy.clone()),
-            by_port: policy
-                .special_ports()
-                .map(|port| (port, OnceLock::new()))
-                .collect(),
-            other: OnceLock::new(),
-        }))
+        Http(GuardedHttp::new(policy))
     }
 }
 
@@ -95,33 +74,6 @@ impl Effect for Http {
                     Err(EffectError::new(code::TIMEOUT, message))
                 })
         })
-    }
-}
-
-impl Clients {
-    fn get(&self, port: u16) -> Result<Client, EffectError> {
-        let (slot, port) = match self.by_port.get(&port) {
-            Some(slot) => (slot, Some(port)),
-            None => (&self.other, None),
-        };
-        if let Some(client) = slot.get() {
-            return Ok(client.clone());
-        }
-        let resolver = GuardedResolver {
-            policy: self.policy.clone(),
-            port,
-        };
-        let client = Client::builder()
-            .dns_resolver(Arc::new(resolver))
-            .no_proxy()
-            .referer(false)
-            .redirect(reqwest::redirect::Policy::none())
-            .connect_timeout(CONNECT_TIMEOUT)
-            .pool_max_idle_per_host(8)
-            .user_agent(concat!("heddle/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .map_err(|error| EffectError::new(code::INTERNAL, format!("HTTP can't be used: {error}.")))?;
-        Ok(slot.get_or_init(|| client).clone())
     }
 }
 
@@ -219,7 +171,7 @@ impl Exchange {
         })
     }
 
-    async fn perform(mut self, clients: &Clients, context: &EffectContext) -> EffectResult {
+    async fn perform(mut self, clients: &GuardedHttp, context: &EffectContext) -> EffectResult {
         for _ in 0..=REDIRECTS_MAX {
             let response = self.send(clients).await?;
             match self.redirect(&response, &context.vault)? {
@@ -233,10 +185,10 @@ impl Exchange {
         )))
     }
 
-    async fn send(&self, clients: &Clients) -> Result<Response, EffectError> {
-        let port = check_url(&self.url, &clients.policy)?;
+    async fn send(&self, clients: &GuardedHttp) -> Result<Response, EffectError> {
         let mut request = clients
-            .get(port)?
+            .client(&self.url)
+            .map_err(guarded)?
             .request(self.method.clone(), self.url.clone())
             .headers(self.headers.clone());
         if let Some(body) = &self.body {
@@ -340,30 +292,6 @@ impl Exchange {
             }
         })
     }
-}
-
-/// Refuses what is neither HTTP nor, for hosts that are addresses, permitted; gives the port.
-fn check_url(url: &Url, policy: &EgressPolicy) -> Result<u16, EffectError> {
-    if !matches!(url.scheme(), "http" | "https") {
-        return Err(denied(format!(
-            "`{}:` is not a scheme that a request may use; http and https are.",
-            url.scheme()
-        )));
-    }
-    let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
-        return Err(parameter(format!("`{url}` has no host.")));
-    };
-    // The URL's parser has turned every spelling of an address (0x7f.1, 2130706433) into this one.
-    let literal = host
-        .trim_start_matches('[')
-        .trim_end_matches(']')
-        .parse::<IpAddr>();
-    if let Ok(address) = literal
-        && !policy.permits(host, Some(port), address)
-    {
-        return Err(denied(failure::denied_address(host, address)));
-    }
-    Ok(port)
 }
 
 /// Refuses hosts that the manifest does not list.

@@ -29,7 +29,34 @@ impl Fixture {
         let pattern = fixture.made(service, "/api/patterns", json!({"name": "x"})).await;
         fixture.values.insert("patterns/{id}", text(&pattern["id"]));
         fixture.values.insert("nodes/{type}", "Filter".to_owned());
+        fixture.of_accounts(service).await;
         fixture
+    }
+
+    async fn of_accounts(&mut self, service: &Service) {
+        let workspace = service.workspace_of(&self.owner).await.to_string();
+        let environments = format!("/api/workspaces/{workspace}/environments");
+        let environment = self
+            .made(service, &environments, json!({"name": "staging"}))
+            .await;
+        let environment = text(&environment["data"]["id"]);
+        let secret = format!("{environments}/{environment}/secrets/TOKEN");
+        let secret = service
+            .put(&secret)
+            .bearer(&self.owner.token)
+            .json(&json!({"value": "x"}));
+        assert_eq!(secret.send().await.status, 200);
+        let connection = json!({"provider": "github", "apiKey": "x"});
+        let connection = self.made(service, "/api/connections/api-key", connection).await;
+        let key = self
+            .made(service, "/api/auth/api-keys", json!({"name": "x"}))
+            .await;
+        self.values.insert("workspaces/{id}", workspace);
+        self.values.insert("members/{userId}", self.owner.id.clone());
+        self.values.insert("environments/{envId}", environment);
+        self.values.insert("secrets/{name}", "TOKEN".to_owned());
+        self.values.insert("connections/{id}", text(&connection["id"]));
+        self.values.insert("api-keys/{id}", text(&key["data"]["id"]));
     }
 
     /// The same calls on objects that don't exist.

@@ -68,3 +68,65 @@ impl fmt::Display for Reply {
         write!(f, "{} {}", self.status, self.text)
     }
 }
+
+impl Reply {
+    /// The data of an enveloped answer, after all else of it was checked.
+    pub fn data(&self, status: u16) -> &Value {
+        assert_eq!(self.status, status, "{self}");
+        assert_eq!(self.keys(&self.body), ["success", "data", "timestamp"], "{self}");
+        assert_eq!(self.body["success"], true, "{self}");
+        self.assert_dated();
+        &self.body["data"]
+    }
+
+    /// Checks all of an error answer but its message.
+    pub fn assert_refused(&self, status: u16, code: &str) {
+        assert_eq!((self.status, self.code()), (status, code), "{self}");
+        assert_eq!(self.keys(&self.body), ["success", "error", "timestamp"], "{self}");
+        assert_eq!(self.body["success"], false, "{self}");
+        self.assert_dated();
+        let error = &self.body["error"];
+        assert!(
+            error["message"]
+                .as_str()
+                .is_some_and(|message| !message.is_empty()),
+            "{self}"
+        );
+        let has_details =
+            code == "VALIDATION" && error["details"].as_array().is_some_and(|all| !all.is_empty());
+        let expected: &[&str] = if has_details {
+            &["code", "message", "details"]
+        } else {
+            &["code", "message"]
+        };
+        assert_eq!(self.keys(error), expected, "{self}");
+        assert!(self.headers.contains_key("x-request-id"), "{self}");
+        let challenged = matches!(code, "UNAUTHORIZED" | "TOKEN_EXPIRED");
+        let challenge = self
+            .headers
+            .get("www-authenticate")
+            .map(|value| value.to_str().unwrap());
+        assert_eq!(challenge, challenged.then_some("Bearer"), "{self}");
+    }
+
+    /// The fields that a VALIDATION error names.
+    pub fn wrong_fields(&self) -> Vec<&str> {
+        self.assert_refused(400, "VALIDATION");
+        let details = self.body["error"]["details"].as_array().into_iter().flatten();
+        details.filter_map(|detail| detail["path"].as_str()).collect()
+    }
+
+    fn assert_dated(&self) {
+        let timestamp = self.body["timestamp"].as_str().unwrap_or_default();
+        assert!(timestamp.len() == 24 && timestamp.ends_with('Z'), "{self}");
+    }
+
+    fn keys<'a>(&self, value: &'a Value) -> Vec<&'a str> {
+        value
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(|(key, _)| key.as_str())
+            .collect()
+    }
+}

@@ -1,7 +1,7 @@
 //! Failures of requests, in words.
 
 use super::{EffectError, place};
-use crate::egress::ResolveError;
+use crate::egress::{GuardError, ResolveError};
 use heddle_node_stdlib::abi::code;
 use reqwest::Url;
 use std::error::Error;
@@ -16,11 +16,21 @@ pub(super) fn failed(message: String) -> EffectError {
     EffectError::new(code::HTTP_FAILED, message)
 }
 
-pub(super) fn denied(message: String) -> EffectError {
+/// Why no client was given for a URL.
+pub(super) fn guarded(error: GuardError) -> EffectError {
+    match error {
+        GuardError::Scheme(_) => denied(format!("{error}.")),
+        GuardError::NoHost(_) => parameter(format!("{error}.")),
+        GuardError::Denied { host, address } => denied(denied_address(&host, address)),
+        GuardError::Client(_) => EffectError::new(code::INTERNAL, format!("{error}.")),
+    }
+}
+
+fn denied(message: String) -> EffectError {
     EffectError::new(code::EGRESS_DENIED, message)
 }
 
-pub(super) fn denied_address(host: &str, address: IpAddr) -> String {
+fn denied_address(host: &str, address: IpAddr) -> String {
     let found = if host.trim_matches(['[', ']']) == address.to_string() {
         format!("{address} is not a public address")
     } else {

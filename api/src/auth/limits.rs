@@ -1,0 +1,38 @@
+//! How often somebody may try to log in or to register.
+
+use crate::clock::Timestamp;
+use crate::config::AuthRateLimit;
+use crate::error::ApiError;
+use crate::http::client_ip::ClientIp;
+use crate::rate_limit::RateLimiter;
+use crate::store::accounts::email_key;
+use sha2::{Digest, Sha256};
+use std::net::IpAddr;
+
+/// Counts attempts by address and by email.
+#[derive(Debug)]
+pub struct AuthLimits {
+    by_ip: RateLimiter<IpAddr>,
+    /// By hash, so that long emails take no more memory than short ones.
+    by_email: RateLimiter<[u8; 32]>,
+}
+
+impl AuthLimits {
+    /// With these limits.
+    pub fn new(limit: AuthRateLimit) -> Self {
+        AuthLimits {
+            by_ip: RateLimiter::new(limit.per_ip),
+            by_email: RateLimiter::new(limit.per_email),
+        }
+    }
+
+    /// Counts an attempt from this address, or refuses it.
+    pub fn check_ip(&self, ip: ClientIp, now: Timestamp) -> Result<(), ApiError> {
+        self.by_ip.check(&ip.limit_key(), now)
+    }
+
+    /// Counts an attempt for this email, or refuses it, whether anybody has the email or not.
+    pub fn check_email(&self, email: &str, now: Timestamp) -> Result<(), ApiError> {
+        self.by_email.check(&Sha256::digest(email_key(email)).into(), now)
+    }
+}

@@ -1,0 +1,385 @@
+//! `/api/connections`: credentials for other services. They go in and never come out again; patterns reach them
+//! as the secrets that a connection seeds.
+
+use super::environments::{environment, secret_value};
+use super::extract::{Caller, Json, Path, text};
+use crate::access::{Editor, WorkspaceRole};
+use crate::app::App;
+use crate::clock::Timestamp;
+use crate::error::{ApiError, Code, ErrorBody};
+use crate::ids::{ConnectionId, EnvironmentId};
+use crate::secret_name;
+use crate::store::Db;
+use crate::store::connections::{self, ConnectionRow};
+use crate::store::secrets::{self, NewSecret};
+use crate::store::workspaces::{self, EnvironmentRow};
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// Fields of a connection at most.
+const FIELDS_MAX: usize = 50;
+/// The field of a connection that is one key.
+const API_KEY_FIELD: &str = "apiKey";
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(list_connections))
+        .routes(routes!(get_connection, delete_connection))
+        .routes(routes!(create_api_key_connection))
+        .routes(routes!(create_credentials_connection))
+}
+
+/// A connection, without its credentials.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Connection {
+    id: ConnectionId,
+    #[schema(example = "open-ai")]
+    provider: String,
+    #[schema(example = "OpenAI of the accounting team")]
+    display_name: String,
+    /// `oauth`, `api_key` or `credentials`.
+    #[serde(rename = "type")]
+    #[schema(example = "api_key")]
+    kind: String,
+    #[schema(example = "active")]
+    status: String,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+}
+
+impl From<ConnectionRow> for Connection {
+    fn from(row: ConnectionRow) -> Self {
+        Connection {
+            id: row.id,
+            provider: row.provider,
+            display_name: row.display_name,
+            kind: row.kind,
+            status: row.status,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+        }
+    }
+}
+
+/// The caller's connections.
+#[derive(Debug, Serialize, ToSchema)]
+struct ConnectionList {
+    connections: Vec<Connection>,
+}
+
+/// Lists the caller's own connections in the active workspace, the newest first.
+#[utoipa::path(
+    get, path = "/api/connections", tag = "Connections", security(("bearer" = [])),
+    responses(
+        (status = 200, description = "The connections", body = ConnectionList),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+    )
+)]
+async fn list_connections(
+    State(app): State<App>,
+    caller: Caller,
+) -> Result<axum::Json<ConnectionList>, ApiError> {
+    let found = connections::list(&mut app.store.reader().await?.db(), &caller.scope).await?;
+    let connections = found.into_iter().map(Connection::from).collect();
+    Ok(axum::Json(ConnectionList { connections }))
+}
+
+/// A connection with what it may do.
+#[derive(Debug, Serialize, ToSchema)]
+struct ConnectionDetail {
+    #[serde(flatten)]
+    connection: Connection,
+    /// Scopes of an oauth connection; empty for others.
+    scopes: Vec<String>,
+}
+
+/// Tells about one of the caller's connections.
+#[utoipa::path(
+    get, path = "/api/connections/{id}", tag = "Connections", security(("bearer" = [])),
+    params(("id" = ConnectionId, Path, description = "Connection")),
+    responses(
+        (status = 200, description = "The connection", body = ConnectionDetail),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn get_connection(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<ConnectionId>,
+) -> Result<axum::Json<ConnectionDetail>, ApiError> {
+    let found = connections::find(&mut app.store.reader().await?.db(), &caller.scope, id).await?;
+    Ok(axum::Json(ConnectionDetail {
+        connection: found.ok_or(Code::NotFound)?.into(),
+        scopes: Vec::new(),
+    }))
+}
+
+/// A key for a service.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct ApiKeyConnectionRequest {
+    #[schema(example = "open-ai", min_length = 1, max_length = 100)]
+    provider: String,
+    #[schema(example = "sk-…", min_length = 1, max_length = 65536)]
+    api_key: String,
+    /// Default: the provider.
+    #[schema(example = "OpenAI of the accounting team", max_length = 200)]
+    display_name: Option<String>,
+    /// Seed this environment only, not all of the active workspace.
+    environment_id: Option<EnvironmentId>,
+}
+
+/// What was made of a connection's credentials.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct SeedResult {
+    /// Distinct names.
+    secrets_seeded: usize,
+    #[schema(example = json!(["OPEN_AI_API_KEY"]))]
+    secret_names: Vec<String>,
+}
+
+/// A new connection.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct CreatedConnection {
+    #[serde(flatten)]
+    connection: Connection,
+    seed_result: SeedResult,
+}
+
+/// Stores a key, and seeds it as a secret into the active workspace's environments.
+#[utoipa::path(
+    post, path = "/api/connections/api-key", tag = "Connections", security(("bearer" = [])),
+    request_body = ApiKeyConnectionRequest,
+    responses(
+        (status = 201, description = "The connection", body = CreatedConnection),
+        (status = 400, description = "VALIDATION", body = ErrorBody),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND: no such environment", body = ErrorBody),
+    )
+)]
+async fn create_api_key_connection(
+    State(app): State<App>,
+    caller: Caller,
+    Json(request): Json<ApiKeyConnectionRequest>,
+) -> Result<(StatusCode, axum::Json<CreatedConnection>), ApiError> {
+    secret_value(API_KEY_FIELD, &request.api_key)?;
+    let new = NewConnection {
+        kind: "api_key",
+        provider: text("provider", &request.provider, 100)?,
+        display_name: request.display_name,
+        environment: request.environment_id,
+        credentials: BTreeMap::from([(API_KEY_FIELD.to_owned(), request.api_key)]),
+    };
+    create(&app, caller.scope.editor()?, new).await
+}
+
+/// Credentials of several fields.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct CredentialsConnectionRequest {
+    #[schema(example = "postgres", min_length = 1, max_length = 100)]
+    provider: String,
+    /// Field to value: a text, a number or a truth value.
+    #[schema(example = json!({"user": "ann", "password": "…"}))]
+    credentials: Map<String, Value>,
+    /// Default: the provider.
+    #[schema(max_length = 200)]
+    display_name: Option<String>,
+    /// Seed this environment only, not all of the active workspace.
+    environment_id: Option<EnvironmentId>,
+}
+
+/// Stores credentials, and seeds each field as a secret into the active workspace's environments.
+#[utoipa::path(
+    post, path = "/api/connections/credentials", tag = "Connections", security(("bearer" = [])),
+    request_body = CredentialsConnectionRequest,
+    responses(
+        (status = 201, description = "The connection", body = CreatedConnection),
+        (status = 400, description = "VALIDATION", body = ErrorBody),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND: no such environment", body = ErrorBody),
+    )
+)]
+async fn create_credentials_connection(
+    State(app): State<App>,
+    caller: Caller,
+    Json(request): Json<CredentialsConnectionRequest>,
+) -> Result<(StatusCode, axum::Json<CreatedConnection>), ApiError> {
+    if request.credentials.is_empty() {
+        return Err(ApiError::field("credentials", "must have at least one field"));
+    }
+    if request.credentials.len() > FIELDS_MAX {
+        return Err(ApiError::field("credentials", "must have at most 50 fields"));
+    }
+    let mut credentials = BTreeMap::new();
+    for (field, value) in request.credentials {
+        let path = format!("credentials.{field}");
+        let value = match value {
+            Value::String(text) => text,
+            Value::Number(_) | Value::Bool(_) => value.to_string(),
+            _ => return Err(ApiError::field(path, "must be a text, a number or a truth value")),
+        };
+        secret_value(&path, &value)?;
+        credentials.insert(field, value);
+    }
+    let new = NewConnection {
+        kind: "credentials",
+        provider: text("provider", &request.provider, 100)?,
+        display_name: request.display_name,
+        environment: request.environment_id,
+        credentials,
+    };
+    create(&app, caller.scope.editor()?, new).await
+}
+
+/// Deletes one of the caller's connections, and the secrets that still have the values that it seeded. Patterns
+/// that need them fail until there is a replacement.
+#[utoipa::path(
+    delete, path = "/api/connections/{id}", tag = "Connections", security(("bearer" = [])),
+    params(("id" = ConnectionId, Path, description = "Connection")),
+    responses(
+        (status = 204, description = "Deleted"),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn delete_connection(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<ConnectionId>,
+) -> Result<StatusCode, ApiError> {
+    let editor = caller.scope.editor()?;
+    let deleted = app
+        .store
+        .write(move |db| Box::pin(async move { connections::delete(db, &editor, id).await }));
+    if !deleted.await? {
+        return Err(Code::NotFound.into());
+    }
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// A checked request of either form.
+struct NewConnection {
+    kind: &'static str,
+    provider: String,
+    display_name: Option<String>,
+    environment: Option<EnvironmentId>,
+    credentials: BTreeMap<String, String>,
+}
+
+async fn create(
+    app: &App,
+    editor: Editor,
+    new: NewConnection,
+) -> Result<(StatusCode, axum::Json<CreatedConnection>), ApiError> {
+    let mut seeds = BTreeMap::new();
+    for (field, value) in &new.credentials {
+        let name = secret_name::derived(&new.provider, field).ok_or_else(|| {
+            let problem = "no name for a secret can be made of the provider and the field";
+            ApiError::field(
+                "provider",
+                format!("`{}`, field `{field}`: {problem}", new.provider),
+            )
+        })?;
+        seeds.insert(name, value.clone());
+    }
+    let display_name = match &new.display_name {
+        Some(name) => text("displayName", name, 200)?,
+        None => new.provider.clone(),
+    };
+    let now = app.clock.now();
+    let row = ConnectionRow {
+        id: ConnectionId::new(),
+        provider: new.provider,
+        display_name,
+        kind: new.kind.to_owned(),
+        status: "active".to_owned(),
+        created_at: now,
+        updated_at: now,
+    };
+    let (service, environment) = (app.clone(), new.environment);
+    let credentials = new
+        .credentials
+        .into_iter()
+        .map(|(field, value)| (field, value.into()))
+        .collect();
+    let created = app.store.write(move |db| {
+        Box::pin(async move {
+            let environments = to_seed(db, &editor, environment).await?;
+            connections::create(db, &service.vault, &editor, &row, &credentials).await?;
+            for environment in &environments {
+                seed(db, &service, &editor, environment, &row, &seeds).await?;
+            }
+            let secret_names: Vec<String> = match environments.is_empty() {
+                true => Vec::new(),
+                false => seeds.into_keys().collect(),
+            };
+            let seed_result = SeedResult {
+                secrets_seeded: secret_names.len(),
+                secret_names,
+            };
+            let connection = row.into();
+            Ok::<_, ApiError>(CreatedConnection {
+                connection,
+                seed_result,
+            })
+        })
+    });
+    Ok((StatusCode::CREATED, axum::Json(created.await?)))
+}
+
+/// The environments that a new connection seeds.
+async fn to_seed(
+    db: &mut Db<'_>,
+    editor: &Editor,
+    only: Option<EnvironmentId>,
+) -> Result<Vec<EnvironmentRow>, ApiError> {
+    Ok(match only {
+        Some(id) => vec![environment(db, editor, id).await?],
+        None => workspaces::environments(db, editor).await?,
+    })
+}
+
+/// Sets the secrets of a connection in an environment. Editors may add secrets and replace those of their own
+/// connections; replacing others' is for admins of the workspace.
+async fn seed(
+    db: &mut Db<'_>,
+    app: &App,
+    editor: &Editor,
+    environment: &EnvironmentRow,
+    row: &ConnectionRow,
+    seeds: &BTreeMap<String, String>,
+) -> Result<(), ApiError> {
+    if editor.role() < WorkspaceRole::Admin {
+        let names: Vec<String> = seeds.keys().cloned().collect();
+        if let Some(name) = secrets::not_seeded_by(db, editor.user(), environment, &names).await? {
+            return Err(Code::Forbidden.with(format!(
+                "The environment {} has a secret {name} that isn't yours: an admin of the workspace can replace it.",
+                environment.name
+            )));
+        }
+    }
+    for (name, value) in seeds {
+        let secret = NewSecret {
+            name,
+            value,
+            connection: Some(row.id),
+        };
+        secrets::set(db, &app.vault, environment, secret, row.created_at).await?;
+    }
+    Ok(())
+}

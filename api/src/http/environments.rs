@@ -1,0 +1,396 @@
+//! `/api/workspaces/{id}/environments`: environments, their secrets and variables.
+
+use super::extract::{Json, Member, Path, printable, text};
+use super::reply::{Deleted, Enveloped};
+use crate::access::Scope;
+use crate::app::App;
+use crate::clock::Timestamp;
+use crate::error::{ApiError, Code, ErrorBody};
+use crate::ids::{EnvironmentId, WorkspaceId};
+use crate::secret_name;
+use crate::store::secrets::{self, NewSecret, SecretRow};
+use crate::store::workspaces::{self, EnvironmentRow};
+use crate::store::{Db, StoreError};
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// Bytes of a secret's value at most.
+pub const SECRET_BYTES_MAX: usize = 64 << 10;
+/// Bytes of an environment's variables at most, as JSON.
+const VARIABLES_BYTES_MAX: usize = 64 << 10;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(list_environments, create_environment))
+        .routes(routes!(delete_environment))
+        .routes(routes!(list_secrets))
+        .routes(routes!(set_secret, delete_secret))
+        .routes(routes!(get_variables, set_variables))
+}
+
+/// An environment.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Environment {
+    id: EnvironmentId,
+    #[schema(example = "production")]
+    name: String,
+    created_at: Timestamp,
+}
+
+impl From<EnvironmentRow> for Environment {
+    fn from(row: EnvironmentRow) -> Self {
+        Environment {
+            id: row.id,
+            name: row.name,
+            created_at: row.created_at,
+        }
+    }
+}
+
+/// Lists a workspace's environments, the oldest first.
+#[utoipa::path(
+    get, path = "/api/workspaces/{id}/environments", tag = "Environments", security(("bearer" = [])),
+    params(("id" = WorkspaceId, Path, description = "Workspace")),
+    responses(
+        (status = 200, description = "The environments", body = Enveloped<Vec<Environment>>),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 404, description = "WORKSPACE_NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn list_environments(
+    State(app): State<App>,
+    Member(scope): Member,
+) -> Result<Enveloped<Vec<Environment>>, ApiError> {
+    let found = workspaces::environments(&mut app.store.reader().await?.db(), &scope).await?;
+    Ok(Enveloped::new(found.into_iter().map(Environment::from).collect()))
+}
+
+/// A name for an environment.
+#[derive(Debug, Deserialize, ToSchema)]
+struct EnvironmentRequest {
+    #[schema(example = "staging", min_length = 1, max_length = 100)]
+    name: String,
+}
+
+/// Makes an environment; admins of the workspace may.
+#[utoipa::path(
+    post, path = "/api/workspaces/{id}/environments", tag = "Environments", security(("bearer" = [])),
+    params(("id" = WorkspaceId, Path, description = "Workspace")), request_body = EnvironmentRequest,
+    responses(
+        (status = 201, description = "The environment", body = Enveloped<Environment>),
+        (status = 400, description = "VALIDATION", body = ErrorBody),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN", body = ErrorBody),
+        (status = 404, description = "WORKSPACE_NOT_FOUND", body = ErrorBody),
+        (status = 409, description = "CONFLICT: the name is taken", body = ErrorBody),
+    )
+)]
+async fn create_environment(
+    State(app): State<App>,
+    Member(scope): Member,
+    Json(request): Json<EnvironmentRequest>,
+) -> Result<(StatusCode, Enveloped<Environment>), ApiError> {
+    let (manager, now) = (scope.manager()?, app.clock.now());
+    let name = text("name", &request.name, 100)?;
+    let created = app.store.write(move |db| {
+        Box::pin(async move { workspaces::create_environment(db, &manager, &name, now).await })
+    });
+    match created.await {
+        Err(StoreError::Unique) => Err(Code::Conflict.with("The workspace has an environment of this name.")),
+        created => Ok((StatusCode::CREATED, Enveloped::new(created?.into()))),
+    }
+}
+
+/// Deletes an environment with its secrets and variables, unless it is the last; admins of the workspace may.
+#[utoipa::path(
+    delete, path = "/api/workspaces/{id}/environments/{envId}", tag = "Environments", security(("bearer" = [])),
+    params(
+        ("id" = WorkspaceId, Path, description = "Workspace"),
+        ("envId" = EnvironmentId, Path, description = "Environment"),
+    ),
+    responses(
+        (status = 200, description = "Deleted", body = Enveloped<Deleted>),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN", body = ErrorBody),
+        (status = 404, description = "WORKSPACE_NOT_FOUND or NOT_FOUND", body = ErrorBody),
+        (status = 409, description = "CONFLICT: the last environment", body = ErrorBody),
+    )
+)]
+async fn delete_environment(
+    State(app): State<App>,
+    Member(scope): Member,
+    Path(path): Path<(WorkspaceId, EnvironmentId)>,
+) -> Result<Enveloped<Deleted>, ApiError> {
+    let (_, id) = path;
+    let manager = scope.manager()?;
+    let deleted = app.store.write(move |db| {
+        Box::pin(async move {
+            workspaces::lock(db, &scope).await?;
+            environment(db, &scope, id).await?;
+            if workspaces::environments(db, &scope).await?.len() < 2 {
+                return Err(Code::Conflict.with("A workspace keeps at least one environment."));
+            }
+            Ok(workspaces::delete_environment(db, &manager, id).await?)
+        })
+    });
+    deleted.await?;
+    Ok(Deleted::new(id))
+}
+
+/// A secret, without its value, which is never told.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Secret {
+    #[schema(example = "OPEN_AI_API_KEY")]
+    name: String,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+}
+
+impl From<SecretRow> for Secret {
+    fn from(row: SecretRow) -> Self {
+        Secret {
+            name: row.name,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+        }
+    }
+}
+
+/// Lists the names of an environment's secrets.
+#[utoipa::path(
+    get, path = "/api/workspaces/{id}/environments/{envId}/secrets", tag = "Environments",
+    security(("bearer" = [])),
+    params(
+        ("id" = WorkspaceId, Path, description = "Workspace"),
+        ("envId" = EnvironmentId, Path, description = "Environment"),
+    ),
+    responses(
+        (status = 200, description = "The secrets, by name", body = Enveloped<Vec<Secret>>),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 404, description = "WORKSPACE_NOT_FOUND or NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn list_secrets(
+    State(app): State<App>,
+    Member(scope): Member,
+    Path(path): Path<(WorkspaceId, EnvironmentId)>,
+) -> Result<Enveloped<Vec<Secret>>, ApiError> {
+    let (_, id) = path;
+    let mut reader = app.store.reader().await?;
+    environment(&mut reader.db(), &scope, id).await?;
+    let found = secrets::list(&mut reader.db(), &scope, id).await?;
+    Ok(Enveloped::new(found.into_iter().map(Secret::from).collect()))
+}
+
+/// A secret's value.
+#[derive(Deserialize, ToSchema)]
+struct SecretRequest {
+    #[schema(example = "correct-horse", min_length = 1, max_length = 65536)]
+    value: String,
+}
+
+/// Sets a secret; admins of the workspace may.
+#[utoipa::path(
+    put, path = "/api/workspaces/{id}/environments/{envId}/secrets/{name}", tag = "Environments",
+    security(("bearer" = [])),
+    params(
+        ("id" = WorkspaceId, Path, description = "Workspace"),
+        ("envId" = EnvironmentId, Path, description = "Environment"),
+        ("name" = String, Path, description = "Secret", example = "SMTP_PASSWORD", pattern = "^[A-Za-z0-9_]{1,200}$"),
+    ),
+    request_body = SecretRequest,
+    responses(
+        (status = 200, description = "Set", body = Enveloped<Secret>),
+        (status = 400, description = "VALIDATION", body = ErrorBody),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN", body = ErrorBody),
+        (status = 404, description = "WORKSPACE_NOT_FOUND or NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn set_secret(
+    State(app): State<App>,
+    Member(scope): Member,
+    Path(path): Path<(WorkspaceId, EnvironmentId, String)>,
+    Json(request): Json<SecretRequest>,
+) -> Result<Enveloped<Secret>, ApiError> {
+    let (_, id, name) = path;
+    scope.manager()?;
+    allowed_name("name", &name)?;
+    secret_value("value", &request.value)?;
+    let (service, now) = (app.clone(), app.clock.now());
+    let set = app.store.write(move |db| {
+        Box::pin(async move {
+            let environment = environment(db, &scope, id).await?;
+            let secret = NewSecret {
+                name: &name,
+                value: &request.value,
+                connection: None,
+            };
+            secrets::set(db, &service.vault, &environment, secret, now).await?;
+            let set = secrets::find(db, &scope, id, &name).await?;
+            set.ok_or_else(|| ApiError::from(StoreError::Missing))
+        })
+    });
+    Ok(Enveloped::new(set.await?.into()))
+}
+
+/// Deletes a secret; admins of the workspace may.
+#[utoipa::path(
+    delete, path = "/api/workspaces/{id}/environments/{envId}/secrets/{name}", tag = "Environments",
+    security(("bearer" = [])),
+    params(
+        ("id" = WorkspaceId, Path, description = "Workspace"),
+        ("envId" = EnvironmentId, Path, description = "Environment"),
+        ("name" = String, Path, description = "Secret", example = "SMTP_PASSWORD"),
+    ),
+    responses(
+        (status = 200, description = "Deleted", body = Enveloped<Deleted>),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN", body = ErrorBody),
+        (status = 404, description = "WORKSPACE_NOT_FOUND or NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn delete_secret(
+    State(app): State<App>,
+    Member(scope): Member,
+    Path(path): Path<(WorkspaceId, EnvironmentId, String)>,
+) -> Result<Enveloped<Deleted>, ApiError> {
+    let (_, id, name) = path;
+    let manager = scope.manager()?;
+    if !secret_name::is_allowed(&name) {
+        return Err(Code::NotFound.into());
+    }
+    let deleted = app.store.write({
+        let name = name.clone();
+        move |db| Box::pin(async move { secrets::delete(db, &manager, id, &name).await })
+    });
+    if !deleted.await? {
+        return Err(Code::NotFound.with("There is no such secret in this environment."));
+    }
+    Ok(Deleted::new(name))
+}
+
+/// Name to value: a text, a number, a truth value or null.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(transparent)]
+#[schema(value_type = Object, example = json!({"REGION": "eu", "RETRIES": 3}))]
+struct Variables(Map<String, Value>);
+
+/// Gives an environment's variables, which patterns read as `$vars.NAME`.
+#[utoipa::path(
+    get, path = "/api/workspaces/{id}/environments/{envId}/variables", tag = "Environments",
+    security(("bearer" = [])),
+    params(
+        ("id" = WorkspaceId, Path, description = "Workspace"),
+        ("envId" = EnvironmentId, Path, description = "Environment"),
+    ),
+    responses(
+        (status = 200, description = "Name to value", body = Enveloped<Variables>),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 404, description = "WORKSPACE_NOT_FOUND or NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn get_variables(
+    State(app): State<App>,
+    Member(scope): Member,
+    Path(path): Path<(WorkspaceId, EnvironmentId)>,
+) -> Result<Enveloped<Variables>, ApiError> {
+    let (_, id) = path;
+    let mut reader = app.store.reader().await?;
+    environment(&mut reader.db(), &scope, id).await?;
+    let variables = secrets::variables(&mut reader.db(), id).await?;
+    Ok(Enveloped::new(Variables(variables)))
+}
+
+/// Replaces an environment's variables; admins of the workspace may. Values are texts, numbers, truth values or
+/// null.
+#[utoipa::path(
+    put, path = "/api/workspaces/{id}/environments/{envId}/variables", tag = "Environments",
+    security(("bearer" = [])),
+    params(
+        ("id" = WorkspaceId, Path, description = "Workspace"),
+        ("envId" = EnvironmentId, Path, description = "Environment"),
+    ),
+    request_body = Variables,
+    responses(
+        (status = 200, description = "Name to value", body = Enveloped<Variables>),
+        (status = 400, description = "VALIDATION", body = ErrorBody),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN", body = ErrorBody),
+        (status = 404, description = "WORKSPACE_NOT_FOUND or NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn set_variables(
+    State(app): State<App>,
+    Member(scope): Member,
+    Path(path): Path<(WorkspaceId, EnvironmentId)>,
+    Json(Variables(variables)): Json<Variables>,
+) -> Result<Enveloped<Variables>, ApiError> {
+    let (_, id) = path;
+    let manager = scope.manager()?;
+    for (name, value) in &variables {
+        allowed_name(name, name)?;
+        match value {
+            Value::Array(_) | Value::Object(_) => {
+                return Err(ApiError::field(
+                    name,
+                    "must be a text, a number, a truth value or null",
+                ));
+            }
+            Value::String(text) => printable(name, text)?,
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+    if Value::Object(variables.clone()).to_string().len() > VARIABLES_BYTES_MAX {
+        return Err(ApiError::field("", "the variables have more than 64 KiB"));
+    }
+    let stored = variables.clone();
+    let set = app.store.write(move |db| {
+        Box::pin(async move {
+            environment(db, &scope, id).await?;
+            secrets::set_variables(db, &manager, id, &stored).await?;
+            Ok::<(), ApiError>(())
+        })
+    });
+    set.await?;
+    Ok(Enveloped::new(Variables(variables)))
+}
+
+/// An environment of the scope's workspace.
+pub async fn environment(
+    db: &mut Db<'_>,
+    scope: &Scope,
+    id: EnvironmentId,
+) -> Result<EnvironmentRow, ApiError> {
+    let found = workspaces::environment(db, scope, id).await?;
+    found.ok_or_else(|| Code::NotFound.with("There is no such environment in this workspace."))
+}
+
+/// Checks the size of a secret's value.
+pub fn secret_value(path: &str, value: &str) -> Result<(), ApiError> {
+    if value.is_empty() {
+        return Err(ApiError::field(path, "must not be empty"));
+    }
+    if value.len() > SECRET_BYTES_MAX {
+        return Err(ApiError::field(path, "must have at most 64 KiB"));
+    }
+    Ok(())
+}
+
+fn allowed_name(path: &str, name: &str) -> Result<(), ApiError> {
+    if secret_name::is_allowed(name) {
+        return Ok(());
+    }
+    Err(ApiError::field(
+        path,
+        "must have 1 to 200 letters, digits and underscores",
+    ))
+}

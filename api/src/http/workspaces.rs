@@ -1,0 +1,177 @@
+//! `/api/workspaces`: what teams share, and who is in them.
+
+use super::extract::{Caller, Json, LoggedIn, Member, text};
+use super::reply::{Deleted, Enveloped};
+use crate::access::WorkspaceRole;
+use crate::app::App;
+use crate::clock::Timestamp;
+use crate::error::{ApiError, Code, ErrorBody};
+use crate::ids::WorkspaceId;
+use crate::store::StoreError;
+use crate::store::workspaces::{self, WorkspaceRow};
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(list_workspaces, create_workspace))
+        .routes(routes!(get_workspace, rename_workspace, delete_workspace))
+}
+
+/// A workspace.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Workspace {
+    id: WorkspaceId,
+    #[schema(example = "Ann's workspace")]
+    name: String,
+    /// The caller's role in it.
+    role: WorkspaceRole,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+}
+
+impl From<WorkspaceRow> for Workspace {
+    fn from(row: WorkspaceRow) -> Self {
+        Workspace {
+            id: row.id,
+            name: row.name,
+            role: row.role,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+        }
+    }
+}
+
+/// A name for a workspace.
+#[derive(Debug, Deserialize, ToSchema)]
+struct WorkspaceRequest {
+    #[schema(example = "Accounting", min_length = 1, max_length = 100)]
+    name: String,
+}
+
+/// Lists the workspaces that the caller is a member of; with an API key, the key's.
+#[utoipa::path(
+    get, path = "/api/workspaces", tag = "Workspaces", security(("bearer" = [])),
+    responses(
+        (status = 200, description = "The workspaces", body = Enveloped<Vec<Workspace>>),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+    )
+)]
+async fn list_workspaces(
+    State(app): State<App>,
+    caller: Caller,
+) -> Result<Enveloped<Vec<Workspace>>, ApiError> {
+    let (user, active) = (caller.scope.user(), caller.scope.workspace());
+    let found = match (caller.by_api_key, active) {
+        (true, None) => Vec::new(),
+        (true, only) => workspaces::of_user(&mut app.store.reader().await?.db(), user, only).await?,
+        (false, _) => workspaces::of_user(&mut app.store.reader().await?.db(), user, None).await?,
+    };
+    Ok(Enveloped::new(found.into_iter().map(Workspace::from).collect()))
+}
+
+/// Makes a workspace of one environment, `production`, owned by the caller.
+#[utoipa::path(
+    post, path = "/api/workspaces", tag = "Workspaces", security(("bearer" = [])),
+    request_body = WorkspaceRequest,
+    responses(
+        (status = 201, description = "The workspace", body = Enveloped<Workspace>),
+        (status = 400, description = "VALIDATION", body = ErrorBody),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN: with an API key", body = ErrorBody),
+    )
+)]
+async fn create_workspace(
+    State(app): State<App>,
+    LoggedIn(caller): LoggedIn,
+    Json(request): Json<WorkspaceRequest>,
+) -> Result<(StatusCode, Enveloped<Workspace>), ApiError> {
+    let name = text("name", &request.name, 100)?;
+    let (owner, now) = (caller.scope.user(), app.clock.now());
+    let created = app
+        .store
+        .write(move |db| Box::pin(async move { workspaces::create(db, owner, &name, now).await }));
+    let created: WorkspaceRow = created.await?;
+    Ok((StatusCode::CREATED, Enveloped::new(created.into())))
+}
+
+/// Tells about a workspace.
+#[utoipa::path(
+    get, path = "/api/workspaces/{id}", tag = "Workspaces", security(("bearer" = [])),
+    params(("id" = WorkspaceId, Path, description = "Workspace")),
+    responses(
+        (status = 200, description = "The workspace", body = Enveloped<Workspace>),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 404, description = "WORKSPACE_NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn get_workspace(State(app): State<App>, member: Member) -> Result<Enveloped<Workspace>, ApiError> {
+    workspace(&app, &member).await.map(Enveloped::new)
+}
+
+/// Renames a workspace; its owners may.
+#[utoipa::path(
+    patch, path = "/api/workspaces/{id}", tag = "Workspaces", security(("bearer" = [])),
+    params(("id" = WorkspaceId, Path, description = "Workspace")), request_body = WorkspaceRequest,
+    responses(
+        (status = 200, description = "The workspace", body = Enveloped<Workspace>),
+        (status = 400, description = "VALIDATION", body = ErrorBody),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN", body = ErrorBody),
+        (status = 404, description = "WORKSPACE_NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn rename_workspace(
+    State(app): State<App>,
+    member: Member,
+    Json(request): Json<WorkspaceRequest>,
+) -> Result<Enveloped<Workspace>, ApiError> {
+    let (owner, now) = (member.0.owner()?, app.clock.now());
+    let name = text("name", &request.name, 100)?;
+    let renamed = app
+        .store
+        .write(move |db| Box::pin(async move { workspaces::rename(db, &owner, &name, now).await }));
+    renamed.await?;
+    workspace(&app, &member).await.map(Enveloped::new)
+}
+
+/// Deletes a workspace with its environments, secrets, connections and API keys; its owners may, once it has no
+/// patterns.
+#[utoipa::path(
+    delete, path = "/api/workspaces/{id}", tag = "Workspaces", security(("bearer" = [])),
+    params(("id" = WorkspaceId, Path, description = "Workspace")),
+    responses(
+        (status = 200, description = "Deleted", body = Enveloped<Deleted>),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN", body = ErrorBody),
+        (status = 404, description = "WORKSPACE_NOT_FOUND", body = ErrorBody),
+        (status = 409, description = "CONFLICT: it has patterns", body = ErrorBody),
+    )
+)]
+async fn delete_workspace(State(app): State<App>, member: Member) -> Result<Enveloped<Deleted>, ApiError> {
+    let owner = member.0.owner()?;
+    let workspace = owner.workspace().ok_or(Code::WorkspaceNotFound)?;
+    let deleted = app
+        .store
+        .write(move |db| Box::pin(async move { workspaces::delete(db, &owner).await }));
+    let deleted: Result<(), StoreError> = deleted.await;
+    deleted?;
+    Ok(Deleted::new(workspace))
+}
+
+async fn workspace(app: &App, Member(scope): &Member) -> Result<Workspace, ApiError> {
+    let found = workspaces::of_user(
+        &mut app.store.reader().await?.db(),
+        scope.user(),
+        scope.workspace(),
+    )
+    .await?;
+    let found = found.into_iter().next().ok_or(Code::WorkspaceNotFound)?;
+    Ok(found.into())
+}

@@ -1,0 +1,139 @@
+//! oidc-provider in a process of node, and a person's way through it.
+
+use super::{CLIENT_ID, CLIENT_SECRET, REDIRECT_URI};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use reqwest::header::{COOKIE, LOCATION, SET_COOKIE};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// A running provider. Dropping it ends it.
+pub struct OidcProvider {
+    pub issuer: String,
+    /// Host and port.
+    pub address: String,
+    process: Child,
+}
+
+impl Drop for OidcProvider {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl OidcProvider {
+    /// Installs it if need be, and starts it. The error says what is missing.
+    pub async fn start() -> Result<OidcProvider, String> {
+        let started = tokio::task::spawn_blocking(|| {
+            let dir = install()?;
+            let mut process = Command::new("node")
+                .arg("provider.mjs")
+                .args([CLIENT_ID, CLIENT_SECRET, REDIRECT_URI])
+                .current_dir(dir)
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::null())
+                .spawn()
+                .map_err(|error| format!("node does not start: {error}"))?;
+            let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
+            // Before its port it may print warnings, and after it: somebody has to read them.
+            let port = lines
+                .by_ref()
+                .map_while(Result::ok)
+                .find_map(|line| line.trim().parse::<u16>().ok());
+            std::thread::spawn(move || lines.for_each(drop));
+            let port = port.ok_or("the provider did not start")?;
+            Ok::<_, String>((process, port))
+        });
+        let (process, port) = started.await.unwrap()?;
+        Ok(OidcProvider {
+            issuer: format!("http://127.0.0.1:{port}"),
+            address: format!("127.0.0.1:{port}"),
+            process,
+        })
+    }
+
+    /// An authorization code of this person, as a browser gets it.
+    pub async fn code(&self, person: &str, verifier: Option<&str>) -> String {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        query
+            .append_pair("client_id", CLIENT_ID)
+            .append_pair("response_type", "code")
+            .append_pair("scope", "openid email profile")
+            .append_pair("redirect_uri", REDIRECT_URI)
+            .append_pair("login_hint", person);
+        if let Some(verifier) = verifier {
+            let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier));
+            query
+                .append_pair("code_challenge", &challenge)
+                .append_pair("code_challenge_method", "S256");
+        }
+        let query = query.finish();
+        self.follow(format!("{}/auth?{query}", self.issuer)).await
+    }
+
+    async fn follow(&self, mut url: String) -> String {
+        let client = reqwest::Client::builder()
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none());
+        let client = client.build().unwrap();
+        let mut cookies = BTreeMap::new();
+        for _ in 0..10 {
+            if let Some(rest) = url.strip_prefix(REDIRECT_URI) {
+                let answer = form_urlencoded::parse(rest.trim_start_matches('?').as_bytes());
+                let code = answer.into_owned().find(|(name, _)| name == "code");
+                return code.unwrap_or_else(|| panic!("no code: {url}")).1;
+            }
+            let sent: Vec<String> = cookies
+                .iter()
+                .map(|(name, value)| format!("{name}={value}"))
+                .collect();
+            let response = client
+                .get(&url)
+                .header(COOKIE, sent.join("; "))
+                .send()
+                .await
+                .unwrap();
+            for cookie in response.headers().get_all(SET_COOKIE) {
+                let pair = cookie.to_str().unwrap().split(';').next().unwrap();
+                let (name, value) = pair.split_once('=').unwrap();
+                cookies.insert(name.to_owned(), value.to_owned());
+            }
+            let status = response.status();
+            let Some(location) = response.headers().get(LOCATION) else {
+                panic!("{status} at {url}: {}", response.text().await.unwrap());
+            };
+            let location = location.to_str().unwrap();
+            url = match location.starts_with('/') {
+                true => format!("{}{location}", self.issuer),
+                false => location.to_owned(),
+            };
+        }
+        panic!("the provider redirects for ever");
+    }
+}
+
+/// Where the provider is installed; installed by npm the first time.
+fn install() -> Result<PathBuf, String> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/http/external_login");
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("external-login");
+    std::fs::create_dir_all(&dir).map_err(|error| error.to_string())?;
+    for file in ["package.json", "package-lock.json", "provider.mjs"] {
+        std::fs::copy(source.join(file), dir.join(file)).map_err(|error| format!("{file}: {error}"))?;
+    }
+    if !dir.join("node_modules/.package-lock.json").exists() {
+        let output = Command::new("npm")
+            .args(["ci", "--no-audit", "--no-fund", "--ignore-scripts"])
+            .current_dir(&dir)
+            .output()
+            .map_err(|error| format!("npm does not start: {error}"))?;
+        if !output.status.success() {
+            return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+        }
+    }
+    Ok(dir)
+}

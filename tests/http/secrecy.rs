@@ -1,0 +1,163 @@
+//! Secrets stay secret: they are looked for in every answer, in the log and in every column of the database.
+
+use crate::harness::{Service, each_database};
+use crate::sessions::claims;
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use heddle_api::store::{Db, sql};
+use serde_json::{Value, json};
+use std::io::Write;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::{EnvFilter, Layer};
+
+/// All that the test process logs, at the finest level.
+static LOG: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+
+fn log() -> MutexGuard<'static, Vec<u8>> {
+    LOG.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+struct IntoLog;
+
+impl Write for IntoLog {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        log().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn capture_log() {
+    static ONCE: OnceLock<()> = OnceLock::new();
+    ONCE.get_or_init(|| {
+        let layer = tracing_subscriber::fmt::layer()
+            .with_ansi(false)
+            .with_writer(|| IntoLog);
+        let filter = EnvFilter::new("heddle_api=trace,sqlx=trace,tower_http=trace,axum=trace");
+        let subscriber = tracing_subscriber::registry().with(layer.with_filter(filter));
+        tracing::subscriber::set_global_default(subscriber).expect("no other test captures the log");
+    });
+}
+
+/// Every value of every table, as bytes.
+async fn whole_database(db: &mut Db<'_>) -> Vec<u8> {
+    let names = if db.is_postgres() {
+        "select table_name from information_schema.tables where table_schema = 'public'"
+    } else {
+        "select name from sqlite_master where type = 'table'"
+    };
+    let tables: Vec<(String,)> = db.all(sql(names)).await.unwrap();
+    assert!(tables.len() > 5, "{tables:?}");
+    let mut all = Vec::new();
+    for (table,) in tables {
+        // The test's own text: names of tables come from the database.
+        let columns: String = if db.is_postgres() {
+            format!("select row_to_json(t)::text from \"{table}\" t")
+        } else {
+            let columns: Vec<(String,)> = db
+                .all(sql("select name from pragma_table_info(?)").bind(&table))
+                .await
+                .unwrap();
+            let quoted: Vec<String> = columns
+                .iter()
+                .map(|(column,)| format!("case typeof(\"{column}\") when 'blob' then '' else coalesce(\"{column}\", '') end || hex(\"{column}\")"))
+                .collect();
+            format!("select {} from \"{table}\"", quoted.join(" || ' ' || "))
+        };
+        let rows: Vec<(String,)> = db.all(sql(String::leak(columns))).await.unwrap();
+        for (row,) in rows {
+            all.extend_from_slice(row.as_bytes());
+            all.push(b'\n');
+        }
+    }
+    all
+}
+
+/// A secret in the forms in which it could leak.
+fn forms(secret: &str) -> Vec<String> {
+    vec![
+        secret.to_owned(),
+        STANDARD.encode(secret).trim_end_matches('=').to_owned(),
+        URL_SAFE_NO_PAD.encode(secret),
+        hex::encode(secret),
+        hex::encode_upper(secret),
+    ]
+}
+
+fn assert_hidden(place: &str, text: &[u8], secrets: &[String]) {
+    for secret in secrets {
+        for form in forms(secret) {
+            let found = text.windows(form.len()).any(|window| window == form.as_bytes());
+            assert!(!found, "{secret} is in {place}");
+        }
+    }
+}
+
+each_database! {
+    async fn no_secret_is_in_an_answer_the_log_or_the_database(service: Service) {
+        capture_log();
+        // Distinct, so that another test's words are never found.
+        let mark = uuid::Uuid::now_v7().simple().to_string();
+        let secret = |name: &str| format!("{name}~{mark}~secret");
+        let secrets: Vec<String> =
+            ["key", "password", "token", "value", "changed", "replaced"].map(secret).to_vec();
+        let [key, password, token, value, changed, replaced] = secrets.as_slice() else { panic!() };
+        let login_password = format!("login!{mark}");
+        let account = json!({"email": "ann@example.com", "firstName": "A", "lastName": "L", "password": login_password});
+        let registered = service.post("/api/auth/register").json(&account).send().await;
+        let session = registered.data(201)["token"].as_str().unwrap().to_owned();
+        let workspace = claims(&session)["workspaceId"].as_str().unwrap().to_owned();
+        let path = format!("/api/workspaces/{workspace}/environments");
+        let environments = service.get(&path).bearer(&session).send().await;
+        let environment = environments.data(200)[0]["id"].as_str().unwrap().to_owned();
+        let vars = format!("{path}/{environment}/secrets");
+        let mut answers = Vec::new();
+        for (method, path, body) in [
+            ("POST", "/api/auth/login", json!({"email": "ann@example.com", "password": login_password})),
+            ("POST", "/api/auth/login", json!({"email": "ann@example.com", "password": [password]})),
+            ("POST", "/api/connections/api-key", json!({"provider": "a", "apiKey": key})),
+            ("POST", "/api/connections/api-key", json!({"provider": "a", "apiKey": [key]})),
+            ("POST", "/api/connections/api-key", json!({"provider": "-", "apiKey": key})),
+            ("POST", "/api/connections/credentials",
+                json!({"provider": "b", "credentials": {"password": password, "token": token}})),
+            ("POST", "/api/connections/credentials", json!({"provider": "b", "credentials": password})),
+            ("POST", "/api/connections/credentials", json!({"provider": "b", "credentials": {"x": [password]}})),
+            ("PUT", &format!("{vars}/VALUE"), json!({"value": value})),
+            ("PUT", &format!("{vars}/VALUE"), json!({"value": changed})),
+            ("PUT", &format!("{vars}/B_TOKEN"), json!({"value": replaced})),
+            ("PUT", &format!("{vars}/VALUE"), json!({"value": {"a": value}})),
+            ("GET", &vars, Value::Null),
+            ("GET", "/api/connections", Value::Null),
+            ("GET", "/api/auth/me", Value::Null),
+        ] {
+            let request = service.request(method, path).bearer(&session);
+            let request = if body.is_null() { request } else { request.json(&body) };
+            answers.push(request.send().await);
+        }
+        let made = service.post("/api/auth/api-keys").bearer(&session).json(&json!({"name": "CI"})).send().await;
+        let api_key = made.data(201)["key"].as_str().unwrap().to_owned();
+        answers.push(service.get("/api/auth/me").bearer(&api_key).send().await);
+        answers.push(service.get("/api/auth/api-keys").bearer(&session).send().await);
+
+        let mut everything = secrets.clone();
+        everything.extend([login_password, api_key]);
+        for answer in &answers {
+            assert_hidden(&format!("the answer {answer}"), answer.text.as_bytes(), &everything);
+        }
+        let mut reader = service.app.store.reader().await.unwrap();
+        let database = whole_database(&mut reader.db()).await;
+        assert!(database.windows(11).any(|window| window == b"ann@example"), "the search finds what is there");
+        let signing = service.app.config.jwt_secret.clone();
+        let master = hex::encode(service.app.config.master_key);
+        everything.extend([session.clone(), signing.clone()]);
+        assert_hidden("the database", &database, &everything);
+        assert_hidden("the database", &database, &[master]);
+        let log = log().clone();
+        assert!(log.windows(4).any(|window| window == b"POST"), "the log is captured");
+        assert_hidden("the log", &log, &everything);
+    }
+}
