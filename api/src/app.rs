@@ -6,6 +6,7 @@ use crate::auth::password::Passwords;
 use crate::auth::token::Tokens;
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::execution::Executions;
 use crate::store::Store;
 use crate::vault::Vault;
 use std::sync::Arc;
@@ -31,14 +32,17 @@ pub struct Inner {
     /// The login by another service, if there is one.
     pub external_login: Option<ExternalProvider>,
     /// Encrypts secrets.
-    pub vault: Vault,
+    pub vault: Arc<Vault>,
+    /// Runs what is deployed.
+    pub executions: Executions,
 }
 
 impl App {
     /// From its parts.
     pub fn new(config: Config, store: Store, clock: Clock) -> Self {
         let tokens = Tokens::new(&config.jwt_secret, config.token_ttl, clock.clone());
-        let vault = Vault::new(&config.master_key, clock.clone());
+        let vault = Arc::new(Vault::new(&config.master_key, clock.clone()));
+        let executions = Executions::new(&config, store.clone(), clock.clone(), vault.clone());
         let auth_limits = AuthLimits::new(config.auth_rate_limit);
         let external_login = config.external_login.clone();
         let external_login = external_login.map(|provider| ExternalProvider::new(provider, &config.egress));
@@ -51,6 +55,7 @@ impl App {
             auth_limits,
             external_login,
             vault,
+            executions,
         }))
     }
 }

@@ -5,16 +5,21 @@ pub mod api_keys;
 pub mod auth;
 pub mod client_ip;
 pub mod connections;
+pub mod deployments;
 pub mod document;
 pub mod environments;
 pub mod extract;
+pub mod figures;
 pub mod health;
 pub mod members;
 pub mod middleware;
 pub mod nodes;
 pub mod patterns;
 pub mod reply;
+pub mod runs;
 pub mod session;
+pub mod tails;
+pub mod test_runs;
 pub mod workspaces;
 
 use crate::app::App;
@@ -74,6 +79,11 @@ pub fn api() -> OpenApiRouter<App> {
         .merge(members::routes())
         .merge(environments::routes())
         .merge(connections::routes())
+        .merge(deployments::routes())
+        .merge(runs::routes())
+        .merge(figures::routes())
+        .merge(tails::routes())
+        .merge(test_runs::routes())
 }
 
 fn document() -> utoipa::openapi::OpenApi {

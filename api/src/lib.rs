@@ -9,6 +9,7 @@ pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod error;
+pub mod execution;
 pub mod http;
 pub mod ids;
 pub mod patterns;

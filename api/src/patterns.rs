@@ -6,7 +6,7 @@ use crate::app::App;
 use crate::error::{ApiError, Code};
 use crate::ids::PatternId;
 use crate::store::patterns::{self, PatternRow, Tags};
-use crate::store::{Db, StoreError, versions};
+use crate::store::{Db, StoreError, deployments, versions};
 use heddle_compiler::compare::compare;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -303,14 +303,17 @@ pub async fn set_call_interface(
         .await
 }
 
-/// Deletes a pattern with all that hangs on it.
+/// Deletes a pattern with all that hangs on it; it is undeployed first.
 pub async fn delete(app: &App, editor: Editor, id: PatternId) -> Result<(), ApiError> {
-    app.store
-        .write(move |db| {
-            Box::pin(async move {
-                changeable(db, &editor, id).await?;
-                Ok(patterns::delete(db, &editor, id).await?)
-            })
+    let now = app.clock.now();
+    let deleted = app.store.write(move |db| {
+        Box::pin(async move {
+            changeable(db, &editor, id).await?;
+            deployments::undeploy_deleted(db, &editor, id, now).await?;
+            Ok::<(), ApiError>(patterns::delete(db, &editor, id).await?)
         })
-        .await
+    });
+    deleted.await?;
+    app.executions.pattern_deleted(id);
+    Ok(())
 }

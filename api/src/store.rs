@@ -7,7 +7,9 @@ pub mod accounts;
 pub mod api_keys;
 pub mod connections;
 mod db;
+pub mod deployments;
 pub mod patterns;
+pub mod runs;
 pub mod secrets;
 pub mod versions;
 pub mod workspaces;
@@ -69,7 +71,7 @@ pub enum StoreError {
 
 impl StoreError {
     /// The same error for another of those who wait for one transaction.
-    fn again(&self) -> StoreError {
+    pub(crate) fn again(&self) -> StoreError {
         match self {
             StoreError::Unavailable(message) => StoreError::Unavailable(message.clone()),
             other => StoreError::Database(other.to_string()),

@@ -7,7 +7,8 @@ use crate::sandbox::{Finish, RunState};
 use crate::secrets::Vault;
 use heddle_node_stdlib::abi::code;
 use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value};
 use std::time::Instant;
 use wasmtime::Trap;
 
@@ -30,11 +31,17 @@ pub fn refused(error: RunError, started: Instant) -> Outcome {
 }
 
 /// The outcome of a run that ended with `result` while `node_id` was executing.
-pub fn outcome(state: RunState, result: wasmtime::Result<()>, node_id: Option<String>) -> Outcome {
+pub fn outcome(mut state: RunState, result: wasmtime::Result<()>, node_id: Option<String>) -> Outcome {
     let usage = Usage {
         memory_bytes_peak: state.limiter.memory_bytes_peak(),
         effects: state.effects.started(),
         ..Usage::default()
+    };
+    let finish = state.finish.take();
+    let output_name = |node_id: &str, port| state.output_name(node_id, port);
+    let pause = match &finish {
+        Some(Finish::Paused(json)) => Some(read_pause(json, &output_name)),
+        _ => None,
     };
     let mut outcome = Outcome {
         status: Status::Completed,
@@ -47,22 +54,20 @@ pub fn outcome(state: RunState, result: wasmtime::Result<()>, node_id: Option<St
         trace: state.trace.finish(),
         usage,
     };
-    let failure = match (result, state.finish) {
-        (Err(error), _) => Some(trap_error(&error, &state.limits, node_id)),
-        (Ok(()), Some(Finish::Completed(json))) => {
+    let failure = match (result, finish, pause) {
+        (Err(error), ..) => Some(trap_error(&error, &state.limits, node_id)),
+        (Ok(()), Some(Finish::Completed(json)), _) => {
             outcome.output = Some(json);
             None
         }
-        (Ok(()), Some(Finish::Failed(json))) => Some(read_failure(&json)),
-        (Ok(()), Some(Finish::Paused(json))) => match read_pause(&json) {
-            Ok((breakpoint, pinned_nodes)) => {
-                outcome.status = Status::Paused;
-                (outcome.breakpoint, outcome.pinned_nodes) = (Some(breakpoint), Some(pinned_nodes));
-                None
-            }
-            Err(error) => Some(error),
-        },
-        (Ok(()), None) => Some(RunError {
+        (Ok(()), Some(Finish::Failed(json)), _) => Some(read_failure(&json)),
+        (Ok(()), Some(Finish::Paused(_)), Some(Ok((breakpoint, pinned_nodes)))) => {
+            outcome.status = Status::Paused;
+            (outcome.breakpoint, outcome.pinned_nodes) = (Some(breakpoint), Some(pinned_nodes));
+            None
+        }
+        (Ok(()), Some(Finish::Paused(_)), Some(Err(error))) => Some(error),
+        (Ok(()), _, _) => Some(RunError {
             code: code::TRAP.into(),
             message: "The module returned without having ended the run. Compile the pattern again.".into(),
             node_id,
@@ -103,19 +108,35 @@ fn read_failure(json: &RawValue) -> RunError {
     }
 }
 
-fn read_pause(json: &RawValue) -> Result<(Box<RawValue>, Box<RawValue>), RunError> {
+/// Reads a pause. The guest knows ports by number, and pins name them: `output_name` tells the name.
+fn read_pause(
+    json: &RawValue,
+    output_name: &dyn Fn(&str, usize) -> String,
+) -> Result<(Box<RawValue>, Box<RawValue>), RunError> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Pause {
         breakpoint: Box<RawValue>,
-        pinned_nodes: Box<RawValue>,
+        pinned_nodes: Map<String, Value>,
     }
-    match serde_json::from_str::<Pause>(json.get()) {
-        Ok(pause) => Ok((pause.breakpoint, pause.pinned_nodes)),
-        Err(error) => Err(internal(format!(
+    let unreadable = |error| {
+        internal(format!(
             "The pause can't be read: {error}. This is a bug in heddle."
-        ))),
+        ))
+    };
+    let mut pause: Pause = serde_json::from_str(json.get()).map_err(unreadable)?;
+    for (node_id, pin) in &mut pause.pinned_nodes {
+        if pin.get("$pin") != Some(&Value::Bool(true)) {
+            continue;
+        }
+        let Some(port) = pin.get_mut("port").filter(|port| port.is_number()) else {
+            continue;
+        };
+        let number = port.as_f64().map_or(0, |port| port as usize);
+        *port = output_name(node_id, number).into();
     }
+    let pinned_nodes = to_raw_value(&pause.pinned_nodes).map_err(unreadable)?;
+    Ok((pause.breakpoint, pinned_nodes))
 }
 
 /// Says why a run was stopped from outside.

@@ -95,6 +95,14 @@ impl RunState {
             .map(|node| node.id.clone())
     }
 
+    /// Name of an output port of the node with this id.
+    pub fn output_name(&self, node_id: &str, port: usize) -> String {
+        let nodes = &self.program.manifest.nodes;
+        let node = nodes.iter().find(|node| node.id == node_id);
+        let name = node.and_then(|node| node.outputs.get(port));
+        name.cloned().unwrap_or_else(|| "error".into())
+    }
+
     /// Name of the output port through which an entry of the trace ended.
     pub fn port_name(&self, token: i32, port: i32) -> Option<String> {
         let port = usize::try_from(port).ok()?;

@@ -3,10 +3,12 @@
 //! PostgreSQL: the server that HEDDLE_TEST_POSTGRES names (a URL of a user who may create databases), or a private
 //! cluster that the first test starts from Debian's package; see [`postgres`].
 
+mod deployed;
 mod members;
 mod postgres;
 mod request;
 
+pub use deployed::{chain, doubling, endless};
 pub use request::{Reply, Request};
 
 use heddle_api::app::App;
@@ -15,6 +17,7 @@ use heddle_api::config::{AuthRateLimit, Config};
 use heddle_api::store::Store;
 use serde_json::json;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use tokio::net::TcpListener;
 
 /// Which database a test uses.
@@ -99,6 +102,8 @@ impl Service {
             per_email: 0,
             per_ip: 0,
         };
+        // Machine code of the standard library, compiled once for all tests.
+        config.cache_dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("cache");
         change(&mut config);
         let start = Timestamp::parse("2026-11-21T09:00:00Z").unwrap();
         let app = App::new(config, store, Clock::manual(start));

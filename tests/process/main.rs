@@ -1,6 +1,7 @@
 //! The binary as operators run it: `heddle serve` in a process of its own, its settings, keys, signals and the
 //! commands beside it.
 
+mod crash;
 mod server;
 mod starting;
 mod users;

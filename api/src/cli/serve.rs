@@ -19,6 +19,8 @@ use tokio::signal::unix::{SignalKind, signal};
 
 /// Requests that are being answered get so long after the signal to stop.
 const DRAIN_MAX: Duration = Duration::from_secs(25);
+/// Runs that nobody waits for get so long after that; the next start takes up what is left.
+const RUNS_DRAIN_MAX: Duration = Duration::from_secs(5);
 
 /// Flags of `heddle serve`.
 #[derive(Args, Debug)]
@@ -90,12 +92,16 @@ async fn listen(mut config: Config, base_url_given: bool) -> Result<ExitCode, Fa
         .start(&app.store, app.config.master_key_previous.as_ref())
         .await;
     started.map_err(|error| Failure::new(Exit::File, "DATABASE", error.to_string()))?;
+    let started = app.executions.start().await;
+    started.map_err(|error| Failure::new(Exit::File, "ENGINE", error.message()))?;
+    let (executions, stopping) = (app.executions.clone(), app.executions.clone());
     let service = http::router(&app).into_make_service_with_connect_info::<SocketAddr>();
     output::result(&format!("listening on http://{address}"))?;
     let (drain, draining) = tokio::sync::oneshot::channel::<()>();
     let server = axum::serve(listener, service).with_graceful_shutdown(async move {
         stop.asked().await;
         tracing::info!("Stopping: what has begun is finished first");
+        stopping.begin_stop();
         // The receiver is gone only when the server has ended anyway.
         let _ = drain.send(());
     });
@@ -110,6 +116,7 @@ async fn listen(mut config: Config, base_url_given: bool) -> Result<ExitCode, Fa
         ended = server => ended.map_err(|error| failed("serve", &error))?,
         () = overdue => tracing::warn!("Some requests did not end in time and are cut off"),
     }
+    executions.stop(RUNS_DRAIN_MAX).await;
     Ok(ExitCode::SUCCESS)
 }
 

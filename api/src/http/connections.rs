@@ -269,6 +269,7 @@ async fn delete_connection(
     if !deleted.await? {
         return Err(Code::NotFound.into());
     }
+    app.executions.environments().changed();
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -339,7 +340,9 @@ async fn create(
             })
         })
     });
-    Ok((StatusCode::CREATED, axum::Json(created.await?)))
+    let created = created.await?;
+    app.executions.environments().changed();
+    Ok((StatusCode::CREATED, axum::Json(created)))
 }
 
 /// The environments that a new connection seeds.

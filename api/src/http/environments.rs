@@ -239,7 +239,9 @@ async fn set_secret(
             set.ok_or_else(|| ApiError::from(StoreError::Missing))
         })
     });
-    Ok(Enveloped::new(set.await?.into()))
+    let set = set.await?;
+    app.executions.environments().changed();
+    Ok(Enveloped::new(set.into()))
 }
 
 /// Deletes a secret; admins of the workspace may.
@@ -275,6 +277,7 @@ async fn delete_secret(
     if !deleted.await? {
         return Err(Code::NotFound.with("There is no such secret in this environment."));
     }
+    app.executions.environments().changed();
     Ok(Deleted::new(name))
 }
 
@@ -361,6 +364,7 @@ async fn set_variables(
         })
     });
     set.await?;
+    app.executions.environments().changed();
     Ok(Enveloped::new(Variables(variables)))
 }
 

@@ -57,7 +57,8 @@ async fn readyz(State(app): State<App>) -> Result<axum::Json<Health>, ApiError> 
     get, path = "/metrics", tag = "Operation", security(()),
     responses((status = 200, description = "Metrics", body = String, content_type = "text/plain"))
 )]
-async fn metrics() -> impl IntoResponse {
+async fn metrics(State(app): State<App>) -> impl IntoResponse {
+    app.executions.gauge();
     let text = telemetry::metrics().map(|metrics| {
         metrics.run_upkeep();
         metrics.render()

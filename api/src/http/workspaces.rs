@@ -162,6 +162,7 @@ async fn delete_workspace(State(app): State<App>, member: Member) -> Result<Enve
         .write(move |db| Box::pin(async move { workspaces::delete(db, &owner).await }));
     let deleted: Result<(), StoreError> = deleted.await;
     deleted?;
+    app.executions.workspace_deleted();
     Ok(Deleted::new(workspace))
 }
 

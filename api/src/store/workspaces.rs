@@ -124,12 +124,13 @@ pub async fn rename(
     .map(drop)
 }
 
-/// Deletes the manager's workspace with its members, environments, secrets, connections and API keys.
+/// Deletes the manager's workspace with its members, environments, secrets, connections, API keys and deployments.
 pub async fn delete(db: &mut Db<'_>, manager: &Manager) -> Result<(), StoreError> {
     let Some(workspace) = manager.workspace() else {
         return Ok(());
     };
     crate::vault::forget(db, workspace).await?;
+    super::deployments::remove_of_workspace(db, manager).await?;
     let delete = sql("delete from workspaces where id = ?").bind(workspace);
     db.execute(delete).await.map(drop)
 }

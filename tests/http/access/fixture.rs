@@ -1,7 +1,7 @@
 //! One object of each kind, and how the operations of the document are called on them.
 
 use crate::document::Operation;
-use crate::harness::{Service, User};
+use crate::harness::{Service, User, doubling};
 use heddle_api::access::WorkspaceRole;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -27,7 +27,15 @@ impl Fixture {
             values: BTreeMap::new(),
         };
         let pattern = fixture.made(service, "/api/patterns", json!({"name": "x"})).await;
-        fixture.values.insert("patterns/{id}", text(&pattern["id"]));
+        let pattern = text(&pattern["id"]);
+        service.redrawn(&fixture.owner, &pattern, &doubling()).await;
+        let deployment = service.deploy(&fixture.owner, &pattern).await;
+        let run = service
+            .ran(&fixture.owner, &deployment, &json!({"fail": true}))
+            .await;
+        fixture.values.insert("patterns/{id}", pattern);
+        fixture.values.insert("deployments/{id}", deployment);
+        fixture.values.insert("runs/{runId}", run);
         fixture.values.insert("nodes/{type}", "Filter".to_owned());
         fixture.of_accounts(service).await;
         fixture

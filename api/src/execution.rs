@@ -1,0 +1,277 @@
+//! From an accepted event to the record of a run. An event is stored before [`Executions::accept`] returns; then
+//! the run goes straight from memory to an executor under its tenant's limits, and its result is stored together
+//! with others. What a stopped server left behind is taken up again at the next start.
+//!
+//! Knows nothing of HTTP.
+
+mod acceptor;
+mod active;
+mod cancel;
+pub mod compile;
+pub mod deploy;
+mod environments;
+mod live;
+pub mod queue;
+mod record;
+mod recorder;
+mod recover;
+mod retention;
+pub mod status;
+pub mod tail;
+mod test_run;
+mod worker;
+
+pub use acceptor::Accepted;
+pub use active::ActiveDeployment;
+pub use live::Ended;
+pub use test_run::{TestRun, TestRunError};
+
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::error::ApiError;
+use crate::ids::{EndpointId, RunId, UserId, WorkspaceId};
+use crate::store::Store;
+use crate::vault::Vault;
+use acceptor::Acceptor;
+use active::Actives;
+use environments::Environments;
+use heddle_runtime::{Limits, Runtime, RuntimeConfig, RuntimeError};
+use live::Live;
+use queue::Queue;
+use recorder::Recorder;
+use serde_json::value::RawValue;
+use status::TriggeredBy;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+use tail::Tail;
+use tokio::sync::watch;
+
+/// Runs that execute at once: most of them wait for something outside.
+const EXECUTING_MAX: usize = 256;
+/// Bytes of events that wait in memory.
+const WAITING_BYTES_MAX: usize = 64 << 20;
+
+/// Whose limits a run counts against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Tenant {
+    /// A workspace's.
+    Workspace(WorkspaceId),
+    /// A user's, outside of workspaces.
+    User(UserId),
+}
+
+impl Tenant {
+    /// The workspace's if there is one.
+    pub fn of(user: UserId, workspace: Option<WorkspaceId>) -> Self {
+        workspace.map_or(Tenant::User(user), Tenant::Workspace)
+    }
+}
+
+/// A run to be accepted.
+#[derive(Debug)]
+pub struct NewRun {
+    /// What runs.
+    pub deployment: Arc<ActiveDeployment>,
+    /// What starts it.
+    pub triggered_by: TriggeredBy,
+    /// Trigger at which it starts; `None`: OnManual, or else the first one.
+    pub node_id: Option<String>,
+    /// eventData as JSON; `null` counts as none.
+    pub event: Box<RawValue>,
+    /// The endpoint and the key under which it may be accepted only once within 24 hours.
+    pub idempotency: Option<(EndpointId, String)>,
+    /// Whether somebody waits for its end.
+    pub wait: bool,
+}
+
+/// Runs everything that is deployed. Cheap to clone.
+#[derive(Clone)]
+pub struct Executions(Arc<Inner>);
+
+struct Inner {
+    store: Store,
+    clock: Clock,
+    limits: Limits,
+    test_timeout: Duration,
+    retention: retention::Policy,
+    runtime_config: RuntimeConfig,
+    runtime: OnceLock<Runtime>,
+    runtime_starts: tokio::sync::Mutex<()>,
+    /// This start of the server.
+    owner: String,
+    queue: Queue,
+    acceptor: Acceptor,
+    recorder: Recorder,
+    actives: Actives,
+    environments: Environments,
+    live: Mutex<HashMap<RunId, Arc<Live>>>,
+    /// Runs of paused deployments, held until these are resumed.
+    parked: Mutex<Vec<worker::Job>>,
+    paused: Mutex<HashSet<crate::ids::DeploymentId>>,
+    tail: Tail,
+    stopping: watch::Sender<bool>,
+}
+
+impl Executions {
+    /// Ready to accept. Starts no thread and compiles nothing before the first run, or [`Executions::start`].
+    pub fn new(config: &Config, store: Store, clock: Clock, vault: Arc<Vault>) -> Self {
+        let queue = Queue::new(queue::Limits {
+            waiting_max: config.queue_runs_max,
+            waiting_bytes_max: WAITING_BYTES_MAX,
+            executing_max: EXECUTING_MAX,
+            tenant_executing_max: config.workspace_concurrency_max.max(1),
+        });
+        let owner = uuid::Uuid::now_v7().to_string();
+        let tail = Tail::default();
+        Executions(Arc::new_cyclic(|this| Inner {
+            limits: Limits {
+                fuel_max: config.run_fuel_max,
+                memory_bytes_max: config.run_memory_bytes_max,
+                deadline: config.run_timeout,
+                ..Limits::default()
+            },
+            test_timeout: config.test_timeout,
+            retention: retention::Policy {
+                age_max: config.retention,
+                runs_max: i64::try_from(config.retention_runs_max).unwrap_or(i64::MAX),
+            },
+            runtime_config: RuntimeConfig {
+                cache_dir: Some(config.cache_dir.clone()),
+                egress: config.egress.clone(),
+                concurrent_runs_max: EXECUTING_MAX as u32,
+                background_threads: config.workers.max(1),
+                ..RuntimeConfig::default()
+            },
+            runtime: OnceLock::new(),
+            runtime_starts: tokio::sync::Mutex::new(()),
+            acceptor: Acceptor::start(store.clone(), clock.clone(), owner.clone(), this.clone()),
+            recorder: Recorder::start(store.clone(), owner.clone(), this.clone()),
+            environments: Environments::new(store.clone(), vault),
+            actives: Actives::default(),
+            live: Mutex::default(),
+            parked: Mutex::default(),
+            paused: Mutex::default(),
+            stopping: watch::Sender::new(false),
+            store,
+            clock,
+            owner,
+            queue,
+            tail,
+        }))
+    }
+
+    /// Stores a run and hands it to the executors. A full queue answers 503 rather than lose or hoard.
+    pub async fn accept(&self, run: NewRun) -> Result<Accepted, ApiError> {
+        let key = run.idempotency.map(|(endpoint, key)| (endpoint.to_string(), key));
+        acceptor::accept(
+            &self.0,
+            acceptor::Request {
+                deployment: run.deployment,
+                triggered_by: run.triggered_by,
+                node_id: run.node_id,
+                event: run.event,
+                key,
+                wait: run.wait,
+            },
+        )
+        .await
+    }
+
+    /// What environments give to runs, for those who change them.
+    pub fn environments(&self) -> &Environments {
+        &self.0.environments
+    }
+
+    /// What runs do, as it happens.
+    pub fn tail(&self) -> &Tail {
+        &self.0.tail
+    }
+
+    /// Runs that wait in memory, and runs that execute.
+    pub fn counts(&self) -> (usize, usize) {
+        self.0.queue.counts()
+    }
+
+    /// Measures what changes all the time.
+    pub fn gauge(&self) {
+        let (waiting, executing) = self.counts();
+        metrics::gauge!("heddle_runs_waiting").set(waiting as f64);
+        metrics::gauge!("heddle_runs_executing").set(executing as f64);
+    }
+
+    /// Whether nothing more is accepted.
+    pub fn is_stopping(&self) -> bool {
+        *self.0.stopping.borrow()
+    }
+
+    /// Becomes true when nothing more is accepted.
+    pub fn stopping(&self) -> watch::Receiver<bool> {
+        self.0.stopping.subscribe()
+    }
+
+    /// Loads the engine, finds deployments that can't be loaded, takes up the runs that an earlier start left, and
+    /// begins to clear away old ones.
+    pub async fn start(&self) -> Result<(), ApiError> {
+        self.0.runtime().await?;
+        deploy::check_all(&self.0);
+        recover::start(&self.0);
+        retention::start(&self.0);
+        Ok(())
+    }
+
+    /// Accepts nothing more, and ends what looks on at runs. What was accepted goes on.
+    pub fn begin_stop(&self) {
+        self.0.queue.close();
+        self.0.stopping.send_replace(true);
+    }
+
+    /// Starts nothing more, and waits until what executes has ended and is stored, or `patience` is over. What is
+    /// left is taken up at the next start.
+    pub async fn stop(&self, patience: Duration) {
+        self.begin_stop();
+        self.0.queue.stop();
+        let idle = async {
+            while self.counts().1 > 0 {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        if tokio::time::timeout(patience, idle).await.is_err() {
+            tracing::warn!(executing = self.counts().1, "Runs are left to the next start");
+        }
+        if tokio::time::timeout(patience, self.0.recorder.flush())
+            .await
+            .is_err()
+        {
+            tracing::warn!("The ends of some runs are not stored: they are taken up at the next start");
+        }
+    }
+}
+
+impl Inner {
+    /// The engine, started at the first call.
+    async fn runtime(&self) -> Result<&Runtime, ApiError> {
+        if let Some(runtime) = self.runtime.get() {
+            return Ok(runtime);
+        }
+        let _starting = self.runtime_starts.lock().await;
+        if let Some(runtime) = self.runtime.get() {
+            return Ok(runtime);
+        }
+        let config = self.runtime_config.clone();
+        let runtime = blocking(move || Runtime::new(config)).await?;
+        let runtime = runtime.map_err(|error: RuntimeError| ApiError::internal(error))?;
+        Ok(self.runtime.get_or_init(|| runtime))
+    }
+
+    fn live(&self) -> MutexGuard<'_, HashMap<RunId, Arc<Live>>> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Does what computes for long on a thread that may be blocked.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ApiError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(ApiError::internal)
+}

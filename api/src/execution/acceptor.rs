@@ -1,0 +1,248 @@
+//! Accepting: events that come at the same time are stored by one statement, and only then acknowledged.
+
+use super::Inner;
+use super::active::ActiveDeployment;
+use super::live::{self, Ended, Live};
+use super::queue::{Full, Reservation};
+use super::status::TriggeredBy;
+use super::worker::Job;
+use crate::clock::Clock;
+use crate::error::{ApiError, Code};
+use crate::ids::RunId;
+use crate::store::runs::{self, AcceptedRow, KeyRow};
+use crate::store::{Store, StoreError};
+use metrics::counter;
+use serde_json::value::RawValue;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+use tokio::sync::{mpsc, oneshot};
+
+/// Acceptances in one statement.
+const GROUP_MAX: usize = 256;
+/// For how long a key makes no second run.
+const KEY_TTL: Duration = Duration::from_secs(24 * 60 * 60);
+/// After how many seconds the sender of a refused event shall try again.
+const RETRY_AFTER_S: u64 = 1;
+
+/// What became of an event.
+#[derive(Debug)]
+pub enum Accepted {
+    /// It has a run of its own.
+    New(Ticket),
+    /// Its key was taken by this run.
+    Duplicate(RunId),
+}
+
+/// An accepted run.
+#[derive(Debug)]
+pub struct Ticket {
+    /// The run.
+    pub run_id: RunId,
+    live: Arc<Live>,
+}
+
+impl Ticket {
+    /// Waits for the run's end, which is stored by then. Dropping this stops nothing.
+    pub async fn ended(self) -> Result<Arc<Ended>, ApiError> {
+        let ended = live::wait(self.live.watch()).await;
+        ended.ok_or_else(|| {
+            Code::Unavailable.with("The service stops before the run has ended; the run is taken up again.")
+        })
+    }
+}
+
+/// What is to be accepted.
+pub(super) struct Request {
+    pub deployment: Arc<ActiveDeployment>,
+    pub triggered_by: TriggeredBy,
+    pub node_id: Option<String>,
+    pub event: Box<RawValue>,
+    pub key: Option<(String, String)>,
+    pub wait: bool,
+}
+
+struct Waiting {
+    /// Until it is on its way to the database.
+    row: Option<AcceptedRow>,
+    key: Option<(String, String)>,
+    job: Job,
+    reservation: Option<Reservation>,
+    answer: oneshot::Sender<Result<Accepted, ApiError>>,
+}
+
+/// Hands events to the task that stores them. What waits for it is bounded by the queue's reservations.
+#[derive(Debug)]
+pub(super) struct Acceptor(mpsc::UnboundedSender<Waiting>);
+
+impl Acceptor {
+    pub fn start(store: Store, clock: Clock, owner: String, executions: Weak<Inner>) -> Self {
+        let (sender, waiting) = mpsc::unbounded_channel();
+        tokio::spawn(work(store, clock, owner, executions, waiting));
+        Acceptor(sender)
+    }
+}
+
+/// Reserves room, then waits until the event is stored.
+pub(super) async fn accept(inner: &Inner, request: Request) -> Result<Accepted, ApiError> {
+    let tenant = request.deployment.tenant;
+    let bytes = request.event.get().len();
+    let reservation = inner.queue.reserve(tenant, bytes).map_err(|Full| {
+        counter!("heddle_runs_refused_total").increment(1);
+        Code::Unavailable
+            .with("Too many runs are waiting: try again shortly.")
+            .retry_after_s(RETRY_AFTER_S)
+    })?;
+    send(inner, request, Some(reservation)).await
+}
+
+/// The same where waiting for room could be waiting for oneself.
+pub(super) async fn accept_without_room(inner: &Inner, request: Request) -> Result<Accepted, ApiError> {
+    send(inner, request, None).await
+}
+
+async fn send(
+    inner: &Inner,
+    request: Request,
+    reservation: Option<Reservation>,
+) -> Result<Accepted, ApiError> {
+    let (id, deployment_id, tenant) = (RunId::new(), request.deployment.id, request.deployment.tenant);
+    let accepted_at = inner.clock.now();
+    let event = (request.event.get() != "null").then(|| request.event.get().to_owned());
+    let row = AcceptedRow {
+        id,
+        deployment_id,
+        triggered_by: request.triggered_by,
+        node_id: request.node_id.clone(),
+        event,
+        artifact: request.deployment.artifact.clone(),
+        version_number: request.deployment.version_number,
+        accepted_at,
+        key: request.key.clone(),
+    };
+    let job = Job {
+        run: id,
+        deployment: request.deployment,
+        triggered_by: request.triggered_by,
+        node_id: request.node_id,
+        event: request.event,
+        attempt: 1,
+        wait: request.wait,
+        accepted_at,
+        live: Live::new(deployment_id, tenant),
+    };
+    let (answer, answered) = oneshot::channel();
+    let waiting = Waiting {
+        row: Some(row),
+        key: request.key,
+        job,
+        reservation,
+        answer,
+    };
+    let closed = || ApiError::from(StoreError::Closed);
+    inner.acceptor.0.send(waiting).map_err(|_| closed())?;
+    answered.await.unwrap_or_else(|_| Err(closed()))
+}
+
+async fn work(
+    store: Store,
+    clock: Clock,
+    owner: String,
+    executions: Weak<Inner>,
+    mut waiting: mpsc::UnboundedReceiver<Waiting>,
+) {
+    let owner: Arc<str> = owner.into();
+    let mut group = Vec::with_capacity(GROUP_MAX);
+    // A key that is there twice in a group would be refused by the statement: the second waits for the next group.
+    let mut held_back: Vec<Waiting> = Vec::new();
+    loop {
+        group.append(&mut held_back);
+        if group.is_empty() && waiting.recv_many(&mut group, GROUP_MAX).await == 0 {
+            return;
+        }
+        while group.len() < GROUP_MAX {
+            let Ok(next) = waiting.try_recv() else { break };
+            group.push(next);
+        }
+        let mut keys = HashSet::new();
+        held_back = group
+            .extract_if(.., |it| it.key.clone().is_some_and(|key| !keys.insert(key)))
+            .collect();
+        let stored = store_group(&store, &clock, &owner, &mut group).await;
+        let Some(inner) = executions.upgrade() else { return };
+        for it in group.drain(..) {
+            settle(&inner, it, &stored);
+        }
+    }
+}
+
+/// Which run each key of the group belongs to.
+type Keys = HashMap<(String, String), RunId>;
+
+async fn store_group(
+    store: &Store,
+    clock: &Clock,
+    owner: &Arc<str>,
+    group: &mut [Waiting],
+) -> Result<Keys, StoreError> {
+    let rows: Vec<AcceptedRow> = group.iter_mut().filter_map(|it| it.row.take()).collect();
+    let (owner, now) = (owner.clone(), clock.now());
+    store
+        .write(move |db| {
+            Box::pin(async move {
+                let keys: Vec<KeyRow> = rows
+                    .iter()
+                    .filter_map(|row| {
+                        let (scope, key) = row.key.clone()?;
+                        Some(KeyRow {
+                            scope,
+                            key,
+                            run_id: row.id,
+                            expires_at: now.plus(KEY_TTL).millis(),
+                        })
+                    })
+                    .collect();
+                let mut taken = Keys::new();
+                if !keys.is_empty() {
+                    taken.extend(runs::take_keys(db, keys, now).await?);
+                }
+                let is_new = |row: &&AcceptedRow| holder(&taken, row.key.as_ref(), row.id) == row.id;
+                let new: Vec<&AcceptedRow> = rows.iter().filter(is_new).collect();
+                runs::accept(db, &owner, &new).await?;
+                Ok(taken)
+            })
+        })
+        .await
+}
+
+/// The run that an event belongs to: its own, unless its key was taken.
+fn holder(keys: &Keys, key: Option<&(String, String)>, run: RunId) -> RunId {
+    key.and_then(|key| keys.get(key)).copied().unwrap_or(run)
+}
+
+fn settle(inner: &Arc<Inner>, it: Waiting, stored: &Result<Keys, StoreError>) {
+    let Waiting {
+        key,
+        job,
+        reservation,
+        answer,
+        ..
+    } = it;
+    // Whoever is gone by now is not told; the run goes on.
+    let held = match stored {
+        Ok(keys) => holder(keys, key.as_ref(), job.run),
+        Err(error) => return drop(answer.send(Err(error.again().into()))),
+    };
+    if held != job.run {
+        return drop(answer.send(Ok(Accepted::Duplicate(held))));
+    }
+    counter!("heddle_runs_accepted_total", "triggered_by" => job.triggered_by.name()).increment(1);
+    let ticket = Ticket {
+        run_id: job.run,
+        live: job.live.clone(),
+    };
+    inner.live().insert(job.run, job.live.clone());
+    inner.tail.accepted(&job);
+    job.queue(inner, reservation);
+    drop(answer.send(Ok(Accepted::New(ticket))));
+}

@@ -1,0 +1,368 @@
+//! What is deployed: from a pattern's newest version to an active deployment, and through its states. Compiling
+//! and loading come first; what is stored then is stored at once or not at all.
+
+use super::active::LoadError;
+use super::compile::{self, Finding};
+use super::recover;
+use super::status::{DeploymentStatus, Operation};
+use super::{Executions, Inner, blocking};
+use crate::access::{Editor, Scope};
+use crate::error::{ApiError, Code};
+use crate::ids::{DeploymentId, EnvironmentId, PatternId};
+use crate::store::deployments::{self, DeploymentRow};
+use crate::store::patterns::{self, PatternRow};
+use crate::store::{StoreError, runs, workspaces};
+use heddle_compiler::Options;
+use heddle_runtime::Tier;
+use serde_json::{Map, Value, json};
+use std::sync::{Arc, PoisonError};
+
+/// Runs that one statement removes.
+const REMOVED_MAX: i64 = 1_000;
+
+/// What to deploy a pattern with.
+#[derive(Clone, Debug)]
+pub struct DeployRequest {
+    /// Definitions of node types that are not standard, by name.
+    pub node_definitions: Map<String, Value>,
+    /// Where secrets and variables come from; `None`: the workspace's default.
+    pub environment: Option<EnvironmentId>,
+    /// Whether its runs record what each node did.
+    pub trace: bool,
+}
+
+/// Why a pattern was not deployed.
+#[derive(Debug)]
+pub enum DeployError {
+    /// Its graph is not valid.
+    Invalid {
+        /// What is wrong.
+        errors: Vec<Finding>,
+        /// What looks wrong.
+        warnings: Vec<Finding>,
+    },
+    /// Anything else.
+    Other(ApiError),
+}
+
+impl From<ApiError> for DeployError {
+    fn from(error: ApiError) -> Self {
+        DeployError::Other(error)
+    }
+}
+
+impl From<StoreError> for DeployError {
+    fn from(error: StoreError) -> Self {
+        DeployError::Other(error.into())
+    }
+}
+
+impl Executions {
+    /// Deploys the newest version of a pattern; the pattern's deployment, if there is one, moves to it.
+    pub async fn deploy(
+        &self,
+        editor: &Editor,
+        pattern: PatternId,
+        request: DeployRequest,
+    ) -> Result<(DeploymentRow, Vec<Finding>), DeployError> {
+        let inner = &self.0;
+        let row = changeable(inner, editor, pattern).await?;
+        let environment = environment(inner, editor, &row, request.environment).await?;
+        let graph =
+            patterns::graph(&mut inner.store.reader().await?.db(), pattern, row.version_number).await?;
+        let graph: Value = serde_json::from_str(&graph.unwrap_or_default()).map_err(ApiError::internal)?;
+        let options = Options {
+            trace: request.trace,
+            ..Options::default()
+        };
+        let compiled = compile::compile(graph, Value::Object(request.node_definitions), options).await?;
+        let (Some(artifact), warnings) = (compiled.artifact, compiled.warnings) else {
+            let (errors, warnings) = (compiled.errors, Vec::new());
+            return Err(DeployError::Invalid { errors, warnings });
+        };
+        let (runtime, wasm) = (inner.runtime().await?.clone(), artifact.wasm.clone());
+        let program = blocking(move || runtime.load(&wasm, Tier::Optimized)).await?;
+        let program = program.map_err(ApiError::internal)?;
+        let triggers: Vec<Value> = artifact
+            .manifest
+            .triggers
+            .iter()
+            .map(|trigger| json!({ "type": trigger.node_type, "nodeId": trigger.node_id }))
+            .collect();
+        let now = inner.clock.now();
+        let new = DeploymentRow {
+            id: DeploymentId::new(),
+            pattern_id: pattern,
+            pattern_name: row.name,
+            user_id: row.owner_id,
+            workspace_id: row.workspace_id,
+            environment_id: environment,
+            status: DeploymentStatus::Active,
+            version_number: row.version_number,
+            artifact: hex::encode(program.digest()),
+            triggers: Value::Array(triggers).to_string(),
+            error_message: None,
+            confirmed_at: now,
+            created_at: now,
+            updated_at: now,
+        };
+        let (stored, before) = store(inner, *editor, new, artifact.wasm).await?;
+        inner.changed(&stored, before);
+        Ok((stored, warnings))
+    }
+
+    /// Takes a pattern's triggers away; runs that were accepted still end. 404 for what was never deployed.
+    pub async fn undeploy(&self, editor: &Editor, pattern: PatternId) -> Result<DeploymentRow, ApiError> {
+        let row = changeable(&self.0, editor, pattern).await?;
+        let mut reader = self.0.store.reader().await?;
+        let found = deployments::visible_of_pattern(&mut reader.db(), editor, row.id).await?;
+        let found = found.ok_or_else(|| Code::NotFound.with("The pattern was never deployed."))?;
+        drop(reader);
+        self.0.apply(editor, found.id, Operation::Undeploy).await
+    }
+
+    /// Holds the triggers and the runs that wait for their turn.
+    pub async fn pause(&self, editor: &Editor, deployment: DeploymentId) -> Result<DeploymentRow, ApiError> {
+        self.0.apply(editor, deployment, Operation::Pause).await
+    }
+
+    /// Lets triggers and runs go on.
+    pub async fn resume(&self, editor: &Editor, deployment: DeploymentId) -> Result<DeploymentRow, ApiError> {
+        self.0.load_and_apply(editor, deployment, Operation::Resume).await
+    }
+
+    /// Puts the stored module in place again.
+    pub async fn redeploy(
+        &self,
+        editor: &Editor,
+        deployment: DeploymentId,
+    ) -> Result<DeploymentRow, ApiError> {
+        self.0
+            .load_and_apply(editor, deployment, Operation::Redeploy)
+            .await
+    }
+
+    /// Removes a deployment with its runs; those under way are cancelled.
+    pub async fn delete(&self, editor: &Editor, deployment: DeploymentId) -> Result<(), ApiError> {
+        let inner = &self.0;
+        let owner = *editor;
+        let row = inner
+            .store
+            .write(move |db| {
+                Box::pin(async move {
+                    let row = deployments::owned(db, &owner, deployment)
+                        .await?
+                        .ok_or(Code::NotFound)?;
+                    deployments::remove(db, &owner, deployment).await?;
+                    Ok::<_, ApiError>(row)
+                })
+            })
+            .await?;
+        inner.actives.forget(row.pattern_id);
+        inner.cancel_all(deployment).await;
+        loop {
+            let removed = inner
+                .store
+                .write(move |db| {
+                    Box::pin(async move { runs::upkeep::remove_of(db, deployment, REMOVED_MAX).await })
+                })
+                .await?;
+            if removed < REMOVED_MAX.unsigned_abs() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// To be called when a workspace was deleted with its deployments.
+    pub fn workspace_deleted(&self) {
+        self.0.actives.forget_all();
+        self.0.environments.changed();
+    }
+
+    /// To be called when a pattern was deleted, whose deployment [`deployments::undeploy_deleted`] has ended.
+    pub fn pattern_deleted(&self, pattern: PatternId) {
+        self.0.actives.forget(pattern);
+    }
+}
+
+/// The pattern, which the editor may change: 403 if it is merely public.
+async fn changeable(inner: &Inner, editor: &Editor, pattern: PatternId) -> Result<PatternRow, ApiError> {
+    let mut reader = inner.store.reader().await?;
+    if let Some(row) = patterns::visible(&mut reader.db(), editor, pattern).await? {
+        return Ok(row);
+    }
+    Err(
+        match patterns::readable(&mut reader.db(), editor, pattern).await? {
+            Some(_) => Code::Forbidden.with("This pattern is somebody else's: clone it to deploy it."),
+            None => Code::NotFound.into(),
+        },
+    )
+}
+
+async fn environment(
+    inner: &Inner,
+    scope: &Scope,
+    pattern: &PatternRow,
+    wanted: Option<EnvironmentId>,
+) -> Result<Option<EnvironmentId>, ApiError> {
+    let mut reader = inner.store.reader().await?;
+    let found = match (wanted, pattern.workspace_id) {
+        (Some(wanted), _) => {
+            let found = workspaces::environment(&mut reader.db(), scope, wanted).await?;
+            Some(
+                found
+                    .ok_or_else(|| ApiError::field("environmentId", "is no environment of the workspace"))?,
+            )
+        }
+        (None, Some(workspace)) => workspaces::default_environment(&mut reader.db(), workspace).await?,
+        (None, None) => None,
+    };
+    Ok(found.map(|environment| environment.id))
+}
+
+/// The deployment as stored, and the state that it had before.
+async fn store(
+    inner: &Inner,
+    editor: Editor,
+    new: DeploymentRow,
+    wasm: Vec<u8>,
+) -> Result<(DeploymentRow, Option<DeploymentStatus>), ApiError> {
+    inner
+        .store
+        .write(move |db| {
+            Box::pin(async move {
+                let pattern = patterns::owned(db, &editor, new.pattern_id).await?;
+                pattern.ok_or(Code::NotFound)?;
+                let before = deployments::for_system(db, new.pattern_id).await?;
+                deployments::keep_artifact(db, &new.artifact, &wasm, new.updated_at).await?;
+                deployments::put(db, &editor, &new).await?;
+                let stored = deployments::for_system(db, new.pattern_id).await?;
+                let stored = stored.ok_or(Code::NotFound)?;
+                Ok((stored, before.map(|before| before.status)))
+            })
+        })
+        .await
+}
+
+impl Inner {
+    /// Changes a deployment's state, and what follows from it in memory.
+    async fn apply(
+        self: &Arc<Self>,
+        editor: &Editor,
+        deployment: DeploymentId,
+        operation: Operation,
+    ) -> Result<DeploymentRow, ApiError> {
+        self.apply_with(editor, deployment, operation, None).await
+    }
+
+    /// The same for operations that need the module: if it can't be loaded, the deployment has failed.
+    async fn load_and_apply(
+        self: &Arc<Self>,
+        editor: &Editor,
+        deployment: DeploymentId,
+        operation: Operation,
+    ) -> Result<DeploymentRow, ApiError> {
+        let row = deployments::visible(&mut self.store.reader().await?.db(), editor, deployment).await?;
+        let row = row.ok_or(Code::NotFound)?;
+        row.status.apply(operation)?;
+        match self.load(&row.artifact).await {
+            Ok(_) => self.apply(editor, deployment, operation).await,
+            Err(LoadError::Failed(error)) => Err(error),
+            Err(LoadError::Unusable(reason)) => {
+                let message = format!("The deployment's module can't be loaded: {reason}");
+                if row.status.apply(Operation::Fail).is_ok() {
+                    self.apply_with(editor, deployment, Operation::Fail, Some(reason))
+                        .await?;
+                }
+                Err(Code::NotActive.with(message))
+            }
+        }
+    }
+
+    async fn apply_with(
+        self: &Arc<Self>,
+        editor: &Editor,
+        deployment: DeploymentId,
+        operation: Operation,
+        reason: Option<String>,
+    ) -> Result<DeploymentRow, ApiError> {
+        let (editor, now) = (*editor, self.clock.now());
+        let (row, before) = self
+            .store
+            .write(move |db| {
+                Box::pin(async move {
+                    let row = deployments::owned(db, &editor, deployment)
+                        .await?
+                        .ok_or(Code::NotFound)?;
+                    let status = row.status.apply(operation)?;
+                    deployments::set_status(db, deployment, status, reason.as_deref(), now).await?;
+                    if operation == Operation::Redeploy {
+                        deployments::confirm(db, deployment, now).await?;
+                    }
+                    let before = row.status;
+                    let row = DeploymentRow {
+                        status,
+                        updated_at: now,
+                        ..row
+                    };
+                    Ok::<_, ApiError>((row, before))
+                })
+            })
+            .await?;
+        self.changed(&row, Some(before));
+        Ok(row)
+    }
+
+    /// Brings memory in line with a deployment that was changed from one state to another.
+    fn changed(self: &Arc<Self>, row: &DeploymentRow, before: Option<DeploymentStatus>) {
+        self.actives.forget(row.pattern_id);
+        let mut paused = self.paused.lock().unwrap_or_else(PoisonError::into_inner);
+        if row.status == DeploymentStatus::Paused {
+            paused.insert(row.id);
+            return;
+        }
+        paused.remove(&row.id);
+        drop(paused);
+        if before == Some(DeploymentStatus::Paused) {
+            self.unpark(row.id);
+            // Those that were left while it was paused before this start.
+            recover::take_up_of(self, row.id);
+        }
+    }
+
+    /// Queues the held runs of a deployment.
+    fn unpark(self: &Arc<Self>, deployment: DeploymentId) {
+        for job in self.take_parked(|job| job.deployment.id == deployment) {
+            job.queue(self, None);
+        }
+    }
+}
+
+/// Finds active deployments whose modules this heddle can't load, in the background: they have failed.
+pub(super) fn check_all(inner: &Arc<Inner>) {
+    let inner = inner.clone();
+    tokio::spawn(async move {
+        if let Err(error) = check(&inner).await {
+            tracing::error!("The deployments could not be checked: {}", error.message());
+        }
+    });
+}
+
+async fn check(inner: &Arc<Inner>) -> Result<(), ApiError> {
+    let rows = deployments::all_active(&mut inner.store.reader().await?.db()).await?;
+    for row in rows {
+        let reason = match inner.load(&row.artifact).await {
+            Ok(_) => continue,
+            Err(LoadError::Failed(error)) => return Err(error),
+            Err(LoadError::Unusable(reason)) => reason,
+        };
+        tracing::error!(deployment = %row.id, "A deployment can't be loaded: {reason}");
+        let (id, artifact, now) = (row.id, row.artifact, inner.clock.now());
+        let write = inner.store.write(move |db| {
+            Box::pin(async move { deployments::fail_for_system(db, id, &artifact, &reason, now).await })
+        });
+        write.await?;
+        inner.actives.forget(row.pattern_id);
+    }
+    Ok(())
+}

@@ -1,0 +1,90 @@
+//! Runs that this server has accepted and not yet ended, as others can reach them: to cancel them, and to wait for
+//! their end.
+
+use super::Tenant;
+use super::status::{Phase, RunStatus};
+use crate::ids::DeploymentId;
+use heddle_runtime::RunError;
+use serde_json::value::RawValue;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use tokio::sync::{Notify, watch};
+
+/// A run's end, as the one who waits for it is told.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// How it ended.
+    pub status: RunStatus,
+    /// What Return gave.
+    pub output: Option<Box<RawValue>>,
+    /// Why it failed.
+    pub error: Option<RunError>,
+    /// `{status, headers, body, bodyType}` of RespondToWebhook.
+    pub response: Option<Box<RawValue>>,
+}
+
+/// A run under way.
+#[derive(Debug)]
+pub(super) struct Live {
+    pub deployment: DeploymentId,
+    pub tenant: Tenant,
+    cancelled: AtomicBool,
+    wake: Notify,
+    phase: AtomicU8,
+    ended: watch::Sender<Option<Arc<Ended>>>,
+}
+
+impl Live {
+    pub fn new(deployment: DeploymentId, tenant: Tenant) -> Arc<Self> {
+        Arc::new(Live {
+            deployment,
+            tenant,
+            cancelled: AtomicBool::new(false),
+            wake: Notify::new(),
+            phase: AtomicU8::new(Phase::Queued as u8),
+            ended: watch::Sender::new(None),
+        })
+    }
+
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Ordering::SeqCst);
+        self.wake.notify_one();
+    }
+
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::SeqCst)
+    }
+
+    /// Waits until the run is cancelled.
+    pub async fn cancelled(&self) {
+        while !self.is_cancelled() {
+            self.wake.notified().await;
+        }
+    }
+
+    pub fn set_phase(&self, phase: Phase) {
+        self.phase.store(phase as u8, Ordering::Relaxed);
+    }
+
+    pub fn phase(&self) -> Phase {
+        let phase = self.phase.load(Ordering::Relaxed);
+        Phase::ALL
+            .get(usize::from(phase))
+            .copied()
+            .unwrap_or(Phase::Ended)
+    }
+
+    pub fn end(&self, ended: Ended) {
+        self.ended.send_replace(Some(Arc::new(ended)));
+    }
+
+    pub fn watch(&self) -> watch::Receiver<Option<Arc<Ended>>> {
+        self.ended.subscribe()
+    }
+}
+
+/// Waits for an end; `None`: the server stops before it.
+pub(super) async fn wait(mut ended: watch::Receiver<Option<Arc<Ended>>>) -> Option<Arc<Ended>> {
+    let end = ended.wait_for(Option::is_some).await.ok()?;
+    end.clone()
+}

@@ -1,0 +1,336 @@
+//! Who may execute next. Runs wait in memory in lanes, one for each tenant; lanes take turns, each within its own
+//! limit, so that no tenant's backlog is another's waiting time. A share of all places, and of each lane's, is
+//! kept for what somebody waits for. Knows nothing of what runs are.
+
+use super::Tenant;
+use crate::ids::RunId;
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::Notify;
+
+/// How much may wait, and how much may execute.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Runs that wait, all together.
+    pub waiting_max: usize,
+    /// Bytes of their events, all together.
+    pub waiting_bytes_max: usize,
+    /// Runs that execute, all together.
+    pub executing_max: usize,
+    /// Runs of one tenant that execute.
+    pub tenant_executing_max: usize,
+}
+
+impl Limits {
+    /// What one tenant's waiting runs may take of the queue.
+    const fn tenant_waiting_max(&self) -> usize {
+        self.waiting_max.div_ceil(2)
+    }
+}
+
+/// Places that runs nobody waits for leave free.
+const fn without_reserve(places: usize) -> usize {
+    places - places / 4
+}
+
+/// What waits for its turn: started with the place that it got, or with none when it is not to execute any more.
+pub type Start = Box<dyn FnOnce(Option<Place>) + Send>;
+
+/// Whether somebody waits for the run's end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Somebody does.
+    Awaited,
+    /// Nobody does.
+    Background,
+}
+
+struct Entry {
+    run: Option<RunId>,
+    start: Start,
+    _reservation: Option<Reservation>,
+}
+
+/// The queue. Cheap to clone.
+#[derive(Clone)]
+pub struct Queue(Arc<Shared>);
+
+struct Shared {
+    limits: Limits,
+    state: Mutex<State>,
+    room: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    lanes: HashMap<Tenant, Lane>,
+    /// Tenants with something that waits and a free place in their lane, in the order of their turns.
+    turns: [VecDeque<Tenant>; 2],
+    waiting: usize,
+    waiting_bytes: usize,
+    executing: usize,
+    executing_background: usize,
+    closed: bool,
+    stopped: bool,
+}
+
+#[derive(Default)]
+struct Lane {
+    entries: [VecDeque<Entry>; 2],
+    has_turn: [bool; 2],
+    reserved: usize,
+    executing: usize,
+    executing_background: usize,
+}
+
+/// The queue is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full;
+
+/// Room in the queue, given back when dropped.
+pub struct Reservation {
+    queue: Queue,
+    tenant: Tenant,
+    bytes: usize,
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        let mut state = self.queue.state();
+        state.waiting = state.waiting.saturating_sub(1);
+        state.waiting_bytes = state.waiting_bytes.saturating_sub(self.bytes);
+        if let Some(lane) = state.lanes.get_mut(&self.tenant) {
+            lane.reserved = lane.reserved.saturating_sub(1);
+        }
+        state.forget_if_idle(self.tenant);
+        drop(state);
+        self.queue.0.room.notify_waiters();
+    }
+}
+
+/// A place among the executing, given to the next when dropped.
+pub struct Place {
+    queue: Queue,
+    tenant: Tenant,
+    class: Class,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.queue
+            .state()
+            .leave(self.tenant, self.class, &self.queue.0.limits);
+        self.queue.start_next();
+    }
+}
+
+impl Queue {
+    /// An empty queue.
+    pub fn new(limits: Limits) -> Self {
+        Queue(Arc::new(Shared {
+            limits,
+            state: Mutex::default(),
+            room: Notify::new(),
+        }))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Room for one more run, unless the queue or the tenant's part of it is full.
+    pub fn reserve(&self, tenant: Tenant, bytes: usize) -> Result<Reservation, Full> {
+        let limits = &self.0.limits;
+        let mut state = self.state();
+        let full = state.closed
+            || state.stopped
+            || state.waiting >= limits.waiting_max
+            || state.waiting_bytes.saturating_add(bytes) > limits.waiting_bytes_max
+            || state
+                .lanes
+                .get(&tenant)
+                .is_some_and(|lane| lane.reserved >= limits.tenant_waiting_max());
+        if full {
+            return Err(Full);
+        }
+        state.waiting += 1;
+        state.waiting_bytes += bytes;
+        state.lanes.entry(tenant).or_default().reserved += 1;
+        drop(state);
+        let queue = self.clone();
+        Ok(Reservation { queue, tenant, bytes })
+    }
+
+    /// Waits for room rather than fail: for runs that were accepted before.
+    pub async fn reserve_patiently(&self, tenant: Tenant, bytes: usize) -> Reservation {
+        // What is larger than the whole queue takes all of it.
+        let bytes = bytes.min(self.0.limits.waiting_bytes_max);
+        loop {
+            let room = self.0.room.notified();
+            tokio::pin!(room);
+            room.as_mut().enable();
+            match self.reserve(tenant, bytes) {
+                Ok(reservation) => return reservation,
+                Err(Full) => room.await,
+            }
+        }
+    }
+
+    /// Queues a run, or something else when `run` is `None`, and starts it if there is a free place.
+    pub fn push(
+        &self,
+        tenant: Tenant,
+        class: Class,
+        run: Option<RunId>,
+        reservation: Option<Reservation>,
+        start: Start,
+    ) {
+        let entry = Entry {
+            run,
+            start,
+            _reservation: reservation,
+        };
+        let mut state = self.state();
+        state.lanes.entry(tenant).or_default().entries[class as usize].push_back(entry);
+        state.give_turn(tenant, class, &self.0.limits);
+        drop(state);
+        self.start_next();
+    }
+
+    /// Takes a run out of its lane and starts it without a place. `false`: it doesn't wait here.
+    pub fn expel(&self, tenant: Tenant, run: RunId) -> bool {
+        let mut state = self.state();
+        let entry = state.lanes.get_mut(&tenant).and_then(|lane| {
+            lane.entries.iter_mut().find_map(|entries| {
+                let index = entries.iter().position(|entry| entry.run == Some(run))?;
+                entries.remove(index)
+            })
+        });
+        drop(state);
+        match entry {
+            Some(entry) => {
+                (entry.start)(None);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Has no more room; what waits is started.
+    pub fn close(&self) {
+        self.state().closed = true;
+    }
+
+    /// Starts nothing more; what executes goes on.
+    pub fn stop(&self) {
+        self.state().stopped = true;
+    }
+
+    /// Runs that wait, and runs that execute.
+    pub fn counts(&self) -> (usize, usize) {
+        let state = self.state();
+        (state.waiting, state.executing)
+    }
+
+    fn start_next(&self) {
+        loop {
+            let next = self.state().next(&self.0.limits);
+            let Some((tenant, class, entry)) = next else {
+                return;
+            };
+            let queue = self.clone();
+            let Entry {
+                start, _reservation, ..
+            } = entry;
+            drop(_reservation);
+            start(Some(Place { queue, tenant, class }));
+        }
+    }
+}
+
+impl State {
+    /// Puts a tenant in the order of turns if it has something to start and may.
+    fn give_turn(&mut self, tenant: Tenant, class: Class, limits: &Limits) {
+        let Some(lane) = self.lanes.get_mut(&tenant) else {
+            return;
+        };
+        if !lane.has_turn[class as usize] && lane.may_start(class, limits) {
+            lane.has_turn[class as usize] = true;
+            self.turns[class as usize].push_back(tenant);
+        }
+    }
+
+    fn next(&mut self, limits: &Limits) -> Option<(Tenant, Class, Entry)> {
+        if self.stopped {
+            return None;
+        }
+        [Class::Awaited, Class::Background]
+            .into_iter()
+            .find_map(|class| self.next_of(class, limits))
+    }
+
+    fn next_of(&mut self, class: Class, limits: &Limits) -> Option<(Tenant, Class, Entry)> {
+        loop {
+            let is_free = self.executing < limits.executing_max
+                && (class == Class::Awaited
+                    || self.executing_background < without_reserve(limits.executing_max));
+            if !is_free {
+                return None;
+            }
+            let tenant = self.turns[class as usize].pop_front()?;
+            let Some(lane) = self.lanes.get_mut(&tenant) else {
+                continue;
+            };
+            lane.has_turn[class as usize] = false;
+            if !lane.may_start(class, limits) {
+                continue;
+            }
+            let Some(entry) = lane.entries[class as usize].pop_front() else {
+                continue;
+            };
+            lane.executing += 1;
+            self.executing += 1;
+            if class == Class::Background {
+                lane.executing_background += 1;
+                self.executing_background += 1;
+            }
+            self.give_turn(tenant, class, limits);
+            return Some((tenant, class, entry));
+        }
+    }
+
+    fn leave(&mut self, tenant: Tenant, class: Class, limits: &Limits) {
+        let background = usize::from(class == Class::Background);
+        self.executing = self.executing.saturating_sub(1);
+        self.executing_background = self.executing_background.saturating_sub(background);
+        if let Some(lane) = self.lanes.get_mut(&tenant) {
+            lane.executing = lane.executing.saturating_sub(1);
+            lane.executing_background = lane.executing_background.saturating_sub(background);
+        }
+        self.give_turn(tenant, Class::Awaited, limits);
+        self.give_turn(tenant, Class::Background, limits);
+        self.forget_if_idle(tenant);
+    }
+
+    fn forget_if_idle(&mut self, tenant: Tenant) {
+        if self.lanes.get(&tenant).is_some_and(Lane::is_idle) {
+            self.lanes.remove(&tenant);
+        }
+    }
+}
+
+impl Lane {
+    fn may_start(&self, class: Class, limits: &Limits) -> bool {
+        !self.entries[class as usize].is_empty()
+            && self.executing < limits.tenant_executing_max
+            && (class == Class::Awaited
+                || self.executing_background < without_reserve(limits.tenant_executing_max))
+    }
+
+    fn is_idle(&self) -> bool {
+        self.executing == 0
+            && self.reserved == 0
+            && self.entries.iter().all(VecDeque::is_empty)
+            && self.has_turn == [false; 2]
+    }
+}

@@ -1,0 +1,100 @@
+//! What is kept of a run: everything up to a size, and a mark in place of what is cut.
+
+use heddle_runtime::{LogLine, Outcome, RunError, TraceEntry};
+use serde::Serialize;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+/// Bytes of an output that are kept.
+pub const OUTPUT_BYTES_MAX: usize = 256 << 10;
+/// Bytes of log lines that are kept.
+pub const LOG_BYTES_MAX: usize = 128 << 10;
+/// Bytes of a trace that are kept.
+pub const TRACE_BYTES_MAX: usize = 512 << 10;
+/// Bytes of an error's message that are kept.
+const MESSAGE_BYTES_MAX: usize = 16 << 10;
+/// Bytes of a cut value that are shown.
+const EXCERPT_BYTES_MAX: usize = 4 << 10;
+
+/// The JSON texts of a run's record.
+#[derive(Debug, Default)]
+pub struct Record {
+    /// What Return gave.
+    pub output: Option<String>,
+    /// Why it failed.
+    pub error: Option<String>,
+    /// Log lines.
+    pub logs: Option<String>,
+    /// What each node did.
+    pub trace: Option<String>,
+}
+
+impl Record {
+    /// Of an outcome.
+    pub fn of(outcome: &Outcome, with_trace: bool) -> Record {
+        Record {
+            output: outcome
+                .output
+                .as_deref()
+                .filter(|output| output.get() != "null")
+                .map(output),
+            error: outcome.error.as_ref().map(error),
+            logs: (!outcome.logs.is_empty()).then(|| logs(&outcome.logs)),
+            trace: with_trace.then(|| trace(&outcome.trace)),
+        }
+    }
+}
+
+fn output(output: &RawValue) -> String {
+    let text = output.get();
+    if text.len() <= OUTPUT_BYTES_MAX {
+        return text.to_owned();
+    }
+    json!({ "$truncated": true, "bytes": text.len(), "excerpt": beginning(text, EXCERPT_BYTES_MAX) })
+        .to_string()
+}
+
+/// An error as JSON.
+pub fn error(error: &RunError) -> String {
+    let message = beginning(&error.message, MESSAGE_BYTES_MAX);
+    json!({ "code": error.code, "message": message, "nodeId": error.node_id }).to_string()
+}
+
+fn logs(lines: &[LogLine]) -> String {
+    list(
+        lines,
+        LOG_BYTES_MAX,
+        |omitted| json!({ "level": "warn", "message": format!("{omitted} more lines were not kept"), "nodeId": null, "truncated": true }),
+    )
+}
+
+fn trace(entries: &[TraceEntry]) -> String {
+    list(
+        entries,
+        TRACE_BYTES_MAX,
+        |omitted| json!({ "truncated": true, "omitted": omitted }),
+    )
+}
+
+/// The first elements that fit, and a mark that tells how many did not.
+fn list<T: Serialize>(elements: &[T], bytes_max: usize, mark: impl Fn(usize) -> serde_json::Value) -> String {
+    let mut text = String::from("[");
+    for (index, element) in elements.iter().enumerate() {
+        // Strings, numbers and JSON: always JSON.
+        let element = serde_json::to_string(element).unwrap_or_default();
+        let separator = if index == 0 { "" } else { "," };
+        if text.len() + element.len() > bytes_max {
+            text.push_str(separator);
+            text.push_str(&mark(elements.len() - index).to_string());
+            break;
+        }
+        text.push_str(separator);
+        text.push_str(&element);
+    }
+    text.push(']');
+    text
+}
+
+fn beginning(text: &str, bytes_max: usize) -> &str {
+    text.get(..text.floor_char_boundary(bytes_max)).unwrap_or(text)
+}

@@ -1,0 +1,170 @@
+//! Runs that an earlier start of the server left running are taken up again, oldest first and a few at a time, so
+//! that one which brings servers down is blamed, and not those that wait behind it.
+
+use super::active::{ActiveDeployment, LoadError};
+use super::live::{self, Live};
+use super::status::RunStatus;
+use super::worker::{self, Job};
+use super::{Inner, record};
+use crate::error::ApiError;
+use crate::ids::DeploymentId;
+use crate::store::deployments;
+use crate::store::runs::upkeep::{self, LeftRow};
+use crate::store::runs::{self, ResultRow};
+use heddle_runtime::RunError;
+use metrics::counter;
+use serde_json::value::RawValue;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Runs taken up at once.
+const GROUP_MAX: usize = 64;
+/// How long a group's runs may take before the next group follows.
+const GROUP_PATIENCE: Duration = Duration::from_secs(1);
+/// A run that is taken up more often than this is given up.
+const TAKEOVERS_MAX: i64 = 5;
+/// Wait before asking a database again that does not answer.
+const DATABASE_RETRY: Duration = Duration::from_secs(1);
+
+/// Takes up everything that was left, in the background.
+pub(super) fn start(inner: &Arc<Inner>) {
+    spawn(inner, None);
+}
+
+/// Takes up what was left of one deployment, in the background: one that is not paused any more.
+pub(super) fn take_up_of(inner: &Arc<Inner>, deployment: DeploymentId) {
+    spawn(inner, Some(deployment));
+}
+
+fn spawn(inner: &Arc<Inner>, of: Option<DeploymentId>) {
+    let inner = inner.clone();
+    tokio::spawn(async move {
+        let mut stopping = inner.stopping.subscribe();
+        while !*stopping.borrow() {
+            let wait = match group(&inner, of).await {
+                Ok(0) => return,
+                Ok(_) => continue,
+                Err(error) => {
+                    tracing::error!("Runs that were left could not be taken up: {}", error.message());
+                    DATABASE_RETRY
+                }
+            };
+            tokio::select! {
+                _ = stopping.changed() => {}
+                () = tokio::time::sleep(wait) => {}
+            }
+        }
+    });
+}
+
+async fn group(inner: &Arc<Inner>, of: Option<DeploymentId>) -> Result<usize, ApiError> {
+    let owner = inner.owner.clone();
+    let limit = i64::try_from(GROUP_MAX).unwrap_or(i64::MAX);
+    let left = inner
+        .store
+        .write(move |db| Box::pin(async move { upkeep::take_up(db, &owner, of, limit).await }))
+        .await?;
+    let count = left.len();
+    let mut ends = Vec::with_capacity(count);
+    for row in left {
+        counter!("heddle_runs_taken_up_total").increment(1);
+        ends.extend(take_up(inner, row).await?);
+    }
+    let all_ended = async {
+        for end in ends {
+            live::wait(end).await;
+        }
+    };
+    // Slow ones go on while the next group begins.
+    let _ = tokio::time::timeout(GROUP_PATIENCE, all_ended).await;
+    Ok(count)
+}
+
+type End = tokio::sync::watch::Receiver<Option<Arc<live::Ended>>>;
+
+async fn take_up(inner: &Arc<Inner>, row: LeftRow) -> Result<Option<End>, ApiError> {
+    let found =
+        deployments::by_id_for_system(&mut inner.store.reader().await?.db(), row.deployment_id).await?;
+    // Deleted in the meantime, and its runs with it.
+    let Some(mut deployment) = found else {
+        return Ok(None);
+    };
+    deployment.artifact.clone_from(&row.artifact);
+    deployment.version_number = row.version_number;
+    let program = match inner.load(&row.artifact).await {
+        Ok(program) => program,
+        Err(LoadError::Failed(error)) => return Err(error),
+        Err(LoadError::Unusable(reason)) => {
+            give_up(
+                inner,
+                &row,
+                &format!("The run's module can't be loaded: {reason}"),
+            )
+            .await?;
+            return Ok(None);
+        }
+    };
+    let active = ActiveDeployment::new(&deployment, program);
+    let live = Live::new(active.id, active.tenant);
+    let end = live.watch();
+    let (tenant, takeovers, resumes_at) = (active.tenant, row.takeovers, row.resumes_at);
+    let job = job(row, active, live.clone());
+    inner.live().insert(job.run, live);
+    if takeovers > TAKEOVERS_MAX {
+        let message =
+            format!("The run was begun {takeovers} times, and each time the server stopped before its end.");
+        let error = error("INTERRUPTED", message);
+        worker::end_without_executing(inner, job, RunStatus::DeadLetter, error).await;
+        return Ok(None);
+    }
+    let wait_ms = resumes_at.unwrap_or(0).saturating_sub(inner.clock.now().millis());
+    match u64::try_from(wait_ms) {
+        Ok(wait_ms) if wait_ms > 0 => {
+            job.queue_after(inner, Duration::from_millis(wait_ms));
+            Ok(None)
+        }
+        _ => {
+            let reservation = inner.queue.reserve_patiently(tenant, job.event.get().len()).await;
+            job.queue(inner, Some(reservation));
+            Ok(Some(end))
+        }
+    }
+}
+
+fn job(row: LeftRow, deployment: ActiveDeployment, live: Arc<Live>) -> Job {
+    // What was stored as JSON is JSON.
+    let event = row.event.and_then(|event| RawValue::from_string(event).ok());
+    Job {
+        run: row.id,
+        deployment: Arc::new(deployment),
+        triggered_by: row.triggered_by,
+        node_id: row.node_id,
+        event: event.unwrap_or_else(|| RawValue::NULL.to_owned()),
+        attempt: u32::try_from(row.attempt).unwrap_or(1),
+        wait: false,
+        accepted_at: row.accepted_at,
+        live,
+    }
+}
+
+/// Ends a run whose module is not there, so that there is nothing to make a job of.
+async fn give_up(inner: &Inner, row: &LeftRow, reason: &str) -> Result<(), ApiError> {
+    let mut end = ResultRow::running(row.id, u32::try_from(row.attempt).unwrap_or(1));
+    end.status = RunStatus::Failure;
+    end.completed_at = Some(inner.clock.now());
+    end.error = Some(record::error(&error("ARTIFACT", reason.to_owned())));
+    let owner = inner.owner.clone();
+    let write = inner
+        .store
+        .write(move |db| Box::pin(async move { runs::record(db, &owner, &[end]).await }));
+    write.await?;
+    Ok(())
+}
+
+fn error(code: &str, message: String) -> RunError {
+    RunError {
+        code: code.to_owned(),
+        message,
+        node_id: None,
+    }
+}

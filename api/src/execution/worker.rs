@@ -1,0 +1,347 @@
+//! One attempt of a run: from its place among the executing to what is to be recorded of it, and whether there is
+//! another attempt.
+
+use super::Inner;
+use super::acceptor;
+use super::active::ActiveDeployment;
+use super::environments::Given;
+use super::live::{Ended, Live};
+use super::queue::{Class, Place, Reservation};
+use super::record::{self, Record};
+use super::recorder::Finished;
+use super::status::{Phase, RunStatus, TriggeredBy};
+use crate::clock::Timestamp;
+use crate::error::Code;
+use crate::ids::RunId;
+use crate::store::runs::ResultRow;
+use heddle_node_stdlib::abi::code;
+use heddle_node_stdlib::manifest::Retry;
+use heddle_runtime::{Outcome, RunError, RunRequest, Status};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+/// Longest wait between two attempts.
+const BACKOFF_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long to wait before asking a database again that does not answer.
+const DATABASE_RETRY: Duration = Duration::from_millis(500);
+
+/// A run on its way through the service.
+#[derive(Debug)]
+pub struct Job {
+    pub(super) run: RunId,
+    pub(super) deployment: Arc<ActiveDeployment>,
+    pub(super) triggered_by: TriggeredBy,
+    pub(super) node_id: Option<String>,
+    pub(super) event: Box<RawValue>,
+    pub(super) attempt: u32,
+    pub(super) wait: bool,
+    pub(super) accepted_at: Timestamp,
+    pub(super) live: Arc<Live>,
+}
+
+impl Job {
+    /// Puts the run in its tenant's lane.
+    pub(super) fn queue(self, inner: &Arc<Inner>, reservation: Option<Reservation>) {
+        let class = if self.wait {
+            Class::Awaited
+        } else {
+            Class::Background
+        };
+        let (tenant, run) = (self.deployment.tenant, self.run);
+        let this = inner.clone();
+        let start = Box::new(move |place| {
+            tokio::spawn(begin(this, self, place));
+        });
+        inner.queue.push(tenant, class, Some(run), reservation, start);
+    }
+
+    /// Queues the run when its next attempt is due, or at once when it is cancelled before.
+    pub(super) fn queue_after(self, inner: &Arc<Inner>, wait: Duration) {
+        let inner = inner.clone();
+        tokio::spawn(async move {
+            let live = self.live.clone();
+            tokio::select! {
+                () = live.cancelled() => {}
+                () = tokio::time::sleep(wait) => {}
+            }
+            self.queue(&inner, None);
+        });
+    }
+}
+
+async fn begin(inner: Arc<Inner>, job: Job, place: Option<Place>) {
+    if job.live.is_cancelled() || place.is_none() {
+        return end(&inner, job, cancelled(), None).await;
+    }
+    let Some(job) = inner.park_if_paused(job) else {
+        return;
+    };
+    inner.tail.phase(&job, Phase::Executing);
+    let started_at = inner.clock.now();
+    let (end_of, outcome) = match attempt(&inner, &job, started_at).await {
+        Some(outcome) => (job_end(&job, &outcome), Some((started_at, outcome))),
+        None => (cancelled(), None),
+    };
+    let Some(wait) = retry_wait(&job, &end_of, outcome.as_ref()) else {
+        let result = end(&inner, job, end_of, outcome).await;
+        drop(place);
+        return result;
+    };
+    let row = attempt_row(&inner, &job, wait, outcome);
+    inner.recorder.send(Finished::Attempt { row, job, wait }).await;
+    drop(place);
+}
+
+/// `None`: the run was cancelled.
+async fn attempt(inner: &Inner, job: &Job, started_at: Timestamp) -> Option<Outcome> {
+    let given = match given(inner, job).await? {
+        Ok(given) => given,
+        Err(error) => return Some(refused(error)),
+    };
+    let runtime = match inner.runtime().await {
+        Ok(runtime) => runtime,
+        Err(error) => return Some(refused(internal(error.message()))),
+    };
+    let rights = &job.deployment.manifest().rights;
+    let granted = |name: &&String| given.secrets.contains_key(*name);
+    let secrets = rights.secrets.iter().filter(granted);
+    let request = RunRequest {
+        run_id: job.run.to_string(),
+        pattern_id: job.deployment.pattern_id.to_string(),
+        attempt: job.attempt,
+        triggered_by: job.triggered_by.name().to_owned(),
+        started_at_ms: started_at.millis(),
+        seed: rand::random(),
+        trigger_node_id: job.node_id.clone(),
+        event: job.event.clone(),
+        variables: given.variables.clone(),
+        secrets: secrets
+            .filter_map(|name| Some((name.clone(), given.secrets.get(name)?.clone())))
+            .collect(),
+        limits: inner.limits.clone(),
+    };
+    tokio::select! {
+        biased;
+        () = job.live.cancelled() => None,
+        outcome = runtime.run(&job.deployment.program, request) => Some(outcome),
+    }
+}
+
+/// What the run's environment gives it. A database that is away is waited for; `None`: the run was cancelled.
+async fn given(inner: &Inner, job: &Job) -> Option<Result<Arc<Given>, RunError>> {
+    loop {
+        match inner.environments.given(job.deployment.environment).await {
+            Ok(given) => return Some(Ok(given)),
+            Err(error) if error.code() == Code::Unavailable => tokio::select! {
+                () = job.live.cancelled() => return None,
+                () = tokio::time::sleep(DATABASE_RETRY) => {}
+            },
+            Err(error) => {
+                tracing::error!(run = %job.run, "The environment of a run can't be read: {}", error.message());
+                return Some(Err(internal("The run's secrets and variables can't be read.")));
+            }
+        }
+    }
+}
+
+fn internal(message: &str) -> RunError {
+    RunError {
+        code: code::INTERNAL.to_owned(),
+        message: message.to_owned(),
+        node_id: None,
+    }
+}
+
+/// The outcome of an attempt that could not begin.
+fn refused(error: RunError) -> Outcome {
+    Outcome {
+        status: Status::Failed,
+        output: None,
+        error: Some(error),
+        breakpoint: None,
+        pinned_nodes: None,
+        response: None,
+        logs: Vec::new(),
+        trace: Vec::new(),
+        usage: heddle_runtime::Usage::default(),
+    }
+}
+
+fn failed(status: RunStatus, error: RunError) -> Ended {
+    Ended {
+        status,
+        output: None,
+        error: Some(error),
+        response: None,
+    }
+}
+
+fn cancelled() -> Ended {
+    failed(RunStatus::Failure, cancellation())
+}
+
+/// Why a cancelled run has failed.
+pub(super) fn cancellation() -> RunError {
+    RunError {
+        code: code::CANCELLED.to_owned(),
+        message: "cancelled".to_owned(),
+        node_id: None,
+    }
+}
+
+fn job_end(job: &Job, outcome: &Outcome) -> Ended {
+    let retry = job.deployment.manifest().settings.retry.as_ref();
+    let status = match (outcome.status, retry) {
+        (Status::Completed | Status::Paused, _) => RunStatus::Success,
+        (Status::Failed, Some(retry)) if retry.max_attempts > 1 => RunStatus::DeadLetter,
+        (Status::Failed, _) => RunStatus::Failure,
+    };
+    Ended {
+        status,
+        output: outcome.output.clone(),
+        error: outcome.error.clone(),
+        response: outcome.response.clone(),
+    }
+}
+
+/// How long to wait for the next attempt; `None`: there is none.
+fn retry_wait(job: &Job, ended: &Ended, outcome: Option<&(Timestamp, Outcome)>) -> Option<Duration> {
+    outcome?;
+    let retry = job.deployment.manifest().settings.retry.as_ref()?;
+    if ended.status != RunStatus::DeadLetter || job.attempt >= retry.max_attempts {
+        return None;
+    }
+    Some(backoff(retry, job.attempt))
+}
+
+/// The policy's wait, a quarter more or less, so that runs that failed together don't come back together.
+fn backoff(retry: &Retry, attempt: u32) -> Duration {
+    let exponent = i32::try_from(attempt.saturating_sub(1)).unwrap_or(i32::MAX);
+    let wait_ms = retry.backoff_ms as f64 * retry.factor.max(1.0).powi(exponent);
+    let wait_ms = wait_ms * rand::random_range(0.75..=1.25);
+    Duration::try_from_secs_f64(wait_ms / 1_000.0).map_or(BACKOFF_MAX, |wait| wait.min(BACKOFF_MAX))
+}
+
+/// Records the end of a run, after its error pattern was told.
+async fn end(inner: &Arc<Inner>, job: Job, ended: Ended, outcome: Option<(Timestamp, Outcome)>) {
+    if ended.status.has_failed() {
+        tell_error_pattern(inner, &job, &ended).await;
+    }
+    let now = inner.clock.now();
+    let mut row = row(&job, outcome);
+    row.status = ended.status;
+    row.completed_at = Some(now);
+    if row.error.is_none() {
+        row.error = ended.error.as_ref().map(record::error);
+    }
+    inner.recorder.send(Finished::End { row, job, ended }).await;
+}
+
+fn attempt_row(inner: &Inner, job: &Job, wait: Duration, outcome: Option<(Timestamp, Outcome)>) -> ResultRow {
+    let mut row = row(job, outcome);
+    row.attempt = job.attempt.saturating_add(1);
+    row.resumes_at = Some(inner.clock.now().plus(wait));
+    row
+}
+
+/// What is recorded of an attempt, as of a run that goes on.
+fn row(job: &Job, outcome: Option<(Timestamp, Outcome)>) -> ResultRow {
+    let mut row = ResultRow::running(job.run, job.attempt);
+    let Some((started_at, outcome)) = outcome else {
+        return row;
+    };
+    let record = Record::of(&outcome, job.deployment.manifest().trace);
+    let int = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+    row.started_at = Some(started_at);
+    row.duration_ms = Some(int(outcome.usage.duration_us.saturating_add(500) / 1_000));
+    (row.output, row.error, row.logs, row.trace) = (record.output, record.error, record.logs, record.trace);
+    row.fuel_used = int(outcome.usage.fuel_used);
+    row.memory_bytes_peak = int(outcome.usage.memory_bytes_peak as u64);
+    row
+}
+
+/// Ends a run that does not execute any more.
+pub(super) async fn end_without_executing(inner: &Arc<Inner>, job: Job, status: RunStatus, error: RunError) {
+    end(inner, job, failed(status, error), None).await;
+}
+
+/// The event of OnError.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Failure<'a> {
+    run_id: RunId,
+    pattern_id: crate::ids::PatternId,
+    node_id: Option<&'a str>,
+    error: Option<&'a RunError>,
+    event_data: &'a RawValue,
+}
+
+/// Runs the error pattern that the failed run's settings name, once, if it is the same tenant's. A run that itself
+/// tells of an error tells of none, so that error patterns can't chase each other.
+async fn tell_error_pattern(inner: &Arc<Inner>, job: &Job, ended: &Ended) {
+    let settings = &job.deployment.manifest().settings;
+    let Some(pattern) = &settings.error_pattern_id else {
+        return;
+    };
+    if job.triggered_by == TriggeredBy::Error {
+        return;
+    }
+    let told = async {
+        let Ok(pattern) = pattern.parse() else {
+            return Ok(false);
+        };
+        let Some(deployment) = inner.active_for(pattern).await? else {
+            return Ok(false);
+        };
+        let Some(trigger) = deployment.trigger("OnError") else {
+            return Ok(false);
+        };
+        if deployment.tenant != job.deployment.tenant {
+            return Ok(false);
+        }
+        let failure = Failure {
+            run_id: job.run,
+            pattern_id: job.deployment.pattern_id,
+            node_id: ended.error.as_ref().and_then(|error| error.node_id.as_deref()),
+            error: ended.error.as_ref(),
+            event_data: &job.event,
+        };
+        let event = serde_json::value::to_raw_value(&failure).map_err(crate::error::ApiError::internal)?;
+        let request = acceptor::Request {
+            triggered_by: TriggeredBy::Error,
+            node_id: Some(trigger.node_id.clone()),
+            event,
+            key: Some((job.run.to_string(), "error".to_owned())),
+            wait: false,
+            deployment,
+        };
+        acceptor::accept_without_room(inner, request).await.map(|_| true)
+    };
+    match told.await {
+        Ok(true) => {}
+        Ok(false) => {
+            tracing::warn!(run = %job.run, pattern, "The error pattern is not active, or has no OnError")
+        }
+        Err(error) => {
+            tracing::error!(run = %job.run, pattern, "The error pattern was not run: {}", error.message())
+        }
+    }
+}
+
+impl Inner {
+    /// Holds the run if its deployment is paused; else gives it back.
+    fn park_if_paused(&self, job: Job) -> Option<Job> {
+        let paused = self.paused.lock().unwrap_or_else(PoisonError::into_inner);
+        if !paused.contains(&job.deployment.id) {
+            return Some(job);
+        }
+        job.live.set_phase(Phase::Queued);
+        self.parked
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(job);
+        None
+    }
+}

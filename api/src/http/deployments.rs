@@ -1,0 +1,628 @@
+//! Deploying patterns, and what is deployed.
+
+use super::extract::{self, Caller, Json, OptionalJson, Path, Query};
+use super::reply::{Enveloped, Listed, PageMeta};
+use crate::app::App;
+use crate::clock::Timestamp;
+use crate::error::{ApiError, Code, ErrorBody};
+use crate::execution::compile::Finding;
+use crate::execution::deploy::{DeployError, DeployRequest};
+use crate::execution::status::{DeploymentStatus, RunStatus, TriggeredBy};
+use crate::execution::{Accepted, Ended, NewRun};
+use crate::ids::{DeploymentId, EnvironmentId, PatternId, RunId};
+use crate::store::deployments::{self, DeploymentRow, ListedRow};
+use crate::store::{StoreError, patterns};
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use heddle_runtime::RunError;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(deploy_pattern, undeploy_pattern))
+        .routes(routes!(get_pattern_deployment))
+        .routes(routes!(list_deployments))
+        .routes(routes!(get_deployment, delete_deployment))
+        .routes(routes!(execute_deployment))
+        .routes(routes!(pause_deployment))
+        .routes(routes!(resume_deployment))
+        .routes(routes!(redeploy_deployment))
+}
+
+/// A trigger of a deployment.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Trigger {
+    /// Node type.
+    #[serde(rename = "type")]
+    #[schema(example = "OnWebhook")]
+    trigger_type: String,
+    /// Node.
+    #[schema(example = "hook")]
+    node_id: String,
+}
+
+/// Reads the stored list of triggers.
+fn triggers(deployment: DeploymentId, stored: &str) -> Result<Vec<Trigger>, StoreError> {
+    serde_json::from_str(stored).map_err(|_| StoreError::Corrupt {
+        table: "deployments",
+        column: "triggers",
+        row: deployment.to_string(),
+    })
+}
+
+/// What to deploy with.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct DeployBody {
+    /// Definitions of node types that are not standard, by name; `{}` without any.
+    #[schema(value_type = Object, example = json!({}))]
+    node_definitions: Map<String, Value>,
+    /// Where secrets and variables come from; by default the workspace's `production`.
+    environment_id: Option<String>,
+    /// Whether runs record what each node did.
+    trace: Option<bool>,
+}
+
+/// A deployment that was just made.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Deployed {
+    deployment_id: DeploymentId,
+    status: DeploymentStatus,
+    triggers: Vec<Trigger>,
+    version_number: i64,
+    warnings: Vec<Finding>,
+}
+
+/// Why a graph was not compiled.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct InvalidGraph {
+    /// Always false.
+    success: bool,
+    /// What is wrong.
+    errors: Vec<Finding>,
+    /// What looks wrong.
+    warnings: Vec<Finding>,
+}
+
+impl InvalidGraph {
+    /// The answer with status 422.
+    pub fn answer(errors: Vec<Finding>, warnings: Vec<Finding>) -> Response {
+        let body = InvalidGraph {
+            success: false,
+            errors,
+            warnings,
+        };
+        (StatusCode::UNPROCESSABLE_ENTITY, axum::Json(body)).into_response()
+    }
+}
+
+/// Compiles the newest version of a pattern and puts it in place.
+#[utoipa::path(
+    post, path = "/api/patterns/{id}/deploy", tag = "Deployments", security(("bearer" = [])),
+    params(("id" = PatternId, Path, description = "Pattern")), request_body = DeployBody,
+    responses(
+        (status = 200, description = "Deployed", body = Enveloped<Deployed>),
+        (status = 400, description = "VALIDATION", body = ErrorBody),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND", body = ErrorBody),
+        (status = 422, description = "The graph is not valid; nothing has changed", body = InvalidGraph),
+    )
+)]
+async fn deploy_pattern(
+    State(app): State<App>,
+    caller: Caller,
+    Path(pattern): Path<PatternId>,
+    Json(body): Json<DeployBody>,
+) -> Result<Response, ApiError> {
+    let editor = caller.scope.editor()?;
+    let environment = body.environment_id.map(|id| {
+        id.parse::<EnvironmentId>()
+            .map_err(|_| ApiError::field("environmentId", "is no environment of the workspace"))
+    });
+    let request = DeployRequest {
+        node_definitions: body.node_definitions,
+        environment: environment.transpose()?,
+        trace: body.trace.unwrap_or(false),
+    };
+    match app.executions.deploy(&editor, pattern, request).await {
+        Ok((row, warnings)) => {
+            let deployed = Deployed {
+                deployment_id: row.id,
+                status: row.status,
+                triggers: triggers(row.id, &row.triggers)?,
+                version_number: row.version_number,
+                warnings,
+            };
+            Ok(Enveloped::new(deployed).into_response())
+        }
+        Err(DeployError::Invalid { errors, warnings }) => Ok(InvalidGraph::answer(errors, warnings)),
+        Err(DeployError::Other(error)) => Err(error),
+    }
+}
+
+/// A deployment's new state.
+#[derive(Debug, Serialize, ToSchema)]
+struct NewStatus {
+    status: DeploymentStatus,
+}
+
+/// Takes a pattern's triggers away; its runs are kept.
+#[utoipa::path(
+    delete, path = "/api/patterns/{id}/deploy", tag = "Deployments", security(("bearer" = [])),
+    params(("id" = PatternId, Path, description = "Pattern")),
+    responses(
+        (status = 200, description = "Undeployed", body = Enveloped<NewStatus>),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn undeploy_pattern(
+    State(app): State<App>,
+    caller: Caller,
+    Path(pattern): Path<PatternId>,
+) -> Result<Enveloped<NewStatus>, ApiError> {
+    let row = app.executions.undeploy(&caller.scope.editor()?, pattern).await?;
+    Ok(Enveloped::new(NewStatus { status: row.status }))
+}
+
+/// Where a pattern is deployed.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct OfPattern {
+    deployment_id: DeploymentId,
+    status: DeploymentStatus,
+    version_number: i64,
+    confirmed_at: Timestamp,
+    created_at: Timestamp,
+    error_message: Option<String>,
+}
+
+/// The deployment of a pattern.
+#[utoipa::path(
+    get, path = "/api/patterns/{id}/deployment", tag = "Deployments", security(("bearer" = [])),
+    params(("id" = PatternId, Path, description = "Pattern")),
+    responses(
+        (status = 200, description = "The deployment", body = Enveloped<OfPattern>),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND: no such pattern, or it was never deployed", body = ErrorBody),
+    )
+)]
+async fn get_pattern_deployment(
+    State(app): State<App>,
+    caller: Caller,
+    Path(pattern): Path<PatternId>,
+) -> Result<Enveloped<OfPattern>, ApiError> {
+    let mut reader = app.store.reader().await?;
+    let row = deployments::visible_of_pattern(&mut reader.db(), &caller.scope, pattern).await?;
+    let row = row.ok_or(Code::NotFound)?;
+    Ok(Enveloped::new(OfPattern {
+        deployment_id: row.id,
+        status: row.status,
+        version_number: row.version_number,
+        confirmed_at: row.confirmed_at,
+        created_at: row.created_at,
+        error_message: row.error_message,
+    }))
+}
+
+/// Which deployments to list. Undeployed ones are listed only without a status.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+struct ListQuery {
+    /// Of this state only.
+    #[param(inline)]
+    status: Option<DeploymentFilter>,
+    /// Page, from 1.
+    #[param(minimum = 1, default = 1)]
+    page: Option<i64>,
+    /// Deployments in a page; more than 100 give 100.
+    #[param(minimum = 1, default = 20)]
+    limit: Option<i64>,
+}
+
+/// A state that lists can be narrowed to.
+#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum DeploymentFilter {
+    Active,
+    Paused,
+    Failed,
+}
+
+impl From<DeploymentFilter> for DeploymentStatus {
+    fn from(status: DeploymentFilter) -> Self {
+        match status {
+            DeploymentFilter::Active => DeploymentStatus::Active,
+            DeploymentFilter::Paused => DeploymentStatus::Paused,
+            DeploymentFilter::Failed => DeploymentStatus::Failed,
+        }
+    }
+}
+
+/// The last run of a deployment.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct LastRun {
+    status: RunStatus,
+    started_at: Timestamp,
+    duration_ms: Option<i64>,
+}
+
+/// A deployment in a list.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct ListedDeployment {
+    id: DeploymentId,
+    pattern_id: PatternId,
+    pattern_name: String,
+    status: DeploymentStatus,
+    triggers: Vec<Trigger>,
+    version_number: i64,
+    total_runs: i64,
+    /// Null before the first run.
+    last_run: Option<LastRun>,
+    error_message: Option<String>,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+}
+
+impl TryFrom<ListedRow> for ListedDeployment {
+    type Error = StoreError;
+
+    fn try_from(row: ListedRow) -> Result<Self, StoreError> {
+        let last_status = row
+            .last_status
+            .and_then(|status| RunStatus::try_from(status).ok());
+        let last_run = last_status
+            .zip(row.last_started_at)
+            .map(|(status, started_at)| LastRun {
+                status,
+                started_at: started_at.into(),
+                duration_ms: row.last_duration_ms,
+            });
+        Ok(ListedDeployment {
+            id: row.id,
+            pattern_id: row.pattern_id,
+            pattern_name: row.pattern_name,
+            status: row.status,
+            triggers: triggers(row.id, &row.triggers)?,
+            version_number: row.version_number,
+            total_runs: row.total_runs,
+            last_run,
+            error_message: row.error_message,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+        })
+    }
+}
+
+/// The caller's deployments, newest first.
+#[utoipa::path(
+    get, path = "/api/deployments", tag = "Deployments", security(("bearer" = [])), params(ListQuery),
+    responses(
+        (status = 200, description = "A page", body = Listed<ListedDeployment, PageMeta>),
+        (status = 400, description = "VALIDATION", body = ErrorBody),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+    )
+)]
+async fn list_deployments(
+    State(app): State<App>,
+    caller: Caller,
+    Query(query): Query<ListQuery>,
+) -> Result<Listed<ListedDeployment, PageMeta>, ApiError> {
+    let (limit, page) = (extract::limit(query.limit, 20, 100)?, extract::page(query.page)?);
+    let status = query.status.map(DeploymentStatus::from);
+    let mut reader = app.store.reader().await?;
+    let total = deployments::count(&mut reader.db(), &caller.scope, status).await?;
+    let offset = limit.saturating_mul(page - 1);
+    let rows = deployments::list(&mut reader.db(), &caller.scope, status, limit, offset).await?;
+    let rows: Result<Vec<ListedDeployment>, StoreError> = rows.into_iter().map(TryFrom::try_from).collect();
+    Ok(Listed::new(rows?, PageMeta::new(page, limit, total)))
+}
+
+/// What is deployed.
+#[derive(Debug, Serialize, ToSchema)]
+struct PatternOf {
+    name: String,
+    description: String,
+}
+
+/// A deployment.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Deployment {
+    id: DeploymentId,
+    deployment_id: DeploymentId,
+    pattern_id: PatternId,
+    pattern_name: String,
+    status: DeploymentStatus,
+    triggers: Vec<Trigger>,
+    version_number: i64,
+    environment_id: Option<EnvironmentId>,
+    /// Why it failed.
+    error_message: Option<String>,
+    confirmed_at: Timestamp,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    pattern: PatternOf,
+}
+
+/// One deployment.
+#[utoipa::path(
+    get, path = "/api/deployments/{id}", tag = "Deployments", security(("bearer" = [])),
+    params(("id" = DeploymentId, Path, description = "Deployment")),
+    responses(
+        (status = 200, description = "The deployment", body = Enveloped<Deployment>),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn get_deployment(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<DeploymentId>,
+) -> Result<Enveloped<Deployment>, ApiError> {
+    let mut reader = app.store.reader().await?;
+    let row = deployments::visible(&mut reader.db(), &caller.scope, id)
+        .await?
+        .ok_or(Code::NotFound)?;
+    let pattern = patterns::for_system(&mut reader.db(), row.pattern_id).await?;
+    let (name, description) = match pattern {
+        Some(pattern) => (pattern.name, pattern.description),
+        None => (row.pattern_name.clone(), String::new()),
+    };
+    Ok(Enveloped::new(Deployment {
+        id: row.id,
+        deployment_id: row.id,
+        pattern_id: row.pattern_id,
+        pattern_name: name.clone(),
+        status: row.status,
+        triggers: triggers(row.id, &row.triggers)?,
+        version_number: row.version_number,
+        environment_id: row.environment_id,
+        error_message: row.error_message,
+        confirmed_at: row.confirmed_at,
+        created_at: row.created_at,
+        updated_at: row.updated_at,
+        pattern: PatternOf { name, description },
+    }))
+}
+
+/// What was deleted.
+#[derive(Debug, Serialize, ToSchema)]
+struct DeletedDeployment {
+    id: DeploymentId,
+    /// Always `deleted`.
+    #[schema(example = "deleted")]
+    status: &'static str,
+}
+
+/// Removes a deployment with its runs.
+#[utoipa::path(
+    delete, path = "/api/deployments/{id}", tag = "Deployments", security(("bearer" = [])),
+    params(("id" = DeploymentId, Path, description = "Deployment")),
+    responses(
+        (status = 200, description = "Deleted", body = Enveloped<DeletedDeployment>),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn delete_deployment(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<DeploymentId>,
+) -> Result<Enveloped<DeletedDeployment>, ApiError> {
+    app.executions.delete(&caller.scope.editor()?, id).await?;
+    Ok(Enveloped::new(DeletedDeployment {
+        id,
+        status: "deleted",
+    }))
+}
+
+/// What a manual run starts with.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct ExecuteBody {
+    /// The event.
+    #[schema(value_type = Option<Object>, example = json!({"body": {"amount": 12}}))]
+    event_data: Option<Box<RawValue>>,
+}
+
+/// How to run.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+struct ExecuteQuery {
+    /// Answer when the run has ended, with its output.
+    #[param(default = false)]
+    wait: Option<bool>,
+}
+
+/// A run that was started, and its end when it was waited for.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+enum Executed {
+    /// It goes on.
+    #[serde(rename_all = "camelCase")]
+    Started {
+        run_id: RunId,
+        /// Always `running`.
+        status: RunStatus,
+    },
+    /// It has ended.
+    #[serde(rename_all = "camelCase")]
+    Ended {
+        run_id: RunId,
+        /// `completed` or `failed`.
+        #[schema(example = "completed")]
+        status: &'static str,
+        /// What Return gave.
+        #[schema(value_type = Value)]
+        output: Option<Box<RawValue>>,
+        /// Why it failed.
+        #[schema(value_type = Option<Object>)]
+        error: Option<RunError>,
+    },
+}
+
+impl Executed {
+    fn ended(run_id: RunId, ended: &Ended) -> Executed {
+        Executed::Ended {
+            run_id,
+            status: match ended.status {
+                RunStatus::Success => "completed",
+                RunStatus::Failure | RunStatus::DeadLetter | RunStatus::Running => "failed",
+            },
+            output: ended.output.clone(),
+            error: ended.error.clone(),
+        }
+    }
+}
+
+/// Runs a deployment now.
+#[utoipa::path(
+    post, path = "/api/deployments/{id}/execute", tag = "Deployments", security(("bearer" = [])),
+    params(("id" = DeploymentId, Path, description = "Deployment"), ExecuteQuery), request_body = Option<ExecuteBody>,
+    responses(
+        (status = 200, description = "The run", body = Enveloped<Executed>),
+        (status = 400, description = "VALIDATION, PAUSED or NOT_ACTIVE", body = ErrorBody),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND", body = ErrorBody),
+        (status = 503, description = "UNAVAILABLE: too many runs are waiting", body = ErrorBody),
+    )
+)]
+async fn execute_deployment(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<DeploymentId>,
+    Query(query): Query<ExecuteQuery>,
+    OptionalJson(body): OptionalJson<ExecuteBody>,
+) -> Result<Enveloped<Executed>, ApiError> {
+    let editor = caller.scope.editor()?;
+    let event = body.event_data.unwrap_or_else(|| RawValue::NULL.to_owned());
+    if event.get() != "null" && !event.get().starts_with('{') {
+        return Err(ApiError::field("eventData", "must be an object"));
+    }
+    let row = deployments::visible(&mut app.store.reader().await?.db(), &editor, id).await?;
+    let row = row.ok_or(Code::NotFound)?;
+    row.status.may_run()?;
+    let deployment = app
+        .executions
+        .active_for(row.pattern_id)
+        .await?
+        .ok_or(Code::NotActive)?;
+    let wait = query.wait.unwrap_or(false);
+    let run = NewRun {
+        deployment,
+        triggered_by: TriggeredBy::Manual,
+        node_id: None,
+        event,
+        idempotency: None,
+        wait,
+    };
+    let ticket = match app.executions.accept(run).await? {
+        Accepted::New(ticket) => ticket,
+        // Only events with a key can have come before.
+        Accepted::Duplicate(_) => return Err(Code::Conflict.into()),
+    };
+    let run_id = ticket.run_id;
+    Ok(Enveloped::new(match wait {
+        true => Executed::ended(run_id, &*ticket.ended().await?),
+        false => Executed::Started {
+            run_id,
+            status: RunStatus::Running,
+        },
+    }))
+}
+
+/// Holds a deployment's triggers.
+#[utoipa::path(
+    post, path = "/api/deployments/{id}/pause", tag = "Deployments", security(("bearer" = [])),
+    params(("id" = DeploymentId, Path, description = "Deployment")),
+    responses(
+        (status = 200, description = "Paused", body = Enveloped<NewStatus>),
+        (status = 400, description = "ALREADY_PAUSED or NOT_ACTIVE", body = ErrorBody),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn pause_deployment(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<DeploymentId>,
+) -> Result<Enveloped<NewStatus>, ApiError> {
+    let row = app.executions.pause(&caller.scope.editor()?, id).await?;
+    Ok(Enveloped::new(NewStatus { status: row.status }))
+}
+
+/// Lets a paused deployment go on.
+#[utoipa::path(
+    post, path = "/api/deployments/{id}/resume", tag = "Deployments", security(("bearer" = [])),
+    params(("id" = DeploymentId, Path, description = "Deployment")),
+    responses(
+        (status = 200, description = "Active", body = Enveloped<NewStatus>),
+        (status = 400, description = "NOT_PAUSED, or NOT_ACTIVE: its module can't be loaded", body = ErrorBody),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn resume_deployment(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<DeploymentId>,
+) -> Result<Enveloped<NewStatus>, ApiError> {
+    let row = app.executions.resume(&caller.scope.editor()?, id).await?;
+    Ok(Enveloped::new(NewStatus { status: row.status }))
+}
+
+/// A deployment that is in place again.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Redeployed {
+    deployment_id: DeploymentId,
+    status: DeploymentStatus,
+}
+
+impl From<DeploymentRow> for Redeployed {
+    fn from(row: DeploymentRow) -> Self {
+        Redeployed {
+            deployment_id: row.id,
+            status: row.status,
+        }
+    }
+}
+
+/// Puts the stored module in place again, without compiling.
+#[utoipa::path(
+    post, path = "/api/deployments/{id}/redeploy", tag = "Deployments", security(("bearer" = [])),
+    params(("id" = DeploymentId, Path, description = "Deployment")),
+    responses(
+        (status = 200, description = "Active", body = Enveloped<Redeployed>),
+        (status = 400, description = "NOT_ACTIVE: its module can't be loaded", body = ErrorBody),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn redeploy_deployment(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<DeploymentId>,
+) -> Result<Enveloped<Redeployed>, ApiError> {
+    let row = app.executions.redeploy(&caller.scope.editor()?, id).await?;
+    Ok(Enveloped::new(row.into()))
+}

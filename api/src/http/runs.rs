@@ -1,0 +1,379 @@
+//! Runs of deployments: looking at them, and running them again.
+
+use super::extract::{self, Caller, Path, Query};
+use super::reply::{Enveloped, Listed, PageMeta};
+use crate::access::{Editor, Scope};
+use crate::app::App;
+use crate::clock::Timestamp;
+use crate::error::{ApiError, Code, ErrorBody};
+use crate::execution::status::{DeploymentStatus, Phase, RunStatus, TriggeredBy};
+use crate::execution::{Accepted, NewRun};
+use crate::ids::{DeploymentId, RunId};
+use crate::store::deployments::{self, DeploymentRow};
+use crate::store::runs::listing::{self, Filter, RunRow};
+use axum::extract::State;
+use heddle_runtime::RunError;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use serde_json::value::{RawValue, to_raw_value};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(list_runs))
+        .routes(routes!(get_run))
+        .routes(routes!(retry_run))
+        .routes(routes!(replay_run))
+        .routes(routes!(cancel_run))
+}
+
+/// Which runs to list.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+struct ListQuery {
+    /// Of this state only; `completed` means `success`.
+    #[param(inline)]
+    status: Option<RunFilter>,
+    /// Started by this only.
+    #[param(inline)]
+    triggered_by: Option<TriggeredBy>,
+    /// Page, from 1.
+    #[param(minimum = 1, default = 1)]
+    page: Option<i64>,
+    /// Runs in a page; more than 100 give 100.
+    #[param(minimum = 1, default = 20)]
+    limit: Option<i64>,
+}
+
+/// A state that lists can be narrowed to.
+#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum RunFilter {
+    Success,
+    Completed,
+    Failure,
+    Running,
+    DeadLetter,
+}
+
+impl From<RunFilter> for RunStatus {
+    fn from(status: RunFilter) -> Self {
+        match status {
+            RunFilter::Success | RunFilter::Completed => RunStatus::Success,
+            RunFilter::Failure => RunStatus::Failure,
+            RunFilter::Running => RunStatus::Running,
+            RunFilter::DeadLetter => RunStatus::DeadLetter,
+        }
+    }
+}
+
+/// A run.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Run {
+    id: RunId,
+    deployment_id: DeploymentId,
+    triggered_by: TriggeredBy,
+    status: RunStatus,
+    phase: Phase,
+    /// When it began to execute; before that, when it was accepted.
+    started_at: Timestamp,
+    /// Null until it has ended.
+    completed_at: Option<Timestamp>,
+    /// How long the last attempt executed, waiting included.
+    duration_ms: Option<i64>,
+    /// The event; in lists a large one is replaced by `{"$truncated": true, "chars": …}`.
+    #[schema(value_type = Value)]
+    event_data: Box<RawValue>,
+    /// Lines of the log: `{level, message, nodeId}`. A line with `truncated: true` stands for those not kept.
+    #[schema(value_type = Vec<Object>)]
+    log_output: Box<RawValue>,
+    /// Begins with the node's id, if a node has failed.
+    error_message: Option<String>,
+    attempt: i64,
+    version_number: i64,
+    accepted_at: Timestamp,
+}
+
+/// A run with all that is kept of it.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WholeRun {
+    #[serde(flatten)]
+    run: Run,
+    /// Trigger at which it started; null for the first one.
+    node_id: Option<String>,
+    /// What Return gave; a large one is replaced by `{"$truncated": true, "bytes": …, "excerpt": …}`.
+    #[schema(value_type = Value)]
+    output: Box<RawValue>,
+    /// `{code, message, nodeId}`.
+    #[schema(value_type = Option<Object>)]
+    error: Option<RunError>,
+    /// Fuel used, roughly instructions.
+    fuel_used: Option<i64>,
+    /// Peak memory in bytes.
+    memory_bytes_peak: Option<i64>,
+    /// What each node did, if the deployment records it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<Object>>)]
+    trace: Option<Box<RawValue>>,
+}
+
+/// Stored JSON; what can't be read is told as such.
+fn stored(text: Option<String>) -> Option<Box<RawValue>> {
+    text.map(|text| RawValue::from_string(text).unwrap_or_else(|_| raw(&json!({ "$unreadable": true }))))
+}
+
+fn raw(value: &serde_json::Value) -> Box<RawValue> {
+    to_raw_value(value).unwrap_or_else(|_| RawValue::NULL.to_owned())
+}
+
+impl Run {
+    fn new(app: &App, row: &mut RunRow) -> Run {
+        let error = read_error(row.error.as_deref());
+        let event = match row.event.take() {
+            Some(event) => stored(Some(event)),
+            None if row.event_chars > 0 => {
+                Some(raw(&json!({ "$truncated": true, "chars": row.event_chars })))
+            }
+            None => None,
+        };
+        let phase = match row.status {
+            RunStatus::Running => app.executions.phase_of(row.id).unwrap_or(row.phase),
+            _ => Phase::Ended,
+        };
+        let ended_with_error = row.status.has_failed().then_some(error).flatten();
+        Run {
+            id: row.id,
+            deployment_id: row.deployment_id,
+            triggered_by: row.triggered_by,
+            status: row.status,
+            phase,
+            started_at: row.started_at.map_or(row.accepted_at, Timestamp::from_millis),
+            completed_at: row.completed_at.map(Timestamp::from_millis),
+            duration_ms: row.duration_ms,
+            event_data: event.unwrap_or_else(|| RawValue::NULL.to_owned()),
+            log_output: stored(row.logs.take()).unwrap_or_else(|| raw(&json!([]))),
+            error_message: ended_with_error.map(|error| told(&error)),
+            attempt: row.attempt,
+            version_number: row.version_number,
+            accepted_at: row.accepted_at,
+        }
+    }
+}
+
+impl WholeRun {
+    /// From the row and what this server knows of the run.
+    pub fn new(app: &App, mut row: RunRow) -> WholeRun {
+        WholeRun {
+            run: Run::new(app, &mut row),
+            node_id: row.node_id,
+            output: stored(row.output).unwrap_or_else(|| RawValue::NULL.to_owned()),
+            error: read_error(row.error.as_deref()),
+            fuel_used: row.fuel_used,
+            memory_bytes_peak: row.memory_bytes_peak,
+            trace: stored(row.trace),
+        }
+    }
+}
+
+fn read_error(error: Option<&str>) -> Option<RunError> {
+    serde_json::from_str(error?).ok()
+}
+
+/// An error with the node that failed.
+fn told(error: &RunError) -> String {
+    match &error.node_id {
+        Some(node_id) => format!("{node_id}: {}", error.message),
+        None => error.message.clone(),
+    }
+}
+
+/// The deployment, if the caller may see it.
+pub async fn deployment(app: &App, scope: &Scope, id: DeploymentId) -> Result<DeploymentRow, ApiError> {
+    let row = deployments::visible(&mut app.store.reader().await?.db(), scope, id).await?;
+    row.ok_or_else(|| Code::NotFound.into())
+}
+
+/// The run, if the caller may see it.
+pub async fn visible(
+    app: &App,
+    scope: &Scope,
+    (deployment, run): (DeploymentId, RunId),
+) -> Result<RunRow, ApiError> {
+    let row = listing::visible(&mut app.store.reader().await?.db(), scope, deployment, run).await?;
+    row.ok_or_else(|| Code::NotFound.into())
+}
+
+/// The runs of a deployment, newest first.
+#[utoipa::path(
+    get, path = "/api/deployments/{id}/runs", tag = "Executions", security(("bearer" = [])),
+    params(("id" = DeploymentId, Path, description = "Deployment"), ListQuery),
+    responses(
+        (status = 200, description = "A page", body = Listed<Run, PageMeta>),
+        (status = 400, description = "VALIDATION", body = ErrorBody),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn list_runs(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<DeploymentId>,
+    Query(query): Query<ListQuery>,
+) -> Result<Listed<Run, PageMeta>, ApiError> {
+    let (limit, page) = (extract::limit(query.limit, 20, 100)?, extract::page(query.page)?);
+    deployment(&app, &caller.scope, id).await?;
+    let filter = Filter {
+        status: query.status.map(RunStatus::from),
+        triggered_by: query.triggered_by,
+    };
+    let mut reader = app.store.reader().await?;
+    let total = listing::count(&mut reader.db(), &caller.scope, id, filter).await?;
+    let offset = limit.saturating_mul(page - 1);
+    let rows = listing::page(&mut reader.db(), &caller.scope, id, filter, limit, offset).await?;
+    let runs = rows.into_iter().map(|mut row| Run::new(&app, &mut row)).collect();
+    Ok(Listed::new(runs, PageMeta::new(page, limit, total)))
+}
+
+/// One run.
+#[utoipa::path(
+    get, path = "/api/deployments/{id}/runs/{runId}", tag = "Executions", security(("bearer" = [])),
+    params(("id" = DeploymentId, Path, description = "Deployment"), ("runId" = RunId, Path, description = "Run")),
+    responses(
+        (status = 200, description = "The run", body = Enveloped<WholeRun>),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn get_run(
+    State(app): State<App>,
+    caller: Caller,
+    Path(ids): Path<(DeploymentId, RunId)>,
+) -> Result<Enveloped<WholeRun>, ApiError> {
+    let row = visible(&app, &caller.scope, ids).await?;
+    Ok(Enveloped::new(WholeRun::new(&app, row)))
+}
+
+/// A run that was started.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Started {
+    run_id: RunId,
+    status: RunStatus,
+}
+
+/// Runs the event of a failed run again.
+#[utoipa::path(
+    post, path = "/api/deployments/{id}/runs/{runId}/retry", tag = "Executions", security(("bearer" = [])),
+    params(("id" = DeploymentId, Path, description = "Deployment"), ("runId" = RunId, Path, description = "Run")),
+    responses(
+        (status = 200, description = "The new run", body = Enveloped<Started>),
+        (status = 400, description = "INVALID_STATUS or DEPLOYMENT_NOT_ACTIVE", body = ErrorBody),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND", body = ErrorBody),
+        (status = 503, description = "UNAVAILABLE: too many runs are waiting", body = ErrorBody),
+    )
+)]
+async fn retry_run(
+    State(app): State<App>,
+    caller: Caller,
+    Path(ids): Path<(DeploymentId, RunId)>,
+) -> Result<Enveloped<Started>, ApiError> {
+    let editor = caller.scope.editor()?;
+    let row = visible(&app, &editor, ids).await?;
+    if !row.status.has_failed() {
+        return Err(Code::InvalidStatus.with("Only a run that has failed can be retried."));
+    }
+    again(&app, &editor, row).await
+}
+
+/// Runs the event of an ended run again.
+#[utoipa::path(
+    post, path = "/api/deployments/{id}/runs/{runId}/replay", tag = "Executions", security(("bearer" = [])),
+    params(("id" = DeploymentId, Path, description = "Deployment"), ("runId" = RunId, Path, description = "Run")),
+    responses(
+        (status = 200, description = "The new run", body = Enveloped<Started>),
+        (status = 400, description = "INVALID_STATUS, DEPLOYMENT_NOT_ACTIVE or NO_EVENT_DATA", body = ErrorBody),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND", body = ErrorBody),
+        (status = 503, description = "UNAVAILABLE: too many runs are waiting", body = ErrorBody),
+    )
+)]
+async fn replay_run(
+    State(app): State<App>,
+    caller: Caller,
+    Path(ids): Path<(DeploymentId, RunId)>,
+) -> Result<Enveloped<Started>, ApiError> {
+    let editor = caller.scope.editor()?;
+    let row = visible(&app, &editor, ids).await?;
+    if row.status == RunStatus::Running {
+        return Err(Code::InvalidStatus.with("Only a run that has ended can be replayed."));
+    }
+    let deployment = deployment(&app, &editor, row.deployment_id).await?;
+    if deployment.status != DeploymentStatus::Active {
+        return Err(Code::DeploymentNotActive.into());
+    }
+    if row.event.is_none() {
+        return Err(Code::NoEventData.into());
+    }
+    again(&app, &editor, row).await
+}
+
+/// A new run of the same event, on what is deployed now.
+async fn again(app: &App, editor: &Editor, row: RunRow) -> Result<Enveloped<Started>, ApiError> {
+    let deployment = deployment(app, editor, row.deployment_id).await?;
+    let active = app.executions.active_for(deployment.pattern_id).await?;
+    let run = NewRun {
+        deployment: active.ok_or(Code::DeploymentNotActive)?,
+        triggered_by: row.triggered_by,
+        node_id: row.node_id,
+        event: stored(row.event).unwrap_or_else(|| RawValue::NULL.to_owned()),
+        idempotency: None,
+        wait: false,
+    };
+    let run_id = match app.executions.accept(run).await? {
+        Accepted::New(ticket) => ticket.run_id,
+        Accepted::Duplicate(run_id) => run_id,
+    };
+    Ok(Enveloped::new(Started {
+        run_id,
+        status: RunStatus::Running,
+    }))
+}
+
+/// Ends a run.
+#[utoipa::path(
+    post, path = "/api/deployments/{id}/runs/{runId}/cancel", tag = "Executions", security(("bearer" = [])),
+    params(("id" = DeploymentId, Path, description = "Deployment"), ("runId" = RunId, Path, description = "Run")),
+    responses(
+        (status = 200, description = "The run has ended as `failure`, unless it ended by itself just before",
+         body = Enveloped<Started>),
+        (status = 400, description = "INVALID_STATUS: it had ended", body = ErrorBody),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn cancel_run(
+    State(app): State<App>,
+    caller: Caller,
+    Path(ids): Path<(DeploymentId, RunId)>,
+) -> Result<Enveloped<Started>, ApiError> {
+    let editor = caller.scope.editor()?;
+    let row = visible(&app, &editor, ids).await?;
+    if row.status != RunStatus::Running {
+        return Err(Code::InvalidStatus.with("The run has ended already."));
+    }
+    let status = app.executions.cancel(&editor, row.deployment_id, row.id).await?;
+    Ok(Enveloped::new(Started {
+        run_id: row.id,
+        status,
+    }))
+}

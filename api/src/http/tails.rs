@@ -1,0 +1,181 @@
+//! Server-sent events: what runs do, as it happens.
+
+use super::extract::{Caller, Path};
+use super::runs::{self, WholeRun, deployment};
+use crate::app::App;
+use crate::auth::caller;
+use crate::error::{ApiError, ErrorBody};
+use crate::execution::status::RunStatus;
+use crate::execution::tail::RunChange;
+use crate::ids::{DeploymentId, RunId};
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use futures_util::stream::{self, Stream};
+use serde::Serialize;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::watch;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// How long an onlooker whose rights were withdrawn may go on looking.
+const RIGHTS_CHECKED_FOR: Duration = Duration::from_secs(1);
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(stream_runs))
+        .routes(routes!(stream_run))
+}
+
+/// Somebody who looks on, and may.
+struct Onlooker {
+    app: App,
+    headers: HeaderMap,
+    checked_at: Instant,
+    deployment: DeploymentId,
+    run: Option<RunId>,
+    changes: Receiver<Arc<RunChange>>,
+    stopping: watch::Receiver<bool>,
+    /// What is still to be told before anything else.
+    first: Option<Event>,
+    is_over: bool,
+}
+
+impl Onlooker {
+    fn new(app: App, headers: HeaderMap, deployment: DeploymentId, run: Option<RunId>) -> Onlooker {
+        Onlooker {
+            changes: app.executions.tail().watch(),
+            stopping: app.executions.stopping(),
+            checked_at: Instant::now(),
+            app,
+            headers,
+            deployment,
+            run,
+            first: None,
+            is_over: false,
+        }
+    }
+
+    fn stream(self) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+        let events = stream::unfold(self, |mut onlooker| async move {
+            let event = onlooker.next().await?;
+            Some((Ok(event), onlooker))
+        });
+        Sse::new(events).keep_alive(KeepAlive::default())
+    }
+
+    async fn next(&mut self) -> Option<Event> {
+        if let Some(first) = self.first.take() {
+            return Some(first);
+        }
+        while !self.is_over {
+            let change = tokio::select! {
+                change = self.changes.recv() => change,
+                _ = self.stopping.wait_for(|stopping| *stopping) => return None,
+            };
+            let change = match change {
+                Ok(change) => change,
+                Err(RecvError::Closed) => return None,
+                Err(RecvError::Lagged(missed)) => return Some(event("lagged", &Lagged { missed })),
+            };
+            if change.deployment_id != self.deployment || self.run.is_some_and(|run| run != change.run_id) {
+                continue;
+            }
+            if !self.may_look_on().await {
+                return None;
+            }
+            return Some(match self.run {
+                Some(run) if change.status != RunStatus::Running => self.end(run).await?,
+                _ => event("change", &*change),
+            });
+        }
+        None
+    }
+
+    /// The whole run, after which there is nothing more.
+    async fn end(&mut self, run: RunId) -> Option<Event> {
+        self.is_over = true;
+        let caller = caller::check(&self.app, &self.headers).await.ok()?;
+        let row = runs::visible(&self.app, &caller.scope, (self.deployment, run))
+            .await
+            .ok()?;
+        Some(event("run", &WholeRun::new(&self.app, row)))
+    }
+
+    async fn may_look_on(&mut self) -> bool {
+        if self.checked_at.elapsed() < RIGHTS_CHECKED_FOR {
+            return true;
+        }
+        self.checked_at = Instant::now();
+        match caller::check(&self.app, &self.headers).await {
+            Ok(caller) => deployment(&self.app, &caller.scope, self.deployment)
+                .await
+                .is_ok(),
+            Err(_) => false,
+        }
+    }
+}
+
+/// Changes that an onlooker was too slow for.
+#[derive(Serialize)]
+struct Lagged {
+    missed: u64,
+}
+
+fn event<T: Serialize>(name: &'static str, data: &T) -> Event {
+    // Strings, numbers and JSON: always JSON.
+    let data = serde_json::to_string(data).unwrap_or_default();
+    // A line end would be taken for the end of the data.
+    Event::default().event(name).data(data.replace(['\r', '\n'], " "))
+}
+
+/// Changes of a deployment's runs, as they happen: events `change`; `lagged` when some were missed.
+#[utoipa::path(
+    get, path = "/api/deployments/{id}/runs/stream", tag = "Executions", security(("bearer" = [])),
+    params(("id" = DeploymentId, Path, description = "Deployment")),
+    responses(
+        (status = 200, description = "Events", body = RunChange, content_type = "text/event-stream"),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn stream_runs(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<DeploymentId>,
+    headers: HeaderMap,
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiError> {
+    let onlooker = Onlooker::new(app.clone(), headers, id, None);
+    deployment(&app, &caller.scope, id).await?;
+    Ok(onlooker.stream())
+}
+
+/// A run as it is now (event `run`), then its changes as they happen, and when it has ended the whole run.
+#[utoipa::path(
+    get, path = "/api/deployments/{id}/runs/{runId}/stream", tag = "Executions", security(("bearer" = [])),
+    params(("id" = DeploymentId, Path, description = "Deployment"), ("runId" = RunId, Path, description = "Run")),
+    responses(
+        (status = 200, description = "Events", body = WholeRun, content_type = "text/event-stream"),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn stream_run(
+    State(app): State<App>,
+    caller: Caller,
+    Path(ids): Path<(DeploymentId, RunId)>,
+    headers: HeaderMap,
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiError> {
+    let (id, run) = ids;
+    // Looks on before it reads, so that no change falls between the two.
+    let mut onlooker = Onlooker::new(app.clone(), headers, id, Some(run));
+    let row = runs::visible(&app, &caller.scope, (id, run)).await?;
+    onlooker.is_over = row.status != RunStatus::Running;
+    onlooker.first = Some(event("run", &WholeRun::new(&app, row)));
+    Ok(onlooker.stream())
+}

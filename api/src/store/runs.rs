@@ -1,0 +1,231 @@
+//! Runs: accepted and ended in groups, since that is most of what a busy service writes. A group is one JSON text
+//! that both databases take apart, so that its statement is the same for any number of rows.
+
+pub mod listing;
+pub mod stats;
+pub mod upkeep;
+
+use super::{Db, StoreError, sql};
+use crate::clock::Timestamp;
+use crate::execution::status::{Phase, RunStatus, TriggeredBy};
+use crate::ids::{DeploymentId, RunId};
+use serde::{Serialize, Serializer};
+use sqlx::FromRow;
+
+/// An accepted run.
+#[derive(Clone, Debug)]
+pub struct AcceptedRow {
+    /// Id.
+    pub id: RunId,
+    /// Whose run it is.
+    pub deployment_id: DeploymentId,
+    /// What started it.
+    pub triggered_by: TriggeredBy,
+    /// Where it starts.
+    pub node_id: Option<String>,
+    /// eventData as JSON; `None`: there is none.
+    pub event: Option<String>,
+    /// SHA-256 of its module, in hex.
+    pub artifact: String,
+    /// The pattern's version.
+    pub version_number: i64,
+    /// When accepted.
+    pub accepted_at: Timestamp,
+    /// What may make no second run: a scope and a key within it.
+    pub key: Option<(String, String)>,
+}
+
+impl Serialize for AcceptedRow {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (
+            self.id,
+            self.deployment_id,
+            self.triggered_by.name(),
+            &self.node_id,
+            &self.event,
+            &self.artifact,
+            self.version_number,
+            self.accepted_at.millis(),
+        )
+            .serialize(serializer)
+    }
+}
+
+/// The elements of a JSON array as rows `r`, of which each has its JSON in `value`.
+const fn elements(db: &Db<'_>) -> &'static str {
+    match db {
+        Db::Sqlite(_) => " from json_each(?) r",
+        Db::Postgres(_) => " from json_array_elements(cast(? as json)) r",
+    }
+}
+
+fn json<T: Serialize>(rows: &[T]) -> Result<String, StoreError> {
+    serde_json::to_string(rows).map_err(|error| StoreError::Database(error.to_string()))
+}
+
+/// Stores accepted runs for a server that begins to execute them.
+pub async fn accept(db: &mut Db<'_>, owner: &str, rows: &[&AcceptedRow]) -> Result<(), StoreError> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let query = sql("insert into runs (id, deployment_id, status, phase, triggered_by, node_id, event, artifact,
+         version_number, attempt, owner, takeovers, accepted_at)
+         select r.value->>0, r.value->>1, 'running', 'queued', r.value->>2, r.value->>3, r.value->>4, r.value->>5,
+         cast(r.value->>6 as bigint), 1, cast(? as text), 0, cast(r.value->>7 as bigint)")
+    .bind(owner)
+    .push(elements(db))
+    .bind(json(rows)?);
+    db.execute(query).await?;
+    Ok(())
+}
+
+/// A key that a run wants to take.
+#[derive(Clone, Debug, Serialize)]
+pub struct KeyRow {
+    /// What the key is unique within.
+    pub scope: String,
+    /// The key.
+    pub key: String,
+    /// The run.
+    pub run_id: RunId,
+    /// Until when it is taken.
+    pub expires_at: i64,
+}
+
+#[derive(FromRow)]
+struct HeldKey {
+    scope: String,
+    key: String,
+    run_id: RunId,
+}
+
+/// Takes keys that are free or over their time, and says which run each belongs to afterwards. No key may be
+/// there twice.
+pub async fn take_keys(
+    db: &mut Db<'_>,
+    mut keys: Vec<KeyRow>,
+    now: Timestamp,
+) -> Result<Vec<((String, String), RunId)>, StoreError> {
+    // In one order, so that two servers can't wait for each other.
+    keys.sort_by(|a, b| (&a.scope, &a.key).cmp(&(&b.scope, &b.key)));
+    let keys = json(&keys)?;
+    let query = sql("insert into idempotency_keys (scope, key, run_id, expires_at)
+         select r.value->>'scope', r.value->>'key', r.value->>'run_id', cast(r.value->>'expires_at' as bigint)")
+    .push(elements(db))
+    .bind(&keys)
+    .push(
+        " where true on conflict (scope, key) do update set run_id = excluded.run_id,
+         expires_at = excluded.expires_at where idempotency_keys.expires_at <= ?",
+    )
+    .bind(now);
+    db.execute(query).await?;
+    let query = sql("select k.scope, k.key, k.run_id")
+        .push(elements(db))
+        .bind(&keys)
+        .push(" join idempotency_keys k on k.scope = r.value->>'scope' and k.key = r.value->>'key'");
+    let held: Vec<HeldKey> = db.all(query).await?;
+    Ok(held
+        .into_iter()
+        .map(|held| ((held.scope, held.key), held.run_id))
+        .collect())
+}
+
+/// What became of an attempt: the run's end, or that it waits for its next attempt.
+#[derive(Clone, Debug)]
+pub struct ResultRow {
+    /// The run.
+    pub id: RunId,
+    /// Its state from now on.
+    pub status: RunStatus,
+    /// The attempt that comes next, or was the last.
+    pub attempt: u32,
+    /// When the next attempt is due.
+    pub resumes_at: Option<Timestamp>,
+    /// When the attempt started.
+    pub started_at: Option<Timestamp>,
+    /// When the run ended.
+    pub completed_at: Option<Timestamp>,
+    /// How long the attempt executed.
+    pub duration_ms: Option<i64>,
+    /// JSON.
+    pub output: Option<String>,
+    /// JSON: `{code, message, nodeId}`.
+    pub error: Option<String>,
+    /// JSON: `[{level, message, nodeId}]`.
+    pub logs: Option<String>,
+    /// JSON: what each node did.
+    pub trace: Option<String>,
+    /// Fuel used.
+    pub fuel_used: i64,
+    /// Peak memory in bytes.
+    pub memory_bytes_peak: i64,
+}
+
+impl ResultRow {
+    /// Nothing but that the run goes on.
+    pub const fn running(id: RunId, attempt: u32) -> Self {
+        ResultRow {
+            id,
+            status: RunStatus::Running,
+            attempt,
+            resumes_at: None,
+            started_at: None,
+            completed_at: None,
+            duration_ms: None,
+            output: None,
+            error: None,
+            logs: None,
+            trace: None,
+            fuel_used: 0,
+            memory_bytes_peak: 0,
+        }
+    }
+}
+
+impl Serialize for ResultRow {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let phase = match self.status {
+            RunStatus::Running => Phase::Waiting,
+            _ => Phase::Ended,
+        };
+        (
+            self.id,
+            self.status.name(),
+            phase.name(),
+            self.attempt,
+            self.resumes_at.map(Timestamp::millis),
+            self.started_at.map(Timestamp::millis),
+            self.completed_at.map(Timestamp::millis),
+            self.duration_ms,
+            &self.output,
+            &self.error,
+            &self.logs,
+            &self.trace,
+            self.fuel_used,
+            self.memory_bytes_peak,
+        )
+            .serialize(serializer)
+    }
+}
+
+/// Stores what became of runs, as far as they are running and this server's.
+pub async fn record(db: &mut Db<'_>, owner: &str, rows: &[ResultRow]) -> Result<(), StoreError> {
+    let query = sql(
+        "update runs set status = x.status, phase = x.phase, attempt = x.attempt,
+         resumes_at = x.resumes_at, started_at = x.started_at, completed_at = x.completed_at,
+         duration_ms = x.duration_ms, output = x.output, error = x.error, logs = x.logs, trace = x.trace,
+         fuel_used = x.fuel_used, memory_bytes_peak = x.memory_bytes_peak
+         from (select r.value->>0 as id, r.value->>1 as status, r.value->>2 as phase,
+               cast(r.value->>3 as bigint) as attempt, cast(r.value->>4 as bigint) as resumes_at,
+               cast(r.value->>5 as bigint) as started_at, cast(r.value->>6 as bigint) as completed_at,
+               cast(r.value->>7 as bigint) as duration_ms, r.value->>8 as output, r.value->>9 as error,
+               r.value->>10 as logs, r.value->>11 as trace, cast(r.value->>12 as bigint) as fuel_used,
+               cast(r.value->>13 as bigint) as memory_bytes_peak",
+    )
+    .push(elements(db))
+    .bind(json(rows)?)
+    .push(") x where runs.id = x.id and runs.status = 'running' and runs.owner = ?")
+    .bind(owner);
+    db.execute(query).await?;
+    Ok(())
+}

@@ -1,0 +1,4 @@
+//! Deployments: their states, lists and figures.
+
+mod lifecycle;
+mod lists;
