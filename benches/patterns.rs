@@ -53,6 +53,7 @@ async fn main() {
 
 async fn measure(name: &str, store: Store, files: &std::path::Path) {
     let (scope, email) = fill(&store).await;
+    database::settle(&store).await;
     let app = App::new(database::config(files), store, Clock::System);
     let membership = scope.workspace().map(|workspace| (workspace, scope.role()));
     let token = app

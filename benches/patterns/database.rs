@@ -2,6 +2,7 @@
 
 use heddle_api::app::App;
 use heddle_api::config::Config;
+use heddle_api::store::{Store, StoreError, sql};
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -38,6 +39,14 @@ async fn execute(server: &str, statement: String) {
         .execute(&mut connection)
         .await
         .unwrap();
+}
+
+/// Brings the planner's statistics up to date, as both databases do by themselves in time.
+pub async fn settle(store: &Store) {
+    let settled: Result<u64, StoreError> = store
+        .write(|db| Box::pin(async move { db.execute(sql("analyze")).await }))
+        .await;
+    settled.unwrap();
 }
 
 pub fn config(files: &Path) -> Config {
