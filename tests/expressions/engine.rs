@@ -27,6 +27,17 @@ fn message(sandbox: &Sandbox, source: &str, input: &Value) -> String {
 }
 
 #[test]
+fn texts_are_spread_into_objects_by_their_characters() {
+    assert_as_in_javascript(
+        &json!({"text": "ab", "none": null, "o": {"x": 1}}),
+        &[
+            "[/a/.test($input.text), { ...$input.text, ...$input.none, ...$input.o, ...(1, 'cd'), b: { ...'e' } }]",
+            "(s => ({ ...s /* here */ }))('😀')",
+        ],
+    );
+}
+
+#[test]
 fn regular_expressions() {
     assert_as_in_javascript(
         &json!({"text": "Ann Lee <ann@example.org>, Bob <bob@example.com>", "lines": "a1\nb22\nc333", "n": 5}),

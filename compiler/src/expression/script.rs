@@ -45,6 +45,7 @@ pub(super) fn script(
     rewriting.compiled_calls();
     rewriting.methods();
     rewriting.comments();
+    rewriting.spreads();
     rewriting.finish()
 }
 
@@ -107,6 +108,8 @@ enum Helper {
     IfEmpty,
     Max,
     Min,
+    /// What is spread into an object: the engine takes nothing of a text, where JavaScript takes its characters.
+    Spread,
 }
 
 impl Helper {
@@ -120,6 +123,7 @@ impl Helper {
             Helper::IfEmpty => "ifEmpty",
             Helper::Max => "max",
             Helper::Min => "min",
+            Helper::Spread => "spread",
         }
     }
 
@@ -143,6 +147,7 @@ impl Helper {
             Helper::IfEmpty => IF_EMPTY,
             Helper::Max => "Math.max",
             Helper::Min => "Math.min",
+            Helper::Spread => "x => typeof x === \"string\" ? Object(x) : x",
         }
     }
 }
@@ -343,6 +348,33 @@ impl Rewriting<'_, '_, '_> {
                     text: " ".into(),
                 });
             }
+        }
+    }
+
+    /// `{ ...text }`
+    fn spreads(&mut self) {
+        let semantic = self.semantic;
+        for node in semantic.nodes().iter() {
+            let AstKind::SpreadElement(spread) = node.kind() else {
+                continue;
+            };
+            let is_in_object = matches!(
+                semantic.nodes().parent_kind(node.id()),
+                AstKind::ObjectExpression(_)
+            );
+            if !is_in_object || self.is_replaced(spread.span) {
+                continue;
+            }
+            let Range { start, end } = range(spread.span);
+            let text = format!("...{}(", self.helper(Helper::Spread));
+            self.edits.push(Edit {
+                span: start..start + "...".len(),
+                text,
+            });
+            self.edits.push(Edit {
+                span: end..end,
+                text: ")".into(),
+            });
         }
     }
 
