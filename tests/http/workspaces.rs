@@ -113,6 +113,17 @@ each_database! {
         assert_eq!(listed.body["connections"][0]["id"], made.body["id"], "{listed}");
     }
 
+    async fn a_workspace_with_patterns_is_not_deleted(service: Service) {
+        let ann = service.user("ann").await;
+        let path = format!("/api/workspaces/{}", active(&ann));
+        let pattern = send(&service, &ann, "POST", "/api/patterns", json!({"name": "Orders"})).await;
+        let refused = service.delete(&path).bearer(&ann.token).send().await;
+        refused.assert_refused(409, "CONFLICT");
+        let pattern = format!("/api/patterns/{}", pattern.body["id"].as_str().unwrap());
+        assert_eq!(service.delete(&pattern).bearer(&ann.token).send().await.status, 204);
+        service.delete(&path).bearer(&ann.token).send().await.data(200);
+    }
+
     async fn strangers_do_not_find_a_workspace(service: Service) {
         let (ann, eve) = (service.user("ann").await, service.user("eve").await);
         let path = format!("/api/workspaces/{}", active(&ann));

@@ -7,7 +7,6 @@ use crate::app::App;
 use crate::clock::Timestamp;
 use crate::error::{ApiError, Code, ErrorBody};
 use crate::ids::WorkspaceId;
-use crate::store::StoreError;
 use crate::store::workspaces::{self, WorkspaceRow};
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -157,11 +156,16 @@ async fn rename_workspace(
 async fn delete_workspace(State(app): State<App>, member: Member) -> Result<Enveloped<Deleted>, ApiError> {
     let owner = member.0.owner()?;
     let workspace = owner.workspace().ok_or(Code::WorkspaceNotFound)?;
-    let deleted = app
-        .store
-        .write(move |db| Box::pin(async move { workspaces::delete(db, &owner).await }));
-    let deleted: Result<(), StoreError> = deleted.await;
-    deleted?;
+    let deleted = app.store.write(move |db| {
+        Box::pin(async move {
+            workspaces::lock(db, &owner).await?;
+            if workspaces::has_patterns(db, &owner).await? {
+                return Err(Code::Conflict.with("The workspace has patterns: delete them first."));
+            }
+            Ok::<(), ApiError>(workspaces::delete(db, &owner).await?)
+        })
+    });
+    deleted.await?;
     app.executions.workspace_deleted();
     Ok(Deleted::new(workspace))
 }

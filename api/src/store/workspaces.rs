@@ -124,6 +124,13 @@ pub async fn rename(
     .map(drop)
 }
 
+/// Whether the scope's workspace has patterns.
+pub async fn has_patterns(db: &mut Db<'_>, scope: &Scope) -> Result<bool, StoreError> {
+    let select = sql("select id from patterns where workspace_id = ? limit 1");
+    let found: Option<(String,)> = db.optional(select.bind(scope.workspace())).await?;
+    Ok(found.is_some())
+}
+
 /// Deletes the manager's workspace with its members, environments, secrets, connections, API keys and deployments.
 pub async fn delete(db: &mut Db<'_>, manager: &Manager) -> Result<(), StoreError> {
     let Some(workspace) = manager.workspace() else {
