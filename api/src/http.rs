@@ -14,6 +14,7 @@ pub mod health;
 pub mod members;
 pub mod middleware;
 pub mod nodes;
+pub mod operations;
 pub mod patterns;
 pub mod reply;
 pub mod runs;
@@ -80,6 +81,7 @@ pub fn api() -> OpenApiRouter<App> {
         .merge(environments::routes())
         .merge(connections::routes())
         .merge(deployments::routes())
+        .merge(operations::routes())
         .merge(runs::routes())
         .merge(figures::routes())
         .merge(tails::routes())

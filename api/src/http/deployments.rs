@@ -1,23 +1,20 @@
 //! Deploying patterns, and what is deployed.
 
-use super::extract::{self, Caller, Json, OptionalJson, Path, Query};
+use super::extract::{self, Caller, Json, Path, Query};
 use super::reply::{Enveloped, Listed, PageMeta};
 use crate::app::App;
 use crate::clock::Timestamp;
 use crate::error::{ApiError, Code, ErrorBody};
 use crate::execution::compile::Finding;
 use crate::execution::deploy::{DeployError, DeployRequest};
-use crate::execution::status::{DeploymentStatus, RunStatus, TriggeredBy};
-use crate::execution::{Accepted, Ended, NewRun};
-use crate::ids::{DeploymentId, EnvironmentId, PatternId, RunId};
-use crate::store::deployments::{self, DeploymentRow, ListedRow};
+use crate::execution::status::{DeploymentStatus, RunStatus};
+use crate::ids::{DeploymentId, EnvironmentId, PatternId};
+use crate::store::deployments::{self, ListedRow};
 use crate::store::{StoreError, patterns};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use heddle_runtime::RunError;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -30,10 +27,6 @@ pub fn routes() -> OpenApiRouter<App> {
         .routes(routes!(get_pattern_deployment))
         .routes(routes!(list_deployments))
         .routes(routes!(get_deployment, delete_deployment))
-        .routes(routes!(execute_deployment))
-        .routes(routes!(pause_deployment))
-        .routes(routes!(resume_deployment))
-        .routes(routes!(redeploy_deployment))
 }
 
 /// A trigger of a deployment.
@@ -152,8 +145,9 @@ async fn deploy_pattern(
 
 /// A deployment's new state.
 #[derive(Debug, Serialize, ToSchema)]
-struct NewStatus {
-    status: DeploymentStatus,
+pub struct NewStatus {
+    /// The state.
+    pub status: DeploymentStatus,
 }
 
 /// Takes a pattern's triggers away; its runs are kept.
@@ -429,200 +423,4 @@ async fn delete_deployment(
         id,
         status: "deleted",
     }))
-}
-
-/// What a manual run starts with.
-#[derive(Debug, Default, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-struct ExecuteBody {
-    /// The event.
-    #[schema(value_type = Option<Object>, example = json!({"body": {"amount": 12}}))]
-    event_data: Option<Box<RawValue>>,
-}
-
-/// How to run.
-#[derive(Debug, Deserialize, utoipa::IntoParams)]
-#[into_params(parameter_in = Query)]
-struct ExecuteQuery {
-    /// Answer when the run has ended, with its output.
-    #[param(default = false)]
-    wait: Option<bool>,
-}
-
-/// A run that was started, and its end when it was waited for.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(untagged)]
-enum Executed {
-    /// It goes on.
-    #[serde(rename_all = "camelCase")]
-    Started {
-        run_id: RunId,
-        /// Always `running`.
-        status: RunStatus,
-    },
-    /// It has ended.
-    #[serde(rename_all = "camelCase")]
-    Ended {
-        run_id: RunId,
-        /// `completed` or `failed`.
-        #[schema(example = "completed")]
-        status: &'static str,
-        /// What Return gave.
-        #[schema(value_type = Value)]
-        output: Option<Box<RawValue>>,
-        /// Why it failed.
-        #[schema(value_type = Option<Object>)]
-        error: Option<RunError>,
-    },
-}
-
-impl Executed {
-    fn ended(run_id: RunId, ended: &Ended) -> Executed {
-        Executed::Ended {
-            run_id,
-            status: match ended.status {
-                RunStatus::Success => "completed",
-                RunStatus::Failure | RunStatus::DeadLetter | RunStatus::Running => "failed",
-            },
-            output: ended.output.clone(),
-            error: ended.error.clone(),
-        }
-    }
-}
-
-/// Runs a deployment now.
-#[utoipa::path(
-    post, path = "/api/deployments/{id}/execute", tag = "Deployments", security(("bearer" = [])),
-    params(("id" = DeploymentId, Path, description = "Deployment"), ExecuteQuery), request_body = Option<ExecuteBody>,
-    responses(
-        (status = 200, description = "The run", body = Enveloped<Executed>),
-        (status = 400, description = "VALIDATION, PAUSED or NOT_ACTIVE", body = ErrorBody),
-        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
-        (status = 403, description = "FORBIDDEN", body = ErrorBody),
-        (status = 404, description = "NOT_FOUND", body = ErrorBody),
-        (status = 503, description = "UNAVAILABLE: too many runs are waiting", body = ErrorBody),
-    )
-)]
-async fn execute_deployment(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<DeploymentId>,
-    Query(query): Query<ExecuteQuery>,
-    OptionalJson(body): OptionalJson<ExecuteBody>,
-) -> Result<Enveloped<Executed>, ApiError> {
-    let editor = caller.scope.editor()?;
-    let event = body.event_data.unwrap_or_else(|| RawValue::NULL.to_owned());
-    if event.get() != "null" && !event.get().starts_with('{') {
-        return Err(ApiError::field("eventData", "must be an object"));
-    }
-    let row = deployments::visible(&mut app.store.reader().await?.db(), &editor, id).await?;
-    let row = row.ok_or(Code::NotFound)?;
-    row.status.may_run()?;
-    let deployment = app
-        .executions
-        .active_for(row.pattern_id)
-        .await?
-        .ok_or(Code::NotActive)?;
-    let wait = query.wait.unwrap_or(false);
-    let run = NewRun {
-        deployment,
-        triggered_by: TriggeredBy::Manual,
-        node_id: None,
-        event,
-        idempotency: None,
-        wait,
-    };
-    let ticket = match app.executions.accept(run).await? {
-        Accepted::New(ticket) => ticket,
-        // Only events with a key can have come before.
-        Accepted::Duplicate(_) => return Err(Code::Conflict.into()),
-    };
-    let run_id = ticket.run_id;
-    Ok(Enveloped::new(match wait {
-        true => Executed::ended(run_id, &*ticket.ended().await?),
-        false => Executed::Started {
-            run_id,
-            status: RunStatus::Running,
-        },
-    }))
-}
-
-/// Holds a deployment's triggers.
-#[utoipa::path(
-    post, path = "/api/deployments/{id}/pause", tag = "Deployments", security(("bearer" = [])),
-    params(("id" = DeploymentId, Path, description = "Deployment")),
-    responses(
-        (status = 200, description = "Paused", body = Enveloped<NewStatus>),
-        (status = 400, description = "ALREADY_PAUSED or NOT_ACTIVE", body = ErrorBody),
-        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
-        (status = 403, description = "FORBIDDEN", body = ErrorBody),
-        (status = 404, description = "NOT_FOUND", body = ErrorBody),
-    )
-)]
-async fn pause_deployment(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<DeploymentId>,
-) -> Result<Enveloped<NewStatus>, ApiError> {
-    let row = app.executions.pause(&caller.scope.editor()?, id).await?;
-    Ok(Enveloped::new(NewStatus { status: row.status }))
-}
-
-/// Lets a paused deployment go on.
-#[utoipa::path(
-    post, path = "/api/deployments/{id}/resume", tag = "Deployments", security(("bearer" = [])),
-    params(("id" = DeploymentId, Path, description = "Deployment")),
-    responses(
-        (status = 200, description = "Active", body = Enveloped<NewStatus>),
-        (status = 400, description = "NOT_PAUSED, or NOT_ACTIVE: its module can't be loaded", body = ErrorBody),
-        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
-        (status = 403, description = "FORBIDDEN", body = ErrorBody),
-        (status = 404, description = "NOT_FOUND", body = ErrorBody),
-    )
-)]
-async fn resume_deployment(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<DeploymentId>,
-) -> Result<Enveloped<NewStatus>, ApiError> {
-    let row = app.executions.resume(&caller.scope.editor()?, id).await?;
-    Ok(Enveloped::new(NewStatus { status: row.status }))
-}
-
-/// A deployment that is in place again.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-struct Redeployed {
-    deployment_id: DeploymentId,
-    status: DeploymentStatus,
-}
-
-impl From<DeploymentRow> for Redeployed {
-    fn from(row: DeploymentRow) -> Self {
-        Redeployed {
-            deployment_id: row.id,
-            status: row.status,
-        }
-    }
-}
-
-/// Puts the stored module in place again, without compiling.
-#[utoipa::path(
-    post, path = "/api/deployments/{id}/redeploy", tag = "Deployments", security(("bearer" = [])),
-    params(("id" = DeploymentId, Path, description = "Deployment")),
-    responses(
-        (status = 200, description = "Active", body = Enveloped<Redeployed>),
-        (status = 400, description = "NOT_ACTIVE: its module can't be loaded", body = ErrorBody),
-        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
-        (status = 403, description = "FORBIDDEN", body = ErrorBody),
-        (status = 404, description = "NOT_FOUND", body = ErrorBody),
-    )
-)]
-async fn redeploy_deployment(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<DeploymentId>,
-) -> Result<Enveloped<Redeployed>, ApiError> {
-    let row = app.executions.redeploy(&caller.scope.editor()?, id).await?;
-    Ok(Enveloped::new(row.into()))
 }

@@ -1,7 +1,8 @@
 //! Retry, replay and cancel; attempts; error patterns; a full queue; a restart.
 
-use crate::harness::{Service, chain, doubling, each_database, endless};
+use crate::harness::{Database, Service, chain, doubling, each_database, endless};
 use heddle_api::app::App;
+use heddle_api::execution::status::Phase;
 use heddle_api::store::{StoreError, sql};
 use serde_json::{Value, json};
 
@@ -176,4 +177,70 @@ async fn unended(service: &Service, deployment: &str) -> i64 {
         sql("select count(*) from runs where deployment_id = ? and status = 'running'").bind(deployment);
     let (count,): (i64,) = reader.db().one(query).await.unwrap();
     count
+}
+
+async fn a_full_queue_refuses_and_says_when_to_come_again(database: Database) {
+    let service = Service::with(database, |config| {
+        (config.workspace_concurrency_max, config.queue_runs_max) = (1, 2);
+    })
+    .await;
+    let ann = service.user("ann").await;
+    let id = service.deployed(&ann, &endless()).await;
+    let executing = service.started(&ann, &id, &json!({})).await;
+    service.started(&ann, &id, &json!({})).await;
+    // The queue has room for two, but one tenant may take half of it.
+    let refused = service.execute(&ann, &id, "", &json!({})).await;
+    assert_eq!(
+        (refused.status, refused.code()),
+        (503, "UNAVAILABLE"),
+        "{refused}"
+    );
+    assert_eq!(refused.headers["retry-after"], "1");
+    let bob = service.user("bob").await;
+    let other = service.deployed(&bob, &doubling()).await;
+    service.ran(&bob, &other, &json!({})).await;
+    let cancelled = service
+        .operate(&ann, &id, &format!("runs/{executing}/cancel"))
+        .await;
+    assert_eq!(cancelled.status, 200, "{cancelled}");
+    service.started(&ann, &id, &json!({})).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_queue_refuses_on_sqlite() {
+    a_full_queue_refuses_and_says_when_to_come_again(Database::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_queue_refuses_on_postgres() {
+    a_full_queue_refuses_and_says_when_to_come_again(Database::Postgres).await;
+}
+
+async fn one_at_a_time_is_in_the_order_of_acceptance(database: Database) {
+    let service = Service::with(database, |config| config.workspace_concurrency_max = 1).await;
+    let ann = service.user("ann").await;
+    let id = service.deployed(&ann, &doubling()).await;
+    let mut changes = service.app.executions.tail().watch();
+    let mut accepted = Vec::new();
+    for n in 0..20 {
+        accepted.push(service.started(&ann, &id, &json!({"n": n})).await);
+    }
+    let mut executed = Vec::new();
+    while executed.len() < accepted.len() {
+        let change = changes.recv().await.unwrap();
+        if change.phase == Phase::Executing {
+            executed.push(change.run_id.to_string());
+        }
+    }
+    assert_eq!(executed, accepted);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_at_a_time_is_in_order_on_sqlite() {
+    one_at_a_time_is_in_the_order_of_acceptance(Database::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_at_a_time_is_in_order_on_postgres() {
+    one_at_a_time_is_in_the_order_of_acceptance(Database::Postgres).await;
 }
