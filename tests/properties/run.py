@@ -29,6 +29,13 @@ CASES = 25
 # Objects of each kind: requests delete some of them.
 OBJECTS = 30
 
+# What would end the test's own rights, and what is answered as long as somebody looks on.
+LEFT_OUT = [
+    ("DELETE", "/api/workspaces/{id}"),
+    ("DELETE", "/api/workspaces/{id}/members/{userId}"),
+    ("GET", "/api/deployments/{id}/runs/stream"),
+]
+
 GRAPH = {
     "nodes": [
         {"id": "start", "type": "OnManual", "position": {"x": 0, "y": 0}, "data": {}},
@@ -90,11 +97,20 @@ def fill(service):
     """Makes objects; their ids, by what they stand for in a path."""
     account = {"email": "ann@example.com", "firstName": "Ann", "lastName": "Lee", "password": "correct-horse"}
     service.token = service.call("POST", "/api/auth/register", account)["data"]["token"]
-    ids = {"patterns": []}
+    ids = {kind: [] for kind in ("patterns", "deployments", "runs", "connections", "workspaces")}
     for number in range(OBJECTS):
         pattern = service.call("POST", "/api/patterns", {"name": f"Pattern {number}", "tags": ["made"]})["id"]
         service.call("PUT", f"/api/patterns/{pattern}", {"graphData": GRAPH})
+        deployed = service.call("POST", f"/api/patterns/{pattern}/deploy", {"nodeDefinitions": {}})
+        deployment = deployed["data"]["deploymentId"]
+        run = service.call("POST", f"/api/deployments/{deployment}/execute?wait=true", {"eventData": {"number": number}})
+        connection = service.call("POST", "/api/connections/api-key", {"provider": f"provider {number}", "apiKey": "x"})
+        workspace = service.call("POST", "/api/workspaces", {"name": f"Workspace {number}"})
         ids["patterns"].append(pattern)
+        ids["deployments"].append(deployment)
+        ids["runs"].append(run["data"]["runId"])
+        ids["connections"].append(connection["id"])
+        ids["workspaces"].append(workspace["data"]["id"])
     return ids
 
 
@@ -104,12 +120,13 @@ def configuration(service, ids):
     for name, values in ids.items():
         lines += [f"[dictionaries.{name}]", f"values = {json.dumps(values)}", ""]
     for name in ids:
-        lines += [
-            "[[operations]]",
-            f"include-path-regex = '^/api/{name}/\\{{id\\}}'",
-            f'parameters = {{ "path.id" = {{ dictionary = "{name}", probability = 0.8 }} }}',
-            "",
-        ]
+        # Runs stand in paths below their deployment, all else at the beginning.
+        parameters = {"id": name} if name != "runs" else {"id": "deployments", "runId": "runs"}
+        path = f"^/api/{name}/\\{{id\\}}" if name != "runs" else "\\{runId\\}"
+        bound = [f'"path.{key}" = {{ dictionary = "{kind}", probability = 0.8 }}' for key, kind in parameters.items()]
+        lines += ["[[operations]]", f"include-path-regex = '{path}'", f"parameters = {{ {', '.join(bound)} }}", ""]
+    for method, path in LEFT_OUT:
+        lines += ["[[operations]]", f'include-path = "{path}"', f'include-method = "{method}"', "enabled = false", ""]
     return "\n".join(lines)
 
 
