@@ -325,3 +325,47 @@ async fn node_types_are_listed_for_everybody() {
     let none = service.get("/api/nodes/Nothing").send().await;
     assert_eq!((none.status, none.code()), (404, "NOT_FOUND"));
 }
+
+/// The document has one schema for each name: of two types that are called alike, one would be lost unseen.
+#[test]
+fn no_two_schemas_are_called_alike() {
+    let mut found = BTreeSet::new();
+    let sources = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut waiting = vec![sources];
+    while let Some(path) = waiting.pop() {
+        if path.is_dir() {
+            waiting.extend(
+                std::fs::read_dir(path)
+                    .unwrap()
+                    .map(|entry| entry.unwrap().path()),
+            );
+            continue;
+        }
+        if path.extension().is_none_or(|extension| extension != "rs") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        for part in text.split("#[derive(").skip(1) {
+            let (derived, rest) = part.split_once(")]").unwrap();
+            if !derived.contains("ToSchema") || derived.contains('$') || rest.contains("pub struct $name") {
+                continue;
+            }
+            let mut words = rest.split(|c: char| !c.is_alphanumeric() && c != '_');
+            words.find(|word| matches!(*word, "struct" | "enum")).unwrap();
+            let own = words.next().unwrap();
+            let head = rest.split(['{', ';']).next().unwrap();
+            let name = head
+                .split_once("as = ")
+                .map_or(own, |(_, rest)| rest.split([',', '\n', ')']).next().unwrap());
+            assert!(
+                found.insert(name.to_owned()),
+                "two schemas are called {name}, one in {}",
+                path.display()
+            );
+        }
+    }
+    assert!(
+        found.contains("VersionDifference") && found.len() > 50,
+        "{found:?}"
+    );
+}

@@ -85,7 +85,7 @@ struct Compared {
     v2: i64,
     changes: Counts,
     /// The changes one by one.
-    details: Vec<Detail>,
+    details: Vec<VersionDifference>,
 }
 
 /// Changes, counted. Nodes are told apart by id, edges by what they connect and through which ports.
@@ -103,7 +103,7 @@ struct Counts {
 /// One change.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "lowercase", rename_all_fields = "camelCase")]
-enum Detail {
+enum VersionDifference {
     /// The graph's own fields, such as its settings.
     Graph {
         #[schema(inline)]
@@ -144,7 +144,7 @@ enum Kind {
     Changed,
 }
 
-impl From<Difference> for Detail {
+impl From<Difference> for VersionDifference {
     fn from(difference: Difference) -> Self {
         let change = match difference.change {
             Change::Added => Kind::Added,
@@ -153,14 +153,14 @@ impl From<Difference> for Detail {
         };
         let fields = difference.fields;
         match difference.part {
-            Part::Graph => Detail::Graph { change, fields },
-            Part::Node { id, node_type } => Detail::Node {
+            Part::Graph => VersionDifference::Graph { change, fields },
+            Part::Node { id, node_type } => VersionDifference::Node {
                 change,
                 node_id: id,
                 node_type,
                 fields,
             },
-            Part::Edge(edge) => Detail::Edge {
+            Part::Edge(edge) => VersionDifference::Edge {
                 change,
                 source: edge.source,
                 source_handle: edge.source_handle,
@@ -214,7 +214,7 @@ async fn compare_versions(
         v1,
         v2,
         changes: found.into(),
-        details: details.into_iter().map(Detail::from).collect(),
+        details: details.into_iter().map(VersionDifference::from).collect(),
     }))
 }
 
