@@ -9,6 +9,7 @@ use crate::config::Config;
 use crate::execution::Executions;
 use crate::store::Store;
 use crate::vault::Vault;
+use crate::webhooks::Webhooks;
 use std::sync::Arc;
 
 /// The service. Cheap to clone.
@@ -35,6 +36,8 @@ pub struct Inner {
     pub vault: Arc<Vault>,
     /// Runs what is deployed.
     pub executions: Executions,
+    /// Takes events in.
+    pub webhooks: Webhooks,
 }
 
 impl App {
@@ -43,6 +46,7 @@ impl App {
         let tokens = Tokens::new(&config.jwt_secret, config.token_ttl, clock.clone());
         let vault = Arc::new(Vault::new(&config.master_key, clock.clone()));
         let executions = Executions::new(&config, store.clone(), clock.clone(), vault.clone());
+        let webhooks = Webhooks::new(&config, store.clone(), clock.clone(), vault.clone());
         let auth_limits = AuthLimits::new(config.auth_rate_limit);
         let external_login = config.external_login.clone();
         let external_login = external_login.map(|provider| ExternalProvider::new(provider, &config.egress));
@@ -56,6 +60,7 @@ impl App {
             external_login,
             vault,
             executions,
+            webhooks,
         }))
     }
 }

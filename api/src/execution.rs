@@ -21,7 +21,7 @@ pub mod tail;
 mod test_run;
 mod worker;
 
-pub use acceptor::Accepted;
+pub use acceptor::{Accepted, Ticket};
 pub use active::ActiveDeployment;
 pub use live::Ended;
 pub use test_run::{TestRun, TestRunError};

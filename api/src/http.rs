@@ -11,6 +11,7 @@ pub mod environments;
 pub mod extract;
 pub mod figures;
 pub mod health;
+pub mod inbound;
 pub mod members;
 pub mod middleware;
 pub mod nodes;
@@ -18,9 +19,13 @@ pub mod operations;
 pub mod patterns;
 pub mod reply;
 pub mod runs;
+pub mod schedules;
 pub mod session;
 pub mod tails;
 pub mod test_runs;
+pub mod webhook_endpoints;
+pub mod webhook_logs;
+pub mod webhooks;
 pub mod workspaces;
 
 use crate::app::App;
@@ -82,6 +87,11 @@ pub fn api() -> OpenApiRouter<App> {
         .merge(connections::routes())
         .merge(deployments::routes())
         .merge(operations::routes())
+        .merge(schedules::routes())
+        .merge(webhooks::routes())
+        .merge(webhook_endpoints::routes())
+        .merge(webhook_logs::routes())
+        .merge(inbound::routes())
         .merge(runs::routes())
         .merge(figures::routes())
         .merge(tails::routes())

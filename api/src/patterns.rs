@@ -5,8 +5,10 @@ use crate::access::{Editor, Scope};
 use crate::app::App;
 use crate::error::{ApiError, Code};
 use crate::ids::PatternId;
+use crate::store::endpoints::{self, hooks};
 use crate::store::patterns::{self, PatternRow, Tags};
 use crate::store::{Db, StoreError, deployments, versions};
+use crate::vault::Vault;
 use heddle_compiler::compare::compare;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -169,11 +171,13 @@ pub async fn create(app: &App, editor: Editor, new: NewPattern) -> Result<Patter
         call_interface: new.call_interface,
     };
     let (graph, summary) = (new.graph, new.summary);
+    let vault = app.vault.clone();
     app.store
         .write(move |db| {
             Box::pin(async move {
                 patterns::insert(db, &editor, &row).await?;
                 versions::add(db, &row, editor.user(), &summary, &graph.text).await?;
+                sync(db, &vault, &row, &graph).await?;
                 Ok(row)
             })
         })
@@ -187,8 +191,9 @@ pub async fn save(
     id: PatternId,
     changes: Changes,
 ) -> Result<PatternRow, ApiError> {
-    let now = app.clock.now();
-    app.store
+    let (now, vault) = (app.clock.now(), app.vault.clone());
+    let saved = app
+        .store
         .write(move |db| {
             Box::pin(async move {
                 let mut row = changeable(db, &editor, id).await?;
@@ -212,10 +217,19 @@ pub async fn save(
                 let after = changes.graph.unwrap_or(before);
                 patterns::update(db, &editor, &row).await?;
                 versions::add(db, &row, editor.user(), &summary, &after.text).await?;
-                Ok(row)
+                sync(db, &vault, &row, &after).await?;
+                Ok::<_, ApiError>(row)
             })
         })
-        .await
+        .await?;
+    app.webhooks.changed(id);
+    Ok(saved)
+}
+
+/// Gives the nodes of the newest version their addresses.
+async fn sync(db: &mut Db<'_>, vault: &Vault, row: &PatternRow, graph: &Graph) -> Result<(), ApiError> {
+    let owner = (row.id, row.workspace_id);
+    Ok(endpoints::sync(db, vault, owner, &hooks(&graph.value), row.updated_at).await?)
 }
 
 fn apply(row: &mut PatternRow, changes: &Changes) {
@@ -268,8 +282,9 @@ fn told(row: &PatternRow, before: &Graph, changes: &Changes) -> String {
 
 /// Saves the graph of an old version as a new one.
 pub async fn rollback(app: &App, editor: Editor, id: PatternId, to: i64) -> Result<PatternRow, ApiError> {
-    let now = app.clock.now();
-    app.store
+    let (now, vault) = (app.clock.now(), app.vault.clone());
+    let saved = app
+        .store
         .write(move |db| {
             Box::pin(async move {
                 let mut row = changeable(db, &editor, id).await?;
@@ -279,10 +294,13 @@ pub async fn rollback(app: &App, editor: Editor, id: PatternId, to: i64) -> Resu
                 let summary = format!("restored version {to}");
                 patterns::update(db, &editor, &row).await?;
                 versions::add(db, &row, editor.user(), &summary, &graph.text).await?;
-                Ok(row)
+                sync(db, &vault, &row, &graph).await?;
+                Ok::<_, ApiError>(row)
             })
         })
-        .await
+        .await?;
+    app.webhooks.changed(id);
+    Ok(saved)
 }
 
 /// Sets or removes the call interface, which is no part of a version.
@@ -310,10 +328,12 @@ pub async fn delete(app: &App, editor: Editor, id: PatternId) -> Result<(), ApiE
         Box::pin(async move {
             changeable(db, &editor, id).await?;
             deployments::undeploy_deleted(db, &editor, id, now).await?;
+            endpoints::remove(db, &editor, id).await?;
             Ok::<(), ApiError>(patterns::delete(db, &editor, id).await?)
         })
     });
     deleted.await?;
     app.executions.pattern_deleted(id);
+    app.webhooks.changed(id);
     Ok(())
 }

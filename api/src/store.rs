@@ -8,10 +8,13 @@ pub mod api_keys;
 pub mod connections;
 mod db;
 pub mod deployments;
+pub mod endpoints;
 pub mod patterns;
 pub mod runs;
+pub mod schedules;
 pub mod secrets;
 pub mod versions;
+pub mod webhook_logs;
 pub mod workspaces;
 mod writer;
 

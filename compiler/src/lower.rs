@@ -7,6 +7,7 @@ use crate::check::{Checked, Inside};
 use crate::expression::{Expression, Name};
 use crate::inline::{Inlined, Part, Placed, inline};
 use crate::lowered::{Argument, Body, Lowered, Site, TextPart};
+use crate::reach::Reach;
 use crate::rights::Collector;
 use crate::scopes::{DONE_PORT, Scopes, Wire, reach};
 use crate::{Options, Pin};
@@ -53,7 +54,7 @@ pub(crate) fn lower(checked: &Checked<'_>, options: &Options) -> Option<Lowered>
     lowered.manifest = Manifest {
         abi_version: ABI_VERSION,
         nodes: inlined.nodes.iter().map(manifest_node).collect(),
-        triggers: triggers(&inlined),
+        triggers: triggers(&inlined, &flow.reach),
         functions: Vec::new(),
         rights: rights.rights(),
         settings: checked.main.graph.settings.clone(),
@@ -251,7 +252,7 @@ fn manifest_node(placed: &Placed<'_, '_>) -> manifest::Node {
     }
 }
 
-fn triggers(inlined: &Inlined<'_, '_>) -> Vec<manifest::Trigger> {
+fn triggers(inlined: &Inlined<'_, '_>, reach: &Reach) -> Vec<manifest::Trigger> {
     let enabled = |placed: &&(usize, &Placed<'_, '_>)| {
         placed.1.instance == 0 && placed.1.spot.is_trigger() && !placed.1.spot.node.disabled
     };
@@ -260,6 +261,11 @@ fn triggers(inlined: &Inlined<'_, '_>) -> Vec<manifest::Trigger> {
         index: *index as u32,
         node_id: placed.id.clone(),
         node_type: placed.spot.node.node_type.clone(),
+        parameters: placed.spot.node.parameters.clone(),
+        responds: reach.after[*index].ones().any(|after| {
+            let spot = inlined.nodes[after].spot;
+            spot.is("RespondToWebhook") && !spot.node.disabled
+        }),
     };
     nodes.iter().filter(enabled).map(trigger).collect()
 }

@@ -4,6 +4,7 @@
 //! It comes back from clients with the module, so a reader trusts its shape only after parsing it here.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// The manifest; JSON with camelCase names.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -52,6 +53,12 @@ pub struct Trigger {
     /// Type name, for example `OnWebhook`.
     #[serde(rename = "type")]
     pub node_type: String,
+    /// Parameters as they were given; those of triggers are literal.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub parameters: Map<String, Value>,
+    /// Whether a RespondToWebhook can be reached from it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub responds: bool,
 }
 
 /// A compiled function: of a node as a whole, or of one parameter that is evaluated later or for each item.

@@ -122,6 +122,14 @@ impl Service {
         }
     }
 
+    /// Which database it is on.
+    pub fn database(&self) -> Database {
+        match self._database {
+            Some(_) => Database::Postgres,
+            None => Database::Sqlite,
+        }
+    }
+
     /// Registers `<name>@example.com`.
     pub async fn user(&self, name: &str) -> User {
         let account = json!({

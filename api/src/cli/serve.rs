@@ -8,6 +8,8 @@ use crate::config::Config;
 use crate::config::settings;
 use crate::config::sources::{Flags, Mistake, Values};
 use crate::http;
+use crate::mail::smtp;
+use crate::scheduler;
 use crate::store::Store;
 use crate::telemetry;
 use clap::Args;
@@ -16,6 +18,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinHandle;
 
 /// Requests that are being answered get so long after the signal to stop.
 const DRAIN_MAX: Duration = Duration::from_secs(25);
@@ -94,6 +97,8 @@ async fn listen(mut config: Config, base_url_given: bool) -> Result<ExitCode, Fa
     started.map_err(|error| Failure::new(Exit::File, "DATABASE", error.to_string()))?;
     let started = app.executions.start().await;
     started.map_err(|error| Failure::new(Exit::File, "ENGINE", error.message()))?;
+    let scheduler = scheduler::start(app.clone());
+    let mail = take_mail(&app).await?;
     let (executions, stopping) = (app.executions.clone(), app.executions.clone());
     let service = http::router(&app).into_make_service_with_connect_info::<SocketAddr>();
     output::result(&format!("listening on http://{address}"))?;
@@ -102,6 +107,10 @@ async fn listen(mut config: Config, base_url_given: bool) -> Result<ExitCode, Fa
         stop.asked().await;
         tracing::info!("Stopping: what has begun is finished first");
         stopping.begin_stop();
+        scheduler.abort();
+        if let Some(mail) = mail {
+            mail.abort();
+        }
         // The receiver is gone only when the server has ended anyway.
         let _ = drain.send(());
     });
@@ -117,7 +126,20 @@ async fn listen(mut config: Config, base_url_given: bool) -> Result<ExitCode, Fa
         () = overdue => tracing::warn!("Some requests did not end in time and are cut off"),
     }
     executions.stop(RUNS_DRAIN_MAX).await;
+    app.webhooks.journal.flush().await;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Starts the SMTP listener, if there is to be one.
+async fn take_mail(app: &App) -> Result<Option<JoinHandle<()>>, Failure> {
+    let Some(address) = app.config.smtp_listen else {
+        return Ok(None);
+    };
+    let listener = TcpListener::bind(address).await.map_err(|error| {
+        let message = format!("cannot listen on {address} for mail: {error}");
+        Failure::new(Exit::File, "FILE", message)
+    })?;
+    Ok(Some(tokio::spawn(smtp::serve(app.clone(), listener))))
 }
 
 /// The signals that ask for an end: SIGTERM and SIGINT.

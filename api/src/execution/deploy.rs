@@ -9,10 +9,12 @@ use super::{Executions, Inner, blocking};
 use crate::access::{Editor, Scope};
 use crate::error::{ApiError, Code};
 use crate::ids::{DeploymentId, EnvironmentId, PatternId};
+use crate::scheduler;
 use crate::store::deployments::{self, DeploymentRow};
 use crate::store::patterns::{self, PatternRow};
-use crate::store::{StoreError, runs, workspaces};
+use crate::store::{StoreError, runs, schedules, workspaces};
 use heddle_compiler::Options;
+use heddle_node_stdlib::manifest::Manifest;
 use heddle_runtime::Tier;
 use serde_json::{Map, Value, json};
 use std::sync::{Arc, PoisonError};
@@ -106,7 +108,8 @@ impl Executions {
             created_at: now,
             updated_at: now,
         };
-        let (stored, before) = store(inner, *editor, new, artifact.wasm).await?;
+        let module = (artifact.wasm, artifact.manifest);
+        let (stored, before) = store(inner, *editor, new, module).await?;
         inner.changed(&stored, before);
         Ok((stored, warnings))
     }
@@ -154,6 +157,7 @@ impl Executions {
                         .await?
                         .ok_or(Code::NotFound)?;
                     deployments::remove(db, &owner, deployment).await?;
+                    schedules::remove(db, &owner, deployment).await?;
                     Ok::<_, ApiError>(row)
                 })
             })
@@ -225,7 +229,7 @@ async fn store(
     inner: &Inner,
     editor: Editor,
     new: DeploymentRow,
-    wasm: Vec<u8>,
+    (wasm, manifest): (Vec<u8>, Manifest),
 ) -> Result<(DeploymentRow, Option<DeploymentStatus>), ApiError> {
     inner
         .store
@@ -238,10 +242,19 @@ async fn store(
                 deployments::put(db, &editor, &new).await?;
                 let stored = deployments::for_system(db, new.pattern_id).await?;
                 let stored = stored.ok_or(Code::NotFound)?;
+                scheduler::register(db, &editor, stored.id, &manifest, new.updated_at).await?;
                 Ok((stored, before.map(|before| before.status)))
             })
         })
         .await
+}
+
+/// What becomes of a deployment's schedules.
+enum After {
+    /// They wait; why, if the deployment has failed.
+    Held(Option<String>),
+    /// They are due as the module says.
+    Due(Manifest),
 }
 
 impl Inner {
@@ -252,7 +265,8 @@ impl Inner {
         deployment: DeploymentId,
         operation: Operation,
     ) -> Result<DeploymentRow, ApiError> {
-        self.apply_with(editor, deployment, operation, None).await
+        self.apply_with(editor, deployment, operation, After::Held(None))
+            .await
     }
 
     /// The same for operations that need the module: if it can't be loaded, the deployment has failed.
@@ -266,12 +280,16 @@ impl Inner {
         let row = row.ok_or(Code::NotFound)?;
         row.status.apply(operation)?;
         match self.load(&row.artifact).await {
-            Ok(_) => self.apply(editor, deployment, operation).await,
+            Ok(program) => {
+                let manifest = program.manifest().clone();
+                self.apply_with(editor, deployment, operation, After::Due(manifest))
+                    .await
+            }
             Err(LoadError::Failed(error)) => Err(error),
             Err(LoadError::Unusable(reason)) => {
                 let message = format!("The deployment's module can't be loaded: {reason}");
                 if row.status.apply(Operation::Fail).is_ok() {
-                    self.apply_with(editor, deployment, Operation::Fail, Some(reason))
+                    self.apply_with(editor, deployment, Operation::Fail, After::Held(Some(reason)))
                         .await?;
                 }
                 Err(Code::NotActive.with(message))
@@ -284,7 +302,7 @@ impl Inner {
         editor: &Editor,
         deployment: DeploymentId,
         operation: Operation,
-        reason: Option<String>,
+        after: After,
     ) -> Result<DeploymentRow, ApiError> {
         let (editor, now) = (*editor, self.clock.now());
         let (row, before) = self
@@ -295,7 +313,17 @@ impl Inner {
                         .await?
                         .ok_or(Code::NotFound)?;
                     let status = row.status.apply(operation)?;
-                    deployments::set_status(db, deployment, status, reason.as_deref(), now).await?;
+                    let reason = match &after {
+                        After::Held(reason) => {
+                            schedules::hold(db, &editor, deployment).await?;
+                            reason.as_deref()
+                        }
+                        After::Due(manifest) => {
+                            scheduler::register(db, &editor, deployment, manifest, now).await?;
+                            None
+                        }
+                    };
+                    deployments::set_status(db, deployment, status, reason, now).await?;
                     if operation == Operation::Redeploy {
                         deployments::confirm(db, deployment, now).await?;
                     }

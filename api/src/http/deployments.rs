@@ -1,7 +1,9 @@
 //! Deploying patterns, and what is deployed.
 
 use super::extract::{self, Caller, Json, Path, Query};
+use super::inbound::{self, EmailEndpoint};
 use super::reply::{Enveloped, Listed, PageMeta};
+use super::webhook_endpoints::{self, WebhookEndpoint};
 use crate::app::App;
 use crate::clock::Timestamp;
 use crate::error::{ApiError, Code, ErrorBody};
@@ -350,6 +352,8 @@ struct Deployment {
     created_at: Timestamp,
     updated_at: Timestamp,
     pattern: PatternOf,
+    webhook_endpoints: Vec<WebhookEndpoint>,
+    email_endpoints: Vec<EmailEndpoint>,
 }
 
 /// One deployment.
@@ -376,6 +380,9 @@ async fn get_deployment(
         Some(pattern) => (pattern.name, pattern.description),
         None => (row.pattern_name.clone(), String::new()),
     };
+    let db = &mut reader.db();
+    let webhook_endpoints = webhook_endpoints::of_deployment_row(&app, db, &caller.scope, &row).await?;
+    let email_endpoints = inbound::of_deployment_row(&app, db, &caller.scope, &row).await?;
     Ok(Enveloped::new(Deployment {
         id: row.id,
         deployment_id: row.id,
@@ -390,6 +397,8 @@ async fn get_deployment(
         created_at: row.created_at,
         updated_at: row.updated_at,
         pattern: PatternOf { name, description },
+        webhook_endpoints,
+        email_endpoints,
     }))
 }
 

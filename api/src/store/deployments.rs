@@ -44,6 +44,21 @@ pub struct DeploymentRow {
     pub updated_at: Timestamp,
 }
 
+impl DeploymentRow {
+    /// Whether the deployed version has this trigger.
+    pub fn has_trigger(&self, node_type: &str, node_id: &str) -> bool {
+        let triggers: Vec<serde_json::Value> = serde_json::from_str(&self.triggers).unwrap_or_default();
+        triggers
+            .iter()
+            .any(|trigger| trigger["type"] == node_type && trigger["nodeId"] == node_id)
+    }
+
+    /// Whether it keeps this trigger's address in use: it has the trigger, and was not undeployed.
+    pub fn holds(&self, node_type: &str, node_id: &str) -> bool {
+        self.status != DeploymentStatus::Undeployed && self.has_trigger(node_type, node_id)
+    }
+}
+
 const DEPLOYMENT: &str = "select d.id, d.pattern_id, d.pattern_name, d.user_id, d.workspace_id, d.environment_id,
     d.status, d.version_number, d.artifact, d.triggers, d.error_message, d.confirmed_at, d.created_at, d.updated_at
     from deployments d ";

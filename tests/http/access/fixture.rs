@@ -6,6 +6,8 @@ use heddle_api::access::WorkspaceRole;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
+const SNIPPETS: &str = "GET /api/deployments/{id}/webhook/snippets";
+
 /// Objects of one workspace.
 pub struct Fixture {
     /// Owns everything.
@@ -106,6 +108,7 @@ impl Fixture {
         }
         let query = match operation.to_string().as_str() {
             "GET /api/patterns/{id}/versions/compare" => "?v1=1&v2=1",
+            SNIPPETS => "?endpointId=01932c07-209e-7f64-b0a3-5c1f1b0e6f3a",
             _ => "",
         };
         address + query
@@ -124,8 +127,9 @@ impl Fixture {
     }
 
     /// The status of what a viewer may not even read.
-    pub fn viewer_may_not(&self, _operation: &Operation) -> Option<u16> {
-        None
+    pub fn viewer_may_not(&self, operation: &Operation) -> Option<u16> {
+        // A snippet has the secret in it.
+        (operation.to_string() == SNIPPETS).then_some(403)
     }
 }
 

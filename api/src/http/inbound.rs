@@ -1,0 +1,184 @@
+//! `POST /inbound/email`: where a mail server hands over messages, and the addresses of a deployment.
+
+use super::extract::{Query, read};
+use super::webhook_endpoints::EndpointStatus;
+use crate::access::Scope;
+use crate::app::App;
+use crate::error::{ApiError, Code, ErrorBody};
+use crate::execution::status::DeploymentStatus;
+use crate::ids::{EndpointId, RunId};
+use crate::mail::{self, BYTES_MAX, Delivery, Mail, RECIPIENTS_MAX};
+use crate::store::deployments::DeploymentRow;
+use crate::store::{Db, endpoints};
+use axum::Json;
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
+use axum::http::{HeaderMap, StatusCode};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(receive))
+        .layer(DefaultBodyLimit::max(BYTES_MAX))
+}
+
+/// An address that starts runs.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EmailEndpoint {
+    id: EndpointId,
+    /// Node in the graph.
+    #[schema(example = "on-mail")]
+    node_id: String,
+    #[schema(example = "6f1ed002ab5595859014ebf0951522d9@heddle.example.com")]
+    address: String,
+    /// The node's `alias`, or else its label or id.
+    alias: String,
+    status: EndpointStatus,
+}
+
+/// The addresses of a deployment that the caller has been shown to see: those of the version that is deployed.
+pub async fn of_deployment_row(
+    app: &App,
+    db: &mut Db<'_>,
+    scope: &Scope,
+    deployment: &DeploymentRow,
+) -> Result<Vec<EmailEndpoint>, ApiError> {
+    let status = match deployment.status {
+        DeploymentStatus::Active => EndpointStatus::Active,
+        _ => EndpointStatus::Inactive,
+    };
+    let rows = endpoints::mailboxes(db, scope, deployment.pattern_id).await?;
+    let deployed = rows
+        .into_iter()
+        .filter(|row| deployment.has_trigger("OnEmail", &row.node_id));
+    let endpoint = |row: endpoints::MailboxRow| EmailEndpoint {
+        id: row.id,
+        address: mail::address(&app.config, &row.mailbox),
+        node_id: row.node_id,
+        alias: row.alias,
+        status,
+    };
+    Ok(deployed.map(endpoint).collect())
+}
+
+/// Whom a message is for.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct InboundQuery {
+    /// A recipient of the envelope, repeated for several; without any the message's own header is asked.
+    #[serde(default)]
+    to: Vec<String>,
+}
+
+/// What became of a message for one of its recipients.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Recipient {
+    address: String,
+    status: RecipientStatus,
+    /// Its run; of a duplicate the first one.
+    run_id: Option<RunId>,
+}
+
+/// What became of a message.
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum RecipientStatus {
+    /// It has a run.
+    Accepted,
+    /// The same message had a run before.
+    Duplicate,
+    /// No deployment of the pattern is active.
+    Inactive,
+    /// Nobody has the address.
+    Unknown,
+}
+
+/// What became of a message.
+#[derive(Debug, Serialize, ToSchema)]
+struct Inbound {
+    recipients: Vec<Recipient>,
+}
+
+/// Takes an e-mail in from a mail server, which shows the shared secret as `Authorization: Bearer …`. The same message
+/// makes one run of each OnEmail node, however often it comes within 24 hours.
+#[utoipa::path(
+    post, path = "/inbound/email", tag = "Webhooks", params(InboundQuery),
+    request_body(content = String, content_type = "message/rfc822", description = "The message as it came"),
+    responses(
+        (status = 202, description = "Runs are stored for those recipients that are `accepted`", body = Inbound),
+        (status = 400, description = "VALIDATION: no message of RFC 5322", body = ErrorBody),
+        (status = 401, description = "UNAUTHORIZED", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND: none of the recipients, or this way is closed", body = ErrorBody),
+        (status = 413, description = "PAYLOAD_TOO_LARGE", body = ErrorBody),
+        (status = 415, description = "UNSUPPORTED_MEDIA_TYPE", body = ErrorBody),
+        (status = 503, description = "UNAVAILABLE: send it again", body = ErrorBody),
+    )
+)]
+async fn receive(
+    State(app): State<App>,
+    Query(query): Query<InboundQuery>,
+    request: Request,
+) -> Result<(StatusCode, Json<Inbound>), ApiError> {
+    let secret = app.config.inbound_secret.as_deref();
+    let secret = secret.ok_or_else(|| Code::NotFound.with("No e-mail is taken in by HTTP here."))?;
+    if !knows(request.headers(), secret) {
+        return Err(Code::Unauthorized.with("The shared secret is missing or wrong."));
+    }
+    let content_type = request
+        .headers()
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok());
+    let essence = content_type
+        .and_then(|text| text.split(';').next())
+        .unwrap_or_default();
+    if !essence.trim().eq_ignore_ascii_case("message/rfc822") {
+        return Err(Code::UnsupportedMediaType.with("The body must have the content type message/rfc822."));
+    }
+    let body = read(request, &app).await?;
+    let mail = Mail::read(&body).ok_or_else(|| ApiError::field("", "the body is no message of RFC 5322"))?;
+    let addresses = if query.to.is_empty() {
+        mail.recipients()
+    } else {
+        query.to.as_slice()
+    };
+    let mut recipients = Vec::new();
+    for address in addresses.iter().take(RECIPIENTS_MAX) {
+        let (status, run_id) = match mail.deliver(&app, address).await? {
+            Delivery::Accepted(run) => (RecipientStatus::Accepted, Some(run)),
+            Delivery::Duplicate(run) => (RecipientStatus::Duplicate, Some(run)),
+            Delivery::Inactive => (RecipientStatus::Inactive, None),
+            Delivery::Unknown => (RecipientStatus::Unknown, None),
+        };
+        recipients.push(Recipient {
+            address: address.clone(),
+            status,
+            run_id,
+        });
+    }
+    if recipients
+        .iter()
+        .all(|recipient| matches!(recipient.status, RecipientStatus::Unknown))
+    {
+        return Err(Code::NotFound.with("Nobody has the message's addresses."));
+    }
+    Ok((StatusCode::ACCEPTED, Json(Inbound { recipients })))
+}
+
+/// Whether the request shows the secret, compared in a time that does not tell how much of it is right.
+fn knows(headers: &HeaderMap, secret: &str) -> bool {
+    let shown = headers.get(AUTHORIZATION).map(|value| value.as_bytes());
+    let Some((scheme, shown)) = shown.and_then(|shown| shown.split_at_checked(7)) else {
+        return false;
+    };
+    // Hashes are of one length, whatever the secrets are.
+    let is_right = Sha256::digest(shown).ct_eq(&Sha256::digest(secret));
+    scheme.eq_ignore_ascii_case(b"bearer ") && bool::from(is_right)
+}

@@ -1,0 +1,303 @@
+//! Webhook endpoints as their owners see them: listings, secrets and snippets.
+
+use super::extract::{Caller, Json, Path, Query, text};
+use super::reply::Enveloped;
+use crate::access::Scope;
+use crate::app::App;
+use crate::error::{ApiError, Code, ErrorBody};
+use crate::execution::status::DeploymentStatus;
+use crate::ids::{DeploymentId, EndpointId, PatternId};
+use crate::store::deployments::{self, DeploymentRow};
+use crate::store::endpoints::{self, EndpointRow};
+use crate::store::{Db, patterns};
+use crate::webhooks::snippets::Snippets;
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// Characters of a secret that a user gives.
+const SECRET_CHARS_MIN: usize = 8;
+const SECRET_CHARS_MAX: usize = 255;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(of_pattern))
+        .routes(routes!(of_deployment))
+        .routes(routes!(regenerate))
+        .routes(routes!(snippets))
+}
+
+/// A webhook endpoint.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WebhookEndpoint {
+    id: EndpointId,
+    #[schema(example = "6f1ed002ab5595859014ebf0951522d9")]
+    webhook_id: String,
+    #[schema(example = "https://heddle.example.com/webhooks/6f1ed002ab5595859014ebf0951522d9")]
+    webhook_url: String,
+    /// The node's `alias`, or else its label or id.
+    #[schema(example = "orders")]
+    webhook_alias: String,
+    /// Node in the graph.
+    #[schema(example = "on-order")]
+    node_id: String,
+    /// What senders sign with; null for viewers.
+    webhook_secret: Option<String>,
+    /// How they sign, in the newest version.
+    #[schema(example = "heddle")]
+    scheme: &'static str,
+    status: EndpointStatus,
+}
+
+/// Whether events make runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum EndpointStatus {
+    /// They do.
+    Active,
+    /// They are captured only.
+    Inactive,
+}
+
+/// The endpoints of a pattern, with `deployment` being its deployment.
+async fn list(
+    app: &App,
+    db: &mut Db<'_>,
+    scope: &Scope,
+    pattern: PatternId,
+    deployment: Option<&DeploymentRow>,
+) -> Result<Vec<WebhookEndpoint>, ApiError> {
+    let may_see_secrets = scope.editor().is_ok();
+    let mut listed = Vec::new();
+    for row in endpoints::of_pattern(db, scope, pattern).await? {
+        let is_deployed = deployment.is_some_and(|deployment| deployment.holds("OnWebhook", &row.node_id));
+        if !row.is_present && !is_deployed {
+            continue;
+        }
+        let is_active = deployment.is_some_and(|deployment| deployment.status == DeploymentStatus::Active);
+        let webhook_secret = match may_see_secrets {
+            true => Some(row.secret(db, &app.vault).await?),
+            false => None,
+        };
+        listed.push(WebhookEndpoint {
+            id: row.id,
+            webhook_url: url(app, &row),
+            scheme: row.scheme().name(),
+            webhook_id: row.webhook_id,
+            webhook_alias: row.alias,
+            node_id: row.node_id,
+            webhook_secret,
+            status: match is_active && is_deployed {
+                true => EndpointStatus::Active,
+                false => EndpointStatus::Inactive,
+            },
+        });
+    }
+    Ok(listed)
+}
+
+fn url(app: &App, row: &EndpointRow) -> String {
+    format!("{}/webhooks/{}", app.config.base_url, row.webhook_id)
+}
+
+/// The endpoints of a deployment that the caller has been shown to see: those of the version that is deployed.
+pub async fn of_deployment_row(
+    app: &App,
+    db: &mut Db<'_>,
+    scope: &Scope,
+    deployment: &DeploymentRow,
+) -> Result<Vec<WebhookEndpoint>, ApiError> {
+    let mut listed = list(app, db, scope, deployment.pattern_id, Some(deployment)).await?;
+    listed.retain(|endpoint| deployment.has_trigger("OnWebhook", &endpoint.node_id));
+    Ok(listed)
+}
+
+/// All endpoints of a pattern.
+#[derive(Debug, Serialize, ToSchema)]
+struct Endpoints {
+    endpoints: Vec<WebhookEndpoint>,
+}
+
+/// Lists a pattern's webhook endpoints, deployed or not.
+#[utoipa::path(
+    get, path = "/api/patterns/{id}/webhooks", tag = "Webhooks", security(("bearer" = [])),
+    params(("id" = PatternId, Path, description = "Pattern")),
+    responses(
+        (status = 200, description = "The endpoints", body = Enveloped<Endpoints>),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn of_pattern(
+    State(app): State<App>,
+    caller: Caller,
+    Path(pattern): Path<PatternId>,
+) -> Result<Enveloped<Endpoints>, ApiError> {
+    let mut reader = app.store.reader().await?;
+    let db = &mut reader.db();
+    patterns::visible(db, &caller.scope, pattern)
+        .await?
+        .ok_or(Code::NotFound)?;
+    let deployment = deployments::visible_of_pattern(db, &caller.scope, pattern).await?;
+    let endpoints = list(&app, db, &caller.scope, pattern, deployment.as_ref()).await?;
+    Ok(Enveloped::new(Endpoints { endpoints }))
+}
+
+/// Lists a deployment's webhook endpoints.
+#[utoipa::path(
+    get, path = "/api/deployments/{id}/webhook", tag = "Webhooks", security(("bearer" = [])),
+    params(("id" = DeploymentId, Path, description = "Deployment")),
+    responses(
+        (status = 200, description = "The endpoints", body = Enveloped<Vec<WebhookEndpoint>>),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn of_deployment(
+    State(app): State<App>,
+    caller: Caller,
+    Path(deployment): Path<DeploymentId>,
+) -> Result<Enveloped<Vec<WebhookEndpoint>>, ApiError> {
+    let mut reader = app.store.reader().await?;
+    let db = &mut reader.db();
+    let deployment = deployments::visible(db, &caller.scope, deployment)
+        .await?
+        .ok_or(Code::NotFound)?;
+    Ok(Enveloped::new(
+        of_deployment_row(&app, db, &caller.scope, &deployment).await?,
+    ))
+}
+
+/// Which endpoint gets another secret.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct RegenerateRequest {
+    /// The endpoint's `id`.
+    #[schema(example = "01932c07-209e-7f64-b0a3-5c1f1b0e6f3a")]
+    endpoint_id: String,
+    /// The secret, for senders that make it themselves, such as Stripe and Slack; a random one if it is left out.
+    #[schema(min_length = 8, max_length = 255, example = "whsec_0123456789abcdef")]
+    secret: Option<String>,
+}
+
+/// A secret.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Regenerated {
+    /// What senders must sign with from now on.
+    webhook_secret: String,
+}
+
+/// Gives an endpoint another secret. The old one stops working at once.
+#[utoipa::path(
+    post, path = "/api/deployments/{id}/webhook/regenerate", tag = "Webhooks", security(("bearer" = [])),
+    params(("id" = DeploymentId, Path, description = "Deployment")),
+    request_body = RegenerateRequest,
+    responses(
+        (status = 200, description = "The new secret", body = Enveloped<Regenerated>),
+        (status = 400, description = "VALIDATION", body = ErrorBody),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND: the deployment, or its endpoint", body = ErrorBody),
+    )
+)]
+async fn regenerate(
+    State(app): State<App>,
+    caller: Caller,
+    Path(deployment): Path<DeploymentId>,
+    Json(request): Json<RegenerateRequest>,
+) -> Result<Enveloped<Regenerated>, ApiError> {
+    // Who may not see the deployment must not learn from their role that it is there.
+    let visible =
+        deployments::visible(&mut app.store.reader().await?.db(), &caller.scope, deployment).await?;
+    let pattern = visible.ok_or(Code::NotFound)?.pattern_id;
+    let editor = caller.scope.editor()?;
+    let given = request.secret.as_deref().map(acceptable).transpose()?;
+    let state = app.clone();
+    let webhook_secret = app
+        .store
+        .write(move |db| {
+            Box::pin(async move {
+                let deployment = deployments::owned(db, &editor, deployment)
+                    .await?
+                    .ok_or(Code::NotFound)?;
+                let endpoint = endpoint(db, &editor, &deployment, &request.endpoint_id).await?;
+                let secret = given.unwrap_or_else(|| endpoint.scheme().new_secret());
+                endpoints::set_secret(db, &state.vault, &editor, &endpoint, &secret).await?;
+                Ok::<_, ApiError>(secret)
+            })
+        })
+        .await?;
+    app.webhooks.changed(pattern);
+    Ok(Enveloped::new(Regenerated { webhook_secret }))
+}
+
+fn acceptable(secret: &str) -> Result<String, ApiError> {
+    let secret = text("secret", secret, SECRET_CHARS_MAX)?;
+    if secret.chars().count() < SECRET_CHARS_MIN {
+        let message = format!("must have at least {SECRET_CHARS_MIN} characters");
+        return Err(ApiError::field("secret", message));
+    }
+    if secret.chars().any(char::is_control) {
+        return Err(ApiError::field("secret", "must be one line"));
+    }
+    Ok(secret)
+}
+
+async fn endpoint(
+    db: &mut Db<'_>,
+    scope: &Scope,
+    deployment: &DeploymentRow,
+    endpoint: &str,
+) -> Result<EndpointRow, ApiError> {
+    let rows = endpoints::of_pattern(db, scope, deployment.pattern_id).await?;
+    let found = rows.into_iter().find(|row| row.id.to_string() == endpoint);
+    found.ok_or_else(|| Code::NotFound.with("The deployment has no such webhook endpoint."))
+}
+
+/// For which endpoint snippets are.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(rename_all = "camelCase")]
+struct SnippetsQuery {
+    /// The endpoint's `id`.
+    #[param(example = "01932c07-209e-7f64-b0a3-5c1f1b0e6f3a")]
+    endpoint_id: String,
+}
+
+/// Gives programs to paste that send a signed request. They have the secret in them, so viewers get none.
+#[utoipa::path(
+    get, path = "/api/deployments/{id}/webhook/snippets", tag = "Webhooks", security(("bearer" = [])),
+    params(("id" = DeploymentId, Path, description = "Deployment"), SnippetsQuery),
+    responses(
+        (status = 200, description = "The snippets", body = Enveloped<Snippets>),
+        (status = 400, description = "VALIDATION", body = ErrorBody),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND: the deployment, or its endpoint", body = ErrorBody),
+    )
+)]
+async fn snippets(
+    State(app): State<App>,
+    caller: Caller,
+    Path(deployment): Path<DeploymentId>,
+    Query(query): Query<SnippetsQuery>,
+) -> Result<Enveloped<Snippets>, ApiError> {
+    let mut reader = app.store.reader().await?;
+    let db = &mut reader.db();
+    let deployment = deployments::visible(db, &caller.scope, deployment)
+        .await?
+        .ok_or(Code::NotFound)?;
+    caller.scope.editor()?;
+    let endpoint = endpoint(db, &caller.scope, &deployment, &query.endpoint_id).await?;
+    let secret = endpoint.secret(db, &app.vault).await?;
+    Ok(Enveloped::new(Snippets::new(
+        &url(&app, &endpoint),
+        endpoint.scheme(),
+        &secret,
+    )))
+}

@@ -1,0 +1,332 @@
+//! What came to webhooks: the log and the tapped events, of a pattern and of all the caller's patterns.
+
+use super::extract::{Caller, Path, Query, limit, page};
+use super::reply::PageMeta;
+use crate::app::App;
+use crate::clock::Timestamp;
+use crate::error::{ApiError, Code, ErrorBody};
+use crate::ids::{PatternId, RunId, WebhookLogId};
+use crate::store::patterns;
+use crate::store::webhook_logs::{self, Filter, LogRow, LogStatus, TappedRow, Whose};
+use axum::Json;
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(of_pattern, clear_of_pattern))
+        .routes(routes!(of_all, clear_of_all))
+        .routes(routes!(tapped, clear_tapped))
+}
+
+/// Which lines of the log.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct LogQuery {
+    /// With this status.
+    #[param(inline)]
+    status: Option<LogStatus>,
+    /// Not before this time.
+    #[param(value_type = Option<String>, format = DateTime)]
+    since: Option<Timestamp>,
+    /// Not after this time.
+    #[param(value_type = Option<String>, format = DateTime)]
+    until: Option<Timestamp>,
+    /// Page, from 1.
+    #[param(minimum = 1, default = 1)]
+    page: Option<i64>,
+    /// Lines in a page; more than 100 give 100.
+    #[param(minimum = 1, default = 50)]
+    limit: Option<i64>,
+}
+
+/// A line of a pattern's log.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct LogEntry {
+    id: WebhookLogId,
+    /// As in the URL.
+    webhook_id: String,
+    pattern_id: Option<PatternId>,
+    status: LogStatus,
+    /// HTTP status of the answer.
+    #[schema(example = 202)]
+    status_code: i64,
+    /// Why it was not accepted.
+    rejection_reason: Option<String>,
+    #[schema(example = "192.0.2.7")]
+    ip_address: String,
+    user_agent: Option<String>,
+    /// Bytes of the body.
+    content_length: i64,
+    request_id: String,
+    /// The run that it made, or of a duplicate the first one's.
+    run_id: Option<RunId>,
+    created_at: Timestamp,
+}
+
+impl From<LogRow> for LogEntry {
+    fn from(row: LogRow) -> Self {
+        LogEntry {
+            id: row.id,
+            webhook_id: row.webhook_id,
+            pattern_id: row.pattern_id,
+            status: row.status,
+            status_code: row.status_code,
+            rejection_reason: row.rejection_reason,
+            ip_address: row.ip_address,
+            user_agent: row.user_agent,
+            content_length: row.content_length,
+            request_id: row.request_id,
+            run_id: row.run_id,
+            created_at: row.created_at,
+        }
+    }
+}
+
+/// A line of the log of all patterns.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct LogSummary {
+    id: WebhookLogId,
+    /// As in the URL.
+    webhook_id: String,
+    pattern_id: Option<PatternId>,
+    status: LogStatus,
+    /// HTTP status of the answer.
+    #[schema(example = 202)]
+    status_code: i64,
+    #[schema(example = "192.0.2.7")]
+    ip_address: String,
+    user_agent: Option<String>,
+    created_at: Timestamp,
+}
+
+impl From<LogRow> for LogSummary {
+    fn from(row: LogRow) -> Self {
+        LogSummary {
+            id: row.id,
+            webhook_id: row.webhook_id,
+            pattern_id: row.pattern_id,
+            status: row.status,
+            status_code: row.status_code,
+            ip_address: row.ip_address,
+            user_agent: row.user_agent,
+            created_at: row.created_at,
+        }
+    }
+}
+
+/// A page of the log.
+#[derive(Debug, Serialize, ToSchema)]
+struct Logs<T> {
+    /// Newest first.
+    logs: Vec<T>,
+    meta: PageMeta,
+}
+
+/// Something was deleted.
+#[derive(Debug, Serialize, ToSchema)]
+struct Cleared {
+    /// Always true.
+    cleared: bool,
+}
+
+const CLEARED: Json<Cleared> = Json(Cleared { cleared: true });
+
+async fn list<T: From<LogRow>>(
+    app: &App,
+    caller: &Caller,
+    whose: Whose,
+    query: &LogQuery,
+) -> Result<Json<Logs<T>>, ApiError> {
+    let (page, limit) = (page(query.page)?, limit(query.limit, 50, 100)?);
+    let filter = Filter {
+        status: query.status,
+        since: query.since,
+        until: query.until,
+    };
+    app.webhooks.journal.flush().await;
+    let mut reader = app.store.reader().await?;
+    let bounds = (limit, (page - 1).saturating_mul(limit));
+    let (rows, total) = webhook_logs::list(&mut reader.db(), &caller.scope, whose, &filter, bounds).await?;
+    Ok(Json(Logs {
+        logs: rows.into_iter().map(T::from).collect(),
+        meta: PageMeta::new(page, limit, total),
+    }))
+}
+
+async fn visible(app: &App, caller: &Caller, pattern: PatternId) -> Result<(), ApiError> {
+    let mut reader = app.store.reader().await?;
+    let found = patterns::visible(&mut reader.db(), &caller.scope, pattern).await?;
+    found.map(drop).ok_or_else(|| Code::NotFound.into())
+}
+
+async fn clear(app: &App, caller: &Caller, whose: Whose) -> Result<Json<Cleared>, ApiError> {
+    let editor = caller.scope.editor()?;
+    app.webhooks.journal.flush().await;
+    app.store
+        .write(move |db| Box::pin(async move { webhook_logs::clear(db, &editor, whose).await }))
+        .await?;
+    Ok(CLEARED)
+}
+
+/// Lists the requests to a pattern's webhooks.
+#[utoipa::path(
+    get, path = "/api/patterns/{id}/webhook-logs", tag = "Webhooks", security(("bearer" = [])),
+    params(("id" = PatternId, Path, description = "Pattern"), LogQuery),
+    responses(
+        (status = 200, description = "A page of the log", body = Logs<LogEntry>),
+        (status = 400, description = "VALIDATION", body = ErrorBody),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn of_pattern(
+    State(app): State<App>,
+    caller: Caller,
+    Path(pattern): Path<PatternId>,
+    Query(query): Query<LogQuery>,
+) -> Result<Json<Logs<LogEntry>>, ApiError> {
+    visible(&app, &caller, pattern).await?;
+    list(&app, &caller, Whose::Pattern(pattern), &query).await
+}
+
+/// Clears the log of a pattern's webhooks.
+#[utoipa::path(
+    delete, path = "/api/patterns/{id}/webhook-logs", tag = "Webhooks", security(("bearer" = [])),
+    params(("id" = PatternId, Path, description = "Pattern")),
+    responses(
+        (status = 200, description = "Cleared", body = Cleared),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn clear_of_pattern(
+    State(app): State<App>,
+    caller: Caller,
+    Path(pattern): Path<PatternId>,
+) -> Result<Json<Cleared>, ApiError> {
+    visible(&app, &caller, pattern).await?;
+    clear(&app, &caller, Whose::Pattern(pattern)).await
+}
+
+/// Lists the requests to the webhooks of all the caller's patterns.
+#[utoipa::path(
+    get, path = "/api/triggers/webhook-logs", tag = "Webhooks", security(("bearer" = [])),
+    params(LogQuery),
+    responses(
+        (status = 200, description = "A page of the log", body = Logs<LogSummary>),
+        (status = 400, description = "VALIDATION", body = ErrorBody),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+    )
+)]
+async fn of_all(
+    State(app): State<App>,
+    caller: Caller,
+    Query(query): Query<LogQuery>,
+) -> Result<Json<Logs<LogSummary>>, ApiError> {
+    list(&app, &caller, Whose::All, &query).await
+}
+
+/// Clears the log of all the caller's patterns.
+#[utoipa::path(
+    delete, path = "/api/triggers/webhook-logs", tag = "Webhooks", security(("bearer" = [])),
+    responses(
+        (status = 200, description = "Cleared", body = Cleared),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN", body = ErrorBody),
+    )
+)]
+async fn clear_of_all(State(app): State<App>, caller: Caller) -> Result<Json<Cleared>, ApiError> {
+    clear(&app, &caller, Whose::All).await
+}
+
+/// An event that came to a webhook.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct TapEvent {
+    node_id: String,
+    webhook_alias: String,
+    received_at: Timestamp,
+    /// `{headers, body, method, query}`.
+    #[schema(value_type = Object)]
+    event_data: Box<RawValue>,
+}
+
+impl TryFrom<TappedRow> for TapEvent {
+    type Error = ApiError;
+
+    fn try_from(row: TappedRow) -> Result<Self, ApiError> {
+        Ok(TapEvent {
+            node_id: row.node_id,
+            webhook_alias: row.alias,
+            received_at: row.received_at,
+            event_data: RawValue::from_string(row.event).map_err(ApiError::internal)?,
+        })
+    }
+}
+
+/// Tapped events.
+#[derive(Debug, Serialize, ToSchema)]
+struct Tapped {
+    /// Newest first.
+    events: Vec<TapEvent>,
+}
+
+/// Shows the newest events of each of a pattern's webhooks: at most 20, none older than 30 minutes, deployed or not.
+#[utoipa::path(
+    get, path = "/api/patterns/{id}/tap-events", tag = "Webhooks", security(("bearer" = [])),
+    params(("id" = PatternId, Path, description = "Pattern")),
+    responses(
+        (status = 200, description = "The events", body = Tapped),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn tapped(
+    State(app): State<App>,
+    caller: Caller,
+    Path(pattern): Path<PatternId>,
+) -> Result<Json<Tapped>, ApiError> {
+    visible(&app, &caller, pattern).await?;
+    app.webhooks.journal.flush().await;
+    let mut reader = app.store.reader().await?;
+    let rows = webhook_logs::tapped(&mut reader.db(), &caller.scope, pattern, app.clock.now()).await?;
+    let events = rows
+        .into_iter()
+        .map(TapEvent::try_from)
+        .collect::<Result<_, _>>()?;
+    Ok(Json(Tapped { events }))
+}
+
+/// Forgets the tapped events of all of a pattern's webhooks.
+#[utoipa::path(
+    delete, path = "/api/patterns/{id}/tap-events", tag = "Webhooks", security(("bearer" = [])),
+    params(("id" = PatternId, Path, description = "Pattern")),
+    responses(
+        (status = 200, description = "Cleared", body = Cleared),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn clear_tapped(
+    State(app): State<App>,
+    caller: Caller,
+    Path(pattern): Path<PatternId>,
+) -> Result<Json<Cleared>, ApiError> {
+    visible(&app, &caller, pattern).await?;
+    let editor = caller.scope.editor()?;
+    app.webhooks.journal.flush().await;
+    app.store
+        .write(move |db| Box::pin(async move { webhook_logs::clear_tapped(db, &editor, pattern).await }))
+        .await?;
+    Ok(CLEARED)
+}

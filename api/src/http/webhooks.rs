@@ -1,0 +1,172 @@
+//! `/webhooks/:webhookId`: where events come in. No token: requests are signed.
+
+use super::client_ip::ClientIp;
+use super::extract::Path;
+use super::middleware::RequestId;
+use crate::app::App;
+use crate::error::{ApiError, Code, ErrorBody};
+use crate::webhooks::ingest::{self, Arrival};
+use axum::Json;
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::{DefaultBodyLimit, Extension, Request, State};
+use axum::http::StatusCode;
+use axum::http::header::{CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
+use axum::response::{IntoResponse, Response};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::Serialize;
+use std::time::Duration;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// How long a body may take to arrive.
+const BODY_TIME_MAX: Duration = Duration::from_secs(30);
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<App> {
+    // The body has a limit of its own, which is checked after what comes before it.
+    OpenApiRouter::new()
+        .routes(routes!(receive, verify))
+        .layer(DefaultBodyLimit::disable())
+}
+
+/// What became of an event.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Received {
+    /// `accepted`, `captured`, `duplicate`, or of a synchronous run `completed` and `failed`.
+    #[schema(example = "accepted")]
+    status: String,
+    /// The run; of a duplicate the first one's.
+    run_id: Option<String>,
+    /// For people.
+    message: Option<String>,
+}
+
+/// Receives an event. Its sender signs the raw body with the endpoint's secret, in the way that the node's `scheme`
+/// names; `X-Idempotency-Key` (or else `X-Request-Id`) makes one run of an event that is sent again within 24 hours.
+/// A synchronous webhook answers with what RespondToWebhook gives.
+#[utoipa::path(
+    post, path = "/webhooks/{webhookId}", tag = "Webhooks",
+    params(
+        ("webhookId" = String, Path, description = "The last part of the endpoint's URL"),
+        ("X-Webhook-Signature" = Option<String>, Header, description = "Hex HMAC-SHA256 of the raw body, for the scheme `heddle`"),
+        ("X-Idempotency-Key" = Option<String>, Header, description = "Names the event"),
+        ("X-Request-Id" = Option<String>, Header, description = "Names the event, if the other header does not"),
+    ),
+    request_body(
+        content = serde_json::Value, content_type = "application/json", description = "Any JSON",
+        example = json!({"order": 17})
+    ),
+    responses(
+        (status = 200, description = "A duplicate, or the answer of a synchronous run", body = Received),
+        (status = 202, description = "Accepted, or captured when no deployment is active", body = Received),
+        (status = 400, description = "VALIDATION: the body is no JSON", body = ErrorBody),
+        (status = 401, description = "SIGNATURE_INVALID", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND", body = ErrorBody),
+        (status = 413, description = "PAYLOAD_TOO_LARGE", body = ErrorBody),
+        (status = 415, description = "UNSUPPORTED_MEDIA_TYPE", body = ErrorBody),
+        (status = 429, description = "RATE_LIMITED", body = ErrorBody),
+        (status = 500, description = "A synchronous run failed", body = Received),
+        (status = 503, description = "UNAVAILABLE: too many runs wait", body = ErrorBody),
+        (status = 504, description = "EXECUTION_TIMEOUT: a synchronous run took too long", body = ErrorBody),
+    )
+)]
+async fn receive(
+    State(app): State<App>,
+    ip: ClientIp,
+    Extension(RequestId(request_id)): Extension<RequestId>,
+    Path(webhook_id): Path<String>,
+    request: Request,
+) -> Response {
+    let (parts, body) = request.into_parts();
+    let arrival = Arrival::new(&app, &webhook_id, ip, request_id, &parts.headers);
+    let (arrival, admitted) = match ingest::admit(&app, arrival, &parts.headers).await {
+        Ok(admitted) => admitted,
+        Err(response) => return response,
+    };
+    let body = match read(body, app.config.webhook_body_bytes_max).await {
+        Ok(body) => body,
+        Err(error) => return ingest::refuse_body(&app, arrival, &admitted, error).await,
+    };
+    let query = parts.uri.query().map(str::to_owned);
+    let delivery = tokio::spawn(ingest::deliver(
+        app,
+        arrival,
+        admitted,
+        parts.headers,
+        query,
+        body,
+    ));
+    delivery
+        .await
+        .unwrap_or_else(|error| ApiError::internal(error).into_response())
+}
+
+async fn read(body: Body, bytes_max: usize) -> Result<Bytes, ApiError> {
+    let unreadable = || Code::Validation.with("The body could not be read to its end.");
+    let too_large = || Code::PayloadTooLarge.with(format!("The body has more than {bytes_max} bytes."));
+    if body.size_hint().lower() > bytes_max as u64 {
+        return Err(too_large());
+    }
+    let collected = tokio::time::timeout(BODY_TIME_MAX, Limited::new(body, bytes_max).collect()).await;
+    match collected.map_err(|_| unreadable())? {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(too_large()),
+        Err(_) => Err(unreadable()),
+    }
+}
+
+/// A webhook that is there.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Verified {
+    #[schema(example = "ok")]
+    status: &'static str,
+    /// As in the URL.
+    webhook_id: String,
+}
+
+/// Tells whether the webhook exists and is active; some senders ask so before their first event.
+#[utoipa::path(
+    get, path = "/webhooks/{webhookId}", tag = "Webhooks",
+    params(
+        ("webhookId" = String, Path, description = "The last part of the endpoint's URL"),
+        ("challenge" = Option<String>, Query, description = "Given back as plain text"),
+        ("hub.challenge" = Option<String>, Query, description = "Given back as plain text"),
+    ),
+    responses(
+        (status = 200, description = "It is there", body = Verified),
+        (status = 404, description = "NOT_FOUND: not there, or not active", body = ErrorBody),
+    )
+)]
+async fn verify(
+    State(app): State<App>,
+    Path(webhook_id): Path<String>,
+    request: Request,
+) -> Result<Response, ApiError> {
+    if !ingest::is_active(&app, &webhook_id).await? {
+        return Err(Code::NotFound.with("There is no such webhook, or it is not active."));
+    }
+    let query = request.uri().query().unwrap_or_default().as_bytes();
+    let value = |name| {
+        form_urlencoded::parse(query)
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.into_owned())
+    };
+    let response = match value("challenge").or_else(|| value("hub.challenge")) {
+        Some(challenge) => {
+            let headers = [
+                (CONTENT_TYPE, "text/plain; charset=utf-8"),
+                (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+            ];
+            (StatusCode::OK, headers, challenge).into_response()
+        }
+        None => Json(Verified {
+            status: "ok",
+            webhook_id,
+        })
+        .into_response(),
+    };
+    Ok(response)
+}

@@ -1,0 +1,159 @@
+//! E-mail that starts runs: from a message and its recipients to a run for each OnEmail node that is meant. How the
+//! message came, by HTTP or SMTP, is not known here.
+
+mod event;
+pub mod smtp;
+
+use crate::app::App;
+use crate::config::Config;
+use crate::error::ApiError;
+use crate::execution::status::TriggeredBy;
+use crate::execution::{Accepted, ActiveDeployment, NewRun};
+use crate::ids::RunId;
+use crate::store::endpoints::{self, MailboxRow};
+use mail_parser::{Address, Message, MessageParser};
+use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Recipients of one message; more are not looked at.
+pub const RECIPIENTS_MAX: usize = 100;
+/// Bytes of a message.
+pub const BYTES_MAX: usize = 10 << 20;
+
+/// The part of addresses after the @.
+pub fn domain(config: &Config) -> &str {
+    &config.mail_domain
+}
+
+/// An address under which a node is reached.
+pub fn address(config: &Config, mailbox: &str) -> String {
+    format!("{mailbox}@{}", domain(config))
+}
+
+/// What becomes of a message for one address.
+#[derive(Debug)]
+pub enum Delivery {
+    /// It has a run.
+    Accepted(RunId),
+    /// The same message had a run before.
+    Duplicate(RunId),
+    /// No active deployment has the node.
+    Inactive,
+    /// Nobody has the address.
+    Unknown,
+}
+
+/// Where messages to an address go.
+pub enum Destination {
+    /// To a node that is deployed.
+    Node(MailboxRow, Arc<ActiveDeployment>),
+    /// To a node that is not.
+    Inactive,
+    /// Nowhere.
+    Unknown,
+}
+
+/// Looks up an address. Case does not count, and neither does what follows a `+`.
+pub async fn destination(app: &App, address: &str) -> Result<Destination, ApiError> {
+    let Some((local, host)) = address.trim().rsplit_once('@') else {
+        return Ok(Destination::Unknown);
+    };
+    if !host.eq_ignore_ascii_case(domain(&app.config)) {
+        return Ok(Destination::Unknown);
+    }
+    let mailbox = local.split('+').next().unwrap_or(local).to_ascii_lowercase();
+    if mailbox.len() != 32 || !mailbox.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Ok(Destination::Unknown);
+    }
+    let found = endpoints::mailbox_for_ingestion(&mut app.store.reader().await?.db(), &mailbox).await?;
+    let Some(row) = found else {
+        return Ok(Destination::Unknown);
+    };
+    let active = app.executions.active_for(row.pattern_id).await?;
+    let has_node = |active: &Arc<ActiveDeployment>| {
+        let mut triggers = active.manifest().triggers.iter();
+        triggers.any(|trigger| trigger.node_type == "OnEmail" && trigger.node_id == row.node_id)
+    };
+    Ok(match active.filter(has_node) {
+        Some(active) => Destination::Node(row, active),
+        None if row.is_present => Destination::Inactive,
+        None => Destination::Unknown,
+    })
+}
+
+/// A message that was read.
+pub struct Mail {
+    event: Box<RawValue>,
+    /// By which a message that comes again is known.
+    key: String,
+    /// Addresses that its header names.
+    named: Vec<String>,
+}
+
+impl Mail {
+    /// Reads a message (RFC 5322). `None`: it is none.
+    pub fn read(raw: &[u8]) -> Option<Mail> {
+        let message = MessageParser::default().parse(raw)?;
+        if message.headers().is_empty() {
+            return None;
+        }
+        let key = match message.message_id() {
+            Some(id) => hex::encode(Sha256::digest(id)),
+            None => hex::encode(Sha256::digest(raw)),
+        };
+        Some(Mail {
+            event: event::of_message(&message)?,
+            key,
+            named: named(&message),
+        })
+    }
+
+    /// The addresses that its header names, each once.
+    pub fn recipients(&self) -> &[String] {
+        &self.named
+    }
+
+    /// Starts the run of one address.
+    pub async fn deliver(&self, app: &App, address: &str) -> Result<Delivery, ApiError> {
+        let (row, active) = match destination(app, address).await? {
+            Destination::Node(row, active) => (row, active),
+            Destination::Inactive => return Ok(Delivery::Inactive),
+            Destination::Unknown => return Ok(Delivery::Unknown),
+        };
+        let run = NewRun {
+            deployment: active,
+            triggered_by: TriggeredBy::Email,
+            node_id: Some(row.node_id),
+            event: self.event.clone(),
+            idempotency: Some((row.id, self.key.clone())),
+            wait: false,
+        };
+        Ok(match app.executions.accept(run).await? {
+            Accepted::New(ticket) => Delivery::Accepted(ticket.run_id),
+            Accepted::Duplicate(run) => Delivery::Duplicate(run),
+        })
+    }
+}
+
+/// What the transport added of the recipient comes before what the sender wrote.
+fn named(message: &Message<'_>) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let mut addresses: Vec<String> = Vec::new();
+    let traced = ["Delivered-To", "X-Original-To"]
+        .into_iter()
+        .flat_map(|name| message.header_raw(name));
+    let traced = traced.map(|value| value.trim().trim_matches(['<', '>']).to_owned());
+    let written = [message.to(), message.cc()]
+        .into_iter()
+        .flatten()
+        .flat_map(Address::iter);
+    let written = written.filter_map(|address| address.address()).map(str::to_owned);
+    for address in traced.chain(written) {
+        if addresses.len() < RECIPIENTS_MAX && seen.insert(address.to_ascii_lowercase()) {
+            addresses.push(address);
+        }
+    }
+    addresses
+}

@@ -1,0 +1,300 @@
+//! What came to webhooks: a line for every request, and the newest events of each endpoint (the tap).
+
+use super::{Arg, Db, Sql, StoreError, sql};
+use crate::access::{Editor, Scope, UnknownName};
+use crate::clock::Timestamp;
+use crate::ids::{EndpointId, PatternId, RunId, WebhookLogId};
+use serde::{Deserialize, Serialize};
+use sqlx::FromRow;
+use std::collections::BTreeSet;
+use std::time::Duration;
+use utoipa::ToSchema;
+
+/// Events that the tap keeps for an endpoint.
+pub const TAP_EVENTS_MAX: i64 = 20;
+/// How long it keeps them.
+pub const TAP_AGE_MAX: Duration = Duration::from_secs(30 * 60);
+/// Rows of one statement: few enough for every database's number of arguments, and always as many or one, so that
+/// two prepared statements do.
+const ROWS_AT_ONCE: usize = 32;
+
+/// What became of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LogStatus {
+    /// A run was made, or had been for the same idempotency key.
+    Accepted,
+    /// The request itself was refused: its signature, type, size or JSON.
+    SignatureInvalid,
+    /// Too many requests from its address, or more than the service takes.
+    RateLimited,
+    /// There is no such endpoint.
+    NotFound,
+    /// Captured for the tap only: no deployment is active.
+    Inactive,
+}
+
+impl LogStatus {
+    const ALL: [(LogStatus, &'static str); 5] = [
+        (LogStatus::Accepted, "accepted"),
+        (LogStatus::SignatureInvalid, "signature_invalid"),
+        (LogStatus::RateLimited, "rate_limited"),
+        (LogStatus::NotFound, "not_found"),
+        (LogStatus::Inactive, "inactive"),
+    ];
+
+    /// The name in JSON and in the database.
+    pub fn name(self) -> &'static str {
+        LogStatus::ALL
+            .iter()
+            .find(|(status, _)| *status == self)
+            .map_or("", |(_, name)| name)
+    }
+}
+
+impl TryFrom<String> for LogStatus {
+    type Error = UnknownName;
+
+    fn try_from(name: String) -> Result<Self, UnknownName> {
+        let found = LogStatus::ALL.iter().find(|(_, known)| *known == name);
+        found.map(|(status, _)| *status).ok_or(UnknownName(name))
+    }
+}
+
+/// A line of the log.
+#[derive(Clone, Debug, FromRow)]
+pub struct LogRow {
+    /// Id.
+    pub id: WebhookLogId,
+    /// As it stood in the URL.
+    pub webhook_id: String,
+    /// Whose it is, if there is such a webhook.
+    pub pattern_id: Option<PatternId>,
+    /// What became of the request.
+    #[sqlx(try_from = "String")]
+    pub status: LogStatus,
+    /// HTTP status of the answer.
+    pub status_code: i64,
+    /// Why it was not accepted.
+    pub rejection_reason: Option<String>,
+    /// Who sent it.
+    pub ip_address: String,
+    /// With what.
+    pub user_agent: Option<String>,
+    /// Bytes of the body.
+    pub content_length: i64,
+    /// `X-Request-Id` of the answer.
+    pub request_id: String,
+    /// The run, if there is one.
+    pub run_id: Option<RunId>,
+    /// When it came.
+    #[sqlx(try_from = "i64")]
+    pub created_at: Timestamp,
+}
+
+/// An event for the tap.
+#[derive(Clone, Debug)]
+pub struct TapRow {
+    /// Of which endpoint.
+    pub endpoint_id: EndpointId,
+    /// When it came.
+    pub received_at: Timestamp,
+    /// `{headers, body, method, query}` as JSON.
+    pub event: String,
+}
+
+/// Adds lines to the log, for the ingestion.
+pub async fn append_for_ingestion(db: &mut Db<'_>, rows: &[LogRow]) -> Result<(), StoreError> {
+    let (chunks, rest) = rows.as_chunks::<ROWS_AT_ONCE>();
+    for chunk in chunks {
+        db.execute(log_insert(chunk)).await?;
+    }
+    for row in rest {
+        db.execute(log_insert(std::slice::from_ref(row))).await?;
+    }
+    Ok(())
+}
+
+fn log_insert(rows: &[LogRow]) -> Sql {
+    let mut insert = sql(
+        "insert into webhook_logs (id, webhook_id, pattern_id, status, status_code, rejection_reason,
+        ip_address, user_agent, content_length, request_id, run_id, created_at) values ",
+    );
+    for (place, row) in rows.iter().enumerate() {
+        let args: [Arg; 12] = [
+            row.id.into(),
+            (&row.webhook_id).into(),
+            row.pattern_id.into(),
+            row.status.name().into(),
+            row.status_code.into(),
+            row.rejection_reason.clone().into(),
+            (&row.ip_address).into(),
+            row.user_agent.clone().into(),
+            row.content_length.into(),
+            (&row.request_id).into(),
+            row.run_id.into(),
+            row.created_at.into(),
+        ];
+        insert = insert.push(if place == 0 { "" } else { ", " }).list(args);
+    }
+    insert
+}
+
+/// Adds events to the tap, oldest first, for the ingestion. Of each endpoint only the newest are kept, so only those
+/// need to be given.
+pub async fn tap_for_ingestion(db: &mut Db<'_>, rows: &[TapRow]) -> Result<(), StoreError> {
+    let mut endpoints = BTreeSet::new();
+    for row in rows {
+        endpoints.insert(row.endpoint_id);
+        db.execute(
+            sql("insert into tap_events (id, endpoint_id, received_at, event) values (?, ?, ?, ?)")
+                // Sorts events of one millisecond by their coming.
+                .bind(WebhookLogId::new())
+                .bind(row.endpoint_id)
+                .bind(row.received_at)
+                .bind(&row.event),
+        )
+        .await?;
+    }
+    for endpoint in endpoints {
+        db.execute(
+            sql("delete from tap_events where endpoint_id = ? and id not in
+                 (select id from tap_events where endpoint_id = ? order by received_at desc, id desc limit ?)")
+            .bind(endpoint)
+            .bind(endpoint)
+            .bind(TAP_EVENTS_MAX),
+        )
+        .await?;
+    }
+    Ok(())
+}
+
+/// Deletes what is too old, for the service's housekeeping.
+pub async fn sweep_for_system(
+    db: &mut Db<'_>,
+    now: Timestamp,
+    log_age_max: Duration,
+) -> Result<(), StoreError> {
+    let tapped = sql("delete from tap_events where received_at <= ?").bind(now.minus(TAP_AGE_MAX));
+    db.execute(tapped).await?;
+    let logged = sql("delete from webhook_logs where created_at <= ?").bind(now.minus(log_age_max));
+    db.execute(logged).await?;
+    Ok(())
+}
+
+/// Whose lines are meant.
+#[derive(Clone, Copy, Debug)]
+pub enum Whose {
+    /// A pattern's, which the caller has been shown to see.
+    Pattern(PatternId),
+    /// Those of all patterns that the caller sees.
+    All,
+}
+
+/// Which lines are meant.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Filter {
+    /// With this status.
+    pub status: Option<LogStatus>,
+    /// Not before.
+    pub since: Option<Timestamp>,
+    /// Not after.
+    pub until: Option<Timestamp>,
+}
+
+/// A page of the log, newest first, and how many lines there are.
+pub async fn list(
+    db: &mut Db<'_>,
+    scope: &Scope,
+    whose: Whose,
+    filter: &Filter,
+    (limit, offset): (i64, i64),
+) -> Result<(Vec<LogRow>, i64), StoreError> {
+    let count = matching(
+        sql("select count(*) from webhook_logs where "),
+        scope,
+        whose,
+        filter,
+    );
+    let (total,): (i64,) = db.one(count).await?;
+    let columns = sql(
+        "select id, webhook_id, pattern_id, status, status_code, rejection_reason, ip_address, user_agent,
+        content_length, request_id, run_id, created_at from webhook_logs where ",
+    );
+    let page = matching(columns, scope, whose, filter)
+        .push(" order by created_at desc, id desc limit ? offset ?")
+        .bind(limit)
+        .bind(offset);
+    Ok((db.all(page).await?, total))
+}
+
+/// Deletes lines of the log.
+pub async fn clear(db: &mut Db<'_>, editor: &Editor, whose: Whose) -> Result<(), StoreError> {
+    let delete = sql("delete from webhook_logs where ");
+    db.execute(matching(delete, editor, whose, &Filter::default()))
+        .await?;
+    Ok(())
+}
+
+fn matching(query: Sql, scope: &Scope, whose: Whose, filter: &Filter) -> Sql {
+    let mut query = match whose {
+        Whose::Pattern(pattern) => query.push("pattern_id = ?").bind(pattern),
+        Whose::All => query
+            .push("pattern_id in (select id from patterns where workspace_id = ? or (workspace_id is null and owner_id = ?))")
+            .bind(scope.workspace())
+            .bind(scope.user()),
+    };
+    if let Some(status) = filter.status {
+        query = query.push(" and status = ?").bind(status.name());
+    }
+    if let Some(since) = filter.since {
+        query = query.push(" and created_at >= ?").bind(since);
+    }
+    if let Some(until) = filter.until {
+        query = query.push(" and created_at <= ?").bind(until);
+    }
+    query
+}
+
+/// An event as the tap shows it.
+#[derive(Clone, Debug, FromRow)]
+pub struct TappedRow {
+    /// Node of the endpoint.
+    pub node_id: String,
+    /// Its name.
+    pub alias: String,
+    /// When it came.
+    #[sqlx(try_from = "i64")]
+    pub received_at: Timestamp,
+    /// `{headers, body, method, query}` as JSON.
+    pub event: String,
+}
+
+/// The tapped events of a pattern that the caller has been shown to see, newest first.
+pub async fn tapped(
+    db: &mut Db<'_>,
+    _: &Scope,
+    pattern: PatternId,
+    now: Timestamp,
+) -> Result<Vec<TappedRow>, StoreError> {
+    db.all(
+        sql(
+            "select e.node_id, e.alias, t.received_at, t.event from tap_events t
+             join webhook_endpoints e on e.id = t.endpoint_id
+             where e.pattern_id = ? and t.received_at > ? order by t.received_at desc, t.id desc",
+        )
+        .bind(pattern)
+        .bind(now.minus(TAP_AGE_MAX)),
+    )
+    .await
+}
+
+/// Forgets the tapped events of a pattern that the caller may change.
+pub async fn clear_tapped(db: &mut Db<'_>, _: &Editor, pattern: PatternId) -> Result<(), StoreError> {
+    db.execute(
+        sql("delete from tap_events where endpoint_id in (select id from webhook_endpoints where pattern_id = ?)")
+            .bind(pattern),
+    )
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,190 @@
+//! E-mail that starts runs, by HTTP and by SMTP.
+
+use crate::harness::{Reply, Service, each_database};
+use crate::webhooks::fixture::Hook;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+
+const SECRET: &str = "shared with the mail server";
+
+/// A deployed pattern that takes mail, its deployment and its address.
+async fn reachable(service: &Service) -> (Hook<'_>, String, String) {
+    let graph = json!({"nodes": [
+        {"id": "mail", "type": "OnEmail", "data": {"parameters": {"alias": "invoices"}}},
+    ], "edges": []});
+    let hook = Hook::saved(service, graph).await;
+    let deployment = hook.deploy().await;
+    let one = hook.get(&format!("/api/deployments/{deployment}")).await;
+    let endpoints = one.body["data"]["emailEndpoints"].as_array().unwrap();
+    let address = endpoints[0]["address"].as_str().unwrap().to_owned();
+    assert_eq!(
+        endpoints,
+        &[json!({
+            "id": endpoints[0]["id"], "nodeId": "mail", "address": address, "alias": "invoices", "status": "active",
+        })]
+    );
+    (hook, deployment, address)
+}
+
+fn message(to: &str, id: &str) -> String {
+    format!(
+        "From: Ann <ann@example.org>\r\nTo: {to}\r\nSubject: Invoice\r\nMessage-ID: <{id}@example.org>\r\n\r\n.Please pay.\r\n"
+    )
+}
+
+async fn post(service: &Service, query: &str, message: String) -> Reply {
+    let request = service.post(&format!("/inbound/email{query}"));
+    request
+        .header("content-type", "message/rfc822")
+        .bearer(SECRET)
+        .body(message)
+        .send()
+        .await
+}
+
+async fn with_secret(like: &Service) -> Service {
+    Service::with(like.database(), |config| {
+        config.inbound_secret = Some(SECRET.to_owned())
+    })
+    .await
+}
+
+each_database! {
+    async fn a_message_makes_a_run(service: Service) {
+        let service = with_secret(&service).await;
+        let (hook, deployment, address) = reachable(&service).await;
+        let taken = post(&service, "", message(&address, "one")).await;
+        assert_eq!(taken.status, 202, "{taken}");
+        let run = taken.body["recipients"][0]["runId"].clone();
+        assert_eq!(taken.body, json!({"recipients": [{"address": address, "status": "accepted", "runId": run}]}));
+        let runs = hook.runs(&deployment).await;
+        assert_eq!((runs.len(), &runs[0]["id"], &runs[0]["triggeredBy"]), (1, &run, &json!("email")));
+        let event = &runs[0]["eventData"];
+        assert_eq!(event["from"], json!({"name": "Ann", "address": "ann@example.org"}));
+        assert_eq!(event["subject"], "Invoice");
+        assert_eq!(event["text"].as_str().unwrap().trim_end(), ".Please pay.");
+
+        let again = post(&service, "", message(&address, "one")).await;
+        assert_eq!(again.body, json!({"recipients": [{"address": address, "status": "duplicate", "runId": run}]}));
+        // The envelope counts more than the header.
+        let tagged = address.to_uppercase().replace('@', "+tag@");
+        let query = format!("?to={}&to=nobody@example.com", tagged.replace('+', "%2B"));
+        let blind = post(&service, &query, message("other@example.com", "two")).await;
+        assert_eq!(blind.body["recipients"][0]["status"], "accepted", "{blind}");
+        assert_eq!(blind.body["recipients"][1], json!({"address": "nobody@example.com", "status": "unknown", "runId": null}));
+        hook.change(&deployment, "pause").await;
+        let paused = post(&service, "", message(&address, "three")).await;
+        assert_eq!(paused.body, json!({"recipients": [{"address": address, "status": "inactive", "runId": null}]}));
+        assert_eq!(hook.runs(&deployment).await.len(), 2);
+    }
+
+    async fn only_the_mail_server_hands_messages_over(service: Service) {
+        let closed = post(&service, "", message("a@example.com", "one")).await;
+        assert_eq!((closed.status, closed.code()), (404, "NOT_FOUND"), "without a secret this way is closed");
+        let service = with_secret(&service).await;
+        let request = || service.post("/inbound/email").header("content-type", "message/rfc822").body("Subject: x\r\n\r\n");
+        for refused in [request().send().await, request().bearer("wrong").send().await] {
+            assert_eq!((refused.status, refused.code()), (401, "UNAUTHORIZED"));
+        }
+        let other = service.post("/inbound/email").bearer(SECRET).header("content-type", "text/plain").body("x").send().await;
+        assert_eq!((other.status, other.code()), (415, "UNSUPPORTED_MEDIA_TYPE"));
+        assert_eq!(post(&service, "", String::new()).await.status, 400);
+        assert_eq!(post(&service, "", message("nobody@localhost", "one")).await.status, 404);
+        assert_eq!(post(&service, "", "x".repeat((10 << 20) + 1)).await.status, 413);
+    }
+
+    async fn a_mail_server_can_speak_smtp(service: Service) {
+        let (hook, deployment, address) = reachable(&service).await;
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let place = listener.local_addr().unwrap();
+        let server = tokio::spawn(heddle_api::mail::smtp::serve(service.app.clone(), listener));
+        let mut client = Client::connect(place).await;
+        client.expect("220").await;
+        for (command, reply) in [
+            ("MAIL FROM:<ann@example.org>", "503"), ("NONSENSE", "500"), ("EHLO example.org", "250"),
+            ("RCPT TO:<nobody@localhost>", "503"), ("MAIL FROM:<ann@example.org> SIZE=99999999", "552"),
+            ("MAIL FROM:<ann@example.org> SIZE=1000", "250"), ("DATA", "503"),
+            ("RCPT TO:<nobody@localhost>", "550"), ("RCPT TO:<someone@elsewhere.example>", "550"),
+        ] {
+            client.say(command).await;
+            client.expect(reply).await;
+        }
+        let whole = message(&address, "one");
+        let stuffed = whole.replace("\r\n.Please", "\r\n..Please");
+        client.say(&format!("RCPT TO:<{address}>")).await;
+        client.expect("250").await;
+        client.say("DATA").await;
+        client.expect("354").await;
+        client.say(&format!("{stuffed}.")).await;
+        client.expect("250").await;
+        let runs = hook.runs(&deployment).await;
+        assert_eq!(runs.len(), 1);
+        assert_eq!(runs[0]["eventData"]["text"].as_str().unwrap().trim_end(), ".Please pay.");
+
+        // Several commands and the message may come at once.
+        let second = message(&address, "two");
+        let all = format!("MAIL FROM:<>\r\nRCPT TO:<{address}>\r\nDATA\r\n{second}.\r\nQUIT");
+        client.say(&all).await;
+        for reply in ["250", "250", "354", "250", "221"] {
+            client.expect(reply).await;
+        }
+        assert_eq!(hook.runs(&deployment).await.len(), 2);
+
+        hook.change(&deployment, "pause").await;
+        let mut client = Client::connect(place).await;
+        client.say(&format!("HELO a\r\nMAIL FROM:<>\r\nRCPT TO:<{address}>\r\nRSET\r\nNOOP\r\nVRFY a\r\n{}", "x".repeat(5000))).await;
+        for reply in ["220", "250", "250", "450", "250", "250", "252", "500"] {
+            client.expect(reply).await;
+        }
+        server.abort();
+    }
+
+    async fn a_message_that_is_too_large_is_read_and_refused(service: Service) {
+        let (hook, deployment, address) = reachable(&service).await;
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let place = listener.local_addr().unwrap();
+        let server = tokio::spawn(heddle_api::mail::smtp::serve(service.app.clone(), listener));
+        let mut client = Client::connect(place).await;
+        client.say(&format!("HELO a\r\nMAIL FROM:<>\r\nRCPT TO:<{address}>\r\nDATA")).await;
+        for reply in ["220", "250", "250", "250", "354"] {
+            client.expect(reply).await;
+        }
+        let line = format!("{}\r\n", "x".repeat(998));
+        client.say(&format!("{}{}.", message(&address, "one"), line.repeat(11 << 10))).await;
+        client.expect("552").await;
+        client.say("QUIT").await;
+        client.expect("221").await;
+        assert_eq!(hook.runs(&deployment).await, [] as [Value; 0]);
+        server.abort();
+    }
+}
+
+/// A client that checks the codes of replies.
+struct Client(BufReader<TcpStream>);
+
+impl Client {
+    async fn connect(place: std::net::SocketAddr) -> Client {
+        Client(BufReader::new(TcpStream::connect(place).await.unwrap()))
+    }
+
+    async fn say(&mut self, line: &str) {
+        self.0
+            .get_mut()
+            .write_all(format!("{line}\r\n").as_bytes())
+            .await
+            .unwrap();
+    }
+
+    /// Reads a reply, of several lines if need be.
+    async fn expect(&mut self, code: &str) {
+        loop {
+            let mut line = String::new();
+            self.0.read_line(&mut line).await.unwrap();
+            assert!(line.starts_with(code), "expected {code}: {line}");
+            if line.as_bytes().get(3) != Some(&b'-') {
+                return;
+            }
+        }
+    }
+}

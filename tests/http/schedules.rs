@@ -1,0 +1,207 @@
+//! Deployments that run by the clock, which the tests move by hand.
+
+use crate::harness::{Service, each_database};
+use crate::webhooks::fixture::Hook;
+use heddle_api::access::WorkspaceRole;
+use heddle_api::clock::Timestamp;
+use heddle_api::scheduler;
+use serde_json::{Value, json};
+
+fn graph(parameters: Value) -> Value {
+    json!({"nodes": [{"id": "clock", "type": "OnSchedule", "data": {"parameters": parameters}}], "edges": []})
+}
+
+/// Moves the clock to `time` and starts what is due; how many runs that were.
+async fn tick(service: &Service, time: &str) -> usize {
+    let time = Timestamp::parse(time).unwrap();
+    let now = service.app.clock.now().millis();
+    let step = u64::try_from(time.millis() - now).unwrap();
+    service.app.clock.advance(std::time::Duration::from_millis(step));
+    scheduler::tick(&service.app, time).await.unwrap()
+}
+
+/// When runs were due, oldest first.
+async fn scheduled(hook: &Hook<'_>, deployment: &str) -> Vec<String> {
+    let runs = hook.runs(deployment).await;
+    assert!(runs.iter().all(|run| run["triggeredBy"] == "schedule"));
+    let time = |run: &Value| run["eventData"]["scheduledAt"].as_str().unwrap().to_owned();
+    let mut times: Vec<String> = runs.iter().map(time).collect();
+    times.sort();
+    times
+}
+
+async fn set(hook: &Hook<'_>, deployment: &str, body: Value) -> crate::harness::Reply {
+    let path = format!("/api/deployments/{deployment}/schedule");
+    hook.service
+        .put(&path)
+        .bearer(&hook.user.token)
+        .json(&body)
+        .send()
+        .await
+}
+
+each_database! {
+    async fn a_schedule_runs_at_its_times(service: Service) {
+        let hook = Hook::saved(&service, graph(json!({"cron": "*/10 * * * *"}))).await;
+        let deployment = hook.deploy().await;
+        assert_eq!(tick(&service, "2026-11-21T09:09:59.999Z").await, 0);
+        assert_eq!(tick(&service, "2026-11-21T09:10:00.250Z").await, 1);
+        assert_eq!(tick(&service, "2026-11-21T09:10:00.500Z").await, 0);
+        assert_eq!(tick(&service, "2026-11-21T09:20:00Z").await, 1);
+        let runs = hook.runs(&deployment).await;
+        assert_eq!(runs.len(), 2);
+        assert_eq!(runs[1]["eventData"], json!({
+            "scheduledAt": "2026-11-21T09:10:00.000Z", "firedAt": "2026-11-21T09:10:00.250Z",
+        }));
+    }
+
+    async fn schedules_follow_the_clocks_of_their_zones(service: Service) {
+        let hook = Hook::saved(&service, json!({"nodes": [
+            {"id": "berlin", "type": "OnSchedule", "data": {"parameters": {"cron": "30 2 * * *", "timezone": "Europe/Berlin"}}},
+            {"id": "york", "type": "OnSchedule", "data": {"parameters": {"cron": "30 1 * * *", "timezone": "America/New_York"}}},
+        ], "edges": []})).await;
+        hook.deploy().await;
+        tick(&service, "2027-03-26T12:00:00Z").await;
+        for (time, runs) in [
+            ("2027-03-27T01:30:00Z", 1), ("2027-03-27T05:30:00Z", 1),
+            // Berlin skips 02:30 and runs at 03:00, which is 01:00 UTC.
+            ("2027-03-28T00:59:59Z", 0), ("2027-03-28T01:00:00Z", 1), ("2027-03-28T01:30:00Z", 0),
+            ("2027-03-28T05:30:00Z", 1), ("2027-03-29T00:30:00Z", 1), ("2027-03-29T05:30:00Z", 1),
+        ] {
+            assert_eq!(tick(&service, time).await, runs, "{time}");
+        }
+        // Berlin repeats 02:30 on the 31st of October, New York 01:30 on the 7th of November.
+        tick(&service, "2027-10-30T12:00:00Z").await;
+        for (time, runs) in [
+            ("2027-10-31T00:30:00Z", 1), ("2027-10-31T01:30:00Z", 0), ("2027-10-31T05:30:00Z", 1),
+            ("2027-11-01T01:30:00Z", 1), ("2027-11-01T05:30:00Z", 1),
+        ] {
+            assert_eq!(tick(&service, time).await, runs, "{time}");
+        }
+        tick(&service, "2027-11-06T12:00:00Z").await;
+        for (time, runs) in [
+            ("2027-11-07T01:30:00Z", 1), ("2027-11-07T05:30:00Z", 1), ("2027-11-07T06:30:00Z", 0),
+            ("2027-11-08T01:30:00Z", 1), ("2027-11-08T06:30:00Z", 1),
+        ] {
+            assert_eq!(tick(&service, time).await, runs, "{time}");
+        }
+    }
+
+    async fn what_was_missed_is_caught_up_as_the_node_says(service: Service) {
+        let node = |id: &str, catch_up: &str| json!({
+            "id": id, "type": "OnSchedule", "data": {"parameters": {"cron": "*/15 * * * *", "catchUp": catch_up}},
+        });
+        let nodes = [node("all", "all"), node("none", "none"), node("one", "one")];
+        let hook = Hook::saved(&service, json!({"nodes": nodes, "edges": []})).await;
+        let deployment = hook.deploy().await;
+        // The service was down from 09:00 to 09:50.
+        assert_eq!(tick(&service, "2026-11-21T09:50:00Z").await, 3 + 1);
+        assert_eq!(tick(&service, "2026-11-21T10:00:00Z").await, 3);
+        let expected = ["09:15", "09:30", "09:45", "09:45", "10:00", "10:00", "10:00"];
+        let times: Vec<String> = scheduled(&hook, &deployment).await;
+        let times: Vec<&str> = times.iter().map(|time| &time[11..16]).collect();
+        assert_eq!(times, expected);
+        // Down for a month: what is an hour late and more is caught up by `all` only, some at each tick.
+        let mut caught_up = 0;
+        loop {
+            match tick(&service, "2026-11-24T10:05:00Z").await {
+                0 => break,
+                runs => caught_up += runs,
+            }
+        }
+        assert_eq!(caught_up, 3 * 24 * 4 + 1);
+    }
+
+    async fn no_tick_runs_twice(service: Service) {
+        let hook = Hook::saved(&service, graph(json!({"cron": "0 10 * * *"}))).await;
+        let deployment = hook.deploy().await;
+        let due = Timestamp::parse("2026-11-21T10:00:00Z").unwrap();
+        // As many servers do at once; or one that stopped before it wrote down that the tick ran.
+        let ticks = (0..8).map(|_| scheduler::tick(&service.app, due));
+        let runs: usize = futures_util::future::join_all(ticks).await.into_iter().map(Result::unwrap).sum();
+        assert_eq!(runs, 1);
+        assert_eq!(hook.runs(&deployment).await.len(), 1);
+        service.app.clock.advance(std::time::Duration::from_secs(3600));
+        assert_eq!(set(&hook, &deployment, json!({"cronExpression": "0 10 * * *"})).await.status, 200);
+        assert_eq!(scheduler::tick(&service.app, due).await.unwrap(), 0);
+        assert_eq!(hook.runs(&deployment).await.len(), 1);
+    }
+
+    async fn nothing_runs_while_it_is_paused_or_undeployed(service: Service) {
+        let hook = Hook::saved(&service, graph(json!({"cron": "*/10 * * * *", "catchUp": "all"}))).await;
+        let deployment = hook.deploy().await;
+        hook.change(&deployment, "pause").await;
+        assert_eq!(tick(&service, "2026-11-21T09:30:00Z").await, 0);
+        hook.change(&deployment, "resume").await;
+        assert_eq!(tick(&service, "2026-11-21T09:35:00Z").await, 0, "what came in the pause is not caught up");
+        assert_eq!(tick(&service, "2026-11-21T09:40:00Z").await, 1);
+        let path = format!("/api/patterns/{}/deploy", hook.pattern);
+        assert_eq!(service.delete(&path).bearer(&hook.user.token).send().await.status, 200);
+        assert_eq!(tick(&service, "2026-11-21T10:00:00Z").await, 0);
+        hook.change(&deployment, "redeploy").await;
+        assert_eq!(tick(&service, "2026-11-21T10:10:00Z").await, 1);
+        // A new deployment does not lose what is due.
+        hook.deploy().await;
+        assert_eq!(tick(&service, "2026-11-21T10:20:00Z").await, 1);
+        let path = format!("/api/deployments/{deployment}");
+        assert_eq!(service.delete(&path).bearer(&hook.user.token).send().await.status, 200);
+        assert_eq!(tick(&service, "2026-11-21T10:30:00Z").await, 0);
+    }
+
+    async fn a_deployment_can_be_given_another_schedule(service: Service) {
+        let hook = Hook::saved(&service, graph(json!({"cron": "0 10 * * *"}))).await;
+        let deployment = hook.deploy().await;
+        let body = json!({"cronExpression": "30 15 * * *", "timezone": "Asia/Kolkata"});
+        let reply = set(&hook, &deployment, body.clone()).await;
+        assert_eq!((reply.status, &reply.body["data"]), (200, &body));
+        assert_eq!(tick(&service, "2026-11-21T10:00:00Z").await, 1);
+        assert_eq!(scheduled(&hook, &deployment).await, ["2026-11-21T10:00:00.000Z"]);
+        let reply = set(&hook, &deployment, json!({"cronExpression": "*/30 * * * * *"})).await;
+        assert_eq!(reply.body["data"], json!({"cronExpression": "*/30 * * * * *", "timezone": "UTC"}));
+        assert_eq!(tick(&service, "2026-11-21T10:00:30Z").await, 1);
+        // It outlives pauses and versions, until the node itself says something new.
+        hook.change(&deployment, "pause").await;
+        hook.change(&deployment, "resume").await;
+        hook.deploy().await;
+        assert_eq!(tick(&service, "2026-11-21T10:01:00Z").await, 1);
+        hook.save(graph(json!({"cron": "0 11 * * *"}))).await;
+        hook.deploy().await;
+        assert_eq!(tick(&service, "2026-11-21T10:01:30Z").await, 0);
+        assert_eq!(tick(&service, "2026-11-21T11:00:00Z").await, 1);
+    }
+
+    async fn mistakes_in_a_schedule_are_told(service: Service) {
+        let hook = Hook::saved(&service, graph(json!({"cron": "0 10 * * *"}))).await;
+        let deployment = hook.deploy().await;
+        for (body, path) in [
+            (json!({}), "cronExpression"),
+            (json!({"cronExpression": 5}), "cronExpression"),
+            (json!({"cronExpression": ""}), "cronExpression"),
+            (json!({"cronExpression": "often"}), "cronExpression"),
+            (json!({"cronExpression": "* * * *"}), "cronExpression"),
+            (json!({"cronExpression": "* * * * * * *"}), "cronExpression"),
+            (json!({"cronExpression": "61 * * * *"}), "cronExpression"),
+            (json!({"cronExpression": "0 0 30 2 *"}), "cronExpression"),
+            (json!({"cronExpression": "0 9 * * *", "timezone": "Mars"}), "timezone"),
+        ] {
+            let refused = set(&hook, &deployment, body).await;
+            assert_eq!((refused.status, refused.code()), (400, "VALIDATION"), "{refused}");
+            assert_eq!(refused.body["error"]["details"][0]["path"], path);
+        }
+        assert_eq!(tick(&service, "2026-11-21T10:00:00Z").await, 1, "nothing has changed");
+        let viewer = service.member(&hook.user, "viewer", WorkspaceRole::Viewer).await;
+        let path = format!("/api/deployments/{deployment}/schedule");
+        let body = json!({"cronExpression": "0 9 * * *"});
+        assert_eq!(service.put(&path).bearer(&viewer.token).json(&body).send().await.status, 403);
+        let bob = service.user("bob").await;
+        assert_eq!(service.put(&path).bearer(&bob.token).json(&body).send().await.status, 404);
+    }
+
+    async fn a_pattern_without_schedule_has_none_to_set(service: Service) {
+        let manual = json!({"nodes": [{"id": "start", "type": "OnManual", "data": {}}], "edges": []});
+        let hook = Hook::saved(&service, manual).await;
+        let deployment = hook.deploy().await;
+        let refused = set(&hook, &deployment, json!({"cronExpression": "0 9 * * *"})).await;
+        assert_eq!((refused.status, refused.code()), (400, "NO_SCHEDULE"));
+    }
+}

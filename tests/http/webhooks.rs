@@ -1,0 +1,8 @@
+//! Events that come in by webhooks, from a signed request to a run, the log and the tap.
+
+mod answers;
+mod checks;
+pub mod fixture;
+mod owners;
+mod records;
+mod snippets;

@@ -1,0 +1,133 @@
+//! What a request must be, in the order in which it is checked, and what is logged of it.
+
+use super::fixture::{Hook, graph, returns, sign};
+use crate::harness::{Service, each_database};
+use serde_json::json;
+use std::time::Duration;
+
+const GUESS: &str = "/webhooks/0123456789abcdef0123456789abcdef";
+
+each_database! {
+    async fn a_signed_event_of_a_deployed_pattern_makes_a_run(service: Service) {
+        let hook = Hook::saved(&service, graph(json!({}), &[returns("{{ $input.body.n }}")])).await;
+        let deployment = hook.deploy().await;
+        let body = r#"{"n": 12345678901234567890}"#;
+        let sent = hook.post_with("?a=1&a=2&b=x", body)
+            .header("x-webhook-signature", &sign(&hook.secret, body)).send().await;
+        assert_eq!(sent.status, 202, "{sent}");
+        let run = sent.body["runId"].as_str().unwrap();
+        assert_eq!(sent.body, json!({"status": "accepted", "runId": run}));
+
+        let runs = hook.runs(&deployment).await;
+        assert_eq!(runs.len(), 1);
+        assert_eq!(runs[0]["id"], run);
+        assert_eq!(runs[0]["triggeredBy"], "webhook");
+        let event = &runs[0]["eventData"];
+        assert_eq!(event["method"], "POST");
+        assert_eq!(event["query"], json!({"a": ["1", "2"], "b": "x"}));
+        assert_eq!(event["body"].to_string(), r#"{"n":12345678901234567890}"#);
+        assert_eq!(event["headers"]["content-type"], "application/json");
+        assert_eq!(hook.log_statuses().await, [("accepted".into(), 202)]);
+        assert_eq!(hook.logs().await[0]["runId"], run);
+    }
+
+    async fn checks_come_in_their_order(service: Service) {
+        let hook = Hook::deployed(&service, graph(json!({}), &[])).await;
+        // Each request has this mistake and all later ones.
+        let unknown = service.post(GUESS).header("content-type", "text/plain").body("{").send().await;
+        assert_eq!((unknown.status, unknown.code()), (404, "NOT_FOUND"));
+
+        let path = format!("/webhooks/{}", hook.webhook);
+        let large = "{".repeat((1 << 20) + 1);
+        let other_type = service.post(&path).header("content-type", "text/plain").body("{").send().await;
+        assert_eq!((other_type.status, other_type.code()), (415, "UNSUPPORTED_MEDIA_TYPE"));
+        let no_type = service.post(&path).body("{").send().await;
+        assert_eq!((no_type.status, no_type.code()), (415, "UNSUPPORTED_MEDIA_TYPE"));
+        let too_large = hook.post(&large).send().await;
+        assert_eq!((too_large.status, too_large.code()), (413, "PAYLOAD_TOO_LARGE"));
+        let unsigned = hook.post("{").send().await;
+        assert_eq!((unsigned.status, unsigned.code()), (401, "SIGNATURE_INVALID"));
+        assert_eq!(unsigned.headers.get("www-authenticate"), None);
+        let badly_signed = hook.post("{").header("x-webhook-signature", &sign("wrong", "{")).send().await;
+        assert_eq!((badly_signed.status, badly_signed.code()), (401, "SIGNATURE_INVALID"));
+        let no_json = hook.signed("{").send().await;
+        assert_eq!((no_json.status, no_json.code()), (400, "VALIDATION"));
+        let right = hook.signed("{}").send().await;
+        assert_eq!(right.status, 202, "{right}");
+
+        let expected = [
+            ("accepted", 202), ("signature_invalid", 400), ("signature_invalid", 401), ("signature_invalid", 401),
+            ("signature_invalid", 413), ("signature_invalid", 415), ("signature_invalid", 415),
+        ];
+        assert_eq!(hook.log_statuses().await, expected.map(|(status, code)| (status.to_owned(), code)));
+        assert_eq!(hook.tapped().await.len(), 1, "refused requests are not tapped");
+        let logs = hook.logs().await;
+        assert_eq!(logs[0]["rejectionReason"], json!(null));
+        let reason = "The request is not signed right: the header X-Webhook-Signature is missing.";
+        assert_eq!(logs[3]["rejectionReason"], reason);
+    }
+
+    async fn any_json_is_an_event(service: Service) {
+        let hook = Hook::deployed(&service, graph(json!({}), &[])).await;
+        for body in ["null", "7", "\"text\"", "[1, [2]]", " {\"a\": {}} "] {
+            let sent = hook.signed(body).send().await;
+            assert_eq!(sent.status, 202, "{body}: {sent}");
+        }
+        let prefixed = hook.post("1").header("x-webhook-signature", &format!("sha256={}", sign(&hook.secret, "1")));
+        assert_eq!(prefixed.send().await.status, 202);
+    }
+
+    async fn a_body_of_exactly_the_limit_is_taken(service: Service) {
+        let hook = Hook::saved(&service, graph(json!({}), &[])).await;
+        let body = format!("\"{}\"", "x".repeat((1 << 20) - 2));
+        assert_eq!(hook.signed(&body).send().await.status, 202);
+        // Without a declared length, as with chunks, it is counted.
+        let chunks = (0..3).map(|_| Ok::<_, std::io::Error>("x".repeat(1 << 19)));
+        let path = format!("/webhooks/{}", hook.webhook);
+        let chunked = service.post(&path).header("content-type", "application/json")
+            .body(reqwest::Body::wrap_stream(futures_util::stream::iter(chunks))).send().await;
+        assert_eq!(chunked.status, 413, "{chunked}");
+    }
+
+    async fn an_address_may_send_a_hundred_requests_a_minute(service: Service) {
+        let hook = Hook::saved(&service, graph(json!({}), &[])).await;
+        for _ in 0..60 {
+            assert_eq!(hook.signed("{}").send().await.status, 202);
+        }
+        for _ in 60..100 {
+            assert_eq!(service.post(GUESS).send().await.status, 404);
+        }
+        for path in [format!("/webhooks/{}", hook.webhook), GUESS.to_owned()] {
+            let refused = service.post(&path).send().await;
+            assert_eq!((refused.status, refused.code()), (429, "RATE_LIMITED"));
+            assert_eq!(refused.headers["retry-after"], "60");
+        }
+        assert_eq!(hook.log_statuses().await[0], ("rate_limited".to_owned(), 429));
+        service.app.clock.advance(Duration::from_secs(60));
+        assert_eq!(hook.signed("{}").send().await.status, 202);
+    }
+
+    async fn each_scheme_signs_in_its_own_way(service: Service) {
+        let hook = Hook::saved(&service, graph(json!({"scheme": "github"}), &[])).await;
+        assert_eq!(hook.endpoints().await[0]["scheme"], "github");
+        assert_eq!(hook.signed("{}").send().await.status, 401);
+        let github = |secret: &str| format!("sha256={}", sign(secret, "{}"));
+        let sent = hook.post("{}").header("x-hub-signature-256", &github(&hook.secret)).send().await;
+        assert_eq!(sent.status, 202, "{sent}");
+
+        // The scheme of the newest version counts until one is deployed, then that of the deployed one.
+        hook.save(graph(json!({"scheme": "slack"}), &[])).await;
+        let at = |seconds: i64| {
+            let signature = sign(&hook.secret, &format!("v0:{seconds}:{{}}"));
+            hook.post("{}").header("x-slack-signature", &format!("v0={signature}"))
+                .header("x-slack-request-timestamp", &seconds.to_string())
+        };
+        let now = service.app.clock.now().millis() / 1000;
+        assert_eq!(at(now).send().await.status, 202);
+        assert_eq!(at(now - 301).send().await.status, 401, "too old");
+        hook.deploy().await;
+        hook.save(graph(json!({"scheme": "github"}), &[])).await;
+        assert_eq!(at(now).send().await.status, 202);
+        assert_eq!(hook.post("{}").header("x-hub-signature-256", &github(&hook.secret)).send().await.status, 401);
+    }
+}
