@@ -102,7 +102,7 @@ struct Counts {
 
 /// One change.
 #[derive(Debug, Serialize, ToSchema)]
-#[serde(tag = "kind", rename_all = "lowercase", rename_all_fields = "camelCase")]
+#[serde(tag = "kind", rename_all = "lowercase")]
 enum VersionDifference {
     /// The graph's own fields, such as its settings.
     Graph {
@@ -113,6 +113,7 @@ enum VersionDifference {
         fields: Vec<String>,
     },
     /// A node.
+    #[serde(rename_all = "camelCase")]
     Node {
         #[schema(inline)]
         change: Kind,
@@ -125,6 +126,7 @@ enum VersionDifference {
         fields: Vec<String>,
     },
     /// An edge.
+    #[serde(rename_all = "camelCase")]
     Edge {
         #[schema(inline)]
         change: Kind,
