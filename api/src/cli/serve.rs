@@ -5,6 +5,7 @@ use super::output;
 use crate::app::App;
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::demo;
 use crate::config::settings;
 use crate::config::sources::{Flags, Mistake, Values};
 use crate::http;
@@ -28,6 +29,9 @@ const RUNS_DRAIN_MAX: Duration = Duration::from_secs(5);
 /// Flags of `heddle serve`.
 #[derive(Args, Debug)]
 pub struct ServeArgs {
+    /// Make a demo user with a deployed pattern, and print commands to try it. On a loopback address only.
+    #[arg(long)]
+    demo: bool,
     #[command(flatten)]
     settings: Flags,
 }
@@ -43,7 +47,7 @@ pub fn serve(args: &ServeArgs) -> Result<ExitCode, Failure> {
         .enable_all()
         .build()
         .map_err(|error| Failure::new(Exit::File, "FILE", format!("cannot start threads: {error}")))?;
-    executor.block_on(listen(config, base_url_given))
+    executor.block_on(listen(config, base_url_given, args.demo))
 }
 
 /// A mistake in the settings.
@@ -76,10 +80,13 @@ pub async fn open(config: &Config) -> Result<Store, Failure> {
     })
 }
 
-async fn listen(mut config: Config, base_url_given: bool) -> Result<ExitCode, Failure> {
+async fn listen(mut config: Config, base_url_given: bool, is_demo: bool) -> Result<ExitCode, Failure> {
     let failed = |what: &str, error: &dyn std::fmt::Display| {
         Failure::new(Exit::File, "FILE", format!("cannot {what}: {error}"))
     };
+    if is_demo && !config.listen.ip().is_loopback() {
+        return Err(Failure::usage("--demo makes a user whose password everybody knows: listen on a loopback address with it"));
+    }
     let listener = TcpListener::bind(config.listen)
         .await
         .map_err(|error| failed(&format!("listen on {}", config.listen), &error))?;
@@ -102,6 +109,10 @@ async fn listen(mut config: Config, base_url_given: bool) -> Result<ExitCode, Fa
     let (executions, stopping) = (app.executions.clone(), app.executions.clone());
     let service = http::router(&app).into_make_service_with_connect_info::<SocketAddr>();
     output::result(&format!("listening on http://{address}"))?;
+    if is_demo {
+        let told = demo::set_up(&app).await.map_err(|error| Failure::new(Exit::Failed, "DEMO", error.to_string()))?;
+        output::result(&told)?;
+    }
     let (drain, draining) = tokio::sync::oneshot::channel::<()>();
     let server = axum::serve(listener, service).with_graceful_shutdown(async move {
         stop.asked().await;
