@@ -17,7 +17,7 @@ const PASSWORD: &str = "demo-password";
 const NAME: &str = "Order routing (demo)";
 const PATTERN: &str = include_str!("../../examples/order-routing/pattern.json");
 /// The body of the webhook that is shown.
-const ORDER: &str = r#"{"order": {"id": "A-1001", "customer": {"country": "FR"}, "total": 607.5}}"#;
+const ORDER: &str = r#"{"order": {"id": "A-1001", "customer": {"country": "FR"}, "lines": [{"sku": "DESK-140"}], "total": 607.5}}"#;
 const ANSWER_BYTES_MAX: usize = 1 << 20;
 
 /// Why there is no demo.
@@ -42,14 +42,20 @@ pub async fn set_up(app: &App) -> Result<String, DemoError> {
     let pattern = match listed.pointer("/data/0/id").and_then(Value::as_str) {
         Some(id) => id.to_owned(),
         None => {
-            let made = client.call("POST", "/api/patterns", Some(&json!({"name": NAME}))).await?;
+            let made = client
+                .call("POST", "/api/patterns", Some(&json!({"name": NAME})))
+                .await?;
             text(&made, "/id")?
         }
     };
     let graph: Value = serde_json::from_str(PATTERN).map_err(|error| DemoError(error.to_string()))?;
     let path = |rest: &str| format!("/api/patterns/{pattern}{rest}");
-    client.call("PUT", &path(""), Some(&json!({"graphData": graph}))).await?;
-    let deployed = client.call("POST", &path("/deploy"), Some(&json!({"nodeDefinitions": {}}))).await?;
+    client
+        .call("PUT", &path(""), Some(&json!({"graphData": graph})))
+        .await?;
+    let deployed = client
+        .call("POST", &path("/deploy"), Some(&json!({"nodeDefinitions": {}})))
+        .await?;
     let deployment = text(&deployed, "/data/deploymentId")?;
     let hooks = client.call("GET", &path("/webhooks"), None).await?;
     let url = text(&hooks, "/data/endpoints/0/webhookUrl")?;

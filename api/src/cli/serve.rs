@@ -5,9 +5,9 @@ use super::output;
 use crate::app::App;
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::demo;
 use crate::config::settings;
 use crate::config::sources::{Flags, Mistake, Values};
+use crate::demo;
 use crate::http;
 use crate::mail::smtp;
 use crate::scheduler;
@@ -85,7 +85,9 @@ async fn listen(mut config: Config, base_url_given: bool, is_demo: bool) -> Resu
         Failure::new(Exit::File, "FILE", format!("cannot {what}: {error}"))
     };
     if is_demo && !config.listen.ip().is_loopback() {
-        return Err(Failure::usage("--demo makes a user whose password everybody knows: listen on a loopback address with it"));
+        return Err(Failure::usage(
+            "--demo makes a user whose password everybody knows: listen on a loopback address with it",
+        ));
     }
     let listener = TcpListener::bind(config.listen)
         .await
@@ -110,7 +112,9 @@ async fn listen(mut config: Config, base_url_given: bool, is_demo: bool) -> Resu
     let service = http::router(&app).into_make_service_with_connect_info::<SocketAddr>();
     output::result(&format!("listening on http://{address}"))?;
     if is_demo {
-        let told = demo::set_up(&app).await.map_err(|error| Failure::new(Exit::Failed, "DEMO", error.to_string()))?;
+        let told = demo::set_up(&app)
+            .await
+            .map_err(|error| Failure::new(Exit::Failed, "DEMO", error.to_string()))?;
         output::result(&told)?;
     }
     let (drain, draining) = tokio::sync::oneshot::channel::<()>();
