@@ -13,7 +13,7 @@ use crate::store::{Db, patterns};
 use crate::webhooks::snippets::Snippets;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -260,7 +260,7 @@ async fn endpoint(
 }
 
 /// For which endpoint snippets are.
-#[derive(Debug, Deserialize, IntoParams)]
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(rename_all = "camelCase")]
 struct SnippetsQuery {
