@@ -24,7 +24,7 @@ use utoipa_axum::routes;
 /// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
-        .routes(routes!(receive))
+        .routes(routes!(receive_email))
         .layer(DefaultBodyLimit::max(BYTES_MAX))
 }
 
@@ -122,7 +122,7 @@ struct Inbound {
         (status = 503, description = "UNAVAILABLE: send it again", body = ErrorBody),
     )
 )]
-async fn receive(
+async fn receive_email(
     State(app): State<App>,
     Query(query): Query<InboundQuery>,
     request: Request,

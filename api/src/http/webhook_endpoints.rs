@@ -24,8 +24,8 @@ const SECRET_CHARS_MAX: usize = 255;
 /// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
-        .routes(routes!(of_pattern))
-        .routes(routes!(of_deployment))
+        .routes(routes!(endpoints_of_pattern))
+        .routes(routes!(endpoints_of_deployment))
         .routes(routes!(regenerate))
         .routes(routes!(snippets))
 }
@@ -132,7 +132,7 @@ struct Endpoints {
         (status = 404, description = "NOT_FOUND", body = ErrorBody),
     )
 )]
-async fn of_pattern(
+async fn endpoints_of_pattern(
     State(app): State<App>,
     caller: Caller,
     Path(pattern): Path<PatternId>,
@@ -157,7 +157,7 @@ async fn of_pattern(
         (status = 404, description = "NOT_FOUND", body = ErrorBody),
     )
 )]
-async fn of_deployment(
+async fn endpoints_of_deployment(
     State(app): State<App>,
     caller: Caller,
     Path(deployment): Path<DeploymentId>,

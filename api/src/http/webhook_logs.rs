@@ -19,8 +19,8 @@ use utoipa_axum::routes;
 /// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
-        .routes(routes!(of_pattern, clear_of_pattern))
-        .routes(routes!(of_all, clear_of_all))
+        .routes(routes!(logs_of_pattern, clear_of_pattern))
+        .routes(routes!(logs_of_all, clear_of_all))
         .routes(routes!(tapped, clear_tapped))
 }
 
@@ -187,7 +187,7 @@ async fn clear(app: &App, caller: &Caller, whose: Whose) -> Result<Json<Cleared>
         (status = 404, description = "NOT_FOUND", body = ErrorBody),
     )
 )]
-async fn of_pattern(
+async fn logs_of_pattern(
     State(app): State<App>,
     caller: Caller,
     Path(pattern): Path<PatternId>,
@@ -227,7 +227,7 @@ async fn clear_of_pattern(
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
     )
 )]
-async fn of_all(
+async fn logs_of_all(
     State(app): State<App>,
     caller: Caller,
     Query(query): Query<LogQuery>,
