@@ -254,7 +254,7 @@ enum After {
     /// They wait; why, if the deployment has failed.
     Held(Option<String>),
     /// They are due as the module says.
-    Due(Manifest),
+    Due(Box<Manifest>),
 }
 
 impl Inner {
@@ -282,7 +282,7 @@ impl Inner {
         match self.load(&row.artifact).await {
             Ok(program) => {
                 let manifest = program.manifest().clone();
-                self.apply_with(editor, deployment, operation, After::Due(manifest))
+                self.apply_with(editor, deployment, operation, After::Due(Box::new(manifest)))
                     .await
             }
             Err(LoadError::Failed(error)) => Err(error),
