@@ -3,6 +3,7 @@
 
 use crate::error::{ApiError, Code};
 use crate::ids::{UserId, WorkspaceId};
+use crate::names::names;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -30,36 +31,8 @@ pub enum WorkspaceRole {
     Owner,
 }
 
-macro_rules! named {
-    ($type:ident: $($variant:ident = $name:literal),*) => {
-        impl $type {
-            /// The name in JSON and in the database.
-            pub const fn name(self) -> &'static str {
-                match self { $($type::$variant => $name),* }
-            }
-        }
-        impl TryFrom<String> for $type {
-            type Error = UnknownName;
-
-            fn try_from(name: String) -> Result<Self, UnknownName> {
-                match name.as_str() { $($name => Ok($type::$variant),)* _ => Err(UnknownName(name)) }
-            }
-        }
-        impl From<$type> for crate::store::Arg {
-            fn from(value: $type) -> Self {
-                value.name().into()
-            }
-        }
-    };
-}
-
-/// A name that no variant has.
-#[derive(Debug, thiserror::Error)]
-#[error("`{0}` is not known")]
-pub struct UnknownName(pub String);
-
-named!(Role: User = "user", Admin = "admin");
-named!(WorkspaceRole: Viewer = "viewer", Editor = "editor", Admin = "admin", Owner = "owner");
+names!(Role: User = "user", Admin = "admin");
+names!(WorkspaceRole: Viewer = "viewer", Editor = "editor", Admin = "admin", Owner = "owner");
 
 /// The rights of a checked caller, or of the service itself on behalf of an object's owner.
 #[derive(Clone, Copy, Debug)]

@@ -14,6 +14,7 @@ pub mod execution;
 pub mod http;
 pub mod ids;
 pub mod mail;
+pub mod names;
 pub mod patterns;
 pub mod rate_limit;
 pub mod schedule;

@@ -1,38 +1,9 @@
 //! The life of a deployment and of a run, as names and transitions. Knows nothing of what causes them.
 
-use crate::access::UnknownName;
 use crate::error::Code;
-use crate::store::Arg;
+use crate::names::names;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-
-macro_rules! names {
-    ($type:ident: $($variant:ident = $name:literal),* $(,)?) => {
-        impl $type {
-            /// All of them.
-            pub const ALL: &'static [$type] = &[$($type::$variant),*];
-
-            /// The name in JSON and in the database.
-            pub const fn name(self) -> &'static str {
-                match self { $($type::$variant => $name),* }
-            }
-        }
-
-        impl TryFrom<String> for $type {
-            type Error = UnknownName;
-
-            fn try_from(name: String) -> Result<Self, UnknownName> {
-                match name.as_str() { $($name => Ok($type::$variant),)* _ => Err(UnknownName(name)) }
-            }
-        }
-
-        impl From<$type> for Arg {
-            fn from(value: $type) -> Arg {
-                value.name().into()
-            }
-        }
-    };
-}
 
 /// State of a deployment. A deleted one is not there any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

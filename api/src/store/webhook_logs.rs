@@ -1,9 +1,10 @@
 //! What came to webhooks: a line for every request, and the newest events of each endpoint (the tap).
 
 use super::{Arg, Db, Sql, StoreError, sql};
-use crate::access::{Editor, Scope, UnknownName};
+use crate::access::{Editor, Scope};
 use crate::clock::Timestamp;
 use crate::ids::{EndpointId, PatternId, RunId, WebhookLogId};
+use crate::names::names;
 use serde::{Deserialize, Serialize};
 use sqlx::FromRow;
 use std::collections::BTreeSet;
@@ -33,33 +34,13 @@ pub enum LogStatus {
     /// Captured for the tap only: no deployment is active.
     Inactive,
 }
-
-impl LogStatus {
-    const ALL: [(LogStatus, &'static str); 5] = [
-        (LogStatus::Accepted, "accepted"),
-        (LogStatus::SignatureInvalid, "signature_invalid"),
-        (LogStatus::RateLimited, "rate_limited"),
-        (LogStatus::NotFound, "not_found"),
-        (LogStatus::Inactive, "inactive"),
-    ];
-
-    /// The name in JSON and in the database.
-    pub fn name(self) -> &'static str {
-        LogStatus::ALL
-            .iter()
-            .find(|(status, _)| *status == self)
-            .map_or("", |(_, name)| name)
-    }
-}
-
-impl TryFrom<String> for LogStatus {
-    type Error = UnknownName;
-
-    fn try_from(name: String) -> Result<Self, UnknownName> {
-        let found = LogStatus::ALL.iter().find(|(_, known)| *known == name);
-        found.map(|(status, _)| *status).ok_or(UnknownName(name))
-    }
-}
+names!(
+    LogStatus: Accepted = "accepted",
+    SignatureInvalid = "signature_invalid",
+    RateLimited = "rate_limited",
+    NotFound = "not_found",
+    Inactive = "inactive",
+);
 
 /// A line of the log.
 #[derive(Clone, Debug, FromRow)]
@@ -125,7 +106,7 @@ fn log_insert(rows: &[LogRow]) -> Sql {
             row.id.into(),
             (&row.webhook_id).into(),
             row.pattern_id.into(),
-            row.status.name().into(),
+            row.status.into(),
             row.status_code.into(),
             row.rejection_reason.clone().into(),
             (&row.ip_address).into(),
@@ -245,7 +226,7 @@ fn matching(query: Sql, scope: &Scope, whose: Whose, filter: &Filter) -> Sql {
             .bind(scope.user()),
     };
     if let Some(status) = filter.status {
-        query = query.push(" and status = ?").bind(status.name());
+        query = query.push(" and status = ?").bind(status);
     }
     if let Some(since) = filter.since {
         query = query.push(" and created_at >= ?").bind(since);
