@@ -14,20 +14,9 @@ use wasmtime::Trap;
 
 /// An outcome of a run that could not begin.
 pub fn refused(error: RunError, started: Instant) -> Outcome {
-    Outcome {
-        status: Status::Failed,
-        output: None,
-        error: Some(error),
-        breakpoint: None,
-        pinned_nodes: None,
-        response: None,
-        logs: Vec::new(),
-        trace: Vec::new(),
-        usage: Usage {
-            duration_us: started.elapsed().as_micros() as u64,
-            ..Usage::default()
-        },
-    }
+    let mut outcome = Outcome::refused(error);
+    outcome.usage.duration_us = started.elapsed().as_micros() as u64;
+    outcome
 }
 
 /// The outcome of a run that ended with `result` while `node_id` was executing.

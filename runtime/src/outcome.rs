@@ -38,6 +38,23 @@ pub struct Outcome {
     pub usage: Usage,
 }
 
+impl Outcome {
+    /// Of a run that could not begin, and used nothing.
+    pub fn refused(error: RunError) -> Self {
+        Outcome {
+            status: Status::Failed,
+            output: None,
+            error: Some(error),
+            breakpoint: None,
+            pinned_nodes: None,
+            response: None,
+            logs: Vec::new(),
+            trace: Vec::new(),
+            usage: Usage::default(),
+        }
+    }
+}
+
 /// Why a run failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -98,11 +98,11 @@ async fn begin(inner: Arc<Inner>, job: Job, place: Option<Place>) {
 async fn attempt(inner: &Inner, job: &Job, started_at: Timestamp) -> Option<Outcome> {
     let given = match given(inner, job).await? {
         Ok(given) => given,
-        Err(error) => return Some(refused(error)),
+        Err(error) => return Some(Outcome::refused(error)),
     };
     let runtime = match inner.runtime().await {
         Ok(runtime) => runtime,
-        Err(error) => return Some(refused(internal(error.message()))),
+        Err(error) => return Some(Outcome::refused(internal(error.message()))),
     };
     let rights = &job.deployment.manifest().rights;
     let granted = |name: &&String| given.secrets.contains_key(*name);
@@ -151,21 +151,6 @@ fn internal(message: &str) -> RunError {
         code: code::INTERNAL.to_owned(),
         message: message.to_owned(),
         node_id: None,
-    }
-}
-
-/// The outcome of an attempt that could not begin.
-fn refused(error: RunError) -> Outcome {
-    Outcome {
-        status: Status::Failed,
-        output: None,
-        error: Some(error),
-        breakpoint: None,
-        pinned_nodes: None,
-        response: None,
-        logs: Vec::new(),
-        trace: Vec::new(),
-        usage: heddle_runtime::Usage::default(),
     }
 }
 
