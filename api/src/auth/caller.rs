@@ -2,14 +2,26 @@
 //! are read, so that what was withdrawn works no longer, whatever the token says.
 
 use super::api_key;
-use crate::access::Scope;
+use crate::access::{Role, Scope};
 use crate::app::App;
 use crate::error::{ApiError, Code};
-use crate::http::extract::Caller;
 use crate::ids::{UserId, WorkspaceId};
 use crate::store::{StoreError, accounts, api_keys};
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
+
+/// A caller with a valid token.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// Rights on tenants' objects.
+    pub scope: Scope,
+    /// Role in the service.
+    pub role: Role,
+    /// Email, as registered.
+    pub email: String,
+    /// By an API key, which stays in its workspace and makes no other credentials.
+    pub by_api_key: bool,
+}
 
 /// The caller that the `Authorization` header names.
 pub async fn check(app: &App, headers: &HeaderMap) -> Result<Caller, ApiError> {

@@ -1,5 +1,7 @@
 //! What handlers take: who calls, and bodies, queries and paths whose mistakes are told by field.
 
+pub use crate::auth::caller::Caller;
+
 use crate::access::{Role, Scope};
 use crate::app::App;
 use crate::auth::caller;
@@ -15,19 +17,6 @@ use axum::http::request::Parts;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use utoipa::IntoParams;
-
-/// A caller with a valid token.
-#[derive(Clone, Debug)]
-pub struct Caller {
-    /// Rights on tenants' objects.
-    pub scope: Scope,
-    /// Role in the service.
-    pub role: Role,
-    /// Email, as registered.
-    pub email: String,
-    /// By an API key, which stays in its workspace and makes no other credentials.
-    pub by_api_key: bool,
-}
 
 impl<S> FromRequestParts<S> for Caller
 where
@@ -125,10 +114,7 @@ where
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
         let is_json = is_json(&request);
         let body = read(request, state).await?;
-        if !is_json {
-            return Err(Code::UnsupportedMediaType.into());
-        }
-        from_json(&body).map(Json)
+        decode(is_json, &body).map(Json)
     }
 }
 
@@ -149,11 +135,15 @@ where
         if body.is_empty() {
             return Ok(OptionalJson(T::default()));
         }
-        if !is_json {
-            return Err(Code::UnsupportedMediaType.into());
-        }
-        from_json(&body).map(OptionalJson)
+        decode(is_json, &body).map(OptionalJson)
     }
+}
+
+fn decode<T: DeserializeOwned>(is_json: bool, body: &[u8]) -> Result<T, ApiError> {
+    if !is_json {
+        return Err(Code::UnsupportedMediaType.into());
+    }
+    from_json(body)
 }
 
 fn is_json(request: &Request) -> bool {
