@@ -212,18 +212,30 @@ pub async fn save(
                     .clone()
                     .unwrap_or_else(|| told(&row, &before, &changes));
                 apply(&mut row, &changes);
-                row.version_number += 1;
                 row.updated_at = now;
                 let after = changes.graph.unwrap_or(before);
-                patterns::update(db, &editor, &row).await?;
-                versions::add(db, &row, editor.user(), &summary, &after.text).await?;
-                sync(db, &vault, &row, &after).await?;
-                Ok::<_, ApiError>(row)
+                next_version(db, &vault, &editor, row, &summary, &after).await
             })
         })
         .await?;
     app.webhooks.changed(id);
     Ok(saved)
+}
+
+/// Stores a pattern with this graph as its next version.
+async fn next_version(
+    db: &mut Db<'_>,
+    vault: &Vault,
+    editor: &Editor,
+    mut row: PatternRow,
+    summary: &str,
+    graph: &Graph,
+) -> Result<PatternRow, ApiError> {
+    row.version_number += 1;
+    patterns::update(db, editor, &row).await?;
+    versions::add(db, &row, editor.user(), summary, &graph.text).await?;
+    sync(db, vault, &row, graph).await?;
+    Ok(row)
 }
 
 /// Gives the nodes of the newest version their addresses.
@@ -289,13 +301,9 @@ pub async fn rollback(app: &App, editor: Editor, id: PatternId, to: i64) -> Resu
             Box::pin(async move {
                 let mut row = changeable(db, &editor, id).await?;
                 let graph = graph(db, id, to).await?;
-                row.version_number += 1;
                 row.updated_at = now;
                 let summary = format!("restored version {to}");
-                patterns::update(db, &editor, &row).await?;
-                versions::add(db, &row, editor.user(), &summary, &graph.text).await?;
-                sync(db, &vault, &row, &graph).await?;
-                Ok::<_, ApiError>(row)
+                next_version(db, &vault, &editor, row, &summary, &graph).await
             })
         })
         .await?;

@@ -2,13 +2,13 @@
 
 use super::extract::{self, Caller, Path, Query};
 use super::reply::{Enveloped, Listed, PageMeta};
-use crate::access::{Editor, Scope};
+use crate::access::Scope;
 use crate::app::App;
 use crate::clock::Timestamp;
 use crate::error::{ApiError, Code, ErrorBody};
 use crate::execution::status::{DeploymentStatus, Phase, RunStatus, TriggeredBy};
 use crate::execution::{Accepted, NewRun};
-use crate::ids::{DeploymentId, RunId};
+use crate::ids::{DeploymentId, PatternId, RunId};
 use crate::store::deployments::{self, DeploymentRow};
 use crate::store::runs::listing::{self, Filter, RunRow};
 use axum::extract::State;
@@ -290,7 +290,8 @@ async fn retry_run(
     if !row.status.has_failed() {
         return Err(Code::InvalidStatus.with("Only a run that has failed can be retried."));
     }
-    again(&app, &editor, row).await
+    let deployment = deployment(&app, &editor, row.deployment_id).await?;
+    again(&app, deployment.pattern_id, row).await
 }
 
 /// Runs the event of an ended run again.
@@ -323,13 +324,12 @@ async fn replay_run(
     if row.event.is_none() {
         return Err(Code::NoEventData.into());
     }
-    again(&app, &editor, row).await
+    again(&app, deployment.pattern_id, row).await
 }
 
 /// A new run of the same event, on what is deployed now.
-async fn again(app: &App, editor: &Editor, row: RunRow) -> Result<Enveloped<Started>, ApiError> {
-    let deployment = deployment(app, editor, row.deployment_id).await?;
-    let active = app.executions.active_for(deployment.pattern_id).await?;
+async fn again(app: &App, pattern: PatternId, row: RunRow) -> Result<Enveloped<Started>, ApiError> {
+    let active = app.executions.active_for(pattern).await?;
     let run = NewRun {
         deployment: active.ok_or(Code::DeploymentNotActive)?,
         triggered_by: row.triggered_by,
