@@ -1,5 +1,7 @@
 //! What a module's code finds around it, and how its value and its failures come out.
 
+#![expect(clippy::unwrap_used, reason = "a failed test may panic")]
+
 mod support;
 
 use heddle_javascript::names;

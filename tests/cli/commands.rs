@@ -105,22 +105,19 @@ fn validate_explains_the_way_of_each_expression() {
         "edges": [{"id": "e", "source": "start", "target": "end"}],
     });
     place.file("p.json", pattern.to_string());
-    let ended = place
-        .run(&["validate", "--explain", "p.json"])
-        .assert_code(0)
-        .stdout;
+    let ended = place.run(&["validate", "--explain", "p.json"]);
+    ended.assert_code(0);
     assert_eq!(
-        ended,
+        ended.stdout,
         "p.json: is valid (no errors)\n\
          \u{20} compiled  end · value: $input.a.trim()\n\
          \u{20} engine    end · value: $input.b.replace(/x/g, s => { return s + s; })\n\
          \u{20}           a regular expression, at 18: /x/g\n\
          \u{20} 1 of 2 expressions compiled, 1 for the JavaScript engine\n"
     );
-    let json = place
-        .run(&["validate", "--explain", "--json", "p.json"])
-        .assert_code(0);
-    let json: Value = serde_json::from_str(&json.stdout).unwrap();
+    let ended = place.run(&["validate", "--explain", "--json", "p.json"]);
+    ended.assert_code(0);
+    let json: Value = serde_json::from_str(&ended.stdout).unwrap();
     let expressions = &json["files"][0]["expressions"];
     assert_eq!(
         expressions[0],
@@ -153,7 +150,7 @@ fn validate_gives_machines_one_object() {
 #[test]
 fn an_export_and_standard_input_are_patterns_too() {
     let place = Place::new();
-    let graph: serde_json::Value = serde_json::from_str(&doubling()).unwrap();
+    let graph: Value = serde_json::from_str(&doubling()).unwrap();
     let export = json!({"name": "Doubling", "description": "", "graphData": graph, "nodeDefinitions": {}});
     place.file("event.json", r#"{"n": 4}"#);
     let ended = place.run_with_input(&["run", "-", "--event", "event.json"], &export.to_string());

@@ -136,11 +136,6 @@ impl Generator {
         generator
     }
 
-    /// Every expression as it was, and its pieces.
-    pub fn values(&self) -> &[String] {
-        &self.values
-    }
-
     /// One of many.
     pub fn next(&mut self) -> String {
         self.value(0)

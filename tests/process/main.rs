@@ -1,6 +1,8 @@
 //! The binary as operators run it: `heddle serve` in a process of its own, its settings, keys, signals and the
 //! commands beside it.
 
+#![expect(clippy::unwrap_used, reason = "a failed test may panic")]
+
 mod crash;
 mod server;
 mod starting;
