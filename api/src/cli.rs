@@ -5,6 +5,7 @@ mod diagnostics;
 mod failure;
 mod indent;
 mod input;
+mod keys;
 mod location;
 mod nodes;
 mod outcome;
@@ -59,6 +60,8 @@ enum Command {
     Nodes(nodes::NodesArgs),
     /// Register, promote and list users, on the server's own machine.
     User(user::UserArgs),
+    /// Exchange the key that encrypts all credentials, while servers run.
+    Keys(keys::KeysArgs),
     /// Print the settings in effect, secrets masked.
     Config(settings::SettingsArgs),
     /// Check that a server could start, and say what to do about what is wrong.
@@ -80,6 +83,7 @@ pub fn main() -> ExitCode {
         Command::Validate(args) => (validate::validate(args), args.json),
         Command::Nodes(args) => (nodes::nodes(args), args.json),
         Command::User(args) => (user::user(args), args.json),
+        Command::Keys(args) => (keys::keys(args), args.json),
         Command::Config(args) => (settings::config(args), args.json),
         Command::Doctor(args) => (settings::doctor(args), args.json),
         Command::Completions { shell } => (completions(*shell), false),

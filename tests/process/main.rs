@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed test may panic")]
 
 mod crash;
+mod keys;
 mod server;
 mod starting;
 mod users;

@@ -36,11 +36,7 @@ impl Keys {
             }
         };
         let key = |name: &str, text: &str| {
-            let bytes = STANDARD
-                .decode(text.trim())
-                .ok()
-                .and_then(|bytes| bytes.try_into().ok());
-            bytes.ok_or_else(|| {
+            decode(text).ok_or_else(|| {
                 values.mistake(
                     name,
                     "must be base64 of 32 bytes: `openssl rand -base64 32` makes one",
@@ -64,6 +60,16 @@ impl Keys {
     }
 }
 
+/// A master key from its text.
+pub fn decode(text: &str) -> Option<[u8; 32]> {
+    STANDARD.decode(text.trim()).ok()?.try_into().ok()
+}
+
+/// A master key as text.
+pub fn encode(master_key: &[u8; 32]) -> String {
+    STANDARD.encode(master_key)
+}
+
 /// File of a key in the data directory.
 pub fn path(data_dir: &Path, name: &str) -> PathBuf {
     data_dir.join(name.replace('_', "-"))
@@ -84,7 +90,7 @@ fn kept(data_dir: &Path, name: &str, has_data: bool) -> Result<String, Mistake> 
         }
         Err(_) => {}
     }
-    let text = STANDARD.encode(rand::random::<[u8; 32]>());
+    let text = encode(&rand::random());
     write(&path, &text).map_err(|error| Mistake::new(place, format!("can't be written: {error}")))?;
     Ok(text)
 }

@@ -1,0 +1,161 @@
+//! `heddle keys`: exchanges the master key, beside running servers.
+
+use super::failure::{Exit, Failure};
+use super::output;
+use super::serve;
+use crate::clock::Clock;
+use crate::config::keys;
+use crate::config::settings;
+use crate::config::sources::{Flags, Values};
+use crate::config::Config;
+use crate::store::Store;
+use crate::vault::{MASTER_KEY_BYTES, MasterKeyId, Vault, VaultError};
+use clap::{Args, Subcommand};
+use serde_json::json;
+use std::io::{self, BufRead};
+use std::process::ExitCode;
+
+/// Flags of `heddle keys`.
+#[derive(Args, Debug)]
+pub struct KeysArgs {
+    #[command(subcommand)]
+    action: Action,
+    /// Print JSON.
+    #[arg(long, global = true)]
+    pub json: bool,
+    #[command(flatten)]
+    settings: Flags,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Encrypt all credentials under a new master key. Servers go on without a restart. A key that is kept in the
+    /// data directory is replaced there; one that comes from the settings is printed, to be set within 24 hours.
+    Rotate {
+        /// Read the new key from standard input (base64 of 32 bytes) instead of making one.
+        #[arg(long)]
+        new_key_stdin: bool,
+    },
+}
+
+/// Runs the command.
+pub fn keys(args: &KeysArgs) -> Result<ExitCode, Failure> {
+    let values = Values::gather(&args.settings, std::env::vars()).map_err(|error| serve::wrong(&error))?;
+    let config = settings::read(&values).map_err(|error| serve::wrong(&error))?;
+    let executor = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let executor = executor
+        .map_err(|error| Failure::new(Exit::File, "FILE", format!("cannot start a thread: {error}")))?;
+    let Action::Rotate { new_key_stdin } = args.action;
+    let given = if new_key_stdin { Some(from_stdin()?) } else { None };
+    executor.block_on(async {
+        let store = serve::open(&config).await?;
+        match values.text("master_key") {
+            Some(_) => rotate_setting(args.json, &config, &store, given).await,
+            None => rotate_file(args.json, &config, &store, given).await,
+        }
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn from_stdin() -> Result<[u8; MASTER_KEY_BYTES], Failure> {
+    let mut line = String::new();
+    io::stdin()
+        .lock()
+        .read_line(&mut line)
+        .map_err(|error| Failure::new(Exit::File, "FILE", format!("the key can't be read: {error}")))?;
+    keys::decode(&line).ok_or_else(|| {
+        Failure::usage("the new key must be base64 of 32 bytes: `openssl rand -base64 32` makes one")
+    })
+}
+
+/// The operator keeps the key: it is told before anything depends on it.
+async fn rotate_setting(
+    json: bool,
+    config: &Config,
+    store: &Store,
+    given: Option<[u8; MASTER_KEY_BYTES]>,
+) -> Result<(), Failure> {
+    let new = given.unwrap_or_else(rand::random);
+    let made = given.is_none().then(|| keys::encode(&new));
+    if let Some(made) = made.as_deref().filter(|_| !json) {
+        output::result(&format!("HEDDLE_MASTER_KEY={made}"))?;
+    }
+    let count = rotate(config, store, &new).await?;
+    if json {
+        let told = json!({"dataKeys": count, "keyId": MasterKeyId::of(&new).as_str(), "masterKey": made});
+        return output::result(&told.to_string());
+    }
+    output::note(&format!(
+        "{count} data keys are encrypted under the new master key. Running servers go on; set HEDDLE_MASTER_KEY to the \
+         new one within 24 hours. Backups made before now need the one before."
+    ));
+    Ok(())
+}
+
+/// The key is a file: the new one is on disk before the database depends on it, and a rotation that was interrupted
+/// in between goes on with the same key.
+async fn rotate_file(
+    json: bool,
+    config: &Config,
+    store: &Store,
+    given: Option<[u8; MASTER_KEY_BYTES]>,
+) -> Result<(), Failure> {
+    let path = keys::path(&config.data_dir, "master_key");
+    let failed = |error: io::Error| {
+        Failure::new(
+            Exit::File,
+            "FILE",
+            format!("the key file {} can't be exchanged: {error}", path.display()),
+        )
+    };
+    let next = path.with_extension("next");
+    let begun = match std::fs::read_to_string(&next) {
+        Ok(text) => keys::decode(&text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(failed(error)),
+    };
+    let new = match (given, begun) {
+        (Some(given), Some(begun)) if given != begun => {
+            return Err(Failure::usage(format!(
+                "a rotation to the key in {} was interrupted: finish it first, by `heddle keys rotate` without a key",
+                next.display()
+            )));
+        }
+        (given, begun) => given.or(begun).unwrap_or_else(rand::random),
+    };
+    keys::write(&next, &keys::encode(&new)).map_err(failed)?;
+    let count = match rotate(config, store, &new).await {
+        Ok(count) => count,
+        Err(failure) => {
+            // The database does not know the new key, unless the outcome is unknown: then the file must stay.
+            if begun.is_none() && matches!(&failure, Failure::Told(told) if told.code == REFUSED) {
+                std::fs::remove_file(&next).map_err(failed)?;
+            }
+            return Err(failure);
+        }
+    };
+    let previous = path.with_extension("previous");
+    keys::write(&previous, &keys::encode(&config.master_key)).map_err(failed)?;
+    std::fs::rename(&next, &path).map_err(failed)?;
+    let (place, previous) = (path.display(), previous.display());
+    if json {
+        let told = json!({"dataKeys": count, "keyId": MasterKeyId::of(&new).as_str(), "file": place.to_string()});
+        return output::result(&told.to_string());
+    }
+    output::result(&format!(
+        "{count} data keys are encrypted under the new master key, which is in {place}. Running servers go on.\n\
+         Backups made before now need the one before, which is in {previous}: delete it with them."
+    ))
+}
+
+const REFUSED: &str = "MASTER_KEY";
+
+/// Gives how many data keys were encrypted anew; none if the database has the new key already.
+async fn rotate(config: &Config, store: &Store, new: &[u8; MASTER_KEY_BYTES]) -> Result<usize, Failure> {
+    match Vault::rotate(store, &config.master_key, new, &Clock::System).await {
+        Ok(count) => Ok(count),
+        Err(VaultError::WrongMasterKey { needed, .. }) if needed == MasterKeyId::of(new).as_str() => Ok(0),
+        Err(VaultError::Store(error)) => Err(Failure::new(Exit::File, "DATABASE", error.to_string())),
+        Err(refused) => Err(Failure::new(Exit::Failed, REFUSED, refused.to_string())),
+    }
+}
