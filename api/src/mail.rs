@@ -96,7 +96,7 @@ impl Mail {
     /// Reads a message (RFC 5322). `None`: it is none.
     pub fn read(raw: &[u8]) -> Option<Mail> {
         let message = MessageParser::default().parse(raw)?;
-        if message.headers().is_empty() {
+        if !message.headers_raw().any(|(name, _)| is_field_name(name)) {
             return None;
         }
         let key = match message.message_id() {
@@ -156,4 +156,9 @@ fn named(message: &Message<'_>) -> Vec<String> {
         }
     }
     addresses
+}
+
+/// RFC 5322, section 2.2; the parser takes any line for a field.
+fn is_field_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_graphic() && byte != b':')
 }

@@ -1,3 +1,5 @@
+//! When schedules are due: over changes of the clocks, pauses and restarts.
+
 use super::{CatchUp, Mistake, Schedule};
 use crate::clock::Timestamp;
 use std::time::Duration;
