@@ -35,6 +35,8 @@ pub fn pattern(nodes: &[Value], edges: &[&str]) -> Value {
 pub async fn run(pattern: &Value, event: &Value) -> Outcome {
     let runtime = Runtime::new(RuntimeConfig {
         egress: EgressPolicy::parse(["127.0.0.0/8"]).unwrap(),
+        // Compiling the standard library takes its time.
+        cache_dir: Some(concat!(env!("CARGO_TARGET_TMPDIR"), "/patterns").into()),
         ..config()
     })
     .unwrap();

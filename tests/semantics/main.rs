@@ -57,7 +57,11 @@ fn compiled_runs_agree_with_the_reference() {
         number("HEDDLE_SEMANTICS_CASES", CASES),
         number("HEDDLE_SEMANTICS_SEED", SEED),
     );
-    let runtime = Runtime::new(RuntimeConfig::default()).unwrap();
+    let runtime = Runtime::new(RuntimeConfig {
+        cache_dir: Some(concat!(env!("CARGO_TARGET_TMPDIR"), "/semantics").into()),
+        ..RuntimeConfig::default()
+    })
+    .unwrap();
     let next = AtomicU64::new(0);
     let tally = Mutex::new(Tally::default());
     std::thread::scope(|scope| {
