@@ -15,7 +15,7 @@ mod single;
 mod types;
 
 use crate::Options;
-use crate::definitions::Definitions;
+use crate::definitions::{Component, Definition, DefinitionKind, Definitions};
 use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::graph::Graph;
 use crate::lowered::Argument;
@@ -40,6 +40,8 @@ pub(crate) enum Inside<'a> {
     Outputs(Vec<(u32, Argument)>),
     /// Parameters of the node JavaScript.
     JavaScript(Vec<(String, Argument)>),
+    /// Parameters of the node Component but for its number, and the component.
+    Component(Vec<(String, Argument)>, &'a Component),
     /// Its inner graph.
     Composite(Box<Level<'a>>),
     /// Nothing that can be compiled; said already.
@@ -108,6 +110,30 @@ fn arguments(
                 arguments = parameters.fields(given, node_type.parameters, "", 0);
                 single::check(spot, found);
             }
+            Kind::Defined(definition, _) if takes_parameters(definition) => {
+                let names = NodeNames {
+                    level,
+                    labels: &labels,
+                    node,
+                    per_item: false,
+                    per_pair: false,
+                    has_error: has_error[node],
+                };
+                let mut parameters = Parameters {
+                    names: Some(names),
+                    options,
+                    found,
+                };
+                arguments = parameters.open(given);
+            }
+            // What its definition is given is not known.
+            Kind::Defined(
+                Definition {
+                    kind: DefinitionKind::Refused,
+                    ..
+                },
+                _,
+            ) => {}
             Kind::Defined(definition, _) => {
                 for name in given.keys() {
                     let ports = definition.inputs.iter().map(|port| port.name.as_str());
@@ -126,6 +152,14 @@ fn arguments(
         all.push(arguments);
     }
     all
+}
+
+/// Whether the definition's code is given the parameters of its nodes.
+fn takes_parameters(definition: &Definition) -> bool {
+    matches!(
+        definition.kind,
+        DefinitionKind::JavaScript(_) | DefinitionKind::Component(_)
+    )
 }
 
 /// For each node, whether one before it may have emitted an error.

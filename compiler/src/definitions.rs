@@ -3,11 +3,14 @@
 //! Reads and checks them one by one; whether their inner graphs make sense is `check`'s work.
 
 use crate::code;
+use crate::component;
 use crate::diagnostic::{Diagnostic, did_you_mean, list};
 use crate::graph::{Graph, described};
 use heddle_node_stdlib::catalogue::{self, ValueType};
 use serde_json::{Map, Value};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+use url::{Position, Url};
 
 /// Definitions in the order given.
 #[derive(Clone, Debug, Default)]
@@ -34,8 +37,18 @@ pub(crate) enum DefinitionKind {
     JavaScript(String),
     /// A composite: its inner graph.
     Graph(Graph),
+    /// A WebAssembly component.
+    Component(Component),
     /// Can't be compiled; said already.
     Refused,
+}
+
+/// A component as checked, and what it may reach.
+#[derive(Clone, Debug)]
+pub(crate) struct Component {
+    pub bytes: Arc<[u8]>,
+    /// Hosts that it may send requests to, as in the manifest; `*` is any.
+    pub hosts: Vec<String>,
 }
 
 /// A port of a definition.
@@ -46,10 +59,7 @@ pub(crate) struct OwnPort {
     pub required: bool,
 }
 
-/// Kinds that are compiled.
-const KINDS: &[&str] = &["expression", "javascript", "graph"];
-/// Kinds of the language that this version does not compile.
-const LATER_KINDS: &[&str] = &["component"];
+const KINDS: &[&str] = &["expression", "javascript", "graph", "component"];
 
 impl Definitions {
     /// Reads nodeDefinitions; null is none.
@@ -143,25 +153,12 @@ impl Reader<'_> {
             Some("expression") => self.expression(fields, outputs),
             Some("javascript") => self.javascript(fields),
             Some("graph") => self.composite(fields),
-            Some(kind) if LATER_KINDS.contains(&kind) => {
-                let types: Vec<&str> = catalogue::node_types()
-                    .iter()
-                    .map(|node_type| node_type.name)
-                    .collect();
-                let help = format!(
-                    "use definitions of kind {}, or the standard node types: {}",
-                    list(KINDS.iter().copied()),
-                    types.join(", ")
-                );
-                let message = format!("definitions of kind `{kind}` can't be compiled by this version yet");
-                self.fail("unsupported-kind", message, Some(help));
-                DefinitionKind::Refused
-            }
+            Some("component") => self.component(fields),
             kind => {
                 let (message, help) = match kind {
                     Some(kind) => (
                         format!("there is no kind `{kind}`"),
-                        did_you_mean(kind, KINDS.iter().chain(LATER_KINDS).copied()),
+                        did_you_mean(kind, KINDS.iter().copied()),
                     ),
                     None => ("kind is missing".to_owned(), None),
                 };
@@ -239,6 +236,64 @@ impl Reader<'_> {
         self.found
             .extend(inner.into_iter().map(|diagnostic| within(self.name, diagnostic)));
         DefinitionKind::Graph(graph)
+    }
+
+    fn component(&mut self, fields: &Map<String, Value>) -> DefinitionKind {
+        let hosts = self.hosts(fields);
+        let Some(base64) = fields.get("component").and_then(Value::as_str) else {
+            let message = "component, the base64 of a WebAssembly component, is missing".to_owned();
+            let help = fields
+                .get("component")
+                .and_then(|component| component.get("file"));
+            let help = help.map(|_| {
+                "only files of definitions that `heddle` reads name a file; send its content as base64"
+                    .to_owned()
+            });
+            self.fail("malformed", message, help);
+            return DefinitionKind::Refused;
+        };
+        match component::read(base64, !hosts.is_empty()) {
+            Ok(bytes) => DefinitionKind::Component(Component {
+                bytes: bytes.into(),
+                hosts,
+            }),
+            Err(refusal) => {
+                let message = format!("in definition `{}`: {}", self.name, refusal.message);
+                let path = format!("nodeDefinitions.{}.component", self.name);
+                self.found.push(
+                    Diagnostic::error("component", message)
+                        .at_parameter(path)
+                        .with_help(refusal.help),
+                );
+                DefinitionKind::Refused
+            }
+        }
+    }
+
+    /// Hosts that a component asks for, written as the runtime compares them; sorted.
+    fn hosts(&mut self, fields: &Map<String, Value>) -> Vec<String> {
+        let given = match fields.get("hosts") {
+            None | Some(Value::Null) => return Vec::new(),
+            Some(Value::Array(given)) => given.as_slice(),
+            Some(other) => {
+                let message = format!("hosts must be an array of host names, not {}", described(other));
+                self.fail("malformed", message, None);
+                return Vec::new();
+            }
+        };
+        let mut hosts = BTreeSet::new();
+        for host in given {
+            match host.as_str().and_then(host_name) {
+                Some(name) => drop(hosts.insert(name)),
+                None => {
+                    let message = format!("hosts has {host}, which is no host");
+                    let help =
+                        "write names such as \"api.example.com\" or \"localhost:8080\", or \"*\" for any";
+                    self.fail("malformed", message, Some(help.to_owned()));
+                }
+            }
+        }
+        hosts.into_iter().collect()
     }
 
     fn ports(&mut self, fields: &Map<String, Value>, side: &str) -> Vec<OwnPort> {
@@ -342,6 +397,18 @@ pub(crate) fn type_name(value_type: ValueType) -> &'static str {
         .iter()
         .find(|(_, known)| *known == value_type)
         .map_or("any", |(name, _)| name)
+}
+
+/// A host, with its port if it is not the scheme's own, as URLs have it.
+fn host_name(text: &str) -> Option<String> {
+    if text == "*" {
+        return Some(text.to_owned());
+    }
+    let url = Url::parse(&format!("http://{text}/"))
+        .ok()
+        .filter(Url::has_host)?;
+    let alone = url.path() == "/" && url.username().is_empty() && !text.contains(['/', '?', '#', '@']);
+    alone.then(|| url[Position::BeforeHost..Position::AfterPort].to_owned())
 }
 
 /// Names that expressions can write after a dot, and a few more.

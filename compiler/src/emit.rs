@@ -1,7 +1,7 @@
 //! From a lowered pattern to a WebAssembly module.
 //!
 //! One module: a function for each node body and each function value, `run`, one passive data segment (the plan
-//! with the constants) and one passive element segment (the dispatchers). The interface is [`heddle_node_stdlib::abi`]. Knows
+//! with the constants), one passive element segment (the dispatchers), and components as custom sections. The interface is [`heddle_node_stdlib::abi`]. Knows
 //! nothing of graphs as drawn, and checks nothing: what is wrong was found before.
 
 mod body;
@@ -22,6 +22,7 @@ pub fn emit(lowered: Lowered) -> Artifact {
         mut plan,
         bodies,
         mut manifest,
+        components,
     } = lowered;
     let mut module = Module::default();
     for (index, (node, body)) in plan.nodes.iter_mut().zip(&bodies).enumerate() {
@@ -36,7 +37,7 @@ pub fn emit(lowered: Lowered) -> Artifact {
         .iter()
         .map(|function| function.origin.clone())
         .collect();
-    let wasm = module.encode(&plan, &manifest);
+    let wasm = module.encode(&plan, &manifest, &components);
     Artifact { wasm, manifest }
 }
 

@@ -59,7 +59,7 @@ pub(crate) fn explain(checked: &Checked<'_>, definitions: &Definitions) -> Vec<E
                     argument(value, &mut |site| found.push(explained(None, name, site)));
                 }
             }
-            Inside::JavaScript(_) | Inside::Refused => {}
+            Inside::JavaScript(_) | Inside::Component(..) | Inside::Refused => {}
         }
     }
     found

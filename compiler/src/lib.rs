@@ -7,6 +7,7 @@ pub mod artifact;
 mod check;
 mod code;
 pub mod compare;
+mod component;
 mod definitions;
 pub mod diagnostic;
 pub mod emit;

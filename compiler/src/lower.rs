@@ -16,7 +16,10 @@ use heddle_node_stdlib::catalogue::NodeType;
 use heddle_node_stdlib::manifest::{self, Manifest};
 use heddle_node_stdlib::plan::{self, NodeKind, OnError, Plan};
 use serde_json::Value;
-use std::collections::HashSet;
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, HashSet};
+use std::fmt::Write;
+use std::sync::Arc;
 
 /// Lowers a checked graph; none if its inlined form has no order (which the checks have excluded).
 pub(crate) fn lower(checked: &Checked<'_>, options: &Options) -> Option<Lowered> {
@@ -32,8 +35,9 @@ pub(crate) fn lower(checked: &Checked<'_>, options: &Options) -> Option<Lowered>
     let breakpoints = breakpoints(&inlined, options);
     let mut rights = Collector::default();
     let mut lowered = Lowered::default();
+    let components = components(&inlined, checked);
     for (index, placed) in inlined.nodes.iter().enumerate() {
-        let mut body = body(&inlined, placed, checked);
+        let mut body = body(&inlined, placed, checked, &components);
         if let Some(body) = &mut body {
             rights.add(placed.spot, body);
         }
@@ -51,16 +55,62 @@ pub(crate) fn lower(checked: &Checked<'_>, options: &Options) -> Option<Lowered>
         scopes: flow.scopes.list,
         ..Plan::default()
     };
+    for used in components.values() {
+        rights.add_component(&used.entry);
+    }
+    lowered.components = components.values().map(|used| used.bytes.clone()).collect();
     lowered.manifest = Manifest {
         abi_version: ABI_VERSION,
         nodes: inlined.nodes.iter().map(manifest_node).collect(),
         triggers: triggers(&inlined, &flow.reach),
         functions: Vec::new(),
+        components: components.values().map(|used| used.entry.clone()).collect(),
         rights: rights.rights(),
         settings: checked.main.graph.settings.clone(),
         trace: options.trace,
     };
     Some(lowered)
+}
+
+/// A component that nodes execute.
+struct Used {
+    number: usize,
+    entry: manifest::Component,
+    bytes: Arc<[u8]>,
+}
+
+/// The components that nodes execute, by their definitions' numbers.
+fn components(inlined: &Inlined<'_, '_>, checked: &Checked<'_>) -> BTreeMap<usize, Used> {
+    let executed = inlined.nodes.iter().filter(|placed| placed.part == Part::Whole);
+    let mut used = BTreeMap::new();
+    for placed in executed {
+        if let Kind::Defined(definition, index) = placed.spot.kind
+            && let Inside::Component(_, component) = &checked.definitions[index]
+        {
+            used.entry(index).or_insert_with(|| Used {
+                number: 0,
+                entry: manifest::Component {
+                    node_type: definition.name.clone(),
+                    sha256: hex(&Sha256::digest(&component.bytes)),
+                    bytes: component.bytes.len(),
+                    hosts: component.hosts.clone(),
+                },
+                bytes: component.bytes.clone(),
+            });
+        }
+    }
+    for (number, used) in used.values_mut().enumerate() {
+        used.number = number;
+    }
+    used
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string can't fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 fn edge(wire: &Wire) -> plan::Edge {
@@ -184,7 +234,12 @@ fn pin(value: &Value, outputs: &[String], is_loop: bool) -> (u32, String) {
     (port as u32, pin.value.to_string())
 }
 
-fn body(inlined: &Inlined<'_, '_>, placed: &Placed<'_, '_>, checked: &Checked<'_>) -> Option<Body> {
+fn body(
+    inlined: &Inlined<'_, '_>,
+    placed: &Placed<'_, '_>,
+    checked: &Checked<'_>,
+    components: &BTreeMap<usize, Used>,
+) -> Option<Body> {
     let instance = &inlined.instances[placed.instance];
     let arguments = || arguments(instance.level, placed.local, &instance.tails);
     match (kind(placed), placed.part, placed.spot.kind) {
@@ -202,12 +257,32 @@ fn body(inlined: &Inlined<'_, '_>, placed: &Placed<'_, '_>, checked: &Checked<'_
             Inside::Outputs(outputs) => Some(Body::Outputs(outputs.clone())),
             Inside::JavaScript(parameters) => Some(Body::Standard {
                 node_type: "JavaScript",
-                parameters: parameters.clone(),
+                parameters: with_params(parameters.clone(), arguments()),
             }),
+            Inside::Component(parameters, _) => {
+                let number = components.get(&index).map_or(0, |used| used.number);
+                let mut parameters = parameters.clone();
+                parameters.push(("component".to_owned(), Argument::Constant(number.into())));
+                Some(Body::Standard {
+                    node_type: "Component",
+                    parameters: with_params(parameters, arguments()),
+                })
+            }
             _ => None,
         },
         _ => None,
     }
+}
+
+/// Adds what the node's parameters give to the code of its definition.
+fn with_params(
+    mut parameters: Vec<(String, Argument)>,
+    params: Vec<(String, Argument)>,
+) -> Vec<(String, Argument)> {
+    if !params.is_empty() {
+        parameters.push(("params".to_owned(), Argument::Object(params)));
+    }
+    parameters
 }
 
 /// A composite with several outputs returns an object of their values: `$input?.name` for each.

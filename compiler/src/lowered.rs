@@ -5,6 +5,7 @@
 use crate::expression::{Expression, Reason};
 use heddle_node_stdlib::manifest::Manifest;
 use heddle_node_stdlib::plan::Plan;
+use std::sync::Arc;
 
 /// A pattern ready to be emitted.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +16,8 @@ pub struct Lowered {
     pub bodies: Vec<Option<Body>>,
     /// The manifest; `functions` is filled in by `emit`.
     pub manifest: Manifest,
+    /// The components that nodes execute, by number.
+    pub components: Vec<Arc<[u8]>>,
 }
 
 /// What a node executes.

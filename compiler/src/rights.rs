@@ -4,7 +4,7 @@ use crate::check::level::Spot;
 use crate::code;
 use crate::expression::{Expression, Name};
 use crate::lowered::{Argument, Body, TextPart};
-use heddle_node_stdlib::manifest::Rights;
+use heddle_node_stdlib::manifest::{Component, Rights};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use url::{Position, Url};
@@ -26,6 +26,15 @@ pub(crate) struct Collector {
 impl Collector {
     pub fn add_effect(&mut self, kind: &str) {
         self.effects.insert(kind.to_owned());
+    }
+
+    /// Adds what a definition's component may do.
+    pub fn add_component(&mut self, component: &Component) {
+        self.add_effect("component");
+        if !component.hosts.is_empty() {
+            self.add_effect("http");
+            self.hosts.extend(component.hosts.iter().cloned());
+        }
     }
 
     /// Adds what a node needs that runs with this body.

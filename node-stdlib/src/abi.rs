@@ -49,6 +49,8 @@ pub const TABLE: &str = "__indirect_function_table";
 pub const RUN_EXPORT: &str = "run";
 /// Custom section that holds the [`crate::manifest::Manifest`] as JSON.
 pub const MANIFEST_SECTION: &str = "heddle";
+/// Custom sections with the components of definitions, in the order of [`crate::manifest::Manifest::components`].
+pub const COMPONENT_SECTION: &str = "heddle:component";
 /// Exported i32 global: address of a `u32` in guest memory that holds the plan index of the node being
 /// executed (`u32::MAX`: none), so that the host can name the node of any trap.
 pub const CURRENT_NODE: &str = "CURRENT_NODE";
@@ -267,6 +269,8 @@ pub mod code {
     pub const PARAMETER: &str = "PARAMETER";
     /// A JavaScript node's code failed without a code of its own.
     pub const JAVASCRIPT: &str = "JAVASCRIPT";
+    /// A component failed without a code of its own, or its output can't be used.
+    pub const COMPONENT: &str = "COMPONENT";
     /// A Throw node without a code of its own.
     pub const THROWN: &str = "THROWN";
     /// JSON, base64, dates … that can't be read.
@@ -303,7 +307,7 @@ pub mod code {
     pub const TRIGGER: &str = "TRIGGER";
     /// The run was cancelled.
     pub const CANCELLED: &str = "CANCELLED";
-    /// The module is broken or trapped by itself: this heddle's compiler did not make it.
+    /// A component trapped; or the module is broken or trapped by itself: this heddle's compiler did not make it.
     pub const TRAP: &str = "TRAP";
     /// A bug in heddle.
     pub const INTERNAL: &str = "INTERNAL";

@@ -18,6 +18,9 @@ pub struct Manifest {
     pub triggers: Vec<Trigger>,
     /// For each compiled function by number: what it was compiled from.
     pub functions: Vec<Function>,
+    /// Components of definitions, by the number by which their nodes name them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub components: Vec<Component>,
     /// What the pattern may do.
     pub rights: Rights,
     /// The pattern's own settings.
@@ -70,6 +73,22 @@ pub struct Function {
     /// Parameter path such as `by[0].value`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parameter: Option<String>,
+}
+
+/// A component; its bytes are a custom section of the module.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Component {
+    /// Name of its definition.
+    #[serde(rename = "type")]
+    pub node_type: String,
+    /// SHA-256 in hexadecimal digits.
+    pub sha256: String,
+    /// Size.
+    pub bytes: usize,
+    /// Hosts that it may send requests to; `*` is any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
 }
 
 /// What the pattern may do. Sorted, without duplicates.

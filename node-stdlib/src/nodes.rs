@@ -215,6 +215,7 @@ macro_rules! for_each_node {
             (Random, $crate::nodes::random::random, none),
             // CODE
             (JavaScript, $crate::nodes::javascript::javascript, none),
+            (Component, $crate::nodes::component::component, $crate::nodes::component::resume),
             // EFFECTS
             (HttpRequest, $crate::nodes::http_request::http_request, $crate::nodes::http_request::resume),
             (Log, $crate::nodes::log::log, none),
@@ -224,6 +225,7 @@ macro_rules! for_each_node {
 
 pub mod aggregate;
 pub mod base64;
+pub mod component;
 pub mod csv;
 pub mod date_time;
 pub mod fields;

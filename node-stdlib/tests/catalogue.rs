@@ -37,7 +37,8 @@ fn names_are_unique_and_make_exports() {
 
 #[test]
 fn every_implementation_is_in_the_catalogue_and_no_trigger_has_one() {
-    for name in IMPLEMENTED {
+    // Not a type, but what definitions of kind `component` execute.
+    for name in IMPLEMENTED.iter().filter(|name| **name != "Component") {
         let found = node_types().iter().find(|node_type| node_type.name == *name);
         let category = found.map(|node_type| node_type.category);
         assert!(

@@ -12,6 +12,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use wasmtime::component::Component;
 use wasmtime::{Engine, Module};
 
 /// SHA-256.
@@ -53,6 +54,24 @@ impl DiskCache {
 
     /// The module kept under `key`, if its file is whole.
     pub fn load(&self, engine: &Engine, key: &Digest256) -> Option<(Module, usize)> {
+        let (file, code) = self.read(key)?;
+        #[expect(unsafe_code, reason = "loading machine code that this program wrote")]
+        // SAFETY: the file was written by `store` from wasmtime's own output, lies in a directory that only this
+        // user may write to, belongs to this user, and its content has the digest recorded when it was written.
+        let module = unsafe { Module::deserialize_open_file(engine, file) }.ok()?;
+        Some((module, code.len()))
+    }
+
+    /// The component kept under `key`, likewise.
+    pub fn load_component(&self, engine: &Engine, key: &Digest256) -> Option<(Component, usize)> {
+        let (_, code) = self.read(key)?;
+        #[expect(unsafe_code, reason = "loading machine code that this program wrote")]
+        // SAFETY: as in `load`.
+        let component = unsafe { Component::deserialize(engine, &code) }.ok()?;
+        Some((component, code.len()))
+    }
+
+    fn read(&self, key: &Digest256) -> Option<(fs::File, Vec<u8>)> {
         let path = self.path(key);
         let mut digest_path = path.clone();
         digest_path.set_extension("sha256");
@@ -60,14 +79,7 @@ impl DiskCache {
         let mut file = open_own(&path)?;
         let mut code = Vec::new();
         file.read_to_end(&mut code).ok()?;
-        if hex(&sha256(&code)) != expected.trim() {
-            return None;
-        }
-        #[expect(unsafe_code, reason = "loading machine code that this program wrote")]
-        // SAFETY: the file was written by `store` from wasmtime's own output, lies in a directory that only this
-        // user may write to, belongs to this user, and its content has the digest recorded when it was written.
-        let module = unsafe { Module::deserialize_open_file(engine, file) }.ok()?;
-        Some((module, code.len()))
+        (hex(&sha256(&code)) == expected.trim()).then_some((file, code))
     }
 
     /// Keeps `code` under `key`. A failure costs only the next start's time.

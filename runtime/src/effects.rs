@@ -46,6 +46,11 @@ pub trait Effect: Send + Sync + 'static {
     fn only_waits(&self) -> bool {
         false
     }
+
+    /// Whether it executes code of the user's own, which sees no secrets, only the references to them.
+    fn is_code(&self) -> bool {
+        false
+    }
 }
 
 /// What an effect is given besides its request.
@@ -256,6 +261,7 @@ async fn perform(prepared: Prepared, in_flight: Arc<Semaphore>) -> Done {
         in_flight.acquire_owned().await.ok()
     };
     let result = match serde_json::from_str(&request) {
+        Ok(request) if effect.is_code() => effect.start(request, context).await,
         Ok(request) => match vault.reveal(request) {
             Ok(request) => effect.start(request, context).await,
             Err(error) => Err(error),

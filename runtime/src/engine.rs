@@ -1,7 +1,8 @@
-//! wasmtime as heddle configures it, and the thread that advances the engine's epoch.
+//! wasmtime as heddle configures it, and the thread that advances its epochs.
 //!
-//! There are two compilers and one engine: code from the fast tier is loaded into the engine that runs
-//! everything, so a test run and a deployed one execute in the same pool under the same limits.
+//! There are two compilers and one engine for patterns: code from the fast tier is loaded into the engine that runs
+//! them all, so a test run and a deployed one execute in the same pool under the same limits. Components have an
+//! engine of their own.
 
 use crate::config::RuntimeConfig;
 use std::sync::Arc;
@@ -32,9 +33,11 @@ pub enum Tier {
 
 /// The engine and its compilers.
 pub struct Engines {
-    /// Runs everything and compiles [`Tier::Optimized`].
+    /// Runs all patterns and compiles [`Tier::Optimized`].
     pub main: Engine,
     fast: Engine,
+    /// Compiles and runs components: its instances are allocated one by one, since they can be of any form.
+    pub components: Engine,
 }
 
 impl Engines {
@@ -45,9 +48,13 @@ impl Engines {
         let mut fast = base_config();
         fast.cranelift_opt_level(OptLevel::None);
         fast.cranelift_regalloc_algorithm(RegallocAlgorithm::SinglePass);
+        let mut components = base_config();
+        components.cranelift_opt_level(OptLevel::Speed);
+        components.wasm_component_model(true);
         Ok(Engines {
             main: Engine::new(&main)?,
             fast: Engine::new(&fast)?,
+            components: Engine::new(&components)?,
         })
     }
 
@@ -107,7 +114,7 @@ fn pool(config: &RuntimeConfig) -> PoolingAllocationConfig {
     pool
 }
 
-/// Advances the engine's epoch every [`TICK`] while runs are live. Stops when dropped.
+/// Advances the engines' epochs every [`TICK`] while runs are live. Stops when dropped.
 pub struct Ticker {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -124,11 +131,12 @@ struct Shared {
 pub struct Awake(Arc<Shared>);
 
 impl Ticker {
-    pub fn new(engine: &Engine) -> std::io::Result<Self> {
+    pub fn new(engines: &Engines) -> std::io::Result<Self> {
         let shared = Arc::new(Shared::default());
         let thread = std::thread::Builder::new().name("heddle-epoch".into()).spawn({
-            let (shared, engine) = (shared.clone(), engine.clone());
-            move || tick(&shared, &engine)
+            let shared = shared.clone();
+            let engines = [engines.main.clone(), engines.components.clone()];
+            move || tick(&shared, &engines)
         })?;
         Ok(Ticker {
             shared,
@@ -164,12 +172,12 @@ impl Drop for Ticker {
     }
 }
 
-fn tick(shared: &Shared, engine: &Engine) {
+fn tick(shared: &Shared, engines: &[Engine]) {
     let mut idle_ticks = 0;
     while !shared.stopped.load(Ordering::SeqCst) {
         if idle_ticks < IDLE_TICKS_MAX {
             std::thread::sleep(TICK);
-            engine.increment_epoch();
+            engines.iter().for_each(Engine::increment_epoch);
             idle_ticks = if shared.live.load(Ordering::SeqCst) == 0 {
                 idle_ticks + 1
             } else {

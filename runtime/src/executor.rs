@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
-use tokio::runtime::Runtime;
+use tokio::runtime::{Handle, Runtime};
 
 /// A run under way.
 pub type Job<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -73,6 +73,16 @@ pub fn background(threads: usize) -> std::io::Result<Runtime> {
         .worker_threads(threads.max(1))
         .thread_name("heddle-background")
         .on_thread_start(lower_priority)
+        .enable_time()
+        .build()
+}
+
+/// Threads on which components begin.
+pub fn components(threads: usize) -> std::io::Result<Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(threads.max(1))
+        .thread_name("heddle-components")
+        .enable_time()
         .build()
 }
 
@@ -85,8 +95,8 @@ pub fn io(threads: usize) -> std::io::Result<Runtime> {
         .build()
 }
 
-/// Continues a job on the background threads. Dropping the future ends the job at its next yield.
-pub async fn continue_on<T: Send + 'static>(background: &Runtime, mut job: Job<T>) -> Result<T, Panicked> {
+/// Executes a job on other threads, or goes on with it there. Dropping the future ends the job at its next yield.
+pub async fn continue_on<T: Send + 'static>(background: &Handle, mut job: Job<T>) -> Result<T, Panicked> {
     let task = background.spawn(std::future::poll_fn(move |cx| poll_caught(&mut job, cx)));
     let mut task = AbortOnDrop(task);
     (&mut task.0).await.unwrap_or(Err(Panicked))

@@ -64,12 +64,19 @@ fn effect_start(
     let Some(kind) = kind else {
         return Err(Stop::broken_guest("An effect's kind has more than 64 bytes").into());
     };
-    Ok(caller.data_mut().start_effect(node as u32, &kind, request)? as i32)
+    let fuel_left = caller.get_fuel()?;
+    Ok(caller
+        .data_mut()
+        .start_effect(node as u32, &kind, request, fuel_left)? as i32)
 }
 
 async fn effect_wait(mut caller: Host<'_>) -> wasmtime::Result<i64> {
     charge(&mut caller, 0)?;
     let (id, length) = caller.data_mut().wait_for_effect().await?;
+    let fuel = caller.data_mut().settle_components();
+    if fuel > 0 {
+        charge(&mut caller, fuel as usize)?;
+    }
     Ok(i64::from(id) << 32 | length as i64)
 }
 

@@ -3,6 +3,7 @@
 //! Knows nothing of graphs, HTTP servers, databases or users.
 
 mod codecache;
+mod component;
 mod config;
 mod effects;
 mod egress;
@@ -24,10 +25,12 @@ pub use config::RuntimeConfig;
 pub use egress::{EgressError, EgressPolicy, GuardError, GuardedHttp};
 pub use engine::Tier;
 pub use outcome::{LogLine, Outcome, RunError, Status, TraceEntry, Usage};
+use program::Code;
 pub use program::{Program, ProgramError};
 pub use request::{Limits, RunRequest};
 
 use codecache::{Digest256, DiskCache, Recent, sha256};
+use component::{Components, Threads};
 use effects::Registry;
 use engine::{Engines, Ticker};
 use executor::{Foreground, Phase};
@@ -66,16 +69,23 @@ struct Inner {
     disk: Option<DiskCache>,
     programs: Mutex<Recent<(Digest256, Tier), Program>>,
     surroundings: Surroundings,
+    components: Components,
     ticker: Ticker,
     slots: Arc<Semaphore>,
     background: Option<tokio::runtime::Runtime>,
+    component_threads: Option<tokio::runtime::Runtime>,
     io: Option<tokio::runtime::Runtime>,
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
         // Waiting for threads is not allowed where this may be dropped, within an async task.
-        for runtime in [self.background.take(), self.io.take()].into_iter().flatten() {
+        let runtimes = [
+            self.background.take(),
+            self.component_threads.take(),
+            self.io.take(),
+        ];
+        for runtime in runtimes.into_iter().flatten() {
             runtime.shutdown_background();
         }
     }
@@ -91,36 +101,46 @@ impl Runtime {
     pub fn with_guest(config: RuntimeConfig, guest: &[u8]) -> Result<Self, RuntimeError> {
         let engine_error = |error: wasmtime::Error| RuntimeError::Engine(format!("{error:#}"));
         let engines = Engines::new(&config).map_err(engine_error)?;
-        let disk = match &config.cache_dir {
-            Some(dir) => Some(
-                DiskCache::open(dir, &engines.main).map_err(|source| RuntimeError::Cache {
+        let open = |engine| {
+            let dir = config.cache_dir.as_deref();
+            let opened = dir.map(|dir| {
+                DiskCache::open(dir, engine).map_err(|source| RuntimeError::Cache {
                     path: dir.display().to_string(),
                     source,
-                })?,
-            ),
-            None => None,
+                })
+            });
+            opened.transpose()
         };
+        let (disk, component_disk) = (open(&engines.main)?, open(&engines.components)?);
+        let components = Components::new(&engines.components, component_disk).map_err(engine_error)?;
         let mut linker = wasmtime::Linker::new(&engines.main);
         host::link(&mut linker).map_err(engine_error)?;
         javascript::link(&mut linker).map_err(engine_error)?;
         let stdlib = stdlib::Stdlib::new(&engines, disk.as_ref(), &linker, guest).map_err(engine_error)?;
-        let (background, io) = (
-            executor::background(config.background_threads)?,
-            executor::io(config.io_threads)?,
-        );
+        let background = executor::background(config.background_threads)?;
+        let component_threads = executor::components(config.background_threads)?;
+        let io = executor::io(config.io_threads)?;
         let surroundings = Surroundings {
             engine: engines.main.clone(),
             stdlib: Arc::new(stdlib),
             effects: standard_effects(&config),
             javascript: Arc::default(),
+            component_threads: Threads {
+                first: component_threads.handle().clone(),
+                background: background.handle().clone(),
+                io: io.handle().clone(),
+                first_time: config.foreground_time,
+            },
             io: io.handle().clone(),
         };
         Ok(Runtime(Arc::new(Inner {
-            ticker: Ticker::new(&engines.main)?,
+            ticker: Ticker::new(&engines)?,
             programs: Mutex::new(Recent::new(config.code_cache_bytes_max)),
             slots: Arc::new(Semaphore::new(config.concurrent_runs_max.max(1) as usize)),
             background: Some(background),
+            component_threads: Some(component_threads),
             io: Some(io),
+            components,
             config,
             engines,
             disk,
@@ -139,7 +159,13 @@ impl Runtime {
             return Ok(program);
         }
         let stdlib = &inner.surroundings.stdlib;
-        let program = program::load(&inner.engines, inner.disk.as_ref(), stdlib, wasm, digest, tier)?;
+        let code = Code {
+            engines: &inner.engines,
+            disk: inner.disk.as_ref(),
+            stdlib,
+            components: &inner.components,
+        };
+        let program = program::load(&code, wasm, digest, tier)?;
         if program.manifest().rights.javascript {
             let javascript = &inner.surroundings.javascript;
             let prepared = javascript.prepare(&inner.engines, inner.disk.as_ref());
@@ -169,7 +195,7 @@ impl Runtime {
             &inner.background,
         ) {
             (Phase::Done(result), _) => result,
-            (Phase::Long(job), Some(background)) => executor::continue_on(background, job).await,
+            (Phase::Long(job), Some(background)) => executor::continue_on(background.handle(), job).await,
             (Phase::Long(_), None) => Err(executor::Panicked),
         };
         result.unwrap_or_else(|executor::Panicked| {

@@ -75,9 +75,13 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// Counts the memory and tables of all instances of one run. Does not cover what the host keeps for it: logs,
-/// results and output have limits of their own.
+/// Counts the memory and tables of all instances of one run, or of one call of a component. Does not cover what the
+/// host keeps for it: logs, results and output have limits of their own.
 pub struct RunLimiter {
+    /// "The run".
+    who: &'static str,
+    /// Instances, memories and tables.
+    counts_max: (usize, usize, usize),
     memory_bytes: usize,
     memory_bytes_max: usize,
     table_elements: usize,
@@ -87,10 +91,24 @@ pub struct RunLimiter {
 impl RunLimiter {
     pub fn new(limits: &Limits) -> Self {
         RunLimiter {
+            who: "The run",
+            counts_max: (3, 2, 2),
             memory_bytes: 0,
             memory_bytes_max: limits.memory_bytes_max,
             table_elements: 0,
             table_elements_max: limits.table_elements_max,
+        }
+    }
+
+    /// For a call of a component, which brings instances of its own making.
+    pub fn of_component(memory_bytes_max: usize, table_elements_max: usize) -> Self {
+        RunLimiter {
+            who: "The component",
+            counts_max: (64, 16, 64),
+            memory_bytes: 0,
+            memory_bytes_max,
+            table_elements: 0,
+            table_elements_max,
         }
     }
 
@@ -103,7 +121,8 @@ impl RunLimiter {
         Stop::new(
             code::OUT_OF_MEMORY,
             format!(
-                "The run needed more than its {} MiB of memory",
+                "{} needed more than its {} MiB of memory",
+                self.who,
                 self.memory_bytes_max >> 20
             ),
             "Handle less data at a time, or raise the memory limit.",
@@ -114,7 +133,8 @@ impl RunLimiter {
         Stop::new(
             code::TABLE_LIMIT,
             format!(
-                "The run needed more than {} table entries",
+                "{} needed more than {} table entries",
+                self.who,
                 grouped(self.table_elements_max as u64)
             ),
             "Split the pattern into smaller ones.",
@@ -152,14 +172,14 @@ impl ResourceLimiter for RunLimiter {
     }
 
     fn instances(&self) -> usize {
-        3
+        self.counts_max.0
     }
 
     fn memories(&self) -> usize {
-        2
+        self.counts_max.1
     }
 
     fn tables(&self) -> usize {
-        2
+        self.counts_max.2
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Knows nothing of how it is run.
 
-use crate::codecache::{Digest256, DiskCache};
+use crate::codecache::{Digest256, DiskCache, hex, sha256};
+use crate::component::{Components, Ready};
 use crate::engine::{Engines, Tier};
 use crate::stdlib::{self, Stdlib};
 use heddle_node_stdlib::abi;
@@ -15,6 +16,9 @@ use wasmparser::{
 use wasmtime::{Module, ModuleExport};
 
 const WASM_BYTES_MAX: usize = 16 << 20;
+/// Components of a module, together: two made of JavaScript.
+const COMPONENT_BYTES_MAX: usize = 32 << 20;
+const COMPONENTS_MAX: usize = 100;
 const MANIFEST_BYTES_MAX: usize = 4 << 20;
 const NODES_MAX: usize = 10_000;
 const TYPES_MAX: u32 = 1_000;
@@ -85,6 +89,14 @@ pub enum ProgramError {
         /// How much may be.
         limit: usize,
     },
+    /// A component that can't be a node, or not with the rights that the manifest gives it.
+    #[error("the component of `{name}` can't be used: {reason}")]
+    Component {
+        /// Its definition.
+        name: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// The compiler gave up.
     #[error("the module could not be compiled: {0}")]
     Compile(String),
@@ -99,6 +111,8 @@ pub(crate) struct Loaded {
     pub manifest: Manifest,
     /// For each import in order: the standard library's export.
     pub imports: Vec<ModuleExport>,
+    /// As the manifest lists them.
+    pub components: Vec<Arc<Ready>>,
     pub digest: Digest256,
     pub code_bytes: usize,
 }
@@ -123,16 +137,22 @@ impl Program {
 impl std::fmt::Debug for Program {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Program")
-            .field("digest", &crate::codecache::hex(&self.0.digest))
+            .field("digest", &hex(&self.0.digest))
             .finish()
     }
 }
 
+/// What compiles and what it is linked with.
+pub(crate) struct Code<'a> {
+    pub engines: &'a Engines,
+    pub disk: Option<&'a DiskCache>,
+    pub stdlib: &'a Stdlib,
+    pub components: &'a Components,
+}
+
 /// Verifies `wasm`, whose SHA-256 is `digest`, and compiles it.
 pub(crate) fn load(
-    engines: &Engines,
-    disk: Option<&DiskCache>,
-    stdlib: &Stdlib,
+    code: &Code<'_>,
     wasm: &[u8],
     digest: Digest256,
     tier: Tier,
@@ -140,7 +160,8 @@ pub(crate) fn load(
     let verified = verify(wasm)?;
     let mut imports = Vec::with_capacity(verified.imports.len());
     for name in &verified.imports {
-        let export = stdlib
+        let export = code
+            .stdlib
             .exports
             .get(name)
             .ok_or_else(|| ProgramError::ForeignImport {
@@ -150,29 +171,67 @@ pub(crate) fn load(
             })?;
         imports.push(export.0);
     }
-    let (module, code_bytes) = stdlib::module(engines, disk, wasm, &digest, tier)
+    let components = components(code.components, &verified)?;
+    let (module, mut code_bytes) = stdlib::module(code.engines, code.disk, wasm, &digest, tier)
         .map_err(|error| ProgramError::Compile(format!("{error:#}")))?;
+    code_bytes += components.iter().map(|ready| ready.code_bytes).sum::<usize>();
     Ok(Program(Arc::new(Loaded {
         module,
         manifest: verified.manifest,
         imports,
+        components,
         digest,
         code_bytes,
     })))
 }
 
-#[derive(Debug)]
-struct Verified {
-    manifest: Manifest,
-    imports: Vec<String>,
+/// Compiles the module's components, each with the rights that the manifest gives it.
+fn components(components: &Components, verified: &Verified<'_>) -> Result<Vec<Arc<Ready>>, ProgramError> {
+    let listed = &verified.manifest.components;
+    if listed.len() != verified.components.len() {
+        let message = format!(
+            "it lists {} components, but the module has {}",
+            listed.len(),
+            verified.components.len()
+        );
+        return Err(ProgramError::BadManifest(message));
+    }
+    let ready = listed.iter().zip(&verified.components).map(|(listed, wasm)| {
+        let digest = sha256(wasm);
+        if hex(&digest) != listed.sha256 {
+            let message = format!("the component of `{}` is another one", listed.node_type);
+            return Err(ProgramError::BadManifest(message));
+        }
+        components
+            .load(wasm, digest, !listed.hosts.is_empty())
+            .map_err(|error| ProgramError::Component {
+                name: listed.node_type.clone(),
+                reason: format!("{error:#}"),
+            })
+    });
+    ready.collect()
 }
 
-fn verify(wasm: &[u8]) -> Result<Verified, ProgramError> {
-    at_most("bytes", wasm.len(), WASM_BYTES_MAX)?;
+#[derive(Debug)]
+struct Verified<'a> {
+    manifest: Manifest,
+    imports: Vec<String>,
+    components: Vec<&'a [u8]>,
+}
+
+fn verify(wasm: &[u8]) -> Result<Verified<'_>, ProgramError> {
+    at_most("bytes", wasm.len(), WASM_BYTES_MAX + COMPONENT_BYTES_MAX)?;
     if !Parser::is_core_wasm(wasm) {
         return Err(ProgramError::NotWasm("it does not begin like one".into()));
     }
     let structure = Structure::read(wasm)?;
+    let component_bytes = structure.components.iter().map(|component| component.len()).sum();
+    at_most("bytes of components", component_bytes, COMPONENT_BYTES_MAX)?;
+    at_most(
+        "bytes",
+        wasm.len().saturating_sub(component_bytes),
+        WASM_BYTES_MAX,
+    )?;
     Validator::new_with_features(FEATURES)
         .validate_all(wasm)
         .map_err(not_wasm)?;
@@ -200,6 +259,7 @@ struct Structure<'a> {
     imports: Vec<String>,
     exports: Vec<(&'a str, ExternalKind, u32)>,
     manifest: Option<&'a [u8]>,
+    components: Vec<&'a [u8]>,
 }
 
 impl<'a> Structure<'a> {
@@ -269,6 +329,10 @@ impl<'a> Structure<'a> {
             Payload::CodeSectionEntry(body) => {
                 at_most("bytes in one function", body.range().len(), BODY_BYTES_MAX)?;
             }
+            Payload::CustomSection(section) if section.name() == abi::COMPONENT_SECTION => {
+                self.components.push(section.data());
+                at_most("components", self.components.len(), COMPONENTS_MAX)?;
+            }
             Payload::CustomSection(section)
                 if section.name() == abi::MANIFEST_SECTION
                     && self.manifest.replace(section.data()).is_some() =>
@@ -310,12 +374,13 @@ impl<'a> Structure<'a> {
         Ok(())
     }
 
-    fn finish(self) -> Result<Verified, ProgramError> {
+    fn finish(self) -> Result<Verified<'a>, ProgramError> {
         self.check_exports()?;
         let manifest = self.read_manifest()?;
         Ok(Verified {
             manifest,
             imports: self.imports,
+            components: self.components,
         })
     }
 

@@ -2,7 +2,8 @@
 //!
 //! Knows nothing of threads; see `executor` for where a run is polled.
 
-use crate::effects::{EffectContext, EffectError, Prepared, Registry, RunEffects};
+use crate::component::{CallingNode, Calls, Origin, Setting, Threads};
+use crate::effects::{Effect, EffectContext, EffectError, Prepared, Registry, RunEffects};
 use crate::ending::{mask, outcome, refused};
 use crate::javascript::{JavaScript, Running};
 use crate::limits::{RunLimiter, Stop, grouped};
@@ -14,8 +15,8 @@ use crate::stdlib::Stdlib;
 use crate::trace::Trace;
 use heddle_node_stdlib::abi::{self, code};
 use heddle_node_stdlib::manifest::Manifest;
-use serde::Serialize;
-use serde_json::value::RawValue;
+use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
@@ -28,6 +29,7 @@ pub struct Surroundings {
     pub stdlib: Arc<Stdlib>,
     pub effects: Registry,
     pub javascript: Arc<JavaScript>,
+    pub component_threads: Threads,
     pub io: Handle,
 }
 
@@ -52,6 +54,8 @@ pub struct RunState {
     pub engine: Option<Running>,
     javascript: Arc<JavaScript>,
     registry: Registry,
+    /// Of components, if the pattern has any.
+    calls: Option<Arc<Calls>>,
     program: Arc<Loaded>,
     event: Box<RawValue>,
     context: String,
@@ -129,8 +133,14 @@ impl RunState {
         Ok(self.limits.log_bytes_max.saturating_sub(self.log_bytes))
     }
 
-    /// Starts an effect for a node. `None` as request: it was too large to be copied.
-    pub fn start_effect(&mut self, node: u32, kind: &str, request: Option<String>) -> Result<u32, Stop> {
+    /// Starts an effect for a node. `None` as request: it was too large to be copied. `fuel_left` is the run's.
+    pub fn start_effect(
+        &mut self,
+        node: u32,
+        kind: &str,
+        request: Option<String>,
+        fuel_left: u64,
+    ) -> Result<u32, Stop> {
         if self.effects.started() >= self.limits.effects_max {
             return Err(Stop::new(
                 code::EFFECT_LIMIT,
@@ -142,19 +152,29 @@ impl RunState {
             ));
         }
         let prepared = self
-            .prepare(node, kind, request)
+            .prepare(node, kind, request, fuel_left)
             .unwrap_or_else(Prepared::Refused);
         self.effects.start(prepared)
     }
 
-    fn prepare(&self, node: u32, kind: &str, request: Option<String>) -> Result<Prepared, EffectError> {
+    fn prepare(
+        &self,
+        node: u32,
+        kind: &str,
+        request: Option<String>,
+        fuel_left: u64,
+    ) -> Result<Prepared, EffectError> {
         let rights = &self.program.manifest.rights;
         // Waiting between attempts needs no right: it reaches nothing.
         if kind != "sleep" && !rights.effects.iter().any(|granted| granted == kind) {
             let message = format!("The pattern's manifest does not list the effect `{kind}`.");
             return Err(EffectError::new(code::NOT_PERMITTED, message));
         }
-        let effect = self.registry.get(kind).ok_or_else(|| {
+        let effect = match &self.calls {
+            Some(calls) if kind == "component" => self.component(calls, node, request.as_deref(), fuel_left),
+            _ => self.registry.get(kind),
+        };
+        let effect = effect.ok_or_else(|| {
             EffectError::new(
                 code::NOT_PERMITTED,
                 format!("This heddle has no effect `{kind}`."),
@@ -177,6 +197,48 @@ impl RunState {
             request,
             context,
         })
+    }
+
+    /// The call of a component that a request asks for.
+    fn component(
+        &self,
+        calls: &Arc<Calls>,
+        node: u32,
+        request: Option<&str>,
+        fuel_left: u64,
+    ) -> Option<Arc<dyn Effect>> {
+        #[derive(Deserialize)]
+        struct Named {
+            component: usize,
+        }
+        // A request that is too large is refused whichever component it names.
+        let number = match request {
+            Some(request) => serde_json::from_str::<Named>(request).ok()?.component,
+            None => 0,
+        };
+        let ready = self.program.components.get(number)?;
+        let listed = self.program.manifest.components.get(number)?;
+        let node = CallingNode {
+            id: self.node_id(node).unwrap_or_default(),
+            node_type: listed.node_type.clone(),
+            hosts: listed.hosts.clone().into(),
+        };
+        Some(Arc::new(calls.call(ready.clone(), node, fuel_left)))
+    }
+
+    /// Takes over what components have written, as far as there is room, and gives the fuel that they have used.
+    pub fn settle_components(&mut self) -> u64 {
+        let Some(calls) = &self.calls else { return 0 };
+        let (fuel, lines) = calls.settle();
+        for line in lines {
+            let room = self.limits.log_bytes_max.saturating_sub(self.log_bytes);
+            if self.logs.len() >= self.limits.log_lines_max || line.message.len() > room {
+                break;
+            }
+            self.log_bytes += line.message.len();
+            self.logs.push(line);
+        }
+        fuel
     }
 
     /// Waits for any effect, at most until the run's deadline.
@@ -328,6 +390,7 @@ fn new_state(
         started_at_ms: request.started_at_ms,
         run_key: &request.run_id,
     };
+    let run = to_raw_value(&context.run).unwrap_or_default();
     // Strings, numbers and JSON under string keys: always JSON.
     let context = serde_json::to_string(&context).unwrap_or_default();
     let mut limits = request.limits;
@@ -336,7 +399,21 @@ fn new_state(
         limits.deadline = limits.deadline.min(Duration::from_millis(timeout_ms));
     }
     let rights = &program.0.manifest.rights;
+    let calls = || {
+        Calls::new(Setting {
+            origin: Origin {
+                run,
+                started_at_ms: request.started_at_ms,
+                seed: request.seed,
+            },
+            fuel_max: limits.fuel_max,
+            memory_bytes_max: limits.memory_bytes_max,
+            http: surroundings.effects.get("http"),
+            threads: surroundings.component_threads.clone(),
+        })
+    };
     RunState {
+        calls: (!program.0.components.is_empty()).then(calls),
         limiter: RunLimiter::new(&limits),
         effects: RunEffects::new(surroundings.io.clone()),
         logs: Vec::new(),

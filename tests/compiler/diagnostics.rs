@@ -490,23 +490,6 @@ warning[unknown-parameter] a left: `Add` takes its values by edges, not by param
   lead an edge to the input `left`
 "#);
 
-#[test]
-fn kinds_of_later_versions_are_refused_with_what_there_is() {
-    let definitions = json!({ "Score": { "kind": "component", "component": "" } });
-    let said = with_definitions(
-        started([node("s", "Score", json!({}))], &["start -> s"]),
-        definitions,
-    );
-    assert!(
-        said.contains("definitions of kind `component` can't be compiled by this version yet"),
-        "{said}"
-    );
-    assert!(
-        said.contains("kind `expression`, `javascript` and `graph`") && said.contains(", Transform,"),
-        "{said}"
-    );
-}
-
 pub(crate) fn composite(graph: Value) -> Value {
     json!({ "kind": "graph", "inputs": [{ "name": "in" }], "outputs": [{ "name": "out" }], "graphData": graph })
 }

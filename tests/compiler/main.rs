@@ -4,11 +4,14 @@
 
 mod code;
 mod compare;
+mod components;
 #[path = "../shared/corpus.rs"]
 mod corpus;
 mod diagnostics;
 mod emit;
 mod expressions;
+#[path = "../shared/component.rs"]
+mod hand_made;
 mod lowering;
 mod properties;
 mod refusals;

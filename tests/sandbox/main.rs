@@ -2,8 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test's helpers fail the test")]
 
+mod components;
 mod egress;
 mod executor;
+#[path = "../shared/component.rs"]
+mod hand_made;
 mod harness;
 mod http;
 mod javascript;

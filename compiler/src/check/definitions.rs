@@ -26,6 +26,7 @@ pub(super) fn check<'a>(
             DefinitionKind::Refused => Inside::Refused,
             DefinitionKind::Expression(_) => Inside::Outputs(outputs(definition, options, &mut inner)),
             DefinitionKind::JavaScript(source) => Inside::JavaScript(module(definition, source)),
+            DefinitionKind::Component(component) => Inside::Component(ports(definition), component),
             DefinitionKind::Graph(graph) => {
                 let level = check_level(graph, definitions, true, options, &mut inner);
                 returns(definition, &level, &mut inner);
@@ -67,12 +68,18 @@ fn outputs(definition: &Definition, options: &Options, found: &mut Vec<Diagnosti
 /// Parameters of the node JavaScript for a definition.
 fn module(definition: &Definition, source: &str) -> Vec<(String, Argument)> {
     let mut parameters = vec![("code".to_owned(), Argument::Constant(source.into()))];
-    if definition.outputs.len() > 1 {
-        let names = definition.outputs.iter().map(|port| port.name.as_str());
-        let ports = Argument::Constant(names.collect::<Vec<_>>().into());
-        parameters.push(("ports".to_owned(), ports));
-    }
+    parameters.extend(ports(definition));
     parameters
+}
+
+/// `ports`, for a definition with several outputs.
+fn ports(definition: &Definition) -> Vec<(String, Argument)> {
+    if definition.outputs.len() < 2 {
+        return Vec::new();
+    }
+    let names = definition.outputs.iter().map(|port| port.name.as_str());
+    let ports = Argument::Constant(names.collect::<Vec<_>>().into());
+    vec![("ports".to_owned(), ports)]
 }
 
 /// A composite with outputs must return something.

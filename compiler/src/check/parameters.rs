@@ -75,6 +75,14 @@ impl Parameters<'_, '_, '_> {
         arguments
     }
 
+    /// The given fields, whatever they are called: what code of the user's own is given.
+    pub fn open(&mut self, given: &Map<String, Value>) -> Vec<(String, Argument)> {
+        given
+            .iter()
+            .map(|(name, value)| (name.clone(), self.argument(&Schema::Any, value, name, 0)))
+            .collect()
+    }
+
     /// One value against its schema. What is wrong is reported; the argument is then of no use.
     pub fn argument(&mut self, schema: &'static Schema, value: &Value, path: &str, depth: usize) -> Argument {
         if depth > DEPTH_MAX {

@@ -6,6 +6,7 @@ use heddle_node_stdlib::abi::{self, Type};
 use heddle_node_stdlib::manifest::{self, Manifest};
 use heddle_node_stdlib::plan::{Plan, Site};
 use std::borrow::Cow;
+use std::sync::Arc;
 use wasm_encoder::{
     BlockType, CodeSection, ConstExpr, CustomSection, DataCountSection, DataSection, ElementSection,
     Elements, EntityType, ExportKind, ExportSection, Function, FunctionSection, GlobalSection, GlobalType,
@@ -39,7 +40,7 @@ pub(super) struct Compiled {
 
 impl Module {
     /// The module's bytes.
-    pub(super) fn encode(mut self, plan: &Plan, manifest: &Manifest) -> Vec<u8> {
+    pub(super) fn encode(mut self, plan: &Plan, manifest: &Manifest, components: &[Arc<[u8]>]) -> Vec<u8> {
         let run_type = self.imports.type_index((&[Type::I32], &[]));
         let node_type = self.imports.type_index(abi::NODE_BODY);
         let value_type = self.imports.type_index(abi::FUNCTION_BODY);
@@ -102,6 +103,12 @@ impl Module {
             name: Cow::Borrowed(abi::MANIFEST_SECTION),
             data: Cow::Borrowed(&json),
         });
+        for component in components {
+            module.section(&CustomSection {
+                name: Cow::Borrowed(abi::COMPONENT_SECTION),
+                data: Cow::Borrowed(component),
+            });
+        }
         module.finish()
     }
 

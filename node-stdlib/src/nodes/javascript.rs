@@ -3,10 +3,11 @@
 //! The node's function gives the code one object, `{input, params, item}` (the engine adds `log`), and carries what
 //! the code waits for (`fetch`, timers) to the run loop. Knows nothing of how the engine is reached.
 
-use super::parameters::{array, required};
-use super::{Context, Emission, Failure, NodeResult, Outcome, Request, Script, Scripted};
+use super::component::by_ports;
+use super::parameters::required;
+use super::{Context, Failure, NodeResult, Outcome, Request, Script, Scripted};
 use crate::abi::code;
-use crate::value::{Object, Text, Value};
+use crate::value::{Object, Value};
 
 /// JavaScript: calls the default function of the module `code`. `ports` is set by the compiler for a definition
 /// with several outputs: the function's result is then an object of their values.
@@ -51,7 +52,9 @@ fn resume(
 
 fn carry(parameters: &Object, scripted: Scripted, context: &mut dyn Context) -> NodeResult {
     let (call, requests) = match scripted {
-        Scripted::Value(value) => return emission(parameters, value).map(Outcome::Emit),
+        Scripted::Value(value) => {
+            return by_ports(parameters, value, code::JAVASCRIPT, "code").map(Outcome::Emit);
+        }
         Scripted::Waits { call, requests } => (call, requests),
     };
     let Value::Array(requests) = requests else {
@@ -95,27 +98,4 @@ fn wanted(request: &Value, context: &dyn Context) -> Result<Request, Failure> {
 
 fn broken() -> Failure {
     Failure::new(code::INTERNAL, "The JavaScript engine's answer can't be read.")
-}
-
-/// The function's result; with several ports an object of their values, those that it lacks being dead.
-fn emission(parameters: &Object, value: Value) -> Result<Emission, Failure> {
-    let Some(ports) = array(parameters, "ports")? else {
-        return Ok(Emission::one(0, value));
-    };
-    let names: Vec<Text> = ports.iter().map(Value::to_text).collect();
-    let Value::Object(values) = value else {
-        let names = names.iter().map(Text::to_string).collect::<Vec<_>>().join(", ");
-        let message = format!(
-            "The code must return an object with the values of the outputs {names}, but returned {}.",
-            value.shape()
-        );
-        return Err(Failure::new(code::JAVASCRIPT, message));
-    };
-    let port_value = |(port, name): (usize, &Text)| match values.get_text(name) {
-        None | Some(Value::Undefined) => None,
-        Some(value) => Some((port as u32, value.clone())),
-    };
-    Ok(Emission(
-        names.iter().enumerate().filter_map(port_value).collect(),
-    ))
 }
