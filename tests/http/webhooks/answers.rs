@@ -1,8 +1,11 @@
 //! What senders are answered: asynchronously, synchronously, when nothing is deployed, and when they ask first.
 
-use super::fixture::{Hook, graph, responds, returns};
-use crate::harness::{Service, each_database};
+use super::fixture::{Hook, graph, responds, returns, sign};
+use crate::harness::{Database, Service, each_database};
+use heddle_runtime::EgressPolicy;
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
 
 fn throws() -> Value {
     json!({"id": "throw", "type": "Throw", "data": {"parameters": {"message": "no luck"}}})
@@ -166,4 +169,48 @@ each_database! {
         }
         assert_eq!(service.get("/webhooks/nonsense").send().await.status, 404);
     }
+}
+
+/// The run waits for a server that answers only after the sender has gone.
+async fn leaves_while_the_run_waits(database: Database) {
+    let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = server.local_addr().unwrap().to_string();
+    let egress = EgressPolicy::parse([address.as_str()]).unwrap();
+    let service = Service::with(database, |config| config.egress = egress).await;
+    let call = json!({"id": "call", "type": "HttpRequest", "data": {"parameters": {"url": format!("http://{address}/")}}});
+    let hook = Hook::saved(&service, graph(json!({}), &[call, responds(json!({}))])).await;
+    let deployment = hook.deploy().await;
+
+    let mut sender = TcpStream::connect(service.address).await.unwrap();
+    let request = format!(
+        "POST /webhooks/{} HTTP/1.1\r\nhost: heddle\r\ncontent-type: application/json\r\n\
+         x-webhook-signature: {}\r\ncontent-length: 2\r\n\r\n{{}}",
+        hook.webhook,
+        sign(&hook.secret, "{}")
+    );
+    sender.write_all(request.as_bytes()).await.unwrap();
+    let (mut call, _) = server.accept().await.unwrap();
+    drop(sender);
+    assert_ne!(call.read(&mut [0; 4096]).await.unwrap(), 0);
+    call.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 4\r\n\r\ndone")
+        .await
+        .unwrap();
+    let run = loop {
+        let run = hook.runs(&deployment).await.remove(0);
+        if run["status"] != "running" {
+            break run;
+        }
+        tokio::task::yield_now().await;
+    };
+    assert_eq!(run["status"], "success", "{run}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sender_that_goes_away_does_not_stop_the_run_on_sqlite() {
+    leaves_while_the_run_waits(Database::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sender_that_goes_away_does_not_stop_the_run_on_postgres() {
+    leaves_while_the_run_waits(Database::Postgres).await;
 }
