@@ -6,7 +6,7 @@ use super::live::{self, Ended, Live};
 use super::queue::{Full, Reservation};
 use super::status::TriggeredBy;
 use super::worker::Job;
-use crate::clock::Clock;
+use crate::clock::{Clock, Timestamp};
 use crate::error::{ApiError, Code};
 use crate::ids::RunId;
 use crate::store::runs::{self, AcceptedRow, KeyRow};
@@ -14,7 +14,7 @@ use crate::store::{Store, StoreError};
 use metrics::counter;
 use serde_json::value::RawValue;
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
@@ -71,17 +71,26 @@ struct Waiting {
     answer: oneshot::Sender<Result<Accepted, ApiError>>,
 }
 
-/// Hands events to the task that stores them. What waits for it is bounded by the queue's reservations.
+/// Hands events to the task that stores them. What waits for it is bounded by the queue's reservations. Whoever holds
+/// the lock sends next, so that runs have ids in the order in which they are accepted and executed.
 #[derive(Debug)]
-pub(super) struct Acceptor(mpsc::UnboundedSender<Waiting>);
+pub(super) struct Acceptor(Mutex<mpsc::UnboundedSender<Waiting>>);
 
 impl Acceptor {
     pub fn start(store: Store, clock: Clock, owner: String, executions: Weak<Inner>) -> Self {
         let (sender, waiting) = mpsc::unbounded_channel();
         tokio::spawn(work(store, clock, owner, executions, waiting));
-        Acceptor(sender)
+        Acceptor(Mutex::new(sender))
+    }
+
+    fn send(&self, make: impl FnOnce(RunId) -> Waiting) -> Result<(), Closed> {
+        let sender = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        sender.send(make(RunId::new())).map_err(|_| Closed)
     }
 }
+
+/// The task that stores events is gone.
+struct Closed;
 
 /// Reserves room, then waits until the event is stored.
 pub(super) async fn accept(inner: &Inner, request: Request) -> Result<Accepted, ApiError> {
@@ -106,9 +115,25 @@ async fn send(
     request: Request,
     reservation: Option<Reservation>,
 ) -> Result<Accepted, ApiError> {
-    let (id, deployment_id, tenant) = (RunId::new(), request.deployment.id, request.deployment.tenant);
-    let accepted_at = inner.clock.now();
+    let closed = || ApiError::from(StoreError::Closed);
+    let (answer, answered) = oneshot::channel();
     let event = (request.event.get() != "null").then(|| request.event.get().to_owned());
+    inner
+        .acceptor
+        .send(|id| waiting(inner.clock.now(), id, request, event, reservation, answer))
+        .map_err(|_| closed())?;
+    answered.await.unwrap_or_else(|_| Err(closed()))
+}
+
+fn waiting(
+    accepted_at: Timestamp,
+    id: RunId,
+    request: Request,
+    event: Option<String>,
+    reservation: Option<Reservation>,
+    answer: oneshot::Sender<Result<Accepted, ApiError>>,
+) -> Waiting {
+    let (deployment_id, tenant) = (request.deployment.id, request.deployment.tenant);
     let row = AcceptedRow {
         id,
         deployment_id,
@@ -131,17 +156,13 @@ async fn send(
         accepted_at,
         live: Live::new(deployment_id, tenant),
     };
-    let (answer, answered) = oneshot::channel();
-    let waiting = Waiting {
+    Waiting {
         row: Some(row),
         key: request.key,
         job,
         reservation,
         answer,
-    };
-    let closed = || ApiError::from(StoreError::Closed);
-    inner.acceptor.0.send(waiting).map_err(|_| closed())?;
-    answered.await.unwrap_or_else(|_| Err(closed()))
+    }
 }
 
 async fn work(
