@@ -23,6 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 VENV = TARGET / "schemathesis"
+HOOKS = Path(__file__).with_name("hooks.py")
 REQUIREMENTS = Path(__file__).with_name("requirements.txt")
 SEED = 20261121
 CASES = 12
@@ -36,12 +37,25 @@ LEFT_OUT = [
     ("GET", "/api/deployments/{id}/runs/stream"),
 ]
 
+# What the parameters of paths stand for; the last that fits a path counts.
+PARAMETERS = {
+    r"^/api/patterns/\{id\}": {"id": "patterns"},
+    r"^/api/deployments/\{id\}": {"id": "deployments"},
+    r"^/api/deployments/\{id\}/runs/\{runId\}": {"id": "deployments", "runId": "runs"},
+    r"^/api/connections/\{id\}": {"id": "connections"},
+    r"^/api/workspaces/\{id\}": {"id": "workspaces"},
+    r"^/api/workspaces/\{id\}/environments/\{envId\}": {"id": "workspaces", "envId": "environments"},
+    r"^/webhooks/\{webhookId\}": {"webhookId": "webhooks"},
+}
+
 GRAPH = {
     "nodes": [
         {"id": "start", "type": "OnManual", "position": {"x": 0, "y": 0}, "data": {}},
+        {"id": "hook", "type": "OnWebhook", "position": {"x": 0, "y": 100}, "data": {}},
+        {"id": "night", "type": "OnSchedule", "position": {"x": 0, "y": 200}, "data": {"parameters": {"cron": "0 3 * * *"}}},
         {"id": "answer", "type": "Return", "position": {"x": 200, "y": 0}, "data": {"parameters": {"value": "{{ $input }}"}}},
     ],
-    "edges": [{"id": "e1", "source": "start", "target": "answer"}],
+    "edges": [{"id": f"e{number}", "source": source, "target": "answer"} for number, source in enumerate(["start", "hook", "night"])],
 }
 
 
@@ -97,16 +111,20 @@ def fill(service):
     """Makes objects; their ids, by what they stand for in a path."""
     account = {"email": "ann@example.com", "firstName": "Ann", "lastName": "Lee", "password": "correct-horse"}
     service.token = service.call("POST", "/api/auth/register", account)["data"]["token"]
-    ids = {kind: [] for kind in ("patterns", "deployments", "runs", "connections", "workspaces")}
+    ids = {kind: [] for kind in ("patterns", "deployments", "runs", "webhooks", "connections", "workspaces", "environments")}
     for number in range(OBJECTS):
         pattern = service.call("POST", "/api/patterns", {"name": f"Pattern {number}", "tags": ["made"]})["id"]
         service.call("PUT", f"/api/patterns/{pattern}", {"graphData": GRAPH})
         deployed = service.call("POST", f"/api/patterns/{pattern}/deploy", {"nodeDefinitions": {}})
         deployment = deployed["data"]["deploymentId"]
+        endpoints = service.call("GET", f"/api/patterns/{pattern}/webhooks")["data"]["endpoints"]
         run = service.call("POST", f"/api/deployments/{deployment}/execute?wait=true", {"eventData": {"number": number}})
         connection = service.call("POST", "/api/connections/api-key", {"provider": f"provider {number}", "apiKey": "x"})
         workspace = service.call("POST", "/api/workspaces", {"name": f"Workspace {number}"})
+        environments = service.call("GET", f"/api/workspaces/{workspace['data']['id']}/environments")["data"]
         ids["patterns"].append(pattern)
+        ids["webhooks"].append(endpoints[0]["webhookId"])
+        ids["environments"].append(environments[0]["id"])
         ids["deployments"].append(deployment)
         ids["runs"].append(run["data"]["runId"])
         ids["connections"].append(connection["id"])
@@ -116,13 +134,10 @@ def fill(service):
 
 def configuration(service, ids):
     """The settings of schemathesis: ids that exist are used most of the time."""
-    lines = ["[headers]", f'Authorization = "Bearer {service.token}"', ""]
+    lines = [f"hooks = {json.dumps(str(HOOKS))}", "[headers]", f'Authorization = "Bearer {service.token}"', ""]
     for name, values in ids.items():
         lines += [f"[dictionaries.{name}]", f"values = {json.dumps(values)}", ""]
-    for name in ids:
-        # Runs stand in paths below their deployment, all else at the beginning.
-        parameters = {"id": name} if name != "runs" else {"id": "deployments", "runId": "runs"}
-        path = f"^/api/{name}/\\{{id\\}}" if name != "runs" else "\\{runId\\}"
+    for path, parameters in PARAMETERS.items():
         bound = [f'"path.{key}" = {{ dictionary = "{kind}", probability = 0.8 }}' for key, kind in parameters.items()]
         lines += ["[[operations]]", f"include-path-regex = '{path}'", f"parameters = {{ {', '.join(bound)} }}", ""]
     for method, path in LEFT_OUT:

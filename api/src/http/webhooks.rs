@@ -136,7 +136,8 @@ struct Verified {
         ("hub.challenge" = Option<String>, Query, description = "Given back as plain text"),
     ),
     responses(
-        (status = 200, description = "It is there", body = Verified),
+        (status = 200, description = "It is there; a challenge alone, if there is one",
+            content((Verified = "application/json"), (String = "text/plain"))),
         (status = 404, description = "NOT_FOUND: not there, or not active", body = ErrorBody),
     )
 )]
