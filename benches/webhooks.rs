@@ -1,0 +1,133 @@
+//! How many webhooks a second does a server take and complete, how long do senders wait, and what memory does it need?
+//!
+//! `cargo bench -p heddle --bench webhooks` measures, one after the other in one run: heddle with a pattern whose
+//! answer nobody waits for, one whose answer the sender waits for, and a chain of 20 nodes, each with 1, 16, 64 and 256
+//! connections; beside them the ceiling, a program of its own that only checks an HMAC, stores the body and
+//! instantiates an empty sandbox. All is on one machine, the load generator included, and every event is on disk before it
+//! is acknowledged. `-- --quick` measures 2 s instead of 8 s for each row; `-- --peers` installs Node-RED and n8n
+//! from npm and measures them too. Figures are kept in `benches/README.md`.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    clippy::indexing_slicing,
+    reason = "a benchmark stops at the first surprise and prints"
+)]
+
+#[path = "webhooks/ceiling.rs"]
+mod ceiling;
+#[path = "webhooks/load.rs"]
+mod load;
+#[path = "webhooks/peers.rs"]
+mod peers;
+#[path = "webhooks/process.rs"]
+mod process;
+
+use load::{Measured, Target};
+use process::{Process, User};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+/// First argument with which this program is the ceiling.
+const CEILING: &str = "--ceiling";
+const CONNECTIONS: [usize; 4] = [1, 16, 64, 256];
+
+#[tokio::main(flavor = "multi_thread", worker_threads = 2)]
+async fn main() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let arguments: Vec<String> = std::env::args().collect();
+    if arguments.get(1).is_some_and(|first| first == CEILING) {
+        return ceiling::serve(arguments[2].as_ref()).await;
+    }
+    let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
+    let during = Duration::from_secs(if has("--quick") { 2 } else { 8 });
+    println!(
+        "{:<28} {:>5} {:>10} {:>12} {:>9} {:>9} {:>9}",
+        "", "conn", "answered/s", "completed/s", "p50 ms", "p99 ms", "MiB"
+    );
+    bare(during).await;
+    heddle(during).await;
+    if has("--peers") {
+        peers::measure(during).await;
+    }
+}
+
+async fn bare(during: Duration) {
+    for connections in CONNECTIONS {
+        let dir = tempfile::tempdir().unwrap();
+        let process = Process::ceiling(dir.path());
+        let target = process::ceiling_target(&process);
+        let measured = load::run(&target, connections, during).await;
+        row("ceiling", connections, &measured, None, &process);
+    }
+}
+
+async fn heddle(during: Duration) {
+    let dir = tempfile::tempdir().unwrap();
+    // The first start compiles the standard library; later ones find it in the cache.
+    drop(Process::heddle(dir.path()));
+    let began = Instant::now();
+    let process = Process::heddle(dir.path());
+    let to_listen = began.elapsed();
+    let user = User::new(&process).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let (idle_mib, _) = process.memory_mib();
+    let fields = |number: usize| {
+        let fields = json!({"total": "{{ $input.body.total * 1.2 }}", "id": "{{ $input.body.id }}"});
+        let parameters = json!({"fields": if number == 0 { fields } else { json!({"step": number}) }});
+        json!({"id": format!("set-{number}"), "type": "SetFields", "data": {"parameters": parameters}})
+    };
+    let respond = json!({"id": "respond", "type": "RespondToWebhook", "data": {"parameters": {"body": "{{ $input.total }}"}}});
+    let chain: Vec<Value> = (0..20).map(fields).chain([respond.clone()]).collect();
+    for (name, status, nodes) in [
+        ("heddle, asynchronous", 202, &[fields(0)][..]),
+        ("heddle, synchronous", 200, &[fields(0), respond]),
+        ("heddle, 20 nodes, synchronous", 200, &chain),
+    ] {
+        let deployed = user.deploy(status, nodes).await;
+        for connections in CONNECTIONS {
+            let began = Instant::now();
+            let measured = load::run(&deployed.target, connections, during).await;
+            user.await_ends(&deployed).await;
+            row(name, connections, &measured, Some(began.elapsed()), &process);
+        }
+    }
+    drop(user);
+    drop(process);
+    println!(
+        "heddle: {:.0} ms from start to listening with a warm cache, {idle_mib:.0} MiB idle",
+        to_listen.as_secs_f64() * 1e3
+    );
+}
+
+/// `until_completed`: from the first request to the end of the last run.
+fn row(
+    name: &str,
+    connections: usize,
+    measured: &Measured,
+    until_completed: Option<Duration>,
+    process: &Process,
+) {
+    let completed = until_completed.map_or_else(String::new, |took| {
+        format!("{:.0}", measured.answered as f64 / took.as_secs_f64())
+    });
+    let ms = |share: f64| measured.percentile(share).as_secs_f64() * 1e3;
+    println!(
+        "{name:<28} {connections:>5} {:>10.0} {completed:>12} {:>9.2} {:>9.2} {:>9.0}",
+        measured.per_second(),
+        ms(0.5),
+        ms(0.99),
+        process.memory_mib().1
+    );
+}
+
+/// A target without signatures.
+fn open_target(port: u16, path: &str) -> Target {
+    Target {
+        address: ([127, 0, 0, 1], port).into(),
+        path: path.to_owned(),
+        secret: None,
+        status: 200,
+    }
+}

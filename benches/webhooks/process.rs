@@ -1,0 +1,178 @@
+//! Processes that are measured: a heddle with deployed patterns, the ceiling, and what they use of the machine.
+
+use crate::ceiling;
+use crate::load::Target;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A process that is ended with this value.
+pub struct Process {
+    child: Child,
+    pub address: SocketAddr,
+}
+
+impl Process {
+    /// Starts a command that tells on its first line where it listens.
+    pub fn start(command: &mut Command) -> Process {
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        let address = line.trim().strip_prefix("listening on http://");
+        let address = address.expect("the process did not start").parse().unwrap();
+        Process { child, address }
+    }
+
+    /// A process that tells nothing: waits until it answers.
+    pub async fn silent(command: &mut Command, target: &Target, patience: Duration) -> Option<Process> {
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()?;
+        let mut process = Process {
+            child,
+            address: target.address,
+        };
+        let began = Instant::now();
+        while began.elapsed() < patience && matches!(process.child.try_wait(), Ok(None)) {
+            if target.answers().await {
+                return Some(process);
+            }
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+        None
+    }
+
+    pub fn heddle(dir: &Path) -> Process {
+        Process::start(
+            Command::new(env!("CARGO_BIN_EXE_heddle"))
+                .arg("serve")
+                .env_clear()
+                .current_dir(dir)
+                .env("HEDDLE_LISTEN", "127.0.0.1:0")
+                .env("HEDDLE_LOG", "warn")
+                .env("HEDDLE_WEBHOOK_RATE_LIMIT", "0"),
+        )
+    }
+
+    pub fn ceiling(dir: &Path) -> Process {
+        let this = std::env::current_exe().unwrap();
+        Process::start(Command::new(this).arg(crate::CEILING).arg(dir))
+    }
+
+    /// Memory in use now and at most, in MiB. 0 where there is no /proc.
+    pub fn memory_mib(&self) -> (f64, f64) {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
+        let of = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+            let kib: f64 = line.trim().split(' ').next()?.parse().ok()?;
+            Some(kib / 1024.0)
+        };
+        (of("VmRSS:").unwrap_or(0.0), of("VmHWM:").unwrap_or(0.0))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A user of a heddle, who deploys patterns.
+pub struct User<'p> {
+    process: &'p Process,
+    client: reqwest::Client,
+    token: String,
+}
+
+/// A deployed pattern.
+pub struct Deployed {
+    pub target: Target,
+    id: String,
+}
+
+impl User<'_> {
+    pub async fn new(process: &Process) -> User<'_> {
+        let mut user = User {
+            process,
+            client: reqwest::Client::builder().no_proxy().build().unwrap(),
+            token: String::new(),
+        };
+        let account = json!({"email": "ann@example.com", "firstName": "Ann", "lastName": "Lee", "password": "correct-horse"});
+        let made = user.call("POST", "/api/auth/register", account).await;
+        user.token = text(&made["data"]["token"]);
+        user
+    }
+
+    async fn call(&self, method: &str, path: &str, body: Value) -> Value {
+        let url = format!("http://{}{path}", self.process.address);
+        let request = self
+            .client
+            .request(method.parse().unwrap(), url)
+            .bearer_auth(&self.token)
+            .json(&body);
+        let reply = request.send().await.unwrap();
+        let (status, body) = (reply.status(), reply.json().await.unwrap());
+        assert!(status.is_success(), "{method} {path}: {status} {body}");
+        body
+    }
+
+    /// A webhook, then these nodes one after the other. With a status of 200 somebody waits for the answer.
+    pub async fn deploy(&self, status: u16, nodes: &[Value]) -> Deployed {
+        let mode = if status == 200 { "sync" } else { "async" };
+        let hook = json!({"id": "hook", "type": "OnWebhook", "data": {"parameters": {"responseMode": mode}}});
+        let nodes = [&[hook], nodes].concat();
+        let edges: Vec<Value> = nodes
+            .windows(2)
+            .map(|pair| json!({"source": pair[0]["id"], "target": pair[1]["id"]}))
+            .collect();
+        let made = self
+            .call("POST", "/api/patterns", json!({"name": "measured"}))
+            .await;
+        let path = format!("/api/patterns/{}", text(&made["id"]));
+        let graph = json!({"graphData": {"nodes": nodes, "edges": edges}});
+        self.call("PUT", &path, graph).await;
+        let deployed = self
+            .call("POST", &format!("{path}/deploy"), json!({"nodeDefinitions": {}}))
+            .await;
+        let hooks = self.call("GET", &format!("{path}/webhooks"), json!(null)).await;
+        let hook = &hooks["data"]["endpoints"][0];
+        Deployed {
+            id: text(&deployed["data"]["deploymentId"]),
+            target: Target {
+                address: self.process.address,
+                path: format!("/webhooks/{}", text(&hook["webhookId"])),
+                secret: Some(text(&hook["webhookSecret"])),
+                status,
+            },
+        }
+    }
+
+    /// Waits until all runs have ended.
+    pub async fn await_ends(&self, deployed: &Deployed) {
+        let path = format!("/api/deployments/{}/runs?limit=1&status=running", deployed.id);
+        while self.call("GET", &path, json!(null)).await["meta"]["total"] != 0 {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+}
+
+pub fn ceiling_target(process: &Process) -> Target {
+    Target {
+        address: process.address,
+        path: "/webhooks/bare".to_owned(),
+        secret: Some(ceiling::SECRET.to_owned()),
+        status: 202,
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap().to_owned()
+}
