@@ -78,6 +78,8 @@ pub struct Config {
     pub log: String,
     /// Form of the log.
     pub log_format: LogFormat,
+    /// Collector that traces are sent to by OTLP over HTTP; `None`: there are none.
+    pub otlp_endpoint: Option<String>,
 }
 
 /// How often logging in and registering may be tried.
@@ -154,6 +156,7 @@ impl Config {
             smtp_listen: None,
             log: "info".to_owned(),
             log_format: LogFormat::Text,
+            otlp_endpoint: None,
         }
     }
 }

@@ -7,6 +7,7 @@ mod digest;
 mod http;
 mod sleep;
 
+use crate::TRACE_TARGET;
 use crate::limits::Stop;
 use crate::secrets::Vault;
 use heddle_node_stdlib::abi::code;
@@ -19,6 +20,8 @@ use std::time::Instant;
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
+use tracing::field::Empty;
+use tracing::{Instrument, Span};
 
 pub use digest::{Hash, Hmac};
 pub use http::Http;
@@ -114,6 +117,8 @@ pub struct RunEffects {
     /// Bytes of requests that wait or are at work.
     request_bytes: Arc<AtomicUsize>,
     started: u32,
+    /// The run's.
+    span: Span,
 }
 
 /// Counts a request for as long as it is held.
@@ -156,7 +161,17 @@ impl RunEffects {
             results: HashMap::new(),
             request_bytes: Arc::default(),
             started: 0,
+            span: Span::current(),
         }
+    }
+
+    /// A span for the effect that starts next.
+    pub fn span(&self, kind: &str, node_id: impl FnOnce() -> String) -> Span {
+        tracing::info_span!(
+            target: TRACE_TARGET, parent: &self.span, "effect",
+            otel.name = kind, otel.kind = "client", otel.status_code = Empty,
+            heddle.node_id = node_id(), error.type = Empty,
+        )
     }
 
     /// The I/O threads.
@@ -170,7 +185,7 @@ impl RunEffects {
     }
 
     /// Starts an effect on the I/O threads and gives its id.
-    pub fn start(&mut self, prepared: Prepared) -> Result<u32, Stop> {
+    pub fn start(&mut self, prepared: Prepared, span: Span) -> Result<u32, Stop> {
         let id = self.started;
         self.started = self.started.saturating_add(1);
         let bytes = match &prepared {
@@ -198,6 +213,7 @@ impl RunEffects {
             drop(held);
             done
         };
+        let work = work.instrument(span);
         let task = self.tasks.spawn_on(work, &self.io);
         self.ids.insert(task.id(), id);
         Ok(id)
@@ -248,6 +264,7 @@ async fn perform(prepared: Prepared, in_flight: Arc<Semaphore>) -> Done {
             context,
         } => (effect, request, context),
         Prepared::Refused(error) => {
+            note_failure(&error);
             return Done {
                 json: to_json(Err(error)),
                 _permit: None,
@@ -273,15 +290,25 @@ async fn perform(prepared: Prepared, in_flight: Arc<Semaphore>) -> Done {
     };
     let masked = match result {
         Ok(value) => Ok(vault.mask_value(value)),
-        Err(error) => Err(EffectError {
-            code: error.code,
-            message: vault.mask(&error.message).into_owned(),
-        }),
+        Err(error) => {
+            note_failure(&error);
+            Err(EffectError {
+                code: error.code,
+                message: vault.mask(&error.message).into_owned(),
+            })
+        }
     };
     Done {
         json: to_json(masked),
         _permit: permit,
     }
+}
+
+/// Codes only: messages may hold what the service said.
+fn note_failure(error: &EffectError) {
+    let span = Span::current();
+    span.record("error.type", error.code.as_str());
+    span.record("otel.status_code", "ERROR");
 }
 
 fn to_json(result: EffectResult) -> Vec<u8> {

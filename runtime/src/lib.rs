@@ -40,6 +40,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use tokio::sync::Semaphore;
 
+/// Target of the `tracing` span of each effect, a child of the span in which its run was started.
+pub const TRACE_TARGET: &str = "heddle::trace";
+
 /// Why a runtime can't be made.
 #[derive(Debug, thiserror::Error)]
 pub enum RuntimeError {

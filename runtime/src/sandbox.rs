@@ -154,7 +154,8 @@ impl RunState {
         let prepared = self
             .prepare(node, kind, request, fuel_left)
             .unwrap_or_else(Prepared::Refused);
-        self.effects.start(prepared)
+        let span = self.effects.span(kind, || self.node_id(node).unwrap_or_default());
+        self.effects.start(prepared, span)
     }
 
     fn prepare(

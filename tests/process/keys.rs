@@ -12,9 +12,7 @@ const SECOND: &str = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
 
 /// A user with a secret in a workspace's default environment: the user's token.
 fn keep_a_secret(server: &Server) -> String {
-    let account = json!({"email": "ann@example.com", "firstName": "Ann", "lastName": "Lee", "password": "correct-horse"});
-    let (_, registered) = server.call("POST", "/api/auth/register", "", &account.to_string());
-    let token = registered["data"]["token"].as_str().unwrap().to_owned();
+    let token = server.register();
     let (_, listed) = server.call("GET", "/api/workspaces", &token, "");
     let workspace = listed["data"][0]["id"].as_str().unwrap().to_owned();
     let path = format!("/api/workspaces/{workspace}/environments");

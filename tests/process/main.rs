@@ -5,6 +5,9 @@
 
 mod crash;
 mod keys;
+mod load;
+mod sender;
 mod server;
 mod starting;
+mod traces;
 mod users;

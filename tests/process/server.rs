@@ -1,6 +1,6 @@
 //! A `heddle serve` in a process of its own.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
@@ -25,6 +25,11 @@ impl Server {
         let mut process = heddle(dir)
             .arg("serve")
             .env("HEDDLE_LISTEN", "127.0.0.1:0")
+            // Compiling the standard library takes its time.
+            .env(
+                "HEDDLE_CACHE_DIR",
+                concat!(env!("CARGO_TARGET_TMPDIR"), "/process"),
+            )
             .envs(variables.iter().copied())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -61,6 +66,51 @@ impl Server {
         let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
         let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
         (status, serde_json::from_str(body).unwrap_or(Value::Null))
+    }
+
+    /// Registers a user and deploys a pattern: the user's token and the deployment's id.
+    pub fn deploy(&self, graph: &Value) -> (String, String) {
+        let token = self.register();
+        let (_, pattern) = self.call("POST", "/api/patterns", &token, r#"{"name": "Tested"}"#);
+        let path = format!("/api/patterns/{}", pattern["id"].as_str().unwrap());
+        let body = json!({"graphData": graph}).to_string();
+        let (status, saved) = self.call("PUT", &path, &token, &body);
+        assert_eq!(status, 200, "{saved}");
+        let path = format!("{path}/deploy");
+        let (status, deployed) = self.call("POST", &path, &token, r#"{"nodeDefinitions": {}}"#);
+        assert_eq!(status, 200, "{deployed}");
+        let deployment = deployed["data"]["deploymentId"].as_str().unwrap();
+        (token, deployment.to_owned())
+    }
+
+    /// Registers a user: its token.
+    pub fn register(&self) -> String {
+        let account = json!({"email": "ann@example.com", "firstName": "Ann", "lastName": "Lee", "password": "correct-horse"});
+        let (_, registered) = self.call("POST", "/api/auth/register", "", &account.to_string());
+        registered["data"]["token"].as_str().unwrap().to_owned()
+    }
+
+    /// Waits until no run of the deployment executes or waits any more.
+    pub fn await_ends(&self, token: &str, deployment: &str) {
+        let path = format!("/api/deployments/{deployment}/runs?limit=1&status=running");
+        while self.call("GET", &path, token, "").1["meta"]["total"] != 0 {
+            std::thread::yield_now();
+        }
+    }
+
+    /// All runs of a deployment, page by page.
+    pub fn runs(&self, token: &str, deployment: &str) -> Vec<Value> {
+        let mut runs = Vec::new();
+        for page in 1.. {
+            let path = format!("/api/deployments/{deployment}/runs?limit=100&page={page}");
+            let (_, listed) = self.call("GET", &path, token, "");
+            let listed = listed["data"].as_array().unwrap().clone();
+            if listed.is_empty() {
+                break;
+            }
+            runs.extend(listed);
+        }
+        runs
     }
 
     /// Asks it to end, and waits until it has: the exit code.

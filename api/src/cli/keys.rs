@@ -4,10 +4,10 @@ use super::failure::{Exit, Failure};
 use super::output;
 use super::serve;
 use crate::clock::Clock;
+use crate::config::Config;
 use crate::config::keys;
 use crate::config::settings;
 use crate::config::sources::{Flags, Values};
-use crate::config::Config;
 use crate::store::Store;
 use crate::vault::{MASTER_KEY_BYTES, MasterKeyId, Vault, VaultError};
 use clap::{Args, Subcommand};
@@ -139,7 +139,8 @@ async fn rotate_file(
     std::fs::rename(&next, &path).map_err(failed)?;
     let (place, previous) = (path.display(), previous.display());
     if json {
-        let told = json!({"dataKeys": count, "keyId": MasterKeyId::of(&new).as_str(), "file": place.to_string()});
+        let told =
+            json!({"dataKeys": count, "keyId": MasterKeyId::of(&new).as_str(), "file": place.to_string()});
         return output::result(&told.to_string());
     }
     output::result(&format!(

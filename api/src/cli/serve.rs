@@ -41,13 +41,19 @@ pub fn serve(args: &ServeArgs) -> Result<ExitCode, Failure> {
     let values = Values::gather(&args.settings, std::env::vars()).map_err(|error| wrong(&error))?;
     let config = settings::read(&values).map_err(|error| wrong(&error))?;
     let base_url_given = values.text("base_url").is_some();
-    telemetry::log(&config).map_err(|error| wrong(&Mistake::new("HEDDLE_LOG", error)))?;
     let executor = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(config.workers)
         .enable_all()
         .build()
         .map_err(|error| Failure::new(Exit::File, "FILE", format!("cannot start threads: {error}")))?;
-    executor.block_on(listen(config, base_url_given, args.demo))
+    let traces = telemetry::start(&config, executor.handle().clone()).map_err(|error| wrong(&error))?;
+    executor.block_on(async {
+        let ended = listen(config, base_url_given, args.demo).await;
+        if let Some(traces) = traces {
+            traces.stop().await;
+        }
+        ended
+    })
 }
 
 /// A mistake in the settings.

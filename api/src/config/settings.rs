@@ -164,6 +164,11 @@ pub const SETTINGS: &[Setting] = &[
         "What is logged: error, warn, info, debug, trace, or by module as in info,sqlx=warn",
     ),
     setting("log_format", "text", "Form of the log: text or json"),
+    setting(
+        "otlp_endpoint",
+        "none",
+        "Collector of traces by OTLP over HTTP, as http://127.0.0.1:4318",
+    ),
 ];
 
 /// Reads all settings; the first mistake is told with where it was made. Keys that must be there and are not are
@@ -185,6 +190,7 @@ pub fn read(values: &Values) -> Result<Config, Mistake> {
         Some("json") => LogFormat::Json,
         Some(_) => return Err(values.mistake("log_format", "must be text or json")),
     };
+    config.otlp_endpoint = values.read("otlp_endpoint", web_address)?;
     Ok(config)
 }
 
@@ -327,6 +333,13 @@ fn mail(values: &Values, config: &mut Config) -> Result<(), Mistake> {
 fn set<T>(field: &mut T, value: Option<T>) {
     if let Some(value) = value {
         *field = value;
+    }
+}
+
+fn web_address(text: &str) -> Result<String, String> {
+    match text.parse::<reqwest::Url>() {
+        Ok(url) if matches!(url.scheme(), "http" | "https") => Ok(text.to_owned()),
+        _ => Err("must be an address with http:// or https://".to_owned()),
     }
 }
 

@@ -16,11 +16,13 @@ use crate::ids::RunId;
 use crate::store::runs::ResultRow;
 use heddle_node_stdlib::abi::code;
 use heddle_node_stdlib::manifest::Retry;
-use heddle_runtime::{Outcome, RunError, RunRequest, Status};
+use heddle_runtime::{Outcome, RunError, RunRequest, Status, TRACE_TARGET};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
+use tracing::field::Empty;
+use tracing::{Instrument, Span};
 
 /// Longest wait between two attempts.
 const BACKOFF_MAX: Duration = Duration::from_secs(24 * 60 * 60);
@@ -80,7 +82,11 @@ async fn begin(inner: Arc<Inner>, job: Job, place: Option<Place>) {
     };
     inner.tail.phase(&job, Phase::Executing);
     let started_at = inner.clock.now();
-    let (end_of, outcome) = match attempt(&inner, &job, started_at).await {
+    let span = span(&job);
+    let attempt = attempt(&inner, &job, started_at).instrument(span.clone()).await;
+    note_end(&span, attempt.as_ref());
+    drop(span);
+    let (end_of, outcome) = match attempt {
         Some(outcome) => (job_end(&job, &outcome), Some((started_at, outcome))),
         None => (cancelled(), None),
     };
@@ -92,6 +98,32 @@ async fn begin(inner: Arc<Inner>, job: Job, place: Option<Place>) {
     let row = attempt_row(&inner, &job, wait, outcome);
     inner.recorder.send(Finished::Attempt { row, job, wait }).await;
     drop(place);
+}
+
+/// Of this attempt.
+fn span(job: &Job) -> Span {
+    tracing::info_span!(
+        target: TRACE_TARGET, parent: None, "run",
+        otel.name = "run", otel.kind = "consumer", otel.status_code = Empty,
+        heddle.run_id = %job.run, heddle.pattern_id = %job.deployment.pattern_id,
+        heddle.deployment_id = %job.deployment.id, heddle.attempt = job.attempt,
+        heddle.triggered_by = job.triggered_by.name(), heddle.fuel_used = Empty, error.type = Empty,
+    )
+}
+
+/// Codes only: messages may hold what the run was about.
+fn note_end(span: &Span, outcome: Option<&Outcome>) {
+    let error = match outcome {
+        Some(outcome) => {
+            span.record("heddle.fuel_used", outcome.usage.fuel_used);
+            outcome.error.as_ref().map(|error| error.code.as_str())
+        }
+        None => Some(code::CANCELLED),
+    };
+    if let Some(code) = error {
+        span.record("error.type", code);
+        span.record("otel.status_code", "ERROR");
+    }
 }
 
 /// `None`: the run was cancelled.

@@ -1,0 +1,94 @@
+//! A sender of signed webhooks that keeps its connection.
+
+use crate::server::Server;
+use hmac::{Hmac, Mac};
+use serde_json::{Value, json};
+use sha2::Sha256;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+
+/// Where webhooks are sent to, and what they start.
+pub struct Hook {
+    pub token: String,
+    pub deployment: String,
+    webhook: String,
+    secret: String,
+}
+
+impl Hook {
+    /// A deployed pattern that doubles `n` of the body.
+    pub fn doubling(server: &Server) -> Hook {
+        let (token, deployment) = server.deploy(&json!({
+            "nodes": [
+                {"id": "hook", "type": "OnWebhook"},
+                {"id": "end", "type": "Return", "data": {"parameters": {"value": "{{ $input.body.n * 2 }}"}}},
+            ],
+            "edges": [{"source": "hook", "target": "end"}],
+        }));
+        let path = format!("/api/deployments/{deployment}/webhook");
+        let (status, hook) = server.call("GET", &path, &token, "");
+        assert_eq!(status, 200, "{hook}");
+        let endpoint = &hook["data"][0];
+        let text = |name: &str| endpoint[name].as_str().unwrap().to_owned();
+        Hook {
+            webhook: text("webhookId"),
+            secret: text("webhookSecret"),
+            token,
+            deployment,
+        }
+    }
+
+    fn request(&self, key: &str, n: usize) -> String {
+        let body = json!({"n": n}).to_string();
+        let mut mac = Hmac::<Sha256>::new_from_slice(self.secret.as_bytes()).unwrap();
+        mac.update(body.as_bytes());
+        let signature = hex::encode(mac.finalize().into_bytes());
+        format!(
+            "POST /webhooks/{} HTTP/1.1\r\nhost: heddle\r\ncontent-type: application/json\r\n\
+             x-webhook-signature: {signature}\r\nx-idempotency-key: {key}\r\ncontent-length: {}\r\n\r\n{body}",
+            self.webhook,
+            body.len()
+        )
+    }
+}
+
+/// An answer to a webhook.
+pub struct Answer {
+    pub status: u16,
+    pub body: Value,
+}
+
+/// One connection to a server.
+pub struct Sender(BufReader<TcpStream>);
+
+impl Sender {
+    /// `None`: nobody listens.
+    pub fn connect(address: &str) -> Option<Sender> {
+        let stream = TcpStream::connect(address).ok()?;
+        stream.set_nodelay(true).ok()?;
+        Some(Sender(BufReader::new(stream)))
+    }
+
+    /// `None`: the server was gone before it had answered.
+    pub fn send(&mut self, hook: &Hook, key: &str, n: usize) -> Option<Answer> {
+        self.0.get_mut().write_all(hook.request(key, n).as_bytes()).ok()?;
+        let mut line = String::new();
+        self.0.read_line(&mut line).ok()?;
+        let status = line.split(' ').nth(1)?.parse().ok()?;
+        let mut length = 0;
+        loop {
+            line.clear();
+            self.0.read_line(&mut line).ok()?;
+            if line.trim().is_empty() {
+                break;
+            }
+            if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+                length = value.trim().parse().ok()?;
+            }
+        }
+        let mut body = vec![0; length];
+        self.0.read_exact(&mut body).ok()?;
+        let body = serde_json::from_slice(&body).ok()?;
+        Some(Answer { status, body })
+    }
+}
