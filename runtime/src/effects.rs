@@ -50,9 +50,9 @@ pub trait Effect: Send + Sync + 'static {
         false
     }
 
-    /// Whether it executes code of the user's own, which sees no secrets, only the references to them.
-    fn is_code(&self) -> bool {
-        false
+    /// Whether secrets are put in place of their references in its requests.
+    fn reveals_secrets(&self) -> bool {
+        true
     }
 }
 
@@ -278,7 +278,7 @@ async fn perform(prepared: Prepared, in_flight: Arc<Semaphore>) -> Done {
         in_flight.acquire_owned().await.ok()
     };
     let result = match serde_json::from_str(&request) {
-        Ok(request) if effect.is_code() => effect.start(request, context).await,
+        Ok(request) if !effect.reveals_secrets() => effect.start(request, context).await,
         Ok(request) => match vault.reveal(request) {
             Ok(request) => effect.start(request, context).await,
             Err(error) => Err(error),

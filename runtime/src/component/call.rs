@@ -155,8 +155,9 @@ impl Effect for Called {
         Box::pin(self.0.clone().perform(request, context))
     }
 
-    fn is_code(&self) -> bool {
-        true
+    /// Code sees references only; they are replaced when a request leaves.
+    fn reveals_secrets(&self) -> bool {
+        false
     }
 }
 
