@@ -8,6 +8,7 @@ use crate::clock::Timestamp;
 use crate::error::{ApiError, Code, ErrorBody};
 use crate::ids::{EnvironmentId, WorkspaceId};
 use crate::secret_name;
+use crate::store::deployments;
 use crate::store::secrets::{self, NewSecret, SecretRow};
 use crate::store::workspaces::{self, EnvironmentRow};
 use crate::store::{Db, StoreError};
@@ -108,7 +109,7 @@ async fn create_environment(
     }
 }
 
-/// Deletes an environment with its secrets and variables, unless it is the last; admins of the workspace may.
+/// Deletes an environment with its secrets and variables, unless it is the last or a deployment uses it; admins of the workspace may.
 #[utoipa::path(
     delete, path = "/api/workspaces/{id}/environments/{envId}", tag = "Environments", security(("bearer" = [])),
     params(
@@ -120,7 +121,7 @@ async fn create_environment(
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 403, description = "FORBIDDEN", body = ErrorBody),
         (status = 404, description = "WORKSPACE_NOT_FOUND or NOT_FOUND", body = ErrorBody),
-        (status = 409, description = "CONFLICT: the last environment", body = ErrorBody),
+        (status = 409, description = "CONFLICT: the last environment, or a deployment uses it", body = ErrorBody),
     )
 )]
 async fn delete_environment(
@@ -137,7 +138,13 @@ async fn delete_environment(
             if workspaces::environments(db, &scope).await?.len() < 2 {
                 return Err(Code::Conflict.with("A workspace keeps at least one environment."));
             }
-            Ok(workspaces::delete_environment(db, &manager, id).await?)
+            match deployments::count_in_environment(db, &scope, id).await? {
+                0 => Ok(workspaces::delete_environment(db, &manager, id).await?),
+                1 => Err(Code::Conflict.with("A deployment uses this environment: undeploy it first.")),
+                count => Err(Code::Conflict.with(format!(
+                    "{count} deployments use this environment: undeploy them first."
+                ))),
+            }
         })
     });
     deleted.await?;

@@ -126,6 +126,19 @@ pub async fn all_active(db: &mut Db<'_>) -> Result<Vec<DeploymentRow>, StoreErro
         .await
 }
 
+/// How many of a workspace's deployments take their secrets and variables from this environment.
+pub async fn count_in_environment(
+    db: &mut Db<'_>,
+    scope: &Scope,
+    environment: EnvironmentId,
+) -> Result<i64, StoreError> {
+    let count = sql("select count(*) from deployments where workspace_id = ? and environment_id = ?")
+        .bind(scope.workspace())
+        .bind(environment)
+        .push(" and status <> 'undeployed'");
+    db.one(count).await.map(|(count,): (i64,)| count)
+}
+
 /// Adds a deployment, or puts it in the place of the pattern's one, which keeps its id and its time of creation.
 pub async fn put(db: &mut Db<'_>, _: &Editor, row: &DeploymentRow) -> Result<(), StoreError> {
     db.execute(

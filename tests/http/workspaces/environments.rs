@@ -1,7 +1,7 @@
 //! Environments, their secrets and variables.
 
 use super::{NOW, active, get, join, send};
-use crate::harness::{Service, User, each_database};
+use crate::harness::{Service, User, doubling, each_database};
 use heddle_api::ids::EnvironmentId;
 use heddle_api::store::secrets;
 use serde_json::json;
@@ -41,6 +41,24 @@ each_database! {
         let last = format!("{path}/{id}");
         service.delete(&last).bearer(&ann.token).send().await.assert_refused(409, "CONFLICT");
         service.delete(&format!("{path}/nonsense")).bearer(&ann.token).send().await.assert_refused(404, "NOT_FOUND");
+    }
+
+    async fn an_environment_that_a_deployment_uses_is_kept(service: Service) {
+        let ann = service.user("ann").await;
+        let path = format!("/api/workspaces/{}/environments", active(&ann));
+        let made = send(&service, &ann, "POST", &path, json!({"name": "staging"})).await;
+        let staging = made.data(201)["id"].as_str().unwrap().to_owned();
+        let pattern = service.drawn(&ann, &doubling()).await;
+        let deploy = format!("/api/patterns/{pattern}/deploy");
+        let body = json!({"nodeDefinitions": {}, "environmentId": staging});
+        send(&service, &ann, "POST", &deploy, body).await.data(200);
+
+        let one = format!("{path}/{staging}");
+        let refused = service.delete(&one).bearer(&ann.token).send().await;
+        refused.assert_refused(409, "CONFLICT");
+        assert!(refused.text.contains("undeploy"), "{refused}");
+        service.delete(&deploy).bearer(&ann.token).send().await.data(200);
+        service.delete(&one).bearer(&ann.token).send().await.data(200);
     }
 
     async fn a_secret_is_set_and_never_told(service: Service) {
