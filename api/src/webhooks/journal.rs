@@ -14,6 +14,8 @@ use tokio::sync::{mpsc, oneshot};
 const QUEUE_MAX: usize = 8192;
 /// Entries of one write.
 const GROUP_MAX: usize = 512;
+/// How long an entry waits for others, so that few events a second don't each cost a commit more.
+const LINGER: Duration = Duration::from_millis(50);
 /// Writes that are tried before entries are given up, with a pause between them.
 const ATTEMPTS_MAX: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(500);
@@ -63,6 +65,7 @@ impl Journal {
 async fn work(store: Store, mut messages: mpsc::Receiver<Message>) {
     let mut group = Vec::with_capacity(GROUP_MAX);
     while messages.recv_many(&mut group, GROUP_MAX).await > 0 {
+        gather(&mut messages, &mut group).await;
         let mut logs = Vec::new();
         let mut taps = Taps::default();
         let mut waiting = Vec::new();
@@ -83,6 +86,20 @@ async fn work(store: Store, mut messages: mpsc::Receiver<Message>) {
         for done in waiting {
             // Whoever waited may have gone.
             let _ = done.send(());
+        }
+    }
+}
+
+/// Adds what comes within [`LINGER`], unless somebody waits for the log.
+async fn gather(messages: &mut mpsc::Receiver<Message>, group: &mut Vec<Message>) {
+    let over = tokio::time::sleep(LINGER);
+    tokio::pin!(over);
+    let is_awaited = |group: &[Message]| group.iter().any(|it| matches!(it, Message::Flush(_)));
+    while group.len() < GROUP_MAX && !is_awaited(group) {
+        let room = GROUP_MAX - group.len();
+        tokio::select! {
+            count = messages.recv_many(group, room) => if count == 0 { return },
+            () = &mut over => return,
         }
     }
 }
