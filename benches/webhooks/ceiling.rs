@@ -100,7 +100,7 @@ async fn take(
     let signature = headers
         .get("x-webhook-signature")
         .and_then(|value| hex::decode(value).ok());
-    if !signature.is_some_and(|signature| mac.verify_slice(&signature).is_ok()) {
+    if signature.is_none_or(|signature| mac.verify_slice(&signature).is_err()) {
         return (StatusCode::UNAUTHORIZED, "");
     }
     let (stored, is_stored) = oneshot::channel();
