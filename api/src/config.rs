@@ -28,6 +28,8 @@ pub struct Config {
     pub master_key: [u8; 32],
     /// Wrapped the data keys before: they are wrapped anew at start.
     pub master_key_previous: Option<[u8; 32]>,
+    /// Files of keys that were made just now.
+    pub keys_made: Vec<PathBuf>,
     /// Signs tokens.
     pub jwt_secret: String,
     /// Lifetime of tokens.
@@ -128,6 +130,7 @@ impl Config {
             database_url: None,
             master_key,
             master_key_previous: None,
+            keys_made: Vec::new(),
             jwt_secret,
             token_ttl: Duration::from_secs(24 * 60 * 60),
             local_auth: true,

@@ -32,6 +32,27 @@ fn the_first_start_makes_private_keys_and_the_next_one_knows_everybody() {
 }
 
 #[test]
+fn the_first_start_says_where_the_keys_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut process = heddle(dir.path())
+        .args(["serve", "--listen", "127.0.0.1:0"])
+        .stderr(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let log = std::io::BufReader::new(process.stderr.take().unwrap());
+    let told: Vec<String> = std::io::BufRead::lines(log).take(2).map(Result::unwrap).collect();
+    process.kill().unwrap();
+    process.wait().unwrap();
+    for (line, key) in told
+        .iter()
+        .zip(["heddle-data/master-key", "heddle-data/jwt-secret"])
+    {
+        assert!(line.contains(key), "{told:?}");
+    }
+}
+
+#[test]
 fn a_misspelt_setting_stops_the_start_with_its_name() {
     let dir = tempfile::tempdir().unwrap();
     let (code, _, told) = output(heddle(dir.path()).arg("serve").env("HEDDLE_LISTN", "127.0.0.1:0"));

@@ -102,6 +102,10 @@ async fn listen(mut config: Config, base_url_given: bool, is_demo: bool) -> Resu
     if !base_url_given {
         config.base_url = format!("http://{address}");
     }
+    for path in &config.keys_made {
+        let path = path.display();
+        tracing::info!(%path, "Made a key, readable by this user only: keep a copy of {path} in a safe place");
+    }
     let store = open(&config).await?;
     let mut stop = Stop::new().map_err(|error| failed("listen for signals", &error))?;
     let app = App::new(config, store, Clock::System);

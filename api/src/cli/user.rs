@@ -65,6 +65,9 @@ pub fn user(args: &UserArgs) -> Result<ExitCode, Failure> {
     let executor = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let executor = executor
         .map_err(|error| Failure::new(Exit::File, "FILE", format!("cannot start a thread: {error}")))?;
+    for path in &config.keys_made {
+        output::note(&format!("made a key, readable by this user only: {}", path.display()));
+    }
     executor.block_on(async {
         let store = serve::open(&config).await?;
         match &args.action {

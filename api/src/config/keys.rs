@@ -19,20 +19,23 @@ pub struct Keys {
     pub master_key_previous: Option<[u8; 32]>,
     /// Signs tokens.
     pub jwt_secret: String,
+    /// Files that were made for them just now.
+    pub made: Vec<PathBuf>,
 }
 
 impl Keys {
     /// From the settings, or from the files in the data directory, which are made when nothing is there yet.
     pub fn load(values: &Values, data_dir: &Path, is_shared: bool) -> Result<Self, Mistake> {
         let has_data = data_dir.join("heddle.db").exists();
-        let text = |name: &str| -> Result<String, Mistake> {
+        let mut made = Vec::new();
+        let mut text = |name: &str| -> Result<String, Mistake> {
             match values.text(name) {
                 Some(text) => Ok(text.to_owned()),
                 None if is_shared => Err(values.mistake(
                     name,
                     "is required with PostgreSQL, the same for every server: make one with `openssl rand -base64 32`",
                 )),
-                None => kept(data_dir, name, has_data),
+                None => kept(data_dir, name, has_data, &mut made),
             }
         };
         let key = |name: &str, text: &str| {
@@ -56,6 +59,7 @@ impl Keys {
             master_key,
             master_key_previous,
             jwt_secret,
+            made,
         })
     }
 }
@@ -75,7 +79,7 @@ pub fn path(data_dir: &Path, name: &str) -> PathBuf {
     data_dir.join(name.replace('_', "-"))
 }
 
-fn kept(data_dir: &Path, name: &str, has_data: bool) -> Result<String, Mistake> {
+fn kept(data_dir: &Path, name: &str, has_data: bool, made: &mut Vec<PathBuf>) -> Result<String, Mistake> {
     let path = path(data_dir, name);
     let place = path.display().to_string();
     match fs::read_to_string(&path) {
@@ -92,6 +96,7 @@ fn kept(data_dir: &Path, name: &str, has_data: bool) -> Result<String, Mistake> 
     }
     let text = encode(&rand::random());
     write(&path, &text).map_err(|error| Mistake::new(place, format!("can't be written: {error}")))?;
+    made.push(path);
     Ok(text)
 }
 

@@ -180,6 +180,7 @@ pub fn read(values: &Values) -> Result<Config, Mistake> {
     let found = keys::Keys::load(values, &data_dir, is_shared)?;
     let mut config = Config::new(listen, data_dir, found.master_key, found.jwt_secret);
     config.master_key_previous = found.master_key_previous;
+    config.keys_made = found.made;
     identity(values, &mut config)?;
     http(values, &mut config)?;
     runs(values, &mut config)?;
