@@ -66,7 +66,10 @@ pub fn user(args: &UserArgs) -> Result<ExitCode, Failure> {
     let executor = executor
         .map_err(|error| Failure::new(Exit::File, "FILE", format!("cannot start a thread: {error}")))?;
     for path in &config.keys_made {
-        output::note(&format!("made a key, readable by this user only: {}", path.display()));
+        output::note(&format!(
+            "made a key, readable by this user only: {}",
+            path.display()
+        ));
     }
     executor.block_on(async {
         let store = serve::open(&config).await?;
