@@ -21,7 +21,15 @@ async fn run(pattern: &Value, component: &[u8], event: &Value) -> Outcome {
 }
 
 async fn run_definitions(pattern: &Value, definitions: &Value, event: &Value) -> Outcome {
-    run_limited(pattern, definitions, event, Limits::default()).await
+    run_limited(pattern, definitions, event, limits()).await
+}
+
+/// Less fuel than usual: a loop uses it up long before its time is over, on a busy machine too.
+fn limits() -> Limits {
+    Limits {
+        fuel_max: 400_000_000,
+        ..Limits::default()
+    }
 }
 
 async fn run_limited(pattern: &Value, definitions: &Value, event: &Value, limits: Limits) -> Outcome {
@@ -153,8 +161,8 @@ async fn an_endless_loop_uses_up_its_own_share_of_fuel() {
     let error = caught(&endless).await;
     assert_eq!(error["code"], "OUT_OF_FUEL", "{error}");
     let outcome = run(&own(json!({})), &endless, &Value::Null).await;
-    assert!(outcome.usage.fuel_used >= Limits::default().fuel_max / 8);
-    assert!(outcome.usage.fuel_used < Limits::default().fuel_max / 4);
+    assert!(outcome.usage.fuel_used >= limits().fuel_max / 8);
+    assert!(outcome.usage.fuel_used < limits().fuel_max / 4);
 }
 
 #[tokio::test]
