@@ -1,5 +1,6 @@
 //! Why a command could not do its job, and with which code the process then ends.
 
+use crate::config::sources::Mistake;
 use heddle_compiler::Diagnostic;
 
 /// Exit codes, as `heddle --help` lists them. 0 is success.
@@ -61,5 +62,11 @@ impl Failure {
     /// A mistake in the command line that clap can't see.
     pub fn usage(message: impl Into<String>) -> Self {
         Failure::new(Exit::Usage, "USAGE", message)
+    }
+}
+
+impl From<Mistake> for Failure {
+    fn from(mistake: Mistake) -> Self {
+        Failure::usage(mistake.to_string())
     }
 }

@@ -40,19 +40,13 @@ enum Action {
 
 /// Runs the command.
 pub fn keys(args: &KeysArgs) -> Result<ExitCode, Failure> {
-    let values = Values::gather(&args.settings, std::env::vars()).map_err(|error| serve::wrong(&error))?;
-    let config = settings::read(&values).map_err(|error| serve::wrong(&error))?;
-    let executor = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let executor = executor
-        .map_err(|error| Failure::new(Exit::File, "FILE", format!("cannot start a thread: {error}")))?;
+    let values = Values::gather(&args.settings, std::env::vars())?;
+    let config = settings::read(&values)?;
     let Action::Rotate { new_key_stdin } = args.action;
     let given = if new_key_stdin { Some(from_stdin()?) } else { None };
-    executor.block_on(async {
-        let store = serve::open(&config).await?;
-        match values.text("master_key") {
-            Some(_) => rotate_setting(args.json, &config, &store, given).await,
-            None => rotate_file(args.json, &config, &store, given).await,
-        }
+    serve::with_store(&config, async |store| match values.text("master_key") {
+        Some(_) => rotate_setting(args.json, &config, &store, given).await,
+        None => rotate_file(args.json, &config, &store, given).await,
     })?;
     Ok(ExitCode::SUCCESS)
 }

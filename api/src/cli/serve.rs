@@ -6,7 +6,7 @@ use crate::app::App;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::config::settings;
-use crate::config::sources::{Flags, Mistake, Values};
+use crate::config::sources::{Flags, Values};
 use crate::demo;
 use crate::http;
 use crate::mail::smtp;
@@ -38,15 +38,15 @@ pub struct ServeArgs {
 
 /// Runs the command until a signal ends it.
 pub fn serve(args: &ServeArgs) -> Result<ExitCode, Failure> {
-    let values = Values::gather(&args.settings, std::env::vars()).map_err(|error| wrong(&error))?;
-    let config = settings::read(&values).map_err(|error| wrong(&error))?;
+    let values = Values::gather(&args.settings, std::env::vars())?;
+    let config = settings::read(&values)?;
     let base_url_given = values.text("base_url").is_some();
     let executor = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(config.workers)
         .enable_all()
         .build()
         .map_err(|error| Failure::new(Exit::File, "FILE", format!("cannot start threads: {error}")))?;
-    let traces = telemetry::start(&config, executor.handle().clone()).map_err(|error| wrong(&error))?;
+    let traces = telemetry::start(&config, executor.handle().clone())?;
     executor.block_on(async {
         let ended = listen(config, base_url_given, args.demo).await;
         if let Some(traces) = traces {
@@ -54,11 +54,6 @@ pub fn serve(args: &ServeArgs) -> Result<ExitCode, Failure> {
         }
         ended
     })
-}
-
-/// A mistake in the settings.
-pub fn wrong(mistake: &Mistake) -> Failure {
-    Failure::usage(mistake.to_string())
 }
 
 /// Opens the database that the settings name.
@@ -84,6 +79,18 @@ pub async fn open(config: &Config) -> Result<Store, Failure> {
             format!("the database can't be opened: {error}"),
         )
     })
+}
+
+/// Does a command's work on the database that the settings name, beside a running server or not.
+pub fn with_store<T>(
+    config: &Config,
+    work: impl AsyncFnOnce(Store) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let executor = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(Exit::File, "FILE", format!("cannot start a thread: {error}")))?;
+    executor.block_on(async { work(open(config).await?).await })
 }
 
 async fn listen(mut config: Config, base_url_given: bool, is_demo: bool) -> Result<ExitCode, Failure> {

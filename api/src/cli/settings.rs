@@ -24,7 +24,7 @@ pub struct SettingsArgs {
 
 /// Prints the settings in effect, secrets masked.
 pub fn config(args: &SettingsArgs) -> Result<ExitCode, Failure> {
-    let values = Values::gather(&args.settings, std::env::vars()).map_err(|error| serve::wrong(&error))?;
+    let values = Values::gather(&args.settings, std::env::vars())?;
     let shown = |setting: &Setting| match (values.text(setting.name), setting.is_secret) {
         (Some(_), true) => "(set)".to_owned(),
         (Some(text), false) => text.to_owned(),
@@ -63,7 +63,7 @@ pub fn config(args: &SettingsArgs) -> Result<ExitCode, Failure> {
 
 /// Checks all that a start needs, and says what to do about what is wrong.
 pub fn doctor(args: &SettingsArgs) -> Result<ExitCode, Failure> {
-    let values = Values::gather(&args.settings, std::env::vars()).map_err(|error| serve::wrong(&error))?;
+    let values = Values::gather(&args.settings, std::env::vars())?;
     let mut checks = vec![("settings", Ok("can be read".to_owned()))];
     match settings::read(&values) {
         Err(mistake) => checks = vec![("settings", Err(mistake.to_string()))],
@@ -123,12 +123,9 @@ fn address(config: &Config) -> Result<String, String> {
 }
 
 fn database(config: &Config) -> Result<String, String> {
-    let executor = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let executor = executor.map_err(|error| error.to_string())?;
-    let opened = executor.block_on(serve::open(config));
-    match opened {
-        Ok(store) if store.is_shared() => Ok("PostgreSQL answers, its tables are up to date".to_owned()),
-        Ok(_) => Ok("SQLite opens, its tables are up to date".to_owned()),
+    match serve::with_store(config, async |store| Ok(store.is_shared())) {
+        Ok(true) => Ok("PostgreSQL answers, its tables are up to date".to_owned()),
+        Ok(false) => Ok("SQLite opens, its tables are up to date".to_owned()),
         Err(Failure::Told(told)) => Err(told.message),
         Err(Failure::Closed) => Err("did not open".to_owned()),
     }

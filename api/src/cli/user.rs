@@ -60,38 +60,32 @@ enum Action {
 
 /// Runs the command.
 pub fn user(args: &UserArgs) -> Result<ExitCode, Failure> {
-    let values = Values::gather(&args.settings, std::env::vars()).map_err(|error| serve::wrong(&error))?;
-    let config = settings::read(&values).map_err(|error| serve::wrong(&error))?;
-    let executor = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let executor = executor
-        .map_err(|error| Failure::new(Exit::File, "FILE", format!("cannot start a thread: {error}")))?;
+    let values = Values::gather(&args.settings, std::env::vars())?;
+    let config = settings::read(&values)?;
     for path in &config.keys_made {
         output::note(&format!(
             "made a key, readable by this user only: {}",
             path.display()
         ));
     }
-    executor.block_on(async {
-        let store = serve::open(&config).await?;
-        match &args.action {
-            Action::Create {
-                email,
-                first_name,
-                last_name,
-                password_stdin,
-                admin,
-            } => {
-                let given = if *password_stdin {
-                    Some(from_stdin()?)
-                } else {
-                    None
-                };
-                let role = if *admin { Role::Admin } else { Role::User };
-                create(args.json, &store, [email, first_name, last_name], given, role).await
-            }
-            Action::Promote { email } => promote(args.json, &store, email.clone()).await,
-            Action::List => list(args.json, &store).await,
+    serve::with_store(&config, async |store| match &args.action {
+        Action::Create {
+            email,
+            first_name,
+            last_name,
+            password_stdin,
+            admin,
+        } => {
+            let given = if *password_stdin {
+                Some(from_stdin()?)
+            } else {
+                None
+            };
+            let role = if *admin { Role::Admin } else { Role::User };
+            create(args.json, &store, [email, first_name, last_name], given, role).await
         }
+        Action::Promote { email } => promote(args.json, &store, email.clone()).await,
+        Action::List => list(args.json, &store).await,
     })?;
     Ok(ExitCode::SUCCESS)
 }
