@@ -92,38 +92,25 @@ fn arguments(
     for (node, spot) in level.nodes.iter().enumerate() {
         let given = &spot.node.parameters;
         let mut arguments = Vec::new();
+        let names = NodeNames {
+            level,
+            labels: &labels,
+            node,
+            per_item: false,
+            per_pair: false,
+            has_error: has_error[node],
+        };
+        let mut parameters = Parameters {
+            names: Some(names),
+            options,
+            found,
+        };
         match spot.kind {
             Kind::Standard(node_type) => {
-                let names = NodeNames {
-                    level,
-                    labels: &labels,
-                    node,
-                    per_item: false,
-                    per_pair: false,
-                    has_error: has_error[node],
-                };
-                let mut parameters = Parameters {
-                    names: Some(names),
-                    options,
-                    found,
-                };
                 arguments = parameters.fields(given, node_type.parameters, "", 0);
                 single::check(spot, found);
             }
             Kind::Defined(definition, _) if takes_parameters(definition) => {
-                let names = NodeNames {
-                    level,
-                    labels: &labels,
-                    node,
-                    per_item: false,
-                    per_pair: false,
-                    has_error: has_error[node],
-                };
-                let mut parameters = Parameters {
-                    names: Some(names),
-                    options,
-                    found,
-                };
                 arguments = parameters.open(given);
             }
             // What its definition is given is not known.
