@@ -9,15 +9,13 @@ mod requests;
 pub use call::{CallingNode, Calls, Origin, Setting, Threads};
 
 use crate::codecache::{Digest256, DiskCache};
+use crate::program::BODY_BYTES_MAX;
 use call::CallState;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use wasmparser::{Parser, Payload};
 use wasmtime::Engine;
 use wasmtime::component::{Component, ComponentExportIndex, ComponentType, InstancePre, Lift, Linker};
-
-/// Compilers take more than linear time for a function's body.
-const BODY_BYTES_MAX: usize = 1 << 20;
 
 /// What `execute` takes and gives.
 type ExecuteArguments<'a> = (&'a str, &'a str, &'a str);

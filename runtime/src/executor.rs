@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
-use tokio::runtime::{Handle, Runtime};
+use tokio::runtime::{Builder, Handle, Runtime};
 
 /// A run under way.
 pub type Job<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -69,9 +69,7 @@ fn poll_caught<T>(job: &mut Job<T>, cx: &mut Context<'_>) -> Poll<Result<T, Pani
 
 /// Threads with the lowest priority.
 pub fn background(threads: usize) -> std::io::Result<Runtime> {
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(threads.max(1))
-        .thread_name("heddle-background")
+    named("heddle-background", threads)
         .on_thread_start(lower_priority)
         .enable_time()
         .build()
@@ -79,20 +77,18 @@ pub fn background(threads: usize) -> std::io::Result<Runtime> {
 
 /// Threads on which components begin.
 pub fn components(threads: usize) -> std::io::Result<Runtime> {
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(threads.max(1))
-        .thread_name("heddle-components")
-        .enable_time()
-        .build()
+    named("heddle-components", threads).enable_time().build()
 }
 
 /// Threads for effects.
 pub fn io(threads: usize) -> std::io::Result<Runtime> {
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(threads.max(1))
-        .thread_name("heddle-io")
-        .enable_all()
-        .build()
+    named("heddle-io", threads).enable_all().build()
+}
+
+fn named(name: &str, threads: usize) -> Builder {
+    let mut builder = Builder::new_multi_thread();
+    builder.worker_threads(threads.max(1)).thread_name(name);
+    builder
 }
 
 /// Executes a job on other threads, or goes on with it there. Dropping the future ends the job at its next yield.

@@ -28,7 +28,7 @@ const GLOBALS_MAX: u32 = 1_000;
 const SEGMENTS_MAX: u32 = 1_000;
 const ELEMENTS_MAX: usize = 100_000;
 /// Compilers take more than linear time for a function's body.
-const BODY_BYTES_MAX: usize = 1 << 20;
+pub(crate) const BODY_BYTES_MAX: usize = 1 << 20;
 
 /// What a module may use: what the compiler emits, and nothing with a history of bugs.
 const FEATURES: WasmFeatures = WasmFeatures::MUTABLE_GLOBAL

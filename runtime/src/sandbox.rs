@@ -391,7 +391,8 @@ fn new_state(
         started_at_ms: request.started_at_ms,
         run_key: &request.run_id,
     };
-    let run = to_raw_value(&context.run).unwrap_or_default();
+    let has_components = !program.0.components.is_empty();
+    let run = has_components.then(|| to_raw_value(&context.run).unwrap_or_default());
     // Strings, numbers and JSON under string keys: always JSON.
     let context = serde_json::to_string(&context).unwrap_or_default();
     let mut limits = request.limits;
@@ -400,7 +401,7 @@ fn new_state(
         limits.deadline = limits.deadline.min(Duration::from_millis(timeout_ms));
     }
     let rights = &program.0.manifest.rights;
-    let calls = || {
+    let calls = run.map(|run| {
         Calls::new(Setting {
             origin: Origin {
                 run,
@@ -412,9 +413,9 @@ fn new_state(
             http: surroundings.effects.get("http"),
             threads: surroundings.component_threads.clone(),
         })
-    };
+    });
     RunState {
-        calls: (!program.0.components.is_empty()).then(calls),
+        calls,
         limiter: RunLimiter::new(&limits),
         effects: RunEffects::new(surroundings.io.clone()),
         logs: Vec::new(),
