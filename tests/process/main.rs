@@ -6,6 +6,7 @@
 mod crash;
 mod keys;
 mod load;
+mod message;
 mod sender;
 mod server;
 mod starting;

@@ -1,10 +1,11 @@
 //! A sender of signed webhooks that keeps its connection.
 
+use crate::message;
 use crate::server::Server;
 use hmac::{Hmac, Mac};
 use serde_json::{Value, json};
 use sha2::Sha256;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufReader, Write};
 use std::net::TcpStream;
 
 /// Where webhooks are sent to, and what they start.
@@ -72,22 +73,8 @@ impl Sender {
     /// `None`: the server was gone before it had answered.
     pub fn send(&mut self, hook: &Hook, key: &str, n: usize) -> Option<Answer> {
         self.0.get_mut().write_all(hook.request(key, n).as_bytes()).ok()?;
-        let mut line = String::new();
-        self.0.read_line(&mut line).ok()?;
-        let status = line.split(' ').nth(1)?.parse().ok()?;
-        let mut length = 0;
-        loop {
-            line.clear();
-            self.0.read_line(&mut line).ok()?;
-            if line.trim().is_empty() {
-                break;
-            }
-            if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-                length = value.trim().parse().ok()?;
-            }
-        }
-        let mut body = vec![0; length];
-        self.0.read_exact(&mut body).ok()?;
+        let (first, body) = message::read(&mut self.0)?;
+        let status = first.split(' ').nth(1)?.parse().ok()?;
         let body = serde_json::from_slice(&body).ok()?;
         Some(Answer { status, body })
     }

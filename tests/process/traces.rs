@@ -1,12 +1,13 @@
 //! What a collector gets of runs and their effects, by OTLP over HTTP.
 
+use crate::message;
 use crate::server::Server;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message;
 use serde_json::json;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::{BufReader, Write};
+use std::net::{SocketAddr, TcpListener};
 use std::sync::mpsc::{Receiver, channel};
 
 /// Answers every request with 404, except those to `/v1/traces`, whose bodies it hands on.
@@ -16,41 +17,18 @@ fn collector() -> (SocketAddr, Receiver<Vec<u8>>) {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
         for stream in listener.incoming() {
-            let (path, body) = request(stream.as_ref().unwrap());
-            let status = if path == "/v1/traces" {
-                "200 OK"
-            } else {
-                "404 Not Found"
-            };
+            let mut stream = stream.unwrap();
+            let (first, body) = message::read(&mut BufReader::new(&stream)).unwrap();
+            let is_traces = first.starts_with("POST /v1/traces ");
+            let status = if is_traces { "200 OK" } else { "404 Not Found" };
             let answer = format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
-            stream.unwrap().write_all(answer.as_bytes()).unwrap();
-            if path == "/v1/traces" && sender.send(body).is_err() {
+            stream.write_all(answer.as_bytes()).unwrap();
+            if is_traces && sender.send(body).is_err() {
                 return;
             }
         }
     });
     (address, receiver)
-}
-
-fn request(stream: &TcpStream) -> (String, Vec<u8>) {
-    let mut reader = BufReader::new(stream);
-    let mut line = String::new();
-    reader.read_line(&mut line).unwrap();
-    let path = line.split(' ').nth(1).unwrap().to_owned();
-    let mut length = 0;
-    loop {
-        line.clear();
-        reader.read_line(&mut line).unwrap();
-        if line.trim().is_empty() {
-            break;
-        }
-        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-            length = value.trim().parse().unwrap();
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).unwrap();
-    (path, body)
 }
 
 fn attribute(span: &Span, name: &str) -> Option<String> {

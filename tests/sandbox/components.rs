@@ -2,11 +2,10 @@
 //! goes on.
 
 use crate::hand_made::{base64, component, component_with, constant, echo, fetching};
-use crate::harness::{code, config, request};
-use crate::patterns::{SECRET, node, pattern};
+use crate::harness::code;
+use crate::patterns::{SECRET, node, output, pattern, run_limited};
 use crate::server::{Server, ok};
-use heddle_compiler::Options;
-use heddle_runtime::{EgressPolicy, Limits, Outcome, RunRequest, Runtime, RuntimeConfig, Status, Tier};
+use heddle_runtime::{Limits, Outcome};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -30,31 +29,6 @@ fn limits() -> Limits {
         fuel_max: 400_000_000,
         ..Limits::default()
     }
-}
-
-async fn run_limited(pattern: &Value, definitions: &Value, event: &Value, limits: Limits) -> Outcome {
-    let compiled = heddle_compiler::compile(pattern, definitions, &Options::default());
-    let artifact = compiled
-        .artifact
-        .unwrap_or_else(|| panic!("{:?}", compiled.diagnostics));
-    let runtime = Runtime::new(RuntimeConfig {
-        egress: EgressPolicy::parse(["127.0.0.0/8"]).unwrap(),
-        cache_dir: Some(concat!(env!("CARGO_TARGET_TMPDIR"), "/components").into()),
-        ..config()
-    })
-    .unwrap();
-    let program = runtime.load(&artifact.wasm, Tier::Fast).unwrap();
-    let request = RunRequest {
-        trigger_node_id: Some("start".into()),
-        limits,
-        ..request(0, event)
-    };
-    runtime.run(&program, request).await
-}
-
-fn output(outcome: &Outcome) -> Value {
-    assert_eq!(outcome.status, Status::Completed, "{:?}", outcome.error);
-    serde_json::from_str(outcome.output.as_ref().unwrap().get()).unwrap()
 }
 
 /// The pattern of one node `own` of the type `Own`.

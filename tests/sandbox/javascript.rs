@@ -1,37 +1,11 @@
 //! JavaScript nodes and definitions: compiled, executed in the run's sandbox, within its limits.
 
-use crate::harness::{code, config, request};
-use crate::patterns::{SECRET, node, pattern, run_on};
+use crate::harness::code;
+use crate::patterns::{SECRET, node, output, pattern, run, run_module};
 use crate::server::{Server, ok};
 use heddle_compiler::Options;
-use heddle_runtime::{EgressPolicy, Outcome, RunRequest, Runtime, RuntimeConfig, Status, Tier};
+use heddle_runtime::{Limits, Outcome};
 use serde_json::{Value, json};
-use std::sync::LazyLock;
-
-/// One for all tests, with a cache on disk, since compiling the engine takes its time. Reaches this machine's own
-/// servers.
-static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
-    Runtime::new(RuntimeConfig {
-        egress: EgressPolicy::parse(["127.0.0.0/8"]).unwrap(),
-        cache_dir: Some(concat!(env!("CARGO_TARGET_TMPDIR"), "/javascript").into()),
-        ..config()
-    })
-    .unwrap()
-});
-
-async fn run(pattern: &Value, event: &Value) -> Outcome {
-    run_on(&RUNTIME, pattern, event).await
-}
-
-/// Runs a compiled module.
-async fn run_module(wasm: &[u8], event: &Value) -> Outcome {
-    let program = RUNTIME.load(wasm, Tier::Fast).unwrap();
-    let request = RunRequest {
-        trigger_node_id: Some("start".into()),
-        ..request(0, event)
-    };
-    RUNTIME.run(&program, request).await
-}
 
 /// A pattern of one JavaScript node whose value is the run's output.
 fn script(source: &str) -> Value {
@@ -42,11 +16,6 @@ fn script(source: &str) -> Value {
         ],
         &["start -> code", "code -> end"],
     )
-}
-
-fn output(outcome: &Outcome) -> Value {
-    assert_eq!(outcome.status, Status::Completed, "{:?}", outcome.error);
-    serde_json::from_str(outcome.output.as_ref().unwrap().get()).unwrap()
 }
 
 fn message(outcome: &Outcome) -> &str {
@@ -341,7 +310,7 @@ async fn definitions_of_kind_javascript_have_ports() {
         .unwrap_or_else(|| panic!("{:?}", compiled.diagnostics));
     assert!(artifact.manifest.rights.javascript && artifact.manifest.rights.effects.is_empty());
     for (event, expected) in [(3, json!(["odd 3", null])), (4, json!([null, "even 4"]))] {
-        let outcome = run_module(&artifact.wasm, &json!(event)).await;
+        let outcome = run_module(&artifact.wasm, &json!(event), Limits::default()).await;
         assert_eq!(output(&outcome), expected);
     }
 }
@@ -359,5 +328,8 @@ async fn a_module_that_does_not_say_so_gets_no_engine() {
         .unwrap();
     let mut changed = wasm.clone();
     changed[at..at + other.len()].copy_from_slice(other);
-    assert_eq!(code(&run_module(&changed, &json!({})).await), "NOT_PERMITTED");
+    assert_eq!(
+        code(&run_module(&changed, &json!({}), Limits::default()).await),
+        "NOT_PERMITTED"
+    );
 }

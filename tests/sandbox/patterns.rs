@@ -3,8 +3,9 @@
 use crate::harness::{code, config, request};
 use crate::server::Server;
 use heddle_compiler::Options;
-use heddle_runtime::{EgressPolicy, Outcome, RunRequest, Runtime, RuntimeConfig, Status, Tier};
+use heddle_runtime::{EgressPolicy, Limits, Outcome, RunRequest, Runtime, RuntimeConfig, Status, Tier};
 use serde_json::{Value, json};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 /// The value of the secret `KEY`.
@@ -32,37 +33,56 @@ pub fn pattern(nodes: &[Value], edges: &[&str]) -> Value {
     json!({ "nodes": nodes, "edges": edges })
 }
 
-pub async fn run(pattern: &Value, event: &Value) -> Outcome {
-    let runtime = Runtime::new(RuntimeConfig {
+/// One for all tests, with a cache on disk, since compiling the standard library and the JavaScript engine takes its
+/// time. Reaches this machine's own servers.
+static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
+    Runtime::new(RuntimeConfig {
         egress: EgressPolicy::parse(["127.0.0.0/8"]).unwrap(),
-        // Compiling the standard library takes its time.
         cache_dir: Some(concat!(env!("CARGO_TARGET_TMPDIR"), "/patterns").into()),
         ..config()
     })
-    .unwrap();
-    run_on(&runtime, pattern, event).await
-}
+    .unwrap()
+});
 
-pub async fn run_on(runtime: &Runtime, pattern: &Value, event: &Value) -> Outcome {
+/// Runs a pattern, with its trace.
+pub async fn run(pattern: &Value, event: &Value) -> Outcome {
     let options = Options {
         trace: true,
         ..Options::default()
     };
-    let compiled = heddle_compiler::compile(pattern, &json!({}), &options);
-    let artifact = compiled
-        .artifact
-        .unwrap_or_else(|| panic!("{:?}", compiled.diagnostics));
-    let program = runtime.load(&artifact.wasm, Tier::Fast).unwrap();
-    let request = RunRequest {
-        trigger_node_id: Some("start".into()),
-        ..request(0, event)
-    };
-    runtime.run(&program, request).await
+    let wasm = compiled(pattern, &json!({}), &options);
+    run_module(&wasm, event, Limits::default()).await
 }
 
-fn output(outcome: &Outcome) -> Value {
-    let output = outcome.output.as_ref().unwrap_or_else(|| panic!("{outcome:?}"));
-    serde_json::from_str(output.get()).unwrap()
+/// Runs a pattern with definitions, within limits.
+pub async fn run_limited(pattern: &Value, definitions: &Value, event: &Value, limits: Limits) -> Outcome {
+    let wasm = compiled(pattern, definitions, &Options::default());
+    run_module(&wasm, event, limits).await
+}
+
+fn compiled(pattern: &Value, definitions: &Value, options: &Options) -> Vec<u8> {
+    let compiled = heddle_compiler::compile(pattern, definitions, options);
+    let artifact = compiled.artifact;
+    artifact
+        .unwrap_or_else(|| panic!("{:?}", compiled.diagnostics))
+        .wasm
+}
+
+/// Runs a compiled pattern from its node `start`.
+pub async fn run_module(wasm: &[u8], event: &Value, limits: Limits) -> Outcome {
+    let program = RUNTIME.load(wasm, Tier::Fast).unwrap();
+    let request = RunRequest {
+        trigger_node_id: Some("start".into()),
+        limits,
+        ..request(0, event)
+    };
+    RUNTIME.run(&program, request).await
+}
+
+/// The output of a run that has completed.
+pub fn output(outcome: &Outcome) -> Value {
+    assert_eq!(outcome.status, Status::Completed, "{:?}", outcome.error);
+    serde_json::from_str(outcome.output.as_ref().unwrap().get()).unwrap()
 }
 
 #[tokio::test]

@@ -1,40 +1,12 @@
 //! Expressions that the JavaScript engine evaluates, in every place where an expression may stand, and within the
 //! limits of the run.
 
-use crate::harness::{code, config, request};
-use crate::patterns::{SECRET, node, pattern};
+use crate::harness::code;
+use crate::patterns::{SECRET, node, output, pattern, run, run_limited};
 use heddle_compiler::Options;
-use heddle_runtime::{Limits, Outcome, RunRequest, Runtime, RuntimeConfig, Status, Tier};
+use heddle_runtime::Limits;
 use serde_json::{Value, json};
-use std::sync::LazyLock;
 use std::time::Duration;
-
-/// One for all tests, with a cache on disk, since compiling the engine takes its time.
-static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
-    Runtime::new(RuntimeConfig {
-        cache_dir: Some(concat!(env!("CARGO_TARGET_TMPDIR"), "/javascript").into()),
-        ..config()
-    })
-    .unwrap()
-});
-
-async fn run_with(graph: &Value, definitions: &Value, event: &Value, limits: Limits) -> Outcome {
-    let compiled = heddle_compiler::compile(graph, definitions, &Options::default());
-    let artifact = compiled
-        .artifact
-        .unwrap_or_else(|| panic!("{:?}", compiled.diagnostics));
-    let program = RUNTIME.load(&artifact.wasm, Tier::Fast).unwrap();
-    let request = RunRequest {
-        trigger_node_id: Some("start".into()),
-        limits,
-        ..request(0, event)
-    };
-    RUNTIME.run(&program, request).await
-}
-
-async fn run(graph: &Value, event: &Value) -> Outcome {
-    run_with(graph, &json!({}), event, request(0, event).limits).await
-}
 
 /// A pattern whose output is the value of an expression.
 fn returning(source: &str) -> Value {
@@ -46,11 +18,6 @@ fn returning(source: &str) -> Value {
         )],
         &["start -> end"],
     )
-}
-
-fn output(outcome: &Outcome) -> Value {
-    assert_eq!(outcome.status, Status::Completed, "{:?}", outcome.error);
-    serde_json::from_str(outcome.output.as_ref().unwrap().get()).unwrap()
 }
 
 #[tokio::test]
@@ -171,8 +138,8 @@ async fn definitions_have_them_too() {
         "both -> end",
     ];
     let event = json!("Big  big Data");
-    let limits = request(0, &event).limits;
-    let outcome = run_with(&pattern(&nodes, &edges), &definitions, &event, limits).await;
+    let limits = Limits::default();
+    let outcome = run_limited(&pattern(&nodes, &edges), &definitions, &event, limits).await;
     assert_eq!(output(&outcome), json!(["big-big-data", 3]));
 }
 
@@ -354,9 +321,9 @@ async fn a_regular_expression_ends_at_the_deadline() {
     let limits = Limits {
         fuel_max: u64::MAX,
         deadline: Duration::from_millis(300),
-        ..request(0, &Value::Null).limits
+        ..Limits::default()
     };
     let graph = returning("/^(a+)+$/.test('a'.repeat(60) + '!')");
-    let outcome = run_with(&graph, &json!({}), &Value::Null, limits).await;
+    let outcome = run_limited(&graph, &json!({}), &Value::Null, limits).await;
     assert_eq!(code(&outcome), "TIMEOUT");
 }
