@@ -243,6 +243,9 @@ impl Bench {
             event: event.to_owned(),
             variables: serde_json::Map::new(),
             secrets: Default::default(),
+            journal: None,
+            calls: None,
+            callbacks: None,
             limits: Limits::default(),
         };
         let outcome = self.tokio.block_on(self.runtime.run(program, request));

@@ -305,6 +305,9 @@ fn request(event: &RawValue, limits: Limits) -> RunRequest {
         event: event.to_owned(),
         variables: serde_json::Map::new(),
         secrets: std::collections::BTreeMap::new(),
+        journal: None,
+        calls: None,
+        callbacks: None,
         limits,
     }
 }

@@ -73,6 +73,8 @@ codes! {
     Conflict = 409 "CONFLICT" "This conflicts with the present state.",
     /// The email is registered.
     EmailAlreadyExists = 409 "EMAIL_ALREADY_EXISTS" "This email is already registered.",
+    /// It was there, and is over.
+    Gone = 410 "GONE" "This is over.",
     /// The body is too large.
     PayloadTooLarge = 413 "PAYLOAD_TOO_LARGE" "The body is too large.",
     /// The body is not JSON.

@@ -6,10 +6,13 @@
 
 mod acceptor;
 mod active;
+mod callbacks;
+mod calls;
 mod cancel;
 pub mod compile;
 pub mod deploy;
 mod environments;
+mod journal;
 mod live;
 pub mod queue;
 mod record;
@@ -19,6 +22,7 @@ mod retention;
 pub mod status;
 pub mod tail;
 mod test_run;
+mod waker;
 mod worker;
 
 pub use acceptor::{Accepted, Ticket};
@@ -34,8 +38,11 @@ use crate::store::Store;
 use crate::vault::Vault;
 use acceptor::Acceptor;
 use active::Actives;
+use callbacks::Callbacks;
+use calls::Latest;
 use environments::Environments;
 use heddle_runtime::{Limits, Runtime, RuntimeConfig, RuntimeError};
+use journal::Journals;
 use live::Live;
 use queue::Queue;
 use recorder::Recorder;
@@ -46,6 +53,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 use tail::Tail;
 use tokio::sync::watch;
+use waker::Waker;
 
 /// Runs that execute at once: most of them wait for something outside.
 const EXECUTING_MAX: usize = 256;
@@ -104,10 +112,14 @@ struct Inner {
     acceptor: Acceptor,
     recorder: Recorder,
     actives: Actives,
+    journals: Journals,
+    callbacks: Callbacks,
+    latest: Latest,
+    waker: Waker,
     environments: Environments,
     live: Mutex<HashMap<RunId, Arc<Live>>>,
-    /// Runs of paused deployments, held until these are resumed.
-    parked: Mutex<Vec<worker::Job>>,
+    /// Runs of paused deployments, until these are resumed.
+    held: Mutex<Vec<worker::Job>>,
     paused: Mutex<HashSet<crate::ids::DeploymentId>>,
     tail: Tail,
     stopping: watch::Sender<bool>,
@@ -149,8 +161,12 @@ impl Executions {
             recorder: Recorder::start(store.clone(), owner.clone(), this.clone()),
             environments: Environments::new(store.clone(), vault),
             actives: Actives::default(),
+            journals: Journals::start(store.clone()),
+            callbacks: Callbacks::new(config),
+            latest: Latest::default(),
+            waker: Waker::default(),
             live: Mutex::default(),
-            parked: Mutex::default(),
+            held: Mutex::default(),
             paused: Mutex::default(),
             stopping: watch::Sender::new(false),
             store,
@@ -173,6 +189,8 @@ impl Executions {
                 event: run.event,
                 key,
                 wait: run.wait,
+                parent: None,
+                depth: 0,
             },
         )
         .await
@@ -216,6 +234,7 @@ impl Executions {
         self.0.runtime().await?;
         deploy::check_all(&self.0);
         recover::start(&self.0);
+        waker::start(&self.0);
         retention::start(&self.0);
         Ok(())
     }

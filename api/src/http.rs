@@ -3,6 +3,7 @@
 
 pub mod api_keys;
 pub mod auth;
+pub mod callbacks;
 pub mod client_ip;
 pub mod connections;
 pub mod deployments;
@@ -89,6 +90,7 @@ pub fn api() -> OpenApiRouter<App> {
         .merge(operations::routes())
         .merge(schedules::routes())
         .merge(webhooks::routes())
+        .merge(callbacks::routes())
         .merge(webhook_endpoints::routes())
         .merge(webhook_logs::routes())
         .merge(inbound::routes())

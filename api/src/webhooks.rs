@@ -3,7 +3,7 @@
 
 mod answer;
 mod cache;
-mod event;
+pub mod event;
 pub mod ingest;
 pub mod journal;
 pub mod snippets;
@@ -12,6 +12,8 @@ pub use cache::Endpoint;
 
 use crate::clock::{Clock, Timestamp};
 use crate::config::Config;
+use crate::error::ApiError;
+use crate::http::client_ip::ClientIp;
 use crate::ids::PatternId;
 use crate::rate_limit::RateLimiter;
 use crate::store::webhook_logs::sweep_for_system;
@@ -43,6 +45,11 @@ impl Webhooks {
             store,
             log_age_max: config.retention,
         }
+    }
+
+    /// Refuses a request of an address that sends too many.
+    pub fn limit(&self, ip: &ClientIp, now: Timestamp) -> Result<(), ApiError> {
+        self.limiter.check(&ip.limit_key(), now)
     }
 
     /// Forgets what is known of a pattern's endpoints: to be called when they, or its newest version, have changed.

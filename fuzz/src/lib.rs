@@ -111,6 +111,9 @@ pub fn run(program: &Program, event: &Value, origin: Origin) {
         event: serde_json::value::to_raw_value(event).expect("a JSON value prints"),
         variables: serde_json::Map::new(),
         secrets: BTreeMap::new(),
+        journal: None,
+        calls: None,
+        callbacks: None,
         limits: limits.clone(),
     };
     let started = Instant::now();

@@ -214,8 +214,9 @@ pub const HOST_FUNCTIONS: &[Function] = &[
     function("input_length", H, H),
     // (which, address): copies it.
     function("input_read", HH, NONE),
-    // (node, kind ptr, kind len, request ptr, request len) -> effect id from 0. Starts it; does not wait.
-    function("effect_start", &[I32, I32, I32, I32, I32], H),
+    // (node, kind ptr, len, key ptr, len, request ptr, len) -> effect id from 0. Starts it; does not wait. The key is
+    // the same for the same effect in every execution of the run, see `machine`.
+    function("effect_start", &[I32, I32, I32, I32, I32, I32, I32], H),
     // () -> id << 32 | length of its result. Waits until any effect that was started has ended.
     function("effect_wait", NONE, &[I64]),
     // (id, address): copies the result's JSON: {"ok": value} or {"error": {"code", "message"}}.
@@ -305,6 +306,16 @@ pub mod code {
     pub const EVENT: &str = "EVENT";
     /// The pattern has no such trigger, or none at all.
     pub const TRIGGER: &str = "TRIGGER";
+    /// The pattern to call is not there, not deployed, or has no OnCall.
+    pub const CALL_TARGET: &str = "CALL_TARGET";
+    /// The inputs of a call are not what the called pattern's call interface takes.
+    pub const CALL_INPUTS: &str = "CALL_INPUTS";
+    /// Patterns called each other too deeply.
+    pub const CALL_DEPTH: &str = "CALL_DEPTH";
+    /// What the node needs is there only where patterns are deployed.
+    pub const NO_SERVICE: &str = "NO_SERVICE";
+    /// The results of the run's effects are more than is kept of them.
+    pub const JOURNAL_LIMIT: &str = "JOURNAL_LIMIT";
     /// The run was cancelled.
     pub const CANCELLED: &str = "CANCELLED";
     /// A component trapped; or the module is broken or trapped by itself: this heddle's compiler did not make it.

@@ -8,12 +8,17 @@
 //! borrow of the state is held while [`Outside`] is called.
 //!
 //! **Context.** The host's second input is a JSON object: `{"run": {id, patternId, attempt, triggeredBy,
-//! startedAt}, "vars": {}, "nonce": "…", "seed": "<u64>", "startedAtMs": n, "runKey": "…"}`. It is read only
-//! when something asks for it.
+//! startedAt}, "vars": {}, "nonce": "…", "seed": "<u64>", "startedAtMs": n, "runKey": "…",
+//! "callbacks": {"nodes": [plan indexes of WaitForCallback nodes], "base": "…", "key": "…"}}`. The last only if there
+//! are such nodes, without base and key where nobody can call back. It is read only when something asks for it.
+//!
+//! **Keys of effects** are `<node>/<iterations and element>/<attempt>.<number>`: where the effect stands in the run,
+//! whatever else is under way, so that an execution from the start asks for the same effects by the same keys.
 //!
 //! **Hostile plans** waste their own fuel and memory, no more: an index that leads nowhere is passed over, and
 //! counts are cut to the size of the plan.
 
+mod callbacks;
 mod execute;
 mod frames;
 mod items;
@@ -111,8 +116,8 @@ pub trait Outside: Sized {
     fn call_function(&self, run: &Run<'_, Self>, function: u32) -> Value;
     /// JSON text that the host holds.
     fn read(&self, input: Input) -> Vec<u8>;
-    /// Starts an effect; gives its id.
-    fn effect_start(&self, node: u32, kind: &str, request: &str) -> u32;
+    /// Starts an effect; gives its id. See the module's page for keys.
+    fn effect_start(&self, node: u32, kind: &str, key: &str, request: &str) -> u32;
     /// Waits until any started effect has ended; gives its id and its result's JSON.
     fn effect_wait(&self) -> (u32, Vec<u8>);
     /// Writes a log line.

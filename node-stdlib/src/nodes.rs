@@ -185,9 +185,12 @@ macro_rules! for_each_node {
             (Merge, $crate::nodes::flow::merge, none),
             (ForEach, $crate::nodes::flow::for_each, none),
             (Loop, $crate::nodes::flow::loop_node, none),
+            (Wait, $crate::nodes::flow::wait, $crate::nodes::flow::waited),
+            (WaitForCallback, $crate::nodes::flow::wait_for_callback, $crate::nodes::flow::called_back),
             (Throw, $crate::nodes::flow::throw, none),
             (Return, $crate::nodes::flow::return_node, none),
             (RespondToWebhook, $crate::nodes::flow::respond_to_webhook, none),
+            (CallPattern, $crate::nodes::flow::call_pattern, $crate::nodes::flow::called),
             (NoOp, $crate::nodes::flow::no_op, none),
             // DATA
             (SetFields, $crate::nodes::fields::set_fields, none),

@@ -1,5 +1,6 @@
 //! From the end of a run to its outcome: what the guest said, or why it was stopped, without any secret.
 
+use crate::journal::execution_of;
 use crate::limits::Stop;
 use crate::outcome::{Outcome, RunError, Status, Usage};
 use crate::request::Limits;
@@ -32,24 +33,37 @@ pub fn outcome(mut state: RunState, result: wasmtime::Result<()>, node_id: Optio
         Some(Finish::Paused(json)) => Some(read_pause(json, &output_name)),
         _ => None,
     };
+    let last_seen = state.effects.last_seen();
+    let last_seen = last_seen.map(|(node, key)| (state.node_id(node), execution_of(key).to_owned()));
     let mut outcome = Outcome {
         status: Status::Completed,
         output: None,
         error: None,
         breakpoint: None,
         pinned_nodes: None,
+        wake_at_ms: state.effects.wake_at_ms(),
+        failed_execution: None,
         response: state.response,
         logs: state.logs,
         trace: state.trace.finish(),
         usage,
     };
     let failure = match (result, finish, pause) {
+        (Err(_), ..) if state.has_parked => {
+            outcome.status = Status::Parked;
+            None
+        }
         (Err(error), ..) => Some(trap_error(&error, &state.limits, node_id)),
         (Ok(()), Some(Finish::Completed(json)), _) => {
             outcome.output = Some(json);
             None
         }
-        (Ok(()), Some(Finish::Failed(json)), _) => Some(read_failure(&json)),
+        (Ok(()), Some(Finish::Failed(json)), _) => {
+            let error = read_failure(&json);
+            let last = last_seen.filter(|(node_id, _)| node_id.is_some() && *node_id == error.node_id);
+            outcome.failed_execution = last.map(|(_, execution)| execution);
+            Some(error)
+        }
         (Ok(()), Some(Finish::Paused(_)), Some(Ok((breakpoint, pinned_nodes)))) => {
             outcome.status = Status::Paused;
             (outcome.breakpoint, outcome.pinned_nodes) = (Some(breakpoint), Some(pinned_nodes));

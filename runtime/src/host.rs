@@ -3,7 +3,7 @@
 
 use crate::limits::Stop;
 use crate::outcome::LogLine;
-use crate::sandbox::{Finish, RunState};
+use crate::sandbox::{Asked, Finish, RunState};
 use crate::trace::End;
 use heddle_node_stdlib::abi::{self, code};
 use serde_json::value::RawValue;
@@ -12,6 +12,8 @@ use wasmtime::{Caller, Linker, Memory};
 
 /// Fuel for crossing the boundary at all; a byte carried across costs one more.
 const CALL_FUEL: u64 = 100;
+/// Nodes and iterations that an effect stands in, by name.
+const KEY_BYTES_MAX: usize = 64 << 10;
 
 pub type Host<'a> = Caller<'a, RunState>;
 
@@ -55,19 +57,26 @@ fn effect_start(
     node: i32,
     kind_at: i32,
     kind_len: i32,
+    key_at: i32,
+    key_len: i32,
     request_at: i32,
     request_len: i32,
 ) -> wasmtime::Result<i32> {
     let max = caller.data().limits.effect_result_bytes_max;
     let kind = text(&mut caller, kind_at, kind_len, 64)?;
+    let key = text(&mut caller, key_at, key_len, KEY_BYTES_MAX)?;
     let request = text(&mut caller, request_at, request_len, max)?;
-    let Some(kind) = kind else {
-        return Err(Stop::broken_guest("An effect's kind has more than 64 bytes").into());
+    let (Some(kind), Some(key)) = (kind, key) else {
+        return Err(Stop::broken_guest("The kind or the key of an effect is too long").into());
     };
     let fuel_left = caller.get_fuel()?;
-    Ok(caller
-        .data_mut()
-        .start_effect(node as u32, &kind, request, fuel_left)? as i32)
+    let asked = Asked {
+        kind: &kind,
+        key: &key,
+        request,
+        fuel_left,
+    };
+    Ok(caller.data_mut().start_effect(node as u32, asked)? as i32)
 }
 
 async fn effect_wait(mut caller: Host<'_>) -> wasmtime::Result<i64> {

@@ -12,6 +12,7 @@ mod engine;
 mod executor;
 mod host;
 mod javascript;
+mod journal;
 mod limits;
 mod outcome;
 mod program;
@@ -22,12 +23,14 @@ mod stdlib;
 mod trace;
 
 pub use config::RuntimeConfig;
+pub use effects::{Call, Calls, EffectContext, EffectError, EffectFuture, EffectResult, Park};
 pub use egress::{EgressError, EgressPolicy, GuardError, GuardedHttp};
 pub use engine::Tier;
+pub use journal::{Entry, Journal, Recorded, RunJournal, execution_of};
 pub use outcome::{LogLine, Outcome, RunError, Status, TraceEntry, Usage};
 use program::Code;
 pub use program::{Program, ProgramError};
-pub use request::{Limits, RunRequest};
+pub use request::{Callbacks, Limits, RunRequest};
 
 use codecache::{Digest256, DiskCache, Recent, sha256};
 use component::{Components, Threads};
@@ -225,6 +228,9 @@ impl Runtime {
 fn standard_effects(config: &RuntimeConfig) -> Registry {
     let mut registry = Registry::default();
     registry.add(effects::Sleep);
+    registry.add(effects::Wait);
+    registry.add(effects::Callback);
+    registry.add(effects::CallPattern);
     registry.add(effects::Hash);
     registry.add(effects::Hmac);
     registry.add(effects::Http::new(&config.egress));

@@ -25,6 +25,15 @@ impl Stop {
         }
     }
 
+    /// What is left of the run waits for so long that it is not kept in memory: it is no failure.
+    pub fn parked() -> Self {
+        Stop::new(
+            code::INTERNAL,
+            "The run has parked",
+            "This is a bug in heddle, please report it.",
+        )
+    }
+
     /// The guest broke the interface: a bug in heddle's own standard library.
     pub fn broken_guest(cause: impl Into<String>) -> Self {
         Stop::new(

@@ -13,6 +13,8 @@ pub enum Status {
     Failed,
     /// Stopped before a breakpoint; see [`Outcome::breakpoint`].
     Paused,
+    /// Waits for longer than it is kept in memory; see [`Outcome::wake_at_ms`].
+    Parked,
 }
 
 /// A run's end, with all that is recorded of it.
@@ -28,6 +30,11 @@ pub struct Outcome {
     pub breakpoint: Option<Box<RawValue>>,
     /// Outputs of all that has run, when paused: pins with which to continue.
     pub pinned_nodes: Option<Box<RawValue>>,
+    /// When a parked run is to be executed again, in milliseconds since 1970 UTC; `None`: when something comes for it.
+    pub wake_at_ms: Option<i64>,
+    /// When failed: the execution of a node whose effects led to the failure. A further attempt that is to do better
+    /// has to forget the entries of its journal whose keys begin with this and a slash.
+    pub failed_execution: Option<String>,
     /// `{status, headers, body, bodyType}` if a RespondToWebhook node ran.
     pub response: Option<Box<RawValue>>,
     /// Log lines in order.
@@ -47,6 +54,8 @@ impl Outcome {
             error: Some(error),
             breakpoint: None,
             pinned_nodes: None,
+            wake_at_ms: None,
+            failed_execution: None,
             response: None,
             logs: Vec::new(),
             trace: Vec::new(),

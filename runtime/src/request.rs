@@ -1,7 +1,10 @@
 //! What a run is given.
 
+use crate::effects::Calls;
+use crate::journal::RunJournal;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// One run.
@@ -27,8 +30,24 @@ pub struct RunRequest {
     pub variables: serde_json::Map<String, serde_json::Value>,
     /// Secrets by name; their values never enter the sandbox.
     pub secrets: BTreeMap<String, String>,
+    /// What is known of its effects, if it can continue from a former execution; without it nothing is recorded.
+    pub journal: Option<RunJournal>,
+    /// Runs other patterns, where there are any.
+    pub calls: Option<Arc<dyn Calls>>,
+    /// Where and by what key its callbacks are reached, see [`Callbacks`].
+    pub callbacks: Option<Callbacks>,
     /// Limits.
     pub limits: Limits,
+}
+
+/// Callbacks of a run: the URL of each is `<base>/<token>/<place>`, of which the token is the first half of the
+/// HMAC-SHA256 of the place in hex, and the place is percent-encoded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Callbacks {
+    /// URL of the run's callbacks, without a slash at its end.
+    pub base: String,
+    /// Key of the tokens, the run's own.
+    pub key: String,
 }
 
 /// Limits on one run. Each has an error code of its own (see `heddle_node_stdlib::abi::code`).
@@ -54,6 +73,8 @@ pub struct Limits {
     pub event_bytes_max: usize,
     /// Bytes of one effect's result.
     pub effect_result_bytes_max: usize,
+    /// Bytes of the results of all effects that are recorded, if they are. `JOURNAL_LIMIT`.
+    pub journal_bytes_max: usize,
 }
 
 impl Default for Limits {
@@ -69,6 +90,7 @@ impl Default for Limits {
             effects_max: 1_000,
             event_bytes_max: 8 << 20,
             effect_result_bytes_max: 8 << 20,
+            journal_bytes_max: 32 << 20,
         }
     }
 }

@@ -3,13 +3,14 @@
 //! Knows nothing of threads; see `executor` for where a run is polled.
 
 use crate::component::{CallingNode, Calls, Origin, Setting, Threads};
-use crate::effects::{Effect, EffectContext, EffectError, Prepared, Registry, RunEffects};
+use crate::effects::{self, Effect, EffectContext, EffectError, Prepared, Registry, RunEffects, Waited};
 use crate::ending::{mask, outcome, refused};
 use crate::javascript::{JavaScript, Running};
+use crate::journal::{Record, bounded_key};
 use crate::limits::{RunLimiter, Stop, grouped};
 use crate::outcome::{LogLine, Outcome, RunError};
 use crate::program::{Loaded, Program};
-use crate::request::{Limits, RunRequest};
+use crate::request::{Callbacks, Limits, RunRequest};
 use crate::secrets::Vault;
 use crate::stdlib::Stdlib;
 use crate::trace::Trace;
@@ -40,6 +41,17 @@ pub enum Finish {
     Paused(Box<RawValue>),
 }
 
+/// An effect that the guest asks for.
+pub struct Asked<'a> {
+    pub kind: &'a str,
+    /// See `heddle_node_stdlib::machine`.
+    pub key: &'a str,
+    /// `None`: it was too large to be copied.
+    pub request: Option<String>,
+    /// Of the run's fuel.
+    pub fuel_left: u64,
+}
+
 /// The host's side of one run.
 pub struct RunState {
     pub limits: Limits,
@@ -48,6 +60,8 @@ pub struct RunState {
     pub log_bytes: usize,
     pub response: Option<Box<RawValue>>,
     pub finish: Option<Finish>,
+    /// Only effects that have parked are left.
+    pub has_parked: bool,
     pub trace: Trace,
     pub limiter: RunLimiter,
     /// Once it has been started.
@@ -61,7 +75,10 @@ pub struct RunState {
     context: String,
     vault: Arc<Vault>,
     hosts: Arc<[String]>,
+    patterns: Arc<[String]>,
+    pattern_calls: Option<Arc<dyn effects::Calls>>,
     run_id: String,
+    attempt: u32,
     memory: Option<Memory>,
     deadline: Instant,
 }
@@ -133,14 +150,8 @@ impl RunState {
         Ok(self.limits.log_bytes_max.saturating_sub(self.log_bytes))
     }
 
-    /// Starts an effect for a node. `None` as request: it was too large to be copied. `fuel_left` is the run's.
-    pub fn start_effect(
-        &mut self,
-        node: u32,
-        kind: &str,
-        request: Option<String>,
-        fuel_left: u64,
-    ) -> Result<u32, Stop> {
+    /// Starts an effect for a node.
+    pub fn start_effect(&mut self, node: u32, asked: Asked<'_>) -> Result<u32, Stop> {
         if self.effects.started() >= self.limits.effects_max {
             return Err(Stop::new(
                 code::EFFECT_LIMIT,
@@ -151,20 +162,20 @@ impl RunState {
                 "Work in batches, or raise the limit.",
             ));
         }
-        let prepared = self
-            .prepare(node, kind, request, fuel_left)
-            .unwrap_or_else(Prepared::Refused);
+        let key = bounded_key(asked.key);
+        let kind = asked.kind;
+        let prepared = self.prepare(node, &key, asked).unwrap_or_else(Prepared::Refused);
         let span = self.effects.span(kind, || self.node_id(node).unwrap_or_default());
-        self.effects.start(prepared, span)
+        self.effects.start(node, key, prepared, span)
     }
 
-    fn prepare(
-        &self,
-        node: u32,
-        kind: &str,
-        request: Option<String>,
-        fuel_left: u64,
-    ) -> Result<Prepared, EffectError> {
+    fn prepare(&self, node: u32, key: &str, asked: Asked<'_>) -> Result<Prepared, EffectError> {
+        let Asked {
+            kind,
+            request,
+            fuel_left,
+            ..
+        } = asked;
         let rights = &self.program.manifest.rights;
         // Waiting between attempts needs no right: it reaches nothing.
         if kind != "sleep" && !rights.effects.iter().any(|granted| granted == kind) {
@@ -185,14 +196,22 @@ impl RunState {
             let max = self.limits.effect_result_bytes_max >> 10;
             EffectError::new(code::PARAMETER, format!("The request has more than {max} KiB."))
         })?;
-        let node_id = self.node_id(node).unwrap_or_default();
-        let context = EffectContext {
+        let record = self.effects.record();
+        let context = Box::new(EffectContext {
             result_bytes_max: self.limits.effect_result_bytes_max,
             deadline: self.deadline,
-            idempotency_key: format!("{}:{node_id}:{}", self.run_id, self.effects.started()),
+            key: key.to_owned(),
+            idempotency_key: format!("{}/{key}", self.run_id),
+            attempt: self.attempt,
             hosts: self.hosts.clone(),
+            patterns: self.patterns.clone(),
             vault: self.vault.clone(),
-        };
+            calls: self.pattern_calls.clone(),
+            signals: record.map(Record::signals).unwrap_or_default(),
+            parked: record.and_then(|record| record.parked(key)),
+            journal: record.map(Record::journal),
+            parks: Arc::default(),
+        });
         Ok(Prepared::Work {
             effect,
             request,
@@ -252,7 +271,13 @@ impl RunState {
         let limits = &self.limits;
         tokio::select! {
             biased;
-            done = self.effects.wait() => done,
+            waited = self.effects.wait() => match waited? {
+                Waited::Ended(id, length) => Ok((id, length)),
+                Waited::Parked => {
+                    self.has_parked = true;
+                    Err(Stop::parked())
+                }
+            },
             () = expired => Err(Stop::timeout(limits)),
         }
     }
@@ -358,6 +383,33 @@ struct Context<'a> {
     seed: String,
     started_at_ms: i64,
     run_key: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    callbacks: Option<CallbackFacts<'a>>,
+}
+
+#[derive(Serialize)]
+struct CallbackFacts<'a> {
+    nodes: Vec<usize>,
+    base: Option<&'a str>,
+    key: Option<&'a str>,
+}
+
+impl<'a> CallbackFacts<'a> {
+    /// None for a pattern that waits for no callbacks.
+    fn of(manifest: &Manifest, callbacks: Option<&'a Callbacks>) -> Option<Self> {
+        let nodes: Vec<usize> = manifest
+            .nodes
+            .iter()
+            .enumerate()
+            .filter(|(_, node)| node.node_type == "WaitForCallback")
+            .map(|(index, _)| index)
+            .collect();
+        (!nodes.is_empty()).then(|| CallbackFacts {
+            nodes,
+            base: callbacks.map(|callbacks| callbacks.base.as_str()),
+            key: callbacks.map(|callbacks| callbacks.key.as_str()),
+        })
+    }
 }
 
 #[derive(Serialize)]
@@ -390,6 +442,7 @@ fn new_state(
         seed: request.seed.to_string(),
         started_at_ms: request.started_at_ms,
         run_key: &request.run_id,
+        callbacks: CallbackFacts::of(&program.0.manifest, request.callbacks.as_ref()),
     };
     let has_components = !program.0.components.is_empty();
     let run = has_components.then(|| to_raw_value(&context.run).unwrap_or_default());
@@ -414,14 +467,18 @@ fn new_state(
             threads: surroundings.component_threads.clone(),
         })
     });
+    let record = request
+        .journal
+        .map(|journal| Record::new(journal, limits.journal_bytes_max));
     RunState {
         calls,
         limiter: RunLimiter::new(&limits),
-        effects: RunEffects::new(surroundings.io.clone()),
+        effects: RunEffects::new(surroundings.io.clone(), record),
         logs: Vec::new(),
         log_bytes: 0,
         response: None,
         finish: None,
+        has_parked: false,
         trace: Trace::new(started, &limits),
         engine: None,
         javascript: surroundings.javascript.clone(),
@@ -430,7 +487,10 @@ fn new_state(
         context,
         vault: Arc::new(Vault::new(request.secrets, rights.secrets.clone(), nonce)),
         hosts: rights.hosts.clone().into(),
+        patterns: rights.patterns.clone().into(),
+        pattern_calls: request.calls,
         run_id: request.run_id,
+        attempt: request.attempt,
         memory: None,
         deadline: started.checked_add(limits.deadline).unwrap_or(started),
         limits,

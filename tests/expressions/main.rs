@@ -103,6 +103,9 @@ fn request(input: &Value) -> RunRequest {
         event: serde_json::value::to_raw_value(input).unwrap(),
         variables: serde_json::Map::new(),
         secrets: BTreeMap::new(),
+        journal: None,
+        calls: None,
+        callbacks: None,
         limits: Limits {
             deadline: Duration::from_secs(60),
             ..Limits::default()

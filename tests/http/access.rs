@@ -25,6 +25,8 @@ const PUBLIC: &[&str] = &[
     "POST /webhooks/{webhookId}",
     "GET /webhooks/{webhookId}",
     "POST /inbound/email",
+    "POST /callbacks/{runId}/{token}/{place}",
+    "GET /callbacks/{runId}/{token}/{place}",
 ];
 
 /// What needs the role admin.

@@ -9,6 +9,7 @@ mod connections;
 mod deployments;
 mod document;
 mod external_login;
+mod flow;
 mod harness;
 mod mail;
 mod operation;

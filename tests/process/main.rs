@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed test may panic")]
 
 mod crash;
+mod effects;
 mod keys;
 mod load;
 mod message;

@@ -3,7 +3,7 @@
 (module
   (import "host" "input_length" (func $input_length (param i32) (result i32)))
   (import "host" "input_read" (func $input_read (param i32 i32)))
-  (import "host" "effect_start" (func $effect_start (param i32 i32 i32 i32 i32) (result i32)))
+  (import "host" "effect_start" (func $effect_start (param i32 i32 i32 i32 i32 i32 i32) (result i32)))
   (import "host" "effect_wait" (func $effect_wait (result i64)))
   (import "host" "effect_take" (func $effect_take (param i32 i32)))
   (import "host" "log" (func $log (param i32 i32 i32 i32)))
@@ -31,7 +31,7 @@
     (local.set $length (call $input_length (i32.const 0)))
     (call $input_read (i32.const 0) (i32.const 4096))
     (call $fill_nonce (i32.add (i32.const 4096) (local.get $length)))
-    (drop (call $effect_start (i32.const 1) (local.get $kind) (local.get $kind_length)
+    (drop (call $effect_start (i32.const 1) (local.get $kind) (local.get $kind_length) (i32.const 64) (i32.const 5)
       (i32.const 4096) (local.get $length)))
     (call $take))
   ;; Puts the run's nonce in place of every 32 `@` between 4096 and $end. The context is read to 32768, where
@@ -77,14 +77,14 @@
     ;; 3: starts effects for ever.
     (if (i32.eq (local.get $what) (i32.const 3)) (then
       (loop $more
-        (drop (call $effect_start (i32.const 1) (i32.const 64) (i32.const 5) (i32.const 96) (i32.const 14)))
+        (drop (call $effect_start (i32.const 1) (i32.const 64) (i32.const 5) (i32.const 64) (i32.const 5) (i32.const 96) (i32.const 14)))
         (br $more))))
     ;; 4: lengths and addresses outside of its memory.
     (if (i32.eq (local.get $what) (i32.const 4)) (then
       (call $log (i32.const 1) (i32.const 0) (i32.const -16) (i32.const -1))))
     ;; 5: waits for an hour.
     (if (i32.eq (local.get $what) (i32.const 5)) (then
-      (drop (call $effect_start (i32.const 1) (i32.const 64) (i32.const 5) (i32.const 96) (i32.const 14)))
+      (drop (call $effect_start (i32.const 1) (i32.const 64) (i32.const 5) (i32.const 64) (i32.const 5) (i32.const 96) (i32.const 14)))
       (drop (call $effect_wait))))
     ;; 6: returns without an end.
     ;; 7: the context is the output.
@@ -98,7 +98,7 @@
     ;; 18: the same request twice at once.
     (if (i32.eq (local.get $what) (i32.const 18)) (then
       (call $input_read (i32.const 0) (i32.const 4096))
-      (drop (call $effect_start (i32.const 1) (i32.const 80) (i32.const 4)
+      (drop (call $effect_start (i32.const 1) (i32.const 80) (i32.const 4) (i32.const 64) (i32.const 4)
         (i32.const 4096) (call $input_length (i32.const 0))))
       (call $perform (i32.const 80) (i32.const 4))))
     ;; 19, 20: an effect with the run's nonce in its request.
@@ -106,7 +106,7 @@
     (if (i32.eq (local.get $what) (i32.const 20)) (then (call $perform (i32.const 176) (i32.const 4))))
     ;; 11: a request larger than its memory.
     (if (i32.eq (local.get $what) (i32.const 11)) (then
-      (drop (call $effect_start (i32.const 1) (i32.const 64) (i32.const 5) (i32.const 96) (i32.const 0x7fffffff)))))
+      (drop (call $effect_start (i32.const 1) (i32.const 64) (i32.const 5) (i32.const 64) (i32.const 5) (i32.const 96) (i32.const 0x7fffffff)))))
     ;; 12: reads an input to the very end of its memory, and past it.
     (if (i32.eq (local.get $what) (i32.const 12)) (then
       (call $input_read (i32.const 0) (i32.const 131071))))

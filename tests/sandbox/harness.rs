@@ -91,6 +91,9 @@ pub fn request(trigger: u32, event: &Value) -> RunRequest {
         event: RawValue::from_string(event.to_string()).unwrap(),
         variables: serde_json::Map::new(),
         secrets: BTreeMap::from([("KEY".to_owned(), "hush \"quiet\" & still".to_owned())]),
+        journal: None,
+        calls: None,
+        callbacks: None,
         limits: Limits::default(),
     }
 }

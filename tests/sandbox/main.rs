@@ -10,6 +10,7 @@ mod hand_made;
 mod harness;
 mod http;
 mod javascript;
+mod journal;
 mod limits;
 mod patterns;
 mod programs;

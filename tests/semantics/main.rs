@@ -192,6 +192,9 @@ fn request(case: &Case) -> RunRequest {
         event: serde_json::value::to_raw_value(&case.event).unwrap(),
         variables: serde_json::Map::new(),
         secrets: BTreeMap::new(),
+        journal: None,
+        calls: None,
+        callbacks: None,
         limits: Limits {
             deadline: Duration::from_secs(20),
             ..Limits::default()

@@ -61,7 +61,7 @@ pub fn result(outcome: &Outcome) -> Option<String> {
                 "{{\"breakpoint\":{breakpoint},\"pinnedNodes\":{pins}}}"
             )))
         }
-        Status::Failed => None,
+        Status::Failed | Status::Parked => None,
     }
 }
 
@@ -108,6 +108,7 @@ fn headline(outcome: &Outcome) -> String {
         Status::Completed => "completed",
         Status::Failed => "failed",
         Status::Paused => "paused",
+        Status::Parked => "waiting",
     };
     let Usage {
         fuel_used,

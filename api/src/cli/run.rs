@@ -103,7 +103,7 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let outcome = execute(&runtime, &program, request)?;
     print(args, &name, &program, &outcome)?;
     Ok(match outcome.status {
-        Status::Completed | Status::Paused => ExitCode::SUCCESS,
+        Status::Completed | Status::Paused | Status::Parked => ExitCode::SUCCESS,
         Status::Failed => ExitCode::from(Exit::Failed as u8),
     })
 }
@@ -167,6 +167,9 @@ fn request(args: &RunArgs) -> Result<RunRequest, Failure> {
         event,
         variables,
         secrets,
+        journal: None,
+        calls: None,
+        callbacks: None,
         limits,
     })
 }

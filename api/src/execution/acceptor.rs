@@ -4,6 +4,7 @@ use super::Inner;
 use super::active::ActiveDeployment;
 use super::live::{self, Ended, Live};
 use super::queue::{Full, Reservation};
+use super::recover;
 use super::status::TriggeredBy;
 use super::worker::Job;
 use crate::clock::{Clock, Timestamp};
@@ -39,16 +40,23 @@ pub enum Accepted {
 pub struct Ticket {
     /// The run.
     pub run_id: RunId,
-    live: Arc<Live>,
+    end: recover::End,
 }
 
 impl Ticket {
     /// Waits for the run's end, which is stored by then. Dropping this stops nothing.
     pub async fn ended(self) -> Result<Arc<Ended>, ApiError> {
-        let ended = live::wait(self.live.watch()).await;
+        let ended = live::wait(self.end).await;
         ended.ok_or_else(|| {
             Code::Unavailable.with("The service stops before the run has ended; the run is taken up again.")
         })
+    }
+}
+
+impl Ticket {
+    /// How the run's end is waited for.
+    pub(super) fn into_end(self) -> recover::End {
+        self.end
     }
 }
 
@@ -60,6 +68,9 @@ pub(super) struct Request {
     pub event: Box<RawValue>,
     pub key: Option<(String, String)>,
     pub wait: bool,
+    /// The run whose CallPattern waits for it, and which of its effects that is.
+    pub parent: Option<(RunId, String)>,
+    pub depth: u32,
 }
 
 struct Waiting {
@@ -143,6 +154,8 @@ fn waiting(
         artifact: request.deployment.artifact.clone(),
         version_number: request.deployment.version_number,
         accepted_at,
+        parent: request.parent.clone(),
+        depth: request.depth,
         key: request.key.clone(),
     };
     let job = Job {
@@ -154,6 +167,9 @@ fn waiting(
         attempt: 1,
         wait: request.wait,
         accepted_at,
+        parent: request.parent,
+        depth: request.depth,
+        has_history: false,
         live: Live::new(deployment_id, tenant),
     };
     Waiting {
@@ -260,7 +276,7 @@ fn settle(inner: &Arc<Inner>, it: Waiting, stored: &Result<Keys, StoreError>) {
     counter!("heddle_runs_accepted_total", "triggered_by" => job.triggered_by.name()).increment(1);
     let ticket = Ticket {
         run_id: job.run,
-        live: job.live.clone(),
+        end: job.live.watch(),
     };
     inner.live().insert(job.run, job.live.clone());
     inner.tail.accepted(&job);

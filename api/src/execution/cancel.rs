@@ -4,13 +4,14 @@
 use super::live::{self, Live};
 use super::record;
 use super::status::{Phase, RunStatus};
-use super::worker::{Job, cancellation};
-use super::{Executions, Inner};
+use super::worker::{self, Job, cancellation};
+use super::{Executions, Inner, calls};
 use crate::access::Editor;
 use crate::error::{ApiError, Code};
 use crate::ids::{DeploymentId, RunId};
 use crate::store::deployments;
-use crate::store::runs::upkeep;
+use crate::store::runs::{journal, upkeep};
+use futures_util::future::BoxFuture;
 use std::sync::{Arc, PoisonError};
 
 impl Executions {
@@ -24,42 +25,109 @@ impl Executions {
         let owned = deployments::visible(&mut self.0.store.reader().await?.db(), editor, deployment).await?;
         owned.ok_or(Code::NotFound)?;
         let found = self.0.live().get(&run).cloned();
-        let Some(found) = found else {
-            return self.cancel_unowned(editor, run).await;
-        };
-        let ended = found.watch();
-        self.0.cancel(run, &found);
-        let ended = live::wait(ended).await.ok_or(Code::Unavailable)?;
-        Ok(ended.status)
+        match found {
+            Some(found) if !found.is_parked() => {
+                let ended = found.watch();
+                self.0.cancel(run, &found);
+                let ended = live::wait(ended).await.ok_or(Code::Unavailable)?;
+                Ok(ended.status)
+            }
+            _ => self.0.cancel_unowned(editor, run).await,
+        }
     }
 
     /// What a run is doing, if this server has it.
     pub fn phase_of(&self, run: RunId) -> Option<Phase> {
         self.0.live().get(&run).map(|live| live.phase())
     }
-
-    async fn cancel_unowned(&self, editor: &Editor, run: RunId) -> Result<RunStatus, ApiError> {
-        let (editor, now) = (*editor, self.0.clock.now());
-        let error = record::error(&cancellation());
-        let ended = self.0.store.write(move |db| {
-            Box::pin(
-                async move { upkeep::end_unowned(db, &editor, run, RunStatus::Failure, &error, now).await },
-            )
-        });
-        match ended.await? {
-            true => Ok(RunStatus::Failure),
-            false => Err(Code::InvalidStatus.with("The run has ended already.")),
-        }
-    }
 }
 
 impl Inner {
+    /// Ends a run that does not execute here: one that is parked, or that another start of the server has left.
+    async fn cancel_unowned(self: &Arc<Self>, editor: &Editor, run: RunId) -> Result<RunStatus, ApiError> {
+        let (editor, now) = (*editor, self.clock.now());
+        let ended = worker::failed(RunStatus::Failure, cancellation());
+        let (error, told) = (record::error(&cancellation()), calls::told(run, &ended));
+        let has_ended = self.store.write(move |db| {
+            Box::pin(async move {
+                if !upkeep::end_unowned(db, &editor, run, RunStatus::Failure, &error, now).await? {
+                    return Ok::<_, ApiError>(false);
+                }
+                journal::clear(db, &[run]).await?;
+                if let Some((parent, key)) = journal::parent_of(db, run).await? {
+                    journal::signal(db, parent, &key, &told).await?;
+                    journal::wake(db, parent).await?;
+                }
+                Ok(true)
+            })
+        });
+        if !has_ended.await? {
+            return Err(Code::InvalidStatus.with("The run has ended already."));
+        }
+        self.waker.look();
+        let kept = self.live().get(&run).cloned();
+        match kept {
+            Some(kept) if kept.is_parked() => {
+                self.live().remove(&run);
+                kept.end(ended);
+            }
+            // It was woken just now.
+            Some(kept) => self.cancel(run, &kept),
+            None => {}
+        }
+        self.cancel_children(run).await;
+        Ok(RunStatus::Failure)
+    }
+
+    /// Cancels the runs that a failed run has waited for.
+    pub(super) async fn cancel_called(self: &Arc<Self>, job: &Job) {
+        let calls = &job.deployment.manifest().rights.effects;
+        if calls.iter().any(|kind| kind == "call") {
+            self.cancel_children(job.run).await;
+        }
+    }
+
+    /// Those that execute here, and those that are parked, with what they wait for themselves.
+    pub(super) fn cancel_children(self: &Arc<Self>, parent: RunId) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let children = async { journal::children(&mut self.store.reader().await?.db(), parent).await };
+            let children = match children.await {
+                Ok(children) => children,
+                Err(error) => {
+                    return tracing::error!(run = %parent, %error, "The runs that it has called go on");
+                }
+            };
+            for (child,) in children {
+                self.cancel_by_service(child).await;
+            }
+        })
+    }
+
+    /// Cancels a run that nobody waits for any more.
+    pub(super) async fn cancel_by_service(self: &Arc<Self>, run: RunId) {
+        let found = self.live().get(&run).cloned();
+        if let Some(found) = found.filter(|found| !found.is_parked()) {
+            return self.cancel(run, &found);
+        }
+        let (error, now) = (record::error(&cancellation()), self.clock.now());
+        let ended = self.store.write(move |db| {
+            Box::pin(async move {
+                upkeep::end_parked(db, run, &error, now).await?;
+                journal::clear(db, &[run]).await
+            })
+        });
+        if let Err(error) = ended.await {
+            tracing::error!(%run, %error, "The run goes on although nobody waits for it");
+        }
+        self.cancel_children(run).await;
+    }
+
     fn cancel(self: &Arc<Self>, run: RunId, found: &Live) {
         found.cancel();
         if self.queue.expel(found.tenant, run) {
             return;
         }
-        for job in self.take_parked(|job| job.run == run) {
+        for job in self.take_held(|job| job.run == run) {
             job.queue(self, None);
         }
     }
@@ -71,6 +139,11 @@ impl Inner {
             let of = live.iter().filter(|(_, live)| live.deployment == deployment);
             of.map(|(run, live)| (*run, live.clone())).collect()
         };
+        let (parked, found): (Vec<_>, Vec<_>) = found.into_iter().partition(|(_, live)| live.is_parked());
+        for (run, live) in parked {
+            self.live().remove(&run);
+            live.end(worker::failed(RunStatus::Failure, cancellation()));
+        }
         let ends: Vec<_> = found.iter().map(|(_, live)| live.watch()).collect();
         for (run, live) in &found {
             self.cancel(*run, live);
@@ -85,8 +158,8 @@ impl Inner {
     }
 
     /// Takes held runs out.
-    pub(super) fn take_parked(&self, wanted: impl Fn(&Job) -> bool) -> Vec<Job> {
-        let mut parked = self.parked.lock().unwrap_or_else(PoisonError::into_inner);
-        parked.extract_if(.., |job| wanted(job)).collect()
+    pub(super) fn take_held(&self, wanted: impl Fn(&Job) -> bool) -> Vec<Job> {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.extract_if(.., |job| wanted(job)).collect()
     }
 }

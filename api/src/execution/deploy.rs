@@ -352,15 +352,16 @@ impl Inner {
         paused.remove(&row.id);
         drop(paused);
         if before == Some(DeploymentStatus::Paused) {
-            self.unpark(row.id);
+            self.let_go(row.id);
+            self.waker.look();
             // Those that were left while it was paused before this start.
             recover::take_up_of(self, row.id);
         }
     }
 
     /// Queues the held runs of a deployment.
-    fn unpark(self: &Arc<Self>, deployment: DeploymentId) {
-        for job in self.take_parked(|job| job.deployment.id == deployment) {
+    fn let_go(self: &Arc<Self>, deployment: DeploymentId) {
+        for job in self.take_held(|job| job.deployment.id == deployment) {
             job.queue(self, None);
         }
     }

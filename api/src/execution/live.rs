@@ -29,6 +29,7 @@ pub(super) struct Live {
     pub deployment: DeploymentId,
     pub tenant: Tenant,
     cancelled: AtomicBool,
+    parked: AtomicBool,
     wake: Notify,
     phase: AtomicU8,
     ended: watch::Sender<Option<Arc<Ended>>>,
@@ -40,6 +41,7 @@ impl Live {
             deployment,
             tenant,
             cancelled: AtomicBool::new(false),
+            parked: AtomicBool::new(false),
             wake: Notify::new(),
             phase: AtomicU8::new(Phase::Queued as u8),
             ended: watch::Sender::new(None),
@@ -60,6 +62,20 @@ impl Live {
         while !self.is_cancelled() {
             self.wake.notified().await;
         }
+    }
+
+    /// Whether it is parked, so that nothing of it is here but this.
+    pub fn is_parked(&self) -> bool {
+        self.parked.load(Ordering::SeqCst)
+    }
+
+    pub fn set_parked(&self, parked: bool) {
+        self.parked.store(parked, Ordering::SeqCst);
+    }
+
+    /// Whether somebody waits for its end.
+    pub fn is_watched(&self) -> bool {
+        self.ended.receiver_count() > 0
     }
 
     pub fn set_phase(&self, phase: Phase) {

@@ -2,12 +2,15 @@
 //! database does not take now is kept and tried again, so that no end is lost while the server lives.
 
 use super::Inner;
+use super::calls;
 use super::live::Ended;
-use super::status::RunStatus;
+use super::status::{Phase, RunStatus, TriggeredBy};
 use super::worker::Job;
-use crate::store::runs::{self, ResultRow};
-use crate::store::{Store, StoreError};
+use crate::ids::RunId;
+use crate::store::runs::{self, ResultRow, journal};
+use crate::store::{Db, Store, StoreError};
 use metrics::{counter, histogram};
+use serde_json::value::RawValue;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
@@ -23,11 +26,18 @@ const RETRY: Duration = Duration::from_millis(200);
 pub(super) enum Finished {
     /// The run has ended.
     End { row: ResultRow, job: Job, ended: Ended },
-    /// Another attempt follows after this time.
+    /// Another attempt follows after this time, for which the effects of this execution of a node are forgotten.
     Attempt {
         row: ResultRow,
         job: Job,
         wait: Duration,
+        forget: Option<String>,
+    },
+    /// The run waits for so long that only its row is kept; what RespondToWebhook gave is told.
+    Park {
+        row: ResultRow,
+        job: Job,
+        response: Option<Box<RawValue>>,
     },
     /// Nothing: whoever sends it is told when everything before it is stored.
     Flush(oneshot::Sender<()>),
@@ -36,9 +46,45 @@ pub(super) enum Finished {
 impl Finished {
     const fn row(&self) -> Option<&ResultRow> {
         match self {
-            Finished::End { row, .. } | Finished::Attempt { row, .. } => Some(row),
+            Finished::End { row, .. } | Finished::Attempt { row, .. } | Finished::Park { row, .. } => {
+                Some(row)
+            }
             Finished::Flush(_) => None,
         }
+    }
+}
+
+/// What is stored of an end.
+#[derive(Clone)]
+struct Change {
+    row: ResultRow,
+    /// The run's journal is of no more use.
+    clear: bool,
+    /// A node's execution that is to be done again.
+    forget: Option<String>,
+    /// The run that waits for this one, its effect, and what it is told.
+    tell: Option<(RunId, String, String)>,
+}
+
+impl Change {
+    fn of(finished: &Finished) -> Option<Self> {
+        let mut change = Change {
+            row: finished.row()?.clone(),
+            clear: false,
+            forget: None,
+            tell: None,
+        };
+        match finished {
+            Finished::End { job, ended, .. } => {
+                change.clear = job.has_history;
+                if let Some((parent, key)) = &job.parent {
+                    change.tell = Some((*parent, key.clone(), calls::told(job.run, ended)));
+                }
+            }
+            Finished::Attempt { forget, .. } => change.forget.clone_from(forget),
+            Finished::Park { .. } | Finished::Flush(_) => {}
+        }
+        Some(change)
     }
 }
 
@@ -75,8 +121,8 @@ async fn work(
 ) {
     let mut group = Vec::with_capacity(GROUP_MAX);
     while finished.recv_many(&mut group, GROUP_MAX).await > 0 {
-        let rows: Vec<ResultRow> = group.iter().filter_map(|it| it.row().cloned()).collect();
-        store_group(&store, &owner, rows).await;
+        let changes: Vec<Change> = group.iter().filter_map(Change::of).collect();
+        store_group(&store, &owner, changes).await;
         let Some(inner) = executions.upgrade() else { return };
         for it in group.drain(..) {
             settle(&inner, it);
@@ -84,45 +130,70 @@ async fn work(
     }
 }
 
-async fn store_group(store: &Store, owner: &Arc<str>, rows: Vec<ResultRow>) {
-    if rows.is_empty() {
+async fn store_group(store: &Store, owner: &Arc<str>, changes: Vec<Change>) {
+    if changes.is_empty() {
         return;
     }
     loop {
-        match write(store, owner, rows.clone()).await {
+        match write(store, owner, changes.clone()).await {
             Ok(()) => return,
             Err(StoreError::Unavailable(reason)) => {
                 tracing::warn!(
-                    runs = rows.len(),
+                    runs = changes.len(),
                     "The ends of runs can't be stored yet: {reason}"
                 );
                 tokio::time::sleep(RETRY).await;
             }
             Err(error) => {
-                tracing::error!(runs = rows.len(), %error, "The ends of runs could not be stored together");
+                tracing::error!(runs = changes.len(), %error, "The ends of runs could not be stored together");
                 break;
             }
         }
     }
     // Something in one of them is refused: each by itself, so that the others don't suffer.
-    for row in rows {
-        if let Err(error) = write(store, owner, vec![row.clone()]).await {
+    for change in changes {
+        if let Err(error) = write(store, owner, vec![change.clone()]).await {
+            let row = &change.row;
             tracing::error!(run = %row.id, %error, "The end of a run could not be stored as it is");
             let mut bare = ResultRow::running(row.id, row.attempt);
-            (bare.status, bare.completed_at, bare.resumes_at) =
-                (row.status, row.completed_at, row.resumes_at);
-            if let Err(error) = write(store, owner, vec![bare]).await {
-                tracing::error!(run = %row.id, %error, "The end of a run could not be stored");
+            (bare.status, bare.completed_at, bare.resumes_at, bare.wake_at) =
+                (row.status, row.completed_at, row.resumes_at, row.wake_at);
+            let run = row.id;
+            if let Err(error) = write(store, owner, vec![Change { row: bare, ..change }]).await {
+                tracing::error!(%run, %error, "The end of a run could not be stored");
             }
         }
     }
 }
 
-async fn write(store: &Store, owner: &Arc<str>, rows: Vec<ResultRow>) -> Result<(), StoreError> {
+async fn write(store: &Store, owner: &Arc<str>, changes: Vec<Change>) -> Result<(), StoreError> {
     let owner = owner.clone();
     store
-        .write(move |db| Box::pin(async move { runs::record(db, &owner, &rows).await }))
+        .write(move |db| Box::pin(async move { write_all(db, &owner, &changes).await }))
         .await
+}
+
+async fn write_all(db: &mut Db<'_>, owner: &str, changes: &[Change]) -> Result<(), StoreError> {
+    let rows: Vec<&ResultRow> = changes.iter().map(|change| &change.row).collect();
+    runs::record(db, owner, &rows).await?;
+    let cleared: Vec<RunId> = changes
+        .iter()
+        .filter(|change| change.clear)
+        .map(|change| change.row.id)
+        .collect();
+    if !cleared.is_empty() {
+        journal::clear(db, &cleared).await?;
+    }
+    for change in changes {
+        if let Some(execution) = &change.forget {
+            journal::forget(db, change.row.id, execution).await?;
+        }
+        if let Some((parent, key, payload)) = &change.tell {
+            journal::signal(db, *parent, key, payload).await?;
+            journal::wake(db, *parent).await?;
+        }
+    }
+    Ok(())
 }
 
 fn settle(inner: &Arc<Inner>, finished: Finished) {
@@ -131,17 +202,43 @@ fn settle(inner: &Arc<Inner>, finished: Finished) {
             count(&row, ended.status);
             inner.live().remove(&job.run);
             inner.tail.ended(&job, &ended);
+            if job.parent.is_some() {
+                inner.waker.look();
+            }
             job.live.end(ended);
         }
         Finished::Attempt { mut job, wait, .. } => {
             counter!("heddle_run_retries_total").increment(1);
             job.attempt = job.attempt.saturating_add(1);
-            inner.tail.phase(&job, super::status::Phase::Waiting);
+            inner.tail.phase(&job, Phase::Waiting);
             job.queue_after(inner, wait);
+        }
+        Finished::Park { job, response, .. } => {
+            counter!("heddle_runs_parked_total").increment(1);
+            park(inner, &job, response);
         }
         // Nobody listens any more when the stop was given up.
         Finished::Flush(flushed) => drop(flushed.send(())),
     }
+}
+
+fn park(inner: &Inner, job: &Job, response: Option<Box<RawValue>>) {
+    inner.tail.phase(job, Phase::Waiting);
+    job.live.set_parked(true);
+    let answers_sender = response.is_some() && job.triggered_by == TriggeredBy::Webhook;
+    // Only those who wait for the run's end keep something of it in memory.
+    if answers_sender || !job.live.is_watched() {
+        inner.live().remove(&job.run);
+    }
+    if answers_sender {
+        job.live.end(Ended {
+            status: RunStatus::Running,
+            output: None,
+            error: None,
+            response,
+        });
+    }
+    inner.waker.look();
 }
 
 fn count(row: &ResultRow, status: RunStatus) {

@@ -1,5 +1,6 @@
 //! Runs that an earlier start of the server left running are taken up again, oldest first and a few at a time, so
-//! that one which brings servers down is blamed, and not those that wait behind it.
+//! that one which brings servers down is blamed, and not those that wait behind it. Parked ones that are woken go on
+//! in the same way.
 
 use super::active::{ActiveDeployment, LoadError};
 use super::live::{self, Live};
@@ -68,7 +69,7 @@ async fn group(inner: &Arc<Inner>, of: Option<DeploymentId>) -> Result<usize, Ap
     let mut ends = Vec::with_capacity(count);
     for row in left {
         counter!("heddle_runs_taken_up_total").increment(1);
-        ends.extend(take_up(inner, row).await?);
+        ends.extend(go_on(inner, row).await?);
     }
     let all_ended = async {
         for end in ends {
@@ -80,9 +81,10 @@ async fn group(inner: &Arc<Inner>, of: Option<DeploymentId>) -> Result<usize, Ap
     Ok(count)
 }
 
-type End = tokio::sync::watch::Receiver<Option<Arc<live::Ended>>>;
+pub(super) type End = tokio::sync::watch::Receiver<Option<Arc<live::Ended>>>;
 
-async fn take_up(inner: &Arc<Inner>, row: LeftRow) -> Result<Option<End>, ApiError> {
+/// Queues a run that this server has taken; gives its end to wait for, unless it starts later.
+pub(super) async fn go_on(inner: &Arc<Inner>, row: LeftRow) -> Result<Option<End>, ApiError> {
     let found =
         deployments::by_id_for_system(&mut inner.store.reader().await?.db(), row.deployment_id).await?;
     // Deleted in the meantime, and its runs with it.
@@ -105,7 +107,10 @@ async fn take_up(inner: &Arc<Inner>, row: LeftRow) -> Result<Option<End>, ApiErr
         }
     };
     let active = ActiveDeployment::new(&deployment, program);
-    let live = Live::new(active.id, active.tenant);
+    // One that somebody waits for was kept when it parked.
+    let kept = inner.live().get(&row.id).cloned();
+    let live = kept.unwrap_or_else(|| Live::new(active.id, active.tenant));
+    live.set_parked(false);
     let end = live.watch();
     let (tenant, takeovers, resumes_at) = (active.tenant, row.takeovers, row.resumes_at);
     let job = job(row, active, live.clone());
@@ -141,8 +146,11 @@ fn job(row: LeftRow, deployment: ActiveDeployment, live: Arc<Live>) -> Job {
         node_id: row.node_id,
         event: event.unwrap_or_else(|| RawValue::NULL.to_owned()),
         attempt: u32::try_from(row.attempt).unwrap_or(1),
-        wait: false,
+        wait: live.is_watched(),
         accepted_at: row.accepted_at,
+        parent: row.parent_id.zip(row.parent_key),
+        depth: u32::try_from(row.depth).unwrap_or(u32::MAX),
+        has_history: true,
         live,
     }
 }
@@ -156,7 +164,7 @@ async fn give_up(inner: &Inner, row: &LeftRow, reason: &str) -> Result<(), ApiEr
     let owner = inner.owner.clone();
     let write = inner
         .store
-        .write(move |db| Box::pin(async move { runs::record(db, &owner, &[end]).await }));
+        .write(move |db| Box::pin(async move { runs::record(db, &owner, &[&end]).await }));
     write.await?;
     Ok(())
 }

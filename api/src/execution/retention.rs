@@ -1,10 +1,10 @@
-//! Old runs, idempotency keys and modules are cleared away: a little at a time, so that nobody's writes wait long.
+//! Old runs, idempotency keys, journals without a run and modules are cleared away: a little at a time, so that nobody's writes wait long.
 
 use super::Inner;
 use crate::clock::Timestamp;
 use crate::error::ApiError;
 use crate::ids::{DeploymentId, WorkspaceId};
-use crate::store::runs::upkeep;
+use crate::store::runs::{journal, upkeep};
 use crate::store::{Db, StoreError, deployments};
 use futures_util::future::BoxFuture;
 use metrics::counter;
@@ -74,6 +74,7 @@ async fn round(inner: &Arc<Inner>) -> Result<(), ApiError> {
         too_many(inner, workspace).await?;
     }
     in_batches(inner, move |db| Box::pin(upkeep::remove_orphans(db, BATCH_MAX))).await?;
+    in_batches(inner, move |db| Box::pin(journal::sweep(db, BATCH_MAX))).await?;
     in_batches(inner, move |db| Box::pin(upkeep::remove_keys(db, now, BATCH_MAX))).await?;
     let unused_before: Timestamp = now.minus(ARTIFACT_AGE_MAX);
     let sweep = inner

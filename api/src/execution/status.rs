@@ -94,7 +94,7 @@ pub enum Phase {
     Queued,
     /// It executes.
     Executing,
-    /// It waits for a time: that of its next attempt.
+    /// It waits: for its next attempt, a time, a callback, or a run that it has called.
     Waiting,
     /// It has ended.
     Ended,
@@ -115,5 +115,14 @@ pub enum TriggeredBy {
     Email,
     /// A failed run of a pattern that names this one as its error pattern.
     Error,
+    /// A run of another pattern, by CallPattern.
+    Call,
 }
-names!(TriggeredBy: Manual = "manual", Webhook = "webhook", Schedule = "schedule", Email = "email", Error = "error");
+names!(
+    TriggeredBy: Manual = "manual",
+    Webhook = "webhook",
+    Schedule = "schedule",
+    Email = "email",
+    Error = "error",
+    Call = "call"
+);

@@ -66,6 +66,9 @@ impl Executions {
             event: run.event,
             variables: given.variables.clone(),
             secrets: given.secrets.clone(),
+            journal: None,
+            calls: Some(inner.calls_of_test(tenant)),
+            callbacks: None,
             limits,
         };
         let started = Instant::now();

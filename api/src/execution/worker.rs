@@ -5,6 +5,7 @@ use super::Inner;
 use super::acceptor;
 use super::active::ActiveDeployment;
 use super::environments::Given;
+use super::journal::{self, Continued};
 use super::live::{Ended, Live};
 use super::queue::{Class, Place, Reservation};
 use super::record::{self, Record};
@@ -19,6 +20,7 @@ use heddle_node_stdlib::manifest::Retry;
 use heddle_runtime::{Outcome, RunError, RunRequest, Status, TRACE_TARGET};
 use serde::Serialize;
 use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 use tracing::field::Empty;
@@ -40,6 +42,12 @@ pub struct Job {
     pub(super) attempt: u32,
     pub(super) wait: bool,
     pub(super) accepted_at: Timestamp,
+    /// The run whose CallPattern waits for it, and which of its effects that is.
+    pub(super) parent: Option<(RunId, String)>,
+    /// How many runs called each other above it.
+    pub(super) depth: u32,
+    /// Whether it may have a journal from before.
+    pub(super) has_history: bool,
     pub(super) live: Arc<Live>,
 }
 
@@ -77,27 +85,68 @@ async fn begin(inner: Arc<Inner>, job: Job, place: Option<Place>) {
     if job.live.is_cancelled() || place.is_none() {
         return end(&inner, job, cancelled(), None).await;
     }
-    let Some(job) = inner.park_if_paused(job) else {
+    let Some(mut job) = inner.hold_if_paused(job) else {
         return;
     };
     inner.tail.phase(&job, Phase::Executing);
-    let started_at = inner.clock.now();
     let span = span(&job);
-    let attempt = attempt(&inner, &job, started_at).instrument(span.clone()).await;
-    note_end(&span, attempt.as_ref());
+    let (began_at, outcome) = attempt(&inner, &mut job).instrument(span.clone()).await;
+    note_end(&span, outcome.as_ref());
     drop(span);
-    let (end_of, outcome) = match attempt {
+    finish(&inner, job, began_at, outcome).await;
+    drop(place);
+}
+
+/// Hands on what became of an attempt.
+async fn finish(inner: &Arc<Inner>, job: Job, started_at: Timestamp, outcome: Option<Outcome>) {
+    let (end_of, outcome) = match outcome {
+        Some(outcome) if outcome.status == Status::Parked => {
+            return inner.recorder.send(park(job, started_at, outcome)).await;
+        }
         Some(outcome) => (job_end(&job, &outcome), Some((started_at, outcome))),
         None => (cancelled(), None),
     };
     let Some(wait) = retry_wait(&job, &end_of, outcome.as_ref()) else {
-        let result = end(&inner, job, end_of, outcome).await;
-        drop(place);
-        return result;
+        return end(inner, job, end_of, outcome).await;
     };
-    let row = attempt_row(&inner, &job, wait, outcome);
-    inner.recorder.send(Finished::Attempt { row, job, wait }).await;
-    drop(place);
+    let forget = outcome
+        .as_ref()
+        .and_then(|(_, outcome)| outcome.failed_execution.clone());
+    let row = attempt_row(inner, &job, wait, outcome);
+    let attempt = Finished::Attempt {
+        row,
+        job,
+        wait,
+        forget,
+    };
+    inner.recorder.send(attempt).await;
+}
+
+/// A run of which nothing but its row shall be kept until it is woken.
+fn park(job: Job, started_at: Timestamp, outcome: Outcome) -> Finished {
+    let response = outcome.response.clone();
+    let wake_at = Timestamp::from_millis(outcome.wake_at_ms.unwrap_or(i64::MAX));
+    let mut row = row(&job, Some((started_at, outcome)));
+    row.wake_at = Some(wake_at);
+    // Figures are of runs that have ended.
+    row.duration_ms = None;
+    Finished::Park { row, job, response }
+}
+
+/// When the run began, and what came of it; `None`: it was cancelled.
+async fn attempt(inner: &Arc<Inner>, job: &mut Job) -> (Timestamp, Option<Outcome>) {
+    let now = inner.clock.now();
+    let continued = match continued(inner, job, now).await {
+        Some(Ok(continued)) => continued,
+        Some(Err(error)) => return (now, Some(Outcome::refused(error))),
+        None => return (now, None),
+    };
+    let began_at = continued
+        .as_ref()
+        .map_or(now, |it| Timestamp::from_millis(it.started_at_ms));
+    let outcome = execute(inner, job, began_at, continued.as_ref()).await;
+    job.has_history |= continued.is_some_and(|it| it.is_used());
+    (began_at, outcome)
 }
 
 /// Of this attempt.
@@ -127,7 +176,12 @@ fn note_end(span: &Span, outcome: Option<&Outcome>) {
 }
 
 /// `None`: the run was cancelled.
-async fn attempt(inner: &Inner, job: &Job, started_at: Timestamp) -> Option<Outcome> {
+async fn execute(
+    inner: &Arc<Inner>,
+    job: &Job,
+    began_at: Timestamp,
+    continued: Option<&Continued>,
+) -> Option<Outcome> {
     let given = match given(inner, job).await? {
         Ok(given) => given,
         Err(error) => return Some(Outcome::refused(error)),
@@ -137,6 +191,7 @@ async fn attempt(inner: &Inner, job: &Job, started_at: Timestamp) -> Option<Outc
         Err(error) => return Some(Outcome::refused(internal(error.message()))),
     };
     let rights = &job.deployment.manifest().rights;
+    let may = |kind: &str| rights.effects.iter().any(|right| right == kind);
     let granted = |name: &&String| given.secrets.contains_key(*name);
     let secrets = rights.secrets.iter().filter(granted);
     let request = RunRequest {
@@ -144,20 +199,49 @@ async fn attempt(inner: &Inner, job: &Job, started_at: Timestamp) -> Option<Outc
         pattern_id: job.deployment.pattern_id.to_string(),
         attempt: job.attempt,
         triggered_by: job.triggered_by.name().to_owned(),
-        started_at_ms: started_at.millis(),
-        seed: rand::random(),
+        started_at_ms: began_at.millis(),
+        seed: seed(job.run),
         trigger_node_id: job.node_id.clone(),
         event: job.event.clone(),
         variables: given.variables.clone(),
         secrets: secrets
             .filter_map(|name| Some((name.clone(), given.secrets.get(name)?.clone())))
             .collect(),
+        journal: continued.map(|it| it.journal.clone()),
+        calls: may("call").then(|| inner.calls_of(job)),
+        callbacks: may("callback").then(|| inner.callbacks.of(job.run)),
         limits: inner.limits.clone(),
     };
     tokio::select! {
         biased;
         () = job.live.cancelled() => None,
         outcome = runtime.run(&job.deployment.program, request) => Some(outcome),
+    }
+}
+
+/// Seed of a run's random numbers: the same for all of its executions.
+fn seed(run: RunId) -> u64 {
+    let digest = Sha256::digest(run.to_string().as_bytes());
+    digest.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
+}
+
+/// The journal of a run that may have effects. A database that is away is waited for; `None`: the run was cancelled.
+async fn continued(inner: &Inner, job: &Job, now: Timestamp) -> Option<Result<Option<Continued>, RunError>> {
+    if !journal::is_needed(&job.deployment.manifest().rights) {
+        return Some(Ok(None));
+    }
+    loop {
+        match inner.continued(job, now.millis()).await {
+            Ok(continued) => return Some(Ok(Some(continued))),
+            Err(error) if error.code() == Code::Unavailable => tokio::select! {
+                () = job.live.cancelled() => return None,
+                () = tokio::time::sleep(DATABASE_RETRY) => {}
+            },
+            Err(error) => {
+                tracing::error!(run = %job.run, "The journal of a run can't be read: {}", error.message());
+                return Some(Err(internal("What the run has done before can't be read.")));
+            }
+        }
     }
 }
 
@@ -186,7 +270,7 @@ fn internal(message: &str) -> RunError {
     }
 }
 
-fn failed(status: RunStatus, error: RunError) -> Ended {
+pub(super) fn failed(status: RunStatus, error: RunError) -> Ended {
     Ended {
         status,
         output: None,
@@ -211,7 +295,7 @@ pub(super) fn cancellation() -> RunError {
 fn job_end(job: &Job, outcome: &Outcome) -> Ended {
     let retry = job.deployment.manifest().settings.retry.as_ref();
     let status = match (outcome.status, retry) {
-        (Status::Completed | Status::Paused, _) => RunStatus::Success,
+        (Status::Completed | Status::Paused | Status::Parked, _) => RunStatus::Success,
         (Status::Failed, Some(retry)) if retry.max_attempts > 1 => RunStatus::DeadLetter,
         (Status::Failed, _) => RunStatus::Failure,
     };
@@ -245,6 +329,7 @@ fn backoff(retry: &Retry, attempt: u32) -> Duration {
 async fn end(inner: &Arc<Inner>, job: Job, ended: Ended, outcome: Option<(Timestamp, Outcome)>) {
     if ended.status.has_failed() {
         tell_error_pattern(inner, &job, &ended).await;
+        inner.cancel_called(&job).await;
     }
     let now = inner.clock.now();
     let mut row = row(&job, outcome);
@@ -332,6 +417,8 @@ async fn tell_error_pattern(inner: &Arc<Inner>, job: &Job, ended: &Ended) {
             event,
             key: Some((job.run.to_string(), "error".to_owned())),
             wait: false,
+            parent: None,
+            depth: 0,
             deployment,
         };
         acceptor::accept_without_room(inner, request).await.map(|_| true)
@@ -349,16 +436,13 @@ async fn tell_error_pattern(inner: &Arc<Inner>, job: &Job, ended: &Ended) {
 
 impl Inner {
     /// Holds the run if its deployment is paused; else gives it back.
-    fn park_if_paused(&self, job: Job) -> Option<Job> {
+    fn hold_if_paused(&self, job: Job) -> Option<Job> {
         let paused = self.paused.lock().unwrap_or_else(PoisonError::into_inner);
         if !paused.contains(&job.deployment.id) {
             return Some(job);
         }
         job.live.set_phase(Phase::Queued);
-        self.parked
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(job);
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).push(job);
         None
     }
 }

@@ -70,6 +70,7 @@ struct ByTrigger {
     manual: i64,
     email: i64,
     error: i64,
+    call: i64,
 }
 
 /// Runs of a bucket.
@@ -142,6 +143,7 @@ async fn get_run_stats(
             TriggeredBy::Manual => &mut runs_by_trigger.manual,
             TriggeredBy::Email => &mut runs_by_trigger.email,
             TriggeredBy::Error => &mut runs_by_trigger.error,
+            TriggeredBy::Call => &mut runs_by_trigger.call,
         } = count;
     }
     let found = stats::buckets(&mut reader.db(), scope, id, since, size_ms).await?;

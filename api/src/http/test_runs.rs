@@ -147,7 +147,8 @@ impl TestResult {
             status: match outcome.status {
                 Status::Completed => "completed",
                 Status::Failed => "failed",
-                Status::Paused => "paused",
+                // Without a journal nothing parks.
+                Status::Paused | Status::Parked => "paused",
             },
             logs: outcome.logs,
             output: outcome.output,

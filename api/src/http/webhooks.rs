@@ -103,7 +103,8 @@ async fn receive(
         .unwrap_or_else(|error| ApiError::internal(error).into_response())
 }
 
-async fn read(body: Body, bytes_max: usize) -> Result<Bytes, ApiError> {
+/// A body of at most so many bytes, in reasonable time.
+pub(super) async fn read(body: Body, bytes_max: usize) -> Result<Bytes, ApiError> {
     let unreadable = || Code::Validation.with("The body could not be read to its end.");
     let too_large = || Code::PayloadTooLarge.with(format!("The body has more than {bytes_max} bytes."));
     if body.size_hint().lower() > bytes_max as u64 {

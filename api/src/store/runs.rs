@@ -1,6 +1,7 @@
 //! Runs: accepted and ended in groups, since that is most of what a busy service writes. A group is one JSON text
 //! that both databases take apart, so that its statement is the same for any number of rows.
 
+pub mod journal;
 pub mod listing;
 pub mod stats;
 pub mod upkeep;
@@ -31,6 +32,10 @@ pub struct AcceptedRow {
     pub version_number: i64,
     /// When accepted.
     pub accepted_at: Timestamp,
+    /// The run whose CallPattern waits for it, and which of its effects that is.
+    pub parent: Option<(RunId, String)>,
+    /// How many runs called each other above it.
+    pub depth: u32,
     /// What may make no second run: a scope and a key within it.
     pub key: Option<(String, String)>,
 }
@@ -46,6 +51,9 @@ impl Serialize for AcceptedRow {
             &self.artifact,
             self.version_number,
             self.accepted_at.millis(),
+            self.parent.as_ref().map(|(run, _)| *run),
+            self.parent.as_ref().map(|(_, key)| key),
+            self.depth,
         )
             .serialize(serializer)
     }
@@ -69,9 +77,10 @@ pub async fn accept(db: &mut Db<'_>, owner: &str, rows: &[&AcceptedRow]) -> Resu
         return Ok(());
     }
     let query = sql("insert into runs (id, deployment_id, status, phase, triggered_by, node_id, event, artifact,
-         version_number, attempt, owner, takeovers, accepted_at)
+         version_number, attempt, owner, takeovers, accepted_at, parent_id, parent_key, depth)
          select r.value->>0, r.value->>1, 'running', 'queued', r.value->>2, r.value->>3, r.value->>4, r.value->>5,
-         cast(r.value->>6 as bigint), 1, cast(? as text), 0, cast(r.value->>7 as bigint)")
+         cast(r.value->>6 as bigint), 1, cast(? as text), 0, cast(r.value->>7 as bigint),
+         r.value->>8, r.value->>9, cast(r.value->>10 as bigint)")
     .bind(owner)
     .push(elements(db))
     .bind(json(rows)?);
@@ -141,6 +150,8 @@ pub struct ResultRow {
     pub attempt: u32,
     /// When the next attempt is due.
     pub resumes_at: Option<Timestamp>,
+    /// When it goes on, if it has parked.
+    pub wake_at: Option<Timestamp>,
     /// When the attempt started.
     pub started_at: Option<Timestamp>,
     /// When the run ended.
@@ -169,6 +180,7 @@ impl ResultRow {
             status: RunStatus::Running,
             attempt,
             resumes_at: None,
+            wake_at: None,
             started_at: None,
             completed_at: None,
             duration_ms: None,
@@ -203,24 +215,28 @@ impl Serialize for ResultRow {
             &self.trace,
             self.fuel_used,
             self.memory_bytes_peak,
+            self.wake_at.map(Timestamp::millis),
         )
             .serialize(serializer)
     }
 }
 
 /// Stores what became of runs, as far as they are running and this server's.
-pub async fn record(db: &mut Db<'_>, owner: &str, rows: &[ResultRow]) -> Result<(), StoreError> {
+pub async fn record(db: &mut Db<'_>, owner: &str, rows: &[&ResultRow]) -> Result<(), StoreError> {
     let query = sql(
         "update runs set status = x.status, phase = x.phase, attempt = x.attempt,
          resumes_at = x.resumes_at, started_at = x.started_at, completed_at = x.completed_at,
          duration_ms = x.duration_ms, output = x.output, error = x.error, logs = x.logs, trace = x.trace,
-         fuel_used = x.fuel_used, memory_bytes_peak = x.memory_bytes_peak
+         fuel_used = x.fuel_used, memory_bytes_peak = x.memory_bytes_peak,
+         wake_at = case when x.wake_at is null then null when runs.woken then 0 else x.wake_at end,
+         woken = case when x.wake_at is null then runs.woken else false end,
+         takeovers = case when x.wake_at is null then runs.takeovers else 0 end
          from (select r.value->>0 as id, r.value->>1 as status, r.value->>2 as phase,
                cast(r.value->>3 as bigint) as attempt, cast(r.value->>4 as bigint) as resumes_at,
                cast(r.value->>5 as bigint) as started_at, cast(r.value->>6 as bigint) as completed_at,
                cast(r.value->>7 as bigint) as duration_ms, r.value->>8 as output, r.value->>9 as error,
                r.value->>10 as logs, r.value->>11 as trace, cast(r.value->>12 as bigint) as fuel_used,
-               cast(r.value->>13 as bigint) as memory_bytes_peak",
+               cast(r.value->>13 as bigint) as memory_bytes_peak, cast(r.value->>14 as bigint) as wake_at",
     )
     .push(elements(db))
     .bind(json(rows)?)

@@ -32,6 +32,16 @@ pub(super) fn of_request(
     query: Option<&str>,
     body: &[u8],
 ) -> Result<Box<RawValue>, serde_json::Error> {
+    with_body(headers, query, "POST", serde_json::from_slice(body)?)
+}
+
+/// The event of a request whose body was read.
+pub fn with_body(
+    headers: &HeaderMap,
+    query: Option<&str>,
+    method: &str,
+    body: &RawValue,
+) -> Result<Box<RawValue>, serde_json::Error> {
     let mut by_name: BTreeMap<&str, String> = BTreeMap::new();
     for (name, value) in headers {
         let value = String::from_utf8_lossy(value.as_bytes());
@@ -52,8 +62,8 @@ pub(super) fn of_request(
     }
     serde_json::value::to_raw_value(&Event {
         headers: by_name,
-        body: serde_json::from_slice(body)?,
-        method: "POST",
+        body,
+        method,
         query: by_key,
     })
 }

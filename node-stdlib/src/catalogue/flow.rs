@@ -1,7 +1,7 @@
 //! Nodes that decide where values go.
 
 use super::{Category, Example, IN, ITEMS, NodeType, OUT, Outputs, Parameter, Port, Schema, ValueType};
-use crate::nodes::flow::OPERATORS;
+use crate::nodes::flow::{OPERATORS, WAIT_MS_MAX};
 
 const NEXT: Port = Port::new(
     "next",
@@ -100,6 +100,8 @@ pub const TYPES: &[NodeType] = &[
         ],
         &[],
     ),
+    WAIT,
+    WAIT_FOR_CALLBACK,
     node(
         "Throw",
         "Fails, with a message and a code of your own. `onError` and `retry` treat it like any other failure.",
@@ -130,6 +132,7 @@ pub const TYPES: &[NodeType] = &[
         &[],
     ),
     RESPOND_TO_WEBHOOK,
+    CALL_PATTERN,
     node(
         "NoOp",
         "Does nothing: passes its input through. Of use as a place where branches meet.",
@@ -357,3 +360,125 @@ const RESPOND_TO_WEBHOOK: NodeType = node(
         output: r#"{"out": {"id": 7}}"#,
     }],
 );
+
+const WAIT: NodeType = NodeType {
+    effects: &["wait"],
+    ..node(
+        "Wait",
+        "Waits for a duration, or until a time, and passes its input through; a time that is over does not wait. Up to \
+         a minute the run stays in memory. For longer waits of a deployed pattern it is parked: nothing of it is kept \
+         but a row in the database, and it goes on although the server was stopped in between.",
+        &[IN],
+        &[PASSED],
+        &[
+            Parameter::optional(
+                "durationMs",
+                Schema::Integer {
+                    min: 0,
+                    max: WAIT_MS_MAX,
+                },
+                "How long, in milliseconds; at most 366 days. Give this or `until`.",
+            ),
+            Parameter::optional(
+                "until",
+                Schema::Any,
+                "Until when: ISO 8601, in UTC unless it has an offset, or milliseconds since 1970.",
+            ),
+        ],
+        &[
+            Example {
+                title: "Wait for a moment",
+                parameters: r#"{"durationMs": 20}"#,
+                input: r#"{"id": 7}"#,
+                output: r#"{"out": {"id": 7}}"#,
+            },
+            Example {
+                title: "Wait until a time that the input names",
+                parameters: r#"{"until": "{{ $input.publishAt }}"}"#,
+                input: r#"{"publishAt": "2020-02-29T08:00:00+01:00"}"#,
+                output: r#"{"out": {"publishAt": "2020-02-29T08:00:00+01:00"}}"#,
+            },
+        ],
+    )
+};
+
+const WAIT_FOR_CALLBACK: NodeType = NodeType {
+    effects: &["callback"],
+    ..node(
+        "WaitForCallback",
+        "Parks the run until its URL is called, by GET or POST, and emits that request. Each execution has a URL of its \
+         own, which works once and can't be guessed: `$run.callbackUrls[\"id of this node\"]`, in a loop that of the \
+         iteration; `$run.callbackUrl` is the one of a pattern's only such node. Give it away before this node, by an \
+         e-mail or a request; a call that comes before the run is here counts as well. Mind that some mail programs open \
+         links by themselves. Needs a deployed pattern.",
+        &[IN],
+        &[
+            Port::new(
+                "out",
+                ValueType::Object,
+                "The request: `{headers, body, method, query}`.",
+            ),
+            Port::new(
+                "timeout",
+                ValueType::Any,
+                "The input, if nobody has called in time.",
+            ),
+        ],
+        &[
+            Parameter::optional(
+                "timeoutMs",
+                Schema::Integer {
+                    min: 1,
+                    max: WAIT_MS_MAX,
+                },
+                "How long to wait, in milliseconds; at most 366 days.",
+            )
+            .or("2592000000"),
+            Parameter::optional(
+                "respondBody",
+                Schema::Any,
+                "What the caller gets: text as text, anything else as JSON.",
+            )
+            .or("{\"status\": \"accepted\"}"),
+        ],
+        &[],
+    )
+};
+
+const CALL_PATTERN: NodeType = NodeType {
+    effects: &["call"],
+    ..node(
+        "CallPattern",
+        "Runs another pattern of the workspace, which must be deployed and have an OnCall node, and emits what it \
+         returns. It is a run of its own, with its own limits and record. When it fails, this node fails with its code; \
+         when this run ends, it is cancelled. Calls go at most 16 deep. Secrets can't be handed over.",
+        &[IN],
+        &[Port::new(
+            "out",
+            ValueType::Any,
+            "What the called pattern returned; `{runId}` without `wait`.",
+        )],
+        &[
+            Parameter::required("patternId", Schema::String, "Id of the pattern."),
+            Parameter::optional(
+                "inputs",
+                Schema::Map(&Schema::Any),
+                "What its OnCall emits; checked against its call interface, if it has one. Default: the input.",
+            ),
+            Parameter::optional(
+                "wait",
+                Schema::Boolean,
+                "Wait for its end. Otherwise it goes on by itself, whatever becomes of this run.",
+            )
+            .or("true"),
+            Parameter::optional(
+                "version",
+                Schema::Enum(&["deployed", "latest"]),
+                "`latest` runs the version that was saved last instead of the deployed one, if it needs no node \
+                 definitions.",
+            )
+            .or("\"deployed\""),
+        ],
+        &[],
+    )
+};

@@ -17,7 +17,15 @@ unsafe extern "C" {
     #[link_name = "input_read"]
     fn host_input_read(which: i32, address: *mut u8);
     #[link_name = "effect_start"]
-    fn host_effect_start(node: u32, kind: *const u8, kind_len: usize, request: *const u8, len: usize) -> u32;
+    fn host_effect_start(
+        node: u32,
+        kind: *const u8,
+        kind_len: usize,
+        key: *const u8,
+        key_len: usize,
+        request: *const u8,
+        len: usize,
+    ) -> u32;
     #[link_name = "effect_wait"]
     safe fn host_effect_wait() -> u64;
     #[link_name = "effect_take"]
@@ -87,9 +95,20 @@ impl Outside for Host {
         })
     }
 
-    fn effect_start(&self, node: u32, kind: &str, request: &str) -> u32 {
-        // SAFETY: the host only reads the two texts, now.
-        unsafe { host_effect_start(node, kind.as_ptr(), kind.len(), request.as_ptr(), request.len()) }
+    fn effect_start(&self, node: u32, kind: &str, key: &str, request: &str) -> u32 {
+        let (kind_at, key_at, request_at) = (kind.as_ptr(), key.as_ptr(), request.as_ptr());
+        // SAFETY: the host only reads the three texts, now.
+        unsafe {
+            host_effect_start(
+                node,
+                kind_at,
+                kind.len(),
+                key_at,
+                key.len(),
+                request_at,
+                request.len(),
+            )
+        }
     }
 
     fn effect_wait(&self) -> (u32, Vec<u8>) {

@@ -21,6 +21,8 @@ pub(super) struct Job {
     pub element: Option<(u32, u32)>,
     /// From 1.
     pub attempt: u32,
+    /// Effects that this attempt has started.
+    pub effects: u32,
     /// Of its trace entry.
     pub token: i32,
     /// `$input`.
@@ -39,10 +41,18 @@ impl Default for Job {
             place,
             element: None,
             attempt: 1,
+            effects: 0,
             token: 0,
             input: Value::Undefined,
             random: None,
         }
+    }
+}
+
+impl Job {
+    fn next_attempt(&mut self) {
+        self.attempt += 1;
+        self.effects = 0;
     }
 }
 
@@ -221,12 +231,10 @@ impl<O: Outside> Run<'_, O> {
         self.outside
             .log(crate::nodes::Level::Warn, job.place.node, &message);
         if wait_ms == 0 {
-            job.attempt += 1;
+            job.next_attempt();
             return Some(job);
         }
-        let id = self
-            .outside
-            .effect_start(job.place.node, "sleep", &format!("{{\"ms\":{wait_ms}}}"));
+        let id = self.begin_effect(&mut job, "sleep", &format!("{{\"ms\":{wait_ms}}}"));
         self.wait_for(id, job, Then::Retry);
         None
     }
@@ -256,12 +264,24 @@ impl<O: Outside> Run<'_, O> {
         self.state.borrow_mut().deliver(&job, emitted);
     }
 
-    fn start_effect(&self, job: Job, kind: &str, request: Value) {
+    fn start_effect(&self, mut job: Job, kind: &str, request: Value) {
         let timeout_ms = self.plan.node(job.place.node).timeout_ms();
         let request = limit_time(request, timeout_ms).to_json();
-        let id = self.outside.effect_start(job.place.node, kind, &request);
+        let id = self.begin_effect(&mut job, kind, &request);
         let (parameters, resume) = self.state.borrow_mut().current.resume.take().unwrap_or_default();
         self.wait_for(id, job, Then::Resume(parameters, resume));
+    }
+
+    /// Starts an effect of a job, under the key of its place.
+    pub(super) fn begin_effect(&self, job: &mut Job, kind: &str, request: &str) -> u32 {
+        let key = {
+            let element = job.element.map(|(_, element)| element);
+            let path = self.state.borrow().path(job.place.frame, element);
+            let node_id = self.plan.node(job.place.node).id();
+            format!("{node_id}/{path}/{}.{}", job.attempt, job.effects)
+        };
+        job.effects += 1;
+        self.outside.effect_start(job.place.node, kind, &key, request)
     }
 
     fn wait_for(&self, effect: u32, job: Job, then: Then) {
@@ -293,7 +313,7 @@ impl<O: Outside> Run<'_, O> {
         let group = job.element.map(|(group, _)| group);
         match (then, effect_result(&text)) {
             (Then::Retry, Ok(_)) => {
-                job.attempt += 1;
+                job.next_attempt();
                 self.execute(job);
             }
             (Then::Retry, Err(failure)) => self.give_up(job, failure),

@@ -108,7 +108,7 @@ impl<O: Outside> Run<'_, O> {
 
     /// `$run`
     pub fn facts(&self) -> Value {
-        self.context_field("run")
+        self.with_callbacks(self.context_field("run"))
     }
 
     /// When the run has started, in milliseconds since 1970: what now is, as long as it lasts.

@@ -148,26 +148,15 @@ impl<O: Outside> Run<'_, O> {
     }
 
     /// A job's code waits for `requests`.
-    pub(super) fn pause_script(&self, job: Job, call: u32, requests: Vec<Request>, resume: Continue) {
-        let (node, token) = (job.place.node, job.token);
-        {
-            let mut state = self.state.borrow_mut();
-            let (parameters, _) = state.current.resume.take().unwrap_or_default();
-            let pause = Pause {
-                job,
-                parameters,
-                resume,
-            };
-            state.scripts.pauses.insert(call, pause);
-        }
-        self.trace_pause(token);
-        let timeout_ms = self.plan.node(node).timeout_ms();
+    pub(super) fn pause_script(&self, mut job: Job, call: u32, requests: Vec<Request>, resume: Continue) {
+        self.trace_pause(job.token);
+        let timeout_ms = self.plan.node(job.place.node).timeout_ms();
         for Request { id, kind, request } in requests {
             let request = match kind {
                 "http" => limit_time(request, timeout_ms),
                 _ => request,
             };
-            let effect = self.outside.effect_start(node, kind, &request.to_json());
+            let effect = self.begin_effect(&mut job, kind, &request.to_json());
             let answer = Answer {
                 effect,
                 call,
@@ -175,6 +164,14 @@ impl<O: Outside> Run<'_, O> {
             };
             self.state.borrow_mut().scripts.answers.push(answer);
         }
+        let mut state = self.state.borrow_mut();
+        let (parameters, _) = state.current.resume.take().unwrap_or_default();
+        let pause = Pause {
+            job,
+            parameters,
+            resume,
+        };
+        state.scripts.pauses.insert(call, pause);
     }
 
     /// An effect has ended; whether code has asked for it.

@@ -57,6 +57,15 @@ pub fn date_time(parameters: &Object, context: &mut dyn Context) -> NodeResult {
     Ok(Outcome::Emit(Emission::one(0, tokens::write(&result, format)?)))
 }
 
+/// A date-time of a parameter, in milliseconds since 1970 UTC; without an offset it is in UTC.
+pub(super) fn milliseconds(name: &str, value: &Value) -> Result<f64, Failure> {
+    let instant = match value {
+        Value::Number(_) | Value::String(_) => read::instant(value, &TimeZone::UTC)?,
+        other => return Err(parameters::mismatch(name, "a date-time", other)),
+    };
+    Ok(instant.timestamp().as_millisecond() as f64)
+}
+
 fn no_date_time(input: &Value) -> Failure {
     let message = format!(
         "This node works on a date-time, but its input is {}. Give it the date-time by the parameter `value`, for \

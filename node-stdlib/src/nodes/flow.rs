@@ -1,12 +1,15 @@
-//! Nodes that decide where values go: If, Switch, Merge, ForEach, Loop, Throw, Return, RespondToWebhook, NoOp.
+//! Nodes that decide where and when values go: If, Switch, Merge, ForEach, Loop, Wait, WaitForCallback, CallPattern,
+//! Throw, Return, RespondToWebhook, NoOp.
 //!
 //! They say what should happen as an [`Outcome`]; iterating, waiting and dead branches are the run loop's.
 
+mod call_pattern;
 mod choose;
 mod comparison;
 mod iterate;
 mod merge;
 mod respond;
+mod wait;
 
 use super::parameters::text;
 use super::{Context, Emission, Failure, NodeResult, Outcome};
@@ -14,11 +17,13 @@ use crate::abi::code;
 use crate::value::{Object, Value};
 use std::borrow::Cow;
 
+pub use call_pattern::{call_pattern, called};
 pub use choose::{if_node, switch};
 pub use comparison::OPERATORS;
 pub use iterate::{for_each, loop_node};
 pub use merge::merge;
 pub use respond::respond_to_webhook;
+pub use wait::{WAIT_MS_MAX, called_back, wait, wait_for_callback, waited};
 
 /// NoOp: passes its input through.
 pub fn no_op(_: &Object, context: &mut dyn Context) -> NodeResult {

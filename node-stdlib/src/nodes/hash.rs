@@ -64,6 +64,12 @@ pub fn digest_of(algorithm: &str, text: &[u8]) -> Option<String> {
     bytes_of(algorithm, None, text).map(|bytes| hex(&bytes))
 }
 
+/// The first half of the HMAC-SHA256 of a text, in hexadecimal digits: enough that nobody guesses it.
+pub fn token_of(key: &str, text: &str) -> String {
+    let bytes = compute::<Sha256>(Some(key.as_bytes()), text.as_bytes());
+    hex(bytes.get(..16).unwrap_or_default())
+}
+
 fn bytes_of(algorithm: &str, key: Option<&[u8]>, text: &[u8]) -> Option<Vec<u8>> {
     Some(match algorithm {
         "md5" => compute::<Md5>(key, text),

@@ -36,6 +36,10 @@ impl Effect for Hash {
     fn start(&self, request: Value, _: EffectContext) -> EffectFuture {
         Box::pin(async move { digest(request, false) })
     }
+
+    fn is_repeatable(&self) -> bool {
+        true
+    }
 }
 
 impl Effect for Hmac {
@@ -45,6 +49,10 @@ impl Effect for Hmac {
 
     fn start(&self, request: Value, _: EffectContext) -> EffectFuture {
         Box::pin(async move { digest(request, true) })
+    }
+
+    fn is_repeatable(&self) -> bool {
+        true
     }
 }
 

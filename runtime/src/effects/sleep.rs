@@ -31,4 +31,8 @@ impl Effect for Sleep {
     fn only_waits(&self) -> bool {
         true
     }
+
+    fn is_repeatable(&self) -> bool {
+        true
+    }
 }

@@ -7,7 +7,7 @@ use crate::ids::{DeploymentId, RunId, WorkspaceId};
 use crate::store::{Db, StoreError, sql};
 use sqlx::FromRow;
 
-/// A run that another start of the server left behind.
+/// A run that goes on: another start of the server left it behind, or it was parked.
 #[derive(Clone, Debug, FromRow)]
 pub struct LeftRow {
     /// Id.
@@ -34,7 +34,17 @@ pub struct LeftRow {
     pub accepted_at: Timestamp,
     /// When its next attempt is due, in milliseconds.
     pub resumes_at: Option<i64>,
+    /// The run whose CallPattern waits for it.
+    pub parent_id: Option<RunId>,
+    /// Which of its parent's effects that is.
+    pub parent_key: Option<String>,
+    /// How many runs called each other above it.
+    pub depth: i64,
 }
+
+const LEFT: &str =
+    ") returning id, deployment_id, triggered_by, node_id, event, artifact, version_number, attempt,
+    takeovers, accepted_at, resumes_at, parent_id, parent_key, depth";
 
 /// Takes up to `limit` runs that other starts of the server left running, oldest first; those of paused
 /// deployments are left until these are resumed.
@@ -47,7 +57,7 @@ pub async fn take_up(
     let mut query = sql(
         "update runs set owner = ?, takeovers = takeovers + 1 where id in (
          select r.id from runs r join deployments d on d.id = r.deployment_id
-         where r.status = 'running' and r.owner <> ? and d.status <> 'paused'",
+         where r.status = 'running' and r.wake_at is null and r.owner <> ? and d.status <> 'paused'",
     )
     .bind(owner)
     .bind(owner);
@@ -59,13 +69,47 @@ pub async fn take_up(
     } else {
         ""
     };
-    let query = query.push(" order by r.id limit ?").bind(limit).push(lock).push(
-        ") returning id, deployment_id, triggered_by, node_id, event, artifact, version_number, attempt,
-             takeovers, accepted_at, resumes_at",
-    );
+    let query = query
+        .push(" order by r.id limit ?")
+        .bind(limit)
+        .push(lock)
+        .push(LEFT);
     let mut rows: Vec<LeftRow> = db.all(query).await?;
     rows.sort_by_key(|row| row.id);
     Ok(rows)
+}
+
+/// Takes up to `limit` parked runs whose time has come, those first that have waited longest; those of paused
+/// deployments are left until these are resumed.
+pub async fn wake_up(
+    db: &mut Db<'_>,
+    owner: &str,
+    now: Timestamp,
+    limit: i64,
+) -> Result<Vec<LeftRow>, StoreError> {
+    let lock = if db.is_postgres() {
+        " for update of r skip locked"
+    } else {
+        ""
+    };
+    let query = sql("update runs set owner = ?, wake_at = null, woken = false, phase = 'queued' where id in (
+         select r.id from runs r join deployments d on d.id = r.deployment_id
+         where r.wake_at <= ? and r.status = 'running' and d.status <> 'paused' order by r.wake_at, r.id limit ?")
+    .bind(owner)
+    .bind(now)
+    .bind(limit)
+    .push(lock)
+    .push(LEFT);
+    let mut rows: Vec<LeftRow> = db.all(query).await?;
+    rows.sort_by_key(|row| row.id);
+    Ok(rows)
+}
+
+/// Parks a run that could not be taken up.
+pub async fn park_again(db: &mut Db<'_>, run: RunId, until: Timestamp) -> Result<(), StoreError> {
+    let query = sql("update runs set wake_at = ?, phase = 'waiting' where id = ? and status = 'running'");
+    db.execute(query.bind(until).bind(run)).await?;
+    Ok(())
 }
 
 /// Ends a run that no server executes. `false`: it had ended before.
@@ -80,7 +124,7 @@ pub async fn end_unowned(
     let changed = db
         .execute(
             sql(
-                "update runs set status = ?, phase = 'ended', error = ?, completed_at = ?, resumes_at = null
+                "update runs set status = ?, phase = 'ended', error = ?, completed_at = ?, resumes_at = null, wake_at = null
                  where id = ? and status = 'running'",
             )
             .bind(status)
@@ -90,6 +134,22 @@ pub async fn end_unowned(
         )
         .await?;
     Ok(changed > 0)
+}
+
+/// Ends a parked run as cancelled.
+pub async fn end_parked(db: &mut Db<'_>, run: RunId, error: &str, now: Timestamp) -> Result<(), StoreError> {
+    db.execute(
+        sql(
+            "update runs set status = ?, phase = 'ended', error = ?, completed_at = ?, resumes_at = null, wake_at = null
+             where id = ? and status = 'running' and wake_at is not null",
+        )
+        .bind(RunStatus::Failure)
+        .bind(error)
+        .bind(now)
+        .bind(run),
+    )
+    .await?;
+    Ok(())
 }
 
 /// Deployments, one after another, with their workspaces.

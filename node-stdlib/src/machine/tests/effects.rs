@@ -1,7 +1,7 @@
 //! Effects overlap; what is asked of the run does not depend on the order in which they end.
 
-use super::fake::{Graph, evaluate, pass, returns};
-use crate::plan::OnError;
+use super::fake::{Graph, evaluate, for_each, pass, returns};
+use crate::plan::{NodeKind, OnError};
 
 #[test]
 fn effects_on_two_arms_start_before_either_is_waited_for() {
@@ -121,4 +121,34 @@ fn randomness_depends_on_the_place_and_not_on_the_order() {
     assert!(random != other_random && uuid != other_uuid);
     assert_eq!((uuid.len(), uuid.as_bytes()[14]), (36, b'4'));
     assert!(b"89ab".contains(&uuid.as_bytes()[19]), "{uuid}");
+}
+
+fn keys(newest_first: bool) -> Vec<String> {
+    let mut graph = Graph::new("[\"fail\",1]");
+    let body = graph.looped("loop", for_each, r#"{"concurrency":2}"#, NodeKind::ForEach, 0);
+    let node = graph.effect("x");
+    (node.on_error, node.max_attempts, node.backoff_ms) = (OnError::Continue, 2, 5);
+    node.scope = body;
+    graph.effect("y").each = true;
+    graph.edges(&["t > loop", "loop > x", "x > loop.1", "loop.1 > y"]);
+    if newest_first {
+        graph.newest_first();
+    }
+    let mut keys = graph.run().keys;
+    keys.sort();
+    keys
+}
+
+#[test]
+fn an_effects_key_says_where_it_stands_and_not_when() {
+    let wanted = [
+        "x/loop[0]/1.0",
+        "x/loop[0]/1.1",
+        "x/loop[0]/2.0",
+        "x/loop[1]/1.0",
+        "y/#0/1.0",
+        "y/#1/1.0",
+    ];
+    assert_eq!(keys(false), wanted);
+    assert_eq!(keys(true), wanted);
 }

@@ -20,6 +20,7 @@ pub struct Fake {
     budget: Cell<Option<u32>>,
     started: RefCell<Vec<(u32, String, String)>>,
     effects: RefCell<u32>,
+    keys: RefCell<Vec<String>>,
     current: RefCell<u32>,
     ids: Vec<String>,
     tokens: RefCell<Vec<String>>,
@@ -75,9 +76,10 @@ impl Outside for Fake {
         }
     }
 
-    fn effect_start(&self, node: u32, kind: &str, request: &str) -> u32 {
+    fn effect_start(&self, node: u32, kind: &str, key: &str, request: &str) -> u32 {
         let id = self.effects.replace_with(|id| *id + 1);
         self.note(format!("start {} {kind} {request}", self.id(node)));
+        self.keys.borrow_mut().push(key.into());
         self.started.borrow_mut().push((id, kind.into(), request.into()));
         id
     }
@@ -164,6 +166,8 @@ pub struct Ended {
     pub status: Status,
     pub json: String,
     pub record: Vec<String>,
+    /// Keys of the effects, in the order in which they were started.
+    pub keys: Vec<String>,
 }
 
 impl Graph {
@@ -316,6 +320,7 @@ fn run_bytes(bytes: &[u8], fake: Fake) -> Ended {
         status,
         json,
         record: fake.record.into_inner(),
+        keys: fake.keys.into_inner(),
     }
 }
 

@@ -1,0 +1,199 @@
+//! The journals of runs: entries of all runs together are stored in groups, in the order in which they came. A run
+//! that starts again is given what its journal holds.
+
+use super::Inner;
+use super::worker::Job;
+use crate::clock::Clock;
+use crate::error::ApiError;
+use crate::ids::RunId;
+use crate::store::runs::journal::{self, EntryRow};
+use crate::store::{Store, StoreError};
+use heddle_node_stdlib::manifest::Rights;
+use heddle_runtime::{Entry, Journal, Recorded, RunJournal};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::sync::{mpsc, oneshot};
+
+/// Batches of entries in one statement.
+const GROUP_MAX: usize = 256;
+/// Wait before trying a database again that does not answer.
+const RETRY: Duration = Duration::from_millis(200);
+/// Key of the entry that tells when the run began.
+const BEGINNING: &str = "";
+
+type Stored = Result<(), String>;
+
+struct Batch {
+    rows: Vec<EntryRow>,
+    stored: oneshot::Sender<Stored>,
+}
+
+/// Hands entries to the task that stores them. How many wait is bounded by the runs that execute, each of which
+/// waits for its own.
+#[derive(Clone, Debug)]
+pub(super) struct Journals(mpsc::UnboundedSender<Batch>);
+
+impl Journals {
+    pub fn start(store: Store) -> Self {
+        let (sender, batches) = mpsc::unbounded_channel();
+        tokio::spawn(work(store, batches));
+        Journals(sender)
+    }
+}
+
+async fn work(store: Store, mut batches: mpsc::UnboundedReceiver<Batch>) {
+    let mut group = Vec::with_capacity(GROUP_MAX);
+    while batches.recv_many(&mut group, GROUP_MAX).await > 0 {
+        let rows = newest(group.iter().flat_map(|batch: &Batch| batch.rows.iter().cloned()));
+        let stored = store_rows(&store, rows).await;
+        for batch in group.drain(..) {
+            // Nobody listens when the run has gone, or need not know.
+            let _ = batch.stored.send(stored.clone());
+        }
+    }
+}
+
+/// The last entry of each effect.
+fn newest(rows: impl Iterator<Item = EntryRow>) -> Vec<EntryRow> {
+    let mut by_key: HashMap<(RunId, String), EntryRow> = HashMap::new();
+    for row in rows {
+        by_key.insert((row.run, row.key.clone()), row);
+    }
+    let mut rows: Vec<EntryRow> = by_key.into_values().collect();
+    // In one order, so that two servers can't wait for each other.
+    rows.sort_by(|a, b| (a.run, &a.key).cmp(&(b.run, &b.key)));
+    rows
+}
+
+async fn store_rows(store: &Store, rows: Vec<EntryRow>) -> Stored {
+    loop {
+        let rows = rows.clone();
+        let write = store.write(move |db| Box::pin(async move { journal::keep(db, &rows).await }));
+        match write.await {
+            Ok(()) => return Ok(()),
+            Err(StoreError::Unavailable(reason)) => {
+                tracing::warn!("The results of effects can't be stored yet: {reason}");
+                tokio::time::sleep(RETRY).await;
+            }
+            Err(error) => {
+                tracing::error!(%error, "The results of effects could not be stored");
+                return Err("the database refuses it".to_owned());
+            }
+        }
+    }
+}
+
+/// One run's way to its journal.
+#[derive(Debug)]
+pub(super) struct Sink {
+    journals: Journals,
+    clock: Clock,
+    run: RunId,
+    started_at_ms: i64,
+    is_used: AtomicBool,
+}
+
+impl Journal for Sink {
+    fn record(&self, entries: Vec<Entry>) -> Recorded {
+        let mut rows: Vec<EntryRow> = entries
+            .into_iter()
+            .map(|entry| EntryRow {
+                run: self.run,
+                key: entry.key,
+                number: entry
+                    .number
+                    .map(|number| i64::try_from(number).unwrap_or(i64::MAX)),
+                entry: entry.json,
+            })
+            .collect();
+        if !self.is_used.swap(true, Ordering::SeqCst) {
+            rows.push(EntryRow {
+                run: self.run,
+                key: BEGINNING.to_owned(),
+                number: None,
+                entry: json!({ "startedAtMs": self.started_at_ms }).to_string(),
+            });
+        }
+        let (stored, answer) = oneshot::channel();
+        let sent = self.journals.0.send(Batch { rows, stored });
+        Box::pin(async move {
+            let gone = || "the service stops".to_owned();
+            sent.map_err(|_| gone())?;
+            answer.await.unwrap_or_else(|_| Err(gone()))
+        })
+    }
+
+    fn now_ms(&self) -> i64 {
+        self.clock.now().millis()
+    }
+}
+
+/// What a run continues from.
+pub(super) struct Continued {
+    /// With what it holds by now.
+    pub journal: RunJournal,
+    /// When the run began.
+    pub started_at_ms: i64,
+    sink: Arc<Sink>,
+}
+
+impl Continued {
+    /// Whether there is something that a later execution, or the end, has to know of.
+    pub fn is_used(&self) -> bool {
+        self.sink.is_used.load(Ordering::SeqCst)
+    }
+}
+
+/// Whether a pattern may have effects at all.
+pub(super) fn is_needed(rights: &Rights) -> bool {
+    !rights.effects.is_empty() || rights.javascript
+}
+
+impl Inner {
+    /// The journal of a run that starts to execute; read only if it may hold something.
+    pub(super) async fn continued(&self, job: &Job, now_ms: i64) -> Result<Continued, ApiError> {
+        let mut entries = Vec::new();
+        let mut signals = HashMap::new();
+        let mut began_at_ms = None;
+        if job.has_history {
+            let mut reader = self.store.reader().await?;
+            for kept in journal::entries(&mut reader.db(), job.run).await? {
+                if kept.key == BEGINNING {
+                    let beginning: Value = serde_json::from_str(&kept.entry).unwrap_or_default();
+                    began_at_ms = beginning["startedAtMs"].as_i64();
+                    continue;
+                }
+                entries.push(Entry {
+                    key: kept.key,
+                    number: kept.number.and_then(|number| u64::try_from(number).ok()),
+                    json: kept.entry,
+                });
+            }
+            for (key, payload) in journal::signals(&mut reader.db(), job.run).await? {
+                signals.insert(key, serde_json::from_str(&payload).unwrap_or_default());
+            }
+        }
+        // Without a result that depends on it, the run begins now.
+        let began_at_ms = began_at_ms.filter(|_| !entries.is_empty());
+        let started_at_ms = began_at_ms.unwrap_or(now_ms);
+        let sink = Arc::new(Sink {
+            journals: self.journals.clone(),
+            clock: self.clock.clone(),
+            run: job.run,
+            started_at_ms,
+            is_used: AtomicBool::new(began_at_ms.is_some()),
+        });
+        Ok(Continued {
+            journal: RunJournal {
+                entries,
+                signals,
+                journal: sink.clone(),
+            },
+            started_at_ms,
+            sink,
+        })
+    }
+}

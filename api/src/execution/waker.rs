@@ -1,0 +1,89 @@
+//! Parked runs: rows and nothing else, until their time has come or something has come for them. Then they are taken
+//! up, and come by their journals to the place where they were.
+
+use super::Inner;
+use super::recover;
+use crate::error::ApiError;
+use crate::store::runs::{journal, upkeep};
+use metrics::counter;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// Runs taken up at once.
+const GROUP_MAX: i64 = 64;
+/// What another server has woken, or a clock that was set, is seen within this time.
+const PAUSE_MAX: Duration = Duration::from_secs(1);
+const PAUSE_MIN: Duration = Duration::from_millis(2);
+
+/// Tells the waker that there may be something to do.
+#[derive(Debug, Default)]
+pub(super) struct Waker(Notify);
+
+impl Waker {
+    pub fn look(&self) {
+        self.0.notify_one();
+    }
+}
+
+/// Begins to wake runs, in the background.
+pub(super) fn start(inner: &Arc<Inner>) {
+    let inner = inner.clone();
+    tokio::spawn(async move {
+        let mut stopping = inner.stopping.subscribe();
+        while !*stopping.borrow() {
+            let pause = match look(&inner).await {
+                Ok(pause) => pause,
+                Err(error) => {
+                    tracing::error!("Parked runs could not be taken up: {}", error.message());
+                    PAUSE_MAX
+                }
+            };
+            tokio::select! {
+                _ = stopping.changed() => {}
+                () = inner.waker.0.notified() => {}
+                () = tokio::time::sleep(pause) => {}
+            }
+        }
+    });
+}
+
+/// Takes up what is due; how long to rest then.
+async fn look(inner: &Arc<Inner>) -> Result<Duration, ApiError> {
+    loop {
+        let next = journal::next_wake(&mut inner.store.reader().await?.db()).await?;
+        let Some(next) = next else {
+            return Ok(PAUSE_MAX);
+        };
+        let wait_ms = next.millis().saturating_sub(inner.clock.now().millis());
+        match u64::try_from(wait_ms) {
+            Ok(wait_ms) if wait_ms > 0 => return Ok(Duration::from_millis(wait_ms).min(PAUSE_MAX)),
+            // None: another server was faster.
+            _ if group(inner).await? == 0 => return Ok(PAUSE_MIN),
+            _ if *inner.stopping.borrow() => return Ok(PAUSE_MIN),
+            _ => {}
+        }
+    }
+}
+
+async fn group(inner: &Arc<Inner>) -> Result<usize, ApiError> {
+    let (owner, now) = (inner.owner.clone(), inner.clock.now());
+    let due = inner
+        .store
+        .write(move |db| Box::pin(async move { upkeep::wake_up(db, &owner, now, GROUP_MAX).await }))
+        .await?;
+    let count = due.len();
+    for row in due {
+        counter!("heddle_runs_woken_total").increment(1);
+        let run = row.id;
+        if let Err(error) = recover::go_on(inner, row).await {
+            tracing::error!(%run, "A parked run could not be taken up: {}", error.message());
+            let again = now.plus(PAUSE_MAX);
+            inner
+                .store
+                .write(move |db| Box::pin(async move { upkeep::park_again(db, run, again).await }))
+                .await?;
+        }
+    }
+    Ok(count)
+}

@@ -1,0 +1,158 @@
+//! `/callbacks/:runId/:token/:place`: where runs that wait are called. No token of a user: the URL itself is the right.
+
+use super::client_ip::ClientIp;
+use super::extract::Path;
+use super::webhooks::read;
+use crate::app::App;
+use crate::error::{ApiError, Code, ErrorBody};
+use crate::ids::RunId;
+use crate::webhooks::event;
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
+use axum::http::{HeaderMap, Method};
+use axum::response::{IntoResponse, Response};
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(call_back, call_back_by_link))
+        .layer(DefaultBodyLimit::disable())
+}
+
+/// Lets a run go on that waits for this call, with the request as what its WaitForCallback emits. The URL is made by
+/// the run (`$run.callbackUrls`) and works once. The answer is what the node's `respondBody` says. A body is JSON, a
+/// form, or text, by its content type.
+#[utoipa::path(
+    post, path = "/callbacks/{runId}/{token}/{place}", tag = "Webhooks",
+    params(
+        ("runId" = RunId, Path, description = "The run"),
+        ("token" = String, Path, description = "What makes the URL unguessable"),
+        ("place" = String, Path, description = "The node and its iteration"),
+    ),
+    request_body(
+        content = serde_json::Value, content_type = "application/json", description = "Any JSON",
+        example = json!({"approved": true})
+    ),
+    responses(
+        (status = 200, description = "The run goes on", body = serde_json::Value),
+        (status = 400, description = "VALIDATION: the body is not what its content type says", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND: no run has made this URL", body = ErrorBody),
+        (status = 409, description = "CONFLICT: the URL was called before", body = ErrorBody),
+        (status = 410, description = "GONE: the run has ended, or waits no more", body = ErrorBody),
+        (status = 413, description = "PAYLOAD_TOO_LARGE", body = ErrorBody),
+        (status = 429, description = "RATE_LIMITED", body = ErrorBody),
+    )
+)]
+async fn call_back(
+    State(app): State<App>,
+    ip: ClientIp,
+    Path(target): Path<(RunId, String, String)>,
+    request: Request,
+) -> Result<Response, ApiError> {
+    answer(app, ip, target, request).await
+}
+
+/// The same by a link, for people: what its query says is the event.
+#[utoipa::path(
+    get, path = "/callbacks/{runId}/{token}/{place}", tag = "Webhooks",
+    params(
+        ("runId" = RunId, Path, description = "The run"),
+        ("token" = String, Path, description = "What makes the URL unguessable"),
+        ("place" = String, Path, description = "The node and its iteration"),
+    ),
+    responses(
+        (status = 200, description = "The run goes on", body = serde_json::Value),
+        (status = 404, description = "NOT_FOUND: no run has made this URL", body = ErrorBody),
+        (status = 409, description = "CONFLICT: the URL was called before", body = ErrorBody),
+        (status = 410, description = "GONE: the run has ended, or waits no more", body = ErrorBody),
+        (status = 429, description = "RATE_LIMITED", body = ErrorBody),
+    )
+)]
+async fn call_back_by_link(
+    State(app): State<App>,
+    ip: ClientIp,
+    Path(target): Path<(RunId, String, String)>,
+    request: Request,
+) -> Result<Response, ApiError> {
+    if request.method() == Method::HEAD {
+        // Whoever only looks does not call.
+        return Err(Code::MethodNotAllowed.into());
+    }
+    answer(app, ip, target, request).await
+}
+
+async fn answer(
+    app: App,
+    ip: ClientIp,
+    (run, token, place): (RunId, String, String),
+    request: Request,
+) -> Result<Response, ApiError> {
+    app.webhooks.limit(&ip, app.clock.now())?;
+    if !app.executions.is_callback(run, &token, &place) {
+        return Err(Code::NotFound.with("No run has made this URL."));
+    }
+    let (parts, body) = request.into_parts();
+    let body = match parts.method {
+        Method::POST => read(body, app.config.webhook_body_bytes_max).await?,
+        _ => Default::default(),
+    };
+    let body = content(&parts.headers, &body)?;
+    let event = event::with_body(&parts.headers, parts.uri.query(), parts.method.as_str(), &body);
+    let event = event.map_err(ApiError::internal)?;
+    let told = app
+        .executions
+        .call_back(run, place, event.get().to_owned())
+        .await?;
+    Ok(respond(told))
+}
+
+/// A body by its content type; nothing is null.
+fn content(headers: &HeaderMap, body: &[u8]) -> Result<Box<RawValue>, ApiError> {
+    if body.is_empty() {
+        return Ok(RawValue::NULL.to_owned());
+    }
+    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let essence = content_type
+        .and_then(|text| text.split(';').next())
+        .unwrap_or_default();
+    let essence = essence.trim().to_ascii_lowercase();
+    if essence == "application/json" || essence.ends_with("+json") {
+        return serde_json::from_slice(body)
+            .map_err(|error| Code::Validation.with(format!("The body is no JSON: {error}.")));
+    }
+    let value = match essence.as_str() {
+        "application/x-www-form-urlencoded" => {
+            let fields = form_urlencoded::parse(body);
+            let fields = fields.map(|(name, value)| (name.into_owned(), Value::String(value.into_owned())));
+            Value::Object(fields.collect())
+        }
+        _ => match std::str::from_utf8(body) {
+            Ok(text) => Value::String(text.to_owned()),
+            Err(_) => return Err(Code::Validation.with("The body is neither JSON, a form nor UTF-8 text.")),
+        },
+    };
+    to_raw_value(&value).map_err(ApiError::internal)
+}
+
+/// Text as text, anything else as JSON. What a pattern says is not the service's own page.
+fn respond(told: Value) -> Response {
+    let mut response = match told {
+        Value::String(text) => Response::new(Body::from(text)),
+        other => Json(other).into_response(),
+    };
+    let headers = response.headers_mut();
+    let text = || axum::http::HeaderValue::from_static("text/plain; charset=utf-8");
+    headers.entry(CONTENT_TYPE).or_insert_with(text);
+    headers.insert(
+        X_CONTENT_TYPE_OPTIONS,
+        axum::http::HeaderValue::from_static("nosniff"),
+    );
+    headers.insert(CACHE_CONTROL, axum::http::HeaderValue::from_static("no-store"));
+    response
+}

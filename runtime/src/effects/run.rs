@@ -1,0 +1,362 @@
+//! The effects of one run: those at work, those that have ended, those that a former execution had ended, and those
+//! that have parked.
+
+use super::{Effect, EffectContext, EffectError, EffectResult, Park};
+use crate::TRACE_TARGET;
+use crate::journal::{Entry, Record};
+use crate::limits::Stop;
+use heddle_node_stdlib::abi::code;
+use serde_json::json;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError};
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::{JoinError, JoinSet};
+use tracing::field::Empty;
+use tracing::{Instrument, Span};
+
+/// Effects of one run that hold a request or an untaken result at the same time; others wait.
+const IN_FLIGHT_MAX: usize = 32;
+/// Requests of one run that wait or are at work, together.
+const REQUEST_BYTES_MAX: usize = 64 << 20;
+
+/// The effects of one run. Dropping it cancels those that are at work.
+pub struct RunEffects {
+    io: Handle,
+    tasks: JoinSet<Done>,
+    at_work: HashMap<tokio::task::Id, Started>,
+    in_flight: Arc<Semaphore>,
+    /// Ended and recorded, in the order in which the run sees them.
+    ready: VecDeque<(Started, Done)>,
+    /// Ended in a former execution, by their place among those that had.
+    known: BTreeMap<u64, (Started, Done)>,
+    results: HashMap<u32, Done>,
+    /// Bytes of requests that wait or are at work.
+    request_bytes: Arc<AtomicUsize>,
+    started: u32,
+    record: Option<Record>,
+    /// Entries that need not be safe before what follows them is.
+    pending: Vec<Entry>,
+    /// The run's.
+    span: Span,
+    /// How many have parked, and when the first of them is to be started again.
+    parked: usize,
+    wake_at_ms: Option<i64>,
+    /// Node and key of the one that the run has seen last.
+    last_seen: Option<(u32, String)>,
+}
+
+/// An effect that was started.
+struct Started {
+    id: u32,
+    node: u32,
+    key: String,
+    is_repeatable: bool,
+}
+
+/// Counts a request for as long as it is held.
+struct Held {
+    total: Arc<AtomicUsize>,
+    bytes: usize,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.total.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+/// A result, and the place in the queue that it holds until the sandbox has taken it.
+struct Done {
+    json: Vec<u8>,
+    park: Option<Park>,
+    _permit: Option<OwnedSemaphorePermit>,
+}
+
+impl Done {
+    fn of(json: Vec<u8>) -> Self {
+        Done {
+            json,
+            park: None,
+            _permit: None,
+        }
+    }
+}
+
+/// An effect about to start: permitted work, or the reason why it is not.
+pub enum Prepared {
+    /// To be done.
+    Work {
+        effect: Arc<dyn Effect>,
+        request: String,
+        context: Box<EffectContext>,
+    },
+    /// Refused.
+    Refused(EffectError),
+}
+
+/// How a wait for effects ended.
+pub enum Waited {
+    /// This one has ended, with a result of this length.
+    Ended(u32, usize),
+    /// Only those that have parked are left.
+    Parked,
+}
+
+impl RunEffects {
+    pub fn new(io: Handle, record: Option<Record>) -> Self {
+        RunEffects {
+            io,
+            tasks: JoinSet::new(),
+            at_work: HashMap::new(),
+            in_flight: Arc::new(Semaphore::new(IN_FLIGHT_MAX)),
+            ready: VecDeque::new(),
+            known: BTreeMap::new(),
+            results: HashMap::new(),
+            request_bytes: Arc::default(),
+            started: 0,
+            record,
+            pending: Vec::new(),
+            span: Span::current(),
+            parked: 0,
+            wake_at_ms: None,
+            last_seen: None,
+        }
+    }
+
+    /// A span for the effect that starts next.
+    pub fn span(&self, kind: &str, node_id: impl FnOnce() -> String) -> Span {
+        tracing::info_span!(
+            target: TRACE_TARGET, parent: &self.span, "effect",
+            otel.name = kind, otel.kind = "client", otel.status_code = Empty,
+            heddle.node_id = node_id(), error.type = Empty,
+        )
+    }
+
+    /// The I/O threads.
+    pub fn io(&self) -> &Handle {
+        &self.io
+    }
+
+    /// How many have been started.
+    pub fn started(&self) -> u32 {
+        self.started
+    }
+
+    /// What former executions have recorded, if there is a journal.
+    pub fn record(&self) -> Option<&Record> {
+        self.record.as_ref()
+    }
+
+    /// When the first of those that have parked wants to be started again.
+    pub fn wake_at_ms(&self) -> Option<i64> {
+        self.wake_at_ms
+    }
+
+    /// Node and key of the effect whose result the run has seen last.
+    pub fn last_seen(&self) -> Option<(u32, &str)> {
+        self.last_seen.as_ref().map(|(node, key)| (*node, key.as_str()))
+    }
+
+    /// Starts an effect on the I/O threads, unless it had ended before, and gives its id.
+    pub fn start(&mut self, node: u32, key: String, prepared: Prepared, span: Span) -> Result<u32, Stop> {
+        let id = self.started;
+        self.started = self.started.saturating_add(1);
+        let is_repeatable = match &prepared {
+            Prepared::Work { effect, .. } => effect.is_repeatable(),
+            Prepared::Refused(_) => true,
+        };
+        let known = self.record.as_mut().and_then(|record| record.take(&key));
+        let started = Started {
+            id,
+            node,
+            key,
+            is_repeatable,
+        };
+        if let Some((number, json)) = known {
+            self.known.insert(number, (started, Done::of(json.into_bytes())));
+            return Ok(id);
+        }
+        let bytes = match &prepared {
+            Prepared::Work { request, .. } => request.len(),
+            Prepared::Refused(_) => 0,
+        };
+        let before = self.request_bytes.fetch_add(bytes, Ordering::Relaxed);
+        let held = Held {
+            total: self.request_bytes.clone(),
+            bytes,
+        };
+        if before.saturating_add(bytes) > REQUEST_BYTES_MAX {
+            return Err(Stop::new(
+                code::EFFECT_LIMIT,
+                format!(
+                    "The run's effects in flight hold more than {} MiB of requests",
+                    REQUEST_BYTES_MAX >> 20
+                ),
+                "Send less at the same time.",
+            ));
+        }
+        let in_flight = self.in_flight.clone();
+        let work = async move {
+            let done = perform(prepared, in_flight).await;
+            drop(held);
+            done
+        };
+        let task = self.tasks.spawn_on(work.instrument(span), &self.io);
+        self.at_work.insert(task.id(), started);
+        Ok(id)
+    }
+
+    /// Waits until one has ended and its result is safe, or only parked ones are left. Those that a former execution
+    /// had ended come first, in the order of that execution.
+    pub async fn wait(&mut self) -> Result<Waited, Stop> {
+        loop {
+            let first = self.known.first_entry().map(|entry| entry.remove());
+            if let Some((started, done)) = first.or_else(|| self.ready.pop_front()) {
+                let (id, length) = (started.id, done.json.len());
+                self.last_seen = Some((started.node, started.key));
+                self.results.insert(id, done);
+                return Ok(Waited::Ended(id, length));
+            }
+            let Some(ended) = self.tasks.join_next_with_id().await else {
+                return match self.parked {
+                    0 => Err(Stop::broken_guest(
+                        "The run waited for an effect, but none was started",
+                    )),
+                    _ => Ok(Waited::Parked),
+                };
+            };
+            let mut group = vec![ended];
+            while let Some(ended) = self.tasks.try_join_next_with_id() {
+                group.push(ended);
+            }
+            self.keep(group).await?;
+        }
+    }
+
+    /// Records effects that have ended together.
+    async fn keep(&mut self, group: Vec<Result<(tokio::task::Id, Done), JoinError>>) -> Result<(), Stop> {
+        let mut entries = Vec::new();
+        let mut is_repeatable = true;
+        for ended in group {
+            let (task, done) = ended.unwrap_or_else(|error| (error.id(), panicked(&error)));
+            let Some(started) = self.at_work.remove(&task) else {
+                return Err(Stop::broken_guest("An effect without an id ended"));
+            };
+            if let Some(record) = &mut self.record {
+                entries.push(match &done.park {
+                    Some(park) => record.parks(started.key.clone(), &park.state)?,
+                    None => record.ended(started.key.clone(), &done.json)?,
+                });
+            }
+            match &done.park {
+                Some(park) => {
+                    is_repeatable = false;
+                    self.parked += 1;
+                    self.wake_at_ms = match (self.wake_at_ms, park.wake_at_ms) {
+                        (Some(one), Some(other)) => Some(one.min(other)),
+                        (one, other) => one.or(other),
+                    };
+                }
+                None => {
+                    is_repeatable &= started.is_repeatable;
+                    self.ready.push_back((started, done));
+                }
+            }
+        }
+        self.save(entries, is_repeatable).await
+    }
+
+    /// Hands entries to the journal and waits for it, unless nothing of them could be done twice: then they go with the
+    /// next ones that could, if there are any.
+    async fn save(&mut self, entries: Vec<Entry>, is_repeatable: bool) -> Result<(), Stop> {
+        self.pending.extend(entries);
+        let Some(record) = self.record.as_ref().filter(|_| !is_repeatable) else {
+            return Ok(());
+        };
+        let recorded = record.journal().record(std::mem::take(&mut self.pending));
+        recorded.await.map_err(|reason| {
+            Stop::new(
+                code::INTERNAL,
+                format!("The result of an effect could not be kept ({reason})"),
+                "Try again later.",
+            )
+        })
+    }
+
+    /// The result of an effect that [`RunEffects::wait`] has named.
+    pub fn take(&mut self, id: u32) -> Result<Vec<u8>, Stop> {
+        let done = self.results.remove(&id);
+        done.map(|done| done.json)
+            .ok_or_else(|| Stop::broken_guest(format!("Effect {id} has no result")))
+    }
+}
+
+fn panicked(error: &JoinError) -> Done {
+    tracing::error!(%error, "An effect panicked");
+    let failed = EffectError::new(code::INTERNAL, "The effect failed by a bug in heddle.");
+    Done::of(to_json(Err(failed)))
+}
+
+async fn perform(prepared: Prepared, in_flight: Arc<Semaphore>) -> Done {
+    let (effect, request, context) = match prepared {
+        Prepared::Work {
+            effect,
+            request,
+            context,
+        } => (effect, request, context),
+        Prepared::Refused(error) => {
+            note_failure(&error);
+            return Done::of(to_json(Err(error)));
+        }
+    };
+    let (vault, parks) = (context.vault.clone(), context.parks.clone());
+    let permit = if effect.only_waits() {
+        None
+    } else {
+        in_flight.acquire_owned().await.ok()
+    };
+    let result = match serde_json::from_str(&request) {
+        Ok(request) if !effect.reveals_secrets() => effect.start(request, *context).await,
+        Ok(request) => match vault.reveal(request) {
+            Ok(request) => effect.start(request, *context).await,
+            Err(error) => Err(error),
+        },
+        Err(error) => Err(EffectError::new(
+            code::PARAMETER,
+            format!("The request is no JSON: {error}"),
+        )),
+    };
+    let masked = match result {
+        Ok(value) => Ok(vault.mask_value(value)),
+        Err(error) => {
+            note_failure(&error);
+            Err(EffectError {
+                code: error.code,
+                message: vault.mask(&error.message).into_owned(),
+            })
+        }
+    };
+    let park = parks.lock().unwrap_or_else(PoisonError::into_inner).take();
+    Done {
+        json: to_json(masked),
+        park,
+        _permit: permit,
+    }
+}
+
+/// Codes only: messages may hold what the service said.
+fn note_failure(error: &EffectError) {
+    let span = Span::current();
+    span.record("error.type", error.code.as_str());
+    span.record("otel.status_code", "ERROR");
+}
+
+fn to_json(result: EffectResult) -> Vec<u8> {
+    let value = match result {
+        Ok(value) => json!({ "ok": value }),
+        Err(error) => json!({ "error": { "code": error.code, "message": error.message } }),
+    };
+    value.to_string().into_bytes()
+}

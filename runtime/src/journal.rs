@@ -1,0 +1,152 @@
+//! The journal of a run: the result of each of its effects, recorded before the run sees it. A run that starts again
+//! from the beginning, on the same module with the same event, seed and start time, is answered from it in the same
+//! order, and so comes to the place where it was without repeating an effect.
+//!
+//! Knows nothing of where journals are kept.
+
+use crate::limits::Stop;
+use heddle_node_stdlib::abi::code;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use std::collections::HashMap;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+
+/// Longer keys are replaced by their digest.
+const KEY_BYTES_MAX: usize = 512;
+
+/// Keeps the entries of one run.
+pub trait Journal: fmt::Debug + Send + Sync + 'static {
+    /// Takes entries at once, to keep them in the order in which they were given. The future ends when they are safe;
+    /// dropping it changes nothing.
+    fn record(&self, entries: Vec<Entry>) -> Recorded;
+
+    /// Milliseconds since 1970 UTC, by which waits are measured.
+    fn now_ms(&self) -> i64;
+}
+
+/// Entries on their way to be kept; the error says for a person why they are not.
+pub type Recorded = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
+
+/// What is known of an effect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Which effect of the run, see `heddle_node_stdlib::machine`.
+    pub key: String,
+    /// Place among those that have ended, from 0; `None`: the effect has parked, and this is its state.
+    pub number: Option<u64>,
+    /// JSON: `{"ok": …}` or `{"error": {code, message}}`; the state of one that has parked.
+    pub json: String,
+}
+
+/// A run's journal with what it holds by now.
+#[derive(Clone, Debug)]
+pub struct RunJournal {
+    /// What former executions of the run have recorded.
+    pub entries: Vec<Entry>,
+    /// What has come for effects that had parked, by a key that the effect knows.
+    pub signals: HashMap<String, Value>,
+    /// Where new entries go.
+    pub journal: Arc<dyn Journal>,
+}
+
+/// The results of one execution's effects, known and new.
+pub(crate) struct Record {
+    journal: Arc<dyn Journal>,
+    known: HashMap<String, (u64, String)>,
+    parked: HashMap<String, Value>,
+    signals: Arc<HashMap<String, Value>>,
+    next_number: u64,
+    bytes: usize,
+    bytes_max: usize,
+}
+
+impl Record {
+    pub fn new(journal: RunJournal, bytes_max: usize) -> Self {
+        let mut record = Record {
+            journal: journal.journal,
+            known: HashMap::new(),
+            parked: HashMap::new(),
+            signals: Arc::new(journal.signals),
+            next_number: 0,
+            bytes: 0,
+            bytes_max,
+        };
+        for Entry { key, number, json } in journal.entries {
+            record.bytes = record.bytes.saturating_add(key.len() + json.len());
+            match number {
+                Some(number) => {
+                    record.next_number = record.next_number.max(number.saturating_add(1));
+                    record.known.insert(key, (number, json));
+                }
+                None => {
+                    record
+                        .parked
+                        .insert(key, serde_json::from_str(&json).unwrap_or_default());
+                }
+            }
+        }
+        record
+    }
+
+    pub fn journal(&self) -> Arc<dyn Journal> {
+        self.journal.clone()
+    }
+
+    pub fn signals(&self) -> Arc<HashMap<String, Value>> {
+        self.signals.clone()
+    }
+
+    /// The result of an effect that ended in a former execution, and its place among them.
+    pub fn take(&mut self, key: &str) -> Option<(u64, String)> {
+        self.known.remove(key)
+    }
+
+    /// The state of an effect that parked in a former execution.
+    pub fn parked(&self, key: &str) -> Option<Value> {
+        self.parked.get(key).cloned()
+    }
+
+    /// Entries of effects that have ended now, in this order.
+    pub fn ended(&mut self, key: String, json: &[u8]) -> Result<Entry, Stop> {
+        let number = self.next_number;
+        self.next_number = number.saturating_add(1);
+        self.entry(key, Some(number), String::from_utf8_lossy(json).into_owned())
+    }
+
+    /// The entry of an effect that parks.
+    pub fn parks(&mut self, key: String, state: &Value) -> Result<Entry, Stop> {
+        self.entry(key, None, state.to_string())
+    }
+
+    fn entry(&mut self, key: String, number: Option<u64>, json: String) -> Result<Entry, Stop> {
+        self.bytes = self.bytes.saturating_add(key.len() + json.len());
+        if self.bytes > self.bytes_max {
+            return Err(Stop::new(
+                code::JOURNAL_LIMIT,
+                format!(
+                    "The results of the run's effects have more than the {} KiB that are kept of a run",
+                    self.bytes_max >> 10
+                ),
+                "Ask services for less, or split the work among several runs.",
+            ));
+        }
+        Ok(Entry { key, number, json })
+    }
+}
+
+/// A key as it is kept.
+pub(crate) fn bounded_key(key: &str) -> String {
+    if key.len() <= KEY_BYTES_MAX {
+        return key.to_owned();
+    }
+    let (execution, number) = key.rsplit_once('/').unwrap_or((key, ""));
+    let digest = crate::codecache::hex(&Sha256::digest(execution.as_bytes()));
+    format!("#{digest}/{number}")
+}
+
+/// The execution of a node that an effect's key belongs to: all of it but the attempt and the number.
+pub fn execution_of(key: &str) -> &str {
+    key.rsplit_once('/').map_or(key, |(execution, _)| execution)
+}

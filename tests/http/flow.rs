@@ -1,0 +1,6 @@
+//! Runs that wait, are called back, and call each other.
+
+mod callbacks;
+mod calls;
+mod journal;
+mod waits;

@@ -1,0 +1,222 @@
+//! CallPattern: a run calls another pattern's, which is a run of its own.
+
+use super::waits::{HOUR, parked};
+use crate::harness::{Database, Service, User, chain, each_database};
+use serde_json::{Value, json};
+
+/// Adds one to `n`, or fails when it is negative.
+fn adding() -> Value {
+    json!({
+        "nodes": [
+            {"id": "called", "type": "OnCall"},
+            {"id": "check", "type": "If", "data": {"parameters": {"condition": "{{ $input.n < 0 }}"}}},
+            {"id": "boom", "type": "Throw", "data": {"parameters": {"message": "too small", "code": "NEGATIVE"}}},
+            {"id": "end", "type": "Return", "data": {"parameters": {"value": "{{ { sum: $input.n + 1 } }}"}}},
+        ],
+        "edges": [
+            {"source": "called", "target": "check"},
+            {"source": "check", "sourceHandle": "true", "target": "boom"},
+            {"source": "check", "sourceHandle": "false", "target": "end"},
+        ],
+    })
+}
+
+/// Calls a pattern with its event.
+fn calling(pattern: &str, mut parameters: Value) -> Value {
+    parameters["patternId"] = json!(pattern);
+    chain(&[
+        ("start", "OnManual", json!({})),
+        ("call", "CallPattern", parameters),
+        ("end", "Return", json!({})),
+    ])
+}
+
+/// How a run with this event ends: its output or its error.
+async fn outcome(service: &Service, user: &User, deployment: &str, event: &Value) -> Value {
+    let answer = service.execute(user, deployment, "?wait=true", event).await;
+    assert_eq!(answer.status, 200, "{answer}");
+    let data = &answer.body["data"];
+    match data["error"].is_null() {
+        true => data["output"].clone(),
+        false => data["error"].clone(),
+    }
+}
+
+each_database! {
+    async fn a_pattern_calls_another_and_gets_what_it_returns(service: Service) {
+        service.app.executions.start().await.unwrap();
+        let ann = service.user("ann").await;
+        let callee = service.drawn(&ann, &adding()).await;
+        let called = service.deploy(&ann, &callee).await;
+        let id = service.deployed(&ann, &calling(&callee, json!({}))).await;
+        assert_eq!(outcome(&service, &ann, &id, &json!({"n": 4})).await, json!({"sum": 5}));
+        let listed = service.get(&format!("/api/deployments/{called}/runs?triggeredBy=call")).bearer(&ann.token).send().await;
+        let child = &listed.body["data"][0];
+        assert_eq!((&listed.body["meta"]["total"], &child["status"]), (&json!(1), &json!("success")), "{listed}");
+        assert_eq!(child["eventData"], json!({"n": 4}));
+        let stats = service.get(&format!("/api/deployments/{called}/runs/stats")).bearer(&ann.token).send().await;
+        assert_eq!(stats.body["data"]["runsByTrigger"]["call"], 1);
+        let error = outcome(&service, &ann, &id, &json!({"n": -1})).await;
+        assert_eq!((&error["code"], &error["nodeId"]), (&json!("NEGATIVE"), &json!("call")), "{error}");
+        assert!(error["message"].as_str().unwrap().ends_with("at its node `boom`: too small"), "{error}");
+        assert_eq!(crate::flow::journal::kept(&service).await, 0);
+    }
+
+    async fn inputs_are_checked_against_the_call_interface(service: Service) {
+        service.app.executions.start().await.unwrap();
+        let ann = service.user("ann").await;
+        let callee = service.drawn(&ann, &adding()).await;
+        service.deploy(&ann, &callee).await;
+        let interface = json!({
+            "inputs": [{"name": "n", "type": "integer"}, {"name": "note", "type": "string"}], "outputs": [],
+        });
+        let path = format!("/api/patterns/{callee}/call-interface");
+        assert_eq!(service.put(&path).bearer(&ann.token).json(&interface).send().await.status, 200);
+        let id = service.deployed(&ann, &calling(&callee, json!({}))).await;
+        let right = outcome(&service, &ann, &id, &json!({"n": 4, "note": "x"})).await;
+        assert_eq!(right, json!({"sum": 5}));
+        let wrong = outcome(&service, &ann, &id, &json!({"n": 1.5, "more": 1})).await;
+        assert_eq!(wrong["code"], "CALL_INPUTS", "{wrong}");
+        assert_eq!(wrong["message"], "The inputs do not fit the call interface of `Pattern`: `n` takes integer, but it \
+                                      is a number; `note` (string) is missing; `more` is no input of it.");
+    }
+
+    async fn what_can_not_be_called_says_why(service: Service) {
+        service.app.executions.start().await.unwrap();
+        let (ann, bob) = (service.user("ann").await, service.user("bob").await);
+        let foreign = service.drawn(&bob, &adding()).await;
+        service.deploy(&bob, &foreign).await;
+        let draft = service.drawn(&ann, &adding()).await;
+        let paused = service.drawn(&ann, &adding()).await;
+        let deployment = service.deploy(&ann, &paused).await;
+        service.operate(&ann, &deployment, "pause").await;
+        let uncalled = service.drawn(&ann, &chain(&[("start", "OnManual", json!({}))])).await;
+        service.deploy(&ann, &uncalled).await;
+        let id = service.deployed(&ann, &calling("{{ $input.id }}", json!({"inputs": {"n": 1}}))).await;
+        for (target, reason) in [
+            ("nonsense", "There is no pattern"),
+            (foreign.as_str(), "There is no pattern"),
+            (draft.as_str(), "it is not deployed"),
+            (paused.as_str(), "it is paused"),
+            (uncalled.as_str(), "no OnCall"),
+        ] {
+            let error = outcome(&service, &ann, &id, &json!({"id": target})).await;
+            assert_eq!(error["code"], "CALL_TARGET", "{error}");
+            assert!(error["message"].as_str().unwrap().contains(reason), "{error}");
+        }
+    }
+
+    async fn the_newest_version_is_called_when_asked_for(service: Service) {
+        service.app.executions.start().await.unwrap();
+        let ann = service.user("ann").await;
+        let callee = service.drawn(&ann, &adding()).await;
+        service.deploy(&ann, &callee).await;
+        let constant = chain(&[("called", "OnCall", json!({})), ("end", "Return", json!({"value": "new"}))]);
+        service.redrawn(&ann, &callee, &constant).await;
+        let latest = service.deployed(&ann, &calling(&callee, json!({"version": "latest"}))).await;
+        let deployed = service.deployed(&ann, &calling(&callee, json!({}))).await;
+        for _ in 0..2 {
+            assert_eq!(outcome(&service, &ann, &latest, &json!({"n": 1})).await, "new");
+            assert_eq!(outcome(&service, &ann, &deployed, &json!({"n": 1})).await, json!({"sum": 2}));
+        }
+        service.redrawn(&ann, &callee, &json!({"nodes": [{"id": "x", "type": "Nope"}], "edges": []})).await;
+        let error = outcome(&service, &ann, &latest, &json!({"n": 1})).await;
+        assert_eq!(error["code"], "CALL_TARGET", "{error}");
+    }
+
+    async fn calls_go_sixteen_deep(service: Service) {
+        service.app.executions.start().await.unwrap();
+        let ann = service.user("ann").await;
+        let pattern = service.drawn(&ann, &chain(&[("on", "OnCall", json!({}))])).await;
+        let graph = json!({
+            "nodes": [
+                {"id": "on", "type": "OnCall"}, {"id": "hand", "type": "OnManual"},
+                {"id": "call", "type": "CallPattern", "data": {"onError": "continue", "parameters": {
+                    "patternId": pattern, "inputs": {"depth": "{{ ($trigger?.depth ?? 0) + 1 }}"},
+                }}},
+                {"id": "end", "type": "Return", "data": {"parameters": {
+                    "value": "{{ $input.error ? [$trigger.depth, $input.error.code] : $input }}",
+                }}},
+            ],
+            "edges": [{"source": "on", "target": "call"}, {"source": "hand", "target": "call"}, {"source": "call", "target": "end"}],
+        });
+        service.redrawn(&ann, &pattern, &graph).await;
+        let id = service.deploy(&ann, &pattern).await;
+        assert_eq!(outcome(&service, &ann, &id, &json!({"depth": 0})).await, json!([16, "CALL_DEPTH"]));
+    }
+
+    async fn a_call_that_is_not_waited_for_goes_on_by_itself(service: Service) {
+        service.app.executions.start().await.unwrap();
+        let ann = service.user("ann").await;
+        let callee = service.drawn(&ann, &chain(&[
+            ("on", "OnCall", json!({})), ("wait", "Wait", json!({"durationMs": 100_000})), ("end", "Return", json!({})),
+        ])).await;
+        let called = service.deploy(&ann, &callee).await;
+        let id = service.deployed(&ann, &calling(&callee, json!({"wait": false}))).await;
+        let given = outcome(&service, &ann, &id, &json!({"n": 4})).await;
+        let child = given["runId"].as_str().unwrap();
+        parked(&service, &ann, &called, child).await;
+        service.app.clock.advance(HOUR);
+        assert_eq!(service.ended(&ann, &called, child).await["output"], json!({"n": 4}));
+    }
+
+    async fn a_run_parks_while_the_one_that_it_has_called_waits(service: Service) {
+        service.app.executions.start().await.unwrap();
+        let ann = service.user("ann").await;
+        let callee = service.drawn(&ann, &chain(&[
+            ("on", "OnCall", json!({})), ("wait", "Wait", json!({"durationMs": 100_000})), ("end", "Return", json!({})),
+        ])).await;
+        let called = service.deploy(&ann, &callee).await;
+        let id = service.deployed(&ann, &calling(&callee, json!({}))).await;
+        let (first, second) = (
+            service.started(&ann, &id, &json!({"n": 1})).await,
+            service.started(&ann, &id, &json!({"n": 2})).await,
+        );
+        parked(&service, &ann, &id, &first).await;
+        parked(&service, &ann, &id, &second).await;
+        let cancelled = service.operate(&ann, &id, &format!("runs/{first}/cancel")).await;
+        assert_eq!(cancelled.status, 200, "{cancelled}");
+        let path = format!("/api/deployments/{called}/runs");
+        let children = service.get(&path).bearer(&ann.token).send().await;
+        let of = |n: i64| {
+            let list = children.body["data"].as_array().unwrap();
+            list.iter().find(|run| run["eventData"]["n"] == n).unwrap().clone()
+        };
+        assert_eq!((&of(1)["status"], &of(1)["errorMessage"]), (&json!("failure"), &json!("cancelled")), "{children}");
+        assert_eq!(of(2)["phase"], "waiting");
+        service.app.clock.advance(std::time::Duration::from_secs(200));
+        assert_eq!(service.ended(&ann, &id, &second).await["output"], json!({"n": 2}));
+        assert_eq!(crate::flow::journal::kept(&service).await, 0);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn runs_that_wait_for_each_other_do_not_take_all_places() {
+    let service = Service::with(Database::Sqlite, |config| config.workspace_concurrency_max = 2).await;
+    service.app.executions.start().await.unwrap();
+    let ann = service.user("ann").await;
+    let last = service.drawn(&ann, &adding()).await;
+    service.deploy(&ann, &last).await;
+    let middle = service
+        .drawn(
+            &ann,
+            &chain(&[
+                ("on", "OnCall", json!({})),
+                ("call", "CallPattern", json!({"patternId": last})),
+                ("end", "Return", json!({})),
+            ]),
+        )
+        .await;
+    service.deploy(&ann, &middle).await;
+    let id = service.deployed(&ann, &calling(&middle, json!({}))).await;
+    let mut runs = Vec::new();
+    for n in 0..4 {
+        runs.push(service.started(&ann, &id, &json!({"n": n})).await);
+    }
+    for (n, run) in runs.iter().enumerate() {
+        assert_eq!(
+            service.ended(&ann, &id, run).await["output"],
+            json!({"sum": n + 1})
+        );
+    }
+}

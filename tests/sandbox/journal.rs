@@ -1,0 +1,346 @@
+//! The journal: an execution that starts again from the beginning comes to the same place without repeating effects.
+
+use crate::harness::{code, config, request};
+use crate::patterns::{node, pattern};
+use crate::server::{Server, ok, response};
+use heddle_compiler::Options;
+use heddle_runtime::{
+    EgressPolicy, Entry, Journal, Limits, Outcome, Recorded, RunJournal, RunRequest, Runtime, RuntimeConfig,
+    Status, Tier,
+};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+/// Keeps entries in memory; its clock stands where it was set.
+#[derive(Debug, Default)]
+struct Kept {
+    entries: Mutex<Vec<Entry>>,
+    now_ms: Mutex<i64>,
+}
+
+impl Journal for Kept {
+    fn record(&self, entries: Vec<Entry>) -> Recorded {
+        let mut kept = self.entries.lock().unwrap();
+        for entry in entries {
+            kept.retain(|old| old.key != entry.key);
+            kept.push(entry);
+        }
+        Box::pin(async { Ok(()) })
+    }
+
+    fn now_ms(&self) -> i64 {
+        *self.now_ms.lock().unwrap()
+    }
+}
+
+impl Kept {
+    fn entries(&self) -> Vec<Entry> {
+        self.entries.lock().unwrap().clone()
+    }
+}
+
+fn runtime() -> Runtime {
+    let egress = EgressPolicy::parse(["127.0.0.0/8"]).unwrap();
+    Runtime::new(RuntimeConfig { egress, ..config() }).unwrap()
+}
+
+/// Executes with what was kept; `signals` have come in between.
+async fn execute(
+    runtime: &Runtime,
+    graph: &Value,
+    kept: &Arc<Kept>,
+    limits: Limits,
+    signals: Value,
+) -> Outcome {
+    let compiled = heddle_compiler::compile(graph, &json!({}), &Options::default());
+    let artifact = compiled
+        .artifact
+        .unwrap_or_else(|| panic!("{:?}", compiled.diagnostics));
+    let program = runtime.load(&artifact.wasm, Tier::Fast).unwrap();
+    let signals: HashMap<String, Value> = serde_json::from_value(signals).unwrap();
+    let journal = RunJournal {
+        entries: kept.entries(),
+        signals,
+        journal: kept.clone(),
+    };
+    let request = RunRequest {
+        trigger_node_id: Some("start".into()),
+        journal: Some(journal),
+        limits,
+        ..request(0, &json!({"n": 1}))
+    };
+    runtime.run(&program, request).await
+}
+
+async fn again(runtime: &Runtime, graph: &Value, kept: &Arc<Kept>) -> Outcome {
+    execute(runtime, graph, kept, Limits::default(), json!({})).await
+}
+
+fn output(outcome: &Outcome) -> Value {
+    assert_eq!(outcome.status, Status::Completed, "{:?}", outcome.error);
+    serde_json::from_str(outcome.output.as_ref().unwrap().get()).unwrap()
+}
+
+/// Two requests side by side, of which the first to end decides; then one more, with something random in it.
+fn racing(server: &Server) -> Value {
+    let get = |id: &str, path: &str| {
+        node(
+            id,
+            "HttpRequest",
+            json!({"url": server.url(path), "bodyOnly": true}),
+        )
+    };
+    let last = json!({"url": format!("{}?{{{{ $random() }}}}", server.url("/c")), "bodyOnly": true});
+    pattern(
+        &[
+            get("a", "/a"),
+            get("b", "/b"),
+            node("first", "Merge", json!({"mode": "first"})),
+            node("c", "HttpRequest", last),
+            node(
+                "end",
+                "Return",
+                json!({"value": "{{ [$input, $nodes.first, $nodes.a, $nodes.b] }}"}),
+            ),
+        ],
+        &[
+            "start -> a",
+            "start -> b",
+            "a -> first",
+            "b -> first",
+            "first -> c",
+            "c -> end",
+        ],
+    )
+}
+
+async fn counting() -> Server {
+    let count = Mutex::new(0);
+    let answer = move |_: &str| {
+        let mut count = count.lock().unwrap();
+        *count += 1;
+        ok(&format!("answer {count}"))
+    };
+    Server::start(answer).await
+}
+
+#[tokio::test]
+async fn an_execution_from_the_start_is_answered_from_the_journal_in_the_same_order() {
+    let (server, runtime, kept) = (counting().await, runtime(), Arc::new(Kept::default()));
+    let graph = racing(&server);
+    let first = output(&again(&runtime, &graph, &kept).await);
+    let entries = kept.entries();
+    let numbers: Vec<Option<u64>> = entries.iter().map(|entry| entry.number).collect();
+    assert_eq!(numbers, [Some(0), Some(1), Some(2)]);
+    assert_eq!(output(&again(&runtime, &graph, &kept).await), first);
+    assert_eq!(server.requests().len(), 3, "no effect is repeated");
+    assert_eq!(kept.entries(), entries, "nor recorded again");
+}
+
+#[tokio::test]
+async fn what_a_stop_has_cut_off_is_done_and_what_came_before_is_not() {
+    let (server, runtime) = (counting().await, runtime());
+    let graph = racing(&server);
+    let whole = Arc::new(Kept::default());
+    let first = output(&again(&runtime, &graph, &whole).await);
+    let keys = |server: &Server| -> Vec<String> {
+        let requests = server.requests();
+        let key = |request: &String| {
+            let line = request
+                .lines()
+                .find(|line| line.to_ascii_lowercase().starts_with("idempotency-key:"));
+            line.unwrap().to_owned()
+        };
+        requests.iter().map(key).collect()
+    };
+    for known in 0..=3 {
+        let kept = Arc::new(Kept::default());
+        *kept.entries.lock().unwrap() = whole.entries().into_iter().take(known).collect();
+        let before = server.requests().len();
+        let outcome = output(&again(&runtime, &graph, &kept).await);
+        assert_eq!(server.requests().len() - before, 3 - known, "{known} were known");
+        assert_eq!(kept.entries().len(), 3);
+        if known >= 2 {
+            assert_eq!(outcome[1], first[1], "the winner is the same");
+        }
+    }
+    let mut keys = keys(&server);
+    keys.sort();
+    keys.dedup();
+    assert_eq!(
+        keys.len(),
+        3,
+        "a repeated request has the key that it had: {keys:?}"
+    );
+}
+
+#[tokio::test]
+async fn the_execution_that_failed_is_named_so_that_it_can_be_done_again() {
+    let count = Mutex::new(0);
+    let server = Server::start(move |request| {
+        let mut count = count.lock().unwrap();
+        *count += i32::from(request.starts_with("GET /bad"));
+        match request.starts_with("GET /bad") && *count == 2 {
+            true => response("500 Internal Server Error", "content-type: text/plain", b"no"),
+            false => ok("fine"),
+        }
+    })
+    .await;
+    let (runtime, kept) = (runtime(), Arc::new(Kept::default()));
+    let graph = pattern(
+        &[
+            node("good", "HttpRequest", json!({"url": server.url("/good")})),
+            node("loop", "ForEach", json!({"items": [0, 1, 2]})),
+            node(
+                "bad",
+                "HttpRequest",
+                json!({"url": format!("{}/{{{{ $item }}}}", server.url("/bad"))}),
+            ),
+            node("end", "Return", json!({"value": "{{ $input.length }}"})),
+        ],
+        &[
+            "start -> good",
+            "good -> loop",
+            "loop.item -> bad",
+            "bad -> loop.next",
+            "loop.done -> end",
+        ],
+    );
+    let failed = again(&runtime, &graph, &kept).await;
+    assert_eq!(code(&failed), "HTTP_500");
+    let execution = failed.failed_execution.unwrap();
+    assert_eq!(execution, "bad/loop[1]");
+    let replayed = again(&runtime, &graph, &kept).await;
+    assert_eq!(code(&replayed), "HTTP_500", "the journal has the failure too");
+    assert_eq!(server.requests().len(), 3);
+    let prefix = format!("{execution}/");
+    kept.entries
+        .lock()
+        .unwrap()
+        .retain(|entry| !entry.key.starts_with(&prefix));
+    assert_eq!(output(&again(&runtime, &graph, &kept).await), 3);
+    assert_eq!(
+        server.requests().len(),
+        5,
+        "only the failed one and those after it"
+    );
+}
+
+#[tokio::test]
+async fn a_journal_has_a_limit() {
+    let (server, runtime, kept) = (
+        Server::start(|_| ok(&"x".repeat(600))).await,
+        runtime(),
+        Arc::default(),
+    );
+    let limits = Limits {
+        journal_bytes_max: 2_000,
+        ..Limits::default()
+    };
+    let outcome = execute(&runtime, &racing(&server), &kept, limits, json!({})).await;
+    assert_eq!(code(&outcome), "JOURNAL_LIMIT");
+    assert!(outcome.failed_execution.is_none());
+}
+
+#[tokio::test]
+async fn a_long_wait_parks_when_nothing_else_is_under_way() {
+    let (server, runtime, kept) = (counting().await, runtime(), Arc::new(Kept::default()));
+    let graph = pattern(
+        &[
+            node("wait", "Wait", json!({"durationMs": 7_200_000})),
+            node(
+                "ask",
+                "HttpRequest",
+                json!({"url": server.url("/"), "bodyOnly": true}),
+            ),
+            node("end", "Return", json!({"value": "{{ [$input.n, $nodes.ask] }}"})),
+        ],
+        &["start -> wait", "start -> ask", "wait -> end"],
+    );
+    *kept.now_ms.lock().unwrap() = 1_000;
+    for _ in 0..2 {
+        // Woken too early, it waits for the same time.
+        let parked = again(&runtime, &graph, &kept).await;
+        assert_eq!(
+            (parked.status, parked.wake_at_ms),
+            (Status::Parked, Some(7_201_000))
+        );
+        *kept.now_ms.lock().unwrap() = 5_000;
+    }
+    assert_eq!(
+        server.requests().len(),
+        1,
+        "what else there was to do was done, once"
+    );
+    *kept.now_ms.lock().unwrap() = 7_201_000;
+    assert_eq!(
+        output(&again(&runtime, &graph, &kept).await),
+        json!([1, "answer 1"])
+    );
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn a_callback_is_a_signal_or_a_timeout() {
+    let (runtime, kept) = (runtime(), Arc::new(Kept::default()));
+    let graph = pattern(
+        &[
+            node("loop", "ForEach", json!({"items": ["x", "y"], "concurrency": 2})),
+            node("ask", "WaitForCallback", json!({"timeoutMs": 90_000})),
+            node("late", "Transform", json!({"value": "late {{ $input }}"})),
+            node("end", "Return", json!({})),
+        ],
+        &[
+            "start -> loop",
+            "loop.item -> ask",
+            "ask.out -> loop.next",
+            "ask.timeout -> late",
+            "late -> loop.next",
+            "loop.done -> end",
+        ],
+    );
+    let parked = again(&runtime, &graph, &kept).await;
+    assert_eq!((parked.status, parked.wake_at_ms), (Status::Parked, Some(90_000)));
+    let signals = json!({"ask/loop[1]": {"body": "hello"}});
+    let parked = execute(&runtime, &graph, &kept, Limits::default(), signals).await;
+    assert_eq!(parked.status, Status::Parked, "the other one still waits");
+    *kept.now_ms.lock().unwrap() = 90_000;
+    let outcome = again(&runtime, &graph, &kept).await;
+    assert_eq!(output(&outcome), json!(["late x", {"body": "hello"}]));
+}
+
+#[tokio::test]
+async fn without_a_journal_short_waits_are_waited_for_and_nobody_calls_back() {
+    let runtime = runtime();
+    let compile = |graph: &Value| {
+        heddle_compiler::compile(graph, &json!({}), &Options::default())
+            .artifact
+            .unwrap()
+    };
+    let run = async |graph: Value| {
+        let program = runtime.load(&compile(&graph).wasm, Tier::Fast).unwrap();
+        let trigger_node_id = Some("start".into());
+        runtime
+            .run(
+                &program,
+                RunRequest {
+                    trigger_node_id,
+                    ..request(0, &json!(3))
+                },
+            )
+            .await
+    };
+    let one = |kind: &str, parameters: Value| {
+        pattern(
+            &[node("it", kind, parameters), node("end", "Return", json!({}))],
+            &["start -> it", "it.out -> end"],
+        )
+    };
+    assert_eq!(output(&run(one("Wait", json!({"durationMs": 1}))).await), 3);
+    assert_eq!(code(&run(one("Wait", json!({}))).await), "PARAMETER");
+    assert_eq!(code(&run(one("WaitForCallback", json!({}))).await), "NO_SERVICE");
+    let called = run(one("CallPattern", json!({"patternId": "p", "inputs": {}}))).await;
+    assert_eq!(code(&called), "NO_SERVICE");
+    assert!(called.error.unwrap().message.contains("heddle serve"));
+}
