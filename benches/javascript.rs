@@ -246,6 +246,7 @@ impl Bench {
             journal: None,
             calls: None,
             callbacks: None,
+            services: heddle_runtime::Services::default(),
             limits: Limits::default(),
         };
         let outcome = self.tokio.block_on(self.runtime.run(program, request));

@@ -308,6 +308,7 @@ fn request(event: &RawValue, limits: Limits) -> RunRequest {
         journal: None,
         calls: None,
         callbacks: None,
+        services: heddle_runtime::Services::default(),
         limits,
     }
 }

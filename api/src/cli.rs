@@ -1,6 +1,7 @@
 //! The command line: what the commands are, and what their failures look like to people, machines and shells.
 
 mod compile;
+mod connections;
 mod diagnostics;
 mod failure;
 mod indent;

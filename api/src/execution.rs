@@ -10,6 +10,7 @@ mod callbacks;
 mod calls;
 mod cancel;
 pub mod compile;
+mod connections;
 pub mod deploy;
 mod environments;
 mod journal;
@@ -40,8 +41,9 @@ use acceptor::Acceptor;
 use active::Actives;
 use callbacks::Callbacks;
 use calls::Latest;
+use connections::TenantConnections;
 use environments::Environments;
-use heddle_runtime::{Limits, Runtime, RuntimeConfig, RuntimeError};
+use heddle_runtime::{Limits, Runtime, RuntimeConfig, RuntimeError, Services};
 use journal::Journals;
 use live::Live;
 use queue::Queue;
@@ -99,6 +101,7 @@ pub struct Executions(Arc<Inner>);
 
 struct Inner {
     store: Store,
+    vault: Arc<Vault>,
     clock: Clock,
     limits: Limits,
     test_timeout: Duration,
@@ -159,7 +162,8 @@ impl Executions {
             runtime_starts: tokio::sync::Mutex::new(()),
             acceptor: Acceptor::start(store.clone(), clock.clone(), owner.clone(), this.clone()),
             recorder: Recorder::start(store.clone(), owner.clone(), this.clone()),
-            environments: Environments::new(store.clone(), vault),
+            environments: Environments::new(store.clone(), vault.clone()),
+            vault,
             actives: Actives::default(),
             journals: Journals::start(store.clone()),
             callbacks: Callbacks::new(config),
@@ -268,6 +272,17 @@ impl Executions {
 }
 
 impl Inner {
+    /// What effects of this tenant's runs may ask for.
+    fn services(&self, tenant: Tenant) -> Services {
+        Services {
+            connections: Arc::new(TenantConnections {
+                store: self.store.clone(),
+                vault: self.vault.clone(),
+                tenant,
+            }),
+        }
+    }
+
     /// The engine, started at the first call.
     async fn runtime(&self) -> Result<&Runtime, ApiError> {
         if let Some(runtime) = self.runtime.get() {

@@ -71,12 +71,15 @@ impl Collector {
 
     /// Hosts, connections and patterns that parameters name.
     fn named(&mut self, spot: &Spot<'_>, parameters: &[(String, Argument)]) {
+        let has_connection = parameters.iter().any(|(name, _)| name == "connection");
         for (name, argument) in parameters {
             let text = match argument {
                 Argument::Constant(value) => value.as_str().unwrap_or(ANY),
                 _ => ANY,
             };
             match name.as_str() {
+                // Below the connection's own address, which the right to the connection includes.
+                "url" if has_connection && is_path(argument) => false,
                 "url" if spot.is("HttpRequest") => self.hosts.insert(host(argument)),
                 "connection" => self.connections.insert(text.to_owned()),
                 "patternId" => self.patterns.insert(text.to_owned()),
@@ -127,6 +130,21 @@ fn host(argument: &Argument) -> String {
         || ANY.to_owned(),
         |url| url[Position::BeforeHost..Position::AfterPort].to_owned(),
     )
+}
+
+/// Whether a URL can't be but a path.
+fn is_path(argument: &Argument) -> bool {
+    let start = match argument {
+        Argument::Constant(value) => value.as_str(),
+        Argument::Text(parts) => match parts.first() {
+            Some(TextPart::Literal(start)) => Some(start.as_str()),
+            _ => None,
+        },
+        _ => None,
+    };
+    start.is_some_and(|start| {
+        start.starts_with('/') || matches!(argument, Argument::Constant(_)) && !start.contains("://")
+    })
 }
 
 /// Whether the host of a URL ends within its beginning, so that nothing after it can change the host.

@@ -114,6 +114,7 @@ pub fn run(program: &Program, event: &Value, origin: Origin) {
         journal: None,
         calls: None,
         callbacks: None,
+        services: heddle_runtime::Services::default(),
         limits: limits.clone(),
     };
     let started = Instant::now();

@@ -302,6 +302,8 @@ pub mod code {
     pub const EGRESS_DENIED: &str = "EGRESS_DENIED";
     /// The request could not be sent or its answer not read.
     pub const HTTP_FAILED: &str = "HTTP_FAILED";
+    /// An OAuth 2.0 server gave no token for a connection.
+    pub const OAUTH_FAILED: &str = "OAUTH_FAILED";
     /// The event is no JSON, or too large.
     pub const EVENT: &str = "EVENT";
     /// The pattern has no such trigger, or none at all.

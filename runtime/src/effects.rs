@@ -11,6 +11,7 @@ mod run;
 mod sleep;
 mod wait;
 
+use crate::connections::Granted;
 use crate::journal::Journal;
 use crate::secrets::Vault;
 use heddle_node_stdlib::abi::code;
@@ -77,6 +78,8 @@ pub struct EffectContext {
     pub patterns: Arc<[String]>,
     /// Hides secrets in what is not text, such as a binary body.
     pub vault: Arc<Vault>,
+    /// The run's connections.
+    pub connections: Arc<Granted>,
     /// Calls other patterns, where there are any.
     pub calls: Option<Arc<dyn Calls>>,
     /// What has come for effects that had parked.

@@ -145,6 +145,16 @@ pub(crate) enum ResolveError {
     Unknown { host: String, reason: String },
 }
 
+/// The message of a refusal.
+pub(crate) fn denied_address(host: &str, address: IpAddr) -> String {
+    let found = if host.trim_matches(['[', ']']) == address.to_string() {
+        format!("{address} is not a public address")
+    } else {
+        format!("{host} is at {address}, which is not a public address")
+    };
+    format!("{found}. Requests may go there only if the operator lists it in HEDDLE_EGRESS_ALLOW.")
+}
+
 /// Resolves names for connections to one port, or to any.
 pub(crate) struct GuardedResolver {
     pub policy: Arc<EgressPolicy>,

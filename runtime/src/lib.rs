@@ -5,6 +5,7 @@
 mod codecache;
 mod component;
 mod config;
+mod connections;
 mod effects;
 mod egress;
 mod ending;
@@ -24,6 +25,7 @@ mod trace;
 
 pub use config::RuntimeConfig;
 pub use effects::{Call, Calls, EffectContext, EffectError, EffectFuture, EffectResult, Park};
+pub use connections::{Connection, ConnectionError, ConnectionFuture, Connections, NoConnections, Services};
 pub use egress::{EgressError, EgressPolicy, GuardError, GuardedHttp};
 pub use engine::Tier;
 pub use journal::{Entry, Journal, Recorded, RunJournal, execution_of};

@@ -2,6 +2,7 @@
 
 use crate::effects::Calls;
 use crate::journal::RunJournal;
+use crate::connections::Services;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,6 +37,8 @@ pub struct RunRequest {
     pub calls: Option<Arc<dyn Calls>>,
     /// Where and by what key its callbacks are reached, see [`Callbacks`].
     pub callbacks: Option<Callbacks>,
+    /// What effects may ask of the host.
+    pub services: Services,
     /// Limits.
     pub limits: Limits,
 }

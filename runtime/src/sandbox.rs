@@ -3,6 +3,7 @@
 //! Knows nothing of threads; see `executor` for where a run is polled.
 
 use crate::component::{CallingNode, Calls, Origin, Setting, Threads};
+use crate::connections::Granted;
 use crate::effects::{self, Effect, EffectContext, EffectError, Prepared, Registry, RunEffects, Waited};
 use crate::ending::{mask, outcome, refused};
 use crate::javascript::{JavaScript, Running};
@@ -74,6 +75,7 @@ pub struct RunState {
     event: Box<RawValue>,
     context: String,
     vault: Arc<Vault>,
+    connections: Arc<Granted>,
     hosts: Arc<[String]>,
     patterns: Arc<[String]>,
     pattern_calls: Option<Arc<dyn effects::Calls>>,
@@ -206,6 +208,7 @@ impl RunState {
             hosts: self.hosts.clone(),
             patterns: self.patterns.clone(),
             vault: self.vault.clone(),
+            connections: self.connections.clone(),
             calls: self.pattern_calls.clone(),
             signals: record.map(Record::signals).unwrap_or_default(),
             parked: record.and_then(|record| record.parked(key)),
@@ -454,6 +457,12 @@ fn new_state(
         limits.deadline = limits.deadline.min(Duration::from_millis(timeout_ms));
     }
     let rights = &program.0.manifest.rights;
+    let vault = Arc::new(Vault::new(request.secrets, rights.secrets.clone(), nonce));
+    let connections = Granted::new(
+        request.services.connections,
+        rights.connections.clone(),
+        vault.clone(),
+    );
     let calls = run.map(|run| {
         Calls::new(Setting {
             origin: Origin {
@@ -485,7 +494,8 @@ fn new_state(
         registry: surroundings.effects.clone(),
         event: request.event,
         context,
-        vault: Arc::new(Vault::new(request.secrets, rights.secrets.clone(), nonce)),
+        vault,
+        connections: Arc::new(connections),
         hosts: rights.hosts.clone().into(),
         patterns: rights.patterns.clone().into(),
         pattern_calls: request.calls,

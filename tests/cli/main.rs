@@ -8,4 +8,5 @@ mod commands;
 mod examples;
 mod harness;
 mod http_server;
+mod outside;
 mod running;

@@ -1,6 +1,7 @@
 //! `run`: what it prints, where, and what pins, breakpoints, traces, variables and limits do.
 
 use super::harness::{Ended, Place, graph};
+use super::http_server::Server;
 use serde_json::{Value, json};
 
 fn run(pattern: &Value, event: &Value, flags: &[&str]) -> Ended {
@@ -363,4 +364,42 @@ fn private_addresses_are_refused_unless_allowed() {
     );
     assert_eq!(allowed.assert_code(0).json()["output"], json!({"ok": true}));
     server.assert_used();
+}
+
+#[test]
+fn connections_come_from_a_file() {
+    let server = Server::start(vec![
+        json!({"method": "GET", "path": "/v1/orders", "status": 200, "body": [1]}),
+    ]);
+    let place = Place::new();
+    let call = json!({"parameters": {"url": "orders", "connection": "shop", "bodyOnly": true}});
+    let nodes = [
+        ("start", "OnManual", json!({})),
+        ("call", "HttpRequest", call),
+        ("end", "Return", json!({})),
+    ];
+    place.file(
+        "pattern.json",
+        graph(&nodes, &["start -> call", "call -> end"]).to_string(),
+    );
+    let shop = json!({"shop": {"baseUrl": format!("http://{}/v1", server.address()), "token": "t0k"}});
+    place.file("connections.json", shop.to_string());
+    let run = [
+        "run",
+        "pattern.json",
+        "--connections",
+        "connections.json",
+        "--egress-allow",
+        &server.address(),
+    ];
+    let ended = place.run(&run);
+    assert_eq!(ended.assert_code(0).json(), json!([1]));
+    server.assert_used();
+    let without = place.run(&["run", "pattern.json", "--json"]);
+    assert_eq!(
+        without.assert_code(1).json()["error"]["code"],
+        "CONNECTION_MISSING"
+    );
+    place.file("connections.json", "[]");
+    place.run(&run).assert_code(3);
 }

@@ -106,6 +106,7 @@ fn request(input: &Value) -> RunRequest {
         journal: None,
         calls: None,
         callbacks: None,
+        services: heddle_runtime::Services::default(),
         limits: Limits {
             deadline: Duration::from_secs(60),
             ..Limits::default()

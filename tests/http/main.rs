@@ -6,6 +6,7 @@ mod access;
 mod accounts;
 mod api_keys;
 mod connections;
+mod connections_in_runs;
 mod deployments;
 mod document;
 mod external_login;

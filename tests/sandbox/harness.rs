@@ -94,6 +94,7 @@ pub fn request(trigger: u32, event: &Value) -> RunRequest {
         journal: None,
         calls: None,
         callbacks: None,
+        services: heddle_runtime::Services::default(),
         limits: Limits::default(),
     }
 }

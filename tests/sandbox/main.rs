@@ -3,12 +3,14 @@
 #![expect(clippy::unwrap_used, reason = "a test's helpers fail the test")]
 
 mod components;
+mod connections;
 mod egress;
 mod executor;
 #[path = "../shared/component.rs"]
 mod hand_made;
 mod harness;
 mod http;
+mod http_connections;
 mod javascript;
 mod journal;
 mod limits;
@@ -17,3 +19,4 @@ mod programs;
 mod records;
 mod scripts;
 mod server;
+mod services;

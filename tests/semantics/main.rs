@@ -195,6 +195,7 @@ fn request(case: &Case) -> RunRequest {
         journal: None,
         calls: None,
         callbacks: None,
+        services: heddle_runtime::Services::default(),
         limits: Limits {
             deadline: Duration::from_secs(20),
             ..Limits::default()

@@ -1,6 +1,7 @@
 //! `heddle run`: one run of a pattern or a module, with all limits on, and what came of it.
 
 use super::compile::{self, Instrumentation};
+use super::connections::FileConnections;
 use super::failure::{Exit, Failure};
 use super::input::{self, DATA_BYTES_MAX};
 use super::outcome;
@@ -11,7 +12,7 @@ use super::report::Report;
 use super::values;
 use clap::Args;
 use heddle_runtime::{
-    EgressPolicy, Limits, Outcome, Program, RunRequest, Runtime, RuntimeConfig, Status, Tier,
+    EgressPolicy, Limits, Outcome, Program, RunRequest, Runtime, RuntimeConfig, Services, Status, Tier,
 };
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -20,6 +21,7 @@ use std::env;
 use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Flags of `heddle run`.
@@ -44,6 +46,9 @@ pub struct RunArgs {
     /// Secrets, `$secrets.NAME`, as a JSON object of strings.
     #[arg(long, value_name = "FILE")]
     secrets: Option<PathBuf>,
+    /// Connections for nodes, as a JSON object by name: {"orders": {"host": "db.example.com", "password": "…"}}.
+    #[arg(long, value_name = "FILE")]
+    connections: Option<PathBuf>,
     /// Definitions of further node types, as a JSON object by type name.
     #[arg(long, value_name = "FILE")]
     definitions: Option<PathBuf>,
@@ -143,6 +148,10 @@ fn request(args: &RunArgs) -> Result<RunRequest, Failure> {
         Some(path) => input::read_json(path, "the secrets", DATA_BYTES_MAX)?,
         None => BTreeMap::new(),
     };
+    let connections = match &args.connections {
+        Some(path) => FileConnections::read(path)?,
+        None => FileConnections::default(),
+    };
     let default = Limits::default();
     let limits = Limits {
         fuel_max: args.fuel.unwrap_or(default.fuel_max),
@@ -170,6 +179,9 @@ fn request(args: &RunArgs) -> Result<RunRequest, Failure> {
         journal: None,
         calls: None,
         callbacks: None,
+        services: Services {
+            connections: Arc::new(connections),
+        },
         limits,
     })
 }

@@ -24,6 +24,8 @@ use utoipa_axum::routes;
 
 /// Fields of a connection at most.
 const FIELDS_MAX: usize = 50;
+/// Hosts of a connection at most.
+const HOSTS_MAX: usize = 50;
 /// The field of a connection that is one key.
 const API_KEY_FIELD: &str = "apiKey";
 
@@ -99,6 +101,9 @@ struct ConnectionDetail {
     connection: Connection,
     /// Scopes of an oauth connection; empty for others.
     scopes: Vec<String>,
+    /// Hosts that it may be sent to; none: any.
+    #[schema(example = json!(["api.openai.com"]))]
+    hosts: Vec<String>,
 }
 
 /// Tells about one of the caller's connections.
@@ -117,8 +122,10 @@ async fn get_connection(
     Path(id): Path<ConnectionId>,
 ) -> Result<axum::Json<ConnectionDetail>, ApiError> {
     let found = connections::find(&mut app.store.reader().await?.db(), &caller.scope, id).await?;
+    let mut found = found.ok_or(Code::NotFound)?;
     Ok(axum::Json(ConnectionDetail {
-        connection: found.ok_or(Code::NotFound)?.into(),
+        hosts: std::mem::take(&mut found.hosts.0),
+        connection: found.into(),
         scopes: Vec::new(),
     }))
 }
@@ -136,6 +143,9 @@ struct ApiKeyConnectionRequest {
     display_name: Option<String>,
     /// Seed this environment only, not all of the active workspace.
     environment_id: Option<EnvironmentId>,
+    /// Hosts that nodes may send it to: `api.example.com`, `api.example.com:8443`, `*.example.com`. Default: any.
+    #[schema(example = json!(["api.openai.com"]), max_items = 50)]
+    hosts: Option<Vec<String>>,
 }
 
 /// What was made of a connection's credentials.
@@ -181,6 +191,7 @@ async fn create_api_key_connection(
         display_name: request.display_name,
         environment: request.environment_id,
         credentials: BTreeMap::from([(API_KEY_FIELD.to_owned(), request.api_key)]),
+        hosts: checked_hosts(request.hosts)?,
     };
     create(&app, caller.scope.editor()?, new).await
 }
@@ -199,6 +210,9 @@ struct CredentialsConnectionRequest {
     display_name: Option<String>,
     /// Seed this environment only, not all of the active workspace.
     environment_id: Option<EnvironmentId>,
+    /// Hosts that nodes may send it to: `db.example.com`, `db.example.com:5432`, `*.example.com`. Default: any.
+    #[schema(example = json!(["db.example.com"]), max_items = 50)]
+    hosts: Option<Vec<String>>,
 }
 
 /// Stores credentials, and seeds each field as a secret into the active workspace's environments.
@@ -241,6 +255,7 @@ async fn create_credentials_connection(
         display_name: request.display_name,
         environment: request.environment_id,
         credentials,
+        hosts: checked_hosts(request.hosts)?,
     };
     create(&app, caller.scope.editor()?, new).await
 }
@@ -280,6 +295,23 @@ struct NewConnection {
     display_name: Option<String>,
     environment: Option<EnvironmentId>,
     credentials: BTreeMap<String, String>,
+    hosts: Vec<String>,
+}
+
+/// Hosts without scheme, user or path.
+fn checked_hosts(hosts: Option<Vec<String>>) -> Result<Vec<String>, ApiError> {
+    let hosts = hosts.unwrap_or_default();
+    if hosts.len() > HOSTS_MAX {
+        return Err(ApiError::field("hosts", "must have at most 50 entries"));
+    }
+    for (index, host) in hosts.iter().enumerate() {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-._:[]*".contains(c);
+        if host.is_empty() || host.len() > 255 || !host.chars().all(plain) {
+            let problem = "must be a host such as api.example.com, api.example.com:8443 or *.example.com";
+            return Err(ApiError::field(format!("hosts[{index}]"), problem));
+        }
+    }
+    Ok(hosts)
 }
 
 async fn create(
@@ -311,6 +343,7 @@ async fn create(
         status: "active".to_owned(),
         created_at: now,
         updated_at: now,
+        hosts: connections::Hosts(new.hosts),
     };
     let (service, environment) = (app.clone(), new.environment);
     let credentials = new

@@ -1,10 +1,10 @@
-//! Connections: credentials for other services, each of one user.
+//! Connections: credentials for other services, each of one user. Runs of a workspace may use all of its connections.
 
 use super::{Db, StoreError, sql};
 use crate::access::{Editor, Scope};
 use crate::clock::Timestamp;
-use crate::ids::{ConnectionId, UserId, WorkspaceId};
-use crate::vault::{Vault, VaultError};
+use crate::ids::{ConnectionId, DataKeyId, UserId, WorkspaceId};
+use crate::vault::{Sealed, Vault, VaultError};
 use serde_json::{Map, Value};
 use sqlx::FromRow;
 
@@ -29,10 +29,96 @@ pub struct ConnectionRow {
     /// When changed.
     #[sqlx(try_from = "i64")]
     pub updated_at: Timestamp,
+    /// Hosts that it may be sent to; none: any.
+    #[sqlx(try_from = "String")]
+    pub hosts: Hosts,
+}
+
+/// A list of hosts, stored as a JSON array.
+#[derive(Clone, Debug, Default)]
+pub struct Hosts(pub Vec<String>);
+
+impl TryFrom<String> for Hosts {
+    type Error = serde_json::Error;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        serde_json::from_str(&text).map(Hosts)
+    }
+}
+
+/// Whose runs open a connection.
+#[derive(Clone, Copy, Debug)]
+pub enum Owner {
+    /// A workspace's.
+    Workspace(WorkspaceId),
+    /// A user's, outside of workspaces.
+    User(UserId),
+}
+
+/// A connection with its credentials in clear, for a run.
+pub struct Opened {
+    /// What may be seen of it.
+    pub row: ConnectionRow,
+    /// Its credentials.
+    pub fields: Map<String, Value>,
+}
+
+/// The owner's connection with this id, or else the newest active one that has the reference as its label or, if
+/// none has, as its provider.
+pub async fn open(
+    db: &mut Db<'_>,
+    vault: &Vault,
+    owner: Owner,
+    reference: &str,
+) -> Result<Option<Opened>, VaultError> {
+    #[derive(FromRow)]
+    struct Found {
+        #[sqlx(flatten)]
+        row: ConnectionRow,
+        #[sqlx(try_from = "String")]
+        data_key: DataKeyId,
+        ciphertext: Vec<u8>,
+    }
+    let select = sql(
+        "select id, provider, display_name, type, status, created_at, updated_at, hosts, data_key, ciphertext
+         from connections where status = 'active' and ",
+    );
+    let (select, workspace) = match owner {
+        Owner::Workspace(workspace) => (select.push("workspace_id = ?").bind(workspace), Some(workspace)),
+        Owner::User(user) => (
+            select.push("workspace_id is null and user_id = ?").bind(user),
+            None,
+        ),
+    };
+    let select = select
+        .push(" and (id = ? or display_name = ? or provider = ?)")
+        .bind(reference)
+        .bind(reference)
+        .bind(reference)
+        .push(" order by case when id = ? then 0 when display_name = ? then 1 else 2 end, id desc limit 1")
+        .bind(reference)
+        .bind(reference);
+    let Some(found) = db.optional::<Found>(select).await? else {
+        return Ok(None);
+    };
+    let sealed = Sealed {
+        data_key: found.data_key,
+        bytes: found.ciphertext,
+    };
+    let opened = vault.open(db, workspace, &aad(found.row.id), &sealed).await?;
+    let fields = serde_json::from_slice(&opened).map_err(|_| VaultError::Unopenable)?;
+    Ok(Some(Opened {
+        row: found.row,
+        fields,
+    }))
+}
+
+fn aad(connection: ConnectionId) -> String {
+    format!("connections/{connection}")
 }
 
 const CONNECTION: &str =
-    "select id, provider, display_name, type, status, created_at, updated_at from connections
+    "select id, provider, display_name, type, status, created_at, updated_at, hosts from connections
     where user_id = ? and (workspace_id = ? or workspace_id is null) ";
 
 /// The user's own connections of the active workspace and of none, the newest first.
@@ -60,14 +146,13 @@ pub async fn create(
     credentials: &Map<String, Value>,
 ) -> Result<(), VaultError> {
     let credentials = Value::Object(credentials.clone()).to_string();
-    let aad = format!("connections/{}", row.id);
     let sealed = vault
-        .seal(db, editor.workspace(), &aad, credentials.as_bytes())
+        .seal(db, editor.workspace(), &aad(row.id), credentials.as_bytes())
         .await?;
     let (user, workspace): (UserId, Option<WorkspaceId>) = (editor.user(), editor.workspace());
     db.execute(
         sql("insert into connections (id, user_id, workspace_id, provider, display_name, type, status, data_key,
-                 ciphertext, created_at, updated_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+                 ciphertext, created_at, updated_at, hosts) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
         .bind(row.id)
         .bind(user)
         .bind(workspace)
@@ -78,7 +163,8 @@ pub async fn create(
         .bind(sealed.data_key)
         .bind(sealed.bytes)
         .bind(row.created_at)
-        .bind(row.updated_at),
+        .bind(row.updated_at)
+        .bind(serde_json::to_string(&row.hosts.0).unwrap_or_default()),
     )
     .await?;
     Ok(())

@@ -6,7 +6,7 @@ use super::random::Generator;
 use super::report::{broken_plan, error_value};
 use super::{JSON_DEPTH_MAX, Outside, Place, Run, State, TraceKind, all_leaving, leaving, unreadable};
 use crate::abi::code;
-use crate::nodes::{Emission, Failure, NodeResult, Outcome, Request, Resume, Run as RunNode};
+use crate::nodes::{Again, Emission, Failure, NodeResult, Outcome, Request, Resume, Run as RunNode};
 use crate::plan::{NONE, NodeKind, NodeView, OnError};
 use crate::value::{Array, Object, Value, parse_json};
 
@@ -212,7 +212,9 @@ impl<O: Outside> Run<'_, O> {
             Ok(Outcome::Iterate { .. } | Outcome::Repeat { .. }) => {
                 self.fail(job.place.node, &broken_plan("a loop has no body"));
             }
-            Err(failure) if job.attempt < node.max_attempts() => return self.retry(job, failure),
+            Err(failure) if job.attempt < node.max_attempts() && failure.again != Again::Never => {
+                return self.retry(job, failure);
+            }
             Err(failure) => self.give_up(job, failure),
         }
         None
@@ -220,7 +222,10 @@ impl<O: Outside> Run<'_, O> {
 
     fn retry(&self, mut job: Job, failure: Failure) -> Option<Job> {
         let node = self.plan.node(job.place.node);
-        let wait_ms = wait_ms(node, job.attempt);
+        let wait_ms = match failure.again {
+            Again::After(least_ms) => wait_ms(node, job.attempt).max(u64::from(least_ms)),
+            _ => wait_ms(node, job.attempt),
+        };
         let message = format!(
             "Attempt {} of {} failed ({}: {}); next in {wait_ms} ms",
             job.attempt,
@@ -540,8 +545,8 @@ fn effect_result(text: &[u8]) -> Result<Value, Failure> {
             .map(|value| value.to_text().to_utf8().into_owned()),
         _ => None,
     };
-    Err(Failure {
-        code: field("code").map_or(code::INTERNAL.into(), Into::into),
-        message: field("message").unwrap_or_else(|| "The effect failed.".into()),
-    })
+    Err(Failure::with_code(
+        field("code").unwrap_or_else(|| code::INTERNAL.to_owned()),
+        field("message").unwrap_or_else(|| "The effect failed.".into()),
+    ))
 }

@@ -257,10 +257,7 @@ fn failure(answer: &Value) -> Failure {
         message = format!("{message} (line {line}, column {column} of the code)");
     }
     let own = text("code").filter(|code| !code.is_empty());
-    Failure {
-        code: own.map_or(code::JAVASCRIPT.into(), Into::into),
-        message,
-    }
+    Failure::with_code(own.unwrap_or_else(|| code::JAVASCRIPT.to_owned()), message)
 }
 
 /// What an expression has thrown: as compiled ones say it, by the message, with the name of an error of its own.

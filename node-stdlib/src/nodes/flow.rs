@@ -42,7 +42,7 @@ pub fn throw(parameters: &Object, _: &mut dyn Context) -> NodeResult {
         Some(code) if !code.is_empty() => Cow::Owned(code),
         _ => Cow::Borrowed(code::THROWN),
     };
-    Err(Failure { code, message })
+    Err(Failure::with_code(code, message))
 }
 
 /// Return: the value, or else the input, is the run's output.

@@ -3,11 +3,12 @@
 //! The host sends; this side never sees a secret, only the references to them.
 
 mod body;
+mod pagination;
 mod response;
 
 pub use response::resume;
 
-use super::parameters::{boolean, choice, given, integer, mismatch, object, required_text};
+use super::parameters::{boolean, choice, given, integer, mismatch, object, required_text, text};
 use super::{Context, Failure, NodeResult, Outcome};
 use crate::abi::code;
 use crate::value::{Object, Value};
@@ -17,7 +18,7 @@ const METHODS: &[&str] = &["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPT
 const TIMEOUT_MS_MAX: i64 = 3_600_000;
 
 /// HttpRequest: asks the host for the effect `http`. The request is `{method, url, headers: [[name, value]],
-/// body?: {text} | {base64}, auth?, timeoutMs?, followRedirects, idempotencyKey}`.
+/// body?: {text} | {base64}, auth? | connection?, timeoutMs?, followRedirects, idempotencyKey, pagination?}`.
 pub fn http_request(parameters: &Object, context: &mut dyn Context) -> NodeResult {
     let method = choice(parameters, "method", METHODS, "GET")?;
     let mut headers = headers(parameters)?;
@@ -41,6 +42,16 @@ pub fn http_request(parameters: &Object, context: &mut dyn Context) -> NodeResul
     if let Some(auth) = object(parameters, "auth")? {
         request.insert("auth", Value::Object(checked_auth(auth)?));
     }
+    if let Some(connection) = text(parameters, "connection")? {
+        if given(parameters, "auth").is_some() {
+            let message = "`connection` and `auth` both say how to authenticate: give one of them.";
+            return Err(Failure::new(code::PARAMETER, message));
+        }
+        request.insert("connection", Value::from(connection));
+    }
+    if let Some(pagination) = pagination::pagination(parameters)? {
+        request.insert("pagination", pagination);
+    }
     if let Some(timeout_ms) = integer(parameters, "timeoutMs", 1, TIMEOUT_MS_MAX)? {
         request.insert("timeoutMs", Value::Number(timeout_ms as f64));
     }
@@ -61,9 +72,12 @@ pub fn http_request(parameters: &Object, context: &mut dyn Context) -> NodeResul
 fn url(parameters: &Object) -> Result<String, Failure> {
     let mut url = required_text(parameters, "url")?.trim().to_owned();
     let scheme = url.split("://").next().unwrap_or_default().to_ascii_lowercase();
-    if !url.contains("://") || !matches!(scheme.as_str(), "http" | "https") {
+    // Below a connection's `baseUrl`, which only the host knows.
+    let relative = !url.contains("://") && given(parameters, "connection").is_some();
+    if !relative && (!url.contains("://") || !matches!(scheme.as_str(), "http" | "https")) {
         let message = format!(
-            "Parameter `url` takes an address that begins with http:// or https://, but it is \"{url}\"."
+            "Parameter `url` takes an address that begins with http:// or https:// (or, with a connection that has a \
+             `baseUrl`, a path below it), but it is \"{url}\"."
         );
         return Err(Failure::new(code::PARAMETER, message));
     }

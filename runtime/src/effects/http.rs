@@ -1,29 +1,33 @@
-//! `http`: one HTTP request, through the egress guard at every hop.
+//! `http`: an HTTP request, or all pages of a list, through the egress guard at every hop.
 //!
 //! Request: `{method, url, headers: [[name, value]], body?: {text} | {base64}, auth?: {basic: {user, password}} |
-//! {bearer} | {header: {name, value}}, timeoutMs?, followRedirects, idempotencyKey?}`. Result: `{status, headers:
-//! {name: value | [values]}, text | base64}`, names in lower case, `base64` for bodies that are not UTF-8.
+//! {bearer} | {header: {name, value}}, connection?, timeoutMs?, followRedirects, idempotencyKey?, pagination?}`; `url`
+//! may be relative to the connection's `baseUrl`. Result: `{status, headers: {name: value | [values]}, text | base64,
+//! retryAfter?}`, names in lower case, `base64` for bodies that are not UTF-8, `retryAfter` in milliseconds or `"never"`
+//! when that is after the run's end; with `pagination` see [`pages`].
 
+mod auth;
+mod exchange;
 mod failure;
+mod oauth;
+mod pages;
 
 use super::{Effect, EffectContext, EffectError, EffectFuture, EffectResult};
+use crate::connections::Connection;
 use crate::egress::{EgressPolicy, GuardedHttp};
-use crate::secrets::Vault;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use failure::{failed, guarded, parameter, send_error};
+use auth::{Auth, Credentials, url_of};
+use exchange::{Answer, Exchange};
+use failure::parameter;
 use heddle_node_stdlib::abi::code;
-use reqwest::header::{
-    AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, HeaderMap, HeaderName,
-    HeaderValue, LOCATION,
-};
-use reqwest::{Method, Response, StatusCode, Url};
+use pages::Pagination;
+use reqwest::Url;
+use reqwest::header::{HeaderName, HeaderValue};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
-const REDIRECTS_MAX: usize = 10;
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// What the connection itself decides.
 const OWN_HEADERS: [&str; 8] = [
@@ -39,11 +43,17 @@ const OWN_HEADERS: [&str; 8] = [
 
 /// The effect; clones share their connections.
 #[derive(Clone)]
-pub struct Http(GuardedHttp);
+pub struct Http {
+    clients: GuardedHttp,
+    tokens: Arc<oauth::Tokens>,
+}
 
 impl Http {
     pub fn new(policy: &EgressPolicy) -> Self {
-        Http(GuardedHttp::new(policy))
+        Http {
+            clients: GuardedHttp::new(policy),
+            tokens: Arc::default(),
+        }
     }
 }
 
@@ -53,27 +63,37 @@ impl Effect for Http {
     }
 
     fn start(&self, request: Value, context: EffectContext) -> EffectFuture {
-        let clients = self.0.clone();
+        let http = self.clone();
         Box::pin(async move {
             let request: Request =
                 serde_json::from_value(request).map_err(|error| parameter(error.to_string()))?;
-            let timeout = request
-                .timeout_ms
-                .map_or(TIMEOUT, |ms| Duration::from_millis(ms.clamp(0.0, 1e12) as u64));
-            let exchange = Exchange::new(request, &context)?;
-            let url = exchange.url.clone();
-            let timeout = timeout.min(context.deadline.saturating_duration_since(Instant::now()));
-            tokio::time::timeout(timeout, exchange.perform(&clients, &context))
-                .await
-                .unwrap_or_else(|_| {
-                    let message = format!(
-                        "{} did not answer within {} ms.",
-                        place(&url),
-                        timeout.as_millis()
-                    );
-                    Err(EffectError::new(code::TIMEOUT, message))
-                })
+            let connection = match &request.connection {
+                Some(reference) => Some(context.connections.open(reference).await?),
+                None => None,
+            };
+            http.in_time(request, connection, &context).await
         })
+    }
+}
+
+impl Http {
+    async fn in_time(
+        &self,
+        request: Request,
+        connection: Option<Connection>,
+        context: &EffectContext,
+    ) -> EffectResult {
+        let timeout = request
+            .timeout_ms
+            .map_or(TIMEOUT, |ms| Duration::from_millis(ms.clamp(0.0, 1e12) as u64));
+        let timeout = timeout.min(context.deadline.saturating_duration_since(Instant::now()));
+        let shown = Url::parse(&request.url).map_or("The service".to_owned(), |url| place(&url));
+        tokio::time::timeout(timeout, self.perform(request, connection, context))
+            .await
+            .unwrap_or_else(|_| {
+                let message = format!("{shown} did not answer within {} ms.", timeout.as_millis());
+                Err(EffectError::new(code::TIMEOUT, message))
+            })
     }
 }
 
@@ -89,11 +109,15 @@ struct Request {
     #[serde(default)]
     auth: Option<Auth>,
     #[serde(default)]
+    connection: Option<String>,
+    #[serde(default)]
     timeout_ms: Option<f64>,
     #[serde(default = "yes")]
     follow_redirects: bool,
     #[serde(default)]
     idempotency_key: Option<String>,
+    #[serde(default)]
+    pagination: Option<Pagination>,
 }
 
 fn yes() -> bool {
@@ -107,190 +131,78 @@ enum Body {
     Base64(String),
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Auth {
-    Basic { user: String, password: String },
-    Bearer(String),
-    Header { name: String, value: String },
+impl Http {
+    async fn perform(
+        &self,
+        mut request: Request,
+        connection: Option<Connection>,
+        context: &EffectContext,
+    ) -> EffectResult {
+        let (url, by_connection) = url_of(&request.url, connection.as_ref())?;
+        // What the connection itself names needs no further right than that to the connection.
+        if !by_connection {
+            check_granted(&url, &context.hosts)?;
+        }
+        let credentials = match (request.auth.take(), &connection) {
+            (Some(auth), _) => Credentials::Fixed(auth),
+            (None, Some(connection)) => {
+                connection.check_host(url.host_str().unwrap_or_default(), url.port_or_known_default())?;
+                Credentials::of(connection)?
+            }
+            (None, None) => Credentials::None,
+        };
+        let pagination = request.pagination.take();
+        let exchange = Exchange::new(request, url, context)?;
+        let sender = Sender {
+            http: self,
+            context,
+            origin: exchange.url.clone(),
+            credentials,
+        };
+        match pagination {
+            None => sender.send(exchange).await?.into_value(context),
+            Some(pagination) => pages::all(&sender, exchange, &pagination).await,
+        }
+    }
 }
 
-/// One request with the redirects that follow it.
-struct Exchange {
-    method: Method,
-    url: Url,
-    headers: HeaderMap,
-    body: Option<Vec<u8>>,
-    /// The header that `auth` set, if it is not Authorization.
-    auth_header: Option<HeaderName>,
-    follow_redirects: bool,
+/// Sends requests with the same credentials, which go to the origin of the first one only.
+struct Sender<'a> {
+    http: &'a Http,
+    context: &'a EffectContext,
+    origin: Url,
+    credentials: Credentials,
 }
 
-impl Exchange {
-    fn new(request: Request, context: &EffectContext) -> Result<Self, EffectError> {
-        let method = Method::from_bytes(request.method.to_ascii_uppercase().as_bytes())
-            .ok()
-            .filter(|method| *method != Method::CONNECT && *method != Method::TRACE)
-            .ok_or_else(|| parameter(format!("`{}` is no method for a request.", request.method)))?;
-        let url = Url::parse(&request.url)
-            .map_err(|error| parameter(format!("`{}` is no URL: {error}.", request.url)))?;
-        check_granted(&url, &context.hosts)?;
-        let mut headers = HeaderMap::new();
-        for (name, value) in &request.headers {
-            if !OWN_HEADERS.iter().any(|own| name.eq_ignore_ascii_case(own)) {
-                headers.append(header_name(name)?, header_value(name, value)?);
+impl Sender<'_> {
+    /// A request with its redirects. A token that is refused is replaced once.
+    async fn send(&self, exchange: Exchange) -> Result<Answer, EffectError> {
+        let at_origin = exchange.url.origin() == self.origin.origin();
+        let grant = match &self.credentials {
+            Credentials::Fixed(auth) if at_origin => {
+                return self.send_with(exchange, Some(auth.clone())).await;
             }
-        }
-        let auth_header = request
-            .auth
-            .map(|auth| set_auth(&mut headers, auth, &context.vault))
-            .transpose()?;
-        if !headers.contains_key(IDEMPOTENCY_KEY) {
-            let key = request
-                .idempotency_key
-                .as_deref()
-                .unwrap_or(&context.idempotency_key);
-            headers.insert(IDEMPOTENCY_KEY, header_value("Idempotency-Key", key)?);
-        }
-        let body = match request.body {
-            None => None,
-            Some(Body::Text(text)) => Some(text.into_bytes()),
-            Some(Body::Base64(text)) => Some(
-                STANDARD
-                    .decode(text)
-                    .map_err(|error| parameter(format!("The body is no base64: {error}.")))?,
-            ),
+            Credentials::OAuth(grant) if at_origin => grant,
+            _ => return self.send_with(exchange, None).await,
         };
-        Ok(Exchange {
-            method,
-            url,
-            headers,
-            body,
-            auth_header,
-            follow_redirects: request.follow_redirects,
-        })
+        let vault = &self.context.vault;
+        let (tokens, clients) = (&self.http.tokens, &self.http.clients);
+        let token = tokens.get(clients, grant, None, vault).await?;
+        let answer = self
+            .send_with(exchange.clone(), Some(Auth::Bearer(token.clone())))
+            .await?;
+        if answer.status != 401 || answer.url.origin() != self.origin.origin() {
+            return Ok(answer);
+        }
+        let token = tokens.get(clients, grant, Some(&token), vault).await?;
+        self.send_with(exchange, Some(Auth::Bearer(token))).await
     }
 
-    async fn perform(mut self, clients: &GuardedHttp, context: &EffectContext) -> EffectResult {
-        for _ in 0..=REDIRECTS_MAX {
-            let response = self.send(clients).await?;
-            match self.redirect(&response, &context.vault)? {
-                true => continue,
-                false => return self.read(response, context).await,
-            }
+    async fn send_with(&self, mut exchange: Exchange, auth: Option<Auth>) -> Result<Answer, EffectError> {
+        if let Some(auth) = auth {
+            exchange.authorize(auth, &self.context.vault)?;
         }
-        Err(failed(format!(
-            "{} redirected more than {REDIRECTS_MAX} times.",
-            place(&self.url)
-        )))
-    }
-
-    async fn send(&self, clients: &GuardedHttp) -> Result<Response, EffectError> {
-        let mut request = clients
-            .client(&self.url)
-            .map_err(guarded)?
-            .request(self.method.clone(), self.url.clone())
-            .headers(self.headers.clone());
-        if let Some(body) = &self.body {
-            request = request.body(body.clone());
-        }
-        request
-            .send()
-            .await
-            .map_err(|error| send_error(&error, &self.url))
-    }
-
-    /// Turns this into the request that follows `response`, if one does. Credentials stay with their origin.
-    fn redirect(&mut self, response: &Response, vault: &Vault) -> Result<bool, EffectError> {
-        let status = response.status();
-        let followed = matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308) && self.follow_redirects;
-        let Some(location) = response.headers().get(LOCATION).filter(|_| followed) else {
-            return Ok(false);
-        };
-        let next = location
-            .to_str()
-            .ok()
-            .and_then(|location| self.url.join(location).ok())
-            .ok_or_else(|| {
-                failed(format!(
-                    "{} redirected to something that is no URL.",
-                    place(&self.url)
-                ))
-            })?;
-        let to_get = match status {
-            StatusCode::SEE_OTHER => self.method != Method::HEAD,
-            StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND => self.method == Method::POST,
-            _ => false,
-        };
-        if to_get {
-            self.method = Method::GET;
-            self.body = None;
-            self.headers.remove(CONTENT_TYPE);
-            self.headers.remove(CONTENT_ENCODING);
-        }
-        if next.origin() != self.url.origin() {
-            self.leave_origin(&next, vault)?;
-        }
-        self.url = next;
-        Ok(true)
-    }
-
-    fn leave_origin(&mut self, next: &Url, vault: &Vault) -> Result<(), EffectError> {
-        if self
-            .body
-            .as_ref()
-            .is_some_and(|body| vault.mask_bytes(body.clone()) != *body)
-        {
-            let message = format!(
-                "{} redirected to {}, but the body holds a secret, which only goes where it was addressed to.",
-                place(&self.url),
-                place(next)
-            );
-            return Err(failed(message));
-        }
-        let secret = |value: &HeaderValue| vault.mask_bytes(value.as_bytes().to_vec()) != value.as_bytes();
-        let names: Vec<HeaderName> = self
-            .headers
-            .iter()
-            .filter(|(_, value)| secret(value))
-            .map(|(name, _)| name.clone())
-            .collect();
-        for name in names
-            .into_iter()
-            .chain([AUTHORIZATION, COOKIE])
-            .chain(self.auth_header.take())
-        {
-            self.headers.remove(name);
-        }
-        Ok(())
-    }
-
-    async fn read(&self, mut response: Response, context: &EffectContext) -> EffectResult {
-        let max = context.result_bytes_max;
-        let (status, headers) = (response.status().as_u16(), header_object(response.headers()));
-        let mut body = Vec::new();
-        // Sizes are those after decompression, so a small answer can't become a large one.
-        while let Some(chunk) = response
-            .chunk()
-            .await
-            .map_err(|error| send_error(&error, &self.url))?
-        {
-            if chunk.len() > max.saturating_sub(body.len()) {
-                return Err(failed(format!(
-                    "The answer of {} has more than the {} KiB allowed.",
-                    place(&self.url),
-                    max >> 10
-                )));
-            }
-            body.extend_from_slice(&chunk);
-        }
-        Ok(match String::from_utf8(body) {
-            Ok(text) => json!({ "status": status, "headers": headers, "text": text }),
-            Err(error) => {
-                let body = context.vault.mask_bytes(error.into_bytes());
-                json!({ "status": status, "headers": headers, "base64": STANDARD.encode(body) })
-            }
-        })
+        exchange.perform(&self.http.clients, self.context).await
     }
 }
 
@@ -311,30 +223,6 @@ fn check_granted(url: &Url, hosts: &[String]) -> Result<(), EffectError> {
     Err(EffectError::new(code::NOT_PERMITTED, message))
 }
 
-fn set_auth(headers: &mut HeaderMap, auth: Auth, vault: &Vault) -> Result<HeaderName, EffectError> {
-    let (name, value) = match auth {
-        Auth::Basic { user, password } => {
-            let credentials = STANDARD.encode(format!("{user}:{password}"));
-            if vault.mask(&password) != password || vault.mask(&user) != user {
-                vault.note_use(&credentials);
-            }
-            (
-                AUTHORIZATION,
-                header_value("Authorization", &format!("Basic {credentials}"))?,
-            )
-        }
-        Auth::Bearer(token) => (
-            AUTHORIZATION,
-            header_value("Authorization", &format!("Bearer {token}"))?,
-        ),
-        Auth::Header { name, value } => (header_name(&name)?, header_value(&name, &value)?),
-    };
-    let mut value = value;
-    value.set_sensitive(true);
-    headers.insert(name.clone(), value);
-    Ok(name)
-}
-
 fn header_name(name: &str) -> Result<HeaderName, EffectError> {
     HeaderName::from_bytes(name.as_bytes())
         .map_err(|_| parameter(format!("`{name}` is no name of a header.")))
@@ -346,26 +234,6 @@ fn header_value(name: &str, value: &str) -> Result<HeaderValue, EffectError> {
             "The header `{name}` has a value with line breaks or control characters."
         ))
     })
-}
-
-fn header_object(headers: &HeaderMap) -> Map<String, Value> {
-    let mut object = Map::new();
-    for name in headers.keys() {
-        let mut values: Vec<Value> = headers
-            .get_all(name)
-            .iter()
-            .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned().into())
-            .collect();
-        let value = if values.len() == 1 {
-            values.remove(0)
-        } else {
-            Value::Array(values)
-        };
-        object.insert(name.as_str().to_owned(), value);
-    }
-    // Lengths of what was compressed mean nothing any more.
-    object.remove(CONTENT_LENGTH.as_str());
-    object
 }
 
 /// Scheme, host and port, for messages: paths and queries may hold what is private.

@@ -1,7 +1,7 @@
 //! The response: which statuses are failures, and how its body is read.
 
 use super::super::parameters::{array, boolean, choice, mismatch, text};
-use super::super::{Context, Emission, Failure, NodeResult, Outcome};
+use super::super::{Again, Context, Emission, Failure, NodeResult, Outcome};
 use crate::abi::code;
 use crate::machine::{JSON_DEPTH_MAX, unreadable};
 use crate::value::{Object, Value, parse_json};
@@ -72,7 +72,7 @@ fn statuses_of(value: &Value) -> Option<RangeInclusive<u16>> {
     }
 }
 
-/// Continues the node with `{status, headers, text | base64}`.
+/// Continues the node with `{status, headers, text | base64}`, or `{status, headers, items, pages, more}`.
 pub fn resume(parameters: &Object, response: Value, _: &mut dyn Context) -> NodeResult {
     let reading = Reading::new(parameters)?;
     let Value::Object(response) = response else {
@@ -85,18 +85,26 @@ pub fn resume(parameters: &Object, response: Value, _: &mut dyn Context) -> Node
     if !reading.accepted.iter().any(|range| range.contains(&status)) {
         return Err(refused(parameters, &response, status));
     }
-    let body = read_body(reading.response_type, &response)?;
-    let value = if reading.body_only {
-        body
-    } else {
-        let headers = response.get("headers").cloned().unwrap_or_default();
-        Value::Object(Object::from_iter([
-            ("status", Value::Number(f64::from(status))),
-            ("headers", headers),
-            ("body", body),
-        ]))
+    // All pages of a list come as their items.
+    let items = response.get("items").cloned();
+    let body = match &items {
+        Some(items) => items.clone(),
+        None => read_body(reading.response_type, &response)?,
     };
-    Ok(Outcome::Emit(Emission::one(0, value)))
+    if reading.body_only {
+        return Ok(Outcome::Emit(Emission::one(0, body)));
+    }
+    let field = |name| response.get(name).cloned().unwrap_or_default();
+    let mut value = Object::from_iter([
+        ("status", Value::Number(f64::from(status))),
+        ("headers", field("headers")),
+        ("body", body),
+    ]);
+    if items.is_some() {
+        value.insert("pages", field("pages"));
+        value.insert("more", field("more"));
+    }
+    Ok(Outcome::Emit(Emission::one(0, Value::Object(value))))
 }
 
 /// The failure of a status that is not accepted. Shows no query: it may hold what nobody else should see.
@@ -127,9 +135,20 @@ fn refused(parameters: &Object, response: &Object, status: u16) -> Failure {
         (false, false) => format!(": {shown}"),
         (false, true) => format!(": {shown}…"),
     };
+    let (again, later) = match response.get("retryAfter") {
+        Some(Value::Number(wait_ms)) => (Again::After(*wait_ms as u32), ""),
+        Some(_) => (
+            Again::Never,
+            "; it asks to be left alone for longer than the run may take",
+        ),
+        None => (Again::ByPolicy, ""),
+    };
     Failure {
-        code: format!("HTTP_{status}").into(),
-        message: format!("{method} {url} answered with the status {status}{body}"),
+        again,
+        ..Failure::with_code(
+            format!("HTTP_{status}"),
+            format!("{method} {url} answered with the status {status}{body}{later}"),
+        )
     }
 }
 

@@ -1,12 +1,11 @@
 //! Failures of requests, in words.
 
 use super::{EffectError, place};
-use crate::egress::{GuardError, ResolveError};
+use crate::egress::{GuardError, ResolveError, denied_address};
 use heddle_node_stdlib::abi::code;
 use reqwest::Url;
 use std::error::Error;
 use std::io;
-use std::net::IpAddr;
 
 pub(super) fn parameter(message: String) -> EffectError {
     EffectError::new(code::PARAMETER, message)
@@ -28,15 +27,6 @@ pub(super) fn guarded(error: GuardError) -> EffectError {
 
 fn denied(message: String) -> EffectError {
     EffectError::new(code::EGRESS_DENIED, message)
-}
-
-fn denied_address(host: &str, address: IpAddr) -> String {
-    let found = if host.trim_matches(['[', ']']) == address.to_string() {
-        format!("{address} is not a public address")
-    } else {
-        format!("{host} is at {address}, which is not a public address")
-    };
-    format!("{found}. Requests may go there only if the operator lists it in HEDDLE_EGRESS_ALLOW.")
 }
 
 /// Why a request got no answer, or not a whole one.

@@ -1,0 +1,50 @@
+//! The parameter `pagination`, as the `http` effect takes it.
+
+use super::super::parameters::{choice, integer, object, required_text, text};
+use super::Failure;
+use crate::value::{Object, Value};
+
+/// Pages asked for when `maxPages` is not given.
+const PAGES: i64 = 100;
+const PAGES_MAX: i64 = 1_000;
+
+/// The checked parameter, if it is there.
+pub fn pagination(parameters: &Object) -> Result<Option<Value>, Failure> {
+    let Some(given) = object(parameters, "pagination")? else {
+        return Ok(None);
+    };
+    let named = |failure: Failure| Failure {
+        message: failure
+            .message
+            .replacen("Parameter `", "Parameter `pagination.", 1),
+        ..failure
+    };
+    checked(given)
+        .map(|checked| Some(Value::Object(checked)))
+        .map_err(named)
+}
+
+fn checked(given: &Object) -> Result<Object, Failure> {
+    required_text(given, "type")?;
+    let kind = choice(given, "type", &["link", "cursor", "page"], "link")?;
+    let mut checked = Object::from_iter([("type", Value::from(kind))]);
+    if kind == "cursor" {
+        checked.insert("cursor", required_text(given, "cursor")?.into());
+    }
+    for name in ["items", "parameter"] {
+        if let Some(text) = text(given, name)? {
+            checked.insert(name, text.into());
+        }
+    }
+    let mut number = |name: &str, value: Option<i64>| {
+        if let Some(value) = value {
+            checked.insert(name, Value::Number(value as f64));
+        }
+    };
+    number("start", integer(given, "start", 0, i64::from(u32::MAX >> 1))?);
+    number(
+        "maxPages",
+        Some(integer(given, "maxPages", 1, PAGES_MAX)?.unwrap_or(PAGES)),
+    );
+    Ok(checked)
+}

@@ -1,0 +1,209 @@
+//! Connections: addresses of and credentials for other services. A pattern holds a connection's id or name and
+//! nothing else; the host opens it when an effect leaves the sandbox. What is opened never enters the guest.
+//!
+//! Knows nothing of where connections are kept.
+
+use crate::effects::EffectError;
+use crate::secrets::Vault;
+use heddle_node_stdlib::abi::code;
+use serde_json::{Map, Value};
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+
+/// Fields that may be shown; the values of all others are masked wherever a service gives them back.
+const PLAIN_FIELDS: &[&str] = &[
+    "audience",
+    "auth",
+    "baseUrl",
+    "clientAuth",
+    "clientId",
+    "database",
+    "file",
+    "headerName",
+    "headerPrefix",
+    "host",
+    "organization",
+    "port",
+    "provider",
+    "queryName",
+    "region",
+    "schema",
+    "scope",
+    "tls",
+    "tlsCa",
+    "tokenUrl",
+    "user",
+    "username",
+];
+
+/// Opens the connections of one run.
+pub trait Connections: fmt::Debug + Send + Sync + 'static {
+    /// The connection with this id, or else of this name.
+    fn open(&self, reference: String) -> ConnectionFuture;
+}
+
+/// A connection about to be opened.
+pub type ConnectionFuture = Pin<Box<dyn Future<Output = Result<Connection, ConnectionError>> + Send>>;
+
+/// Why a connection can't be opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConnectionError {
+    /// There is none.
+    Missing,
+    /// It can't be read now; the reason is for a person and holds nothing secret.
+    Unavailable(String),
+}
+
+/// An opened connection.
+#[derive(Clone)]
+pub struct Connection {
+    /// Distinguishes it from all others of this host.
+    pub id: String,
+    /// For messages.
+    pub name: String,
+    /// The service, such as `postgres` or `open-ai`.
+    pub provider: String,
+    /// Hosts that it may be sent to: `api.example.com`, `api.example.com:8443`, `*.example.com`. None: any.
+    pub hosts: Vec<String>,
+    /// Fields by name: texts, numbers and truth values.
+    pub fields: Map<String, Value>,
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Connection {
+    /// The first of these fields that is there and not empty, as text.
+    pub(crate) fn text(&self, names: &[&str]) -> Option<String> {
+        let mut texts = names.iter().filter_map(|name| match self.fields.get(*name) {
+            Some(Value::String(text)) => Some(text.trim().to_owned()),
+            Some(Value::Null) | None => None,
+            Some(other) => Some(other.to_string()),
+        });
+        texts.find(|text| !text.is_empty())
+    }
+
+    /// As [`Connection::text`]; what is missing is named.
+    pub(crate) fn required(&self, names: &[&str]) -> Result<String, EffectError> {
+        self.text(names).ok_or_else(|| {
+            let name = names.first().copied().unwrap_or_default();
+            self.unfit(format!("it has no field `{name}`"))
+        })
+    }
+
+    /// The connection is not what the node needs.
+    pub(crate) fn unfit(&self, reason: impl fmt::Display) -> EffectError {
+        let message = format!("The connection `{}` can't be used here: {reason}.", self.name);
+        EffectError::new(code::PARAMETER, message)
+    }
+
+    /// Refuses hosts that the connection does not name, if it names any.
+    pub(crate) fn check_host(&self, host: &str, port: Option<u16>) -> Result<(), EffectError> {
+        let host = host.trim_matches(['[', ']']);
+        let names = |entry: &String| {
+            let (name, at) = split_port(entry);
+            let fits = match name.strip_prefix("*.") {
+                Some(domain) => host.len().checked_sub(domain.len() + 1).is_some_and(|dot| {
+                    host.get(dot..)
+                        .is_some_and(|end| end.starts_with('.') && end[1..].eq_ignore_ascii_case(domain))
+                }),
+                None => name.trim_matches(['[', ']']).eq_ignore_ascii_case(host),
+            };
+            fits && at.is_none_or(|at| Some(at) == port)
+        };
+        if self.hosts.is_empty() || self.hosts.iter().any(names) {
+            return Ok(());
+        }
+        let message = format!(
+            "The connection `{}` may be sent to {} only, not to {host}.",
+            self.name,
+            self.hosts.join(", ")
+        );
+        Err(EffectError::new(code::NOT_PERMITTED, message))
+    }
+}
+
+fn split_port(entry: &str) -> (&str, Option<u16>) {
+    match entry.rsplit_once(':') {
+        Some((name, port)) if !name.contains(':') || name.ends_with(']') => match port.parse() {
+            Ok(port) => (name, Some(port)),
+            Err(_) => (entry, None),
+        },
+        _ => (entry, None),
+    }
+}
+
+/// A host without connections.
+#[derive(Debug)]
+pub struct NoConnections;
+
+impl Connections for NoConnections {
+    fn open(&self, _: String) -> ConnectionFuture {
+        Box::pin(async { Err(ConnectionError::Missing) })
+    }
+}
+
+/// The connections of one run, as far as its manifest grants them.
+#[derive(Debug)]
+pub struct Granted {
+    source: Arc<dyn Connections>,
+    names: Vec<String>,
+    vault: Arc<Vault>,
+}
+
+impl Granted {
+    pub fn new(source: Arc<dyn Connections>, names: Vec<String>, vault: Arc<Vault>) -> Self {
+        Granted { source, names, vault }
+    }
+
+    /// Opens a connection. From now on its secrets are masked.
+    pub async fn open(&self, reference: &str) -> Result<Connection, EffectError> {
+        if !self.names.iter().any(|name| name == "*" || name == reference) {
+            let message = format!("The pattern's manifest does not list the connection `{reference}`.");
+            return Err(EffectError::new(code::NOT_PERMITTED, message));
+        }
+        let opened = self.source.open(reference.to_owned()).await;
+        let connection = opened.map_err(|error| match error {
+            ConnectionError::Missing => {
+                let message = format!(
+                    "There is no connection `{reference}`. Make one of this name, or correct it in the pattern."
+                );
+                EffectError::new(code::CONNECTION_MISSING, message)
+            }
+            ConnectionError::Unavailable(reason) => {
+                let message = format!("The connection `{reference}` can't be opened: {reason}");
+                EffectError::new(code::INTERNAL, message)
+            }
+        })?;
+        for (name, value) in &connection.fields {
+            if let Value::String(secret) = value
+                && !PLAIN_FIELDS.contains(&name.as_str())
+            {
+                self.vault.note_use(secret);
+                self.vault.note_use(secret.trim());
+            }
+        }
+        Ok(connection)
+    }
+}
+
+/// What a host gives to the effects of a run. By default it has no connections.
+#[derive(Clone, Debug)]
+pub struct Services {
+    /// Its connections.
+    pub connections: Arc<dyn Connections>,
+}
+
+impl Default for Services {
+    fn default() -> Self {
+        Services {
+            connections: Arc::new(NoConnections),
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Tokens by the client credentials grant of OAuth 2.0 (RFC 6749, section 4.4), kept until shortly before they
+//! expire.
+
+use super::failure::{failed, guarded, send_error};
+use super::{EffectError, place};
+use crate::codecache::{hex, sha256};
+use crate::connections::Connection;
+use crate::egress::GuardedHttp;
+use crate::secrets::Vault;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use heddle_node_stdlib::abi::code;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
+use reqwest::{Response, Url};
+use serde::Deserialize;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Tokens kept; past it the cache starts anew.
+const KEPT_MAX: usize = 1_000;
+/// For a token whose server does not say.
+const LIFETIME: Duration = Duration::from_secs(300);
+/// Longest lifetime believed.
+const LIFETIME_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+/// A token is not used in its last seconds (or half, if it lives shorter), since it has to arrive as well.
+const MARGIN: Duration = Duration::from_secs(30);
+/// All but the unreserved characters of RFC 3986.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+const ANSWER_BYTES_MAX: usize = 64 << 10;
+
+/// What is exchanged for a token.
+pub(super) struct Grant {
+    token_url: Url,
+    client_id: String,
+    client_secret: String,
+    scope: Option<String>,
+    audience: Option<String>,
+    /// Client id and secret in the body instead of the header.
+    in_body: bool,
+    key: String,
+}
+
+impl Grant {
+    pub fn of(connection: &Connection) -> Result<Self, EffectError> {
+        let token_url = connection.required(&["tokenUrl"])?;
+        let token_url = Url::parse(&token_url)
+            .map_err(|error| connection.unfit(format!("its `tokenUrl` is no URL ({error})")))?;
+        let in_body = match connection.text(&["clientAuth"]).as_deref() {
+            None | Some("header") => false,
+            Some("body") => true,
+            Some(other) => {
+                return Err(connection.unfit(format!("its `clientAuth` is `{other}`, not header or body")));
+            }
+        };
+        let mut grant = Grant {
+            token_url,
+            client_id: connection.required(&["clientId"])?,
+            client_secret: connection.required(&["clientSecret"])?,
+            scope: connection.text(&["scope", "scopes"]),
+            audience: connection.text(&["audience"]),
+            in_body,
+            key: String::new(),
+        };
+        // A connection that was changed keeps no token of before.
+        let facts = (
+            &connection.id,
+            grant.token_url.as_str(),
+            &grant.client_id,
+            &grant.client_secret,
+            (&grant.scope, &grant.audience),
+        );
+        grant.key = hex(&sha256(format!("{facts:?}").as_bytes()));
+        Ok(grant)
+    }
+
+    fn form(&self) -> String {
+        let mut form = vec![("grant_type", "client_credentials")];
+        form.extend(self.scope.as_deref().map(|scope| ("scope", scope)));
+        form.extend(self.audience.as_deref().map(|audience| ("audience", audience)));
+        if self.in_body {
+            form.extend([
+                ("client_id", self.client_id.as_str()),
+                ("client_secret", self.client_secret.as_str()),
+            ]);
+        }
+        let encoded = |text| utf8_percent_encode(text, ENCODED);
+        let pairs = form
+            .into_iter()
+            .map(|(name, value)| format!("{name}={}", encoded(value)));
+        pairs.collect::<Vec<_>>().join("&")
+    }
+
+    /// Both form-encoded first, as section 2.3.1 has it.
+    fn basic(&self) -> String {
+        let encoded = |text| utf8_percent_encode(text, ENCODED);
+        let pair = format!("{}:{}", encoded(&self.client_id), encoded(&self.client_secret));
+        STANDARD.encode(pair)
+    }
+}
+
+struct Token {
+    value: String,
+    fresh_until: Instant,
+}
+
+/// Nobody asks for a token while another does for the same one.
+type Slot = Arc<tokio::sync::Mutex<Option<Token>>>;
+
+/// Tokens of all connections.
+#[derive(Default)]
+pub(super) struct Tokens(Mutex<HashMap<String, Slot>>);
+
+impl Tokens {
+    /// A token that is not `refused`, which a service no longer takes.
+    pub async fn get(
+        &self,
+        clients: &GuardedHttp,
+        grant: &Grant,
+        refused: Option<&str>,
+        vault: &Vault,
+    ) -> Result<String, EffectError> {
+        let slot = self.slot(&grant.key);
+        let mut slot = slot.lock().await;
+        let kept = slot.as_ref().filter(|token| {
+            token.fresh_until > Instant::now() && refused.is_none_or(|refused| refused != token.value)
+        });
+        let value = match kept {
+            Some(token) => token.value.clone(),
+            None => {
+                *slot = None;
+                let token = request(clients, grant, vault).await?;
+                slot.insert(token).value.clone()
+            }
+        };
+        vault.note_use(&value);
+        Ok(value)
+    }
+
+    fn slot(&self, key: &str) -> Slot {
+        let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if slots.len() >= KEPT_MAX && !slots.contains_key(key) {
+            slots.clear();
+        }
+        slots.entry(key.to_owned()).or_default().clone()
+    }
+}
+
+#[derive(Deserialize)]
+struct Granted {
+    access_token: String,
+    #[serde(default)]
+    token_type: Option<String>,
+    #[serde(default)]
+    expires_in: Option<f64>,
+}
+
+#[derive(Deserialize, Default)]
+struct Refused {
+    #[serde(default)]
+    error: String,
+    #[serde(default)]
+    error_description: String,
+}
+
+async fn request(clients: &GuardedHttp, grant: &Grant, vault: &Vault) -> Result<Token, EffectError> {
+    let url = &grant.token_url;
+    let asked_at = Instant::now();
+    let mut request = clients
+        .client(url)
+        .map_err(guarded)?
+        .post(url.clone())
+        .header(ACCEPT, "application/json")
+        .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+        .body(grant.form());
+    if !grant.in_body {
+        let credentials = grant.basic();
+        vault.note_use(&credentials);
+        // Base64 is fit for a header.
+        if let Ok(mut value) = HeaderValue::from_str(&format!("Basic {credentials}")) {
+            value.set_sensitive(true);
+            request = request.header(AUTHORIZATION, value);
+        }
+    }
+    let response = request.send().await.map_err(|error| send_error(&error, url))?;
+    let status = response.status();
+    let answer = read(response, url).await?;
+    let refused = |reason: String| {
+        let message = format!("{} gave no token: {reason}.", place(url));
+        EffectError::new(code::OAUTH_FAILED, message)
+    };
+    if !status.is_success() {
+        let said: Refused = serde_json::from_slice(&answer).unwrap_or_default();
+        let said = [said.error, said.error_description];
+        let said: Vec<String> = said.into_iter().filter(|text| !text.is_empty()).collect();
+        return Err(refused(match said.is_empty() {
+            true => format!("it answered with the status {}", status.as_u16()),
+            false => format!(
+                "status {}, {}",
+                status.as_u16(),
+                said.join(": ").trim_end_matches('.')
+            ),
+        }));
+    }
+    let granted: Granted = serde_json::from_slice(&answer)
+        .map_err(|error| refused(format!("its answer is no token response ({error})")))?;
+    if let Some(other) = granted
+        .token_type
+        .filter(|kind| !kind.eq_ignore_ascii_case("bearer"))
+    {
+        return Err(refused(format!(
+            "its tokens are of the type `{other}`, not Bearer"
+        )));
+    }
+    let lifetime = granted.expires_in.map_or(LIFETIME, |seconds| {
+        Duration::try_from_secs_f64(seconds.clamp(0.0, LIFETIME_MAX.as_secs_f64())).unwrap_or(LIFETIME)
+    });
+    let margin = MARGIN.min(lifetime / 2);
+    Ok(Token {
+        value: granted.access_token,
+        fresh_until: asked_at + (lifetime - margin),
+    })
+}
+
+async fn read(mut response: Response, url: &Url) -> Result<Vec<u8>, EffectError> {
+    let mut answer = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| send_error(&error, url))? {
+        if answer.len() + chunk.len() > ANSWER_BYTES_MAX {
+            let max = ANSWER_BYTES_MAX >> 10;
+            return Err(failed(format!(
+                "The answer of {} has more than {max} KiB.",
+                place(url)
+            )));
+        }
+        answer.extend_from_slice(&chunk);
+    }
+    Ok(answer)
+}

@@ -1,0 +1,250 @@
+//! All pages of a list. Request: `pagination: {type: "link" | "cursor" | "page", maxPages, items?, cursor?, parameter?,
+//! start?}`. Result: `{status, headers}` of the last page, `{items: [...], pages, more}`: the pages' items one after the
+//! other, how many pages were asked for, and whether there are more. A page whose status is not 2xx is the result as
+//! without pagination, with the `items` and `pages` so far.
+
+use super::auth::with_query;
+use super::failure::{failed, parameter};
+use super::{Answer, EffectError, EffectResult, Exchange, Sender, check_granted, place};
+use heddle_node_stdlib::abi::code;
+use reqwest::Url;
+use reqwest::header::{HeaderMap, LINK};
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::HashSet;
+
+/// How the next page is found.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Pagination {
+    #[serde(rename = "type")]
+    kind: Kind,
+    max_pages: u32,
+    /// Where in the body the items are, as a dotted path; without it the body itself is the list.
+    #[serde(default)]
+    items: Option<String>,
+    /// `cursor`: where in the body the next cursor is.
+    #[serde(default)]
+    cursor: Option<String>,
+    /// `cursor` and `page`: the query parameter; a cursor without one is the next page's URL.
+    #[serde(default)]
+    parameter: Option<String>,
+    /// `page`: number of the first page.
+    #[serde(default)]
+    start: Option<u32>,
+}
+
+#[derive(Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    /// The Link header's `rel="next"` (RFC 8288).
+    Link,
+    /// A field of the body.
+    Cursor,
+    /// Numbers, until a page has no items.
+    Page,
+}
+
+/// Asks for page after page.
+pub(super) async fn all(sender: &Sender<'_>, first: Exchange, pagination: &Pagination) -> EffectResult {
+    let mut exchange = first;
+    if pagination.kind == Kind::Page {
+        exchange.url = numbered(&exchange.url, pagination, 0);
+    }
+    let mut seen = HashSet::from([exchange.url.clone()]);
+    let mut found = Found::default();
+    loop {
+        let answer = sender.send(exchange.clone()).await?;
+        found.pages += 1;
+        if !(200..300).contains(&answer.status) {
+            return found.with(answer.into_value(sender.context)?);
+        }
+        let body: Value = serde_json::from_slice(&answer.body).map_err(|error| {
+            let message = format!(
+                "Page {} of {} is no JSON: {error}.",
+                found.pages,
+                place(&answer.url)
+            );
+            EffectError::new(code::PARSE, message)
+        })?;
+        let items = items(&body, pagination)?;
+        let was_empty = items.is_empty();
+        found.add(items, answer.body.len(), sender.context.result_bytes_max)?;
+        let next = match pagination.kind {
+            Kind::Link => link(&answer)?,
+            Kind::Cursor => next_by_cursor(&exchange.url, &body, pagination)?,
+            Kind::Page if was_empty => None,
+            Kind::Page => Some(numbered(&exchange.url, pagination, found.pages)),
+        };
+        let Some(next) = next else {
+            return found.with(last(answer, sender)?);
+        };
+        if found.pages >= pagination.max_pages {
+            found.more = true;
+            return found.with(last(answer, sender)?);
+        }
+        if !seen.insert(next.clone()) {
+            let message = format!(
+                "{} leads from page {} to a page that was there before.",
+                place(&next),
+                found.pages
+            );
+            return Err(failed(message));
+        }
+        if next.origin() != sender.origin.origin() {
+            check_granted(&next, &sender.context.hosts)?;
+        }
+        exchange = exchange.moved(next, &sender.context.vault)?;
+    }
+}
+
+/// Status and headers, without the body, whose items are taken.
+fn last(mut answer: Answer, sender: &Sender<'_>) -> EffectResult {
+    answer.body.clear();
+    answer.into_value(sender.context)
+}
+
+#[derive(Default)]
+struct Found {
+    items: Vec<Value>,
+    bytes: usize,
+    pages: u32,
+    more: bool,
+}
+
+impl Found {
+    fn add(&mut self, items: Vec<Value>, bytes: usize, bytes_max: usize) -> Result<(), EffectError> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.bytes > bytes_max {
+            return Err(failed(format!(
+                "The first {} pages together have more than the {} KiB allowed.",
+                self.pages,
+                bytes_max >> 10
+            )));
+        }
+        self.items.extend(items);
+        Ok(())
+    }
+
+    fn with(self, mut result: Value) -> EffectResult {
+        result["items"] = Value::Array(self.items);
+        result["pages"] = self.pages.into();
+        result["more"] = self.more.into();
+        Ok(result)
+    }
+}
+
+fn items(body: &Value, pagination: &Pagination) -> Result<Vec<Value>, EffectError> {
+    let found = match &pagination.items {
+        Some(path) => at_path(body, path),
+        None => Some(body),
+    };
+    match found {
+        Some(Value::Array(items)) => Ok(items.clone()),
+        Some(Value::Null) | None if pagination.items.is_some() => Ok(Vec::new()),
+        _ => {
+            let at = pagination
+                .items
+                .as_deref()
+                .map_or("the page's body".to_owned(), |path| {
+                    format!("`{path}` in the page's body")
+                });
+            let message = format!("`pagination.items` says where the list is, but {at} is no array.");
+            Err(EffectError::new(code::PARSE, message))
+        }
+    }
+}
+
+fn at_path<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
+    path.split('.').try_fold(value, |value, name| match value {
+        Value::Array(items) => items.get(name.parse::<usize>().ok()?),
+        other => other.get(name),
+    })
+}
+
+/// The URL of the page after `done` pages.
+fn numbered(url: &Url, pagination: &Pagination, done: u32) -> Url {
+    let number = pagination.start.unwrap_or(1).saturating_add(done);
+    let name = pagination.parameter.as_deref().unwrap_or("page");
+    with_query(url, name, &number.to_string())
+}
+
+fn next_by_cursor(url: &Url, body: &Value, pagination: &Pagination) -> Result<Option<Url>, EffectError> {
+    let Some(path) = &pagination.cursor else {
+        return Err(parameter(
+            "`pagination.cursor` says where the next cursor is; it is missing.".into(),
+        ));
+    };
+    let cursor = match at_path(body, path) {
+        None | Some(Value::Null | Value::Bool(false)) => return Ok(None),
+        Some(Value::String(text)) if text.is_empty() => return Ok(None),
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Number(number)) => number.to_string(),
+        Some(_) => {
+            let message = format!("`{path}` in the page's body is neither a text nor a number.");
+            return Err(EffectError::new(code::PARSE, message));
+        }
+    };
+    match &pagination.parameter {
+        Some(name) => Ok(Some(with_query(url, name, &cursor))),
+        None => joined(url, &cursor).map(Some),
+    }
+}
+
+fn joined(url: &Url, next: &str) -> Result<Url, EffectError> {
+    url.join(next).map_err(|error| {
+        failed(format!(
+            "{} names a next page that is no URL: {error}.",
+            place(url)
+        ))
+    })
+}
+
+fn link(answer: &Answer) -> Result<Option<Url>, EffectError> {
+    next_link(&answer.headers)
+        .map(|next| joined(&answer.url, &next))
+        .transpose()
+}
+
+/// The target of the first link with the relation `next`.
+fn next_link(headers: &HeaderMap) -> Option<String> {
+    let values = headers
+        .get_all(LINK)
+        .iter()
+        .filter_map(|value| value.to_str().ok());
+    for value in values {
+        let mut rest = value;
+        while let Some((_, after)) = rest.split_once('<') {
+            let (target, after) = after.split_once('>')?;
+            let end = end_of_parameters(after);
+            let (parameters, others) = after.split_at(end);
+            if is_next(parameters) {
+                return Some(target.to_owned());
+            }
+            rest = others;
+        }
+    }
+    None
+}
+
+/// Where the next link begins: at a comma outside of quotes.
+fn end_of_parameters(text: &str) -> usize {
+    let mut quoted = false;
+    let comma = text.bytes().position(|byte| {
+        quoted ^= byte == b'"';
+        byte == b',' && !quoted
+    });
+    comma.unwrap_or(text.len())
+}
+
+fn is_next(parameters: &str) -> bool {
+    parameters.split(';').any(|parameter| {
+        parameter.split_once('=').is_some_and(|(name, value)| {
+            let relations = value.trim().trim_matches('"');
+            name.trim().eq_ignore_ascii_case("rel")
+                && relations
+                    .split_whitespace()
+                    .any(|it| it.eq_ignore_ascii_case("next"))
+        })
+    })
+}

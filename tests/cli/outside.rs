@@ -1,0 +1,80 @@
+//! The world outside, as the catalogue's examples see it: an HTTP service on 127.0.0.1 in place of
+//! `https://api.example.com`, and the connections that examples name.
+
+use super::harness::Place;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread;
+
+pub struct Outside {
+    address: String,
+}
+
+impl Outside {
+    /// Serves until the test process ends.
+    pub fn start(place: &Place) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        thread::spawn(move || {
+            for connection in listener.incoming().flatten() {
+                thread::spawn(move || answer(connection));
+            }
+        });
+        let connections = json!({
+            "shop": {"token": "k3y"},
+        });
+        place.file("connections.json", connections.to_string());
+        Outside { address }
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    pub fn flags(&self) -> [&str; 4] {
+        [
+            "--connections",
+            "connections.json",
+            "--egress-allow",
+            &self.address,
+        ]
+    }
+}
+
+fn answer(mut connection: TcpStream) {
+    let mut reader = BufReader::new(connection.try_clone().unwrap());
+    let (mut first, mut line, mut length, mut authorized) = (String::new(), String::new(), 0, false);
+    reader.read_line(&mut first).unwrap();
+    while reader.read_line(&mut line).unwrap() > 2 {
+        let header = line.to_ascii_lowercase();
+        if let Some(value) = header.strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap();
+        }
+        authorized |= header.trim() == "authorization: bearer k3y";
+        line.clear();
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).unwrap();
+    let target = first.split(' ').nth(1).unwrap();
+    let reply = match (first.split(' ').next().unwrap(), target) {
+        ("GET", "/orders/o-1") if authorized => json!({"id": "o-1", "total": 12.5}),
+        ("GET", "/orders?status=open&page=1") => json!({"orders": [{"id": "o-1"}, {"id": "o-2"}]}),
+        ("GET", "/orders?status=open&page=2") => json!({"orders": [{"id": "o-3"}]}),
+        ("GET", "/orders?status=open&page=3") => json!({"orders": []}),
+        _ => Value::Null,
+    };
+    let status = if reply.is_null() {
+        "404 Not Found"
+    } else {
+        "200 OK"
+    };
+    let text = reply.to_string();
+    let length = text.len();
+    let head = format!(
+        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close"
+    );
+    connection
+        .write_all(format!("{head}\r\n\r\n{text}").as_bytes())
+        .unwrap();
+}

@@ -1,0 +1,136 @@
+//! One node in a pattern, on a runtime that may reach this machine, with the services of a host made up by the test.
+
+use crate::harness::{config, request};
+use heddle_compiler::Options;
+use heddle_runtime::{
+    Connection, ConnectionError, ConnectionFuture, Connections, EgressPolicy, Limits, Outcome, RunRequest,
+    Runtime, RuntimeConfig, Services, Tier,
+};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Connections by name; ids are the names.
+#[derive(Clone, Debug, Default)]
+pub struct Given(BTreeMap<String, Connection>);
+
+impl Given {
+    /// With one connection of these fields; `hosts` are no field.
+    pub fn one(name: &str, fields: Value) -> Self {
+        Given::default().and(name, fields)
+    }
+
+    pub fn and(mut self, name: &str, fields: Value) -> Self {
+        let Value::Object(mut fields) = fields else {
+            panic!("fields are an object")
+        };
+        let hosts = fields.remove("hosts").unwrap_or(json!([]));
+        let connection = Connection {
+            id: name.to_owned(),
+            name: name.to_owned(),
+            provider: name.to_owned(),
+            hosts: serde_json::from_value(hosts).unwrap(),
+            fields,
+        };
+        self.0.insert(name.to_owned(), connection);
+        self
+    }
+}
+
+impl Connections for Given {
+    fn open(&self, reference: String) -> ConnectionFuture {
+        let found = self.0.get(&reference).cloned();
+        Box::pin(async move { found.ok_or(ConnectionError::Missing) })
+    }
+}
+
+/// A runtime that may reach 127.0.0.0/8.
+pub fn open_runtime() -> Runtime {
+    start(EgressPolicy::parse(["127.0.0.0/8"]).unwrap())
+}
+
+/// A runtime that may reach public addresses only.
+pub fn closed_runtime() -> Runtime {
+    start(EgressPolicy::default())
+}
+
+/// With machine code kept for all tests, which compiling takes long.
+fn start(egress: EgressPolicy) -> Runtime {
+    Runtime::new(RuntimeConfig {
+        cache_dir: Some(PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("runtime-cache")),
+        egress,
+        ..config()
+    })
+    .unwrap()
+}
+
+/// What a node did.
+pub struct Ran {
+    pub outcome: Outcome,
+}
+
+impl Ran {
+    /// What left the node.
+    pub fn output(&self) -> Value {
+        let output = self.outcome.output.as_ref();
+        let output = output.unwrap_or_else(|| panic!("{:?}", self.outcome));
+        serde_json::from_str(output.get()).unwrap()
+    }
+
+    /// `CODE: message` of its failure.
+    pub fn failure(&self) -> String {
+        let error = self.outcome.error.as_ref();
+        let error = error.unwrap_or_else(|| panic!("{:?}", self.outcome));
+        format!("{}: {}", error.code, error.message)
+    }
+}
+
+/// Runs one node.
+pub async fn run(runtime: &Runtime, node_type: &str, parameters: Value, given: &Given) -> Ran {
+    run_data(
+        runtime,
+        node_type,
+        json!({ "parameters": parameters }),
+        given,
+        Limits::default(),
+    )
+    .await
+}
+
+/// The same with all of the node's data, and limits.
+pub async fn run_data(runtime: &Runtime, node_type: &str, data: Value, given: &Given, limits: Limits) -> Ran {
+    let pattern = json!({
+        "nodes": [
+            { "id": "start", "type": "OnManual" },
+            { "id": "it", "type": node_type, "data": data },
+            { "id": "end", "type": "Return" },
+        ],
+        "edges": [
+            { "source": "start", "target": "it" },
+            { "source": "it", "target": "end" },
+        ],
+    });
+    run_pattern(runtime, &pattern, given, limits).await
+}
+
+/// Runs a pattern that begins at the node `start`.
+async fn run_pattern(runtime: &Runtime, pattern: &Value, given: &Given, limits: Limits) -> Ran {
+    let services = Services {
+        connections: Arc::new(given.clone()),
+    };
+    let compiled = heddle_compiler::compile(pattern, &json!({}), &Options::default());
+    let artifact = compiled
+        .artifact
+        .unwrap_or_else(|| panic!("{:?}", compiled.diagnostics));
+    let program = runtime.load(&artifact.wasm, Tier::Fast).unwrap();
+    let request = RunRequest {
+        trigger_node_id: Some("start".into()),
+        variables: Map::new(),
+        services,
+        limits,
+        ..request(0, &Value::Null)
+    };
+    let outcome = runtime.run(&program, request).await;
+    Ran { outcome }
+}
