@@ -304,6 +304,10 @@ pub mod code {
     pub const HTTP_FAILED: &str = "HTTP_FAILED";
     /// An OAuth 2.0 server gave no token for a connection.
     pub const OAUTH_FAILED: &str = "OAUTH_FAILED";
+    /// A language model, or its service, refused to answer.
+    pub const CHAT_REFUSED: &str = "CHAT_REFUSED";
+    /// A language model's answer is not the JSON that it should be.
+    pub const CHAT_JSON: &str = "CHAT_JSON";
     /// The event is no JSON, or too large.
     pub const EVENT: &str = "EVENT";
     /// The pattern has no such trigger, or none at all.

@@ -241,6 +241,7 @@ macro_rules! for_each_node {
             (Component, $crate::nodes::component::component, $crate::nodes::component::resume),
             // EFFECTS
             (HttpRequest, $crate::nodes::http_request::http_request, $crate::nodes::http_request::resume),
+            (ChatCompletion, $crate::nodes::chat_completion::chat_completion, $crate::nodes::chat_completion::answered),
             (Log, $crate::nodes::log::log, none),
         }
     };
@@ -248,6 +249,7 @@ macro_rules! for_each_node {
 
 pub mod aggregate;
 pub mod base64;
+pub mod chat_completion;
 pub mod component;
 pub mod csv;
 pub mod date_time;

@@ -5,6 +5,7 @@
 
 mod call;
 mod callback;
+mod chat;
 mod digest;
 mod http;
 mod run;
@@ -23,6 +24,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 pub use call::{Call, CallPattern, Calls};
 pub use callback::Callback;
+pub use chat::Chat;
 pub use digest::{Hash, Hmac};
 pub use http::Http;
 pub use run::{Prepared, RunEffects, Waited};

@@ -235,6 +235,8 @@ fn standard_effects(config: &RuntimeConfig) -> Registry {
     registry.add(effects::CallPattern);
     registry.add(effects::Hash);
     registry.add(effects::Hmac);
-    registry.add(effects::Http::new(&config.egress));
+    let http = effects::Http::new(&config.egress);
+    registry.add(effects::Chat(http.clone()));
+    registry.add(http);
     registry
 }

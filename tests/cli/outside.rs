@@ -23,6 +23,7 @@ impl Outside {
         });
         let connections = json!({
             "shop": {"token": "k3y"},
+            "openai": {"apiKey": "k3y", "baseUrl": format!("http://{address}/v1")},
         });
         place.file("connections.json", connections.to_string());
         Outside { address }
@@ -56,12 +57,19 @@ fn answer(mut connection: TcpStream) {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).unwrap();
+    let body: Value = serde_json::from_slice(&body).unwrap_or_default();
     let target = first.split(' ').nth(1).unwrap();
     let reply = match (first.split(' ').next().unwrap(), target) {
         ("GET", "/orders/o-1") if authorized => json!({"id": "o-1", "total": 12.5}),
         ("GET", "/orders?status=open&page=1") => json!({"orders": [{"id": "o-1"}, {"id": "o-2"}]}),
         ("GET", "/orders?status=open&page=2") => json!({"orders": [{"id": "o-3"}]}),
         ("GET", "/orders?status=open&page=3") => json!({"orders": []}),
+        ("POST", "/v1/chat/completions") if authorized => json!({
+            "choices": [{"finish_reason": "stop", "message": {
+                "content": json!({"complaint": body["messages"][1]["content"] == "My order never came."}).to_string()
+            }}],
+            "usage": {"total_tokens": 42},
+        }),
         _ => Value::Null,
     };
     let status = if reply.is_null() {

@@ -1,14 +1,20 @@
 //! Nodes that reach the outside world.
 
+mod chat_completion;
 mod http_request;
 
 use super::{Category, Example, IN, NodeType, Outputs, Parameter, Port, Schema, ValueType};
 
 const TIMEOUT_MS_MAX: i64 = 3_600_000;
 
+/// `connection`, of the nodes that can't do without.
+const CONNECTION: Parameter =
+    Parameter::required("connection", Schema::String, "Id or name of the connection.");
+
 /// In the order in which lists show them.
 pub const TYPES: &[NodeType] = &[
     http_request::TYPE,
+    chat_completion::TYPE,
     NodeType {
         name: "Log",
         category: Category::Effect,

@@ -6,7 +6,7 @@ mod body;
 mod pagination;
 mod response;
 
-pub use response::resume;
+pub use response::{refused_status, resume};
 
 use super::parameters::{boolean, choice, given, integer, mismatch, object, required_text, text};
 use super::{Context, Failure, NodeResult, Outcome};

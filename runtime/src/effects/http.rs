@@ -76,7 +76,38 @@ impl Effect for Http {
     }
 }
 
+/// A request that another effect sends by a connection with a `baseUrl`.
+pub(super) struct Post {
+    pub path: &'static str,
+    pub headers: Vec<(String, String)>,
+    pub body: String,
+    pub timeout_ms: Option<f64>,
+    pub idempotency_key: Option<String>,
+}
+
 impl Http {
+    /// Sends JSON; the result is that of the effect.
+    pub(super) async fn post(
+        &self,
+        post: Post,
+        connection: Connection,
+        context: &EffectContext,
+    ) -> EffectResult {
+        let request = Request {
+            method: "POST".to_owned(),
+            url: post.path.to_owned(),
+            headers: post.headers,
+            body: Some(Body::Text(post.body)),
+            auth: None,
+            connection: None,
+            timeout_ms: post.timeout_ms,
+            follow_redirects: false,
+            idempotency_key: post.idempotency_key,
+            pagination: None,
+        };
+        self.in_time(request, Some(connection), context).await
+    }
+
     async fn in_time(
         &self,
         request: Request,

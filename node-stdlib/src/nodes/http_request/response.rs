@@ -125,6 +125,19 @@ fn refused(parameters: &Object, response: &Object, status: u16) -> Failure {
         }
         _ => url.to_owned(),
     };
+    failure(response, status, &format!("{method} {url}"))
+}
+
+/// The failure of an effect's response whose status is not 2xx; `who` answered it.
+pub fn refused_status(response: &Object, who: &str) -> Option<Failure> {
+    let status = match response.get("status") {
+        Some(Value::Number(status)) => *status as u16,
+        _ => 0,
+    };
+    (!(200..300).contains(&status)).then(|| failure(response, status, who))
+}
+
+fn failure(response: &Object, status: u16, who: &str) -> Failure {
     let body = response
         .get("text")
         .map(|text| text.to_text().to_utf8().into_owned())
@@ -147,7 +160,7 @@ fn refused(parameters: &Object, response: &Object, status: u16) -> Failure {
         again,
         ..Failure::with_code(
             format!("HTTP_{status}"),
-            format!("{method} {url} answered with the status {status}{body}{later}"),
+            format!("{who} answered with the status {status}{body}{later}"),
         )
     }
 }

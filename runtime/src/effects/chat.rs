@@ -1,0 +1,56 @@
+//! `chat`: a chat completion as OpenAI's API defines it. Request: `{connection, body, timeoutMs?, idempotencyKey?}`;
+//! result as of `http`. The connection has `apiKey` and may have `baseUrl` and `organization`.
+
+use super::http::Http;
+use super::{Effect, EffectContext, EffectError, EffectFuture};
+use heddle_node_stdlib::abi::code;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Where connections without a `baseUrl` go.
+const BASE_URL: &str = "https://api.openai.com/v1";
+
+/// The effect; it sends by the `http` effect.
+pub struct Chat(pub Http);
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Request {
+    connection: String,
+    body: Value,
+    #[serde(default)]
+    timeout_ms: Option<f64>,
+    #[serde(default)]
+    idempotency_key: Option<String>,
+}
+
+impl Effect for Chat {
+    fn kind(&self) -> &'static str {
+        "chat"
+    }
+
+    fn start(&self, request: Value, context: EffectContext) -> EffectFuture {
+        let http = self.0.clone();
+        Box::pin(async move {
+            let request: Request = serde_json::from_value(request)
+                .map_err(|error| EffectError::new(code::PARAMETER, error.to_string()))?;
+            let mut connection = context.connections.open(&request.connection).await?;
+            connection
+                .fields
+                .entry("baseUrl")
+                .or_insert_with(|| BASE_URL.into());
+            let mut headers = vec![("content-type".to_owned(), "application/json".to_owned())];
+            if let Some(organization) = connection.text(&["organization"]) {
+                headers.push(("openai-organization".to_owned(), organization));
+            }
+            let post = super::http::Post {
+                path: "chat/completions",
+                headers,
+                body: request.body.to_string(),
+                timeout_ms: request.timeout_ms,
+                idempotency_key: request.idempotency_key,
+            };
+            http.post(post, connection, &context).await
+        })
+    }
+}
