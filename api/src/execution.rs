@@ -14,6 +14,7 @@ mod connections;
 pub mod deploy;
 mod environments;
 mod journal;
+mod key_values;
 mod live;
 pub mod queue;
 mod record;
@@ -34,7 +35,7 @@ pub use test_run::{TestRun, TestRunError};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::error::ApiError;
-use crate::ids::{EndpointId, RunId, UserId, WorkspaceId};
+use crate::ids::{EndpointId, PatternId, RunId, UserId, WorkspaceId};
 use crate::store::Store;
 use crate::vault::Vault;
 use acceptor::Acceptor;
@@ -45,6 +46,7 @@ use connections::TenantConnections;
 use environments::Environments;
 use heddle_runtime::{Limits, Runtime, RuntimeConfig, RuntimeError, Services};
 use journal::Journals;
+use key_values::StoredValues;
 use live::Live;
 use queue::Queue;
 use recorder::Recorder;
@@ -272,13 +274,31 @@ impl Executions {
 }
 
 impl Inner {
-    /// What effects of this tenant's runs may ask for.
-    fn services(&self, tenant: Tenant) -> Services {
+    /// What effects of test runs may ask for. The values that they keep are gone with the run.
+    fn test_services(&self, tenant: Tenant) -> Services {
         Services {
-            connections: Arc::new(TenantConnections {
+            connections: self.connections(tenant),
+            ..Services::default()
+        }
+    }
+
+    fn connections(&self, tenant: Tenant) -> Arc<TenantConnections> {
+        Arc::new(TenantConnections {
+            store: self.store.clone(),
+            vault: self.vault.clone(),
+            tenant,
+        })
+    }
+
+    /// What effects of runs of this pattern may ask for.
+    fn services(&self, tenant: Tenant, pattern: PatternId) -> Services {
+        Services {
+            connections: self.connections(tenant),
+            key_values: Arc::new(StoredValues {
                 store: self.store.clone(),
-                vault: self.vault.clone(),
+                clock: self.clock.clone(),
                 tenant,
+                pattern,
             }),
         }
     }

@@ -9,6 +9,7 @@ pub mod connections;
 mod db;
 pub mod deployments;
 pub mod endpoints;
+pub mod key_values;
 pub mod patterns;
 pub mod runs;
 pub mod schedules;

@@ -308,6 +308,10 @@ pub mod code {
     pub const CHAT_REFUSED: &str = "CHAT_REFUSED";
     /// A language model's answer is not the JSON that it should be.
     pub const CHAT_JSON: &str = "CHAT_JSON";
+    /// An operation of KeyValue does not fit the value.
+    pub const KEY_VALUE_TYPE: &str = "KEY_VALUE_TYPE";
+    /// A key or value is too large, or there are too many.
+    pub const KEY_VALUE_LIMIT: &str = "KEY_VALUE_LIMIT";
     /// The event is no JSON, or too large.
     pub const EVENT: &str = "EVENT";
     /// The pattern has no such trigger, or none at all.

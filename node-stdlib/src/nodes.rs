@@ -241,6 +241,7 @@ macro_rules! for_each_node {
             (Component, $crate::nodes::component::component, $crate::nodes::component::resume),
             // EFFECTS
             (HttpRequest, $crate::nodes::http_request::http_request, $crate::nodes::http_request::resume),
+            (KeyValue, $crate::nodes::key_value::key_value, none),
             (ChatCompletion, $crate::nodes::chat_completion::chat_completion, $crate::nodes::chat_completion::answered),
             (Log, $crate::nodes::log::log, none),
         }
@@ -260,6 +261,7 @@ pub mod http_request;
 pub mod javascript;
 pub mod join;
 pub mod json;
+pub mod key_value;
 pub mod keys;
 pub mod lists;
 pub mod log;

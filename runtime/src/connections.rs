@@ -4,6 +4,7 @@
 //! Knows nothing of where connections are kept.
 
 use crate::effects::EffectError;
+use crate::key_values::{KeyValues, MemoryValues};
 use crate::secrets::Vault;
 use heddle_node_stdlib::abi::code;
 use serde_json::{Map, Value};
@@ -193,17 +194,20 @@ impl Granted {
     }
 }
 
-/// What a host gives to the effects of a run. By default it has no connections.
+/// What a host gives to the effects of a run. By default it has no connections, and keeps values in memory.
 #[derive(Clone, Debug)]
 pub struct Services {
     /// Its connections.
     pub connections: Arc<dyn Connections>,
+    /// Values that patterns keep.
+    pub key_values: Arc<dyn KeyValues>,
 }
 
 impl Default for Services {
     fn default() -> Self {
         Services {
             connections: Arc::new(NoConnections),
+            key_values: Arc::new(MemoryValues::default()),
         }
     }
 }

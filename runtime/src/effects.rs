@@ -9,11 +9,13 @@ mod chat;
 mod digest;
 mod http;
 mod run;
+mod key_value;
 mod sleep;
 mod wait;
 
 use crate::connections::Granted;
 use crate::journal::Journal;
+use crate::key_values::KeyValues;
 use crate::secrets::Vault;
 use heddle_node_stdlib::abi::code;
 use serde_json::Value;
@@ -28,6 +30,7 @@ pub use chat::Chat;
 pub use digest::{Hash, Hmac};
 pub use http::Http;
 pub use run::{Prepared, RunEffects, Waited};
+pub use key_value::KeyValue;
 pub use sleep::Sleep;
 pub use wait::Wait;
 
@@ -82,6 +85,8 @@ pub struct EffectContext {
     pub vault: Arc<Vault>,
     /// The run's connections.
     pub connections: Arc<Granted>,
+    /// Values that the pattern keeps.
+    pub key_values: Arc<dyn KeyValues>,
     /// Calls other patterns, where there are any.
     pub calls: Option<Arc<dyn Calls>>,
     /// What has come for effects that had parked.

@@ -14,6 +14,7 @@ mod executor;
 mod host;
 mod javascript;
 mod journal;
+pub mod key_values;
 mod limits;
 mod outcome;
 mod program;
@@ -238,5 +239,6 @@ fn standard_effects(config: &RuntimeConfig) -> Registry {
     let http = effects::Http::new(&config.egress);
     registry.add(effects::Chat(http.clone()));
     registry.add(http);
+    registry.add(effects::KeyValue);
     registry
 }

@@ -8,6 +8,7 @@ use crate::effects::{self, Effect, EffectContext, EffectError, Prepared, Registr
 use crate::ending::{mask, outcome, refused};
 use crate::javascript::{JavaScript, Running};
 use crate::journal::{Record, bounded_key};
+use crate::key_values::KeyValues;
 use crate::limits::{RunLimiter, Stop, grouped};
 use crate::outcome::{LogLine, Outcome, RunError};
 use crate::program::{Loaded, Program};
@@ -76,6 +77,7 @@ pub struct RunState {
     context: String,
     vault: Arc<Vault>,
     connections: Arc<Granted>,
+    key_values: Arc<dyn KeyValues>,
     hosts: Arc<[String]>,
     patterns: Arc<[String]>,
     pattern_calls: Option<Arc<dyn effects::Calls>>,
@@ -209,6 +211,7 @@ impl RunState {
             patterns: self.patterns.clone(),
             vault: self.vault.clone(),
             connections: self.connections.clone(),
+            key_values: self.key_values.clone(),
             calls: self.pattern_calls.clone(),
             signals: record.map(Record::signals).unwrap_or_default(),
             parked: record.and_then(|record| record.parked(key)),
@@ -496,6 +499,7 @@ fn new_state(
         context,
         vault,
         connections: Arc::new(connections),
+        key_values: request.services.key_values,
         hosts: rights.hosts.clone().into(),
         patterns: rights.patterns.clone().into(),
         pattern_calls: request.calls,

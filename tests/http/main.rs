@@ -12,6 +12,7 @@ mod document;
 mod external_login;
 mod flow;
 mod harness;
+mod key_values;
 mod mail;
 mod operation;
 mod patterns;

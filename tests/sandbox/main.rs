@@ -14,6 +14,7 @@ mod http;
 mod http_connections;
 mod javascript;
 mod journal;
+mod key_values;
 mod limits;
 mod patterns;
 mod programs;

@@ -118,6 +118,7 @@ pub async fn run_data(runtime: &Runtime, node_type: &str, data: Value, given: &G
 async fn run_pattern(runtime: &Runtime, pattern: &Value, given: &Given, limits: Limits) -> Ran {
     let services = Services {
         connections: Arc::new(given.clone()),
+        ..Services::default()
     };
     let compiled = heddle_compiler::compile(pattern, &json!({}), &Options::default());
     let artifact = compiled
@@ -133,4 +134,22 @@ async fn run_pattern(runtime: &Runtime, pattern: &Value, given: &Given, limits: 
     };
     let outcome = runtime.run(&program, request).await;
     Ran { outcome }
+}
+
+/// Runs nodes of one type in a row; the output is the array of theirs.
+pub async fn run_chain(runtime: &Runtime, node_type: &str, nodes: &[(String, Value)]) -> Ran {
+    let outputs: Vec<String> = nodes.iter().map(|(id, _)| format!("$nodes['{id}']")).collect();
+    let value = format!("{{{{ [{}] }}}}", outputs.join(", "));
+    let mut drawn = vec![json!({ "id": "start", "type": "OnManual" })];
+    let mut edges = Vec::new();
+    let mut last = "start";
+    for (id, parameters) in nodes {
+        drawn.push(json!({ "id": id, "type": node_type, "data": { "parameters": parameters } }));
+        edges.push(json!({ "source": last, "target": id }));
+        last = id;
+    }
+    drawn.push(json!({ "id": "end", "type": "Return", "data": { "parameters": { "value": value } } }));
+    edges.push(json!({ "source": last, "target": "end" }));
+    let pattern = json!({ "nodes": drawn, "edges": edges });
+    run_pattern(runtime, &pattern, &Given::default(), Limits::default()).await
 }

@@ -181,6 +181,7 @@ fn request(args: &RunArgs) -> Result<RunRequest, Failure> {
         callbacks: None,
         services: Services {
             connections: Arc::new(connections),
+            ..Services::default()
         },
         limits,
     })

@@ -5,7 +5,7 @@ use crate::clock::Timestamp;
 use crate::error::ApiError;
 use crate::ids::{DeploymentId, WorkspaceId};
 use crate::store::runs::{journal, upkeep};
-use crate::store::{Db, StoreError, deployments};
+use crate::store::{Db, StoreError, deployments, key_values};
 use futures_util::future::BoxFuture;
 use metrics::counter;
 use std::collections::BTreeSet;
@@ -76,6 +76,10 @@ async fn round(inner: &Arc<Inner>) -> Result<(), ApiError> {
     in_batches(inner, move |db| Box::pin(upkeep::remove_orphans(db, BATCH_MAX))).await?;
     in_batches(inner, move |db| Box::pin(journal::sweep(db, BATCH_MAX))).await?;
     in_batches(inner, move |db| Box::pin(upkeep::remove_keys(db, now, BATCH_MAX))).await?;
+    in_batches(inner, move |db| {
+        Box::pin(key_values::delete_expired(db, now, BATCH_MAX))
+    })
+    .await?;
     let unused_before: Timestamp = now.minus(ARTIFACT_AGE_MAX);
     let sweep = inner
         .store

@@ -69,7 +69,7 @@ impl Executions {
             journal: None,
             calls: Some(inner.calls_of_test(tenant)),
             callbacks: None,
-            services: inner.services(tenant),
+            services: inner.test_services(tenant),
             limits,
         };
         let started = Instant::now();

@@ -210,7 +210,7 @@ async fn execute(
         journal: continued.map(|it| it.journal.clone()),
         calls: may("call").then(|| inner.calls_of(job)),
         callbacks: may("callback").then(|| inner.callbacks.of(job.run)),
-        services: inner.services(job.deployment.tenant),
+        services: inner.services(job.deployment.tenant, job.deployment.pattern_id),
         limits: inner.limits.clone(),
     };
     tokio::select! {

@@ -2,6 +2,7 @@
 
 mod chat_completion;
 mod http_request;
+mod key_value;
 
 use super::{Category, Example, IN, NodeType, Outputs, Parameter, Port, Schema, ValueType};
 
@@ -14,6 +15,7 @@ const CONNECTION: Parameter =
 /// In the order in which lists show them.
 pub const TYPES: &[NodeType] = &[
     http_request::TYPE,
+    key_value::TYPE,
     chat_completion::TYPE,
     NodeType {
         name: "Log",

@@ -1,0 +1,202 @@
+//! Values that patterns keep from run to run: what the operations mean, and a store in memory. Durable stores are the
+//! host's.
+
+use heddle_node_stdlib::abi::code;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Longest key, in bytes.
+pub const KEY_BYTES_MAX: usize = 512;
+/// Largest value, in bytes of JSON.
+pub const VALUE_BYTES_MAX: usize = 256 << 10;
+/// Keys of a pattern, or of a workspace, at most.
+pub const KEYS_MAX: usize = 10_000;
+
+/// Whose value it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum KeyValueScope {
+    /// The pattern's own.
+    Pattern,
+    /// Shared by all patterns of a workspace.
+    Workspace,
+}
+
+/// What is to be done with a value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum KeyValueOperation {
+    /// Gives the value, or null.
+    Get,
+    /// Puts another in its place.
+    Set(Value),
+    /// Removes it; gives what was there.
+    Delete,
+    /// Adds to a number; one that is not there counts as 0.
+    Increment(f64),
+    /// Adds to the end of an array; one that is not there counts as empty.
+    Append(Value),
+}
+
+/// One access to a value.
+#[derive(Clone, Debug)]
+pub struct KeyValueRequest {
+    /// Whose.
+    pub scope: KeyValueScope,
+    /// Which.
+    pub key: String,
+    /// What.
+    pub operation: KeyValueOperation,
+    /// How long what is written lives. Without it a `Set` lives for ever, and other changes leave it as it is.
+    pub time_to_live: Option<Duration>,
+}
+
+/// Why an access failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KeyValueError {
+    /// The operation does not fit the value.
+    #[error("{0}")]
+    Type(String),
+    /// Too large, or too many.
+    #[error("{0}")]
+    Limit(String),
+    /// The store does not answer.
+    #[error("{0}")]
+    Unavailable(String),
+}
+
+impl KeyValueError {
+    /// The code of the node's failure.
+    pub fn code(&self) -> &'static str {
+        match self {
+            KeyValueError::Type(_) => code::KEY_VALUE_TYPE,
+            KeyValueError::Limit(_) => code::KEY_VALUE_LIMIT,
+            KeyValueError::Unavailable(_) => code::INTERNAL,
+        }
+    }
+}
+
+/// An access at work.
+pub type KeyValueFuture = Pin<Box<dyn Future<Output = Result<Value, KeyValueError>> + Send>>;
+
+/// Keeps the values of one tenant. Accesses to one key come one after the other.
+pub trait KeyValues: fmt::Debug + Send + Sync + 'static {
+    /// Does it; gives what the node emits.
+    fn access(&self, request: KeyValueRequest) -> KeyValueFuture;
+}
+
+/// What an operation does to a value: what is kept then (`None`: nothing), and what the node emits.
+pub fn applied(
+    current: Option<Value>,
+    operation: KeyValueOperation,
+) -> Result<(Option<Value>, Value), KeyValueError> {
+    let mismatch = |takes: &str, found: &Value| {
+        let what = match found {
+            Value::Null => "null",
+            Value::Bool(_) => "a truth value",
+            Value::Number(_) => "a number",
+            Value::String(_) => "a text",
+            Value::Array(_) => "an array",
+            Value::Object(_) => "an object",
+        };
+        Err(KeyValueError::Type(format!(
+            "The value under this key is {what}, not {takes}."
+        )))
+    };
+    let kept = match operation {
+        KeyValueOperation::Get => {
+            let value = current.clone().unwrap_or_default();
+            return Ok((current, value));
+        }
+        KeyValueOperation::Delete => return Ok((None, current.unwrap_or_default())),
+        KeyValueOperation::Set(value) => value,
+        KeyValueOperation::Increment(by) => {
+            let number = match &current {
+                None => 0.0,
+                Some(Value::Number(number)) => number.as_f64().unwrap_or_default(),
+                Some(other) => return mismatch("a number", other),
+            };
+            number_value(number + by)
+        }
+        KeyValueOperation::Append(value) => match current {
+            None => Value::Array(vec![value]),
+            Some(Value::Array(mut items)) => {
+                items.push(value);
+                Value::Array(items)
+            }
+            Some(other) => return mismatch("an array", &other),
+        },
+    };
+    let bytes = kept.to_string().len();
+    if bytes > VALUE_BYTES_MAX {
+        return Err(KeyValueError::Limit(format!(
+            "The value would have {} KiB; at most {} KiB are kept under a key.",
+            bytes >> 10,
+            VALUE_BYTES_MAX >> 10
+        )));
+    }
+    Ok((Some(kept.clone()), kept))
+}
+
+/// A number as JSON writes it: whole ones without a fraction.
+fn number_value(number: f64) -> Value {
+    const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
+    if number.fract() == 0.0 && number.abs() <= EXACT_MAX {
+        (number as i64).into()
+    } else {
+        number.into()
+    }
+}
+
+/// The error of one key too many.
+pub fn too_many_keys() -> KeyValueError {
+    KeyValueError::Limit(format!(
+        "There are {KEYS_MAX} keys already: delete some, or give them a `ttlMs`."
+    ))
+}
+
+/// Values for as long as this is there.
+#[derive(Debug, Default)]
+pub struct MemoryValues(Mutex<HashMap<(KeyValueScope, String), Kept>>);
+
+#[derive(Debug)]
+struct Kept {
+    value: Value,
+    expires_at: Option<Instant>,
+}
+
+impl MemoryValues {
+    fn access_now(&self, request: KeyValueRequest) -> Result<Value, KeyValueError> {
+        let now = Instant::now();
+        let mut values = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        values.retain(|_, kept| kept.expires_at.is_none_or(|at| at > now));
+        let place = (request.scope, request.key);
+        let current = values.get(&place);
+        if current.is_none() && values.len() >= KEYS_MAX {
+            return Err(too_many_keys());
+        }
+        let old_expiry = current.and_then(|kept| kept.expires_at);
+        let is_set = matches!(request.operation, KeyValueOperation::Set(_));
+        let current = current.map(|kept| kept.value.clone());
+        let (kept, output) = applied(current, request.operation)?;
+        let expires_at = match request.time_to_live {
+            Some(time) => now.checked_add(time),
+            None if is_set => None,
+            None => old_expiry,
+        };
+        match kept {
+            Some(value) => drop(values.insert(place, Kept { value, expires_at })),
+            None => drop(values.remove(&place)),
+        }
+        Ok(output)
+    }
+}
+
+impl KeyValues for MemoryValues {
+    fn access(&self, request: KeyValueRequest) -> KeyValueFuture {
+        let result = self.access_now(request);
+        Box::pin(async move { result })
+    }
+}

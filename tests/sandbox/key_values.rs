@@ -1,0 +1,92 @@
+//! KeyValue on values in memory.
+
+use crate::services::{Given, closed_runtime, run};
+use serde_json::{Value, json};
+
+/// Several accesses within one run, which share its values: the outputs as one array.
+async fn accesses(list: &[Value]) -> Value {
+    let runtime = closed_runtime();
+    let nodes: Vec<(String, Value)> = list
+        .iter()
+        .enumerate()
+        .map(|(index, access)| (format!("n{index}"), access.clone()))
+        .collect();
+    crate::services::run_chain(&runtime, "KeyValue", &nodes)
+        .await
+        .output()
+}
+
+#[tokio::test]
+async fn what_the_operations_do() {
+    let outputs = accesses(&[
+        json!({"operation": "get", "key": "a"}),
+        json!({"operation": "set", "key": "a", "value": {"x": 1}}),
+        json!({"operation": "get", "key": "a"}),
+        json!({"operation": "get", "key": "a", "scope": "workspace"}),
+        json!({"operation": "delete", "key": "a"}),
+        json!({"operation": "delete", "key": "a"}),
+        json!({"operation": "increment", "key": "n"}),
+        json!({"operation": "increment", "key": "n", "value": 1.5}),
+        json!({"operation": "increment", "key": "n", "value": -4}),
+        json!({"operation": "append", "key": "l", "value": "x"}),
+        json!({"operation": "append", "key": "l", "value": [1]}),
+        json!({"operation": "set", "key": "gone", "value": 1, "ttlMs": 1}),
+        json!({"operation": "set", "key": "null", "value": null}),
+    ])
+    .await;
+    let expected = json!([
+        null, {"x": 1}, {"x": 1}, null, {"x": 1}, null, 1, 2.5, -1.5, ["x"], ["x", [1]], 1, null
+    ]);
+    assert_eq!(outputs, expected);
+}
+
+#[tokio::test]
+async fn what_does_not_fit_fails_the_node() {
+    let runtime = closed_runtime();
+    for (parameters, expected) in [
+        (
+            json!({"operation": "set", "key": "a"}),
+            "PARAMETER: Parameter `value` says what to set",
+        ),
+        (
+            json!({"operation": "increment", "key": "a", "value": "x"}),
+            "PARAMETER: Parameter `value` takes a number",
+        ),
+        (
+            json!({"operation": "get", "key": "x".repeat(513)}),
+            "KEY_VALUE_LIMIT: A key has 1 to 512 bytes.",
+        ),
+        (
+            json!({"operation": "get", "key": "{{ '' }}"}),
+            "KEY_VALUE_LIMIT: ",
+        ),
+        (
+            json!({"operation": "set", "key": "a", "value": "x".repeat(256 << 10)}),
+            "KEY_VALUE_LIMIT: The value would have 256 KiB",
+        ),
+    ] {
+        let failure = run(&runtime, "KeyValue", parameters, &Given::default())
+            .await
+            .failure();
+        assert!(failure.starts_with(expected), "{failure}");
+    }
+    for operation in ["increment", "append"] {
+        let nodes = [
+            (
+                "n0".to_owned(),
+                json!({"operation": "set", "key": "a", "value": "text"}),
+            ),
+            (
+                "n1".to_owned(),
+                json!({"operation": operation, "key": "a", "value": 1}),
+            ),
+        ];
+        let failure = crate::services::run_chain(&runtime, "KeyValue", &nodes)
+            .await
+            .failure();
+        assert!(
+            failure.starts_with("KEY_VALUE_TYPE: The value under this key is a text, not a"),
+            "{failure}"
+        );
+    }
+}
