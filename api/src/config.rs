@@ -52,6 +52,8 @@ pub struct Config {
     pub cors_origins: Vec<String>,
     /// Addresses that patterns and the external login may reach although they aren't public.
     pub egress: EgressPolicy,
+    /// Where SQLite files of connections are; `None`: connections to SQLite are refused.
+    pub sqlite_dir: Option<PathBuf>,
     /// Wall time of a run at most.
     pub run_timeout: Duration,
     /// Wall time of a test run at most.
@@ -145,6 +147,7 @@ impl Config {
             trusted_proxies: Vec::new(),
             cors_origins: Vec::new(),
             egress: EgressPolicy::default(),
+            sqlite_dir: None,
             run_timeout: Duration::from_secs(300),
             test_timeout: Duration::from_secs(10),
             run_fuel_max: 10_000_000_000,

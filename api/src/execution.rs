@@ -44,8 +44,8 @@ use callbacks::Callbacks;
 use calls::Latest;
 use connections::TenantConnections;
 use environments::Environments;
-use heddle_runtime::{Limits, Runtime, RuntimeConfig, RuntimeError, Services};
 use journal::Journals;
+use heddle_runtime::{Limits, Runtime, RuntimeConfig, RuntimeError, Services, SqliteFiles};
 use key_values::StoredValues;
 use live::Live;
 use queue::Queue;
@@ -156,6 +156,10 @@ impl Executions {
             runtime_config: RuntimeConfig {
                 cache_dir: Some(config.cache_dir.clone()),
                 egress: config.egress.clone(),
+                sqlite_files: config
+                    .sqlite_dir
+                    .clone()
+                    .map_or(SqliteFiles::None, SqliteFiles::Below),
                 concurrent_runs_max: EXECUTING_MAX as u32,
                 background_threads: config.workers.max(1),
                 ..RuntimeConfig::default()

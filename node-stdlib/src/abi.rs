@@ -308,6 +308,12 @@ pub mod code {
     pub const CHAT_REFUSED: &str = "CHAT_REFUSED";
     /// A language model's answer is not the JSON that it should be.
     pub const CHAT_JSON: &str = "CHAT_JSON";
+    /// A database could not be reached, or refused a statement.
+    pub const SQL_FAILED: &str = "SQL_FAILED";
+    /// A query gave more rows, or larger ones, than it may.
+    pub const SQL_ROW_LIMIT: &str = "SQL_ROW_LIMIT";
+    /// A mail server could not be reached, or did not take a message.
+    pub const MAIL_FAILED: &str = "MAIL_FAILED";
     /// An operation of KeyValue does not fit the value.
     pub const KEY_VALUE_TYPE: &str = "KEY_VALUE_TYPE";
     /// A key or value is too large, or there are too many.

@@ -241,6 +241,8 @@ macro_rules! for_each_node {
             (Component, $crate::nodes::component::component, $crate::nodes::component::resume),
             // EFFECTS
             (HttpRequest, $crate::nodes::http_request::http_request, $crate::nodes::http_request::resume),
+            (SqlQuery, $crate::nodes::sql_query::sql_query, none),
+            (SendEmail, $crate::nodes::send_email::send_email, none),
             (KeyValue, $crate::nodes::key_value::key_value, none),
             (ChatCompletion, $crate::nodes::chat_completion::chat_completion, $crate::nodes::chat_completion::answered),
             (Log, $crate::nodes::log::log, none),
@@ -267,6 +269,8 @@ pub mod lists;
 pub mod log;
 pub mod parameters;
 pub mod random;
+pub mod send_email;
+pub mod sql_query;
 pub mod template;
 mod text;
 pub mod url;

@@ -4,6 +4,18 @@ use crate::egress::EgressPolicy;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// Which SQLite files SqlQuery may open.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum SqliteFiles {
+    /// None.
+    #[default]
+    None,
+    /// Those below a directory; statements can't reach others.
+    Below(PathBuf),
+    /// Any that the process may.
+    Anywhere,
+}
+
 /// Settings of a [`crate::Runtime`]. The defaults suit one server with a few cores.
 #[derive(Clone, Debug)]
 pub struct RuntimeConfig {
@@ -11,6 +23,8 @@ pub struct RuntimeConfig {
     pub cache_dir: Option<PathBuf>,
     /// Addresses that effects may reach besides public ones.
     pub egress: EgressPolicy,
+    /// Which SQLite files SqlQuery may open.
+    pub sqlite_files: SqliteFiles,
     /// Runs in flight at once; the others wait in order. Sizes the pool of sandboxes.
     pub concurrent_runs_max: u32,
     /// Threads of low priority for runs that have computed for longer than `foreground_time`.
@@ -34,6 +48,7 @@ impl Default for RuntimeConfig {
         RuntimeConfig {
             cache_dir: None,
             egress: EgressPolicy::default(),
+            sqlite_files: SqliteFiles::None,
             concurrent_runs_max: 256,
             background_threads: threads,
             io_threads: 1,

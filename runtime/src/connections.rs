@@ -98,6 +98,16 @@ impl Connection {
         })
     }
 
+    /// The port in the field `port`.
+    pub(crate) fn port(&self, default: u16) -> Result<u16, EffectError> {
+        match self.text(&["port"]) {
+            None => Ok(default),
+            Some(text) => text
+                .parse()
+                .map_err(|_| self.unfit(format!("`{text}` is no port"))),
+        }
+    }
+
     /// The connection is not what the node needs.
     pub(crate) fn unfit(&self, reason: impl fmt::Display) -> EffectError {
         let message = format!("The connection `{}` can't be used here: {reason}.", self.name);

@@ -10,8 +10,10 @@ mod digest;
 mod http;
 mod run;
 mod key_value;
+mod mail;
 mod sleep;
 mod wait;
+mod sql;
 
 use crate::connections::Granted;
 use crate::journal::Journal;
@@ -31,8 +33,10 @@ pub use digest::{Hash, Hmac};
 pub use http::Http;
 pub use run::{Prepared, RunEffects, Waited};
 pub use key_value::KeyValue;
+pub use mail::Mail;
 pub use sleep::Sleep;
 pub use wait::Wait;
+pub use sql::Sql;
 
 /// Result of an effect.
 pub type EffectResult = Result<Value, EffectError>;

@@ -5,8 +5,10 @@
 //! ranges: the IANA special-purpose address registries for IPv4 and IPv6.
 
 mod client;
+mod tcp;
 
 pub use client::{GuardError, GuardedHttp};
+pub(crate) use tcp::{DialError, addresses, dial};
 
 use ipnet::IpNet;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};

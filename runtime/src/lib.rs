@@ -24,8 +24,8 @@ mod secrets;
 mod stdlib;
 mod trace;
 
-pub use config::RuntimeConfig;
 pub use effects::{Call, Calls, EffectContext, EffectError, EffectFuture, EffectResult, Park};
+pub use config::{RuntimeConfig, SqliteFiles};
 pub use connections::{Connection, ConnectionError, ConnectionFuture, Connections, NoConnections, Services};
 pub use egress::{EgressError, EgressPolicy, GuardError, GuardedHttp};
 pub use engine::Tier;
@@ -240,5 +240,7 @@ fn standard_effects(config: &RuntimeConfig) -> Registry {
     registry.add(effects::Chat(http.clone()));
     registry.add(http);
     registry.add(effects::KeyValue);
+    registry.add(effects::Mail::new(&config.egress));
+    registry.add(effects::Sql::new(&config.egress, &config.sqlite_files));
     registry
 }

@@ -1,7 +1,7 @@
 //! The world outside, as the catalogue's examples see it: an HTTP service on 127.0.0.1 in place of
 //! `https://api.example.com`, and the connections that examples name.
 
-use super::harness::Place;
+use super::harness::{Place, graph};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -23,9 +23,11 @@ impl Outside {
         });
         let connections = json!({
             "shop": {"token": "k3y"},
+            "orders": {"kind": "sqlite", "file": place.path("orders.db")},
             "openai": {"apiKey": "k3y", "baseUrl": format!("http://{address}/v1")},
         });
         place.file("connections.json", connections.to_string());
+        orders(place);
         Outside { address }
     }
 
@@ -40,6 +42,21 @@ impl Outside {
             "--egress-allow",
             &self.address,
         ]
+    }
+}
+
+/// A database with some orders, made by statements of its own.
+fn orders(place: &Place) {
+    let statements = [
+        "create table orders (id integer primary key, customer text, total real)",
+        "insert into orders values (1, 'c-1', 12.5), (2, 'c-1', 3), (3, 'c-1', 99), (4, 'c-2', 50)",
+    ];
+    for statement in statements {
+        let query = json!({"parameters": {"connection": "orders", "query": statement}});
+        let nodes = [("start", "OnManual", json!({})), ("it", "SqlQuery", query)];
+        place.file("orders.json", graph(&nodes, &["start -> it"]).to_string());
+        let run = place.run(&["run", "orders.json", "--connections", "connections.json"]);
+        run.assert_code(0);
     }
 }
 

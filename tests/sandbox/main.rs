@@ -16,9 +16,15 @@ mod javascript;
 mod journal;
 mod key_values;
 mod limits;
+mod mail;
+mod mariadb;
 mod patterns;
+#[path = "../http/harness/postgres.rs"]
+mod postgres;
 mod programs;
 mod records;
 mod scripts;
 mod server;
 mod services;
+mod smtp;
+mod sql;

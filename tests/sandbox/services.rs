@@ -4,7 +4,7 @@ use crate::harness::{config, request};
 use heddle_compiler::Options;
 use heddle_runtime::{
     Connection, ConnectionError, ConnectionFuture, Connections, EgressPolicy, Limits, Outcome, RunRequest,
-    Runtime, RuntimeConfig, Services, Tier,
+    Runtime, RuntimeConfig, Services, SqliteFiles, Tier,
 };
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -47,19 +47,25 @@ impl Connections for Given {
 
 /// A runtime that may reach 127.0.0.0/8.
 pub fn open_runtime() -> Runtime {
-    start(EgressPolicy::parse(["127.0.0.0/8"]).unwrap())
+    start(EgressPolicy::parse(["127.0.0.0/8"]).unwrap(), SqliteFiles::None)
+}
+
+/// A runtime that may open these files.
+pub fn runtime_with_sqlite(files: SqliteFiles) -> Runtime {
+    start(EgressPolicy::default(), files)
 }
 
 /// A runtime that may reach public addresses only.
 pub fn closed_runtime() -> Runtime {
-    start(EgressPolicy::default())
+    start(EgressPolicy::default(), SqliteFiles::None)
 }
 
 /// With machine code kept for all tests, which compiling takes long.
-fn start(egress: EgressPolicy) -> Runtime {
+fn start(egress: EgressPolicy, sqlite_files: SqliteFiles) -> Runtime {
     Runtime::new(RuntimeConfig {
         cache_dir: Some(PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("runtime-cache")),
         egress,
+        sqlite_files,
         ..config()
     })
     .unwrap()

@@ -12,7 +12,8 @@ use super::report::Report;
 use super::values;
 use clap::Args;
 use heddle_runtime::{
-    EgressPolicy, Limits, Outcome, Program, RunRequest, Runtime, RuntimeConfig, Services, Status, Tier,
+    EgressPolicy, Limits, Outcome, Program, RunRequest, Runtime, RuntimeConfig, Services, SqliteFiles,
+    Status, Tier,
 };
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -192,6 +193,7 @@ fn start(args: &RunArgs, egress: EgressPolicy) -> Result<Runtime, Failure> {
     let config = RuntimeConfig {
         cache_dir: args.cache_dir.clone().or_else(user_cache_dir),
         egress,
+        sqlite_files: SqliteFiles::Anywhere,
         concurrent_runs_max: 1,
         memory_bytes_max: default.memory_bytes_max.max(args.memory.unwrap_or(0)),
         ..default

@@ -126,6 +126,11 @@ pub const SETTINGS: &[Setting] = &[
         "none",
         "Networks or host:port that may be reached although they aren't public, with commas between",
     ),
+    setting(
+        "sqlite_dir",
+        "none",
+        "Directory of the SQLite files that connections may name; without one they may name none",
+    ),
     setting("run_timeout_ms", "300000", "Longest run, in milliseconds"),
     setting("test_timeout_ms", "10000", "Longest test run, in milliseconds"),
     setting("run_fuel", "10000000000", "Fuel of a run, roughly instructions"),
@@ -297,6 +302,7 @@ fn http(values: &Values, config: &mut Config) -> Result<(), Mistake> {
     config.cors_origins = values.list("cors_origins").map(str::to_owned).collect();
     config.egress = EgressPolicy::parse(values.list("egress_allow"))
         .map_err(|error| values.mistake("egress_allow", error.to_string()))?;
+    config.sqlite_dir = values.parsed("sqlite_dir")?;
     Ok(())
 }
 

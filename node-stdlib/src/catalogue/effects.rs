@@ -3,6 +3,8 @@
 mod chat_completion;
 mod http_request;
 mod key_value;
+mod send_email;
+mod sql_query;
 
 use super::{Category, Example, IN, NodeType, Outputs, Parameter, Port, Schema, ValueType};
 
@@ -15,6 +17,8 @@ const CONNECTION: Parameter =
 /// In the order in which lists show them.
 pub const TYPES: &[NodeType] = &[
     http_request::TYPE,
+    sql_query::TYPE,
+    send_email::TYPE,
     key_value::TYPE,
     chat_completion::TYPE,
     NodeType {

@@ -1,0 +1,306 @@
+//! `mail`: an email by SMTP. Request: `{connection, from, to: [], cc: [], bcc: [], replyTo?, subject, text?, html?,
+//! attachments: [{filename, contentType?, base64}], timeoutMs?, idempotencyKey?}`; result: `{messageId}`. The connection
+//! has `host`, and may have `port`, `tls` (`starttls`, `tls`, `none`), `tlsCa` (PEM), `user` and `password`.
+
+use super::{Effect, EffectContext, EffectError, EffectFuture, EffectResult};
+use crate::codecache::{hex, sha256};
+use crate::connections::Connection;
+use crate::egress::{EgressPolicy, ResolveError, addresses, denied_address};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use heddle_node_stdlib::abi::code;
+use lettre::Message;
+use lettre::message::header::ContentType;
+use lettre::message::{Attachment, Mailbox, Mailboxes, MultiPart, SinglePart};
+use lettre::transport::smtp::authentication::{Credentials, Mechanism};
+use lettre::transport::smtp::client::{AsyncSmtpConnection, Certificate, TlsParameters};
+use lettre::transport::smtp::extension::ClientId;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// Recipients of one message.
+const RECIPIENTS_MAX: usize = 100;
+const MECHANISMS: &[Mechanism] = &[Mechanism::Plain, Mechanism::Login];
+
+/// The effect.
+pub struct Mail(Arc<EgressPolicy>);
+
+impl Mail {
+    pub fn new(policy: &EgressPolicy) -> Self {
+        Mail(Arc::new(policy.clone()))
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Request {
+    connection: String,
+    from: String,
+    to: Vec<String>,
+    #[serde(default)]
+    cc: Vec<String>,
+    #[serde(default)]
+    bcc: Vec<String>,
+    #[serde(default)]
+    reply_to: Option<String>,
+    subject: String,
+    #[serde(default)]
+    text: Option<String>,
+    #[serde(default)]
+    html: Option<String>,
+    #[serde(default)]
+    attachments: Vec<File>,
+    #[serde(default)]
+    timeout_ms: Option<f64>,
+    #[serde(default)]
+    idempotency_key: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct File {
+    filename: String,
+    #[serde(default)]
+    content_type: Option<String>,
+    base64: String,
+}
+
+impl Effect for Mail {
+    fn kind(&self) -> &'static str {
+        "mail"
+    }
+
+    fn start(&self, request: Value, context: EffectContext) -> EffectFuture {
+        let policy = self.0.clone();
+        Box::pin(async move {
+            let request: Request =
+                serde_json::from_value(request).map_err(|error| parameter(error.to_string()))?;
+            let connection = context.connections.open(&request.connection).await?;
+            let server = Server::of(&connection)?;
+            let timeout = request
+                .timeout_ms
+                .map_or(TIMEOUT, |ms| Duration::from_millis(ms.clamp(0.0, 1e12) as u64))
+                .min(context.deadline.saturating_duration_since(Instant::now()));
+            let key = request
+                .idempotency_key
+                .as_deref()
+                .unwrap_or(&context.idempotency_key);
+            let (message, id) = message(&request, key)?;
+            tokio::time::timeout(timeout, server.send(&policy, &message))
+                .await
+                .unwrap_or_else(|_| {
+                    let took = timeout.as_millis();
+                    let message = format!("{} did not take the message within {took} ms.", server.name());
+                    Err(EffectError::new(code::TIMEOUT, message))
+                })?;
+            Ok(json!({ "messageId": id }))
+        })
+    }
+}
+
+/// The message, and its id: the same for a repetition, so that a receiver can tell that it is one.
+fn message(request: &Request, key: &str) -> Result<(Message, String), EffectError> {
+    let from = mailbox("from", &request.from)?;
+    let digest = hex(&sha256(key.as_bytes()));
+    let id = format!(
+        "<{}@{}>",
+        digest.get(..32).unwrap_or(&digest),
+        from.email.domain()
+    );
+    let mut recipients = 0;
+    let mut builder = Message::builder()
+        .from(from)
+        .subject(request.subject.clone())
+        .message_id(Some(id.clone()));
+    for (name, texts) in [("to", &request.to), ("cc", &request.cc), ("bcc", &request.bcc)] {
+        for mailbox in mailboxes(name, texts)? {
+            recipients += 1;
+            builder = match name {
+                "to" => builder.to(mailbox),
+                "cc" => builder.cc(mailbox),
+                _ => builder.bcc(mailbox),
+            };
+        }
+    }
+    if recipients == 0 || recipients > RECIPIENTS_MAX {
+        let message = format!("A message goes to 1 to {RECIPIENTS_MAX} addresses, not to {recipients}.");
+        return Err(parameter(message));
+    }
+    if let Some(reply_to) = &request.reply_to {
+        builder = builder.reply_to(mailbox("replyTo", reply_to)?);
+    }
+    let body = match (&request.text, &request.html) {
+        (Some(text), Some(html)) => MultiPart::alternative_plain_html(text.clone(), html.clone()),
+        (None, Some(html)) => MultiPart::mixed().singlepart(SinglePart::html(html.clone())),
+        (text, None) => {
+            let text = text.clone().unwrap_or_default();
+            MultiPart::mixed().singlepart(SinglePart::plain(text))
+        }
+    };
+    let built = match (request.attachments.is_empty(), &request.text, &request.html) {
+        (true, _, None) => builder.singlepart(SinglePart::plain(request.text.clone().unwrap_or_default())),
+        (true, None, Some(html)) => builder.singlepart(SinglePart::html(html.clone())),
+        (true, ..) => builder.multipart(body),
+        (false, ..) => {
+            let whole = MultiPart::mixed().multipart(body);
+            let whole = request.attachments.iter().try_fold(whole, |whole, file| {
+                Ok::<_, EffectError>(whole.singlepart(attachment(file)?))
+            })?;
+            builder.multipart(whole)
+        }
+    };
+    let built = built.map_err(|error| parameter(format!("The message can't be written: {error}.")))?;
+    Ok((built, id))
+}
+
+fn attachment(file: &File) -> Result<SinglePart, EffectError> {
+    let name: String = file.filename.chars().filter(|c| !c.is_control()).collect();
+    let content = STANDARD
+        .decode(&file.base64)
+        .map_err(|error| parameter(format!("The attachment `{name}` is no base64: {error}.")))?;
+    let content_type = file.content_type.as_deref().unwrap_or("application/octet-stream");
+    let content_type = ContentType::parse(content_type).map_err(|_| {
+        parameter(format!(
+            "`{content_type}` of the attachment `{name}` is no content type."
+        ))
+    })?;
+    Ok(Attachment::new(name).body(content, content_type))
+}
+
+fn mailbox(name: &str, text: &str) -> Result<Mailbox, EffectError> {
+    text.parse()
+        .map_err(|error| parameter(format!("`{text}` in `{name}` is no email address: {error}.")))
+}
+
+fn mailboxes(name: &str, texts: &[String]) -> Result<Vec<Mailbox>, EffectError> {
+    let mut all = Vec::new();
+    for text in texts.iter().filter(|text| !text.trim().is_empty()) {
+        let list: Mailboxes = text
+            .parse()
+            .map_err(|error| parameter(format!("`{text}` in `{name}` is no email address: {error}.")))?;
+        all.extend(list);
+    }
+    Ok(all)
+}
+
+/// How the connection begins.
+#[derive(PartialEq, Eq)]
+enum Tls {
+    None,
+    Start,
+    FromTheBeginning,
+}
+
+struct Server {
+    host: String,
+    port: u16,
+    tls: Tls,
+    tls_parameters: Option<TlsParameters>,
+    credentials: Option<Credentials>,
+}
+
+impl Server {
+    fn of(connection: &Connection) -> Result<Self, EffectError> {
+        let host = connection.required(&["host"])?;
+        let stated = connection.text(&["tls"]);
+        let tls = match stated.as_deref() {
+            Some("none" | "false") => Tls::None,
+            Some("starttls") => Tls::Start,
+            Some("tls" | "true") => Tls::FromTheBeginning,
+            None if connection.text(&["port"]).as_deref() == Some("465") => Tls::FromTheBeginning,
+            None => Tls::Start,
+            Some(other) => {
+                return Err(connection.unfit(format!("its `tls` is `{other}`, not starttls, tls or none")));
+            }
+        };
+        let port = connection.port(match tls {
+            Tls::None => 25,
+            Tls::Start => 587,
+            Tls::FromTheBeginning => 465,
+        })?;
+        connection.check_host(&host, Some(port))?;
+        let tls_parameters = match tls {
+            Tls::None => None,
+            _ => Some(tls_parameters(connection, &host)?),
+        };
+        let user = connection.text(&["user", "username"]);
+        let credentials = match user {
+            Some(user) => Some(Credentials::new(user, connection.required(&["password"])?)),
+            None => None,
+        };
+        Ok(Server {
+            host,
+            port,
+            tls,
+            tls_parameters,
+            credentials,
+        })
+    }
+
+    fn name(&self) -> String {
+        format!("The mail server {}:{}", self.host, self.port)
+    }
+
+    async fn send(&self, policy: &EgressPolicy, message: &Message) -> Result<(), EffectError> {
+        let found = addresses(policy, &self.host, self.port).await;
+        let found = found.map_err(|error| match error {
+            ResolveError::Denied { host, address } => {
+                EffectError::new(code::EGRESS_DENIED, denied_address(&host, address))
+            }
+            unknown => EffectError::new(code::MAIL_FAILED, format!("{}: {unknown}.", self.name())),
+        })?;
+        let hello = ClientId::default();
+        let at_once = match self.tls {
+            Tls::FromTheBeginning => self.tls_parameters.clone(),
+            _ => None,
+        };
+        let failed = |error: lettre::transport::smtp::Error| self.failed(&error);
+        let mut smtp = AsyncSmtpConnection::connect_tokio1(found.as_slice(), None, &hello, at_once, None)
+            .await
+            .map_err(failed)?;
+        if let (Tls::Start, Some(parameters)) = (&self.tls, &self.tls_parameters) {
+            smtp.starttls(parameters.clone(), &hello).await.map_err(failed)?;
+        }
+        if let Some(credentials) = &self.credentials {
+            smtp.auth(MECHANISMS, credentials).await.map_err(failed)?;
+        }
+        smtp.send(message.envelope(), &message.formatted())
+            .await
+            .map_err(failed)?;
+        // The message is taken; how the server says goodbye changes nothing.
+        let _ = smtp.quit().await;
+        Ok(())
+    }
+
+    fn failed(&self, error: &lettre::transport::smtp::Error) -> EffectError {
+        let mut message = format!("{} did not take the message: {error}", self.name());
+        let mut source = std::error::Error::source(error);
+        while let Some(inner) = source {
+            let text = inner.to_string();
+            if !message.contains(&text) {
+                message = format!("{message}: {text}");
+            }
+            source = inner.source();
+        }
+        EffectError::new(code::MAIL_FAILED, format!("{}.", message.trim_end_matches('.')))
+    }
+}
+
+fn tls_parameters(connection: &Connection, host: &str) -> Result<TlsParameters, EffectError> {
+    let mut builder = TlsParameters::builder(host.to_owned());
+    if let Some(pem) = connection.text(&["tlsCa"]) {
+        let certificate = Certificate::from_pem(pem.as_bytes())
+            .map_err(|error| connection.unfit(format!("its `tlsCa` is no certificate ({error})")))?;
+        builder = builder.add_root_certificate(certificate);
+    }
+    builder
+        .build()
+        .map_err(|error| connection.unfit(format!("TLS can't be set up ({error})")))
+}
+
+fn parameter(message: String) -> EffectError {
+    EffectError::new(code::PARAMETER, message)
+}

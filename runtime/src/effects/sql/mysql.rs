@@ -1,0 +1,196 @@
+//! Statements on MySQL and MariaDB.
+
+use super::super::EffectError;
+use super::pool;
+use super::rows::{Rows, affected, bytes, decimal, float, integer, unsigned, wrong_count};
+use super::target::Target;
+use super::tunnel::Tunnel;
+use super::{Statement, failed};
+use crate::egress::EgressPolicy;
+use chrono::{NaiveDate, NaiveDateTime};
+use futures_util::TryStreamExt;
+use heddle_node_stdlib::abi::code;
+use serde_json::Value;
+use sqlx::mysql::types::MySqlTime;
+use sqlx::mysql::{MySqlArguments, MySqlConnectOptions, MySqlConnection, MySqlRow};
+use sqlx::{
+    Arguments, AssertSqlSafe, Column, ConnectOptions, Connection, Either, Executor, Row, SqlSafeStr,
+    TypeInfo, ValueRef,
+};
+use std::time::Duration;
+
+/// How long the server may take to be told to stop.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// An open session.
+pub(super) struct Session {
+    connection: MySqlConnection,
+    id: u64,
+    policy: EgressPolicy,
+    target: Target,
+}
+
+impl pool::Session for Session {
+    fn abandon(self) {
+        tokio::spawn(async move {
+            let kill = async {
+                let mut other = connect(&self.policy, &self.target).await.ok()?;
+                let kill = AssertSqlSafe(format!("kill {}", self.id));
+                other.execute(kill).await.ok()?;
+                other.close().await.ok()
+            };
+            // A server that can't be told finishes the statement.
+            let _ = tokio::time::timeout(CANCEL_TIMEOUT, kill).await;
+            drop(self.connection);
+        });
+    }
+}
+
+impl Session {
+    pub async fn open(policy: &EgressPolicy, target: &Target) -> Result<Self, EffectError> {
+        let mut connection = connect(policy, target).await?;
+        let id = sqlx::query_scalar("select cast(connection_id() as unsigned)").fetch_one(&mut connection);
+        let id = id.await.map_err(|error| failed(target, &error))?;
+        Ok(Session {
+            connection,
+            id,
+            policy: policy.clone(),
+            target: target.clone(),
+        })
+    }
+
+    pub async fn execute(
+        &mut self,
+        statement: &Statement,
+        target: &Target,
+    ) -> Result<Vec<Value>, EffectError> {
+        let fails = |error: sqlx::Error| failed(target, &error);
+        let text = AssertSqlSafe(statement.query.clone()).into_sql_str();
+        let prepared = (&mut self.connection).prepare(text).await.map_err(fails)?;
+        if let Some(Either::Right(count)) = sqlx::Statement::parameters(&prepared)
+            && count != statement.parameters.len()
+        {
+            return Err(wrong_count(count, statement.parameters.len()));
+        }
+        let has_rows = !sqlx::Statement::columns(&prepared).is_empty();
+        let query = sqlx::Statement::query_with(&prepared, arguments(&statement.parameters)?);
+        let mut rows = Rows::new(statement);
+        let (mut count, mut id) = (0, 0);
+        let mut stream = (&mut self.connection).fetch_many(query);
+        while let Some(next) = stream.try_next().await.map_err(fails)? {
+            match next {
+                Either::Left(done) => (count, id) = (count + done.rows_affected(), done.last_insert_id()),
+                Either::Right(row) => rows.push(columns(&row)?)?,
+            }
+        }
+        Ok(match has_rows {
+            true => rows.into_rows(),
+            false => affected(count, i64::try_from(id).ok().filter(|id| *id != 0)),
+        })
+    }
+}
+
+async fn connect(policy: &EgressPolicy, target: &Target) -> Result<MySqlConnection, EffectError> {
+    const SOCKET: &str = "mysql.sock";
+    let tunnel = Tunnel::open(policy, target, SOCKET).await?;
+    let mut options = MySqlConnectOptions::new()
+        .host(&target.host)
+        .port(target.port)
+        .socket(tunnel.dir().join(SOCKET))
+        .username(&target.user)
+        .password(&target.password)
+        .ssl_mode(target.tls.into())
+        // The mode of SQL stays as the server has it.
+        .pipes_as_concat(false)
+        .no_engine_substitution(false)
+        .disable_statement_logging();
+    if !target.database.is_empty() {
+        options = options.database(&target.database);
+    }
+    if let Some(ca) = &target.tls_ca {
+        options = options.ssl_ca_from_pem(ca.clone().into_bytes());
+    }
+    MySqlConnection::connect_with(&options)
+        .await
+        .map_err(|error| failed(target, &error))
+}
+
+fn arguments(values: &[Value]) -> Result<MySqlArguments, EffectError> {
+    let mut arguments = MySqlArguments::default();
+    for (index, value) in values.iter().enumerate() {
+        let added = match value {
+            Value::Null => arguments.add(None::<String>),
+            Value::Bool(truth) => arguments.add(*truth),
+            Value::Number(number) => match (number.as_i64(), number.as_u64(), number.as_f64()) {
+                (Some(number), ..) => arguments.add(number),
+                (_, Some(number), _) => arguments.add(number),
+                (.., number) => arguments.add(number),
+            },
+            Value::String(text) => arguments.add(text.clone()),
+            other => arguments.add(other.to_string()),
+        };
+        added.map_err(|error| {
+            EffectError::new(
+                code::PARAMETER,
+                format!("Parameter `parameters[{index}]`: {error}."),
+            )
+        })?;
+    }
+    Ok(arguments)
+}
+
+fn columns(row: &MySqlRow) -> Result<Vec<(String, Value)>, EffectError> {
+    let mut columns = Vec::with_capacity(row.len());
+    for (index, column) in row.columns().iter().enumerate() {
+        let value = value(row, index).map_err(|error| {
+            let message = format!(
+                "The column `{}` can't be read: {error}. Cast it in the query.",
+                column.name()
+            );
+            EffectError::new(code::SQL_FAILED, message)
+        })?;
+        columns.push((column.name().to_owned(), value));
+    }
+    Ok(columns)
+}
+
+fn value(row: &MySqlRow, index: usize) -> Result<Value, sqlx::Error> {
+    let raw = row.try_get_raw(index)?;
+    if raw.is_null() {
+        return Ok(Value::Null);
+    }
+    let name = raw.type_info().name().to_owned();
+    Ok(match name.as_str() {
+        "BOOLEAN" => row.try_get_unchecked::<bool, _>(index)?.into(),
+        "TINYINT" | "SMALLINT" | "MEDIUMINT" | "INT" | "BIGINT" => integer(row.try_get_unchecked(index)?),
+        "YEAR" | "BIT" => unsigned(row.try_get_unchecked(index)?),
+        name if name.ends_with(" UNSIGNED") => unsigned(row.try_get_unchecked(index)?),
+        "FLOAT" => {
+            let number: f32 = row.try_get_unchecked(index)?;
+            float(number.to_string().parse().unwrap_or(f64::from(number)))
+        }
+        "DOUBLE" => float(row.try_get_unchecked(index)?),
+        "DECIMAL" => decimal(&row.try_get_unchecked::<String, _>(index)?),
+        "DATE" => row.try_get_unchecked::<NaiveDate, _>(index)?.to_string().into(),
+        "TIME" => row.try_get_unchecked::<MySqlTime, _>(index)?.to_string().into(),
+        // The session's time zone is UTC, which sqlx sets.
+        "TIMESTAMP" => format!("{}Z", date_time(row, index)?).into(),
+        "DATETIME" => date_time(row, index)?.into(),
+        "JSON" => row.try_get_unchecked::<sqlx::types::Json<Value>, _>(index)?.0,
+        "CHAR" | "VARCHAR" | "TINYTEXT" | "TEXT" | "MEDIUMTEXT" | "LONGTEXT" | "ENUM" | "SET" => {
+            row.try_get_unchecked::<String, _>(index)?.into()
+        }
+        _ => bytes(row.try_get_unchecked(index)?),
+    })
+}
+
+fn date_time(row: &MySqlRow, index: usize) -> Result<String, sqlx::Error> {
+    let at: NaiveDateTime = row.try_get_unchecked(index)?;
+    let micros = at.and_utc().timestamp_subsec_micros();
+    let format = if micros % 1_000 == 0 {
+        "%Y-%m-%dT%H:%M:%S%.3f"
+    } else {
+        "%Y-%m-%dT%H:%M:%S%.6f"
+    };
+    Ok(at.format(format).to_string())
+}

@@ -1,0 +1,166 @@
+//! Statements on PostgreSQL. Parameters get the types that the server finds for them.
+
+mod read;
+mod write;
+
+use super::super::EffectError;
+use super::pool;
+use super::rows::{Rows, affected, wrong_count};
+use super::target::Target;
+use super::tunnel::Tunnel;
+use super::{Statement, failed};
+use crate::egress::EgressPolicy;
+use futures_util::TryStreamExt;
+use heddle_node_stdlib::abi::code;
+use serde_json::Value;
+use sqlx::postgres::{PgArguments, PgConnectOptions, PgConnection, PgRow};
+use sqlx::{
+    Arguments, AssertSqlSafe, Column, ConnectOptions, Connection, Either, Executor, Row, SqlSafeStr, ValueRef,
+};
+use std::time::Duration;
+
+/// How long the server may take to be told to stop.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// An open session.
+pub(super) struct Session {
+    connection: PgConnection,
+    process: i32,
+    /// Its `statement_timeout`, in milliseconds.
+    timeout_ms: u128,
+    policy: EgressPolicy,
+    target: Target,
+}
+
+impl pool::Session for Session {
+    fn abandon(self) {
+        tokio::spawn(async move {
+            let cancel = async {
+                let mut other = connect(&self.policy, &self.target).await.ok()?;
+                let cancel = sqlx::query("select pg_cancel_backend($1)").bind(self.process);
+                cancel.execute(&mut other).await.ok()?;
+                other.close().await.ok()
+            };
+            // A server that can't be told ends the statement by its own timeout.
+            let _ = tokio::time::timeout(CANCEL_TIMEOUT, cancel).await;
+            drop(self.connection);
+        });
+    }
+}
+
+impl Session {
+    pub async fn open(policy: &EgressPolicy, target: &Target) -> Result<Self, EffectError> {
+        let mut connection = connect(policy, target).await?;
+        let process = sqlx::query_scalar("select pg_backend_pid()").fetch_one(&mut connection);
+        let process = process.await.map_err(|error| failed(target, &error))?;
+        Ok(Session {
+            connection,
+            process,
+            timeout_ms: 0,
+            policy: policy.clone(),
+            target: target.clone(),
+        })
+    }
+
+    pub async fn execute(
+        &mut self,
+        statement: &Statement,
+        target: &Target,
+    ) -> Result<Vec<Value>, EffectError> {
+        let fails = |error: sqlx::Error| failed(target, &error);
+        let timeout_ms = statement.timeout.as_millis().max(1);
+        if self.timeout_ms != timeout_ms {
+            let set = format!("set statement_timeout = {timeout_ms}");
+            self.connection.execute(AssertSqlSafe(set)).await.map_err(fails)?;
+            self.timeout_ms = timeout_ms;
+        }
+        let text = AssertSqlSafe(statement.query.clone()).into_sql_str();
+        let prepared = (&mut self.connection).prepare(text).await.map_err(fails)?;
+        let arguments = arguments(&prepared, &statement.parameters)?;
+        let query = sqlx::Statement::query_with(&prepared, arguments);
+        let has_rows = !sqlx::Statement::columns(&prepared).is_empty();
+        let mut rows = Rows::new(statement);
+        let mut count = 0;
+        let mut stream = (&mut self.connection).fetch_many(query);
+        while let Some(next) = stream.try_next().await.map_err(fails)? {
+            match next {
+                Either::Left(done) => count += done.rows_affected(),
+                Either::Right(row) => rows.push(columns(&row)?)?,
+            }
+        }
+        Ok(match has_rows {
+            true => rows.into_rows(),
+            false => affected(count, None),
+        })
+    }
+}
+
+async fn connect(policy: &EgressPolicy, target: &Target) -> Result<PgConnection, EffectError> {
+    let tunnel = Tunnel::open(policy, target, &format!(".s.PGSQL.{}", target.port)).await?;
+    // Every option that the environment of this process could set is set here.
+    let mut options = PgConnectOptions::new_without_pgpass()
+        .host(&target.host)
+        .port(target.port)
+        .socket(tunnel.dir())
+        .username(&target.user)
+        .password(&target.password)
+        .database(if target.database.is_empty() {
+            &target.user
+        } else {
+            &target.database
+        })
+        .ssl_mode(target.tls.into())
+        .application_name("heddle")
+        .disable_statement_logging();
+    if let Some(ca) = &target.tls_ca {
+        options = options.ssl_root_cert_from_pem(ca.clone().into_bytes());
+    }
+    PgConnection::connect_with(&options)
+        .await
+        .map_err(|error| failed(target, &error))
+}
+
+fn arguments(prepared: &sqlx::postgres::PgStatement, values: &[Value]) -> Result<PgArguments, EffectError> {
+    let types = match sqlx::Statement::parameters(prepared) {
+        Some(Either::Left(types)) => types,
+        _ => &[],
+    };
+    if types.len() != values.len() {
+        return Err(wrong_count(types.len(), values.len()));
+    }
+    let mut arguments = PgArguments::default();
+    for (index, (wanted, value)) in types.iter().zip(values).enumerate() {
+        let wrong = |reason: String| {
+            let message = format!("Parameter `parameters[{index}]`: {reason}.");
+            EffectError::new(code::PARAMETER, message)
+        };
+        let written = write::Written::new(wanted, value).map_err(wrong)?;
+        arguments.add(written).map_err(|error| wrong(error.to_string()))?;
+    }
+    Ok(arguments)
+}
+
+fn columns(row: &PgRow) -> Result<Vec<(String, Value)>, EffectError> {
+    let mut columns = Vec::with_capacity(row.len());
+    for (index, column) in row.columns().iter().enumerate() {
+        let unreadable = |reason: String| {
+            let message = format!(
+                "The column `{name}` can't be read: {reason}. Cast it in the query, as in `{name}::text`.",
+                name = column.name()
+            );
+            EffectError::new(code::SQL_FAILED, message)
+        };
+        let raw = row
+            .try_get_raw(index)
+            .map_err(|error| unreadable(error.to_string()))?;
+        let value = match raw.is_null() {
+            true => Value::Null,
+            false => {
+                let bytes = raw.as_bytes().map_err(|error| unreadable(error.to_string()))?;
+                read::value(column.type_info(), bytes).map_err(unreadable)?
+            }
+        };
+        columns.push((column.name().to_owned(), value));
+    }
+    Ok(columns)
+}

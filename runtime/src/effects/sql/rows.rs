@@ -1,0 +1,150 @@
+//! Rows as JSON, within limits, and what the databases' values have in common.
+
+use super::super::EffectError;
+use super::Statement;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use heddle_node_stdlib::abi::code;
+use serde_json::{Map, Value};
+
+/// Largest whole number that a double holds with all below it.
+const EXACT_MAX: u64 = 1 << 53;
+/// Significant digits that a double keeps.
+const DIGITS_MAX: usize = 15;
+
+/// Collects rows.
+pub(super) struct Rows<'a> {
+    statement: &'a Statement,
+    rows: Vec<Value>,
+    bytes: usize,
+}
+
+impl<'a> Rows<'a> {
+    pub fn new(statement: &'a Statement) -> Self {
+        Rows {
+            statement,
+            rows: Vec::new(),
+            bytes: 0,
+        }
+    }
+
+    /// Takes a row of named values.
+    pub fn push(&mut self, columns: Vec<(String, Value)>) -> Result<(), EffectError> {
+        if self.rows.len() >= self.statement.rows_max {
+            let message = format!(
+                "The query gave more than the {} rows of `maxRows`. Add a LIMIT, or raise it.",
+                self.statement.rows_max
+            );
+            return Err(EffectError::new(code::SQL_ROW_LIMIT, message));
+        }
+        let mut row = Map::new();
+        for (name, value) in columns {
+            self.bytes = self.bytes.saturating_add(name.len() + size(&value));
+            row.insert(free_name(&row, name), value);
+        }
+        if self.bytes > self.statement.bytes_max {
+            let message = format!(
+                "The first {} rows have more than the {} KiB allowed. Ask for fewer rows or columns.",
+                self.rows.len() + 1,
+                self.statement.bytes_max >> 10
+            );
+            return Err(EffectError::new(code::SQL_ROW_LIMIT, message));
+        }
+        self.rows.push(Value::Object(row));
+        Ok(())
+    }
+
+    pub fn into_rows(self) -> Vec<Value> {
+        self.rows
+    }
+}
+
+/// The row of a statement that gives none.
+pub(super) fn affected(rows: u64, last_insert_id: Option<i64>) -> Vec<Value> {
+    let mut row = Map::from_iter([("affectedRows".to_owned(), unsigned(rows))]);
+    if let Some(id) = last_insert_id {
+        row.insert("lastInsertId".to_owned(), integer(id));
+    }
+    vec![Value::Object(row)]
+}
+
+fn size(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => items.iter().map(size).sum::<usize>() + 2,
+        Value::Object(_) => value.to_string().len(),
+        _ => 8,
+    }
+}
+
+fn free_name(row: &Map<String, Value>, name: String) -> String {
+    if !row.contains_key(&name) {
+        return name;
+    }
+    let numbered = (2..).map(|number: u32| format!("{name}_{number}"));
+    numbered
+        .into_iter()
+        .find(|name| !row.contains_key(name))
+        .unwrap_or(name)
+}
+
+/// A whole number, as text when a double can't hold it.
+pub(super) fn integer(number: i64) -> Value {
+    match number.unsigned_abs() <= EXACT_MAX {
+        true => number.into(),
+        false => number.to_string().into(),
+    }
+}
+
+pub(super) fn unsigned(number: u64) -> Value {
+    match number <= EXACT_MAX {
+        true => number.into(),
+        false => number.to_string().into(),
+    }
+}
+
+/// A decimal number, as text when a double does not keep its digits.
+pub(super) fn decimal(text: &str) -> Value {
+    let digits = text.bytes().filter(u8::is_ascii_digit).collect::<Vec<_>>();
+    let leading = digits.iter().take_while(|digit| **digit == b'0').count();
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() && digits.len() - leading <= DIGITS_MAX => {
+            match number.fract() == 0.0 {
+                true => integer(number as i64),
+                false => number.into(),
+            }
+        }
+        _ => text.into(),
+    }
+}
+
+/// A floating-point number; JSON has no NaN and infinities, which are texts.
+pub(super) fn float(number: f64) -> Value {
+    match number.is_finite() {
+        true => number.into(),
+        false => number.to_string().into(),
+    }
+}
+
+pub(super) fn bytes(bytes: &[u8]) -> Value {
+    STANDARD.encode(bytes).into()
+}
+
+/// The number of parameters that a statement has is not that of those given.
+pub(super) fn wrong_count(wanted: usize, given: usize) -> EffectError {
+    let message = format!("The statement has {wanted} parameters, but `parameters` has {given}.");
+    EffectError::new(code::PARAMETER, message)
+}
+
+/// Whether a statement leaves nothing behind in its session: no transaction, setting or temporary table.
+pub(super) fn keeps_session(query: &str) -> bool {
+    let first: String = query
+        .trim_start()
+        .chars()
+        .take_while(char::is_ascii_alphabetic)
+        .collect();
+    let harmless = [
+        "select", "insert", "update", "delete", "with", "values", "replace", "merge",
+    ];
+    harmless.iter().any(|word| first.eq_ignore_ascii_case(word))
+}

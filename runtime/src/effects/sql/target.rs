@@ -1,0 +1,163 @@
+//! Which database a connection means.
+
+use super::super::EffectError;
+use crate::codecache::{hex, sha256};
+use crate::connections::Connection;
+use reqwest::Url;
+use sqlx::mysql::MySqlSslMode;
+use sqlx::postgres::PgSslMode;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Postgres,
+    MySql,
+    Sqlite,
+}
+
+/// How the connection to a server is secured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tls {
+    None,
+    Prefer,
+    Require,
+    Verify,
+}
+
+/// A database and how to get in.
+#[derive(Clone)]
+pub(super) struct Target {
+    pub kind: Kind,
+    pub host: String,
+    pub port: u16,
+    pub user: String,
+    pub password: String,
+    pub database: String,
+    pub tls: Tls,
+    pub tls_ca: Option<String>,
+    /// Of SQLite.
+    pub file: String,
+    /// Distinguishes pools: changes with every field.
+    pub key: String,
+}
+
+impl Target {
+    pub fn of(connection: &Connection) -> Result<Self, EffectError> {
+        let url = match connection.text(&["url"]) {
+            Some(url) => Some(
+                Url::parse(&url).map_err(|error| connection.unfit(format!("its `url` is none ({error})")))?,
+            ),
+            None => None,
+        };
+        let scheme = url.as_ref().map(|url| url.scheme().to_owned());
+        let stated = scheme.or_else(|| connection.text(&["kind"]));
+        let kind = kind(stated.as_deref().unwrap_or(&connection.provider)).ok_or_else(|| {
+            let takes =
+                "its `kind`, or else its provider, says which database it is: postgres, mysql or sqlite";
+            connection.unfit(takes)
+        })?;
+        let part = |of_url: Option<String>, names: &[&str]| {
+            of_url
+                .filter(|text| !text.is_empty())
+                .or_else(|| connection.text(names))
+        };
+        let decoded = |text: &str| {
+            percent_encoding::percent_decode_str(text)
+                .decode_utf8_lossy()
+                .into_owned()
+        };
+        let of_url = |get: fn(&Url) -> Option<String>| url.as_ref().and_then(get);
+        let port = url.as_ref().and_then(Url::port);
+        let mut target = Target {
+            kind,
+            host: part(of_url(|url| url.host_str().map(str::to_owned)), &["host"]).unwrap_or_default(),
+            port: match port {
+                Some(port) => port,
+                None => connection.port(if kind == Kind::MySql { 3306 } else { 5432 })?,
+            },
+            user: part(
+                of_url(|url| Some(url.username().to_owned())),
+                &["user", "username"],
+            )
+            .map(|user| decoded(&user))
+            .unwrap_or_default(),
+            password: part(
+                of_url(|url| url.password().map(str::to_owned)).map(|text| decoded(&text)),
+                &["password"],
+            )
+            .unwrap_or_default(),
+            database: part(
+                of_url(|url| Some(url.path().trim_start_matches('/').to_owned())),
+                &["database"],
+            )
+            .unwrap_or_default(),
+            tls: tls(connection)?,
+            tls_ca: connection.text(&["tlsCa"]),
+            file: connection.text(&["file"]).unwrap_or_default(),
+            key: String::new(),
+        };
+        if kind == Kind::Sqlite {
+            target.file = connection.required(&["file"])?;
+        } else {
+            if target.host.is_empty() {
+                return Err(connection.unfit("it has no field `host`"));
+            }
+            connection.check_host(&target.host, Some(target.port))?;
+        }
+        let facts = (&connection.id, &connection.fields);
+        target.key = hex(&sha256(format!("{facts:?}").as_bytes()));
+        Ok(target)
+    }
+
+    /// For messages.
+    pub fn name(&self) -> String {
+        match self.kind {
+            Kind::Sqlite => format!("The database {}", self.file),
+            _ => format!("The database {}:{}/{}", self.host, self.port, self.database),
+        }
+    }
+}
+
+fn kind(text: &str) -> Option<Kind> {
+    match text.to_ascii_lowercase().as_str() {
+        "postgres" | "postgresql" | "pg" => Some(Kind::Postgres),
+        "mysql" | "mariadb" => Some(Kind::MySql),
+        "sqlite" | "sqlite3" => Some(Kind::Sqlite),
+        _ => None,
+    }
+}
+
+fn tls(connection: &Connection) -> Result<Tls, EffectError> {
+    Ok(match connection.text(&["tls"]).as_deref() {
+        None | Some("prefer") => Tls::Prefer,
+        Some("none" | "false" | "disable") => Tls::None,
+        Some("require") => Tls::Require,
+        Some("verify" | "true" | "verify-full") => Tls::Verify,
+        Some(other) => {
+            return Err(connection.unfit(format!(
+                "its `tls` is `{other}`, not verify, require, prefer or none"
+            )));
+        }
+    })
+}
+
+impl From<Tls> for PgSslMode {
+    fn from(tls: Tls) -> Self {
+        match tls {
+            Tls::None => PgSslMode::Disable,
+            Tls::Prefer => PgSslMode::Prefer,
+            Tls::Require => PgSslMode::Require,
+            Tls::Verify => PgSslMode::VerifyFull,
+        }
+    }
+}
+
+impl From<Tls> for MySqlSslMode {
+    fn from(tls: Tls) -> Self {
+        match tls {
+            Tls::None => MySqlSslMode::Disabled,
+            Tls::Prefer => MySqlSslMode::Preferred,
+            Tls::Require => MySqlSslMode::Required,
+            Tls::Verify => MySqlSslMode::VerifyIdentity,
+        }
+    }
+}

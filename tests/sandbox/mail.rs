@@ -1,0 +1,239 @@
+//! SendEmail against an SMTP server of others.
+
+use crate::services::{Given, closed_runtime, open_runtime, run, run_data};
+use crate::smtp::Smtp;
+use heddle_runtime::Limits;
+use serde_json::{Value, json};
+
+fn mail(more: Value) -> Value {
+    let mut mail = json!({
+        "connection": "mail", "from": "Shop <shop@example.com>", "to": "ann@example.com", "subject": "Grüße",
+        "text": "Hallo Änne",
+    });
+    for (name, value) in more.as_object().unwrap() {
+        mail[name] = value.clone();
+    }
+    mail
+}
+
+fn plain(port: u16) -> Given {
+    Given::one("mail", json!({"host": "127.0.0.1", "port": port, "tls": "none"}))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_arrives_with_all_its_parts() {
+    let Some(mut server) = Smtp::start("none") else {
+        return;
+    };
+    let runtime = open_runtime();
+    let sent = mail(json!({
+        "to": ["ann@example.com, Bob <bob@example.com>", "cid@example.com"], "cc": "dan@example.com",
+        "bcc": ["eve@example.com"], "replyTo": "help@example.com", "html": "<b>Hallo</b>",
+        "attachments": [{"filename": "a ü.txt", "contentType": "text/plain", "base64": "aGV5"}],
+    }));
+    let output = run(&runtime, "SendEmail", sent.clone(), &plain(server.port))
+        .await
+        .output();
+    let message = server.message();
+    assert_eq!(message["from"], "shop@example.com");
+    let mut to: Vec<&str> = message["to"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|to| to.as_str().unwrap())
+        .collect();
+    to.sort_unstable();
+    let all = [
+        "ann@example.com",
+        "bob@example.com",
+        "cid@example.com",
+        "dan@example.com",
+        "eve@example.com",
+    ];
+    assert_eq!(to, all);
+    let content = message["content"].as_str().unwrap();
+    let id = output["messageId"].as_str().unwrap();
+    assert!(id.starts_with('<') && id.ends_with("@example.com>"), "{id}");
+    for part in [
+        &format!("Message-ID: {id}\r\n"),
+        "From: Shop <shop@example.com>\r\n",
+        "Reply-To: help@example.com\r\n",
+        "Cc: dan@example.com\r\n",
+        "Subject: =?utf-8?b?",
+        "Content-Type: text/html",
+        "Content-Type: multipart/mixed",
+        "Content-Disposition: attachment",
+        "Date: ",
+    ] {
+        assert!(content.contains(part), "{part} in {content}");
+    }
+    assert!(
+        !content.contains("eve@example.com"),
+        "nobody sees who gets a blind copy"
+    );
+    // A repetition has the same id.
+    let again = run(&runtime, "SendEmail", sent, &plain(server.port))
+        .await
+        .output();
+    assert_eq!(again, output);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tls_verifies_the_server_and_carries_the_password() {
+    let runtime = open_runtime();
+    for mode in ["starttls", "tls"] {
+        let Some(mut server) = Smtp::start(mode) else {
+            return;
+        };
+        let with = |more: Value| {
+            let mut fields = json!({
+                "host": "localhost", "port": server.port, "tls": mode, "user": "ann", "password": "s3cret-pw",
+                "tlsCa": server.certificate,
+            });
+            for (name, value) in more.as_object().unwrap() {
+                fields[name] = value.clone();
+            }
+            Given::one("mail", fields)
+        };
+        run(&runtime, "SendEmail", mail(json!({})), &with(json!({})))
+            .await
+            .output();
+        assert_eq!(server.message()["to"], json!(["ann@example.com"]), "{mode}");
+        let given = with(json!({"tlsCa": null}));
+        let failure = run(&runtime, "SendEmail", mail(json!({})), &given)
+            .await
+            .failure();
+        assert!(
+            failure.starts_with("MAIL_FAILED: ") && failure.contains("certificate"),
+            "{mode}: {failure}"
+        );
+        let given = with(json!({"password": "wrong-pw"}));
+        let failure = run(&runtime, "SendEmail", mail(json!({})), &given)
+            .await
+            .failure();
+        assert!(
+            failure.starts_with("MAIL_FAILED: ") && failure.contains("535"),
+            "{mode}: {failure}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_taken_fails_the_node() {
+    let Some(server) = Smtp::start("none") else {
+        return;
+    };
+    let runtime = open_runtime();
+    for (more, expected) in [
+        (
+            json!({"to": "nobody@example.com"}),
+            "MAIL_FAILED: The mail server 127.0.0.1",
+        ),
+        (
+            json!({"to": "not an address"}),
+            "PARAMETER: `not an address` in `to` is no email address",
+        ),
+        (
+            json!({"from": "me"}),
+            "PARAMETER: `me` in `from` is no email address",
+        ),
+        (
+            json!({"to": []}),
+            "PARAMETER: A message goes to 1 to 100 addresses, not to 0.",
+        ),
+        (
+            json!({"to": ["a@example.com"; 101]}),
+            "PARAMETER: A message goes to 1 to 100 addresses, not to 101.",
+        ),
+        (
+            json!({"attachments": [{"filename": "x", "base64": "%"}]}),
+            "PARAMETER: The attachment `x` is no base64",
+        ),
+        (
+            json!({"attachments": [{"filename": "x", "contentType": "nonsense", "base64": ""}]}),
+            "PARAMETER: `nonsense` of the attachment `x` is no content type.",
+        ),
+    ] {
+        let failure = run(&runtime, "SendEmail", mail(more), &plain(server.port))
+            .await
+            .failure();
+        assert!(failure.starts_with(expected), "{failure}");
+    }
+    let refused = run(
+        &runtime,
+        "SendEmail",
+        mail(json!({"to": "nobody@example.com"})),
+        &plain(server.port),
+    )
+    .await;
+    assert!(
+        refused.failure().contains("No such mailbox"),
+        "{}",
+        refused.failure()
+    );
+    let upgrade = Given::one("mail", json!({"host": "127.0.0.1", "port": server.port}));
+    let failure = run(&runtime, "SendEmail", mail(json!({})), &upgrade)
+        .await
+        .failure();
+    assert!(failure.contains("STARTTLS is not supported"), "{failure}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn line_breaks_make_no_headers() {
+    let Some(mut server) = Smtp::start("none") else {
+        return;
+    };
+    let sent = mail(json!({"subject": "Hi\r\nBcc: eve@example.com", "text": "."}));
+    run(&open_runtime(), "SendEmail", sent, &plain(server.port))
+        .await
+        .output();
+    let message = server.message();
+    assert_eq!(message["to"], json!(["ann@example.com"]));
+    assert!(
+        !message["content"].as_str().unwrap().contains("\r\nBcc:"),
+        "{message}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_says_nothing_is_a_timeout() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let data = json!({"parameters": mail(json!({})), "timeoutMs": 100});
+    let ran = run_data(
+        &open_runtime(),
+        "SendEmail",
+        data,
+        &plain(port),
+        Limits::default(),
+    )
+    .await;
+    assert!(
+        ran.failure().starts_with("TIMEOUT: The mail server 127.0.0.1"),
+        "{}",
+        ran.failure()
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn mail_servers_are_behind_the_guard() {
+    let runtime = closed_runtime();
+    for host in [
+        "127.0.0.1",
+        "localhost",
+        "2130706433",
+        "0x7f.1",
+        "0177.0.0.1",
+        "::1",
+        "::ffff:127.0.0.1",
+        "169.254.169.254",
+    ] {
+        for tls in ["none", "starttls", "tls"] {
+            let given = Given::one("mail", json!({"host": host, "port": 25, "tls": tls}));
+            let failure = run(&runtime, "SendEmail", mail(json!({})), &given)
+                .await
+                .failure();
+            assert!(failure.starts_with("EGRESS_DENIED: "), "{host}: {failure}");
+        }
+    }
+}

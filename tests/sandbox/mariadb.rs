@@ -1,0 +1,110 @@
+//! A private MariaDB server from Debian's package, for as long as a test holds it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+pub struct MariaDb {
+    pub port: u16,
+    server: Child,
+    dir: tempfile::TempDir,
+}
+
+impl Drop for MariaDb {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+impl MariaDb {
+    /// With the database `shop` of the user `heddle`, whose password is `s3cret-pw`. `None`, saying so, where the
+    /// server is not installed.
+    pub async fn start() -> Option<Self> {
+        tokio::task::spawn_blocking(Self::start_blocking).await.unwrap()
+    }
+
+    fn start_blocking() -> Option<Self> {
+        if !Path::new("/usr/sbin/mariadbd").exists() {
+            eprintln!("skipped: there is no MariaDB; install the package mariadb-server");
+            return None;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let port = std::net::TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .port();
+        let data = dir.path().join("data");
+        std::fs::create_dir(&data).unwrap();
+        std::fs::write(
+            dir.path().join("init.sql"),
+            "create database shop;\n\
+             create user heddle@'127.0.0.1' identified by 's3cret-pw';\n\
+             create user heddle@'localhost' identified by 's3cret-pw';\n\
+             grant all on shop.* to heddle@'127.0.0.1';\ngrant all on shop.* to heddle@'localhost';\n",
+        )
+        .unwrap();
+        if is_root() {
+            // The server refuses to be root: then the package's own user starts it.
+            let owned = Command::new("chown")
+                .args(["-R", "mysql"])
+                .arg(dir.path())
+                .status();
+            assert!(owned.is_ok_and(|status| status.success()));
+        }
+        let installed = as_mysql("/usr/bin/mariadb-install-db")
+            .args([
+                "--no-defaults",
+                "--auth-root-authentication-method=normal",
+                "--skip-test-db",
+            ])
+            .arg(format!("--datadir={}", data.display()))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        assert!(
+            installed.is_ok_and(|status| status.success()),
+            "mariadb-install-db fails"
+        );
+        let file = |name: &str| dir.path().join(name).display().to_string();
+        let server = as_mysql("/usr/sbin/mariadbd")
+            .args(["--no-defaults", "--bind-address=127.0.0.1", "--skip-name-resolve"])
+            .arg(format!("--datadir={}", data.display()))
+            .arg(format!("--port={port}"))
+            .arg(format!("--socket={}", file("socket")))
+            .arg(format!("--pid-file={}", file("pid")))
+            .arg(format!("--init-file={}", file("init.sql")))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let server = MariaDb { port, server, dir };
+        let patience = Instant::now() + Duration::from_secs(120);
+        while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(
+                Instant::now() < patience,
+                "MariaDB in {} does not start",
+                server.dir.path().display()
+            );
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Some(server)
+    }
+}
+
+fn as_mysql(program: &str) -> Command {
+    if !is_root() {
+        return Command::new(program);
+    }
+    // Without a process between, so that ending it ends the server.
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=mysql", "--regid=mysql", "--clear-groups", "--"]);
+    command.arg(PathBuf::from(program)).current_dir("/");
+    command
+}
+
+fn is_root() -> bool {
+    let output = Command::new("id").arg("-u").output().unwrap();
+    output.stdout.starts_with(b"0\n")
+}

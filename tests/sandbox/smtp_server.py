@@ -1,0 +1,55 @@
+"""An SMTP server (aiosmtpd) on 127.0.0.1 that prints its port, then each message as a line of JSON.
+
+Usage: smtp_server.py none|starttls|tls [CERTIFICATE KEY]. With TLS it asks for the user `ann` with the password
+`s3cret-pw`. Recipients that begin with `nobody` are refused.
+"""
+
+import json
+import socket
+import ssl
+import sys
+import time
+
+from aiosmtpd.controller import Controller
+from aiosmtpd.smtp import AuthResult
+
+
+class Handler:
+    async def handle_RCPT(self, server, session, envelope, address, options):
+        if address.startswith("nobody"):
+            return "550 5.1.1 No such mailbox"
+        envelope.rcpt_tos.append(address)
+        return "250 OK"
+
+    async def handle_DATA(self, server, session, envelope):
+        content = envelope.content.decode("utf-8", "replace")
+        line = {"from": envelope.mail_from, "to": envelope.rcpt_tos, "content": content}
+        print(json.dumps(line), flush=True)
+        return "250 taken"
+
+
+def authenticate(server, session, envelope, mechanism, data):
+    return AuthResult(success=data.login == b"ann" and data.password == b"s3cret-pw")
+
+
+def main():
+    mode = sys.argv[1]
+    options = {}
+    if mode != "none":
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(sys.argv[2], sys.argv[3])
+        options = {"authenticator": authenticate, "auth_required": True}
+        if mode == "starttls":
+            options.update(tls_context=context, require_starttls=True)
+        else:
+            options.update(ssl_context=context, auth_require_tls=False)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    controller = Controller(Handler(), hostname="127.0.0.1", port=port, **options)
+    controller.start()
+    print(port, flush=True)
+    while True:
+        time.sleep(3600)
+
+
+main()
