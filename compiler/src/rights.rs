@@ -47,6 +47,8 @@ impl Collector {
                 if *node_type == "JavaScript" {
                     self.code(parameters);
                 }
+                // Its expressions are the engine's.
+                self.javascript |= *node_type == "Regex";
                 if spot.is(node_type) {
                     spot.standard()
                         .into_iter()

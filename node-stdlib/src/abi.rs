@@ -318,6 +318,12 @@ pub mod code {
     pub const KEY_VALUE_TYPE: &str = "KEY_VALUE_TYPE";
     /// A key or value is too large, or there are too many.
     pub const KEY_VALUE_LIMIT: &str = "KEY_VALUE_LIMIT";
+    /// A token's signature, algorithm, issuer or audience is not what is expected.
+    pub const JWT_INVALID: &str = "JWT_INVALID";
+    /// A token's time is over.
+    pub const JWT_EXPIRED: &str = "JWT_EXPIRED";
+    /// A token's time has not come.
+    pub const JWT_NOT_YET_VALID: &str = "JWT_NOT_YET_VALID";
     /// The event is no JSON, or too large.
     pub const EVENT: &str = "EVENT";
     /// The pattern has no such trigger, or none at all.

@@ -9,6 +9,7 @@ mod effects;
 #[cfg(not(target_arch = "wasm32"))]
 mod fits;
 mod flow;
+mod formats;
 mod text;
 mod time_and_crypto;
 mod triggers;

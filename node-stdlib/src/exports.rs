@@ -111,8 +111,9 @@ fn reserved_bytes(base: usize, length: usize) -> Option<&'static [u8]> {
 }
 
 macro_rules! node_exports {
-    ($(($name:ident, $run:path, $($resume:tt)+)),* $(,)?) => {
+    ($($(#[$cfg:meta])? ($name:ident, $run:path, $($resume:tt)+)),* $(,)?) => {
         $(
+            $(#[$cfg])?
             const _: () = {
                 #[unsafe(export_name = concat!("node_", stringify!($name)))]
                 extern "C" fn node(parameters: i32) {

@@ -21,6 +21,10 @@ mod alloc;
 #[cfg(target_arch = "wasm32")]
 mod exports;
 
+// The tests of a node that is not there natively share what the other tests have.
+#[cfg(test)]
+extern crate self as heddle_node_stdlib;
+
 /// Names that expressions have where the JavaScript engine evaluates them.
 #[cfg(not(target_arch = "wasm32"))]
 pub use heddle_javascript::names as javascript_names;

@@ -119,6 +119,13 @@ pub enum Script<'a> {
         /// The argument.
         argument: Value,
     },
+    /// Calls a function as expressions have them: where nothing that is built in can be changed.
+    Evaluate {
+        /// The source of the function.
+        source: &'a Text,
+        /// Its arguments, an array.
+        arguments: Value,
+    },
     /// Answers a request of a call that waits.
     Resume {
         /// The call.
@@ -194,7 +201,7 @@ pub type Resume = fn(&Object, Value, &mut dyn Context) -> NodeResult;
 
 /// Calls `$macro!` with every standard node: `(Type, run function, resume function or none)`.
 /// The guest's exports are made from it, and a test holds it against the catalogue. Triggers are not in it: the
-/// run loop emits the event for them.
+/// run loop emits the event for them. A node may have a `#[cfg]` before it: then it is only where its crates are.
 #[macro_export]
 macro_rules! for_each_node {
     ($macro:ident) => {
@@ -227,13 +234,20 @@ macro_rules! for_each_node {
             (Compare, $crate::nodes::join::compare, none),
             // TEXT
             (Template, $crate::nodes::template::template, none),
+            (Regex, $crate::nodes::regex::regex, none),
             (Json, $crate::nodes::json::json, none),
             (Csv, $crate::nodes::csv::csv, none),
+            (Xml, $crate::nodes::xml::xml, none),
+            (Yaml, $crate::nodes::yaml::yaml, none),
+            #[cfg(any(target_arch = "wasm32", test))]
+            (Html, $crate::nodes::html::html, none),
+            (Markdown, $crate::nodes::markdown::markdown, none),
             (Base64, $crate::nodes::base64::base64, none),
             (Url, $crate::nodes::url::url, none),
             (DateTime, $crate::nodes::date_time::date_time, none),
             (Hash, $crate::nodes::hash::hash, $crate::nodes::hash::digested),
             (Hmac, $crate::nodes::hash::hmac, $crate::nodes::hash::digested),
+            (Jwt, $crate::nodes::jwt::jwt, $crate::nodes::jwt::resume),
             (Uuid, $crate::nodes::uuid::uuid, none),
             (Random, $crate::nodes::random::random, none),
             // CODE
@@ -259,29 +273,37 @@ pub mod date_time;
 pub mod fields;
 pub mod flow;
 pub mod hash;
+// Natively only for its tests, since its crates are large.
+#[cfg(any(target_arch = "wasm32", test))]
+pub mod html;
 pub mod http_request;
 pub mod javascript;
 pub mod join;
 pub mod json;
 pub mod key_value;
+pub mod jwt;
 pub mod keys;
 pub mod lists;
 pub mod log;
+pub mod markdown;
 pub mod parameters;
 pub mod random;
 pub mod send_email;
 pub mod sql_query;
+pub mod regex;
 pub mod template;
 mod text;
 pub mod url;
 pub mod uuid;
+pub mod xml;
+pub mod yaml;
 
 macro_rules! table {
-    ($(($name:ident, $run:path, $($resume:tt)+)),* $(,)?) => {
+    ($($(#[$cfg:meta])? ($name:ident, $run:path, $($resume:tt)+)),* $(,)?) => {
         /// The implementation of a standard node type, and how it goes on after an effect.
         pub fn lookup(node_type: &str) -> Option<(Run, Option<Resume>)> {
             match node_type {
-                $(stringify!($name) => Some(($run, resume!($($resume)+))),)*
+                $($(#[$cfg])? stringify!($name) => Some(($run, resume!($($resume)+))),)*
                 _ => None,
             }
         }

@@ -236,6 +236,7 @@ fn standard_effects(config: &RuntimeConfig) -> Registry {
     registry.add(effects::CallPattern);
     registry.add(effects::Hash);
     registry.add(effects::Hmac);
+    registry.add(effects::Jwt);
     let http = effects::Http::new(&config.egress);
     registry.add(effects::Chat(http.clone()));
     registry.add(http);

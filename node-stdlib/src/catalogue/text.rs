@@ -1,11 +1,13 @@
 //! Nodes for text and formats.
 
+use super::formats::{HTML, MARKDOWN, XML, YAML};
 use super::{Category, Example, IN, NodeType, OUT, Outputs, Parameter, Schema, TEXT_OUT};
 
 /// In the order in which lists show them.
-pub const TYPES: &[NodeType] = &[TEMPLATE, JSON, CSV, BASE64, URL];
+pub const TYPES: &[NodeType] = &[TEMPLATE, REGEX, JSON, CSV, XML, YAML, HTML, MARKDOWN, BASE64, URL];
 
-const fn text_type(
+/// A type of this category with the usual input.
+pub(super) const fn text_type(
     name: &'static str,
     description: &'static str,
     outputs: Outputs,
@@ -40,6 +42,60 @@ const TEMPLATE: NodeType = text_type(
         input: "{}",
         output: r#"{"out": "The nightly import has ended."}"#,
     }],
+);
+
+const REGEX: NodeType = text_type(
+    "Regex",
+    "Searches text by a regular expression, and replaces or splits it. Expressions, positions (in UTF-16 units) and \
+     replacements are those of JavaScript. An expression that needs too many steps ends the run by its limits.",
+    Outputs::Fixed(&[OUT]),
+    &[
+        Parameter::required("text", Schema::String, "The text to work on."),
+        Parameter::required(
+            "pattern",
+            Schema::String,
+            "The regular expression, without slashes around it: `(?<year>\\d{4})-(\\d\\d)`.",
+        )
+        .literal(),
+        Parameter::optional(
+            "flags",
+            Schema::String,
+            "Letters: `i` ignores case, `m` lets `^` and `$` stand at the ends of lines, `s` lets `.` match line breaks \
+             too, `g` replaces every match, `u` and `v` read characters instead of UTF-16 units, `y` matches at the \
+             beginning only.",
+        )
+        .or(r#""""#),
+        Parameter::optional(
+            "operation",
+            Schema::Enum(&["test", "match", "matchAll", "replace", "split"]),
+            "`test` gives true or false. `match` gives the first match as {match, index, captures, groups}, or null: \
+             `captures` are the values of the parentheses in their order (null where one took no part), `groups` those \
+             with names. `matchAll` gives an array of all matches, `replace` the text with the first match replaced, or \
+             with the flag `g` every one, `split` an array of what lies between the matches, with the captures.",
+        )
+        .or(r#""match""#),
+        Parameter::optional(
+            "replacement",
+            Schema::String,
+            "For `replace`: what takes the place of a match. In it, `$&` is the match, `$1` the first capture, `$<name>` \
+             a group, `$$` a dollar sign.",
+        )
+        .or(r#""""#),
+    ],
+    &[
+        Example {
+            title: "All matches, with a named group",
+            parameters: r##"{"operation": "matchAll", "pattern": "#(?<id>\\d+)", "text": "Fixes #12, see #7."}"##,
+            input: "null",
+            output: r##"{"out": [{"match": "#12", "index": 6, "captures": ["12"], "groups": {"id": "12"}}, {"match": "#7", "index": 15, "captures": ["7"], "groups": {"id": "7"}}]}"##,
+        },
+        Example {
+            title: "Replace",
+            parameters: r#"{"operation": "replace", "pattern": "(\\w+)@(\\w+)", "flags": "g", "replacement": "$2:$1", "text": "a@b, c@d"}"#,
+            input: "null",
+            output: r#"{"out": "b:a, d:c"}"#,
+        },
+    ],
 );
 
 const JSON: NodeType = text_type(

@@ -3,7 +3,7 @@
 use super::{Category, Example, IN, NodeType, OUT, Outputs, Parameter, Schema, TEXT_OUT};
 
 /// In the order in which lists show them.
-pub const TYPES: &[NodeType] = &[DATE_TIME, HASH, HMAC, UUID, RANDOM];
+pub const TYPES: &[NodeType] = &[DATE_TIME, HASH, HMAC, JWT, UUID, RANDOM];
 
 const UNITS: Schema = Schema::Enum(&[
     "years",
@@ -167,6 +167,92 @@ const HMAC: NodeType = NodeType {
         input: r#""what do ya want for nothing?""#,
         output: r#"{"out": "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"}"#,
     }],
+};
+
+const JWT: NodeType = NodeType {
+    name: "Jwt",
+    category: Category::TimeAndCrypto,
+    description: "Signs, verifies or reads a JSON Web Token (RFC 7519). Verifying gives the claims of a token that has the \
+                  right signature by the expected algorithm and whose time it is; all else fails, with the codes \
+                  `JWT_INVALID`, `JWT_EXPIRED` and `JWT_NOT_YET_VALID`, or `PARSE` for what is no token.",
+    inputs: &[IN],
+    outputs: Outputs::Fixed(&[OUT]),
+    parameters: &[
+        Parameter::optional(
+            "operation",
+            Schema::Enum(&["sign", "verify", "decode"]),
+            "`sign` gives a token; `verify` the claims of a token that is valid at the time when the run started; \
+             `decode` gives {header, payload, signature} without checking anything: anyone can have written that.",
+        )
+        .or(r#""verify""#),
+        Parameter::optional(
+            "payload",
+            Schema::Map(&Schema::Any),
+            "For `sign`: the claims. Anyone who has the token can read them. Default: the input.",
+        ),
+        Parameter::optional(
+            "token",
+            Schema::String,
+            "For `verify` and `decode`: the token; `Bearer ` before it is passed over. Default: the input.",
+        ),
+        Parameter::optional(
+            "secret",
+            Schema::String,
+            "For `sign` and `verify`, best as `{{ $secrets.NAME }}`: it is then used outside of the sandbox and never \
+             seen by the pattern. For RS256 and ES256 a key in PEM: the private one to sign (PKCS#8), the public one to \
+             verify (SPKI).",
+        ),
+        Parameter::optional(
+            "algorithm",
+            Schema::Enum(&["HS256", "HS384", "HS512", "RS256", "ES256"]),
+            "How tokens are signed. A token that names another algorithm is invalid.",
+        )
+        .or(r#""HS256""#),
+        Parameter::optional(
+            "expiresInSeconds",
+            Schema::Integer {
+                min: 1,
+                max: 316_224_000,
+            },
+            "For `sign`: sets the claims `iat` and `exp`, counted from the start of the run.",
+        ),
+        Parameter::optional(
+            "header",
+            Schema::Map(&Schema::Any),
+            "For `sign`: further fields of the header, such as `kid`.",
+        ),
+        Parameter::optional(
+            "issuer",
+            Schema::OneOf(&[Schema::String, Schema::Array(&Schema::String)]),
+            "For `verify`: what the claim `iss` must be, or one of what it may be.",
+        ),
+        Parameter::optional(
+            "audience",
+            Schema::OneOf(&[Schema::String, Schema::Array(&Schema::String)]),
+            "For `verify`: what the claim `aud` must be or hold, or one of that.",
+        ),
+        Parameter::optional(
+            "leewaySeconds",
+            Schema::Integer { min: 0, max: 3600 },
+            "For `verify`: how far the signer's clock may be off.",
+        )
+        .or("0"),
+    ],
+    effects: &["jwt"],
+    examples: &[
+        Example {
+            title: "Sign",
+            parameters: r#"{"operation": "sign", "secret": "your-256-bit-secret"}"#,
+            input: r#"{"sub": "1234567890", "name": "John Doe", "iat": 1516239022}"#,
+            output: r#"{"out": "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9lIiwiaWF0IjoxNTE2MjM5MDIyfQ.SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c"}"#,
+        },
+        Example {
+            title: "Verify",
+            parameters: r#"{"secret": "your-256-bit-secret"}"#,
+            input: r#""eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9lIiwiaWF0IjoxNTE2MjM5MDIyfQ.SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c""#,
+            output: r#"{"out": {"sub": "1234567890", "name": "John Doe", "iat": 1516239022}}"#,
+        },
+    ],
 };
 
 const UUID: NodeType = NodeType {

@@ -56,6 +56,10 @@ impl<O: Outside> Run<'_, O> {
                 };
                 self.step(step)
             }
+            Script::Evaluate { source, arguments } => {
+                let value = self.script_value(source, &arguments)?;
+                return Ok(Scripted::Value(value));
+            }
             Script::Resume {
                 call,
                 request,

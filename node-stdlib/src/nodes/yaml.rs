@@ -1,0 +1,57 @@
+//! Yaml: YAML 1.2 to values and back.
+//!
+//! Scalars have the types of the core schema; the merge key `<<` of YAML 1.1, which many files use, is obeyed.
+//! Source: YAML 1.2.2, chapters 7 to 10.
+
+mod read;
+mod scalar;
+mod write;
+
+use super::text::{text_or_input, value_or_input};
+use super::{Context, Emission, Failure, NodeResult, Outcome, parameters};
+use crate::abi::code;
+use crate::machine::JSON_DEPTH_MAX;
+use crate::value::{Object, Value};
+
+/// `parse` or `stringify`; `all` is for texts of several documents.
+pub fn yaml(parameters: &Object, context: &mut dyn Context) -> NodeResult {
+    let all = parameters::boolean(parameters, "all", false)?;
+    let value = match parameters::choice(parameters, "operation", &["parse", "stringify"], "parse")? {
+        "parse" => parse(&text_or_input(parameters, context)?, all)?,
+        _ => stringify(value_or_input(parameters, context).into_json(), all)?,
+    };
+    Ok(Outcome::Emit(Emission::one(0, value)))
+}
+
+fn parse(text: &str, all: bool) -> Result<Value, Failure> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let documents = read::documents(text, all).map_err(|wrong| {
+        let message = format!(
+            "The text {}, in line {}, column {}.",
+            wrong.message, wrong.line, wrong.column
+        );
+        Failure::new(wrong.code, message)
+    })?;
+    Ok(match all {
+        true => documents.into(),
+        false => documents.into_iter().next().unwrap_or(Value::Null),
+    })
+}
+
+fn stringify(value: Value, all: bool) -> Result<Value, Failure> {
+    if value.deeper_than(JSON_DEPTH_MAX) {
+        let message = format!("The value is nested more than {JSON_DEPTH_MAX} levels deep.");
+        return Err(Failure::new(code::DEPTH_LIMIT, message));
+    }
+    if !all {
+        return Ok(write::document(&value).into());
+    }
+    let Value::Array(documents) = value else {
+        let takes = "an array of documents, since `all` is true";
+        return Err(parameters::mismatch("value", takes, &value));
+    };
+    let written = documents
+        .iter()
+        .map(|value| format!("---\n{}", write::document(value)));
+    Ok(written.collect::<String>().into())
+}

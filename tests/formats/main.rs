@@ -1,0 +1,14 @@
+//! Nodes for other people's formats, compiled and executed in the sandbox, next to independent implementations of the
+//! same formats on Node.js. Where these can't be installed, what needs them is skipped, saying so.
+#![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+
+mod csv;
+mod html;
+mod jwt;
+mod limits;
+mod markdown;
+mod oracle;
+mod regex;
+mod sandbox;
+mod xml;
+mod yaml;

@@ -1,0 +1,70 @@
+//! Well-known libraries on Node.js: installed by npm the first time, asked in a process of `node`.
+
+use serde_json::Value;
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What `oracle.mjs` answers to the cases of a kind. `None`, saying so, where it can't be had.
+pub fn ask(kind: &str, cases: &[Value]) -> Option<Vec<Value>> {
+    let dir = match install() {
+        Ok(dir) => dir,
+        Err(reason) => {
+            println!("SKIPPED: the libraries to compare with can't be had here: {reason}");
+            return None;
+        }
+    };
+    let mut node = Command::new("node")
+        .args(["oracle.mjs", kind])
+        .current_dir(dir)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = node.stdin.take().unwrap();
+    let cases_json = Value::from(cases.to_vec()).to_string();
+    let writer = std::thread::spawn(move || stdin.write_all(cases_json.as_bytes()));
+    let output = node.wait_with_output().unwrap();
+    writer.join().unwrap().unwrap();
+    assert!(output.status.success());
+    let answers: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(answers.len(), cases.len());
+    Some(answers)
+}
+
+/// Whether an answer is an error.
+pub fn is_error(answer: &Value) -> bool {
+    answer
+        .as_object()
+        .is_some_and(|it| it.len() == 1 && it.contains_key("error"))
+}
+
+fn install() -> Result<PathBuf, String> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/formats");
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("formats");
+    fs::create_dir_all(&dir).map_err(|error| error.to_string())?;
+    // Tests may be processes of their own: one of them installs.
+    let lock = File::create(dir.join("lock")).map_err(|error| error.to_string())?;
+    lock.lock().map_err(|error| error.to_string())?;
+    let file = |name: &str| fs::read(source.join(name)).map_err(|error| format!("{name}: {error}"));
+    let wanted = file("package-lock.json")?;
+    for name in ["package.json", "oracle.mjs"] {
+        fs::write(dir.join(name), file(name)?).map_err(|error| format!("{name}: {error}"))?;
+    }
+    let installed = fs::read(dir.join("node_modules/installed.json")).unwrap_or_default();
+    if installed == wanted {
+        return Ok(dir);
+    }
+    fs::write(dir.join("package-lock.json"), &wanted).map_err(|error| error.to_string())?;
+    let output = Command::new("npm")
+        .args(["ci", "--no-audit", "--no-fund", "--ignore-scripts"])
+        .current_dir(&dir)
+        .output()
+        .map_err(|error| format!("npm does not start: {error}"))?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    fs::write(dir.join("node_modules/installed.json"), wanted).map_err(|error| error.to_string())?;
+    Ok(dir)
+}
