@@ -199,7 +199,7 @@ fn modulus_bits(key: &[u8]) -> Option<usize> {
 fn element(der: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
     let (&length, rest) = der.strip_prefix(&[tag])?.split_first()?;
     let (length, rest) = match length {
-        0..0x80 => (usize::from(length), rest),
+        0..=0x7F => (usize::from(length), rest),
         0x81 | 0x82 => {
             let (digits, rest) = rest.split_at_checked(usize::from(length & 0x7f))?;
             let length = digits
