@@ -1,7 +1,5 @@
 //! Yaml: options, edge cases, errors, and examples of the YAML 1.2 specification.
 
-#![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
-
 mod support;
 
 use proptest::prelude::*;

@@ -143,8 +143,9 @@ fn value(random: &mut fastrand::Rng, depth: u32) -> Value {
         2..=4 => text(random).into(),
         5 => (0..random.u32(0..4)).map(|_| value(random, depth - 1)).collect(),
         _ => {
+            let count = random.u32(0..4);
             let field = |_| (text(random), value(random, depth - 1));
-            Value::Object((0..random.u32(0..4)).map(field).collect())
+            Value::Object((0..count).map(field).collect())
         }
     }
 }

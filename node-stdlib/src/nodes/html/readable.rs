@@ -66,14 +66,14 @@ pub(super) fn text(node: NodeRef<'_, Node>) -> String {
     for edge in node.traverse() {
         match edge {
             Edge::Open(inner) => match inner.value() {
-                Node::Text(text) => writer.text(&text),
+                Node::Text(text) => writer.text(text),
                 // What was asked for is shown even if it is of a hidden kind.
-                Node::Element(element) => writer.open(&element, inner.id() == node.id()),
+                Node::Element(element) => writer.open(element, inner.id() == node.id()),
                 _ => {}
             },
             Edge::Close(inner) => {
                 if let Node::Element(element) = inner.value() {
-                    writer.close(&element, inner.id() == node.id());
+                    writer.close(element, inner.id() == node.id());
                 }
             }
         }
@@ -119,14 +119,16 @@ impl Writer {
             // An item by itself is no list.
             "li" if !is_root => self.item(),
             "tr" => self.has_cell = false,
-            "td" | "th" => {
-                if std::mem::replace(&mut self.has_cell, true) {
-                    self.space = false;
-                    self.begin();
-                    self.out.push('\t');
-                }
-            }
+            "td" | "th" => self.cell(),
             _ => {}
+        }
+    }
+
+    fn cell(&mut self) {
+        if std::mem::replace(&mut self.has_cell, true) {
+            self.space = false;
+            self.begin();
+            self.out.push('\t');
         }
     }
 
