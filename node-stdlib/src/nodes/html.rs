@@ -10,8 +10,11 @@ use super::parameters::{boolean, choice, given, mismatch, required, text};
 use super::{Context, Emission, Failure, NodeResult, Outcome};
 use crate::abi::code;
 use crate::value::{Object, Text, Value};
+use ego_tree::iter::Edge;
 use scraper::{ElementRef, Html, Selector};
 
+/// Elements of a page in one another; browsers stop at half of it. `:has()` calls itself for each level.
+const PAGE_DEPTH_MAX: usize = 1_000;
 /// Bytes of a selector: what matches it calls itself for each of its parts.
 const SELECTOR_BYTES_MAX: usize = 1_000;
 /// Brackets of a selector in one another.
@@ -22,21 +25,37 @@ pub fn html(parameters: &Object, context: &mut dyn Context) -> NodeResult {
     let value = match choice(parameters, "operation", &["extract", "text"], "extract")? {
         "extract" => {
             let wanted = wanted(parameters)?;
-            let page = Html::parse_document(&page(parameters, context)?);
+            let page = page(parameters, context)?;
             let found = wanted
                 .iter()
                 .map(|wanted| (wanted.name.clone(), wanted.find(&page)));
             Value::Object(found.collect())
         }
         _ => {
-            let page = Html::parse_document(&page(parameters, context)?);
+            let page = page(parameters, context)?;
             readable::text(*page.root_element()).into()
         }
     };
     Ok(Outcome::Emit(Emission::one(0, value)))
 }
 
-fn page(parameters: &Object, context: &dyn Context) -> Result<String, Failure> {
+fn page(parameters: &Object, context: &dyn Context) -> Result<Html, Failure> {
+    let page = Html::parse_document(&source(parameters, context)?);
+    let mut depth = 0_usize;
+    for edge in page.tree.root().traverse() {
+        match edge {
+            Edge::Open(_) => depth += 1,
+            Edge::Close(_) => depth = depth.saturating_sub(1),
+        }
+        if depth > PAGE_DEPTH_MAX {
+            let message = format!("The page is nested more than {PAGE_DEPTH_MAX} levels deep.");
+            return Err(Failure::new(code::DEPTH_LIMIT, message));
+        }
+    }
+    Ok(page)
+}
+
+fn source(parameters: &Object, context: &dyn Context) -> Result<String, Failure> {
     if let Some(page) = text(parameters, "html")? {
         return Ok(page);
     }

@@ -103,6 +103,11 @@ fn broken_pages_are_read_as_browsers_do() {
             .map(Vec::len),
         Some(299)
     );
+    let failure = readable(&"<b>".repeat(1_001));
+    assert_eq!(
+        failure,
+        "DEPTH_LIMIT: The page is nested more than 1000 levels deep."
+    );
 }
 
 #[test]
