@@ -5,7 +5,11 @@
 mod bad_input;
 mod catalogue;
 mod commands;
+mod custom_nodes;
 mod examples;
+#[expect(dead_code, reason = "other tests have more use for it")]
+#[path = "../shared/component.rs"]
+mod hand_made;
 mod harness;
 mod http_server;
 mod outside;

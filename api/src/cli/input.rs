@@ -7,10 +7,12 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// Largest pattern, with its node definitions, in bytes.
-pub const PATTERN_BYTES_MAX: u64 = 4 << 20;
-/// Largest module in bytes.
-pub const MODULE_BYTES_MAX: u64 = 16 << 20;
+/// Largest pattern, with its node definitions, in bytes: components are in it as base64.
+pub const PATTERN_BYTES_MAX: u64 = 48 << 20;
+/// Largest module in bytes, its components included.
+pub const MODULE_BYTES_MAX: u64 = 48 << 20;
+/// Largest component in a file of its own, in bytes.
+pub const COMPONENT_BYTES_MAX: u64 = 16 << 20;
 /// Largest event, pins, variables or secrets file in bytes.
 pub const DATA_BYTES_MAX: u64 = 8 << 20;
 

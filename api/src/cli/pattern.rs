@@ -2,9 +2,11 @@
 //! or a compiled module.
 
 use super::failure::{Exit, Failure};
-use super::input::{self, MODULE_BYTES_MAX, PATTERN_BYTES_MAX, Source};
+use super::input::{self, COMPONENT_BYTES_MAX, MODULE_BYTES_MAX, PATTERN_BYTES_MAX, Source};
 use super::location;
 use super::report::Report;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 use std::path::Path;
 
@@ -49,11 +51,6 @@ impl Input {
             }
             return Ok(Input::Module { name, bytes });
         }
-        if bytes.len() as u64 > PATTERN_BYTES_MAX {
-            let limit = bytesize::ByteSize(PATTERN_BYTES_MAX).display().iec();
-            let message = format!("the pattern {name} is larger than {limit}");
-            return Err(Failure::new(Exit::Invalid, "TOO_LARGE", message));
-        }
         let source = input::decode(name, bytes, "the pattern")?;
         if source.text.trim_start().starts_with("(module") {
             return Err(not_a_pattern(
@@ -62,9 +59,32 @@ impl Input {
                 "heddle runs patterns and binary modules",
             ));
         }
-        let extra = definitions.map(|path| input::read_json(path, "the node definitions", PATTERN_BYTES_MAX));
-        Pattern::parse(source, extra.transpose()?).map(|pattern| Input::Pattern(Box::new(pattern)))
+        let extra = definitions.map(|path| -> Result<Map<String, Value>, Failure> {
+            let mut extra = input::read_json(path, "the node definitions", PATTERN_BYTES_MAX)?;
+            read_components(&mut extra, path)?;
+            Ok(extra)
+        });
+        let mut pattern = Pattern::parse(source, extra.transpose()?)?;
+        if let Value::Object(definitions) = &mut pattern.definitions {
+            read_components(definitions, path)?;
+        }
+        Ok(Input::Pattern(Box::new(pattern)))
     }
+}
+
+/// Puts components in the place of the files that definitions name, `{"component": {"file": "own.wasm"}}`: paths
+/// are beside the file with the definitions.
+fn read_components(definitions: &mut Map<String, Value>, path: &Path) -> Result<(), Failure> {
+    let directory = path.parent().unwrap_or_else(|| Path::new("."));
+    for (name, definition) in definitions {
+        let Some(file) = definition.pointer("/component/file").and_then(Value::as_str) else {
+            continue;
+        };
+        let what = format!("the component of `{name}`,");
+        let (_, bytes) = input::read_bytes(&directory.join(file), &what, COMPONENT_BYTES_MAX)?;
+        definition["component"] = STANDARD.encode(bytes).into();
+    }
+    Ok(())
 }
 
 impl Pattern {

@@ -110,7 +110,11 @@ pub const SETTINGS: &[Setting] = &[
         "Webhook requests of an address within a minute; 0: any number",
     ),
     setting("webhook_max_body", "1MiB", "Largest body of a webhook"),
-    setting("api_max_body", "8MiB", "Largest body under /api"),
+    setting(
+        "api_max_body",
+        "8MiB",
+        "Largest body under /api; six times as much for deploy, transpile and run, which carry components",
+    ),
     setting(
         "trusted_proxies",
         "none",

@@ -1,6 +1,6 @@
 //! Deploying patterns, and what is deployed.
 
-use super::extract::{self, Caller, Json, Path, Query};
+use super::extract::{self, Caller, CodeJson, Path, Query};
 use super::inbound::{self, EmailEndpoint};
 use super::reply::{Enveloped, Listed, PageMeta};
 use super::webhook_endpoints::{self, WebhookEndpoint};
@@ -117,7 +117,7 @@ async fn deploy_pattern(
     State(app): State<App>,
     caller: Caller,
     Path(pattern): Path<PatternId>,
-    Json(body): Json<DeployBody>,
+    CodeJson(body): CodeJson<DeployBody>,
 ) -> Result<Response, ApiError> {
     let editor = caller.scope.editor()?;
     let environment = body.environment_id.map(|id| {

@@ -10,7 +10,7 @@ use crate::ids::WorkspaceId;
 use crate::store::accounts;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
-use axum::extract::{FromRef, FromRequest, FromRequestParts, RawPathParams, Request};
+use axum::extract::{DefaultBodyLimit, FromRef, FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
@@ -115,6 +115,29 @@ where
         let is_json = is_json(&request);
         let body = read(request, state).await?;
         decode(is_json, &body).map(Json)
+    }
+}
+
+/// How many times as large as others a body may be that holds components or a module.
+const CODE_FACTOR: usize = 6;
+
+/// A JSON body that may hold components or a module.
+#[derive(Clone, Copy, Debug)]
+pub struct CodeJson<T>(pub T);
+
+impl<T, S> FromRequest<S> for CodeJson<T>
+where
+    T: DeserializeOwned,
+    App: FromRef<S>,
+    S: Send + Sync,
+{
+    type Rejection = ApiError;
+
+    async fn from_request(mut request: Request, state: &S) -> Result<Self, ApiError> {
+        let bytes_max = App::from_ref(state).config.api_body_bytes_max;
+        DefaultBodyLimit::max(bytes_max.saturating_mul(CODE_FACTOR)).apply(&mut request);
+        let Json(body) = Json::from_request(request, state).await?;
+        Ok(CodeJson(body))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Compiling a graph for a test, and running what came of it.
 
 use super::deployments::InvalidGraph;
-use super::extract::{Caller, Json};
+use super::extract::{Caller, CodeJson};
 use crate::app::App;
 use crate::error::{ApiError, ErrorBody};
 use crate::execution::compile::{self, Finding};
@@ -71,7 +71,11 @@ struct Transpiled {
         (status = 422, description = "The graph is not valid", body = InvalidGraph),
     )
 )]
-async fn transpile(_: State<App>, _: Caller, Json(body): Json<TranspileBody>) -> Result<Response, ApiError> {
+async fn transpile(
+    _: State<App>,
+    _: Caller,
+    CodeJson(body): CodeJson<TranspileBody>,
+) -> Result<Response, ApiError> {
     let options = Options {
         trace: body.trace.unwrap_or(false),
         breakpoints: body.breakpoints.unwrap_or_default(),
@@ -178,7 +182,7 @@ impl TestResult {
 async fn run_code(
     State(app): State<App>,
     caller: Caller,
-    Json(body): Json<RunBody>,
+    CodeJson(body): CodeJson<RunBody>,
 ) -> Result<axum::Json<TestResult>, ApiError> {
     let editor = caller.scope.editor()?;
     let wasm = STANDARD

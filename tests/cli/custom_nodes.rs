@@ -1,0 +1,184 @@
+//! Components from files, by the command line; and the examples of them, built from their sources.
+
+use super::hand_made::{base64, component, echo};
+use super::harness::{Place, root};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// A pattern of one node `own`, and its event.
+fn pattern(data: Value) -> String {
+    json!({
+        "nodes": [
+            {"id": "start", "type": "OnManual"},
+            {"id": "own", "type": "Own", "data": data},
+            {"id": "end", "type": "Return"},
+        ],
+        "edges": [{"source": "start", "target": "own"}, {"source": "own", "target": "end"}],
+    })
+    .to_string()
+}
+
+fn definitions(component: Value) -> String {
+    json!({ "Own": { "kind": "component", "component": component } }).to_string()
+}
+
+#[test]
+fn a_component_is_read_from_the_file_beside_the_definitions() {
+    let place = Place::new();
+    fs::create_dir(place.path("nodes")).unwrap();
+    place.file("nodes/own.wasm", echo());
+    place.file("pattern.json", pattern(json!({})));
+    place.file("nodes/definitions.json", definitions(json!({"file": "own.wasm"})));
+    place.file("event.json", r#"{"a": 1}"#);
+    let with = |arguments: &[&str]| {
+        let all = [arguments, &["--definitions", "nodes/definitions.json"]].concat();
+        place.run(&all)
+    };
+    let ended = with(&["run", "pattern.json", "--json", "--event", "event.json"]);
+    assert_eq!(ended.json()["output"], json!({"a": 1}));
+    with(&["validate", "pattern.json"]).assert_code(0);
+
+    // A module brings its components along.
+    with(&["compile", "pattern.json", "-o", "pattern.wasm"]).assert_code(0);
+    let ended = place.run(&["run", "pattern.wasm", "--json", "--event", "event.json"]);
+    assert_eq!(ended.json()["output"], json!({"a": 1}));
+}
+
+#[test]
+fn a_component_may_stand_in_the_definitions_as_base64() {
+    let place = Place::new();
+    place.file("pattern.json", pattern(json!({})));
+    place.file("definitions.json", definitions(base64(&echo()).into()));
+    let ended = place.run(&[
+        "run",
+        "pattern.json",
+        "--json",
+        "--definitions",
+        "definitions.json",
+    ]);
+    assert_eq!(ended.json()["output"], Value::Null);
+}
+
+#[test]
+fn what_is_wrong_with_a_component_is_said_before_the_run() {
+    let place = Place::new();
+    place.file("pattern.json", pattern(json!({})));
+    place.file("definitions.json", definitions(json!({"file": "own.wasm"})));
+    let arguments = ["run", "pattern.json", "--definitions", "definitions.json"];
+    let ended = place.run(&arguments);
+    ended.assert_code(4);
+    assert!(
+        ended.stderr.contains("the component of `Own`, own.wasm"),
+        "{ended:#?}"
+    );
+    place.file("own.wasm", wat::parse_str("(module)").unwrap());
+    let ended = place.run(&arguments);
+    ended.assert_code(3);
+    assert!(
+        ended.stderr.contains("a WebAssembly module, not a component"),
+        "{ended:#?}"
+    );
+}
+
+#[test]
+fn a_hostile_component_fails_its_node_and_the_run_goes_on() {
+    let place = Place::new();
+    place.file("pattern.json", pattern(json!({"onError": "continue"})));
+    place.file("definitions.json", definitions(json!({"file": "own.wasm"})));
+    let hostile = [
+        ("(loop $again (br $again)) (unreachable)", "OUT_OF_FUEL"),
+        (
+            "(loop $again (br_if $again (i32.ne (memory.grow (i32.const 16)) (i32.const -1)))) (unreachable)",
+            "OUT_OF_MEMORY",
+        ),
+        ("(unreachable)", "TRAP"),
+        ("(call $ok (i32.const 1024) (i32.const 1))", "COMPONENT"),
+    ];
+    for (body, code) in hostile {
+        place.file("own.wasm", component(body));
+        let ended = place.run(&[
+            "run",
+            "pattern.json",
+            "--json",
+            "--definitions",
+            "definitions.json",
+        ]);
+        ended.assert_code(0);
+        assert_eq!(ended.json()["output"]["error"]["code"], code, "{ended:#?}");
+    }
+}
+
+#[test]
+fn the_rust_example_is_built_from_its_sources() {
+    let folder = root().join("examples/custom-node-rust");
+    let mut hash = Sha256::new();
+    for file in [
+        "node/Cargo.toml",
+        "node/Cargo.lock",
+        "node/src/lib.rs",
+        "../../wit/node.wit",
+    ] {
+        hash.update(fs::read(folder.join(file)).unwrap());
+    }
+    let built_from = fs::read_to_string(folder.join("SOURCES.sha256")).unwrap();
+    assert_eq!(
+        hex::encode(hash.finalize()),
+        built_from.trim(),
+        "check-iban.wasm is stale: run examples/custom-node-rust/build.sh"
+    );
+}
+
+/// Builds the JavaScript example in a directory of its own; `None` where npm or its packages can't be had.
+fn built_javascript(place: &Place) -> Option<()> {
+    let folder = root().join("examples/custom-node-javascript");
+    for file in ["node/node.js", "node/build.js", "node/package.json"] {
+        let name = Path::new(file).file_name()?.to_str()?;
+        place.file(name, fs::read(folder.join(file)).unwrap());
+    }
+    for file in ["definitions.json", "pattern.json", "event.json"] {
+        place.file(file, fs::read(folder.join(file)).unwrap());
+    }
+    let npm = |arguments: &[&str]| {
+        let mut command = Command::new("npm");
+        command.args(arguments).current_dir(place.path("."));
+        command.env("WIT", root().join("wit")).output().ok()
+    };
+    let installed = npm(&["install", "--no-package-lock", "--no-audit", "--no-fund"]);
+    if !installed.is_some_and(|installed| installed.status.success()) {
+        return None;
+    }
+    let built = npm(&["run", "build", "--", "triage.wasm"])?;
+    assert!(
+        built.status.success(),
+        "{}",
+        String::from_utf8_lossy(&built.stderr)
+    );
+    Some(())
+}
+
+#[test]
+fn the_javascript_example_gives_what_it_promises() {
+    let place = Place::new();
+    if built_javascript(&place).is_none() {
+        eprintln!("npm and componentize-js can't be had here: the JavaScript example is not built");
+        return;
+    }
+    let ended = place.run(&[
+        "run",
+        "pattern.json",
+        "--json",
+        "--definitions",
+        "definitions.json",
+        "--event",
+        "event.json",
+    ]);
+    let expected = fs::read_to_string(root().join("examples/custom-node-javascript/expected.json")).unwrap();
+    assert_eq!(
+        ended.json()["output"],
+        serde_json::from_str::<Value>(&expected).unwrap(),
+        "{ended:#?}"
+    );
+}
