@@ -14,7 +14,7 @@
 mod node;
 
 use heddle_compiler::Options;
-use heddle_runtime::{Limits, Outcome, Program, RunRequest, Runtime, RuntimeConfig, Status, Tier};
+use heddle_runtime::{Outcome, Program, RunRequest, Runtime, RuntimeConfig, Status, Tier};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -232,23 +232,7 @@ impl Bench {
     }
 
     fn run(&self, program: &Program, event: &RawValue) -> Outcome {
-        let request = RunRequest {
-            run_id: "bench".into(),
-            pattern_id: "bench".into(),
-            attempt: 1,
-            triggered_by: "manual".into(),
-            started_at_ms: 1_700_000_000_000,
-            seed: 1,
-            trigger_node_id: None,
-            event: event.to_owned(),
-            variables: serde_json::Map::new(),
-            secrets: Default::default(),
-            journal: None,
-            calls: None,
-            callbacks: None,
-            services: heddle_runtime::Services::default(),
-            limits: Limits::default(),
-        };
+        let request = RunRequest::new(event.to_owned());
         let outcome = self.tokio.block_on(self.runtime.run(program, request));
         assert_eq!(outcome.status, Status::Completed, "{:?}", outcome.error);
         outcome

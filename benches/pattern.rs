@@ -295,21 +295,8 @@ fn compile(graph: &Value) -> Vec<u8> {
 
 fn request(event: &RawValue, limits: Limits) -> RunRequest {
     RunRequest {
-        run_id: "01920000-0000-7000-8000-000000000000".into(),
-        pattern_id: "bench".into(),
-        attempt: 1,
-        triggered_by: "manual".into(),
-        started_at_ms: 1_790_000_000_000,
-        seed: 42,
-        trigger_node_id: None,
-        event: event.to_owned(),
-        variables: serde_json::Map::new(),
-        secrets: std::collections::BTreeMap::new(),
-        journal: None,
-        calls: None,
-        callbacks: None,
-        services: heddle_runtime::Services::default(),
         limits,
+        ..RunRequest::new(event.to_owned())
     }
 }
 

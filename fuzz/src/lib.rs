@@ -100,22 +100,10 @@ pub fn run(program: &Program, event: &Value, origin: Origin) {
         return;
     }
     let limits = limits();
+    let event = serde_json::value::to_raw_value(event).expect("a JSON value prints");
     let request = RunRequest {
-        run_id: "fuzz".to_owned(),
-        pattern_id: "fuzz".to_owned(),
-        attempt: 1,
-        triggered_by: "manual".to_owned(),
-        started_at_ms: 0,
-        seed: 1,
-        trigger_node_id: None,
-        event: serde_json::value::to_raw_value(event).expect("a JSON value prints"),
-        variables: serde_json::Map::new(),
-        secrets: BTreeMap::new(),
-        journal: None,
-        calls: None,
-        callbacks: None,
-        services: heddle_runtime::Services::default(),
         limits: limits.clone(),
+        ..RunRequest::new(event)
     };
     let started = Instant::now();
     let executor = tokio::runtime::Builder::new_current_thread()

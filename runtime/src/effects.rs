@@ -8,13 +8,13 @@ mod callback;
 mod chat;
 mod digest;
 mod http;
-mod run;
+mod jwt;
 mod key_value;
 mod mail;
-mod jwt;
+mod run;
 mod sleep;
-mod wait;
 mod sql;
+mod wait;
 
 use crate::connections::Granted;
 use crate::journal::Journal;
@@ -32,13 +32,13 @@ pub use callback::Callback;
 pub use chat::Chat;
 pub use digest::{Hash, Hmac};
 pub use http::Http;
-pub use run::{Prepared, RunEffects, Waited};
+pub use jwt::Jwt;
 pub use key_value::KeyValue;
 pub use mail::Mail;
-pub use jwt::Jwt;
+pub use run::{Prepared, RunEffects, Waited};
 pub use sleep::Sleep;
-pub use wait::Wait;
 pub use sql::Sql;
+pub use wait::Wait;
 
 /// Result of an effect.
 pub type EffectResult = Result<Value, EffectError>;

@@ -24,9 +24,9 @@ mod secrets;
 mod stdlib;
 mod trace;
 
-pub use effects::{Call, Calls, EffectContext, EffectError, EffectFuture, EffectResult, Park};
 pub use config::{RuntimeConfig, SqliteFiles};
 pub use connections::{Connection, ConnectionError, ConnectionFuture, Connections, NoConnections, Services};
+pub use effects::{Call, Calls, EffectContext, EffectError, EffectFuture, EffectResult, Park};
 pub use egress::{EgressError, EgressPolicy, GuardError, GuardedHttp};
 pub use engine::Tier;
 pub use journal::{Entry, Journal, Recorded, RunJournal, execution_of};

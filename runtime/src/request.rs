@@ -1,8 +1,8 @@
 //! What a run is given.
 
+use crate::connections::Services;
 use crate::effects::Calls;
 use crate::journal::RunJournal;
-use crate::connections::Services;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -41,6 +41,30 @@ pub struct RunRequest {
     pub services: Services,
     /// Limits.
     pub limits: Limits,
+}
+
+impl RunRequest {
+    /// A first attempt, started by hand at the first trigger, with an event and nothing else. Its seed is 1, and it
+    /// is always 1970 for it: for runs that are to be repeated exactly.
+    pub fn new(event: Box<RawValue>) -> Self {
+        RunRequest {
+            run_id: "run".to_owned(),
+            pattern_id: "pattern".to_owned(),
+            attempt: 1,
+            triggered_by: "manual".to_owned(),
+            started_at_ms: 0,
+            seed: 1,
+            trigger_node_id: None,
+            event,
+            variables: serde_json::Map::new(),
+            secrets: BTreeMap::new(),
+            journal: None,
+            calls: None,
+            callbacks: None,
+            services: Services::default(),
+            limits: Limits::default(),
+        }
+    }
 }
 
 /// Callbacks of a run: the URL of each is `<base>/<token>/<place>`, of which the token is the first half of the

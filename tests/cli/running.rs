@@ -347,7 +347,7 @@ fn each_limit_ends_the_run_with_its_code() {
 
 #[test]
 fn private_addresses_are_refused_unless_allowed() {
-    let server = super::http_server::Server::start(vec![
+    let server = Server::start(vec![
         json!({"method": "GET", "path": "/", "status": 200, "body": {"ok": true}}),
     ]);
     let url = format!("http://{}/", server.address());

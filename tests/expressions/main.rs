@@ -16,7 +16,6 @@ mod node;
 use heddle_compiler::{ExpressionRoute, Options, Severity};
 use heddle_runtime::{Limits, Outcome, RunRequest, Runtime, RuntimeConfig, Tier};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// A runtime and a thread to run it on.
@@ -93,24 +92,11 @@ fn output_of(outcome: &Outcome) -> Value {
 
 fn request(input: &Value) -> RunRequest {
     RunRequest {
-        run_id: "run".to_owned(),
-        pattern_id: "pattern".to_owned(),
-        attempt: 1,
-        triggered_by: "manual".to_owned(),
-        started_at_ms: 0,
-        seed: 1,
-        trigger_node_id: None,
-        event: serde_json::value::to_raw_value(input).unwrap(),
-        variables: serde_json::Map::new(),
-        secrets: BTreeMap::new(),
-        journal: None,
-        calls: None,
-        callbacks: None,
-        services: heddle_runtime::Services::default(),
         limits: Limits {
             deadline: Duration::from_secs(60),
             ..Limits::default()
         },
+        ..RunRequest::new(serde_json::value::to_raw_value(input).unwrap())
     }
 }
 

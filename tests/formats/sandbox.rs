@@ -1,7 +1,7 @@
 //! One node in a run of its own.
 
 use heddle_compiler::Options;
-use heddle_runtime::{Limits, Program, RunRequest, Runtime, RuntimeConfig, Tier};
+use heddle_runtime::{Program, RunRequest, Runtime, RuntimeConfig, Tier};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -53,17 +53,9 @@ impl Node {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let request = RunRequest {
-            run_id: "run".into(),
-            pattern_id: "pattern".into(),
-            attempt: 1,
-            triggered_by: "manual".into(),
             started_at_ms: 1_790_000_000_000,
-            seed: 7,
-            trigger_node_id: Some("start".into()),
-            event: RawValue::from_string(event.to_string()).unwrap(),
-            variables: serde_json::Map::new(),
             secrets: BTreeMap::from_iter(secrets),
-            limits: Limits::default(),
+            ..RunRequest::new(RawValue::from_string(event.to_string()).unwrap())
         };
         let outcome = RUNTIME.run(&self.0, request).await;
         match (outcome.output, outcome.error) {

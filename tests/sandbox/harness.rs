@@ -83,19 +83,11 @@ pub fn request(trigger: u32, event: &Value) -> RunRequest {
     RunRequest {
         run_id: "run-1".into(),
         pattern_id: "pattern-1".into(),
-        attempt: 1,
-        triggered_by: "manual".into(),
         started_at_ms: 1_700_000_000_123,
         seed: 7,
         trigger_node_id: Some(trigger.to_string()),
-        event: RawValue::from_string(event.to_string()).unwrap(),
-        variables: serde_json::Map::new(),
         secrets: BTreeMap::from([("KEY".to_owned(), "hush \"quiet\" & still".to_owned())]),
-        journal: None,
-        calls: None,
-        callbacks: None,
-        services: heddle_runtime::Services::default(),
-        limits: Limits::default(),
+        ..RunRequest::new(RawValue::from_string(event.to_string()).unwrap())
     }
 }
 

@@ -85,10 +85,11 @@ async fn tls_verifies_the_server_and_carries_the_password() {
         let Some(mut server) = Smtp::start(mode) else {
             return;
         };
+        let (port, certificate) = (server.port, server.certificate.clone());
         let with = |more: Value| {
             let mut fields = json!({
-                "host": "localhost", "port": server.port, "tls": mode, "user": "ann", "password": "s3cret-pw",
-                "tlsCa": server.certificate,
+                "host": "localhost", "port": port, "tls": mode, "user": "ann", "password": "s3cret-pw",
+                "tlsCa": certificate,
             });
             for (name, value) in more.as_object().unwrap() {
                 fields[name] = value.clone();
@@ -142,7 +143,7 @@ async fn what_is_not_taken_fails_the_node() {
             "PARAMETER: A message goes to 1 to 100 addresses, not to 0.",
         ),
         (
-            json!({"to": ["a@example.com"; 101]}),
+            json!({"to": vec!["a@example.com"; 101]}),
             "PARAMETER: A message goes to 1 to 100 addresses, not to 101.",
         ),
         (

@@ -182,23 +182,11 @@ fn report(runtime: &Runtime, executor: &tokio::runtime::Runtime, seed: u64, case
 
 fn request(case: &Case) -> RunRequest {
     RunRequest {
-        run_id: "run".to_owned(),
-        pattern_id: "pattern".to_owned(),
-        attempt: 1,
-        triggered_by: "manual".to_owned(),
-        started_at_ms: 0,
-        seed: 1,
         trigger_node_id: Some(case.trigger.clone()),
-        event: serde_json::value::to_raw_value(&case.event).unwrap(),
-        variables: serde_json::Map::new(),
-        secrets: BTreeMap::new(),
-        journal: None,
-        calls: None,
-        callbacks: None,
-        services: heddle_runtime::Services::default(),
         limits: Limits {
             deadline: Duration::from_secs(20),
             ..Limits::default()
         },
+        ..RunRequest::new(serde_json::value::to_raw_value(&case.event).unwrap())
     }
 }

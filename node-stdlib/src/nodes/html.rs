@@ -105,10 +105,10 @@ fn field_wanted(name: &Text, field: &Value) -> Result<Wanted, Failure> {
         return Err(mismatch(&at, "an object with a `selector`", field));
     };
     let failed = |failure: Failure| Failure {
-        code: failure.code,
         message: failure
             .message
             .replacen("Parameter `", &format!("Parameter `{at}."), 1),
+        ..failure
     };
     let selector = required(field, "selector", "a CSS selector").map_err(failed)?;
     let selector = selector.to_text().to_utf8().into_owned();

@@ -155,6 +155,10 @@ impl Effect for Called {
         Box::pin(self.0.clone().perform(request, context))
     }
 
+    fn is_repeatable(&self) -> bool {
+        self.0.node.hosts.is_empty()
+    }
+
     /// Code sees references only; they are replaced when a request leaves.
     fn reveals_secrets(&self) -> bool {
         false

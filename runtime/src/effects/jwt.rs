@@ -61,6 +61,10 @@ impl Effect for Jwt {
             worked.unwrap_or_else(|_| Err(EffectError::new(code::INTERNAL, "Signing was broken off.")))
         })
     }
+
+    fn is_repeatable(&self) -> bool {
+        true
+    }
 }
 
 fn perform(request: Value) -> EffectResult {

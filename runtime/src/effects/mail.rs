@@ -2,7 +2,7 @@
 //! attachments: [{filename, contentType?, base64}], timeoutMs?, idempotencyKey?}`; result: `{messageId}`. The connection
 //! has `host`, and may have `port`, `tls` (`starttls`, `tls`, `none`), `tlsCa` (PEM), `user` and `password`.
 
-use super::{Effect, EffectContext, EffectError, EffectFuture, EffectResult};
+use super::{Effect, EffectContext, EffectError, EffectFuture};
 use crate::codecache::{hex, sha256};
 use crate::connections::Connection;
 use crate::egress::{EgressPolicy, ResolveError, addresses, denied_address};

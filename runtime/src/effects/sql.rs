@@ -106,14 +106,14 @@ impl Shared {
         let rows = match target.kind {
             Kind::Postgres => {
                 let open = || postgres::Session::open(&self.policy, target);
-                let mut session = pool::Pools::take(&self.postgres, &target.key, open).await?;
+                let mut session = Pools::take(&self.postgres, &target.key, open).await?;
                 let rows = session.get()?.execute(statement, target).await;
                 session.done(rows.is_ok() && rows::keeps_session(&statement.query));
                 rows?
             }
             Kind::MySql => {
                 let open = || mysql::Session::open(&self.policy, target);
-                let mut session = pool::Pools::take(&self.mysql, &target.key, open).await?;
+                let mut session = Pools::take(&self.mysql, &target.key, open).await?;
                 let rows = session.get()?.execute(statement, target).await;
                 session.done(rows.is_ok() && rows::keeps_session(&statement.query));
                 rows?

@@ -187,7 +187,7 @@ fn value(row: &MySqlRow, index: usize) -> Result<Value, sqlx::Error> {
 fn date_time(row: &MySqlRow, index: usize) -> Result<String, sqlx::Error> {
     let at: NaiveDateTime = row.try_get_unchecked(index)?;
     let micros = at.and_utc().timestamp_subsec_micros();
-    let format = if micros % 1_000 == 0 {
+    let format = if micros.is_multiple_of(1_000) {
         "%Y-%m-%dT%H:%M:%S%.3f"
     } else {
         "%Y-%m-%dT%H:%M:%S%.6f"
