@@ -59,17 +59,6 @@ fn every_type_but_triggers_is_implemented() {
 }
 
 #[test]
-fn types_that_start_effects_go_on_after_them() {
-    for node_type in node_types() {
-        if let Some((_, resume)) = lookup(node_type.name)
-            && !node_type.effects.is_empty()
-        {
-            assert!(resume.is_some(), "{} has no resume function", node_type.name);
-        }
-    }
-}
-
-#[test]
 fn everything_is_described() {
     for node_type in node_types() {
         let at = node_type.name;

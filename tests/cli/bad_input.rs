@@ -150,9 +150,9 @@ fn text_that_is_not_utf_8() {
 #[test]
 fn files_over_the_limit() {
     let place = Place::new();
-    place.file("p.json", " ".repeat((4 << 20) + 1));
+    place.file("p.json", " ".repeat((48 << 20) + 1));
     let ended = place.run(&["run", "p.json"]);
-    insta::assert_snapshot!(ended.assert_code(3).stderr, @"error: the pattern p.json is larger than 4.0 MiB");
+    insta::assert_snapshot!(ended.assert_code(3).stderr, @"error: the pattern p.json is larger than 48.0 MiB");
     place.file("p.json", PATTERN);
     place.file("e.json", " ".repeat((8 << 20) + 1));
     let ended = place.run(&["run", "p.json", "-e", "e.json"]);

@@ -65,7 +65,7 @@ async fn a_request_and_its_answer() {
     for line in [
         "x-own: 1\r\n",
         "authorization: basic yw5uonb3\r\n",
-        "idempotency-key: run-1:1:0\r\n",
+        "idempotency-key: run-1/sleep\r\n",
         "content-length: 5\r\n",
     ] {
         assert!(sent.contains(line), "{line} in {sent}");

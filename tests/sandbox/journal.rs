@@ -254,9 +254,20 @@ async fn a_long_wait_parks_when_nothing_else_is_under_way() {
                 "HttpRequest",
                 json!({"url": server.url("/"), "bodyOnly": true}),
             ),
-            node("end", "Return", json!({"value": "{{ [$input.n, $nodes.ask] }}"})),
+            node("both", "Merge", json!({"mode": "append"})),
+            node(
+                "end",
+                "Return",
+                json!({"value": "{{ [$nodes.wait.n, $nodes.ask] }}"}),
+            ),
         ],
-        &["start -> wait", "start -> ask", "wait -> end"],
+        &[
+            "start -> wait",
+            "start -> ask",
+            "wait -> both",
+            "ask -> both",
+            "both -> end",
+        ],
     );
     *kept.now_ms.lock().unwrap() = 1_000;
     for _ in 0..2 {

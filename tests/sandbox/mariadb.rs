@@ -1,13 +1,13 @@
 //! A private MariaDB server from Debian's package, for as long as a test holds it.
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 pub struct MariaDb {
     pub port: u16,
     server: Child,
-    dir: tempfile::TempDir,
+    _dir: tempfile::TempDir,
 }
 
 impl Drop for MariaDb {
@@ -68,7 +68,7 @@ impl MariaDb {
             "mariadb-install-db fails"
         );
         let file = |name: &str| dir.path().join(name).display().to_string();
-        let server = as_mysql("/usr/sbin/mariadbd")
+        let mut server = as_mysql("/usr/sbin/mariadbd")
             .args(["--no-defaults", "--bind-address=127.0.0.1", "--skip-name-resolve"])
             .arg(format!("--datadir={}", data.display()))
             .arg(format!("--port={port}"))
@@ -76,20 +76,19 @@ impl MariaDb {
             .arg(format!("--pid-file={}", file("pid")))
             .arg(format!("--init-file={}", file("init.sql")))
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let server = MariaDb { port, server, dir };
-        let patience = Instant::now() + Duration::from_secs(120);
-        while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(
-                Instant::now() < patience,
-                "MariaDB in {} does not start",
-                server.dir.path().display()
-            );
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        Some(server)
+        let mut lines = BufReader::new(server.stderr.take().unwrap()).lines();
+        let is_ready = lines.any(|line| line.is_ok_and(|line| line.contains("ready for connections")));
+        assert!(is_ready, "MariaDB in {} does not start", dir.path().display());
+        // It must not wait for a reader of what it has to say.
+        std::thread::spawn(move || lines.for_each(drop));
+        Some(MariaDb {
+            port,
+            server,
+            _dir: dir,
+        })
     }
 }
 

@@ -29,7 +29,8 @@ class Handler:
 
 
 def authenticate(server, session, envelope, mechanism, data):
-    return AuthResult(success=data.login == b"ann" and data.password == b"s3cret-pw")
+    is_ann = data.login == b"ann" and data.password == b"s3cret-pw"
+    return AuthResult(success=is_ann, handled=False)
 
 
 def main():

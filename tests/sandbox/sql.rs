@@ -89,7 +89,7 @@ async fn postgres_values_come_as_json() {
         ("-7::int4", json!(-7)),
         ("9007199254740992::int8", json!(9_007_199_254_740_992_i64)),
         ("9007199254740993::int8", json!("9007199254740993")),
-        ("-9223372036854775808::int8", json!("-9223372036854775808")),
+        ("(-9223372036854775808)::int8", json!("-9223372036854775808")),
         ("0.1::float4", json!(0.1)),
         ("1e300::float8", json!(1e300)),
         ("'NaN'::float8", json!("NaN")),
@@ -131,7 +131,7 @@ async fn postgres_values_come_as_json() {
             json!("P1Y2M3DT4H5M6.5S"),
         ),
         ("'{1,null,3}'::int4[]", json!([1, null, 3])),
-        ("'{{a,b},{c,d}}'::text[]", json!([["a", "b"], ["c", "d"]])),
+        ("array[['a', 'b'], ['c', 'd']]", json!([["a", "b"], ["c", "d"]])),
         ("'{}'::text[]", json!([])),
     ];
     let list: Vec<String> = cases

@@ -35,7 +35,7 @@ const KEPT_OUT: &[(&str, &[&str])] = &[
         "compiler",
         &["tokio", "wasmtime", "reqwest", "rand", "axum", "sqlx"],
     ),
-    ("runtime", &["axum", "sqlx", "clap"]),
+    ("runtime", &["axum", "clap"]),
 ];
 
 /// Words that don't belong into sources, and what to write instead.

@@ -36,7 +36,7 @@ pub const TYPES: &[NodeType] = &[
             Parameter::optional(
                 "alias",
                 Schema::String,
-                "A readable name in the webhook's URL, instead of the pattern's id.",
+                "A readable name of the webhook, for lists; its URL does not change.",
             )
             .literal(),
             Parameter::optional(
@@ -110,7 +110,7 @@ pub const TYPES: &[NodeType] = &[
         &[Parameter::optional(
             "alias",
             Schema::String,
-            "A readable name in the address, instead of the pattern's id.",
+            "A readable name of the address, for lists; the address itself does not change.",
         )
         .literal()],
     ),

@@ -220,12 +220,15 @@ impl RunEffects {
                 return Ok(Waited::Ended(id, length));
             }
             let Some(ended) = self.tasks.join_next_with_id().await else {
-                return match self.parked {
-                    0 => Err(Stop::broken_guest(
+                if self.parked == 0 {
+                    return Err(Stop::broken_guest(
                         "The run waited for an effect, but none was started",
-                    )),
-                    _ => Ok(Waited::Parked),
-                };
+                    ));
+                }
+                if !self.pending.is_empty() {
+                    self.save(Vec::new(), false).await?;
+                }
+                return Ok(Waited::Parked);
             };
             let mut group = vec![ended];
             while let Some(ended) = self.tasks.try_join_next_with_id() {

@@ -85,7 +85,7 @@ fn naive(made: &[Made], now: i64, (period, length_ms, size_ms): (&str, i64, i64)
         "totalRuns": runs.len(), "successCount": success, "failureCount": failure,
         "successRate": success as f64 * 100.0 / (success + failure) as f64,
         "avgDurationMs": mean, "p95DurationMs": p95,
-        "runsByTrigger": {"webhook": by("webhook"), "schedule": by("schedule"), "manual": by("manual"), "email": 0, "error": 0},
+        "runsByTrigger": {"webhook": by("webhook"), "schedule": by("schedule"), "manual": by("manual"), "email": 0, "error": 0, "call": 0},
         "runsByPeriod": buckets, "lastRunAt": last(&|_| true), "lastSuccessAt": last(&|run| run.status == "success"),
         "lastFailureAt": last(&has_failed), "period": period,
     })

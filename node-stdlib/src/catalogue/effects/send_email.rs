@@ -11,7 +11,11 @@ pub const TYPE: NodeType = NodeType {
     description: "Sends an email by an SMTP server. The message id stays the same when the node is tried again, so that a \
                   mailbox can tell a repetition. What the server does not take fails the node with `MAIL_FAILED`.",
     inputs: &[IN],
-    outputs: Outputs::Fixed(&[Port::new("out", ValueType::Object, "{messageId}")]),
+    outputs: Outputs::Fixed(&[Port::new(
+        "out",
+        ValueType::Object,
+        "`{messageId}` of the message.",
+    )]),
     parameters: &[
         CONNECTION,
         Parameter::required(
