@@ -6,6 +6,7 @@ mod bad_input;
 mod catalogue;
 mod commands;
 mod custom_nodes;
+mod egress;
 mod examples;
 #[expect(dead_code, reason = "other tests have more use for it")]
 #[path = "../shared/component.rs"]
