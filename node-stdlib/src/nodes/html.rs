@@ -155,7 +155,12 @@ fn parsed(selector: &str, at: &str) -> Result<Selector, Failure> {
 
 impl Wanted {
     fn find(&self, page: &Html) -> Value {
-        let mut found = page.select(&self.selector).map(|element| self.from.of(element));
+        // In the order of the page; `Html::select` has the order in which the parser made the elements, which is another
+        // where it moved some, and finds those as well that it dropped.
+        let root = page.root_element();
+        let itself = self.selector.matches(&root).then_some(root);
+        let elements = itself.into_iter().chain(root.select(&self.selector));
+        let mut found = elements.map(|element| self.from.of(element));
         match self.all {
             // An element without the attribute gives nothing.
             true => found.flatten().collect::<Vec<_>>().into(),

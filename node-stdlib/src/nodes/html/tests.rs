@@ -26,6 +26,27 @@ fn readable(page: &str) -> Value {
 const PAGE: &str = "<!doctype html><title>Shop</title><ul id=list class='a b'><li data-n=1>One<li data-n=2>Two \
                     <b>bold</b><li>Three</ul><p hidden>secret</p><a HREF='/x?a=1&amp;b=2'>go</a><img alt=''>";
 
+/// What stands in a table where it must not is moved before it by the parser, which made it later.
+#[test]
+fn elements_come_in_the_order_of_the_page() {
+    let page = "<table id=t><tr id=r><p id=p>x</table>";
+    for (selector, first, all) in [
+        ("[id]", "p", json!(["p", "t", "r"])),
+        (":root, p", "", json!(["", "p"])),
+    ] {
+        let wanted = json!({
+            "first": {"selector": selector, "attribute": "id"},
+            "all": {"selector": selector, "attribute": "id", "all": true},
+        });
+        let page = page.replacen("<table", "<html id=''><table", usize::from(first.is_empty()));
+        assert_eq!(
+            extracted(wanted, &page),
+            json!({"first": first, "all": all}),
+            "{selector}"
+        );
+    }
+}
+
 #[test]
 fn selectors_find_text_attributes_and_html() {
     for (selector, expected) in [
