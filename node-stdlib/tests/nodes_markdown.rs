@@ -23,6 +23,18 @@ fn markdown_is_written_as_html() {
             "<p><em>a</em> <strong>b</strong> <code>c</code></p>\n",
         ),
         ("~~a~~", "<p><del>a</del></p>\n"),
+        ("a\0b", "<p>a\u{fffd}b</p>\n"),
+        ("`\0`", "<p><code>\u{fffd}</code></p>\n"),
+        // Tabs end a heading like spaces, and nothing else.
+        (
+            "# a\t\n# b \t#\t\n\n> ## c#\t",
+            "<h1>a</h1>\n<h1>b</h1>\n<blockquote>\n<h2>c#</h2>\n</blockquote>\n",
+        ),
+        ("# a\tb \\#\t#", "<h1>a\tb #</h1>\n"),
+        ("# &#9;\t", "<h1>\t</h1>\n"),
+        ("a\t\t\nb  \nc \t \nd\\\ne", "<p>a\nb<br />\nc\nd<br />\ne</p>\n"),
+        ("~~~ a\tb\n~~~", "<pre><code class=\"language-a\"></code></pre>\n"),
+        ("    # a\t#\t", "<pre><code># a\t#\t</code></pre>\n"),
         ("1. a\n2. b", "<ol>\n<li>a</li>\n<li>b</li>\n</ol>\n"),
         (
             "```rust\na < b\n```",

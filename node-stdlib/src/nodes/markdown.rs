@@ -5,7 +5,8 @@
 use super::text::text_or_input;
 use super::{Context, Emission, NodeResult, Outcome, parameters};
 use crate::value::Object;
-use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
+use pulldown_cmark::{CodeBlockKind, CowStr, Event, Options, Parser, Tag, TagEnd, html};
+use std::borrow::Cow;
 
 /// Schemes of links that do no more than lead somewhere.
 const SCHEMES: &[&str] = &["http", "https", "mailto", "tel", "sms", "ftp", "geo", "xmpp"];
@@ -26,13 +27,59 @@ pub fn markdown(parameters: &Object, context: &mut dyn Context) -> NodeResult {
         | Options::ENABLE_STRIKETHROUGH
         | Options::ENABLE_TASKLISTS
         | Options::ENABLE_FOOTNOTES;
-    let events = Parser::new_ext(&text, extensions);
+    // CommonMark, 2.3.
+    let text = text.replace('\0', "\u{fffd}");
+    let text = with_spaces_after_headings(&text, extensions);
+    let events = Parser::new_ext(&text, extensions).into_offset_iter();
+    let events = events.map(|(event, range)| with_tabs_apart(event, &text[range]));
     let mut out = String::with_capacity(text.len() * 3 / 2);
     match trusted {
         true => html::push_html(&mut out, events),
         false => html::push_html(&mut out, events.map(harmless)),
     }
     Ok(Outcome::Emit(Emission::one(0, out.into())))
+}
+
+/// Tabs at the end of headings, around closing `#` too, as spaces: the parser takes only these off, CommonMark (4.2)
+/// wants both off.
+fn with_spaces_after_headings(text: &str, extensions: Options) -> Cow<'_, str> {
+    if !(text.contains('\t') && text.contains('#')) {
+        return Cow::Borrowed(text);
+    }
+    let mut spaced = text.to_owned();
+    for (event, range) in Parser::new_ext(text, extensions).into_offset_iter() {
+        if !matches!(event, Event::Start(Tag::Heading { .. })) {
+            continue;
+        }
+        let space = [' ', '\t'];
+        let line = text[range.clone()].trim_end_matches(['\r', '\n']);
+        let content = line
+            .trim_end_matches(space)
+            .trim_end_matches('#')
+            .trim_end_matches(space);
+        let end = &line[content.len()..];
+        let start = range.start + content.len();
+        spaced.replace_range(start..start + end.len(), &end.replace('\t', " "));
+    }
+    Cow::Owned(spaced)
+}
+
+/// What CommonMark makes of tabs where the parser and the writer make another thing of them: two spaces break a line,
+/// tabs don't (6.7); the first word beside a fence ends by a tab too (4.5).
+fn with_tabs_apart<'a>(event: Event<'a>, source: &str) -> Event<'a> {
+    match event {
+        Event::HardBreak => {
+            match source.starts_with('\\') || source.trim_end_matches(['\r', '\n']).ends_with("  ") {
+                true => Event::HardBreak,
+                false => Event::SoftBreak,
+            }
+        }
+        Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => {
+            let language = info.split_ascii_whitespace().next().unwrap_or_default();
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(language.to_owned().into())))
+        }
+        other => other,
+    }
 }
 
 /// HTML as text, and links that execute nothing.
