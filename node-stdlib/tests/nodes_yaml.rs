@@ -117,6 +117,10 @@ fn keys_are_text() {
             "PARSE: The text is no YAML: a key that is a sequence or a mapping can't be the name of a field, in line 1, column 3.",
         ),
         (
+            "&a a: 1\n*a : 2",
+            "PARSE: The text is no YAML: the key `a` is there twice, in line 2, column 1.",
+        ),
+        (
             "a: &x [1]\n? *x\n: 2",
             "PARSE: The text is no YAML: a key that is a sequence or a mapping can't be the name of a field, in line 2, column 3.",
         ),
@@ -138,13 +142,36 @@ fn merge_keys_add_what_is_not_there() {
         ("m: {<<: [*b, *c], w: 0}", r#"{"x":1,"y":2,"z":4,"w":0}"#),
         ("m: {'<<': 1}", r#"{"<<":1}"#),
         ("m: [<<]", r#"["<<"]"#),
+        ("m: {'<<': *b}", r#"{"<<":{"x":1,"y":2}}"#),
+        ("m: {!!merge <<: *b}", r#"{"x":1,"y":2}"#),
+        ("m: {<<: *b, <<: *c}", r#"{"x":1,"y":2,"z":4}"#),
+        ("m: {<<: {x: 1}, x: 2}", r#"{"x":2}"#),
+        ("m: {<<: [], x: 2}", r#"{"x":2}"#),
+        // Nothing that could be merged: a key like any other.
+        ("m: {<<: 1}", r#"{"<<":1}"#),
+        ("m: {<<: }", r#"{"<<":null}"#),
+        ("m: {<<: [1, [*b]]}", r#"{"<<":[1,[{"x":1,"y":2}]]}"#),
+        ("m: {&k <<: 1, x: *k}", r#"{"<<":1,"x":"<<"}"#),
+        ("m: {<<: *b, <<: z}", r#"{"x":1,"y":2,"<<":"z"}"#),
+        (
+            "m: {<<: 1, '<<': 2}",
+            "PARSE: The text is no YAML: the key `<<` is there twice, in line 3, column 12.",
+        ),
+        (
+            "m: {'<<': 1, <<: 2}",
+            "PARSE: The text is no YAML: the key `<<` is there twice, in line 3, column 18.",
+        ),
         (
             "m: {<<: *b, x: 1, x: 2}",
             "PARSE: The text is no YAML: the key `x` is there twice, in line 3, column 19.",
         ),
         (
-            "m: {<<: 1}",
-            "PARSE: The text is no YAML: `<<` takes a mapping or a sequence of mappings, in line 3, column 9.",
+            "n: &n 1\nm: {<<: *n}",
+            "PARSE: The text is no YAML: `<<` takes a mapping or a sequence of mappings, in line 4, column 9.",
+        ),
+        (
+            "m: {<<: [*b, 1]}",
+            "PARSE: The text is no YAML: `<<` takes a mapping or a sequence of mappings, in line 3, column 15.",
         ),
     ] {
         let given = parsed(&format!("{base}{text}"));

@@ -73,8 +73,9 @@ pub(super) const XML: NodeType = text_type(
 pub(super) const YAML: NodeType = text_type(
     "Yaml",
     "Reads YAML 1.2, or writes a value as YAML. Scalars have the types of the core schema: `yes` is text, `1e3` a \
-     number; `.inf` and `.nan` become null. Aliases and the merge key `<<` are followed, tags that are not YAML's own are \
-     passed over, and keys are text.",
+     number; `.inf` and `.nan` become null. Aliases are followed, tags that are not YAML's own are passed over, and keys \
+     are text. A bare key `<<` before a mapping or a sequence of mappings adds their fields that are not there yet, as \
+     in YAML 1.1; in quotes, or before anything else, it is a key like any other.",
     Outputs::Fixed(&[OUT]),
     &[
         Parameter::optional(
@@ -131,7 +132,8 @@ const SELECTED: &[Parameter] = &[
 pub(super) const HTML: NodeType = text_type(
     "Html",
     "Takes what CSS selectors find out of a page, or gives a page as text. Pages are read as browsers read them, \
-     however broken they are; scripts in them are not executed.",
+     however broken they are; scripts in them are not executed. HTML is written as the HTML standard has it since 2025: \
+     `<` and `>` are escaped in attributes too.",
     Outputs::Fixed(&[OUT]),
     &[
         Parameter::optional(

@@ -1,7 +1,8 @@
 //! Yaml: YAML 1.2 to values and back.
 //!
-//! Scalars have the types of the core schema; the merge key `<<` of YAML 1.1, which many files use, is obeyed.
-//! Source: YAML 1.2.2, chapters 7 to 10.
+//! Scalars have the types of the core schema. The merge key `<<` of YAML 1.1, which many files use, is obeyed where
+//! mappings follow it; elsewhere it is a key like any other, which it always is in YAML 1.2.
+//! Sources: YAML 1.2.2, chapters 7 to 10; Merge Key Language-Independent Type for YAML 1.1.
 
 mod read;
 mod scalar;

@@ -97,16 +97,23 @@ enum Kind {
 
 enum Key {
     Name(Text),
-    /// `<<`
+    /// `<<`: what follows decides whether it merges.
     Merge,
 }
+
+/// The merge key as text.
+const MERGE: &str = "<<";
+const MERGE_TAG: &str = "tag:yaml.org,2002:merge";
+const MERGE_TAKES: &str = "`<<` takes a mapping or a sequence of mappings";
 
 impl Builder {
     fn take(&mut self, event: Event<'_>, mark: &Marker) -> Result<(), Wrong> {
         match event {
             Event::Scalar(text, style, anchor, tag) => {
                 let is_plain = style == ScalarStyle::Plain && tag.is_none();
-                if is_plain && text == "<<" && self.awaits_key() {
+                let may_merge = is_plain || tag.as_deref().map(full_name).as_deref() == Some(MERGE_TAG);
+                if may_merge && text == MERGE && self.awaits_key() {
+                    self.anchor(anchor, &MERGE.into(), 1 + MERGE.len());
                     return self.key(Key::Merge, mark);
                 }
                 let value = typed(&text, is_plain, tag.as_deref(), mark)?;
@@ -175,7 +182,17 @@ impl Builder {
             );
             return Err(Wrong::new(code::PARSE, mark, message));
         }
+        // Who writes an alias there means to merge.
+        if self.has_merge_key() && sources(&value).is_none() {
+            return Err(Wrong::no_yaml(mark, MERGE_TAKES));
+        }
         self.complete(value, weight, 0, mark)
+    }
+
+    fn anchor(&mut self, anchor: usize, value: &Value, weight: usize) {
+        if anchor > 0 {
+            self.anchors.insert(anchor, (value.clone(), weight));
+        }
     }
 
     /// A value is there: a key, a field, an element or the document.
@@ -183,9 +200,7 @@ impl Builder {
         if value.depth() + self.open.len() > JSON_DEPTH_MAX {
             return Err(Wrong::too_deep(mark));
         }
-        if anchor > 0 {
-            self.anchors.insert(anchor, (value.clone(), weight));
-        }
+        self.anchor(anchor, &value, weight);
         if self.awaits_key() {
             return match value {
                 Value::Array(_) | Value::Object(_) => Err(Wrong::no_yaml(
@@ -194,6 +209,13 @@ impl Builder {
                 )),
                 scalar => self.key(Key::Name(scalar.to_text()), mark),
             };
+        }
+        if self.has_merge_key() && sources(&value).is_none() {
+            let is_mapping = |value: &Value| matches!(value, Value::Object(_));
+            if matches!(&value, Value::Array(values) if values.iter().any(is_mapping)) {
+                return Err(Wrong::no_yaml(mark, MERGE_TAKES));
+            }
+            self.key(Key::Name(MERGE.into()), mark)?;
         }
         let Some(open) = self.open.last_mut() else {
             self.root = value;
@@ -207,8 +229,10 @@ impl Builder {
                     merged.remove(&name);
                     object.insert(name, value);
                 }
-                _ => merge(object, merged, &value)
-                    .ok_or_else(|| Wrong::no_yaml(mark, "`<<` takes a mapping or a sequence of mappings"))?,
+                _ => sources(&value)
+                    .into_iter()
+                    .flatten()
+                    .for_each(|source| merge(object, merged, source)),
             },
         }
         Ok(())
@@ -217,6 +241,17 @@ impl Builder {
     fn awaits_key(&self) -> bool {
         let last = self.open.last().map(|open| &open.kind);
         matches!(last, Some(Kind::Mapping { key: None, .. }))
+    }
+
+    fn has_merge_key(&self) -> bool {
+        let last = self.open.last().map(|open| &open.kind);
+        matches!(
+            last,
+            Some(Kind::Mapping {
+                key: Some(Key::Merge),
+                ..
+            })
+        )
     }
 
     fn key(&mut self, new: Key, mark: &Marker) -> Result<(), Wrong> {
@@ -237,23 +272,28 @@ impl Builder {
     }
 }
 
-/// Adds the fields of mappings that are not there yet; `None` if the value is neither a mapping nor mappings.
-fn merge(object: &mut Object, merged: &mut HashSet<Text>, value: &Value) -> Option<()> {
+/// The mappings that a value of `<<` merges; `None` where it is something else.
+fn sources(value: &Value) -> Option<Vec<&Object>> {
     match value {
-        Value::Object(source) => {
-            for (name, value) in source.iter() {
-                if object.get_text(name).is_none() {
-                    object.insert(name.clone(), value.clone());
-                    merged.insert(name.clone());
-                }
-            }
-            Some(())
-        }
-        Value::Array(sources) => sources.iter().try_for_each(|source| match source {
-            Value::Object(_) => merge(object, merged, source),
-            _ => None,
-        }),
+        Value::Object(source) => Some(vec![source]),
+        Value::Array(values) => values
+            .iter()
+            .map(|value| match value {
+                Value::Object(source) => Some(source),
+                _ => None,
+            })
+            .collect(),
         _ => None,
+    }
+}
+
+/// Adds the fields that are not there yet.
+fn merge(object: &mut Object, merged: &mut HashSet<Text>, source: &Object) {
+    for (name, value) in source.iter() {
+        if object.get_text(name).is_none() {
+            object.insert(name.clone(), value.clone());
+            merged.insert(name.clone());
+        }
     }
 }
 
