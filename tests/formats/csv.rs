@@ -22,12 +22,12 @@ const TEXTS: &[&str] = &[
 
 #[tokio::test]
 async fn rows_are_read_alike() {
-    let mut random = fastrand::Rng::with_seed(8);
+    let mut random = oracle::random(8);
     let mut cases = Vec::new();
     for text in TEXTS {
         cases.push(json!({"text": text, "delimiter": ","}));
     }
-    for _ in 0..150 {
+    for _ in oracle::cases(150) {
         let delimiter = random.choice([",", ";", "\t", "|"]).unwrap();
         let newline = random.choice(["\n", "\r\n"]).unwrap();
         let rows = (0..random.u32(1..5)).map(|_| {
@@ -51,12 +51,12 @@ async fn rows_are_read_alike() {
 
 #[tokio::test]
 async fn what_one_writes_the_other_reads() {
-    let mut random = fastrand::Rng::with_seed(9);
+    let mut random = oracle::random(9);
     let rows = |random: &mut fastrand::Rng| -> Value {
         let row = |random: &mut fastrand::Rng| json!({"a": cell(random), "b c": cell(random), "\"d\",": "x"});
         (0..random.u32(1..4)).map(|_| row(random)).collect()
     };
-    let values: Vec<Value> = (0..100).map(|_| rows(&mut random)).collect();
+    let values: Vec<Value> = oracle::cases(100).map(|_| rows(&mut random)).collect();
     let (read, write) = (
         Node::new("Csv", json!({})),
         Node::new("Csv", json!({"operation": "stringify"})),

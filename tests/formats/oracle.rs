@@ -33,6 +33,31 @@ pub fn ask(kind: &str, cases: &[Value]) -> Option<Vec<Value>> {
     Some(answers)
 }
 
+/// A generator of cases; `HEDDLE_SEED` makes them others.
+pub fn random(seed: u64) -> fastrand::Rng {
+    let other = number("HEDDLE_SEED").unwrap_or(0);
+    fastrand::Rng::with_seed(seed.wrapping_add(other.wrapping_mul(1_000)))
+}
+
+/// How many cases to generate; `HEDDLE_CASES` multiplies them.
+pub fn cases(count: u64) -> std::ops::Range<u64> {
+    0..count.saturating_mul(number("HEDDLE_CASES").unwrap_or(1))
+}
+
+fn number(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok()?.parse().ok()
+}
+
+/// Fails with all differences, of which there may be many with one cause.
+pub fn assert_none(differences: &[String]) {
+    assert!(
+        differences.is_empty(),
+        "{} differences:\n{}",
+        differences.len(),
+        differences.join("\n")
+    );
+}
+
 /// Whether an answer is an error.
 pub fn is_error(answer: &Value) -> bool {
     answer

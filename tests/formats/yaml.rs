@@ -36,7 +36,7 @@ const TEXTS: &[&str] = &[
     "key: [a,\n  b,\n  c]\nother: {a: 1,\n  b: 2}\n",
     "- a\n -b\n- c\n",
     "a: \"\\\n  x \\\n  y\"\n",
-    "&a a: &b b\n*a : *b\n",
+    "&a a: &b b\n*b : *a\n",
     "- &x\n  k: v\n- *x\n",
     "a: - b\n",
     "a: b: c\n",
@@ -84,33 +84,68 @@ async fn texts_are_read_and_refused_alike() {
             wrong.push(format!("{text}: {ours:?}, yaml: {expected}"));
         }
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    oracle::assert_none(&wrong);
 }
 
 #[tokio::test]
 async fn what_others_write_is_read() {
-    let mut random = fastrand::Rng::with_seed(5);
-    let values: Vec<Value> = (0..120).map(|_| value(&mut random, 4)).collect();
+    let mut random = oracle::random(5);
+    let values = oracle::cases(120).map(|_| merging_nothing(value(&mut random, 4)));
+    let values: Vec<Value> = values.collect();
     let Some(answers) = oracle::ask("yamlWrite", &values) else {
         return;
     };
     let node = Node::new("Yaml", json!({}));
+    let mut wrong = Vec::new();
     for (value, texts) in values.iter().zip(answers) {
         for text in texts.as_array().unwrap() {
-            assert_eq!(
-                node.run(text).await.as_ref().map(alike),
-                Ok(alike(value)),
-                "{text}"
-            );
+            let ours = node.run(text).await;
+            let text = text.as_str().unwrap();
+            let is_right = match &ours {
+                Err(failure) if has_bare_mark(text) => failure.contains("a byte order mark"),
+                Ok(_) if has_bare_mark(text) => text.starts_with('\u{feff}'),
+                ours => ours.as_ref().map(alike) == Ok(alike(value)),
+            };
+            if !is_right {
+                wrong.push(format!("{text:?}: {ours:?}, written of {value}"));
+            }
         }
+    }
+    oracle::assert_none(&wrong);
+}
+
+/// The library writes a byte order mark without quotes, where YAML forbids it (5.2) or takes it for that of the file.
+fn has_bare_mark(text: &str) -> bool {
+    let text = text.replace("'\u{feff}'", "").replace("\"\u{feff}\"", "");
+    text.contains('\u{feff}')
+}
+
+/// The library writes a key `<<` as it is even where a mapping or mappings follow, which all that know the merge key
+/// take for one, the library's own `merge` included. Such values become text here; all others stay.
+fn merging_nothing(value: Value) -> Value {
+    let merges = |value: &Value| match value {
+        Value::Object(_) => true,
+        Value::Array(values) => values.iter().all(Value::is_object),
+        _ => false,
+    };
+    match value {
+        Value::Array(values) => values.into_iter().map(merging_nothing).collect(),
+        Value::Object(fields) => {
+            let fields = fields.into_iter().map(|(name, value)| match name.as_str() {
+                "<<" if merges(&value) => (name, "merged".into()),
+                _ => (name, merging_nothing(value)),
+            });
+            Value::Object(fields.collect())
+        }
+        other => other,
     }
 }
 
 /// By readers of YAML 1.2, and by those of 1.1, which take more texts for something else.
 #[tokio::test]
 async fn what_is_written_is_read_by_others() {
-    let mut random = fastrand::Rng::with_seed(6);
-    let values: Vec<Value> = (0..200).map(|_| value(&mut random, 4)).collect();
+    let mut random = oracle::random(6);
+    let values: Vec<Value> = oracle::cases(200).map(|_| value(&mut random, 4)).collect();
     let node = Node::new(
         "Yaml",
         json!({"operation": "stringify", "value": "{{ $input.value }}"}),
