@@ -121,11 +121,12 @@ fn has_bare_mark(text: &str) -> bool {
 }
 
 /// The library writes a key `<<` as it is even where a mapping or mappings follow, which all that know the merge key
-/// take for one, the library's own `merge` included. Such values become text here; all others stay.
+/// take for one, the library's own `merge` included, or refuse if not all of a sequence are. Such values become text here;
+/// all others stay.
 fn merging_nothing(value: Value) -> Value {
     let merges = |value: &Value| match value {
         Value::Object(_) => true,
-        Value::Array(values) => values.iter().all(Value::is_object),
+        Value::Array(values) => values.is_empty() || values.iter().any(Value::is_object),
         _ => false,
     };
     match value {
