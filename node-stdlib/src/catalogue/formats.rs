@@ -75,7 +75,8 @@ pub(super) const YAML: NodeType = text_type(
     "Reads YAML 1.2, or writes a value as YAML. Scalars have the types of the core schema: `yes` is text, `1e3` a \
      number; `.inf` and `.nan` become null. Aliases are followed, tags that are not YAML's own are passed over, and keys \
      are text. A bare key `<<` before a mapping or a sequence of mappings adds their fields that are not there yet, as \
-     in YAML 1.1; in quotes, or before anything else, it is a key like any other.",
+     in YAML 1.1; in quotes, or before another value, it is a key like any other, except that an alias of such a value \
+     and a sequence of which some are mappings are errors.",
     Outputs::Fixed(&[OUT]),
     &[
         Parameter::optional(
@@ -169,7 +170,8 @@ pub(super) const HTML: NodeType = text_type(
 
 pub(super) const MARKDOWN: NodeType = text_type(
     "Markdown",
-    "Writes Markdown as HTML: CommonMark with GitHub's tables, strikethrough, task lists and footnotes.",
+    "Writes Markdown as HTML: CommonMark with GitHub's tables, strikethrough, task lists and footnotes. Cells are aligned \
+     by `style`, since HTML no longer has `align`.",
     TEXT_OUT,
     &[
         Parameter::optional("operation", Schema::Enum(&["toHtml"]), "`toHtml` gives the HTML.").or(r#""toHtml""#),
