@@ -8,7 +8,7 @@ let unsupported = 0;
 const brief = (value) => { const text = JSON.stringify(value) ?? "undefined"; return text.length > 300 ? text.slice(0, 300) + "…" : text; };
 sources.forEach((source, at) => {
   let body;
-  try { body = new Function("$input", `return (${source}\n);`); } catch (error) { body = () => { throw error; }; }
+  try { body = new Function("$input", `"use strict"; return (${source}\n);`); } catch (error) { body = () => { throw error; }; }
   values.forEach((json, index) => {
     const mine = answers[at][index];
     const failed = mine !== null && typeof mine === "object" && mine.error?.code === "EXPRESSION";

@@ -2,7 +2,7 @@
 const cases = JSON.parse(require("fs").readFileSync(0, "utf8"));
 const answers = cases.map(([source, input]) => {
   try {
-    const value = new Function("$input", `return (${source});`)(input);
+    const value = new Function("$input", `"use strict"; return (${source});`)(input);
     return { ok: JSON.parse(JSON.stringify(value === undefined ? null : value)) };
   } catch (error) {
     return { error: error.name };
