@@ -1,7 +1,9 @@
 //! The command line: what the commands are, and what their failures look like to people, machines and shells.
 
+mod backup;
 mod compile;
 mod connections;
+mod data_dir;
 mod diagnostics;
 mod failure;
 mod indent;
@@ -15,6 +17,7 @@ mod pattern;
 mod progress;
 mod reference;
 mod report;
+mod restore;
 mod run;
 mod serve;
 mod settings;
@@ -31,10 +34,11 @@ use std::process::ExitCode;
 const AFTER_HELP: &str = "\
 Exit codes:
   0  done; for `run`: completed, or paused at a breakpoint
-  1  the run failed, or a limit ended it
+  1  the run failed, a limit ended it, or the command refused
   2  the command line is wrong
   3  what was given is not a valid pattern, module or JSON
-  4  a file could not be read or written
+  4  a file or the database could not be read or written
+  5  the database or the backup is damaged, another program's, or a newer heddle's
 
 Results go to standard output, everything else to standard error. Colours appear only on a terminal
 (NO_COLOR and CLICOLOR_FORCE are heeded).";
@@ -63,6 +67,10 @@ enum Command {
     User(user::UserArgs),
     /// Exchange the key that encrypts all credentials, while servers run.
     Keys(keys::KeysArgs),
+    /// Copy the embedded database to a file, while a server runs.
+    Backup(backup::BackupArgs),
+    /// Put a backup in the place of the embedded database.
+    Restore(restore::RestoreArgs),
     /// Print the settings in effect, secrets masked.
     Config(settings::SettingsArgs),
     /// Check that a server could start, and say what to do about what is wrong.
@@ -85,6 +93,8 @@ pub fn main() -> ExitCode {
         Command::Nodes(args) => (nodes::nodes(args), args.json),
         Command::User(args) => (user::user(args), args.json),
         Command::Keys(args) => (keys::keys(args), args.json),
+        Command::Backup(args) => (backup::backup(args), args.json),
+        Command::Restore(args) => (restore::restore(args), args.json),
         Command::Config(args) => (settings::config(args), args.json),
         Command::Doctor(args) => (settings::doctor(args), args.json),
         Command::Completions { shell } => (completions(*shell), false),

@@ -14,6 +14,8 @@ pub mod patterns;
 pub mod runs;
 pub mod schedules;
 pub mod secrets;
+pub mod snapshot;
+pub mod sqlite_file;
 pub mod versions;
 pub mod webhook_logs;
 pub mod workspaces;
@@ -26,7 +28,7 @@ use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{ConnectOptions, PgPool, Postgres, Sqlite, SqlitePool};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::sync::oneshot;
 use writer::{Done, Writer};
@@ -62,7 +64,18 @@ pub enum StoreError {
         /// Key of the row.
         row: String,
     },
-    /// The database doesn't answer.
+    /// The file is no database that can be served.
+    #[error("{} {reason}", path.display())]
+    Unusable {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, as what is said of it.
+        reason: String,
+    },
+    /// Its tables were changed by a later version of this program.
+    #[error("it was used by a newer heddle, whose migration {0} this one does not know: start that version")]
+    Newer(i64),
+    /// The database doesn't answer, or can't write now.
     #[error("the database is not available: {0}")]
     Unavailable(String),
     /// The store was closed.
@@ -100,6 +113,10 @@ impl From<sqlx::Error> for StoreError {
             {
                 StoreError::Unavailable(error.to_string())
             }
+            _ if sqlite_file::is_unavailability(&error) => StoreError::Unavailable(error.to_string()),
+            _ if sqlite_file::is_damage(&error) => StoreError::Database(format!(
+                "the file of the database is damaged ({error}): stop the server and run `heddle doctor`"
+            )),
             _ => StoreError::Database(error.to_string()),
         }
     }
@@ -135,8 +152,10 @@ impl Reader {
 }
 
 impl Store {
-    /// Opens or creates the SQLite database in this file, and brings its tables up to date.
+    /// Opens or creates the SQLite database in this file, and brings its tables up to date. Nothing is written to a
+    /// file that is damaged, another program's, or a newer heddle's.
     pub async fn open_sqlite(path: &Path) -> Result<Self, StoreError> {
+        let found = sqlite_file::check(path, sqlite_file::Depth::Quick).await?;
         let either = SqliteConnectOptions::new()
             .filename(path)
             .busy_timeout(BUSY_MAX)
@@ -149,6 +168,9 @@ impl Store {
             .auto_vacuum(sqlx::sqlite::SqliteAutoVacuum::Incremental)
             .foreign_keys(true);
         let mut connection = options.connect().await?;
+        if !found.is_some_and(|found| found.is_marked) {
+            sqlx::raw_sql(sqlite_file::MARK).execute(&mut connection).await?;
+        }
         migrate(SQLITE_MIGRATIONS.run(&mut connection).await)?;
         let readers = SqlitePoolOptions::new()
             .max_connections(READERS_MAX)
@@ -192,9 +214,12 @@ impl Store {
         match &self.0 {
             Backend::Sqlite { writer, .. } => {
                 let (sender, receiver) = oneshot::channel();
-                let job: writer::Job = Box::new(move |mut db| {
+                let job: writer::Job = Box::new(move |db| {
                     Box::pin(async move {
-                        let result = work(&mut db).await;
+                        let result = match db {
+                            Ok(mut db) => work(&mut db).await,
+                            Err(error) => Err(E::from(error)),
+                        };
                         Done {
                             keep: result.is_ok(),
                             answer: Box::new(move |settled| {
@@ -216,6 +241,17 @@ impl Store {
         }
     }
 
+    /// Ends all connections, after what waits is written. An embedded database is one whole file then.
+    pub async fn close(&self) {
+        match &self.0 {
+            Backend::Sqlite { readers, writer } => {
+                readers.close().await;
+                writer.close().await;
+            }
+            Backend::Postgres(pool) => pool.close().await,
+        }
+    }
+
     /// Whether it is PostgreSQL, which several servers can share.
     pub fn is_shared(&self) -> bool {
         matches!(self.0, Backend::Postgres(_))
@@ -223,5 +259,9 @@ impl Store {
 }
 
 fn migrate(result: Result<(), sqlx::migrate::MigrateError>) -> Result<(), StoreError> {
-    result.map_err(|error| StoreError::Database(format!("the tables can't be brought up to date: {error}")))
+    use sqlx::migrate::MigrateError;
+    result.map_err(|error| match error {
+        MigrateError::VersionMissing(version) => StoreError::Newer(version),
+        error => StoreError::Database(format!("the tables can't be brought up to date: {error}")),
+    })
 }

@@ -3,7 +3,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed test may panic")]
 
+mod backup;
 mod crash;
+mod damage;
 mod effects;
 mod keys;
 mod load;

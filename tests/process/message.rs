@@ -2,21 +2,42 @@
 
 use std::io::BufRead;
 
-/// Its first line and its body. `None`: the other side was gone before the end.
-pub fn read(reader: &mut impl BufRead) -> Option<(String, Vec<u8>)> {
-    let (mut first, mut line, mut length) = (String::new(), String::new(), 0);
+/// A message.
+pub struct Message {
+    pub first: String,
+    /// The headers' lines, in lower case.
+    pub headers: Vec<String>,
+    pub body: Vec<u8>,
+}
+
+impl Message {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find_map(|line| {
+            let (found, value) = line.split_once(':')?;
+            (found == name).then(|| value.trim())
+        })
+    }
+}
+
+/// `None`: the other side was gone before the end.
+pub fn read(reader: &mut impl BufRead) -> Option<Message> {
+    let mut first = String::new();
     reader.read_line(&mut first).ok()?;
+    let mut message = Message {
+        first,
+        headers: Vec::new(),
+        body: Vec::new(),
+    };
     loop {
-        line.clear();
+        let mut line = String::new();
         reader.read_line(&mut line).ok()?;
         if line.trim().is_empty() {
             break;
         }
-        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-            length = value.trim().parse().ok()?;
-        }
+        message.headers.push(line.to_ascii_lowercase());
     }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    Some((first, body))
+    let length = message.header("content-length").map_or(Ok(0), str::parse).ok()?;
+    message.body = vec![0; length];
+    reader.read_exact(&mut message.body).ok()?;
+    Some(message)
 }

@@ -56,6 +56,8 @@ impl Hook {
 /// An answer to a webhook.
 pub struct Answer {
     pub status: u16,
+    /// Seconds of Retry-After.
+    pub retry_after_s: Option<u64>,
     pub body: Value,
 }
 
@@ -73,9 +75,11 @@ impl Sender {
     /// `None`: the server was gone before it had answered.
     pub fn send(&mut self, hook: &Hook, key: &str, n: usize) -> Option<Answer> {
         self.0.get_mut().write_all(hook.request(key, n).as_bytes()).ok()?;
-        let (first, body) = message::read(&mut self.0)?;
-        let status = first.split(' ').nth(1)?.parse().ok()?;
-        let body = serde_json::from_slice(&body).ok()?;
-        Some(Answer { status, body })
+        let answer = message::read(&mut self.0)?;
+        Some(Answer {
+            status: answer.first.split(' ').nth(1)?.parse().ok()?,
+            retry_after_s: answer.header("retry-after").and_then(|value| value.parse().ok()),
+            body: serde_json::from_slice(&answer.body).ok()?,
+        })
     }
 }

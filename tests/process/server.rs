@@ -22,8 +22,14 @@ pub struct Server {
 impl Server {
     /// Starts with the data directory `dir`/heddle-data, and waits until it listens.
     pub fn start(dir: &Path, variables: &[(&str, &str)]) -> Server {
-        let mut process = heddle(dir)
-            .arg("serve")
+        let mut command = heddle(dir);
+        command.arg("serve");
+        Server::start_by(command, variables)
+    }
+
+    /// The same by a command of one's own, which begins in a directory that has the data directory in it.
+    pub fn start_by(mut command: Command, variables: &[(&str, &str)]) -> Server {
+        let mut process = command
             .env("HEDDLE_LISTEN", "127.0.0.1:0")
             // Compiling the standard library takes its time.
             .env(

@@ -18,12 +18,12 @@ fn collector() -> (SocketAddr, Receiver<Vec<u8>>) {
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
-            let (first, body) = message::read(&mut BufReader::new(&stream)).unwrap();
-            let is_traces = first.starts_with("POST /v1/traces ");
+            let request = message::read(&mut BufReader::new(&stream)).unwrap();
+            let is_traces = request.first.starts_with("POST /v1/traces ");
             let status = if is_traces { "200 OK" } else { "404 Not Found" };
             let answer = format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
             stream.write_all(answer.as_bytes()).unwrap();
-            if is_traces && sender.send(body).is_err() {
+            if is_traces && sender.send(request.body).is_err() {
                 return;
             }
         }

@@ -6,7 +6,7 @@ use heddle_compiler::Diagnostic;
 /// Exit codes, as `heddle --help` lists them. 0 is success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// The run failed, or a limit ended it.
+    /// The run failed, a limit ended it, or the command refused.
     Failed = 1,
     /// The command line is wrong (clap's own code).
     Usage = 2,
@@ -14,6 +14,8 @@ pub enum Exit {
     Invalid = 3,
     /// A file could not be read or written.
     File = 4,
+    /// The database, or a backup, is damaged, another program's, or a newer heddle's.
+    Unusable = 5,
 }
 
 /// A command's failure.

@@ -1,5 +1,6 @@
 //! `heddle serve`: the service, from its settings to its graceful end.
 
+use super::data_dir::{self, Lock};
 use super::failure::{Exit, Failure};
 use super::output;
 use crate::app::App;
@@ -11,7 +12,7 @@ use crate::demo;
 use crate::http;
 use crate::mail::smtp;
 use crate::scheduler;
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 use crate::telemetry;
 use clap::Args;
 use std::net::SocketAddr;
@@ -25,6 +26,8 @@ use tokio::task::JoinHandle;
 const DRAIN_MAX: Duration = Duration::from_secs(25);
 /// Runs that nobody waits for get so long after that; the next start takes up what is left.
 const RUNS_DRAIN_MAX: Duration = Duration::from_secs(5);
+/// The database gets so long to be closed after that.
+const CLOSE_MAX: Duration = Duration::from_secs(5);
 
 /// Flags of `heddle serve`.
 #[derive(Args, Debug)]
@@ -61,24 +64,32 @@ pub async fn open(config: &Config) -> Result<Store, Failure> {
     let opened = match &config.database_url {
         Some(url) => Store::open_postgres(url).await,
         None => {
-            std::fs::create_dir_all(&config.data_dir).map_err(|error| {
-                let place = config.data_dir.display();
-                Failure::new(
-                    Exit::File,
-                    "FILE",
-                    format!("the data directory {place} can't be made: {error}"),
-                )
-            })?;
-            Store::open_sqlite(&config.data_dir.join("heddle.db")).await
+            data_dir::make(&config.data_dir)?;
+            Store::open_sqlite(&data_dir::database(&config.data_dir)).await
         }
     };
-    opened.map_err(|error| {
-        Failure::new(
-            Exit::File,
-            "DATABASE",
-            format!("the database can't be opened: {error}"),
-        )
-    })
+    opened.map_err(not_opened)
+}
+
+/// What is said of a database that can't be opened, with advice for a file that is none that can be served.
+pub fn not_opened(error: StoreError) -> Failure {
+    match error {
+        StoreError::Unusable { path, reason } => {
+            let message = format!(
+                "the database {} {reason}.\n  It was not changed. `heddle restore` puts a backup in its place; \
+                 `heddle doctor` looks at all of it",
+                path.display()
+            );
+            Failure::new(Exit::Unusable, "DATABASE", message)
+        }
+        error => {
+            let exit = match error {
+                StoreError::Newer(_) => Exit::Unusable,
+                _ => Exit::File,
+            };
+            Failure::new(exit, "DATABASE", format!("the database can't be opened: {error}"))
+        }
+    }
 }
 
 /// Does a command's work on the database that the settings name, beside a running server or not.
@@ -86,11 +97,16 @@ pub fn with_store<T>(
     config: &Config,
     work: impl AsyncFnOnce(Store) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
+    wait(async { work(open(config).await?).await })?
+}
+
+/// Executes on this thread what is asynchronous.
+pub fn wait<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
     let executor = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| Failure::new(Exit::File, "FILE", format!("cannot start a thread: {error}")))?;
-    executor.block_on(async { work(open(config).await?).await })
+    Ok(executor.block_on(work))
 }
 
 async fn listen(mut config: Config, base_url_given: bool, is_demo: bool) -> Result<ExitCode, Failure> {
@@ -113,6 +129,13 @@ async fn listen(mut config: Config, base_url_given: bool, is_demo: bool) -> Resu
         let path = path.display();
         tracing::info!(%path, "Made a key, readable by this user only: keep a copy of {path} in a safe place");
     }
+    let _lock = match config.database_url {
+        Some(_) => None,
+        None => {
+            data_dir::make(&config.data_dir)?;
+            Some(Lock::take(&config.data_dir)?)
+        }
+    };
     let store = open(&config).await?;
     let mut stop = Stop::new().map_err(|error| failed("listen for signals", &error))?;
     let app = App::new(config, store, Clock::System);
@@ -159,6 +182,9 @@ async fn listen(mut config: Config, base_url_given: bool, is_demo: bool) -> Resu
     }
     executions.stop(RUNS_DRAIN_MAX).await;
     app.webhooks.journal.flush().await;
+    if tokio::time::timeout(CLOSE_MAX, app.store.close()).await.is_err() {
+        tracing::warn!("The database was not closed properly: the next start makes up for it");
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,11 +1,14 @@
 //! `heddle config` and `heddle doctor`: what a server would start with, and whether it could.
 
+use super::data_dir;
 use super::failure::{Exit, Failure};
 use super::output;
 use super::serve;
 use crate::config::settings::{self, SETTINGS, Setting};
 use crate::config::sources::{Flags, Source, Values};
 use crate::config::{Config, keys};
+use crate::store::sqlite_file::{self, Depth};
+use bytesize::ByteSize;
 use clap::Args;
 use heddle_runtime::{Runtime, RuntimeConfig};
 use serde_json::{Map, Value, json};
@@ -122,13 +125,30 @@ fn address(config: &Config) -> Result<String, String> {
     }
 }
 
+/// An embedded database is read as a whole, and not changed.
 fn database(config: &Config) -> Result<String, String> {
-    match serve::with_store(config, async |store| Ok(store.is_shared())) {
-        Ok(true) => Ok("PostgreSQL answers, its tables are up to date".to_owned()),
-        Ok(false) => Ok("SQLite opens, its tables are up to date".to_owned()),
-        Err(Failure::Told(told)) => Err(told.message),
-        Err(Failure::Closed) => Err("did not open".to_owned()),
+    let told = |failure| match failure {
+        Failure::Told(told) => told.message,
+        Failure::Closed => "did not open".to_owned(),
+    };
+    if config.database_url.is_some() {
+        serve::with_store(config, async |_| Ok(())).map_err(told)?;
+        return Ok("PostgreSQL answers, its tables are up to date".to_owned());
     }
+    let path = data_dir::database(&config.data_dir);
+    let checked = serve::wait(sqlite_file::check(&path, Depth::Full)).map_err(told)?;
+    let Some(found) = checked.map_err(|error| told(serve::not_opened(error)))? else {
+        return Ok(format!("{} is made by the first start", path.display()));
+    };
+    let size = ByteSize::b(found.bytes);
+    let known = sqlite_file::schema_known();
+    Ok(match found.schema == known {
+        true => format!("SQLite, {size}, every page is in order, its tables are up to date"),
+        false => format!(
+            "SQLite, {size}, every page is in order; the next start brings its tables from version {} to {known}",
+            found.schema
+        ),
+    })
 }
 
 fn sandbox(config: &Config) -> Result<String, String> {

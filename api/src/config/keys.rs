@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 /// Bytes of a JWT secret at least: what HS256 asks for (RFC 7518, section 3.2).
 const JWT_SECRET_BYTES_MIN: usize = 32;
 
+/// Their names in the settings.
+pub const NAMES: [&str; 2] = ["master_key", "jwt_secret"];
+
 /// The keys in use.
 pub struct Keys {
     /// Wraps the data keys.

@@ -184,7 +184,7 @@ pub const SETTINGS: &[Setting] = &[
 /// made in the data directory.
 pub fn read(values: &Values) -> Result<Config, Mistake> {
     let listen = values.parsed("listen")?.unwrap_or(([127, 0, 0, 1], 8080).into());
-    let data_dir: PathBuf = values.text("data_dir").unwrap_or("./heddle-data").into();
+    let data_dir = data_dir(values);
     let is_shared = values.text("database_url").is_some();
     let found = keys::Keys::load(values, &data_dir, is_shared)?;
     let mut config = Config::new(listen, data_dir, found.master_key, found.jwt_secret);
@@ -202,6 +202,11 @@ pub fn read(values: &Values) -> Result<Config, Mistake> {
     };
     config.otlp_endpoint = values.read("otlp_endpoint", web_address)?;
     Ok(config)
+}
+
+/// Where the embedded database and the keys are, for those who need nothing else.
+pub fn data_dir(values: &Values) -> PathBuf {
+    values.text("data_dir").unwrap_or("./heddle-data").into()
 }
 
 fn identity(values: &Values, config: &mut Config) -> Result<(), Mistake> {

@@ -7,66 +7,101 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use sqlx::{Connection, SqliteConnection};
 use std::panic::AssertUnwindSafe;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 /// Writes that wait; more have to wait to wait.
 const QUEUE_MAX: usize = 4096;
 /// Writes in one transaction, so that the first of them is not answered too late.
 const GROUP_MAX: usize = 256;
 
-/// A write: does its work, says whether it is to be kept, and answers once that is settled.
-pub(super) type Job = Box<dyn for<'c> FnOnce(Db<'c>) -> BoxFuture<'c, Done> + Send>;
+/// A write: does its work, says whether it is to be kept, and answers once that is settled. Without a transaction it
+/// only learns why there is none.
+pub(super) type Job = Box<dyn for<'c> FnOnce(Result<Db<'c>, StoreError>) -> BoxFuture<'c, Done> + Send>;
 /// What a write left behind.
 pub(super) struct Done {
     pub keep: bool,
-    pub answer: Box<dyn FnOnce(Result<(), StoreError>) + Send>,
+    pub answer: Answer,
+}
+
+type Answer = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
+
+enum Message {
+    Write(Job),
+    /// After what came before it. Told when the connection is closed.
+    Close(oneshot::Sender<()>),
 }
 
 /// Hands writes to the writer. Dropping the last one ends it, after what waits is done.
 #[derive(Clone, Debug)]
-pub(super) struct Writer(mpsc::Sender<Job>);
+pub(super) struct Writer(mpsc::Sender<Message>);
 
 impl Writer {
     /// Starts the writer on this connection.
     pub fn start(connection: SqliteConnection) -> Self {
-        let (sender, jobs) = mpsc::channel(QUEUE_MAX);
-        tokio::spawn(work(connection, jobs));
+        let (sender, messages) = mpsc::channel(QUEUE_MAX);
+        tokio::spawn(work(connection, messages));
         Writer(sender)
     }
 
     /// Queues a write.
     pub async fn send(&self, job: Job) -> Result<(), StoreError> {
-        self.0.send(job).await.map_err(|_| StoreError::Closed)
+        let sent = self.0.send(Message::Write(job)).await;
+        sent.map_err(|_| StoreError::Closed)
+    }
+
+    /// Does what waits and closes the connection; later writes are refused.
+    pub async fn close(&self) {
+        let (sender, closed) = oneshot::channel();
+        if self.0.send(Message::Close(sender)).await.is_ok() {
+            // An error means that the writer has ended, which is as good.
+            let _ = closed.await;
+        }
     }
 }
 
-async fn work(mut connection: SqliteConnection, mut jobs: mpsc::Receiver<Job>) {
-    while let Some(first) = jobs.recv().await {
-        group(&mut connection, first, &mut jobs).await;
+async fn work(mut connection: SqliteConnection, mut messages: mpsc::Receiver<Message>) {
+    let mut closing = None;
+    while closing.is_none() {
+        match messages.recv().await {
+            Some(Message::Write(first)) => closing = group(&mut connection, first, &mut messages).await,
+            Some(Message::Close(closed)) => closing = Some(closed),
+            None => break,
+        }
     }
+    drop(messages);
     if let Err(error) = connection.close().await {
         tracing::warn!(%error, "the database was not closed properly");
     }
+    if let Some(closed) = closing {
+        // Who asked may have given up waiting.
+        let _ = closed.send(());
+    }
 }
 
-/// One transaction with all that waits.
-async fn group(connection: &mut SqliteConnection, first: Job, jobs: &mut mpsc::Receiver<Job>) {
-    let mut answers = Vec::new();
+/// One transaction with all that waits. Gives who asked for the end meanwhile.
+async fn group(
+    connection: &mut SqliteConnection,
+    first: Job,
+    messages: &mut mpsc::Receiver<Message>,
+) -> Option<oneshot::Sender<()>> {
+    let (mut answers, mut closing) = (Vec::new(), None);
     let begun = sqlx::raw_sql("begin immediate").execute(&mut *connection).await;
     let mut settled = begun.map(drop).map_err(StoreError::from);
     let mut next = Some(first);
     while let Some(job) = next {
-        if settled.is_ok() {
-            match one(connection, job).await {
-                Ok(Some(answer)) => answers.push(answer),
-                Ok(None) => {}
-                // The connection itself fails: nothing of this group is kept.
-                Err(error) => settled = Err(error),
+        match &settled {
+            Ok(()) => settled = one(connection, job, &mut answers).await,
+            Err(error) => answers.push(job(Err(error.again())).await.answer),
+        }
+        // Without a transaction the rest may have better luck with the next.
+        next = None;
+        if settled.is_ok() && answers.len() < GROUP_MAX {
+            match messages.try_recv() {
+                Ok(Message::Write(job)) => next = Some(job),
+                Ok(Message::Close(closed)) => closing = Some(closed),
+                Err(_) => {}
             }
         }
-        next = (settled.is_ok() && answers.len() < GROUP_MAX)
-            .then(|| jobs.try_recv().ok())
-            .flatten();
     }
     if settled.is_ok() {
         let committed = sqlx::raw_sql("commit").execute(&mut *connection).await;
@@ -79,24 +114,38 @@ async fn group(connection: &mut SqliteConnection, first: Job, jobs: &mut mpsc::R
     for answer in answers {
         answer(settled.as_ref().copied().map_err(StoreError::again));
     }
+    closing
 }
 
-/// One write, undone by itself when it fails. `None`: it panicked, and nobody waits for it any more.
+/// One write, undone by itself when it fails. An error is the connection's own: nothing of the group is kept then.
+/// There is no answer to one that panicked: nobody waits for it any more.
 async fn one(
     connection: &mut SqliteConnection,
     job: Job,
-) -> Result<Option<Box<dyn FnOnce(Result<(), StoreError>) + Send>>, StoreError> {
-    sqlx::raw_sql("savepoint job").execute(&mut *connection).await?;
-    let done = AssertUnwindSafe(job(Db::Sqlite(connection))).catch_unwind().await;
-    let keep = done.as_ref().is_ok_and(|done| done.keep);
-    let end = if keep {
-        "release job"
-    } else {
-        "rollback to job; release job"
-    };
-    sqlx::raw_sql(end).execute(&mut *connection).await?;
-    if done.is_err() {
-        tracing::error!("a write panicked and was undone");
+    answers: &mut Vec<Answer>,
+) -> Result<(), StoreError> {
+    if let Err(error) = sqlx::raw_sql("savepoint job").execute(&mut *connection).await {
+        let error = StoreError::from(error);
+        answers.push(job(Err(error.again())).await.answer);
+        return Err(error);
     }
-    Ok(done.ok().map(|done| done.answer))
+    let done = AssertUnwindSafe(job(Ok(Db::Sqlite(connection))))
+        .catch_unwind()
+        .await;
+    let keep = done.as_ref().is_ok_and(|done| done.keep);
+    match done {
+        Ok(done) => answers.push(done.answer),
+        Err(_) => tracing::error!("a write panicked and was undone"),
+    }
+    if keep {
+        sqlx::raw_sql("release job").execute(connection).await?;
+        return Ok(());
+    }
+    let undone = sqlx::raw_sql("rollback to job; release job")
+        .execute(connection)
+        .await;
+    // There is no savepoint any more when SQLite has undone everything by itself, as on a full disk.
+    undone
+        .map(drop)
+        .map_err(|error| StoreError::Unavailable(format!("the transaction was undone ({error})")))
 }
