@@ -7,9 +7,13 @@ mod backup;
 mod crash;
 mod damage;
 mod effects;
+mod full_disk;
 mod keys;
 mod load;
 mod message;
+mod outage;
+#[path = "../http/harness/postgres.rs"]
+mod postgres;
 mod sender;
 mod server;
 mod starting;
