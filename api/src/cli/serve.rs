@@ -76,8 +76,8 @@ pub fn not_opened(error: StoreError) -> Failure {
     match error {
         StoreError::Unusable { path, reason } => {
             let message = format!(
-                "the database {} {reason}.\n  It was not changed. `heddle restore` puts a backup in its place; \
-                 `heddle doctor` looks at all of it",
+                "the database {} {reason}.\n  It was not changed. `heddle restore FILE --force` puts a backup in \
+                 its place; `heddle doctor` looks at all of it",
                 path.display()
             );
             Failure::new(Exit::Unusable, "DATABASE", message)
