@@ -68,6 +68,8 @@ pub struct Config {
     pub workers: usize,
     /// Accepted runs that wait in memory; beyond it new ones get 503.
     pub queue_runs_max: usize,
+    /// A server that has not renewed its lease for so long has lost its runs to others.
+    pub lease: Duration,
     /// Ended runs are kept for so long.
     pub retention: Duration,
     /// Ended runs that a workspace keeps at most.
@@ -155,6 +157,7 @@ impl Config {
             workspace_concurrency_max: 64,
             workers: std::thread::available_parallelism().map_or(2, usize::from),
             queue_runs_max: 10_000,
+            lease: Duration::from_secs(15),
             retention: Duration::from_secs(30 * 24 * 60 * 60),
             retention_runs_max: 100_000,
             mail_domain: "localhost".to_owned(),

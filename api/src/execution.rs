@@ -13,8 +13,10 @@ pub mod compile;
 mod connections;
 pub mod deploy;
 mod environments;
+mod heed;
 mod journal;
 mod key_values;
+pub mod lease;
 mod live;
 pub mod queue;
 mod record;
@@ -36,7 +38,9 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::error::ApiError;
 use crate::ids::{EndpointId, PatternId, RunId, UserId, WorkspaceId};
-use crate::store::Store;
+use crate::store::notices::{self, Notice};
+use crate::store::runs::upkeep;
+use crate::store::{Store, servers};
 use crate::vault::Vault;
 use acceptor::Acceptor;
 use active::Actives;
@@ -47,9 +51,11 @@ use environments::Environments;
 use heddle_runtime::{Limits, Runtime, RuntimeConfig, RuntimeError, Services, SqliteFiles};
 use journal::Journals;
 use key_values::StoredValues;
+use lease::Lease;
 use live::Live;
 use queue::Queue;
 use recorder::Recorder;
+use recover::Recovery;
 use serde_json::value::RawValue;
 use status::TriggeredBy;
 use std::collections::{HashMap, HashSet};
@@ -111,8 +117,7 @@ struct Inner {
     runtime_config: RuntimeConfig,
     runtime: OnceLock<Runtime>,
     runtime_starts: tokio::sync::Mutex<()>,
-    /// This start of the server.
-    owner: String,
+    lease: Arc<Lease>,
     queue: Queue,
     acceptor: Acceptor,
     recorder: Recorder,
@@ -121,6 +126,7 @@ struct Inner {
     callbacks: Callbacks,
     latest: Latest,
     waker: Waker,
+    recovery: Recovery,
     environments: Environments,
     live: Mutex<HashMap<RunId, Arc<Live>>>,
     /// Runs of paused deployments, until these are resumed.
@@ -139,9 +145,9 @@ impl Executions {
             executing_max: EXECUTING_MAX,
             tenant_executing_max: config.workspace_concurrency_max.max(1),
         });
-        let owner = uuid::Uuid::now_v7().to_string();
+        let lease = Lease::new(config.lease);
         let tail = Tail::default();
-        Executions(Arc::new_cyclic(|this| Inner {
+        let inner = Arc::new_cyclic(|this| Inner {
             limits: Limits {
                 fuel_max: config.run_fuel_max,
                 memory_bytes_max: config.run_memory_bytes_max,
@@ -166,8 +172,8 @@ impl Executions {
             },
             runtime: OnceLock::new(),
             runtime_starts: tokio::sync::Mutex::new(()),
-            acceptor: Acceptor::start(store.clone(), clock.clone(), owner.clone(), this.clone()),
-            recorder: Recorder::start(store.clone(), owner.clone(), this.clone()),
+            acceptor: Acceptor::start(store.clone(), clock.clone(), lease.clone(), this.clone()),
+            recorder: Recorder::start(store.clone(), this.clone()),
             environments: Environments::new(store.clone(), vault.clone()),
             vault,
             actives: Actives::default(),
@@ -175,16 +181,19 @@ impl Executions {
             callbacks: Callbacks::new(config),
             latest: Latest::default(),
             waker: Waker::default(),
+            recovery: Recovery::default(),
             live: Mutex::default(),
             held: Mutex::default(),
             paused: Mutex::default(),
             stopping: watch::Sender::new(false),
             store,
             clock,
-            owner,
+            lease,
             queue,
             tail,
-        }))
+        });
+        lease::start(&inner);
+        Executions(inner)
     }
 
     /// Stores a run and hands it to the executors. A full queue answers 503 rather than lose or hoard.
@@ -238,8 +247,8 @@ impl Executions {
         self.0.stopping.subscribe()
     }
 
-    /// Loads the engine, finds deployments that can't be loaded, takes up the runs that an earlier start left, and
-    /// begins to clear away old ones.
+    /// Loads the engine, finds deployments that can't be loaded, begins to take up the runs that servers have left, and
+    /// to clear away old ones.
     pub async fn start(&self) -> Result<(), ApiError> {
         self.0.runtime().await?;
         deploy::check_all(&self.0);
@@ -266,13 +275,19 @@ impl Executions {
             }
         };
         if tokio::time::timeout(patience, idle).await.is_err() {
-            tracing::warn!(executing = self.counts().1, "Runs are left to the next start");
+            tracing::warn!(
+                executing = self.counts().1,
+                "Runs are left to other servers, or the next start"
+            );
         }
         if tokio::time::timeout(patience, self.0.recorder.flush())
             .await
             .is_err()
         {
-            tracing::warn!("The ends of some runs are not stored: they are taken up at the next start");
+            tracing::warn!("The ends of some runs are not stored: they are taken up again");
+        }
+        if tokio::time::timeout(patience, self.0.hand_over()).await.is_err() {
+            tracing::warn!("Others take up what is left when this server's lease is over");
         }
     }
 }
@@ -320,6 +335,22 @@ impl Inner {
         let runtime = blocking(move || Runtime::new(config)).await?;
         let runtime = runtime.map_err(|error: RuntimeError| ApiError::internal(error))?;
         Ok(self.runtime.get_or_init(|| runtime))
+    }
+
+    /// Gives back the lease and what is left of the runs.
+    async fn hand_over(&self) {
+        self.lease.end();
+        let owner = self.lease.owner();
+        let handed = self.store.write_apart(move |db| {
+            Box::pin(async move {
+                upkeep::hand_back_all(db, &owner).await?;
+                servers::remove(db, &owner).await?;
+                notices::tell(db, Notice::Left).await
+            })
+        });
+        if let Err(error) = handed.await {
+            tracing::warn!(%error, "The lease could not be given back");
+        }
     }
 
     fn live(&self) -> MutexGuard<'_, HashMap<RunId, Arc<Live>>> {

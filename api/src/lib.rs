@@ -15,6 +15,7 @@ pub mod http;
 pub mod ids;
 pub mod mail;
 pub mod names;
+pub mod notices;
 pub mod patterns;
 pub mod rate_limit;
 pub mod schedule;

@@ -10,10 +10,12 @@ mod db;
 pub mod deployments;
 pub mod endpoints;
 pub mod key_values;
+pub mod notices;
 pub mod patterns;
 pub mod runs;
 pub mod schedules;
 pub mod secrets;
+pub mod servers;
 pub mod snapshot;
 pub mod sqlite_file;
 pub mod versions;
@@ -40,8 +42,13 @@ static POSTGRES_MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../migrati
 const READERS_MAX: u32 = 8;
 /// Connections to PostgreSQL.
 const POSTGRES_CONNECTIONS_MAX: u32 = 20;
+/// Connections to PostgreSQL besides these: for the lease, and for listening.
+const POSTGRES_CONNECTIONS_APART_MAX: u32 = 2;
 /// A connection that is not free by then means that the database is overloaded.
 const ACQUIRE_MAX: Duration = Duration::from_secs(10);
+/// A transaction in which nothing happens for so long is undone: its process stands still, and holds locks that
+/// others wait for.
+const IDLE_IN_TRANSACTION_MAX: &str = "5s";
 /// How long SQLite waits for another process, such as a backup.
 const BUSY_MAX: Duration = Duration::from_secs(10);
 
@@ -105,10 +112,11 @@ impl From<sqlx::Error> for StoreError {
             | sqlx::Error::PoolTimedOut
             | sqlx::Error::PoolClosed
             | sqlx::Error::WorkerCrashed => StoreError::Unavailable(error.to_string()),
-            // Class 57: the server shuts down or starts; 53: it is out of connections, disk or memory.
+            // Class 57: the server shuts down or starts; 53: it is out of connections, disk or memory; 25P03: this
+            // process has stood still.
             sqlx::Error::Database(database)
                 if database.code().is_some_and(|code| {
-                    code.len() == 5 && (code.starts_with("57") || code.starts_with("53"))
+                    code.len() == 5 && (code.starts_with("57") || code.starts_with("53") || code == "25P03")
                 }) =>
             {
                 StoreError::Unavailable(error.to_string())
@@ -128,8 +136,15 @@ pub struct Store(Backend);
 
 #[derive(Clone, Debug)]
 enum Backend {
-    Sqlite { readers: SqlitePool, writer: Writer },
-    Postgres(PgPool),
+    Sqlite {
+        readers: SqlitePool,
+        writer: Writer,
+    },
+    Postgres {
+        pool: PgPool,
+        /// For what must not wait until the others are free.
+        apart: PgPool,
+    },
 }
 
 /// A connection to read with.
@@ -186,21 +201,41 @@ impl Store {
     /// Connects to PostgreSQL, and brings its tables up to date.
     pub async fn open_postgres(url: &str) -> Result<Self, StoreError> {
         let options: PgConnectOptions = url.parse()?;
+        let options = options
+            .application_name("heddle")
+            .options([("idle_in_transaction_session_timeout", IDLE_IN_TRANSACTION_MAX)]);
         let pool = PgPoolOptions::new()
             .max_connections(POSTGRES_CONNECTIONS_MAX)
             .acquire_timeout(ACQUIRE_MAX)
-            .connect_with(options.application_name("heddle"))
+            .connect_with(options.clone())
             .await?;
         migrate(POSTGRES_MIGRATIONS.run(&pool).await)?;
-        Ok(Store(Backend::Postgres(pool)))
+        let apart = PgPoolOptions::new()
+            .max_connections(POSTGRES_CONNECTIONS_APART_MAX)
+            .acquire_timeout(ACQUIRE_MAX)
+            .connect_lazy_with(options);
+        Ok(Store(Backend::Postgres { pool, apart }))
     }
 
     /// A connection for reading: each statement sees all that was committed before it.
     pub async fn reader(&self) -> Result<Reader, StoreError> {
         Ok(match &self.0 {
             Backend::Sqlite { readers, .. } => Reader::Sqlite(readers.acquire().await?),
-            Backend::Postgres(pool) => Reader::Postgres(pool.acquire().await?),
+            Backend::Postgres { pool, .. } => Reader::Postgres(pool.acquire().await?),
         })
+    }
+
+    /// The same as [`Store::write`] on a connection that is kept for it, however busy the others are.
+    pub async fn write_apart<T, E, F>(&self, work: F) -> Result<T, E>
+    where
+        F: for<'c> FnOnce(&'c mut Db<'_>) -> BoxFuture<'c, Result<T, E>> + Send + 'static,
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        match &self.0 {
+            Backend::Sqlite { .. } => self.write(work).await,
+            Backend::Postgres { apart, .. } => transaction(apart, work).await,
+        }
     }
 
     /// Does `work` in a transaction, which is committed when it gives `Ok`. No network call and no sandbox
@@ -232,12 +267,7 @@ impl Store {
                 writer.send(job).await?;
                 receiver.await.unwrap_or_else(|_| Err(StoreError::Closed.into()))
             }
-            Backend::Postgres(pool) => {
-                let mut transaction = pool.begin().await.map_err(StoreError::from)?;
-                let result = work(&mut Db::Postgres(&mut transaction)).await?;
-                transaction.commit().await.map_err(StoreError::from)?;
-                Ok(result)
-            }
+            Backend::Postgres { pool, .. } => transaction(pool, work).await,
         }
     }
 
@@ -248,14 +278,28 @@ impl Store {
                 readers.close().await;
                 writer.close().await;
             }
-            Backend::Postgres(pool) => pool.close().await,
+            Backend::Postgres { pool, apart } => {
+                pool.close().await;
+                apart.close().await;
+            }
         }
     }
 
     /// Whether it is PostgreSQL, which several servers can share.
     pub fn is_shared(&self) -> bool {
-        matches!(self.0, Backend::Postgres(_))
+        matches!(self.0, Backend::Postgres { .. })
     }
+}
+
+async fn transaction<T, E, F>(pool: &PgPool, work: F) -> Result<T, E>
+where
+    F: for<'c> FnOnce(&'c mut Db<'_>) -> BoxFuture<'c, Result<T, E>>,
+    E: From<StoreError>,
+{
+    let mut transaction = pool.begin().await.map_err(StoreError::from)?;
+    let result = work(&mut Db::Postgres(&mut transaction)).await?;
+    transaction.commit().await.map_err(StoreError::from)?;
+    Ok(result)
 }
 
 fn migrate(result: Result<(), sqlx::migrate::MigrateError>) -> Result<(), StoreError> {

@@ -57,6 +57,11 @@ impl Webhooks {
         self.endpoints.forget(pattern);
     }
 
+    /// Forgets what is known of all endpoints.
+    pub fn all_changed(&self) {
+        self.endpoints.forget_all();
+    }
+
     /// Deletes tapped events and lines of the log that are too old.
     pub async fn sweep(&self, now: Timestamp) -> Result<(), StoreError> {
         let age_max = self.log_age_max;

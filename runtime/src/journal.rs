@@ -22,12 +22,20 @@ pub trait Journal: fmt::Debug + Send + Sync + 'static {
     /// dropping it changes nothing.
     fn record(&self, entries: Vec<Entry>) -> Recorded;
 
+    /// Ends when an effect may begin: never for a run that goes on elsewhere by now.
+    fn permission(&self) -> Permission {
+        Box::pin(std::future::ready(()))
+    }
+
     /// Milliseconds since 1970 UTC, by which waits are measured.
     fn now_ms(&self) -> i64;
 }
 
 /// Entries on their way to be kept; the error says for a person why they are not.
 pub type Recorded = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
+
+/// The wait for an effect's beginning.
+pub type Permission = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// What is known of an effect.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -29,7 +29,7 @@ pub use connections::{Connection, ConnectionError, ConnectionFuture, Connections
 pub use effects::{Call, Calls, EffectContext, EffectError, EffectFuture, EffectResult, Park};
 pub use egress::{EgressError, EgressPolicy, GuardError, GuardedHttp};
 pub use engine::Tier;
-pub use journal::{Entry, Journal, Recorded, RunJournal, execution_of};
+pub use journal::{Entry, Journal, Permission, Recorded, RunJournal, execution_of};
 pub use outcome::{LogLine, Outcome, RunError, Status, TraceEntry, Usage};
 use program::Code;
 pub use program::{Program, ProgramError};

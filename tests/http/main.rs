@@ -13,6 +13,7 @@ mod external_login;
 mod flow;
 mod harness;
 mod key_values;
+mod leases;
 mod mail;
 mod operation;
 mod patterns;

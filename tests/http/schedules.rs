@@ -1,8 +1,9 @@
 //! Deployments that run by the clock, which the tests move by hand.
 
-use crate::harness::{Service, each_database};
+use crate::harness::{Database, Service, each_database};
 use crate::webhooks::fixture::Hook;
 use heddle_api::access::WorkspaceRole;
+use heddle_api::app::App;
 use heddle_api::clock::Timestamp;
 use heddle_api::scheduler;
 use serde_json::{Value, json};
@@ -204,4 +205,24 @@ each_database! {
         let refused = set(&hook, &deployment, json!({"cronExpression": "0 9 * * *"})).await;
         assert_eq!((refused.status, refused.code()), (400, "NO_SCHEDULE"));
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn several_servers_run_a_schedule_once() {
+    let service = Service::start(Database::Postgres).await;
+    let hook = Hook::saved(&service, graph(json!({"cron": "*/10 * * * *"}))).await;
+    let deployment = hook.deploy().await;
+    let one = &service.app;
+    let another = App::new(one.config.clone(), one.store.clone(), one.clock.clone());
+    let mut times = Vec::new();
+    for minute in [10, 20, 30, 40, 50] {
+        let time = format!("2026-11-21T09:{minute}:00.000Z");
+        let now = Timestamp::parse(&time).unwrap();
+        let step = u64::try_from(now.millis() - one.clock.now().millis()).unwrap();
+        one.clock.advance(std::time::Duration::from_millis(step));
+        let (here, there) = tokio::join!(scheduler::tick(one, now), scheduler::tick(&another, now));
+        assert_eq!(here.unwrap() + there.unwrap(), 1, "{time}");
+        times.push(time);
+    }
+    assert_eq!(scheduled(&hook, &deployment).await, times);
 }

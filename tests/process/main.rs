@@ -16,6 +16,7 @@ mod outage;
 mod postgres;
 mod sender;
 mod server;
+mod servers;
 mod starting;
 mod traces;
 mod users;

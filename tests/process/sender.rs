@@ -19,13 +19,21 @@ pub struct Hook {
 impl Hook {
     /// A deployed pattern that doubles `n` of the body.
     pub fn doubling(server: &Server) -> Hook {
-        let (token, deployment) = server.deploy(&json!({
-            "nodes": [
-                {"id": "hook", "type": "OnWebhook"},
-                {"id": "end", "type": "Return", "data": {"parameters": {"value": "{{ $input.body.n * 2 }}"}}},
-            ],
-            "edges": [{"source": "hook", "target": "end"}],
-        }));
+        Hook::of(
+            server,
+            &json!({
+                "nodes": [
+                    {"id": "hook", "type": "OnWebhook"},
+                    {"id": "end", "type": "Return", "data": {"parameters": {"value": "{{ $input.body.n * 2 }}"}}},
+                ],
+                "edges": [{"source": "hook", "target": "end"}],
+            }),
+        )
+    }
+
+    /// A deployed pattern that starts at OnWebhook.
+    pub fn of(server: &Server, graph: &Value) -> Hook {
+        let (token, deployment) = server.deploy(graph);
         let path = format!("/api/deployments/{deployment}/webhook");
         let (status, hook) = server.call("GET", &path, &token, "");
         assert_eq!(status, 200, "{hook}");

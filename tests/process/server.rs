@@ -74,6 +74,29 @@ impl Server {
         (status, serde_json::from_str(body).unwrap_or(Value::Null))
     }
 
+    /// A number of `/metrics`; 0 if there is none.
+    pub fn metric(&self, name: &str) -> f64 {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        write!(
+            stream,
+            "GET /metrics HTTP/1.1\r\nhost: heddle\r\nconnection: close\r\n\r\n"
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let line = answer
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line.map_or(0.0, |number| number.parse().unwrap())
+    }
+
+    /// Sends it a signal, such as STOP.
+    pub fn signal(&self, name: &str) {
+        let pid = self.process.id().to_string();
+        let sent = Command::new("kill").arg(format!("-{name}")).arg(pid).status();
+        assert!(sent.unwrap().success());
+    }
+
     /// Registers a user and deploys a pattern: the user's token and the deployment's id.
     pub fn deploy(&self, graph: &Value) -> (String, String) {
         let token = self.register();
@@ -121,8 +144,7 @@ impl Server {
 
     /// Asks it to end, and waits until it has: the exit code.
     pub fn stop(mut self) -> Option<i32> {
-        let pid = self.process.id().to_string();
-        assert!(Command::new("kill").arg(&pid).status().unwrap().success());
+        self.signal("TERM");
         self.process.wait().unwrap().code()
     }
 }

@@ -72,6 +72,17 @@ fn a_misspelt_setting_stops_the_start_with_its_name() {
 }
 
 #[test]
+fn a_second_server_on_the_same_data_refuses_to_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let first = Server::start(dir.path(), &[]);
+    let (code, _, told) = output(heddle(dir.path()).args(["serve", "--listen", "127.0.0.1:0"]));
+    assert_eq!(code, 2);
+    assert!(told.contains("another server uses"), "{told}");
+    drop(first);
+    drop(Server::start(dir.path(), &[]));
+}
+
+#[test]
 fn a_lost_master_key_is_not_replaced() {
     let dir = tempfile::tempdir().unwrap();
     drop(Server::start(dir.path(), &[]));

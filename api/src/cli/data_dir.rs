@@ -64,7 +64,7 @@ fn held(data_dir: &Path, path: &Path) -> Failure {
         id => format!(" (process {id})"),
     };
     let message = format!(
-        "another server{process} uses {}: stop it first",
+        "another server{process} uses {}: stop it first, or let both use one PostgreSQL (database_url)",
         data_dir.display()
     );
     Failure::new(Exit::Failed, "IN_USE", message)

@@ -11,6 +11,7 @@ use crate::config::sources::{Flags, Values};
 use crate::demo;
 use crate::http;
 use crate::mail::smtp;
+use crate::notices;
 use crate::scheduler;
 use crate::store::{Store, StoreError};
 use crate::telemetry;
@@ -144,6 +145,8 @@ async fn listen(mut config: Config, base_url_given: bool, is_demo: bool) -> Resu
         .start(&app.store, app.config.master_key_previous.as_ref())
         .await;
     started.map_err(|error| Failure::new(Exit::File, "DATABASE", error.to_string()))?;
+    let listening = notices::start(&app).await;
+    listening.map_err(|error| Failure::new(Exit::File, "DATABASE", error.to_string()))?;
     let started = app.executions.start().await;
     started.map_err(|error| Failure::new(Exit::File, "ENGINE", error.message()))?;
     let scheduler = scheduler::start(app.clone());

@@ -8,6 +8,9 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+/// Shortest lease: a busy machine needs its time to renew it.
+const LEASE_MIN: Duration = Duration::from_secs(1);
+
 /// One setting.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
@@ -149,6 +152,11 @@ pub const SETTINGS: &[Setting] = &[
         "queue_runs",
         "10000",
         "Accepted runs that wait in memory; beyond it webhooks get 503",
+    ),
+    setting(
+        "lease_ms",
+        "15000",
+        "After so many milliseconds without a sign of life a server's runs are others', with PostgreSQL; at least 1000",
     ),
     setting("retention", "30d", "How long ended runs are kept"),
     setting(
@@ -333,6 +341,10 @@ fn runs(values: &Values, config: &mut Config) -> Result<(), Mistake> {
         if *field == 0 {
             return Err(values.mistake(name, "must be at least 1"));
         }
+    }
+    set(&mut config.lease, millis("lease_ms")?);
+    if config.lease < LEASE_MIN {
+        return Err(values.mistake("lease_ms", "must be at least 1000"));
     }
     set(&mut config.retention, values.read("retention", duration)?);
     set(&mut config.retention_runs_max, values.parsed("retention_runs")?);

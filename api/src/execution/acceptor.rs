@@ -2,12 +2,13 @@
 
 use super::Inner;
 use super::active::ActiveDeployment;
+use super::lease::Lease;
 use super::live::{self, Ended, Live};
 use super::queue::{Full, Reservation};
 use super::recover;
 use super::status::TriggeredBy;
 use super::worker::Job;
-use crate::clock::{Clock, Timestamp};
+use crate::clock::Clock;
 use crate::error::{ApiError, Code};
 use crate::ids::RunId;
 use crate::store::runs::{self, AcceptedRow, KeyRow};
@@ -23,6 +24,8 @@ use tokio::sync::{mpsc, oneshot};
 const GROUP_MAX: usize = 256;
 /// For how long a key makes no second run.
 const KEY_TTL: Duration = Duration::from_secs(24 * 60 * 60);
+/// Why nothing is accepted for now.
+const LEASELESS: &str = "this server's lease is over and not renewed yet";
 /// After how many seconds the sender of a refused event shall try again.
 const RETRY_AFTER_S: u64 = 1;
 
@@ -88,9 +91,9 @@ struct Waiting {
 pub(super) struct Acceptor(Mutex<mpsc::UnboundedSender<Waiting>>);
 
 impl Acceptor {
-    pub fn start(store: Store, clock: Clock, owner: String, executions: Weak<Inner>) -> Self {
+    pub fn start(store: Store, clock: Clock, lease: Arc<Lease>, executions: Weak<Inner>) -> Self {
         let (sender, waiting) = mpsc::unbounded_channel();
-        tokio::spawn(work(store, clock, owner, executions, waiting));
+        tokio::spawn(work(store, clock, lease, executions, waiting));
         Acceptor(Mutex::new(sender))
     }
 
@@ -126,24 +129,28 @@ async fn send(
     request: Request,
     reservation: Option<Reservation>,
 ) -> Result<Accepted, ApiError> {
+    if !inner.lease.is_valid().await {
+        return Err(StoreError::Unavailable(LEASELESS.to_owned()).into());
+    }
     let closed = || ApiError::from(StoreError::Closed);
     let (answer, answered) = oneshot::channel();
     let event = (request.event.get() != "null").then(|| request.event.get().to_owned());
     inner
         .acceptor
-        .send(|id| waiting(inner.clock.now(), id, request, event, reservation, answer))
+        .send(|id| waiting(inner, id, request, event, reservation, answer))
         .map_err(|_| closed())?;
     answered.await.unwrap_or_else(|_| Err(closed()))
 }
 
 fn waiting(
-    accepted_at: Timestamp,
+    inner: &Inner,
     id: RunId,
     request: Request,
     event: Option<String>,
     reservation: Option<Reservation>,
     answer: oneshot::Sender<Result<Accepted, ApiError>>,
 ) -> Waiting {
+    let accepted_at = inner.clock.now();
     let (deployment_id, tenant) = (request.deployment.id, request.deployment.tenant);
     let row = AcceptedRow {
         id,
@@ -160,6 +167,7 @@ fn waiting(
     };
     let job = Job {
         run: id,
+        owner: inner.lease.owner(),
         deployment: request.deployment,
         triggered_by: request.triggered_by,
         node_id: request.node_id,
@@ -170,6 +178,7 @@ fn waiting(
         parent: request.parent,
         depth: request.depth,
         has_history: false,
+        was_taken: false,
         live: Live::new(deployment_id, tenant),
     };
     Waiting {
@@ -184,11 +193,10 @@ fn waiting(
 async fn work(
     store: Store,
     clock: Clock,
-    owner: String,
+    lease: Arc<Lease>,
     executions: Weak<Inner>,
     mut waiting: mpsc::UnboundedReceiver<Waiting>,
 ) {
-    let owner: Arc<str> = owner.into();
     let mut group = Vec::with_capacity(GROUP_MAX);
     // A key that is there twice in a group would be refused by the statement: the second waits for the next group.
     let mut held_back: Vec<Waiting> = Vec::new();
@@ -205,9 +213,14 @@ async fn work(
         held_back = group
             .extract_if(.., |it| it.key.clone().is_some_and(|key| !keys.insert(key)))
             .collect();
+        let owner = lease.owner();
         let stored = store_group(&store, &clock, &owner, &mut group).await;
         let Some(inner) = executions.upgrade() else { return };
-        for it in group.drain(..) {
+        if stored.is_err() {
+            lease.look();
+        }
+        for mut it in group.drain(..) {
+            it.job.owner = owner.clone();
             settle(&inner, it, &stored);
         }
     }
@@ -245,7 +258,9 @@ async fn store_group(
                 }
                 let is_new = |row: &&AcceptedRow| holder(&taken, row.key.as_ref(), row.id) == row.id;
                 let new: Vec<&AcceptedRow> = rows.iter().filter(is_new).collect();
-                runs::accept(db, &owner, &new).await?;
+                if !runs::accept(db, &owner, &new).await? {
+                    return Err(StoreError::Unavailable(LEASELESS.to_owned()));
+                }
                 Ok(taken)
             })
         })

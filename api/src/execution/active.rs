@@ -1,5 +1,5 @@
 //! Deployments ready to run, kept in memory from the first use until something changes. What is kept is never
-//! older than the last change that this server made.
+//! older than the last change that this server made, or has heard of.
 
 use super::status::DeploymentStatus;
 use super::{Executions, Inner, Tenant, blocking};
@@ -112,6 +112,13 @@ impl Actives {
         let mut kept = self.kept();
         kept.generation += 1;
         kept.by_pattern.clear();
+    }
+
+    /// Forgets a deployment, because it is gone.
+    pub fn forget_deployment(&self, deployment: DeploymentId) {
+        let mut kept = self.kept();
+        kept.generation += 1;
+        kept.by_pattern.retain(|_, active| active.id != deployment);
     }
 
     /// Forgets a pattern's deployment, because it has changed.

@@ -47,6 +47,8 @@ pub(super) struct RunCalls {
     parent: Option<RunId>,
     tenant: Tenant,
     depth: u32,
+    /// What the run that calls is owned by.
+    owner: Arc<str>,
 }
 
 impl fmt::Debug for RunCalls {
@@ -63,6 +65,7 @@ impl Inner {
             parent: Some(job.run),
             tenant: job.deployment.tenant,
             depth: job.depth,
+            owner: job.owner.clone(),
         })
     }
 
@@ -73,6 +76,7 @@ impl Inner {
             parent: None,
             tenant,
             depth: 0,
+            owner: self.lease.owner(),
         })
     }
 }
@@ -80,7 +84,7 @@ impl Inner {
 impl Calls for RunCalls {
     fn call(&self, call: Call, context: EffectContext) -> EffectFuture {
         let (inner, parent) = (self.inner.clone(), self.parent);
-        let (tenant, depth) = (self.tenant, self.depth);
+        let (tenant, depth, owner) = (self.tenant, self.depth, self.owner.clone());
         Box::pin(async move {
             let Some(inner) = inner.upgrade() else {
                 return std::future::pending().await;
@@ -90,6 +94,7 @@ impl Calls for RunCalls {
                 parent,
                 tenant,
                 depth,
+                owner,
             };
             let known = context
                 .parked
@@ -108,6 +113,7 @@ struct Caller {
     parent: Option<RunId>,
     tenant: Tenant,
     depth: u32,
+    owner: Arc<str>,
 }
 
 impl Caller {
@@ -187,6 +193,7 @@ impl Caller {
     async fn await_end(&self, child: RunId, end: End, call: &Call, context: &EffectContext) -> EffectResult {
         let mut guard = CancelOnDrop {
             inner: Arc::downgrade(&self.inner),
+            owner: self.owner.clone(),
             child: Some(child),
         };
         let ended = live::wait(end);
@@ -341,9 +348,11 @@ enum Looked {
     Gone,
 }
 
-/// Cancels a run that is not waited for any more, except when the service stops.
+/// Cancels a run that is not waited for any more, except when the service stops, or the run that waits goes on at
+/// another server.
 struct CancelOnDrop {
     inner: Weak<Inner>,
+    owner: Arc<str>,
     child: Option<RunId>,
 }
 
@@ -356,7 +365,12 @@ impl Drop for CancelOnDrop {
             return;
         }
         if let Ok(handle) = tokio::runtime::Handle::try_current() {
-            handle.spawn(async move { inner.cancel_by_service(child).await });
+            let owner = self.owner.clone();
+            handle.spawn(async move {
+                if inner.lease.is_held(&owner).await {
+                    inner.cancel_by_service(child).await;
+                }
+            });
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Cancelling runs, wherever they are: waiting for their turn, held, between two attempts, executing, or left by a
-//! server that stopped.
+//! Cancelling runs, wherever they are: waiting for their turn, held, between two attempts, executing, at another server,
+//! or left by one that stopped.
 
 use super::live::{self, Live};
 use super::record;
@@ -43,7 +43,8 @@ impl Executions {
 }
 
 impl Inner {
-    /// Ends a run that does not execute here: one that is parked, or that another start of the server has left.
+    /// Ends a run that does not execute here: one that is parked, that another server has, or nobody. Whoever executes it
+    /// hears of it, and could record nothing more.
     async fn cancel_unowned(self: &Arc<Self>, editor: &Editor, run: RunId) -> Result<RunStatus, ApiError> {
         let (editor, now) = (*editor, self.clock.now());
         let ended = worker::failed(RunStatus::Failure, cancellation());
@@ -87,7 +88,7 @@ impl Inner {
         }
     }
 
-    /// Those that execute here, and those that are parked, with what they wait for themselves.
+    /// With what they wait for themselves.
     pub(super) fn cancel_children(self: &Arc<Self>, parent: RunId) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             let children = async { journal::children(&mut self.store.reader().await?.db(), parent).await };
@@ -112,7 +113,7 @@ impl Inner {
         let (error, now) = (record::error(&cancellation()), self.clock.now());
         let ended = self.store.write(move |db| {
             Box::pin(async move {
-                upkeep::end_parked(db, run, &error, now).await?;
+                upkeep::end_by_service(db, run, &error, now).await?;
                 journal::clear(db, &[run]).await
             })
         });
@@ -122,7 +123,7 @@ impl Inner {
         self.cancel_children(run).await;
     }
 
-    fn cancel(self: &Arc<Self>, run: RunId, found: &Live) {
+    pub(super) fn cancel(self: &Arc<Self>, run: RunId, found: &Live) {
         found.cancel();
         if self.queue.expel(found.tenant, run) {
             return;

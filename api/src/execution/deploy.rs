@@ -3,7 +3,6 @@
 
 use super::active::LoadError;
 use super::compile::{self, Finding};
-use super::recover;
 use super::status::{DeploymentStatus, Operation};
 use super::{Executions, Inner, blocking};
 use crate::access::{Editor, Scope};
@@ -109,8 +108,8 @@ impl Executions {
             updated_at: now,
         };
         let module = (artifact.wasm, artifact.manifest);
-        let (stored, before) = store(inner, *editor, new, module).await?;
-        inner.changed(&stored, before);
+        let stored = store(inner, *editor, new, module).await?;
+        inner.changed(&stored);
         Ok((stored, warnings))
     }
 
@@ -224,26 +223,25 @@ async fn environment(
     Ok(found.map(|environment| environment.id))
 }
 
-/// The deployment as stored, and the state that it had before.
+/// The deployment as stored.
 async fn store(
     inner: &Inner,
     editor: Editor,
     new: DeploymentRow,
     (wasm, manifest): (Vec<u8>, Manifest),
-) -> Result<(DeploymentRow, Option<DeploymentStatus>), ApiError> {
+) -> Result<DeploymentRow, ApiError> {
     inner
         .store
         .write(move |db| {
             Box::pin(async move {
                 let pattern = patterns::owned(db, &editor, new.pattern_id).await?;
                 pattern.ok_or(Code::NotFound)?;
-                let before = deployments::for_system(db, new.pattern_id).await?;
                 deployments::keep_artifact(db, &new.artifact, &wasm, new.updated_at).await?;
                 deployments::put(db, &editor, &new).await?;
                 let stored = deployments::for_system(db, new.pattern_id).await?;
                 let stored = stored.ok_or(Code::NotFound)?;
                 scheduler::register(db, &editor, stored.id, &manifest, new.updated_at).await?;
-                Ok((stored, before.map(|before| before.status)))
+                Ok(stored)
             })
         })
         .await
@@ -305,7 +303,7 @@ impl Inner {
         after: After,
     ) -> Result<DeploymentRow, ApiError> {
         let (editor, now) = (*editor, self.clock.now());
-        let (row, before) = self
+        let row = self
             .store
             .write(move |db| {
                 Box::pin(async move {
@@ -327,22 +325,20 @@ impl Inner {
                     if operation == Operation::Redeploy {
                         deployments::confirm(db, deployment, now).await?;
                     }
-                    let before = row.status;
-                    let row = DeploymentRow {
+                    Ok::<_, ApiError>(DeploymentRow {
                         status,
                         updated_at: now,
                         ..row
-                    };
-                    Ok::<_, ApiError>((row, before))
+                    })
                 })
             })
             .await?;
-        self.changed(&row, Some(before));
+        self.changed(&row);
         Ok(row)
     }
 
-    /// Brings memory in line with a deployment that was changed from one state to another.
-    fn changed(self: &Arc<Self>, row: &DeploymentRow, before: Option<DeploymentStatus>) {
+    /// Brings memory in line with a deployment that was changed.
+    pub(super) fn changed(self: &Arc<Self>, row: &DeploymentRow) {
         self.actives.forget(row.pattern_id);
         let mut paused = self.paused.lock().unwrap_or_else(PoisonError::into_inner);
         if row.status == DeploymentStatus::Paused {
@@ -351,16 +347,14 @@ impl Inner {
         }
         paused.remove(&row.id);
         drop(paused);
-        if before == Some(DeploymentStatus::Paused) {
-            self.let_go(row.id);
-            self.waker.look();
-            // Those that were left while it was paused before this start.
-            recover::take_up_of(self, row.id);
-        }
+        self.let_go(row.id);
+        // Those that no server has, since it was paused.
+        self.waker.look();
+        self.recovery.look();
     }
 
     /// Queues the held runs of a deployment.
-    fn let_go(self: &Arc<Self>, deployment: DeploymentId) {
+    pub(super) fn let_go(self: &Arc<Self>, deployment: DeploymentId) {
         for job in self.take_held(|job| job.deployment.id == deployment) {
             job.queue(self, None);
         }

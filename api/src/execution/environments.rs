@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long what another server has changed may go unnoticed.
+/// How long what another server has changed may go unnoticed, should its notice be late.
 const FRESH_FOR: Duration = Duration::from_secs(1);
 /// Past this many the cache starts anew.
 const KEPT_MAX: usize = 1_024;

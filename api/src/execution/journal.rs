@@ -2,6 +2,7 @@
 //! that starts again is given what its journal holds.
 
 use super::Inner;
+use super::lease::Lease;
 use super::worker::Job;
 use crate::clock::Clock;
 use crate::error::ApiError;
@@ -9,9 +10,9 @@ use crate::ids::RunId;
 use crate::store::runs::journal::{self, EntryRow};
 use crate::store::{Store, StoreError};
 use heddle_node_stdlib::manifest::Rights;
-use heddle_runtime::{Entry, Journal, Recorded, RunJournal};
+use heddle_runtime::{Entry, Journal, Permission, Recorded, RunJournal};
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -21,14 +22,17 @@ use tokio::sync::{mpsc, oneshot};
 const GROUP_MAX: usize = 256;
 /// Wait before trying a database again that does not answer.
 const RETRY: Duration = Duration::from_millis(200);
+/// Why an entry is not kept.
+const LOST: &str = "the run has ended, or another server has it by now";
 /// Key of the entry that tells when the run began.
 const BEGINNING: &str = "";
 
-type Stored = Result<(), String>;
+type Stored = Result<HashSet<RunId>, String>;
 
 struct Batch {
     rows: Vec<EntryRow>,
-    stored: oneshot::Sender<Stored>,
+    run: RunId,
+    stored: oneshot::Sender<Result<(), String>>,
 }
 
 /// Hands entries to the task that stores them. How many wait is bounded by the runs that execute, each of which
@@ -50,8 +54,13 @@ async fn work(store: Store, mut batches: mpsc::UnboundedReceiver<Batch>) {
         let rows = newest(group.iter().flat_map(|batch: &Batch| batch.rows.iter().cloned()));
         let stored = store_rows(&store, rows).await;
         for batch in group.drain(..) {
+            let answer = match &stored {
+                Ok(kept) if kept.contains(&batch.run) => Ok(()),
+                Ok(_) => Err(LOST.to_owned()),
+                Err(reason) => Err(reason.clone()),
+            };
             // Nobody listens when the run has gone, or need not know.
-            let _ = batch.stored.send(stored.clone());
+            let _ = batch.stored.send(answer);
         }
     }
 }
@@ -73,7 +82,7 @@ async fn store_rows(store: &Store, rows: Vec<EntryRow>) -> Stored {
         let rows = rows.clone();
         let write = store.write(move |db| Box::pin(async move { journal::keep(db, &rows).await }));
         match write.await {
-            Ok(()) => return Ok(()),
+            Ok(kept) => return Ok(kept),
             Err(StoreError::Unavailable(reason)) => {
                 tracing::warn!("The results of effects can't be stored yet: {reason}");
                 tokio::time::sleep(RETRY).await;
@@ -90,8 +99,10 @@ async fn store_rows(store: &Store, rows: Vec<EntryRow>) -> Stored {
 #[derive(Debug)]
 pub(super) struct Sink {
     journals: Journals,
+    lease: Arc<Lease>,
     clock: Clock,
     run: RunId,
+    owner: Arc<str>,
     started_at_ms: i64,
     is_used: AtomicBool,
 }
@@ -102,6 +113,7 @@ impl Journal for Sink {
             .into_iter()
             .map(|entry| EntryRow {
                 run: self.run,
+                owner: self.owner.clone(),
                 key: entry.key,
                 number: entry
                     .number
@@ -112,17 +124,35 @@ impl Journal for Sink {
         if !self.is_used.swap(true, Ordering::SeqCst) {
             rows.push(EntryRow {
                 run: self.run,
+                owner: self.owner.clone(),
                 key: BEGINNING.to_owned(),
                 number: None,
                 entry: json!({ "startedAtMs": self.started_at_ms }).to_string(),
             });
         }
         let (stored, answer) = oneshot::channel();
-        let sent = self.journals.0.send(Batch { rows, stored });
+        let run = self.run;
+        let sent = self.journals.0.send(Batch { rows, run, stored });
+        let (lease, owner) = (self.lease.clone(), self.owner.clone());
         Box::pin(async move {
             let gone = || "the service stops".to_owned();
             sent.map_err(|_| gone())?;
-            answer.await.unwrap_or_else(|_| Err(gone()))
+            answer.await.unwrap_or_else(|_| Err(gone()))?;
+            // The process may have stood still since.
+            match lease.is_held(&owner).await {
+                true => Ok(()),
+                false => Err(LOST.to_owned()),
+            }
+        })
+    }
+
+    fn permission(&self) -> Permission {
+        let (lease, owner) = (self.lease.clone(), self.owner.clone());
+        Box::pin(async move {
+            if !lease.is_held(&owner).await {
+                // The run is about to be dropped.
+                std::future::pending().await
+            }
         })
     }
 
@@ -181,8 +211,10 @@ impl Inner {
         let started_at_ms = began_at_ms.unwrap_or(now_ms);
         let sink = Arc::new(Sink {
             journals: self.journals.clone(),
+            lease: self.lease.clone(),
             clock: self.clock.clone(),
             run: job.run,
+            owner: job.owner.clone(),
             started_at_ms,
             is_used: AtomicBool::new(began_at_ms.is_some()),
         });

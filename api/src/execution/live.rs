@@ -23,12 +23,16 @@ pub struct Ended {
     pub response: Option<Box<RawValue>>,
 }
 
+const NONE: u8 = 0;
+const CANCELLED: u8 = 1;
+const LOST: u8 = 2;
+
 /// A run under way.
 #[derive(Debug)]
 pub(super) struct Live {
     pub deployment: DeploymentId,
     pub tenant: Tenant,
-    cancelled: AtomicBool,
+    interruption: AtomicU8,
     parked: AtomicBool,
     wake: Notify,
     phase: AtomicU8,
@@ -40,7 +44,7 @@ impl Live {
         Arc::new(Live {
             deployment,
             tenant,
-            cancelled: AtomicBool::new(false),
+            interruption: AtomicU8::new(NONE),
             parked: AtomicBool::new(false),
             wake: Notify::new(),
             phase: AtomicU8::new(Phase::Queued as u8),
@@ -49,17 +53,27 @@ impl Live {
     }
 
     pub fn cancel(&self) {
-        self.cancelled.store(true, Ordering::SeqCst);
+        self.interruption.fetch_max(CANCELLED, Ordering::SeqCst);
         self.wake.notify_one();
     }
 
     pub fn is_cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::SeqCst)
+        self.interruption.load(Ordering::SeqCst) == CANCELLED
     }
 
-    /// Waits until the run is cancelled.
-    pub async fn cancelled(&self) {
-        while !self.is_cancelled() {
+    /// The run is another server's.
+    pub fn lose(&self) {
+        self.interruption.store(LOST, Ordering::SeqCst);
+        self.wake.notify_one();
+    }
+
+    pub fn is_lost(&self) -> bool {
+        self.interruption.load(Ordering::SeqCst) == LOST
+    }
+
+    /// Waits until the run is cancelled or lost.
+    pub async fn interrupted(&self) {
+        while self.interruption.load(Ordering::SeqCst) == NONE {
             self.wake.notified().await;
         }
     }
@@ -99,7 +113,7 @@ impl Live {
     }
 }
 
-/// Waits for an end; `None`: the server stops before it.
+/// Waits for an end; `None`: the server stops before it, or has lost the run to another one.
 pub(super) async fn wait(mut ended: watch::Receiver<Option<Arc<Ended>>>) -> Option<Arc<Ended>> {
     let end = ended.wait_for(Option::is_some).await.ok()?;
     end.clone()

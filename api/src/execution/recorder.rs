@@ -7,10 +7,12 @@ use super::live::Ended;
 use super::status::{Phase, RunStatus, TriggeredBy};
 use super::worker::Job;
 use crate::ids::RunId;
+use crate::store::notices::{self, Notice};
 use crate::store::runs::{self, ResultRow, journal};
 use crate::store::{Db, Store, StoreError};
 use metrics::{counter, histogram};
 use serde_json::value::RawValue;
+use std::collections::HashSet;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
@@ -44,6 +46,15 @@ pub(super) enum Finished {
 }
 
 impl Finished {
+    const fn job(&self) -> Option<&Job> {
+        match self {
+            Finished::End { job, .. } | Finished::Attempt { job, .. } | Finished::Park { job, .. } => {
+                Some(job)
+            }
+            Finished::Flush(_) => None,
+        }
+    }
+
     const fn row(&self) -> Option<&ResultRow> {
         match self {
             Finished::End { row, .. } | Finished::Attempt { row, .. } | Finished::Park { row, .. } => {
@@ -64,6 +75,8 @@ struct Change {
     forget: Option<String>,
     /// The run that waits for this one, its effect, and what it is told.
     tell: Option<(RunId, String, String)>,
+    /// Somebody may wait for the end at another server.
+    notify: bool,
 }
 
 impl Change {
@@ -73,10 +86,12 @@ impl Change {
             clear: false,
             forget: None,
             tell: None,
+            notify: false,
         };
         match finished {
             Finished::End { job, ended, .. } => {
                 change.clear = job.has_history;
+                change.notify = job.was_taken;
                 if let Some((parent, key)) = &job.parent {
                     change.tell = Some((*parent, key.clone(), calls::told(job.run, ended)));
                 }
@@ -92,9 +107,9 @@ impl Change {
 pub(super) struct Recorder(mpsc::Sender<Finished>);
 
 impl Recorder {
-    pub fn start(store: Store, owner: String, executions: Weak<Inner>) -> Self {
+    pub fn start(store: Store, executions: Weak<Inner>) -> Self {
         let (sender, finished) = mpsc::channel(WAITING_MAX);
-        tokio::spawn(work(store, owner.into(), executions, finished));
+        tokio::spawn(work(store, executions, finished));
         Recorder(sender)
     }
 
@@ -113,30 +128,30 @@ impl Recorder {
     }
 }
 
-async fn work(
-    store: Store,
-    owner: Arc<str>,
-    executions: Weak<Inner>,
-    mut finished: mpsc::Receiver<Finished>,
-) {
+async fn work(store: Store, executions: Weak<Inner>, mut finished: mpsc::Receiver<Finished>) {
     let mut group = Vec::with_capacity(GROUP_MAX);
     while finished.recv_many(&mut group, GROUP_MAX).await > 0 {
         let changes: Vec<Change> = group.iter().filter_map(Change::of).collect();
-        store_group(&store, &owner, changes).await;
+        let stored = store_group(&store, changes).await;
         let Some(inner) = executions.upgrade() else { return };
         for it in group.drain(..) {
-            settle(&inner, it);
+            match it.job().filter(|job| !stored.contains(&job.run)) {
+                Some(_) => withdraw(&inner, it),
+                None => settle(&inner, it),
+            }
         }
     }
 }
 
-async fn store_group(store: &Store, owner: &Arc<str>, changes: Vec<Change>) {
+/// Stores ends, and gives the runs of those that are stored: the others are not this server's any more, or have been
+/// ended by somebody else.
+async fn store_group(store: &Store, changes: Vec<Change>) -> HashSet<RunId> {
     if changes.is_empty() {
-        return;
+        return HashSet::new();
     }
     loop {
-        match write(store, owner, changes.clone()).await {
-            Ok(()) => return,
+        match write(store, changes.clone()).await {
+            Ok(stored) => return stored,
             Err(StoreError::Unavailable(reason)) => {
                 tracing::warn!(
                     runs = changes.len(),
@@ -151,31 +166,44 @@ async fn store_group(store: &Store, owner: &Arc<str>, changes: Vec<Change>) {
         }
     }
     // Something in one of them is refused: each by itself, so that the others don't suffer.
+    let mut stored = HashSet::new();
     for change in changes {
-        if let Err(error) = write(store, owner, vec![change.clone()]).await {
-            let row = &change.row;
-            tracing::error!(run = %row.id, %error, "The end of a run could not be stored as it is");
-            let mut bare = ResultRow::running(row.id, row.attempt);
-            (bare.status, bare.completed_at, bare.resumes_at, bare.wake_at) =
-                (row.status, row.completed_at, row.resumes_at, row.wake_at);
-            let run = row.id;
-            if let Err(error) = write(store, owner, vec![Change { row: bare, ..change }]).await {
+        let run = change.row.id;
+        match write_alone(store, change).await {
+            Ok(alone) => stored.extend(alone),
+            Err(error) => {
                 tracing::error!(%run, %error, "The end of a run could not be stored");
+                // Whoever waits for it is told all the same.
+                stored.insert(run);
             }
         }
     }
+    stored
 }
 
-async fn write(store: &Store, owner: &Arc<str>, changes: Vec<Change>) -> Result<(), StoreError> {
-    let owner = owner.clone();
+async fn write_alone(store: &Store, change: Change) -> Result<HashSet<RunId>, StoreError> {
+    let error = match write(store, vec![change.clone()]).await {
+        Ok(stored) => return Ok(stored),
+        Err(error) => error,
+    };
+    let row = &change.row;
+    tracing::error!(run = %row.id, %error, "The end of a run could not be stored as it is");
+    let mut bare = ResultRow::running(row.id, row.owner.clone(), row.attempt);
+    (bare.status, bare.completed_at, bare.resumes_at, bare.wake_at) =
+        (row.status, row.completed_at, row.resumes_at, row.wake_at);
+    write(store, vec![Change { row: bare, ..change }]).await
+}
+
+async fn write(store: &Store, changes: Vec<Change>) -> Result<HashSet<RunId>, StoreError> {
     store
-        .write(move |db| Box::pin(async move { write_all(db, &owner, &changes).await }))
+        .write(move |db| Box::pin(async move { write_all(db, changes).await }))
         .await
 }
 
-async fn write_all(db: &mut Db<'_>, owner: &str, changes: &[Change]) -> Result<(), StoreError> {
+async fn write_all(db: &mut Db<'_>, mut changes: Vec<Change>) -> Result<HashSet<RunId>, StoreError> {
     let rows: Vec<&ResultRow> = changes.iter().map(|change| &change.row).collect();
-    runs::record(db, owner, &rows).await?;
+    let stored: HashSet<RunId> = runs::record(db, &rows).await?.into_iter().collect();
+    changes.retain(|change| stored.contains(&change.row.id));
     let cleared: Vec<RunId> = changes
         .iter()
         .filter(|change| change.clear)
@@ -184,7 +212,7 @@ async fn write_all(db: &mut Db<'_>, owner: &str, changes: &[Change]) -> Result<(
     if !cleared.is_empty() {
         journal::clear(db, &cleared).await?;
     }
-    for change in changes {
+    for change in &changes {
         if let Some(execution) = &change.forget {
             journal::forget(db, change.row.id, execution).await?;
         }
@@ -192,8 +220,25 @@ async fn write_all(db: &mut Db<'_>, owner: &str, changes: &[Change]) -> Result<(
             journal::signal(db, *parent, key, payload).await?;
             journal::wake(db, *parent).await?;
         }
+        if change.notify {
+            notices::tell(db, Notice::Ended(change.row.id)).await?;
+        }
     }
-    Ok(())
+    Ok(stored)
+}
+
+/// Nothing of it counts. Whoever waits for the end of a run that was cancelled elsewhere is told so; others hear that
+/// the run goes on elsewhere.
+fn withdraw(inner: &Inner, finished: Finished) {
+    let Some(job) = finished.job() else { return };
+    tracing::info!(run = %job.run, "An execution of a run ended that is not this server's any more");
+    inner.forget(job);
+    if let Finished::End { job, ended, .. } = finished
+        && job.live.is_cancelled()
+    {
+        inner.tail.ended(&job, &ended);
+        job.live.end(ended);
+    }
 }
 
 fn settle(inner: &Arc<Inner>, finished: Finished) {

@@ -1,6 +1,7 @@
-//! Runs that an earlier start of the server left running are taken up again, oldest first and a few at a time, so
-//! that one which brings servers down is blamed, and not those that wait behind it. Parked ones that are woken go on
-//! in the same way.
+//! Runs that a server left running are taken up again, oldest first and a few at a time, so that one which brings
+//! servers down is blamed, and not those that wait behind it. Parked ones that are woken go on in the same way.
+//!
+//! A server has left its runs when its lease is over and its row is removed, which any other one does.
 
 use super::active::{ActiveDeployment, LoadError};
 use super::live::{self, Live};
@@ -8,15 +9,17 @@ use super::status::RunStatus;
 use super::worker::{self, Job};
 use super::{Inner, record};
 use crate::error::ApiError;
-use crate::ids::DeploymentId;
-use crate::store::deployments;
+use crate::ids::RunId;
 use crate::store::runs::upkeep::{self, LeftRow};
 use crate::store::runs::{self, ResultRow};
+use crate::store::{StoreError, deployments, servers};
 use heddle_runtime::RunError;
-use metrics::counter;
+use metrics::{counter, gauge};
 use serde_json::value::RawValue;
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::Notify;
 
 /// Runs taken up at once.
 const GROUP_MAX: usize = 64;
@@ -27,24 +30,25 @@ const TAKEOVERS_MAX: i64 = 5;
 /// Wait before asking a database again that does not answer.
 const DATABASE_RETRY: Duration = Duration::from_secs(1);
 
-/// Takes up everything that was left, in the background.
+/// Tells that there may be runs to take up.
+#[derive(Debug, Default)]
+pub(super) struct Recovery(Notify);
+
+impl Recovery {
+    pub fn look(&self) {
+        self.0.notify_one();
+    }
+}
+
+/// Looks in the background, again and again, for servers that have gone and for runs that nobody has.
 pub(super) fn start(inner: &Arc<Inner>) {
-    spawn(inner, None);
-}
-
-/// Takes up what was left of one deployment, in the background: one that is not paused any more.
-pub(super) fn take_up_of(inner: &Arc<Inner>, deployment: DeploymentId) {
-    spawn(inner, Some(deployment));
-}
-
-fn spawn(inner: &Arc<Inner>, of: Option<DeploymentId>) {
     let inner = inner.clone();
     tokio::spawn(async move {
         let mut stopping = inner.stopping.subscribe();
+        let mut strays = HashSet::new();
         while !*stopping.borrow() {
-            let wait = match group(&inner, of).await {
-                Ok(0) => return,
-                Ok(_) => continue,
+            let wait = match look(&inner, &mut strays).await {
+                Ok(()) => inner.lease.period(),
                 Err(error) => {
                     tracing::error!("Runs that were left could not be taken up: {}", error.message());
                     DATABASE_RETRY
@@ -52,24 +56,79 @@ fn spawn(inner: &Arc<Inner>, of: Option<DeploymentId>) {
             };
             tokio::select! {
                 _ = stopping.changed() => {}
+                () = inner.recovery.0.notified() => {}
                 () = tokio::time::sleep(wait) => {}
             }
         }
     });
 }
 
-async fn group(inner: &Arc<Inner>, of: Option<DeploymentId>) -> Result<usize, ApiError> {
-    let owner = inner.owner.clone();
+async fn look(inner: &Arc<Inner>, strays: &mut HashSet<RunId>) -> Result<(), ApiError> {
+    if !inner.lease.is_valid().await {
+        return Ok(());
+    }
+    if inner.store.is_shared() && inner.lease.may_judge() {
+        let removed = inner.store.write(|db| {
+            Box::pin(async move {
+                let now = servers::now(db).await?;
+                servers::remove_expired(db, now).await
+            })
+        });
+        let removed: Result<u64, StoreError> = removed.await;
+        match removed? {
+            0 => {}
+            servers => tracing::warn!(
+                servers,
+                "Servers did not renew their leases: their runs are taken up"
+            ),
+        }
+    }
+    let servers = servers::count(&mut inner.store.reader().await?.db()).await?;
+    gauge!("heddle_servers").set(servers as f64);
+    hand_back_strays(inner, strays).await?;
+    while !*inner.stopping.borrow() && group(inner).await? > 0 {}
+    Ok(())
+}
+
+/// Gives up runs that are this server's in the database and not in memory, seen so twice: the answer of the database
+/// was lost, or something failed after it.
+async fn hand_back_strays(inner: &Arc<Inner>, seen: &mut HashSet<RunId>) -> Result<(), ApiError> {
+    let owner = inner.lease.owner();
+    let owned = upkeep::owned(&mut inner.store.reader().await?.db(), &owner).await?;
+    let strays: HashSet<RunId> = {
+        let live = inner.live();
+        let owned = owned.into_iter().map(|(run,)| run);
+        owned.filter(|run| !live.contains_key(run)).collect()
+    };
+    let certain: Vec<RunId> = strays.intersection(seen).copied().collect();
+    *seen = strays;
+    for runs in certain.chunks(GROUP_MAX).map(<[RunId]>::to_vec) {
+        tracing::warn!(
+            runs = runs.len(),
+            "Runs of this server got lost in between: they are taken up again"
+        );
+        let owner = owner.clone();
+        let handed = inner
+            .store
+            .write(move |db| Box::pin(async move { upkeep::hand_back(db, &owner, &runs).await }));
+        handed.await?;
+    }
+    Ok(())
+}
+
+async fn group(inner: &Arc<Inner>) -> Result<usize, ApiError> {
+    let owner = inner.lease.owner();
+    let taking = owner.clone();
     let limit = i64::try_from(GROUP_MAX).unwrap_or(i64::MAX);
     let left = inner
         .store
-        .write(move |db| Box::pin(async move { upkeep::take_up(db, &owner, of, limit).await }))
+        .write(move |db| Box::pin(async move { upkeep::take_up(db, &taking, limit).await }))
         .await?;
     let count = left.len();
     let mut ends = Vec::with_capacity(count);
     for row in left {
         counter!("heddle_runs_taken_up_total").increment(1);
-        ends.extend(go_on(inner, row).await?);
+        ends.extend(go_on(inner, row, &owner).await?);
     }
     let all_ended = async {
         for end in ends {
@@ -84,7 +143,11 @@ async fn group(inner: &Arc<Inner>, of: Option<DeploymentId>) -> Result<usize, Ap
 pub(super) type End = tokio::sync::watch::Receiver<Option<Arc<live::Ended>>>;
 
 /// Queues a run that this server has taken; gives its end to wait for, unless it starts later.
-pub(super) async fn go_on(inner: &Arc<Inner>, row: LeftRow) -> Result<Option<End>, ApiError> {
+pub(super) async fn go_on(
+    inner: &Arc<Inner>,
+    row: LeftRow,
+    owner: &Arc<str>,
+) -> Result<Option<End>, ApiError> {
     let found =
         deployments::by_id_for_system(&mut inner.store.reader().await?.db(), row.deployment_id).await?;
     // Deleted in the meantime, and its runs with it.
@@ -99,7 +162,7 @@ pub(super) async fn go_on(inner: &Arc<Inner>, row: LeftRow) -> Result<Option<End
         Err(LoadError::Unusable(reason)) => {
             give_up(
                 inner,
-                &row,
+                (&row, owner),
                 &format!("The run's module can't be loaded: {reason}"),
             )
             .await?;
@@ -113,7 +176,7 @@ pub(super) async fn go_on(inner: &Arc<Inner>, row: LeftRow) -> Result<Option<End
     live.set_parked(false);
     let end = live.watch();
     let (tenant, takeovers, resumes_at) = (active.tenant, row.takeovers, row.resumes_at);
-    let job = job(row, active, live.clone());
+    let job = job(row, owner.clone(), active, live.clone());
     inner.live().insert(job.run, live);
     if takeovers > TAKEOVERS_MAX {
         let message =
@@ -136,11 +199,12 @@ pub(super) async fn go_on(inner: &Arc<Inner>, row: LeftRow) -> Result<Option<End
     }
 }
 
-fn job(row: LeftRow, deployment: ActiveDeployment, live: Arc<Live>) -> Job {
+fn job(row: LeftRow, owner: Arc<str>, deployment: ActiveDeployment, live: Arc<Live>) -> Job {
     // What was stored as JSON is JSON.
     let event = row.event.and_then(|event| RawValue::from_string(event).ok());
     Job {
         run: row.id,
+        owner,
         deployment: Arc::new(deployment),
         triggered_by: row.triggered_by,
         node_id: row.node_id,
@@ -151,20 +215,21 @@ fn job(row: LeftRow, deployment: ActiveDeployment, live: Arc<Live>) -> Job {
         parent: row.parent_id.zip(row.parent_key),
         depth: u32::try_from(row.depth).unwrap_or(u32::MAX),
         has_history: true,
+        was_taken: true,
         live,
     }
 }
 
 /// Ends a run whose module is not there, so that there is nothing to make a job of.
-async fn give_up(inner: &Inner, row: &LeftRow, reason: &str) -> Result<(), ApiError> {
-    let mut end = ResultRow::running(row.id, u32::try_from(row.attempt).unwrap_or(1));
+async fn give_up(inner: &Inner, (row, owner): (&LeftRow, &Arc<str>), reason: &str) -> Result<(), ApiError> {
+    let attempt = u32::try_from(row.attempt).unwrap_or(1);
+    let mut end = ResultRow::running(row.id, owner.clone(), attempt);
     end.status = RunStatus::Failure;
     end.completed_at = Some(inner.clock.now());
     end.error = Some(record::error(&error("ARTIFACT", reason.to_owned())));
-    let owner = inner.owner.clone();
     let write = inner
         .store
-        .write(move |db| Box::pin(async move { runs::record(db, &owner, &[&end]).await }));
+        .write(move |db| Box::pin(async move { runs::record(db, &[&end]).await }));
     write.await?;
     Ok(())
 }

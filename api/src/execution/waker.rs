@@ -51,6 +51,9 @@ pub(super) fn start(inner: &Arc<Inner>) {
 /// Takes up what is due; how long to rest then.
 async fn look(inner: &Arc<Inner>) -> Result<Duration, ApiError> {
     loop {
+        if !inner.lease.is_valid().await {
+            return Ok(PAUSE_MAX);
+        }
         let next = journal::next_wake(&mut inner.store.reader().await?.db()).await?;
         let Some(next) = next else {
             return Ok(PAUSE_MAX);
@@ -67,21 +70,22 @@ async fn look(inner: &Arc<Inner>) -> Result<Duration, ApiError> {
 }
 
 async fn group(inner: &Arc<Inner>) -> Result<usize, ApiError> {
-    let (owner, now) = (inner.owner.clone(), inner.clock.now());
+    let (owner, now) = (inner.lease.owner(), inner.clock.now());
+    let waking = owner.clone();
     let due = inner
         .store
-        .write(move |db| Box::pin(async move { upkeep::wake_up(db, &owner, now, GROUP_MAX).await }))
+        .write(move |db| Box::pin(async move { upkeep::wake_up(db, &waking, now, GROUP_MAX).await }))
         .await?;
     let count = due.len();
     for row in due {
         counter!("heddle_runs_woken_total").increment(1);
         let run = row.id;
-        if let Err(error) = recover::go_on(inner, row).await {
+        if let Err(error) = recover::go_on(inner, row, &owner).await {
             tracing::error!(%run, "A parked run could not be taken up: {}", error.message());
-            let again = now.plus(PAUSE_MAX);
+            let (owner, again) = (owner.clone(), now.plus(PAUSE_MAX));
             inner
                 .store
-                .write(move |db| Box::pin(async move { upkeep::park_again(db, run, again).await }))
+                .write(move |db| Box::pin(async move { upkeep::park_again(db, &owner, run, again).await }))
                 .await?;
         }
     }

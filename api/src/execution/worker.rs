@@ -35,6 +35,8 @@ const DATABASE_RETRY: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub struct Job {
     pub(super) run: RunId,
+    /// What the run is owned by; what the job leads to counts only for as long as it is.
+    pub(super) owner: Arc<str>,
     pub(super) deployment: Arc<ActiveDeployment>,
     pub(super) triggered_by: TriggeredBy,
     pub(super) node_id: Option<String>,
@@ -48,6 +50,8 @@ pub struct Job {
     pub(super) depth: u32,
     /// Whether it may have a journal from before.
     pub(super) has_history: bool,
+    /// Whether it was taken up or woken here, so that another server may have had it before.
+    pub(super) was_taken: bool,
     pub(super) live: Arc<Live>,
 }
 
@@ -67,13 +71,13 @@ impl Job {
         inner.queue.push(tenant, class, Some(run), reservation, start);
     }
 
-    /// Queues the run when its next attempt is due, or at once when it is cancelled before.
+    /// Queues the run when its next attempt is due, or at once when it is cancelled or lost before.
     pub(super) fn queue_after(self, inner: &Arc<Inner>, wait: Duration) {
         let inner = inner.clone();
         tokio::spawn(async move {
             let live = self.live.clone();
             tokio::select! {
-                () = live.cancelled() => {}
+                () = live.interrupted() => {}
                 () = tokio::time::sleep(wait) => {}
             }
             self.queue(&inner, None);
@@ -82,6 +86,9 @@ impl Job {
 }
 
 async fn begin(inner: Arc<Inner>, job: Job, place: Option<Place>) {
+    if !inner.lease.is_held(&job.owner).await {
+        return inner.forget(&job);
+    }
     if job.live.is_cancelled() || place.is_none() {
         return end(&inner, job, cancelled(), None).await;
     }
@@ -99,6 +106,9 @@ async fn begin(inner: Arc<Inner>, job: Job, place: Option<Place>) {
 
 /// Hands on what became of an attempt.
 async fn finish(inner: &Arc<Inner>, job: Job, started_at: Timestamp, outcome: Option<Outcome>) {
+    if job.live.is_lost() || !inner.lease.is_held(&job.owner).await {
+        return inner.forget(&job);
+    }
     let (end_of, outcome) = match outcome {
         Some(outcome) if outcome.status == Status::Parked => {
             return inner.recorder.send(park(job, started_at, outcome)).await;
@@ -133,7 +143,7 @@ fn park(job: Job, started_at: Timestamp, outcome: Outcome) -> Finished {
     Finished::Park { row, job, response }
 }
 
-/// When the run began, and what came of it; `None`: it was cancelled.
+/// When the run began, and what came of it; `None`: it was cancelled or lost.
 async fn attempt(inner: &Arc<Inner>, job: &mut Job) -> (Timestamp, Option<Outcome>) {
     let now = inner.clock.now();
     let continued = match continued(inner, job, now).await {
@@ -175,7 +185,7 @@ fn note_end(span: &Span, outcome: Option<&Outcome>) {
     }
 }
 
-/// `None`: the run was cancelled.
+/// `None`: the run was cancelled or lost.
 async fn execute(
     inner: &Arc<Inner>,
     job: &Job,
@@ -215,7 +225,7 @@ async fn execute(
     };
     tokio::select! {
         biased;
-        () = job.live.cancelled() => None,
+        () = job.live.interrupted() => None,
         outcome = runtime.run(&job.deployment.program, request) => Some(outcome),
     }
 }
@@ -226,7 +236,8 @@ fn seed(run: RunId) -> u64 {
     digest.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
 }
 
-/// The journal of a run that may have effects. A database that is away is waited for; `None`: the run was cancelled.
+/// The journal of a run that may have effects. A database that is away is waited for; `None`: the run was cancelled or
+/// lost.
 async fn continued(inner: &Inner, job: &Job, now: Timestamp) -> Option<Result<Option<Continued>, RunError>> {
     if !journal::is_needed(&job.deployment.manifest().rights) {
         return Some(Ok(None));
@@ -235,7 +246,7 @@ async fn continued(inner: &Inner, job: &Job, now: Timestamp) -> Option<Result<Op
         match inner.continued(job, now.millis()).await {
             Ok(continued) => return Some(Ok(Some(continued))),
             Err(error) if error.code() == Code::Unavailable => tokio::select! {
-                () = job.live.cancelled() => return None,
+                () = job.live.interrupted() => return None,
                 () = tokio::time::sleep(DATABASE_RETRY) => {}
             },
             Err(error) => {
@@ -246,13 +257,13 @@ async fn continued(inner: &Inner, job: &Job, now: Timestamp) -> Option<Result<Op
     }
 }
 
-/// What the run's environment gives it. A database that is away is waited for; `None`: the run was cancelled.
+/// What the run's environment gives it. A database that is away is waited for; `None`: the run was cancelled or lost.
 async fn given(inner: &Inner, job: &Job) -> Option<Result<Arc<Given>, RunError>> {
     loop {
         match inner.environments.given(job.deployment.environment).await {
             Ok(given) => return Some(Ok(given)),
             Err(error) if error.code() == Code::Unavailable => tokio::select! {
-                () = job.live.cancelled() => return None,
+                () = job.live.interrupted() => return None,
                 () = tokio::time::sleep(DATABASE_RETRY) => {}
             },
             Err(error) => {
@@ -351,7 +362,7 @@ fn attempt_row(inner: &Inner, job: &Job, wait: Duration, outcome: Option<(Timest
 
 /// What is recorded of an attempt, as of a run that goes on.
 fn row(job: &Job, outcome: Option<(Timestamp, Outcome)>) -> ResultRow {
-    let mut row = ResultRow::running(job.run, job.attempt);
+    let mut row = ResultRow::running(job.run, job.owner.clone(), job.attempt);
     let Some((started_at, outcome)) = outcome else {
         return row;
     };
@@ -436,6 +447,18 @@ async fn tell_error_pattern(inner: &Arc<Inner>, job: &Job, ended: &Ended) {
 }
 
 impl Inner {
+    /// Nothing more is done for a run that is not this server's any more.
+    pub(super) fn forget(&self, job: &Job) {
+        let mut live = self.live();
+        // It may have come here again.
+        if live
+            .get(&job.run)
+            .is_some_and(|found| Arc::ptr_eq(found, &job.live))
+        {
+            live.remove(&job.run);
+        }
+    }
+
     /// Holds the run if its deployment is paused; else gives it back.
     fn hold_if_paused(&self, job: Job) -> Option<Job> {
         let paused = self.paused.lock().unwrap_or_else(PoisonError::into_inner);

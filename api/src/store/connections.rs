@@ -1,5 +1,6 @@
 //! Connections: credentials for other services, each of one user. Runs of a workspace may use all of its connections.
 
+use super::notices::{self, Notice};
 use super::{Db, StoreError, sql};
 use crate::access::{Editor, Scope};
 use crate::clock::Timestamp;
@@ -178,6 +179,7 @@ pub async fn delete(db: &mut Db<'_>, editor: &Editor, connection: ConnectionId) 
     }
     db.execute(sql("delete from secrets where connection_id = ?").bind(connection))
         .await?;
+    notices::tell(db, Notice::Environments).await?;
     db.execute(sql("delete from connections where id = ?").bind(connection))
         .await?;
     Ok(true)

@@ -1,5 +1,6 @@
 //! Deployments and the modules that they run.
 
+use super::notices::{self, Notice};
 use super::{Db, Sql, StoreError, sql};
 use crate::access::{Editor, Manager, Scope};
 use crate::clock::Timestamp;
@@ -139,6 +140,12 @@ pub async fn count_in_environment(
     db.one(count).await.map(|(count,): (i64,)| count)
 }
 
+/// Deployments that are paused.
+pub async fn paused(db: &mut Db<'_>) -> Result<Vec<(DeploymentId,)>, StoreError> {
+    db.all(sql("select id from deployments where status = 'paused'"))
+        .await
+}
+
 /// Adds a deployment, or puts it in the place of the pattern's one, which keeps its id and its time of creation.
 pub async fn put(db: &mut Db<'_>, _: &Editor, row: &DeploymentRow) -> Result<(), StoreError> {
     db.execute(
@@ -166,7 +173,7 @@ pub async fn put(db: &mut Db<'_>, _: &Editor, row: &DeploymentRow) -> Result<(),
         .bind(row.updated_at),
     )
     .await?;
-    Ok(())
+    notices::tell(db, Notice::Deployed(row.pattern_id)).await
 }
 
 /// Writes a new state, for a caller who has checked that it may be.
@@ -185,7 +192,7 @@ pub async fn set_status(
             .bind(deployment),
     )
     .await?;
-    Ok(())
+    notices::tell(db, Notice::Deployment(deployment)).await
 }
 
 /// Notes that the module was put in place.
@@ -203,14 +210,14 @@ pub async fn confirm(db: &mut Db<'_>, deployment: DeploymentId, now: Timestamp) 
 pub async fn remove(db: &mut Db<'_>, _: &Editor, deployment: DeploymentId) -> Result<(), StoreError> {
     db.execute(sql("delete from deployments where id = ?").bind(deployment))
         .await?;
-    Ok(())
+    notices::tell(db, Notice::Deployment(deployment)).await
 }
 
 /// Removes the deployments of a workspace that is being deleted, not their runs.
 pub async fn remove_of_workspace(db: &mut Db<'_>, manager: &Manager) -> Result<(), StoreError> {
     db.execute(sql("delete from deployments where workspace_id = ?").bind(manager.workspace()))
         .await?;
-    Ok(())
+    notices::tell(db, Notice::Everything).await
 }
 
 /// A deployment in a list, with what its runs amount to.
@@ -370,7 +377,7 @@ pub async fn fail_for_system(
         .bind(DeploymentStatus::Active),
     )
     .await?;
-    Ok(())
+    notices::tell(db, Notice::Deployment(deployment)).await
 }
 
 /// Undeploys a pattern that is being deleted.
@@ -387,5 +394,5 @@ pub async fn undeploy_deleted(
             .bind(pattern),
     )
     .await?;
-    Ok(())
+    notices::tell(db, Notice::Deployed(pattern)).await
 }

@@ -1,6 +1,7 @@
 //! Webhook endpoints and e-mail addresses: one for each such node of a pattern, for as long as the pattern exists,
 //! so that an address survives undeploying, redeploying and even a version without the node.
 
+use super::notices::{self, Notice};
 use super::{Db, StoreError, sql};
 use crate::access::{Editor, Scope};
 use crate::clock::Timestamp;
@@ -151,7 +152,7 @@ pub async fn sync(
             HookKind::Email => sync_email(db, pattern, hook, now).await?,
         }
     }
-    Ok(())
+    Ok(notices::tell(db, Notice::Endpoints(pattern)).await?)
 }
 
 async fn sync_webhook(
@@ -232,7 +233,7 @@ pub async fn remove(db: &mut Db<'_>, _: &Editor, pattern: PatternId) -> Result<(
     ] {
         db.execute(sql(statement).bind(pattern)).await?;
     }
-    Ok(())
+    notices::tell(db, Notice::Endpoints(pattern)).await
 }
 
 const ENDPOINT: &str =
@@ -292,7 +293,7 @@ pub async fn set_secret(
             .bind(endpoint.id),
     )
     .await?;
-    Ok(())
+    Ok(notices::tell(db, Notice::Endpoints(endpoint.pattern_id)).await?)
 }
 
 /// An address of a pattern.

@@ -12,6 +12,7 @@ use crate::execution::status::{Phase, RunStatus, TriggeredBy};
 use crate::ids::{DeploymentId, RunId};
 use serde::{Serialize, Serializer};
 use sqlx::FromRow;
+use std::sync::Arc;
 
 /// An accepted run.
 #[derive(Clone, Debug)]
@@ -71,10 +72,10 @@ fn json<T: Serialize>(rows: &[T]) -> Result<String, StoreError> {
     serde_json::to_string(rows).map_err(|error| StoreError::Database(error.to_string()))
 }
 
-/// Stores accepted runs for a server that begins to execute them.
-pub async fn accept(db: &mut Db<'_>, owner: &str, rows: &[&AcceptedRow]) -> Result<(), StoreError> {
+/// Stores accepted runs for a server that begins to execute them. `false`: it is none any more, and nothing is stored.
+pub async fn accept(db: &mut Db<'_>, owner: &str, rows: &[&AcceptedRow]) -> Result<bool, StoreError> {
     if rows.is_empty() {
-        return Ok(());
+        return Ok(true);
     }
     let query = sql("insert into runs (id, deployment_id, status, phase, triggered_by, node_id, event, artifact,
          version_number, attempt, owner, takeovers, accepted_at, parent_id, parent_key, depth)
@@ -83,9 +84,10 @@ pub async fn accept(db: &mut Db<'_>, owner: &str, rows: &[&AcceptedRow]) -> Resu
          r.value->>8, r.value->>9, cast(r.value->>10 as bigint)")
     .bind(owner)
     .push(elements(db))
-    .bind(json(rows)?);
-    db.execute(query).await?;
-    Ok(())
+    .bind(json(rows)?)
+    .push(" where exists (select 1 from servers s where s.id = ?)")
+    .bind(owner);
+    Ok(db.execute(query).await? > 0)
 }
 
 /// A key that a run wants to take.
@@ -144,6 +146,8 @@ pub async fn take_keys(
 pub struct ResultRow {
     /// The run.
     pub id: RunId,
+    /// The server that has it.
+    pub owner: Arc<str>,
     /// Its state from now on.
     pub status: RunStatus,
     /// The attempt that comes next, or was the last.
@@ -174,9 +178,10 @@ pub struct ResultRow {
 
 impl ResultRow {
     /// Nothing but that the run goes on.
-    pub const fn running(id: RunId, attempt: u32) -> Self {
+    pub const fn running(id: RunId, owner: Arc<str>, attempt: u32) -> Self {
         ResultRow {
             id,
+            owner,
             status: RunStatus::Running,
             attempt,
             resumes_at: None,
@@ -216,13 +221,14 @@ impl Serialize for ResultRow {
             self.fuel_used,
             self.memory_bytes_peak,
             self.wake_at.map(Timestamp::millis),
+            &self.owner,
         )
             .serialize(serializer)
     }
 }
 
-/// Stores what became of runs, as far as they are running and this server's.
-pub async fn record(db: &mut Db<'_>, owner: &str, rows: &[&ResultRow]) -> Result<(), StoreError> {
+/// Stores what became of runs, as far as they are running and their owner's, and gives those that were.
+pub async fn record(db: &mut Db<'_>, rows: &[&ResultRow]) -> Result<Vec<RunId>, StoreError> {
     let query = sql(
         "update runs set status = x.status, phase = x.phase, attempt = x.attempt,
          resumes_at = x.resumes_at, started_at = x.started_at, completed_at = x.completed_at,
@@ -236,12 +242,12 @@ pub async fn record(db: &mut Db<'_>, owner: &str, rows: &[&ResultRow]) -> Result
                cast(r.value->>5 as bigint) as started_at, cast(r.value->>6 as bigint) as completed_at,
                cast(r.value->>7 as bigint) as duration_ms, r.value->>8 as output, r.value->>9 as error,
                r.value->>10 as logs, r.value->>11 as trace, cast(r.value->>12 as bigint) as fuel_used,
-               cast(r.value->>13 as bigint) as memory_bytes_peak, cast(r.value->>14 as bigint) as wake_at",
+               cast(r.value->>13 as bigint) as memory_bytes_peak, cast(r.value->>14 as bigint) as wake_at,
+               r.value->>15 as owner",
     )
     .push(elements(db))
     .bind(json(rows)?)
-    .push(") x where runs.id = x.id and runs.status = 'running' and runs.owner = ?")
-    .bind(owner);
-    db.execute(query).await?;
-    Ok(())
+    .push(") x where runs.id = x.id and runs.status = 'running' and runs.owner = x.owner returning runs.id");
+    let recorded: Vec<(RunId,)> = db.all(query).await?;
+    Ok(recorded.into_iter().map(|(run,)| run).collect())
 }

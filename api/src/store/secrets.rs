@@ -1,5 +1,6 @@
 //! Secrets and variables of environments. A secret's value goes in through the vault and comes out for runs only.
 
+use super::notices::{self, Notice};
 use super::workspaces::EnvironmentRow;
 use super::{Db, StoreError, sql};
 use crate::access::{Manager, Scope};
@@ -132,7 +133,7 @@ pub async fn set(
         .bind(now),
     )
     .await?;
-    Ok(())
+    Ok(notices::tell(db, Notice::Environments).await?)
 }
 
 /// The first of these secrets of an environment that is there and not seeded by a connection of this user.
@@ -173,6 +174,7 @@ pub async fn delete(
             .bind(environment),
         )
         .await?;
+    notices::tell(db, Notice::Environments).await?;
     Ok(deleted > 0)
 }
 
@@ -207,8 +209,8 @@ pub async fn set_variables(
             .bind(manager.workspace())
             .bind(environment),
     )
-    .await
-    .map(drop)
+    .await?;
+    notices::tell(db, Notice::Environments).await
 }
 
 /// Names the row: a name has no slash, an id a fixed length.

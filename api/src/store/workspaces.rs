@@ -1,5 +1,6 @@
 //! Workspaces, their members and environments.
 
+use super::notices::{self, Notice};
 use super::{Db, StoreError, sql};
 use crate::access::{Manager, Scope, WorkspaceRole};
 use crate::clock::Timestamp;
@@ -270,8 +271,8 @@ pub async fn delete_environment(
 ) -> Result<(), StoreError> {
     let delete = sql("delete from environments where workspace_id = ? and id = ?");
     db.execute(delete.bind(manager.workspace()).bind(environment))
-        .await
-        .map(drop)
+        .await?;
+    notices::tell(db, Notice::Environments).await
 }
 
 async fn insert_member(

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// Endpoints kept at one time; past it the cache starts anew.
 const ENDPOINTS_MAX: usize = 10_000;
-/// For how long an endpoint is believed to be unchanged, when other servers can change it.
+/// For how long an endpoint is believed to be unchanged when other servers can change it, should a notice be late.
 const SHARED_TTL: Duration = Duration::from_secs(1);
 
 /// A webhook endpoint with its secret.
@@ -93,6 +93,12 @@ impl Endpoints {
                 .insert(webhook_id.to_owned(), (endpoint.clone(), now));
         }
         Ok(Some(endpoint))
+    }
+
+    pub fn forget_all(&self) {
+        let mut known = self.known();
+        known.generation += 1;
+        known.by_webhook_id.clear();
     }
 
     pub fn forget(&self, pattern: PatternId) {

@@ -198,7 +198,11 @@ impl RunEffects {
             ));
         }
         let in_flight = self.in_flight.clone();
+        let journal = self.record.as_ref().map(Record::journal);
         let work = async move {
+            if let Some(journal) = journal {
+                journal.permission().await;
+            }
             let done = perform(prepared, in_flight).await;
             drop(held);
             done

@@ -3,15 +3,20 @@
 use super::{elements, json};
 use crate::clock::Timestamp;
 use crate::ids::RunId;
+use crate::store::notices::{self, Notice};
 use crate::store::{Db, StoreError, sql};
 use serde::{Serialize, Serializer};
 use sqlx::FromRow;
+use std::collections::HashSet;
+use std::sync::Arc;
 
 /// An entry of a run's journal.
 #[derive(Clone, Debug)]
 pub struct EntryRow {
     /// The run.
     pub run: RunId,
+    /// The server that has it.
+    pub owner: Arc<str>,
     /// Which effect of the run; empty: when the run began.
     pub key: String,
     /// Place among those that have ended; `None`: it has parked.
@@ -22,21 +27,23 @@ pub struct EntryRow {
 
 impl Serialize for EntryRow {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        (self.run, &self.key, self.number, &self.entry).serialize(serializer)
+        (self.run, &self.key, self.number, &self.entry, &self.owner).serialize(serializer)
     }
 }
 
-/// Keeps entries, of which no two are of the same effect.
-pub async fn keep(db: &mut Db<'_>, rows: &[EntryRow]) -> Result<(), StoreError> {
+/// Keeps entries, of which no two are of the same effect, as far as their runs are still their owner's; gives the runs
+/// whose entries are kept.
+pub async fn keep(db: &mut Db<'_>, rows: &[EntryRow]) -> Result<HashSet<RunId>, StoreError> {
     let query = sql("insert into journal_entries (run_id, key, number, entry)
          select r.value->>0, r.value->>1, cast(r.value->>2 as bigint), r.value->>3")
     .push(elements(db))
     .bind(json(rows)?)
     .push(
-        " where true on conflict (run_id, key) do update set number = excluded.number, entry = excluded.entry",
+        " where exists (select 1 from runs x where x.id = r.value->>0 and x.owner = r.value->>4 and x.status = 'running')
+         on conflict (run_id, key) do update set number = excluded.number, entry = excluded.entry returning run_id",
     );
-    db.execute(query).await?;
-    Ok(())
+    let kept: Vec<(RunId,)> = db.all(query).await?;
+    Ok(kept.into_iter().map(|(run,)| run).collect())
 }
 
 /// An entry as it is read.
@@ -124,7 +131,7 @@ pub async fn wake(db: &mut Db<'_>, run: RunId) -> Result<(), StoreError> {
         .bind(run),
     )
     .await?;
-    Ok(())
+    notices::tell(db, Notice::Woken).await
 }
 
 /// When the first parked run goes on whose deployment is not paused.

@@ -4,6 +4,7 @@ use crate::access::Editor;
 use crate::clock::Timestamp;
 use crate::execution::status::{RunStatus, TriggeredBy};
 use crate::ids::{DeploymentId, RunId, WorkspaceId};
+use crate::store::notices::{self, Notice};
 use crate::store::{Db, StoreError, sql};
 use sqlx::FromRow;
 
@@ -46,24 +47,17 @@ const LEFT: &str =
     ") returning id, deployment_id, triggered_by, node_id, event, artifact, version_number, attempt,
     takeovers, accepted_at, resumes_at, parent_id, parent_key, depth";
 
-/// Takes up to `limit` runs that other starts of the server left running, oldest first; those of paused
-/// deployments are left until these are resumed.
-pub async fn take_up(
-    db: &mut Db<'_>,
-    owner: &str,
-    of: Option<DeploymentId>,
-    limit: i64,
-) -> Result<Vec<LeftRow>, StoreError> {
-    let mut query = sql(
-        "update runs set owner = ?, takeovers = takeovers + 1 where id in (
+/// Takes up to `limit` runs that no server has, oldest first; those of paused deployments are left until these are
+/// resumed. None for a server that is none any more. Runs that were handed back are not counted as taken up.
+pub async fn take_up(db: &mut Db<'_>, owner: &str, limit: i64) -> Result<Vec<LeftRow>, StoreError> {
+    let query = sql(
+        "update runs set takeovers = takeovers + case owner when '' then 0 else 1 end, owner = ? where id in (
          select r.id from runs r join deployments d on d.id = r.deployment_id
-         where r.status = 'running' and r.wake_at is null and r.owner <> ? and d.status <> 'paused'",
+         where r.status = 'running' and r.wake_at is null and d.status <> 'paused'
+         and r.owner not in (select s.id from servers s) and exists (select 1 from servers s where s.id = ?)",
     )
     .bind(owner)
     .bind(owner);
-    if let Some(deployment) = of {
-        query = query.push(" and d.id = ?").bind(deployment);
-    }
     let lock = if db.is_postgres() {
         " for update of r skip locked"
     } else {
@@ -79,7 +73,7 @@ pub async fn take_up(
     Ok(rows)
 }
 
-/// Takes up to `limit` parked runs whose time has come, those first that have waited longest; those of paused
+/// Takes up to `limit` parked runs whose time has come, whichever server has parked them, those first that have waited longest; those of paused
 /// deployments are left until these are resumed.
 pub async fn wake_up(
     db: &mut Db<'_>,
@@ -92,11 +86,15 @@ pub async fn wake_up(
     } else {
         ""
     };
-    let query = sql("update runs set owner = ?, wake_at = null, woken = false, phase = 'queued' where id in (
+    let query = sql(
+        "update runs set owner = ?, wake_at = null, woken = false, phase = 'queued' where id in (
          select r.id from runs r join deployments d on d.id = r.deployment_id
-         where r.wake_at <= ? and r.status = 'running' and d.status <> 'paused' order by r.wake_at, r.id limit ?")
+         where r.wake_at <= ? and r.status = 'running' and d.status <> 'paused'
+         and exists (select 1 from servers s where s.id = ?) order by r.wake_at, r.id limit ?",
+    )
     .bind(owner)
     .bind(now)
+    .bind(owner)
     .bind(limit)
     .push(lock)
     .push(LEFT);
@@ -106,13 +104,39 @@ pub async fn wake_up(
 }
 
 /// Parks a run that could not be taken up.
-pub async fn park_again(db: &mut Db<'_>, run: RunId, until: Timestamp) -> Result<(), StoreError> {
-    let query = sql("update runs set wake_at = ?, phase = 'waiting' where id = ? and status = 'running'");
-    db.execute(query.bind(until).bind(run)).await?;
+pub async fn park_again(
+    db: &mut Db<'_>,
+    owner: &str,
+    run: RunId,
+    until: Timestamp,
+) -> Result<(), StoreError> {
+    let query = sql(
+        "update runs set wake_at = ?, phase = 'waiting' where id = ? and owner = ? and status = 'running'",
+    );
+    db.execute(query.bind(until).bind(run).bind(owner)).await?;
     Ok(())
 }
 
-/// Ends a run that no server executes. `false`: it had ended before.
+/// The runs that a server has and that are not parked.
+pub async fn owned(db: &mut Db<'_>, owner: &str) -> Result<Vec<(RunId,)>, StoreError> {
+    db.all(sql("select id from runs where owner = ? and status = 'running' and wake_at is null").bind(owner))
+        .await
+}
+
+/// Gives up runs of a server, so that anybody takes them up.
+pub async fn hand_back(db: &mut Db<'_>, owner: &str, runs: &[RunId]) -> Result<u64, StoreError> {
+    let query = sql("update runs set owner = '' where status = 'running' and owner = ? and id in ");
+    db.execute(query.bind(owner).list(runs.iter().map(RunId::to_string)))
+        .await
+}
+
+/// Gives up all runs of a server that stops.
+pub async fn hand_back_all(db: &mut Db<'_>, owner: &str) -> Result<u64, StoreError> {
+    let query = sql("update runs set owner = '' where status = 'running' and wake_at is null and owner = ?");
+    db.execute(query.bind(owner)).await
+}
+
+/// Ends a run that this server does not execute. `false`: it had ended before.
 pub async fn end_unowned(
     db: &mut Db<'_>,
     _: &Editor,
@@ -133,15 +157,23 @@ pub async fn end_unowned(
             .bind(run),
         )
         .await?;
+    if changed > 0 {
+        notices::tell(db, Notice::Cancelled(run)).await?;
+    }
     Ok(changed > 0)
 }
 
-/// Ends a parked run as cancelled.
-pub async fn end_parked(db: &mut Db<'_>, run: RunId, error: &str, now: Timestamp) -> Result<(), StoreError> {
+/// Ends a run as cancelled that this server does not execute, for the run that had called it.
+pub async fn end_by_service(
+    db: &mut Db<'_>,
+    run: RunId,
+    error: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
     db.execute(
         sql(
             "update runs set status = ?, phase = 'ended', error = ?, completed_at = ?, resumes_at = null, wake_at = null
-             where id = ? and status = 'running' and wake_at is not null",
+             where id = ? and status = 'running'",
         )
         .bind(RunStatus::Failure)
         .bind(error)
@@ -149,7 +181,31 @@ pub async fn end_parked(db: &mut Db<'_>, run: RunId, error: &str, now: Timestamp
         .bind(run),
     )
     .await?;
-    Ok(())
+    notices::tell(db, Notice::Cancelled(run)).await
+}
+
+/// How a run has ended.
+#[derive(Clone, Debug, FromRow)]
+pub struct EndRow {
+    /// State.
+    #[sqlx(try_from = "String")]
+    pub status: RunStatus,
+    /// JSON.
+    pub output: Option<String>,
+    /// JSON: `{code, message, nodeId}`.
+    pub error: Option<String>,
+}
+
+/// What is kept of a run's end.
+pub async fn end_of(db: &mut Db<'_>, run: RunId) -> Result<Option<EndRow>, StoreError> {
+    db.optional(sql("select status, output, error from runs where id = ?").bind(run))
+        .await
+}
+
+/// Those of these runs that have not ended.
+pub async fn running_of(db: &mut Db<'_>, runs: &[RunId]) -> Result<Vec<(RunId,)>, StoreError> {
+    let query = sql("select id from runs where status = 'running' and id in ");
+    db.all(query.list(runs.iter().map(RunId::to_string))).await
 }
 
 /// Deployments, one after another, with their workspaces.

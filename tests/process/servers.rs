@@ -1,0 +1,262 @@
+//! Several servers on one PostgreSQL, some of which die, stand still or stop under load.
+
+use crate::postgres::TestDatabase;
+use crate::sender::{Hook, Sender};
+use crate::server::Server;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+const CLIENTS: usize = 6;
+/// Accepted events between two misfortunes.
+const ACCEPTED_EACH: usize = 150;
+const KEY: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
+
+fn database() -> TestDatabase {
+    let executor = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    executor.block_on(TestDatabase::create())
+}
+
+fn start(dir: &Path, database: &TestDatabase) -> Server {
+    Server::start(
+        dir,
+        &[
+            ("HEDDLE_DATABASE_URL", &database.url),
+            ("HEDDLE_MASTER_KEY", KEY),
+            ("HEDDLE_JWT_SECRET", "a secret of thirty-two characters or more"),
+            ("HEDDLE_LEASE_MS", "2000"),
+            ("HEDDLE_WEBHOOK_RATE_LIMIT", "0"),
+        ],
+    )
+}
+
+/// Events, and the servers that they may be sent to.
+struct Load {
+    addresses: Mutex<Vec<String>>,
+    sent: AtomicUsize,
+    /// Without an answer, or refused: to be sent again, to whichever server.
+    open: Mutex<Vec<usize>>,
+    accepted: Mutex<BTreeSet<String>>,
+    answered: AtomicUsize,
+    is_over: AtomicBool,
+}
+
+impl Load {
+    fn new(servers: &[&Server]) -> Load {
+        Load {
+            addresses: Mutex::new(servers.iter().map(|server| server.address.clone()).collect()),
+            sent: AtomicUsize::new(0),
+            open: Mutex::default(),
+            accepted: Mutex::default(),
+            answered: AtomicUsize::new(0),
+            is_over: AtomicBool::new(false),
+        }
+    }
+
+    fn leave_out(&self, server: &Server) {
+        self.addresses
+            .lock()
+            .unwrap()
+            .retain(|address| *address != server.address);
+    }
+
+    fn address(&self, number: usize) -> String {
+        let addresses = self.addresses.lock().unwrap();
+        addresses[number % addresses.len()].clone()
+    }
+
+    /// Sends one event; `false`: it has to be sent again.
+    fn send(&self, hook: &Hook, event: usize, address: &str) -> bool {
+        let answer = Sender::connect(address)
+            .and_then(|mut sender| sender.send(hook, &format!("event-{event}"), event));
+        let Some(answer) = answer else { return false };
+        match answer.status {
+            202 => {
+                let run = answer.body["runId"].as_str().unwrap().to_owned();
+                assert!(
+                    self.accepted.lock().unwrap().insert(run),
+                    "two events have one run"
+                );
+            }
+            // It was stored, but the server could not say so any more.
+            200 => assert_eq!(answer.body["status"], "duplicate", "{}", answer.body),
+            503 => return false,
+            status => panic!("{status} {}", answer.body),
+        }
+        self.answered.fetch_add(1, Ordering::SeqCst);
+        true
+    }
+
+    fn send_until_over(&self, hook: &Hook, client: usize) {
+        for turn in client.. {
+            let again = self.open.lock().unwrap().pop();
+            if again.is_none() && self.is_over.load(Ordering::SeqCst) {
+                return;
+            }
+            let event = again.unwrap_or_else(|| self.sent.fetch_add(1, Ordering::SeqCst));
+            if !self.send(hook, event, &self.address(turn)) {
+                self.open.lock().unwrap().push(event);
+            }
+        }
+    }
+
+    /// Waits until so many more events were answered.
+    fn go_on(&self) {
+        let until = self.answered.load(Ordering::SeqCst) + ACCEPTED_EACH;
+        await_that(|| self.answered.load(Ordering::SeqCst) >= until);
+    }
+}
+
+fn await_that(holds: impl Fn() -> bool) {
+    while !holds() {
+        std::thread::yield_now();
+    }
+}
+
+/// Runs of it are under way for a while.
+fn waiting() -> Value {
+    json!({
+        "nodes": [
+            {"id": "hook", "type": "OnWebhook"},
+            {"id": "wait", "type": "Wait", "data": {"parameters": {"durationMs": 400}}},
+            {"id": "end", "type": "Return", "data": {"parameters": {"value": "{{ $('hook').body.n * 2 }}"}}},
+        ],
+        "edges": [{"source": "hook", "target": "wait"}, {"source": "wait", "target": "end"}],
+    })
+}
+
+#[test]
+fn every_event_is_one_run_that_ends_although_servers_die_stand_still_and_stop() {
+    let (dir, database) = (tempfile::tempdir().unwrap(), database());
+    let [mut first, second, third] = [(); 3].map(|()| start(dir.path(), &database));
+    let hook = Hook::of(&first, &waiting());
+    let load = Load::new(&[&first, &second, &third]);
+    std::thread::scope(|scope| {
+        for client in 0..CLIENTS {
+            let (load, hook) = (&load, &hook);
+            scope.spawn(move || load.send_until_over(hook, client));
+        }
+        load.go_on();
+        // SIGKILL.
+        first.process.kill().unwrap();
+        load.leave_out(&first);
+        load.go_on();
+        second.signal("STOP");
+        load.leave_out(&second);
+        // Its lease is over, and the third has its runs.
+        await_that(|| third.metric("heddle_servers") == 1.0);
+        load.go_on();
+        second.signal("CONT");
+        await_that(|| second.metric("heddle_leases_lost_total") == 1.0);
+        await_that(|| third.metric("heddle_servers") == 2.0);
+        load.addresses.lock().unwrap().push(second.address.clone());
+        load.go_on();
+        load.leave_out(&third);
+        assert_eq!(third.stop(), Some(0));
+        load.go_on();
+        load.is_over.store(true, Ordering::SeqCst);
+    });
+    second.await_ends(&hook.token, &hook.deployment);
+    let runs = second.runs(&hook.token, &hook.deployment);
+    let ids: BTreeSet<&str> = runs.iter().map(|run| run["id"].as_str().unwrap()).collect();
+    assert_eq!(ids.len(), runs.len(), "a run is there twice");
+    let accepted = load.accepted.into_inner().unwrap();
+    let lost: Vec<&String> = accepted
+        .iter()
+        .filter(|run| !ids.contains(run.as_str()))
+        .collect();
+    assert_eq!(lost, Vec::<&String>::new());
+    assert_eq!(
+        runs.len(),
+        load.sent.into_inner(),
+        "events and runs are not as many"
+    );
+    for run in runs {
+        assert_eq!(
+            (&run["status"], &run["phase"]),
+            (&json!("success"), &json!("ended")),
+            "{run}"
+        );
+    }
+}
+
+fn answering(value: &str) -> Value {
+    json!({
+        "nodes": [
+            {"id": "start", "type": "OnManual"},
+            {"id": "end", "type": "Return", "data": {"parameters": {"value": value}}},
+        ],
+        "edges": [{"source": "start", "target": "end"}],
+    })
+}
+
+/// Executes the deployment and waits for its end: status and body.
+fn execute(server: &Server, token: &str, deployment: &str) -> (u16, Value) {
+    let path = format!("/api/deployments/{deployment}/execute?wait=true");
+    server.call("POST", &path, token, "{}")
+}
+
+#[test]
+fn what_one_server_changes_the_others_see() {
+    let (dir, database) = (tempfile::tempdir().unwrap(), database());
+    let [first, second] = [(); 2].map(|()| start(dir.path(), &database));
+    let (token, deployment) = first.deploy(&answering("old"));
+    let output = |server: &Server| execute(server, &token, &deployment).1["data"]["output"].clone();
+    // Now both have it in memory.
+    assert_eq!((output(&first), output(&second)), (json!("old"), json!("old")));
+
+    let (_, patterns) = first.call("GET", "/api/patterns", &token, "");
+    let path = format!("/api/patterns/{}", patterns["data"][0]["id"].as_str().unwrap());
+    let body = json!({"graphData": answering("new")}).to_string();
+    assert_eq!(first.call("PUT", &path, &token, &body).0, 200);
+    let deploy = format!("{path}/deploy");
+    assert_eq!(
+        first
+            .call("POST", &deploy, &token, r#"{"nodeDefinitions": {}}"#)
+            .0,
+        200
+    );
+    assert_eq!(output(&first), json!("new"));
+    await_that(|| output(&second) == json!("new"));
+
+    for (operation, is_refused) in [("pause", true), ("resume", false)] {
+        let path = format!("/api/deployments/{deployment}/{operation}");
+        assert_eq!(first.call("POST", &path, &token, "").0, 200);
+        await_that(|| (execute(&second, &token, &deployment).0 != 200) == is_refused);
+    }
+}
+
+#[test]
+fn a_run_is_cancelled_from_another_server_and_whoever_waits_for_it_is_told() {
+    let (dir, database) = (tempfile::tempdir().unwrap(), database());
+    let [first, second] = [(); 2].map(|()| start(dir.path(), &database));
+    let mut graph = answering("late");
+    let wait = json!({"id": "wait", "type": "Wait", "data": {"parameters": {"durationMs": 50_000}}});
+    graph["nodes"].as_array_mut().unwrap().push(wait);
+    graph["edges"] = json!([{"source": "start", "target": "wait"}, {"source": "wait", "target": "end"}]);
+    let (token, deployment) = first.deploy(&graph);
+    std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| execute(&second, &token, &deployment));
+        let runs = format!("/api/deployments/{deployment}/runs");
+        let listed = || first.call("GET", &runs, &token, "").1;
+        await_that(|| listed()["meta"]["total"] == 1);
+        let run = listed()["data"][0]["id"].as_str().unwrap().to_owned();
+        let (status, cancelled) = first.call("POST", &format!("{runs}/{run}/cancel"), &token, "");
+        assert_eq!(
+            (status, &cancelled["data"]["status"]),
+            (200, &json!("failure")),
+            "{cancelled}"
+        );
+        let (_, told) = waiter.join().unwrap();
+        assert_eq!(told["data"]["status"], "failure", "{told}");
+        let (_, kept) = first.call("GET", &format!("{runs}/{run}"), &token, "");
+        let kept = kept.get("data").unwrap_or(&kept);
+        assert_eq!(
+            (&kept["status"], &kept["errorMessage"]),
+            (&json!("failure"), &json!("cancelled")),
+            "{kept}"
+        );
+    });
+}
