@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 use std::io::{BufReader, Write};
 use std::net::TcpStream;
+use std::time::Duration;
 
 /// Where webhooks are sent to, and what they start.
 pub struct Hook {
@@ -80,7 +81,13 @@ impl Sender {
         Some(Sender(BufReader::new(stream)))
     }
 
-    /// `None`: the server was gone before it had answered.
+    /// Waits no longer for an answer.
+    pub fn with_patience(self, patience: Duration) -> Sender {
+        self.0.get_ref().set_read_timeout(Some(patience)).unwrap();
+        self
+    }
+
+    /// `None`: the server was gone before it had answered, or did not answer in time.
     pub fn send(&mut self, hook: &Hook, key: &str, n: usize) -> Option<Answer> {
         self.0.get_mut().write_all(hook.request(key, n).as_bytes()).ok()?;
         let answer = message::read(&mut self.0)?;

@@ -8,10 +8,13 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 const CLIENTS: usize = 6;
 /// Accepted events between two misfortunes.
 const ACCEPTED_EACH: usize = 150;
+/// Of senders, before they turn to another server.
+const PATIENCE: Duration = Duration::from_secs(3);
 const KEY: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
 
 fn database() -> TestDatabase {
@@ -69,8 +72,11 @@ impl Load {
 
     /// Sends one event; `false`: it has to be sent again.
     fn send(&self, hook: &Hook, event: usize, address: &str) -> bool {
-        let answer = Sender::connect(address)
-            .and_then(|mut sender| sender.send(hook, &format!("event-{event}"), event));
+        let answer = Sender::connect(address).and_then(|sender| {
+            sender
+                .with_patience(PATIENCE)
+                .send(hook, &format!("event-{event}"), event)
+        });
         let Some(answer) = answer else { return false };
         match answer.status {
             202 => {
@@ -149,7 +155,7 @@ fn every_event_is_one_run_that_ends_although_servers_die_stand_still_and_stop() 
         await_that(|| third.metric("heddle_servers") == 1.0);
         load.go_on();
         second.signal("CONT");
-        await_that(|| second.metric("heddle_leases_lost_total") == 1.0);
+        await_that(|| second.metric("heddle_leases_lost_total") >= 1.0);
         await_that(|| third.metric("heddle_servers") == 2.0);
         load.addresses.lock().unwrap().push(second.address.clone());
         load.go_on();
@@ -250,7 +256,7 @@ fn a_run_is_cancelled_from_another_server_and_whoever_waits_for_it_is_told() {
             "{cancelled}"
         );
         let (_, told) = waiter.join().unwrap();
-        assert_eq!(told["data"]["status"], "failure", "{told}");
+        assert_eq!(told["data"]["error"]["code"], "CANCELLED", "{told}");
         let (_, kept) = first.call("GET", &format!("{runs}/{run}"), &token, "");
         let kept = kept.get("data").unwrap_or(&kept);
         assert_eq!(

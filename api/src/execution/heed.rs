@@ -41,7 +41,9 @@ impl Inner {
             Some(row) => self.changed(&row),
             None => {
                 self.actives.forget_deployment(deployment);
-                self.cancel_all(deployment).await;
+                let this = self.clone();
+                // Other changes need not wait until all of its runs have ended.
+                tokio::spawn(async move { this.cancel_all(deployment).await });
             }
         }
         Ok(())

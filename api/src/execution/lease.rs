@@ -165,7 +165,7 @@ impl Lease {
     fn lose(&self) {
         self.state.send_modify(|state| {
             state.owner = new_owner();
-            state.term = Term::Pending;
+            state.term = Term::Until(Instant::now());
         });
     }
 }
