@@ -1,6 +1,8 @@
 //! A `heddle serve` in a process of its own.
 
+use crate::sender::Hook;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
@@ -140,6 +142,29 @@ impl Server {
             runs.extend(listed);
         }
         runs
+    }
+
+    /// Waits until all runs have ended, and checks that there is one for each of `sent` events, those that were
+    /// accepted among them, and that each succeeded.
+    pub fn assert_one_run_each(&self, hook: &Hook, accepted: &BTreeSet<String>, sent: usize) {
+        self.await_ends(&hook.token, &hook.deployment);
+        let runs = self.runs(&hook.token, &hook.deployment);
+        let ids: BTreeSet<&str> = runs.iter().map(|run| run["id"].as_str().unwrap()).collect();
+        assert_eq!(ids.len(), runs.len(), "a run is there twice");
+        let lost: Vec<&String> = accepted
+            .iter()
+            .filter(|run| !ids.contains(run.as_str()))
+            .collect();
+        assert_eq!(lost, Vec::<&String>::new());
+        assert_eq!(runs.len(), sent, "events and runs are not as many");
+        for run in runs {
+            assert_eq!(
+                (&run["status"], &run["phase"]),
+                (&json!("success"), &json!("ended")),
+                "{run}"
+            );
+            assert!(run["completedAt"].is_string());
+        }
     }
 
     /// Asks it to end, and waits until it has: the exit code.

@@ -164,28 +164,8 @@ fn every_event_is_one_run_that_ends_although_servers_die_stand_still_and_stop() 
         load.go_on();
         load.is_over.store(true, Ordering::SeqCst);
     });
-    second.await_ends(&hook.token, &hook.deployment);
-    let runs = second.runs(&hook.token, &hook.deployment);
-    let ids: BTreeSet<&str> = runs.iter().map(|run| run["id"].as_str().unwrap()).collect();
-    assert_eq!(ids.len(), runs.len(), "a run is there twice");
     let accepted = load.accepted.into_inner().unwrap();
-    let lost: Vec<&String> = accepted
-        .iter()
-        .filter(|run| !ids.contains(run.as_str()))
-        .collect();
-    assert_eq!(lost, Vec::<&String>::new());
-    assert_eq!(
-        runs.len(),
-        load.sent.into_inner(),
-        "events and runs are not as many"
-    );
-    for run in runs {
-        assert_eq!(
-            (&run["status"], &run["phase"]),
-            (&json!("success"), &json!("ended")),
-            "{run}"
-        );
-    }
+    second.assert_one_run_each(&hook, &accepted, load.sent.into_inner());
 }
 
 fn answering(value: &str) -> Value {
