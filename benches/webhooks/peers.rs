@@ -33,6 +33,11 @@ fn install(package: &str) -> Result<PathBuf, String> {
         return Ok(program);
     }
     std::fs::create_dir_all(&dir).map_err(|error| error.to_string())?;
+    // n8n asks for a spreadsheet library at an address outside npm; the measured workflow doesn't use it.
+    write(
+        &dir.join("package.json"),
+        &json!({"private": true, "overrides": {"xlsx": "npm:xlsx@0.18.5"}}),
+    );
     let status = Command::new("npm")
         .args([
             "install",
