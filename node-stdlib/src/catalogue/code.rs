@@ -1,6 +1,6 @@
 //! Nodes for code of one's own.
 
-use super::{Category, IN, NodeType, OUT, Outputs, Parameter, Schema};
+use super::{Category, Example, IN, NodeType, OUT, Outputs, Parameter, Schema};
 
 /// In the order in which lists show them.
 pub const TYPES: &[NodeType] = &[NodeType {
@@ -27,5 +27,11 @@ pub const TYPES: &[NodeType] = &[NodeType {
         ),
     ],
     effects: &[],
-    examples: &[],
+    examples: &[Example {
+        title: "Count the lines of an order by article",
+        parameters: r#"{"code": "export default ({ input, params }) => input.lines.filter(line => line.sku.startsWith(params.prefix)).length",
+            "params": {"prefix": "DESK"}}"#,
+        input: r#"{"lines": [{"sku": "DESK-140"}, {"sku": "LAMP-2"}, {"sku": "DESK-160"}]}"#,
+        output: r#"{"out": 2}"#,
+    }],
 }];

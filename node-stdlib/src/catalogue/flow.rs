@@ -74,7 +74,12 @@ pub const TYPES: &[NodeType] = &[
             )
             .literal(),
         ],
-        &[],
+        &[Example {
+            title: "Work on each line of an order; here the body gives its item back",
+            parameters: r#"{"items": "{{ $input.lines }}", "concurrency": 4}"#,
+            input: r#"{"lines": [{"sku": "a"}, {"sku": "b"}]}"#,
+            output: r#"{"done": [{"sku": "a"}, {"sku": "b"}]}"#,
+        }],
     ),
     node(
         "Loop",
@@ -98,7 +103,12 @@ pub const TYPES: &[NodeType] = &[
             )
             .literal(),
         ],
-        &[],
+        &[Example {
+            title: "Repeat three times; here the body gives its item back",
+            parameters: r#"{"condition": "{{ $index < 3 }}", "maxIterations": 10}"#,
+            input: r#"{"page": 1}"#,
+            output: r#"{"done": {"page": 1}}"#,
+        }],
     ),
     WAIT,
     WAIT_FOR_CALLBACK,
@@ -116,7 +126,12 @@ pub const TYPES: &[NodeType] = &[
             )
             .or("\"THROWN\""),
         ],
-        &[],
+        &[Example {
+            title: "Refuse an order without lines",
+            parameters: r#"{"message": "Order {{ $input.id }} has no lines", "code": "EMPTY_ORDER"}"#,
+            input: r#"{"id": "o-1"}"#,
+            output: r#"{"error": {"error": {"code": "EMPTY_ORDER", "message": "Order o-1 has no lines"}}}"#,
+        }],
     ),
     node(
         "Return",
@@ -129,7 +144,12 @@ pub const TYPES: &[NodeType] = &[
             Schema::Any,
             "The output. Default: the input.",
         )],
-        &[],
+        &[Example {
+            title: "Answer with the sum",
+            parameters: r#"{"value": "{{ { id: $input.id, total: $input.net * 1.2 } }}"}"#,
+            input: r#"{"id": "o-1", "net": 50}"#,
+            output: r#"{"return": {"id": "o-1", "total": 60}}"#,
+        }],
     ),
     RESPOND_TO_WEBHOOK,
     CALL_PATTERN,
