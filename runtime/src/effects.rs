@@ -21,7 +21,8 @@ use crate::journal::Journal;
 use crate::key_values::KeyValues;
 use crate::secrets::Vault;
 use heddle_node_stdlib::abi::code;
-use serde_json::Value;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -39,6 +40,9 @@ pub use run::{Prepared, RunEffects, Waited};
 pub use sleep::Sleep;
 pub use sql::Sql;
 pub use wait::Wait;
+
+/// Time for requests to services that say nothing of it.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Result of an effect.
 pub type EffectResult = Result<Value, EffectError>;
@@ -121,6 +125,18 @@ impl EffectContext {
         self.journal.is_some()
     }
 
+    /// How long the effect may take: what its request says, within what is left of the run.
+    fn time_max(&self, timeout_ms: Option<f64>) -> Duration {
+        timeout_ms
+            .map_or(TIMEOUT, |ms| Duration::from_millis(ms.clamp(0.0, 1e12) as u64))
+            .min(self.deadline.saturating_duration_since(Instant::now()))
+    }
+
+    /// Until when it waits by the state that it left when it parked, in milliseconds since 1970 UTC.
+    fn parked_until_ms(&self) -> Option<i64> {
+        self.parked.as_ref()?["untilMs"].as_i64()
+    }
+
     /// Parks: what the effect gives then is not seen by the run.
     pub fn park(&self, park: Park) -> EffectResult {
         *self.parks.lock().unwrap_or_else(PoisonError::into_inner) = Some(park);
@@ -139,15 +155,39 @@ impl EffectContext {
     }
 }
 
-/// Does the work within this time.
-async fn within(time_max: Option<Duration>, work: EffectFuture) -> EffectResult {
-    let Some(time_max) = time_max else {
-        return work.await;
-    };
-    tokio::time::timeout(time_max, work).await.unwrap_or_else(|_| {
-        let message = format!("It took longer than {} ms.", time_max.as_millis());
-        Err(EffectError::new(code::TIMEOUT, message))
-    })
+/// An effect's request, as its kind reads it.
+fn read<T: DeserializeOwned>(request: Value) -> Result<T, EffectError> {
+    serde_json::from_value(request).map_err(|error| EffectError::parameter(error.to_string()))
+}
+
+/// Does the work within this time; `late` says for a person what was not done in how many milliseconds.
+async fn within<T>(
+    time_max: Duration,
+    work: impl Future<Output = Result<T, EffectError>>,
+    late: impl FnOnce(u128) -> String,
+) -> Result<T, EffectError> {
+    tokio::time::timeout(time_max, work)
+        .await
+        .unwrap_or_else(|_| Err(EffectError::new(code::TIMEOUT, late(time_max.as_millis()))))
+}
+
+/// A result as it is kept and handed on: `{"ok": …}` or `{"error": {code, message}}`.
+pub fn result_to_json(result: EffectResult) -> Value {
+    match result {
+        Ok(value) => json!({ "ok": value }),
+        Err(error) => json!({ "error": { "code": error.code, "message": error.message } }),
+    }
+}
+
+/// What [`result_to_json`] was given.
+pub fn result_from_json(mut json: Value) -> EffectResult {
+    match json.get("error") {
+        None => Ok(json.get_mut("ok").map(Value::take).unwrap_or_default()),
+        Some(error) => {
+            let text = |name: &str| error[name].as_str().unwrap_or_default();
+            Err(EffectError::new(text("code"), text("message")))
+        }
+    }
 }
 
 /// Why an effect failed; the node's `onError` decides what that means.
@@ -167,6 +207,11 @@ impl EffectError {
             code: code.into(),
             message: message.into(),
         }
+    }
+
+    /// What was asked for can't be meant.
+    fn parameter(message: impl Into<String>) -> Self {
+        EffectError::new(code::PARAMETER, message)
     }
 }
 

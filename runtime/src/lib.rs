@@ -26,7 +26,10 @@ mod trace;
 
 pub use config::{RuntimeConfig, SqliteFiles};
 pub use connections::{Connection, ConnectionError, ConnectionFuture, Connections, NoConnections, Services};
-pub use effects::{Call, Calls, EffectContext, EffectError, EffectFuture, EffectResult, Park};
+pub use effects::{
+    Call, Calls, EffectContext, EffectError, EffectFuture, EffectResult, Park, result_from_json,
+    result_to_json,
+};
 pub use egress::{EgressError, EgressPolicy, GuardError, GuardedHttp};
 pub use engine::Tier;
 pub use journal::{Entry, Journal, Permission, Recorded, RunJournal, execution_of};

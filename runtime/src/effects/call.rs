@@ -1,7 +1,7 @@
 //! `call`: `{"patternId", "inputs", "wait", "version"}` runs another deployed pattern and gives what it returned, or
 //! `{runId}` when its end is not waited for. Whoever owns the runtime does the calling.
 
-use super::{Effect, EffectContext, EffectError, EffectFuture, EffectResult, within};
+use super::{Effect, EffectContext, EffectError, EffectFuture, result_from_json, within};
 use heddle_node_stdlib::abi::code;
 use serde::Deserialize;
 use serde_json::Value;
@@ -56,7 +56,7 @@ impl Effect for CallPattern {
                 return Err(EffectError::new(code::NOT_PERMITTED, message));
             }
             if let Some(ended) = context.signals.get(&context.key) {
-                return told(ended);
+                return result_from_json(ended.clone());
             }
             let Some(calls) = context.calls.clone() else {
                 return Err(EffectError::new(
@@ -78,7 +78,14 @@ impl Effect for CallPattern {
             let time_max = left_ms.map(|ms| Duration::from_millis(u64::try_from(ms).unwrap_or(1)));
             match call.until_ms.filter(|_| known.is_some()) {
                 Some(_) => calls.call(call, context).await,
-                None => within(time_max, calls.call(call, context)).await,
+                None => {
+                    let work = calls.call(call, context);
+                    let late = |ms| format!("It took longer than {ms} ms.");
+                    match time_max {
+                        Some(time_max) => within(time_max, work, late).await,
+                        None => work.await,
+                    }
+                }
             }
         })
     }
@@ -89,16 +96,5 @@ impl Effect for CallPattern {
 
     fn reveals_secrets(&self) -> bool {
         false
-    }
-}
-
-/// What the called run has left when nobody waited for it in memory: `{"ok": …}` or `{"error": {code, message}}`.
-fn told(ended: &Value) -> EffectResult {
-    match ended.get("error") {
-        None => Ok(ended.get("ok").cloned().unwrap_or_default()),
-        Some(error) => {
-            let text = |name: &str| error[name].as_str().unwrap_or_default();
-            Err(EffectError::new(text("code"), text("message")))
-        }
     }
 }

@@ -27,11 +27,7 @@ impl Effect for Callback {
                 return Ok(json!({ "event": event }));
             }
             let now_ms = context.now_ms();
-            let until_ms = match context
-                .parked
-                .as_ref()
-                .and_then(|state| state["untilMs"].as_i64())
-            {
+            let until_ms = match context.parked_until_ms() {
                 Some(until_ms) => until_ms,
                 None => now_ms.saturating_add(request["timeoutMs"].as_f64().unwrap_or(0.0) as i64),
             };

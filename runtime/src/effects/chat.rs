@@ -2,8 +2,7 @@
 //! result as of `http`. The connection has `apiKey` and may have `baseUrl` and `organization`.
 
 use super::http::Http;
-use super::{Effect, EffectContext, EffectError, EffectFuture};
-use heddle_node_stdlib::abi::code;
+use super::{Effect, EffectContext, EffectFuture, read};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -32,8 +31,7 @@ impl Effect for Chat {
     fn start(&self, request: Value, context: EffectContext) -> EffectFuture {
         let http = self.0.clone();
         Box::pin(async move {
-            let request: Request = serde_json::from_value(request)
-                .map_err(|error| EffectError::new(code::PARAMETER, error.to_string()))?;
+            let request: Request = read(request)?;
             let mut connection = context.connections.open(&request.connection).await?;
             connection
                 .fields

@@ -4,7 +4,6 @@
 use super::{Effect, EffectContext, EffectError, EffectFuture, EffectResult};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use heddle_node_stdlib::abi::code;
 use hmac::digest::{Digest, KeyInit};
 use hmac::{Mac, SimpleHmac};
 use md5::Md5;
@@ -57,11 +56,12 @@ impl Effect for Hmac {
 }
 
 fn digest(request: Value, keyed: bool) -> EffectResult {
-    let request: Request = serde_json::from_value(request).map_err(|error| parameter(error.to_string()))?;
+    let request: Request =
+        serde_json::from_value(request).map_err(|error| EffectError::parameter(error.to_string()))?;
     let key = match (keyed, &request.secret) {
         (false, _) => None,
         (true, Some(secret)) => Some(secret.as_bytes()),
-        (true, None) => return Err(parameter("An HMAC needs a secret.".into())),
+        (true, None) => return Err(EffectError::parameter("An HMAC needs a secret.")),
     };
     let value = request.value.as_bytes();
     let bytes = match request.algorithm.as_str() {
@@ -71,20 +71,16 @@ fn digest(request: Value, keyed: bool) -> EffectResult {
         "md5" => compute::<Md5>(key, value),
         other => {
             let message = format!("There is no algorithm `{other}`; use sha256, sha512, sha1 or md5.");
-            return Err(parameter(message));
+            return Err(EffectError::parameter(message));
         }
     };
     match request.encoding.as_deref() {
         None | Some("hex") => Ok(crate::codecache::hex(&bytes).into()),
         Some("base64") => Ok(STANDARD.encode(&bytes).into()),
-        Some(other) => Err(parameter(format!(
+        Some(other) => Err(EffectError::parameter(format!(
             "There is no encoding `{other}`; use hex or base64."
         ))),
     }
-}
-
-fn parameter(message: String) -> EffectError {
-    EffectError::new(code::PARAMETER, message)
 }
 
 fn compute<D>(key: Option<&[u8]>, value: &[u8]) -> Vec<u8>

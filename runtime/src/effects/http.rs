@@ -12,12 +12,11 @@ mod failure;
 mod oauth;
 mod pages;
 
-use super::{Effect, EffectContext, EffectError, EffectFuture, EffectResult};
+use super::{Effect, EffectContext, EffectError, EffectFuture, EffectResult, read, within};
 use crate::connections::Connection;
 use crate::egress::{EgressPolicy, GuardedHttp};
 use auth::{Auth, Credentials, url_of};
 use exchange::{Answer, Exchange};
-use failure::parameter;
 use heddle_node_stdlib::abi::code;
 use pages::Pagination;
 use reqwest::Url;
@@ -25,9 +24,7 @@ use reqwest::header::{HeaderName, HeaderValue};
 use serde::Deserialize;
 use serde_json::Value;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-const TIMEOUT: Duration = Duration::from_secs(60);
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// What the connection itself decides.
 const OWN_HEADERS: [&str; 8] = [
@@ -65,8 +62,7 @@ impl Effect for Http {
     fn start(&self, request: Value, context: EffectContext) -> EffectFuture {
         let http = self.clone();
         Box::pin(async move {
-            let request: Request =
-                serde_json::from_value(request).map_err(|error| parameter(error.to_string()))?;
+            let request: Request = read(request)?;
             let connection = match &request.connection {
                 Some(reference) => Some(context.connections.open(reference).await?),
                 None => None,
@@ -114,17 +110,10 @@ impl Http {
         connection: Option<Connection>,
         context: &EffectContext,
     ) -> EffectResult {
-        let timeout = request
-            .timeout_ms
-            .map_or(TIMEOUT, |ms| Duration::from_millis(ms.clamp(0.0, 1e12) as u64));
-        let timeout = timeout.min(context.deadline.saturating_duration_since(Instant::now()));
+        let time_max = context.time_max(request.timeout_ms);
         let shown = Url::parse(&request.url).map_or("The service".to_owned(), |url| place(&url));
-        tokio::time::timeout(timeout, self.perform(request, connection, context))
-            .await
-            .unwrap_or_else(|_| {
-                let message = format!("{shown} did not answer within {} ms.", timeout.as_millis());
-                Err(EffectError::new(code::TIMEOUT, message))
-            })
+        let late = |ms| format!("{shown} did not answer within {ms} ms.");
+        within(time_max, self.perform(request, connection, context), late).await
     }
 }
 
@@ -256,12 +245,12 @@ fn check_granted(url: &Url, hosts: &[String]) -> Result<(), EffectError> {
 
 fn header_name(name: &str) -> Result<HeaderName, EffectError> {
     HeaderName::from_bytes(name.as_bytes())
-        .map_err(|_| parameter(format!("`{name}` is no name of a header.")))
+        .map_err(|_| EffectError::parameter(format!("`{name}` is no name of a header.")))
 }
 
 fn header_value(name: &str, value: &str) -> Result<HeaderValue, EffectError> {
     HeaderValue::from_bytes(value.as_bytes()).map_err(|_| {
-        parameter(format!(
+        EffectError::parameter(format!(
             "The header `{name}` has a value with line breaks or control characters."
         ))
     })

@@ -2,7 +2,7 @@
 //! compact form) with its signature; `"verify"`, with `signature` besides, gives whether that is the right one. Outside
 //! of the sandbox because the secret never enters it. Knows nothing of what tokens claim.
 
-use super::{Effect, EffectContext, EffectError, EffectFuture, EffectResult};
+use super::{Effect, EffectContext, EffectError, EffectFuture, EffectResult, read};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use heddle_node_stdlib::abi::code;
@@ -68,7 +68,7 @@ impl Effect for Jwt {
 }
 
 fn perform(request: Value) -> EffectResult {
-    let request: Request = serde_json::from_value(request).map_err(|error| parameter(error.to_string()))?;
+    let request: Request = read(request)?;
     let algorithm = Algorithm::of(&request.algorithm)?;
     let (secret, input) = (request.secret.as_str(), request.input.as_bytes());
     check(secret, &algorithm, &request.algorithm)?;
@@ -81,7 +81,7 @@ fn perform(request: Value) -> EffectResult {
         Operation::Verify => {
             let signature = URL_SAFE_NO_PAD
                 .decode(&request.signature)
-                .map_err(|_| parameter("The signature is no Base64 for URLs.".into()))?;
+                .map_err(|_| EffectError::parameter("The signature is no Base64 for URLs."))?;
             let is_right = verify(secret, input, &signature, &algorithm)
                 .ok_or_else(|| unusable(request.operation, &algorithm, &request.algorithm))?;
             Ok(is_right.into())
@@ -106,7 +106,7 @@ impl Algorithm {
             other => {
                 let message =
                     format!("There is no algorithm `{other}`; use HS256, HS384, HS512, RS256 or ES256.");
-                return Err(parameter(message));
+                return Err(EffectError::parameter(message));
             }
         })
     }
@@ -126,7 +126,7 @@ fn check(secret: &str, algorithm: &Algorithm, name: &str) -> Result<(), EffectEr
         }
         _ => return Ok(()),
     };
-    Err(parameter(message))
+    Err(EffectError::parameter(message))
 }
 
 /// The signature; `None` if the key is none for it.
@@ -230,11 +230,7 @@ fn unusable(operation: Operation, algorithm: &Algorithm, name: &str) -> EffectEr
         ),
         _ => ("verify", "public key of the curve P-256 in PEM (SPKI)"),
     };
-    parameter(format!(
+    EffectError::parameter(format!(
         "Parameter `secret` can't {verb} with {name}: it takes a {key}."
     ))
-}
-
-fn parameter(message: String) -> EffectError {
-    EffectError::new(code::PARAMETER, message)
 }

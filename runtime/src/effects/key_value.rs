@@ -1,6 +1,6 @@
 //! `key-value`: `{operation, key, value?, ttlMs?, scope}` gives what the node emits, see [`crate::key_values`].
 
-use super::{Effect, EffectContext, EffectError, EffectFuture, EffectResult};
+use super::{Effect, EffectContext, EffectError, EffectFuture, EffectResult, read};
 use crate::key_values::{KEY_BYTES_MAX, KeyValueOperation, KeyValueRequest, KeyValueScope};
 use heddle_node_stdlib::abi::code;
 use serde::Deserialize;
@@ -29,11 +29,7 @@ impl Effect for KeyValue {
     }
 
     fn start(&self, request: Value, context: EffectContext) -> EffectFuture {
-        Box::pin(async move {
-            let request: Request =
-                serde_json::from_value(request).map_err(|error| parameter(error.to_string()))?;
-            access(request, &context).await
-        })
+        Box::pin(async move { access(read(request)?, &context).await })
     }
 }
 
@@ -49,15 +45,19 @@ async fn access(request: Request, context: &EffectContext) -> EffectResult {
         "increment" => KeyValueOperation::Increment(match &request.value {
             Value::Null => 1.0,
             Value::Number(number) => number.as_f64().unwrap_or_default(),
-            _ => return Err(parameter("`value` of an increment is a number.".into())),
+            _ => return Err(EffectError::parameter("`value` of an increment is a number.")),
         }),
         "append" => KeyValueOperation::Append(request.value),
-        other => return Err(parameter(format!("There is no operation `{other}`."))),
+        other => {
+            return Err(EffectError::parameter(format!(
+                "There is no operation `{other}`."
+            )));
+        }
     };
     let scope = match request.scope.as_deref() {
         None | Some("pattern") => KeyValueScope::Pattern,
         Some("workspace") => KeyValueScope::Workspace,
-        Some(other) => return Err(parameter(format!("There is no scope `{other}`."))),
+        Some(other) => return Err(EffectError::parameter(format!("There is no scope `{other}`."))),
     };
     let request = KeyValueRequest {
         scope,
@@ -69,8 +69,4 @@ async fn access(request: Request, context: &EffectContext) -> EffectResult {
     };
     let accessed = context.key_values.access(request).await;
     accessed.map_err(|error| EffectError::new(error.code(), error.to_string()))
-}
-
-fn parameter(message: String) -> EffectError {
-    EffectError::new(code::PARAMETER, message)
 }

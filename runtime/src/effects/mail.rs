@@ -2,7 +2,7 @@
 //! attachments: [{filename, contentType?, base64}], timeoutMs?, idempotencyKey?}`; result: `{messageId}`. The connection
 //! has `host`, and may have `port`, `tls` (`starttls`, `tls`, `none`), `tlsCa` (PEM), `user` and `password`.
 
-use super::{Effect, EffectContext, EffectError, EffectFuture};
+use super::{Effect, EffectContext, EffectError, EffectFuture, read, within};
 use crate::codecache::{hex, sha256};
 use crate::connections::Connection;
 use crate::egress::{EgressPolicy, ResolveError, addresses, denied_address};
@@ -18,9 +18,7 @@ use lettre::transport::smtp::extension::ClientId;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-const TIMEOUT: Duration = Duration::from_secs(60);
 /// Recipients of one message.
 const RECIPIENTS_MAX: usize = 100;
 const MECHANISMS: &[Mechanism] = &[Mechanism::Plain, Mechanism::Login];
@@ -76,26 +74,17 @@ impl Effect for Mail {
     fn start(&self, request: Value, context: EffectContext) -> EffectFuture {
         let policy = self.0.clone();
         Box::pin(async move {
-            let request: Request =
-                serde_json::from_value(request).map_err(|error| parameter(error.to_string()))?;
+            let request: Request = read(request)?;
             let connection = context.connections.open(&request.connection).await?;
             let server = Server::of(&connection)?;
-            let timeout = request
-                .timeout_ms
-                .map_or(TIMEOUT, |ms| Duration::from_millis(ms.clamp(0.0, 1e12) as u64))
-                .min(context.deadline.saturating_duration_since(Instant::now()));
             let key = request
                 .idempotency_key
                 .as_deref()
                 .unwrap_or(&context.idempotency_key);
             let (message, id) = message(&request, key)?;
-            tokio::time::timeout(timeout, server.send(&policy, &message))
-                .await
-                .unwrap_or_else(|_| {
-                    let took = timeout.as_millis();
-                    let message = format!("{} did not take the message within {took} ms.", server.name());
-                    Err(EffectError::new(code::TIMEOUT, message))
-                })?;
+            let late = |ms| format!("{} did not take the message within {ms} ms.", server.name());
+            let time_max = context.time_max(request.timeout_ms);
+            within(time_max, server.send(&policy, &message), late).await?;
             Ok(json!({ "messageId": id }))
         })
     }
@@ -127,7 +116,7 @@ fn message(request: &Request, key: &str) -> Result<(Message, String), EffectErro
     }
     if recipients == 0 || recipients > RECIPIENTS_MAX {
         let message = format!("A message goes to 1 to {RECIPIENTS_MAX} addresses, not to {recipients}.");
-        return Err(parameter(message));
+        return Err(EffectError::parameter(message));
     }
     if let Some(reply_to) = &request.reply_to {
         builder = builder.reply_to(mailbox("replyTo", reply_to)?);
@@ -152,7 +141,8 @@ fn message(request: &Request, key: &str) -> Result<(Message, String), EffectErro
             builder.multipart(whole)
         }
     };
-    let built = built.map_err(|error| parameter(format!("The message can't be written: {error}.")))?;
+    let built =
+        built.map_err(|error| EffectError::parameter(format!("The message can't be written: {error}.")))?;
     Ok((built, id))
 }
 
@@ -160,10 +150,10 @@ fn attachment(file: &File) -> Result<SinglePart, EffectError> {
     let name: String = file.filename.chars().filter(|c| !c.is_control()).collect();
     let content = STANDARD
         .decode(&file.base64)
-        .map_err(|error| parameter(format!("The attachment `{name}` is no base64: {error}.")))?;
+        .map_err(|error| EffectError::parameter(format!("The attachment `{name}` is no base64: {error}.")))?;
     let content_type = file.content_type.as_deref().unwrap_or("application/octet-stream");
     let content_type = ContentType::parse(content_type).map_err(|_| {
-        parameter(format!(
+        EffectError::parameter(format!(
             "`{content_type}` of the attachment `{name}` is no content type."
         ))
     })?;
@@ -171,16 +161,17 @@ fn attachment(file: &File) -> Result<SinglePart, EffectError> {
 }
 
 fn mailbox(name: &str, text: &str) -> Result<Mailbox, EffectError> {
-    text.parse()
-        .map_err(|error| parameter(format!("`{text}` in `{name}` is no email address: {error}.")))
+    text.parse().map_err(|error| {
+        EffectError::parameter(format!("`{text}` in `{name}` is no email address: {error}."))
+    })
 }
 
 fn mailboxes(name: &str, texts: &[String]) -> Result<Vec<Mailbox>, EffectError> {
     let mut all = Vec::new();
     for text in texts.iter().filter(|text| !text.trim().is_empty()) {
-        let list: Mailboxes = text
-            .parse()
-            .map_err(|error| parameter(format!("`{text}` in `{name}` is no email address: {error}.")))?;
+        let list: Mailboxes = text.parse().map_err(|error| {
+            EffectError::parameter(format!("`{text}` in `{name}` is no email address: {error}."))
+        })?;
         all.extend(list);
     }
     Ok(all)
@@ -299,8 +290,4 @@ fn tls_parameters(connection: &Connection, host: &str) -> Result<TlsParameters, 
     builder
         .build()
         .map_err(|error| connection.unfit(format!("TLS can't be set up ({error})")))
-}
-
-fn parameter(message: String) -> EffectError {
-    EffectError::new(code::PARAMETER, message)
 }

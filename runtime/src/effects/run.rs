@@ -1,12 +1,11 @@
 //! The effects of one run: those at work, those that have ended, those that a former execution had ended, and those
 //! that have parked.
 
-use super::{Effect, EffectContext, EffectError, EffectResult, Park};
+use super::{Effect, EffectContext, EffectError, EffectResult, Park, result_to_json};
 use crate::TRACE_TARGET;
 use crate::journal::{Entry, Record};
 use crate::limits::Stop;
 use heddle_node_stdlib::abi::code;
-use serde_json::json;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError};
@@ -330,10 +329,7 @@ async fn perform(prepared: Prepared, in_flight: Arc<Semaphore>) -> Done {
             Ok(request) => effect.start(request, *context).await,
             Err(error) => Err(error),
         },
-        Err(error) => Err(EffectError::new(
-            code::PARAMETER,
-            format!("The request is no JSON: {error}"),
-        )),
+        Err(error) => Err(EffectError::parameter(format!("The request is no JSON: {error}"))),
     };
     let masked = match result {
         Ok(value) => Ok(vault.mask_value(value)),
@@ -361,9 +357,5 @@ fn note_failure(error: &EffectError) {
 }
 
 fn to_json(result: EffectResult) -> Vec<u8> {
-    let value = match result {
-        Ok(value) => json!({ "ok": value }),
-        Err(error) => json!({ "error": { "code": error.code, "message": error.message } }),
-    };
-    value.to_string().into_bytes()
+    result_to_json(result).to_string().into_bytes()
 }

@@ -12,7 +12,7 @@ mod sqlite;
 mod target;
 mod tunnel;
 
-use super::{Effect, EffectContext, EffectError, EffectFuture, EffectResult};
+use super::{Effect, EffectContext, EffectError, EffectFuture, EffectResult, read, within};
 use crate::config::SqliteFiles;
 use crate::egress::EgressPolicy;
 use heddle_node_stdlib::abi::code;
@@ -20,10 +20,8 @@ use pool::Pools;
 use serde::Deserialize;
 use serde_json::Value;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use target::{Kind, Target};
-
-const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The effect.
 #[derive(Clone)]
@@ -76,27 +74,18 @@ impl Effect for Sql {
     fn start(&self, request: Value, context: EffectContext) -> EffectFuture {
         let shared = self.0.clone();
         Box::pin(async move {
-            let request: Request = serde_json::from_value(request)
-                .map_err(|error| EffectError::new(code::PARAMETER, error.to_string()))?;
+            let request: Request = read(request)?;
             let connection = context.connections.open(&request.connection).await?;
             let target = Target::of(&connection)?;
-            let timeout = request
-                .timeout_ms
-                .map_or(TIMEOUT, |ms| Duration::from_millis(ms.clamp(1.0, 1e12) as u64));
             let statement = Statement {
                 query: request.query,
                 parameters: request.parameters,
                 rows_max: request.max_rows,
                 bytes_max: context.result_bytes_max,
-                timeout: timeout.min(context.deadline.saturating_duration_since(Instant::now())),
+                timeout: context.time_max(request.timeout_ms),
             };
-            tokio::time::timeout(statement.timeout, shared.execute(&target, &statement))
-                .await
-                .unwrap_or_else(|_| {
-                    let took = statement.timeout.as_millis();
-                    let message = format!("{} did not answer within {took} ms.", target.name());
-                    Err(EffectError::new(code::TIMEOUT, message))
-                })
+            let late = |ms| format!("{} did not answer within {ms} ms.", target.name());
+            within(statement.timeout, shared.execute(&target, &statement), late).await
         })
     }
 }

@@ -28,11 +28,7 @@ impl Effect for Wait {
     fn start(&self, request: Value, context: EffectContext) -> EffectFuture {
         Box::pin(async move {
             let now_ms = context.now_ms();
-            let until_ms = match context
-                .parked
-                .as_ref()
-                .and_then(|state| state["untilMs"].as_i64())
-            {
+            let until_ms = match context.parked_until_ms() {
                 Some(until_ms) => until_ms,
                 None => until(request, now_ms)?,
             };

@@ -1,6 +1,5 @@
 //! Credentials of a request: what they are, where in the request they go, and how a connection names them.
 
-use super::failure::parameter;
 use super::oauth::Grant;
 use super::{EffectError, header_name, header_value};
 use crate::connections::Connection;
@@ -118,7 +117,8 @@ fn inferred(connection: &Connection) -> Option<&'static str> {
 
 /// The URL of a request that may be relative to its connection's `baseUrl`, and whether it is.
 pub(super) fn url_of(url: &str, connection: Option<&Connection>) -> Result<(Url, bool), EffectError> {
-    let no_url = |error: &dyn std::fmt::Display| parameter(format!("`{url}` is no URL: {error}."));
+    let no_url =
+        |error: &dyn std::fmt::Display| EffectError::parameter(format!("`{url}` is no URL: {error}."));
     let base = connection.and_then(|connection| connection.text(&["baseUrl"]));
     let Some(base) = base.filter(|_| !url.contains("://")) else {
         return Url::parse(url)
@@ -126,13 +126,13 @@ pub(super) fn url_of(url: &str, connection: Option<&Connection>) -> Result<(Url,
             .map_err(|error| no_url(&error));
     };
     let base = Url::parse(&format!("{}/", base.trim_end_matches('/')))
-        .map_err(|error| parameter(format!("The connection's `baseUrl` is no URL: {error}.")))?;
+        .map_err(|error| EffectError::parameter(format!("The connection's `baseUrl` is no URL: {error}.")))?;
     let joined = match url.trim_start_matches('/') {
         "" => base.clone(),
         path => base.join(path).map_err(|error| no_url(&error))?,
     };
     if joined.origin() != base.origin() {
-        return Err(parameter(format!(
+        return Err(EffectError::parameter(format!(
             "`{url}` is no path below the connection's `baseUrl`."
         )));
     }

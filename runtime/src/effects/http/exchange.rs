@@ -1,7 +1,7 @@
 //! One request with the redirects that follow it, and its answer. Credentials stay with their origin.
 
 use super::auth::Auth;
-use super::failure::{failed, guarded, parameter, send_error};
+use super::failure::{failed, guarded, send_error};
 use super::{Body, EffectContext, EffectError, EffectResult, IDEMPOTENCY_KEY, OWN_HEADERS, Request};
 use super::{header_name, header_value, place};
 use crate::egress::GuardedHttp;
@@ -35,7 +35,9 @@ impl Exchange {
         let method = Method::from_bytes(request.method.to_ascii_uppercase().as_bytes())
             .ok()
             .filter(|method| *method != Method::CONNECT && *method != Method::TRACE)
-            .ok_or_else(|| parameter(format!("`{}` is no method for a request.", request.method)))?;
+            .ok_or_else(|| {
+                EffectError::parameter(format!("`{}` is no method for a request.", request.method))
+            })?;
         let mut headers = HeaderMap::new();
         for (name, value) in &request.headers {
             if !OWN_HEADERS.iter().any(|own| name.eq_ignore_ascii_case(own)) {
@@ -55,7 +57,7 @@ impl Exchange {
             Some(Body::Base64(text)) => Some(
                 STANDARD
                     .decode(text)
-                    .map_err(|error| parameter(format!("The body is no base64: {error}.")))?,
+                    .map_err(|error| EffectError::parameter(format!("The body is no base64: {error}.")))?,
             ),
         };
         Ok(Exchange {
@@ -75,11 +77,16 @@ impl Exchange {
 
     /// The same request to the next page.
     pub fn moved(mut self, next: Url, vault: &Vault) -> Result<Self, EffectError> {
+        self.move_to(next, vault)?;
+        Ok(self)
+    }
+
+    fn move_to(&mut self, next: Url, vault: &Vault) -> Result<(), EffectError> {
         if next.origin() != self.url.origin() {
             self.leave_origin(&next, vault)?;
         }
         self.url = next;
-        Ok(self)
+        Ok(())
     }
 
     /// Sends it and follows redirects.
@@ -144,10 +151,7 @@ impl Exchange {
             self.headers.remove(CONTENT_TYPE);
             self.headers.remove(CONTENT_ENCODING);
         }
-        if next.origin() != self.url.origin() {
-            self.leave_origin(&next, vault)?;
-        }
-        self.url = next;
+        self.move_to(next, vault)?;
         Ok(true)
     }
 
@@ -181,32 +185,35 @@ impl Exchange {
         Ok(())
     }
 
-    async fn read(self, mut response: Response, context: &EffectContext) -> Result<Answer, EffectError> {
-        let max = context.result_bytes_max;
+    async fn read(self, response: Response, context: &EffectContext) -> Result<Answer, EffectError> {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        let mut body = Vec::new();
-        // Sizes are those after decompression, so a small answer can't become a large one.
-        while let Some(chunk) = response
-            .chunk()
-            .await
-            .map_err(|error| send_error(&error, &self.url))?
-        {
-            if chunk.len() > max.saturating_sub(body.len()) {
-                return Err(failed(format!(
-                    "The answer of {} has more than the {} KiB allowed.",
-                    place(&self.url),
-                    max >> 10
-                )));
-            }
-            body.extend_from_slice(&chunk);
-        }
         Ok(Answer {
             status,
             headers,
-            body,
+            body: body_of(response, &self.url, context.result_bytes_max).await?,
             url: self.url,
         })
     }
+}
+
+/// The body of an answer, of at most so many bytes after decompression: a small answer can't become a large one.
+pub(super) async fn body_of(
+    mut response: Response,
+    url: &Url,
+    bytes_max: usize,
+) -> Result<Vec<u8>, EffectError> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| send_error(&error, url))? {
+        if chunk.len() > bytes_max.saturating_sub(body.len()) {
+            return Err(failed(format!(
+                "The answer of {} has more than the {} KiB allowed.",
+                place(url),
+                bytes_max >> 10
+            )));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
 }
 
 /// What came back.

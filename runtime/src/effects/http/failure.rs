@@ -7,10 +7,6 @@ use reqwest::Url;
 use std::error::Error;
 use std::io;
 
-pub(super) fn parameter(message: String) -> EffectError {
-    EffectError::new(code::PARAMETER, message)
-}
-
 pub(super) fn failed(message: String) -> EffectError {
     EffectError::new(code::HTTP_FAILED, message)
 }
@@ -19,7 +15,7 @@ pub(super) fn failed(message: String) -> EffectError {
 pub(super) fn guarded(error: GuardError) -> EffectError {
     match error {
         GuardError::Scheme(_) => denied(format!("{error}.")),
-        GuardError::NoHost(_) => parameter(format!("{error}.")),
+        GuardError::NoHost(_) => EffectError::parameter(format!("{error}.")),
         GuardError::Denied { host, address } => denied(denied_address(&host, address)),
         GuardError::Client(_) => EffectError::new(code::INTERNAL, format!("{error}.")),
     }

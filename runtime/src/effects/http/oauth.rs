@@ -1,7 +1,8 @@
 //! Tokens by the client credentials grant of OAuth 2.0 (RFC 6749, section 4.4), kept until shortly before they
 //! expire.
 
-use super::failure::{failed, guarded, send_error};
+use super::exchange::body_of;
+use super::failure::{guarded, send_error};
 use super::{EffectError, place};
 use crate::codecache::{hex, sha256};
 use crate::connections::Connection;
@@ -11,8 +12,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use heddle_node_stdlib::abi::code;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use reqwest::Url;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
-use reqwest::{Response, Url};
 use serde::Deserialize;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -189,7 +190,7 @@ async fn request(clients: &GuardedHttp, grant: &Grant, vault: &Vault) -> Result<
     }
     let response = request.send().await.map_err(|error| send_error(&error, url))?;
     let status = response.status();
-    let answer = read(response, url).await?;
+    let answer = body_of(response, url, ANSWER_BYTES_MAX).await?;
     let refused = |reason: String| {
         let message = format!("{} gave no token: {reason}.", place(url));
         EffectError::new(code::OAUTH_FAILED, message)
@@ -225,19 +226,4 @@ async fn request(clients: &GuardedHttp, grant: &Grant, vault: &Vault) -> Result<
         value: granted.access_token,
         fresh_until: asked_at + (lifetime - margin),
     })
-}
-
-async fn read(mut response: Response, url: &Url) -> Result<Vec<u8>, EffectError> {
-    let mut answer = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| send_error(&error, url))? {
-        if answer.len() + chunk.len() > ANSWER_BYTES_MAX {
-            let max = ANSWER_BYTES_MAX >> 10;
-            return Err(failed(format!(
-                "The answer of {} has more than {max} KiB.",
-                place(url)
-            )));
-        }
-        answer.extend_from_slice(&chunk);
-    }
-    Ok(answer)
 }

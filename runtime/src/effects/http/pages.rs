@@ -4,7 +4,7 @@
 //! without pagination, with the `items` and `pages` so far.
 
 use super::auth::with_query;
-use super::failure::{failed, parameter};
+use super::failure::failed;
 use super::{Answer, EffectError, EffectResult, Exchange, Sender, check_granted, place};
 use heddle_node_stdlib::abi::code;
 use reqwest::Url;
@@ -171,8 +171,8 @@ fn numbered(url: &Url, pagination: &Pagination, done: u32) -> Url {
 
 fn next_by_cursor(url: &Url, body: &Value, pagination: &Pagination) -> Result<Option<Url>, EffectError> {
     let Some(path) = &pagination.cursor else {
-        return Err(parameter(
-            "`pagination.cursor` says where the next cursor is; it is missing.".into(),
+        return Err(EffectError::parameter(
+            "`pagination.cursor` says where the next cursor is; it is missing.",
         ));
     };
     let cursor = match at_path(body, path) {

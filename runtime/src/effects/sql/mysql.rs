@@ -2,25 +2,20 @@
 
 use super::super::EffectError;
 use super::pool;
-use super::rows::{Rows, affected, bytes, decimal, float, integer, unsigned, wrong_count};
+use super::rows::{bytes, collected, decimal, float, integer, iso, unsigned, wrong_count, wrong_parameter};
 use super::target::Target;
 use super::tunnel::Tunnel;
 use super::{Statement, failed};
 use crate::egress::EgressPolicy;
-use chrono::{NaiveDate, NaiveDateTime};
-use futures_util::TryStreamExt;
+use chrono::NaiveDate;
 use heddle_node_stdlib::abi::code;
 use serde_json::Value;
 use sqlx::mysql::types::MySqlTime;
-use sqlx::mysql::{MySqlArguments, MySqlConnectOptions, MySqlConnection, MySqlRow};
+use sqlx::mysql::{MySqlArguments, MySqlConnectOptions, MySqlConnection, MySqlQueryResult, MySqlRow};
 use sqlx::{
     Arguments, AssertSqlSafe, Column, ConnectOptions, Connection, Either, Executor, Row, SqlSafeStr,
     TypeInfo, ValueRef,
 };
-use std::time::Duration;
-
-/// How long the server may take to be told to stop.
-const CANCEL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// An open session.
 pub(super) struct Session {
@@ -31,18 +26,11 @@ pub(super) struct Session {
 }
 
 impl pool::Session for Session {
-    fn abandon(self) {
-        tokio::spawn(async move {
-            let kill = async {
-                let mut other = connect(&self.policy, &self.target).await.ok()?;
-                let kill = AssertSqlSafe(format!("kill {}", self.id));
-                other.execute(kill).await.ok()?;
-                other.close().await.ok()
-            };
-            // A server that can't be told finishes the statement.
-            let _ = tokio::time::timeout(CANCEL_TIMEOUT, kill).await;
-            drop(self.connection);
-        });
+    async fn cancel(&self) -> Option<()> {
+        let mut other = connect(&self.policy, &self.target).await.ok()?;
+        let kill = AssertSqlSafe(format!("kill {}", self.id));
+        other.execute(kill).await.ok()?;
+        other.close().await.ok()
     }
 }
 
@@ -74,19 +62,10 @@ impl Session {
         }
         let has_rows = !sqlx::Statement::columns(&prepared).is_empty();
         let query = sqlx::Statement::query_with(&prepared, arguments(&statement.parameters)?);
-        let mut rows = Rows::new(statement);
-        let (mut count, mut id) = (0, 0);
-        let mut stream = (&mut self.connection).fetch_many(query);
-        while let Some(next) = stream.try_next().await.map_err(fails)? {
-            match next {
-                Either::Left(done) => (count, id) = (count + done.rows_affected(), done.last_insert_id()),
-                Either::Right(row) => rows.push(columns(&row)?)?,
-            }
-        }
-        Ok(match has_rows {
-            true => rows.into_rows(),
-            false => affected(count, i64::try_from(id).ok().filter(|id| *id != 0)),
-        })
+        let done =
+            |done: &MySqlQueryResult| (done.rows_affected(), i64::try_from(done.last_insert_id()).ok());
+        let stream = (&mut self.connection).fetch_many(query);
+        collected(stream, has_rows, statement, target, done, columns).await
     }
 }
 
@@ -129,12 +108,7 @@ fn arguments(values: &[Value]) -> Result<MySqlArguments, EffectError> {
             Value::String(text) => arguments.add(text.clone()),
             other => arguments.add(other.to_string()),
         };
-        added.map_err(|error| {
-            EffectError::new(
-                code::PARAMETER,
-                format!("Parameter `parameters[{index}]`: {error}."),
-            )
-        })?;
+        added.map_err(|error| wrong_parameter(index, error))?;
     }
     Ok(arguments)
 }
@@ -185,12 +159,5 @@ fn value(row: &MySqlRow, index: usize) -> Result<Value, sqlx::Error> {
 }
 
 fn date_time(row: &MySqlRow, index: usize) -> Result<String, sqlx::Error> {
-    let at: NaiveDateTime = row.try_get_unchecked(index)?;
-    let micros = at.and_utc().timestamp_subsec_micros();
-    let format = if micros.is_multiple_of(1_000) {
-        "%Y-%m-%dT%H:%M:%S%.3f"
-    } else {
-        "%Y-%m-%dT%H:%M:%S%.6f"
-    };
-    Ok(at.format(format).to_string())
+    Ok(iso(row.try_get_unchecked(index)?))
 }

@@ -15,10 +15,22 @@ const IDLE_MAX: Duration = Duration::from_secs(60);
 /// Connections with open sessions.
 const POOLS_MAX: usize = 256;
 
+/// How long a server may take to be told to stop.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// A session of a database.
-pub(super) trait Session: Send + 'static {
-    /// Stops what it is doing.
-    fn abandon(self);
+pub(super) trait Session: Send + Sync + 'static {
+    /// Tells the server, by another connection, to stop what it is doing here. `None`: it can't be told, and ends the
+    /// statement by itself.
+    fn cancel(&self) -> impl Future<Output = Option<()>> + Send;
+}
+
+/// Stops what a session is doing.
+fn abandon(session: impl Session) {
+    tokio::spawn(async move {
+        let _ = tokio::time::timeout(CANCEL_TIMEOUT, session.cancel()).await;
+        drop(session);
+    });
 }
 
 /// Pools by the connection's key.
@@ -115,7 +127,7 @@ impl<S: Session> Taken<S> {
 impl<S: Session> Drop for Taken<S> {
     fn drop(&mut self) {
         if let Some(session) = self.session.take() {
-            session.abandon();
+            abandon(session);
         }
     }
 }

@@ -5,22 +5,17 @@ mod write;
 
 use super::super::EffectError;
 use super::pool;
-use super::rows::{Rows, affected, wrong_count};
+use super::rows::{collected, wrong_count, wrong_parameter};
 use super::target::Target;
 use super::tunnel::Tunnel;
 use super::{Statement, failed};
 use crate::egress::EgressPolicy;
-use futures_util::TryStreamExt;
 use heddle_node_stdlib::abi::code;
 use serde_json::Value;
-use sqlx::postgres::{PgArguments, PgConnectOptions, PgConnection, PgRow};
+use sqlx::postgres::{PgArguments, PgConnectOptions, PgConnection, PgQueryResult, PgRow};
 use sqlx::{
     Arguments, AssertSqlSafe, Column, ConnectOptions, Connection, Either, Executor, Row, SqlSafeStr, ValueRef,
 };
-use std::time::Duration;
-
-/// How long the server may take to be told to stop.
-const CANCEL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// An open session.
 pub(super) struct Session {
@@ -33,18 +28,11 @@ pub(super) struct Session {
 }
 
 impl pool::Session for Session {
-    fn abandon(self) {
-        tokio::spawn(async move {
-            let cancel = async {
-                let mut other = connect(&self.policy, &self.target).await.ok()?;
-                let cancel = sqlx::query("select pg_cancel_backend($1)").bind(self.process);
-                cancel.execute(&mut other).await.ok()?;
-                other.close().await.ok()
-            };
-            // A server that can't be told ends the statement by its own timeout.
-            let _ = tokio::time::timeout(CANCEL_TIMEOUT, cancel).await;
-            drop(self.connection);
-        });
+    async fn cancel(&self) -> Option<()> {
+        let mut other = connect(&self.policy, &self.target).await.ok()?;
+        let cancel = sqlx::query("select pg_cancel_backend($1)").bind(self.process);
+        cancel.execute(&mut other).await.ok()?;
+        other.close().await.ok()
     }
 }
 
@@ -79,19 +67,9 @@ impl Session {
         let arguments = arguments(&prepared, &statement.parameters)?;
         let query = sqlx::Statement::query_with(&prepared, arguments);
         let has_rows = !sqlx::Statement::columns(&prepared).is_empty();
-        let mut rows = Rows::new(statement);
-        let mut count = 0;
-        let mut stream = (&mut self.connection).fetch_many(query);
-        while let Some(next) = stream.try_next().await.map_err(fails)? {
-            match next {
-                Either::Left(done) => count += done.rows_affected(),
-                Either::Right(row) => rows.push(columns(&row)?)?,
-            }
-        }
-        Ok(match has_rows {
-            true => rows.into_rows(),
-            false => affected(count, None),
-        })
+        let done = |done: &PgQueryResult| (done.rows_affected(), None);
+        let stream = (&mut self.connection).fetch_many(query);
+        collected(stream, has_rows, statement, target, done, columns).await
     }
 }
 
@@ -130,12 +108,10 @@ fn arguments(prepared: &sqlx::postgres::PgStatement, values: &[Value]) -> Result
     }
     let mut arguments = PgArguments::default();
     for (index, (wanted, value)) in types.iter().zip(values).enumerate() {
-        let wrong = |reason: String| {
-            let message = format!("Parameter `parameters[{index}]`: {reason}.");
-            EffectError::new(code::PARAMETER, message)
-        };
-        let written = write::Written::new(wanted, value).map_err(wrong)?;
-        arguments.add(written).map_err(|error| wrong(error.to_string()))?;
+        let written = write::Written::new(wanted, value).map_err(|reason| wrong_parameter(index, reason))?;
+        arguments
+            .add(written)
+            .map_err(|error| wrong_parameter(index, error))?;
     }
     Ok(arguments)
 }

@@ -1,26 +1,58 @@
 //! Rows as JSON, within limits, and what the databases' values have in common.
 
 use super::super::EffectError;
-use super::Statement;
+use super::target::Target;
+use super::{Statement, failed};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use chrono::NaiveDateTime;
+use futures_util::TryStreamExt;
+use futures_util::stream::BoxStream;
 use heddle_node_stdlib::abi::code;
 use serde_json::{Map, Value};
+use sqlx::Either;
+use std::fmt::Display;
 
 /// Largest whole number that a double holds with all below it.
 const EXACT_MAX: u64 = 1 << 53;
 /// Significant digits that a double keeps.
 const DIGITS_MAX: usize = 15;
 
+/// What comes of a statement: rows, or how many were affected and, of what was inserted last, the id.
+pub(super) async fn collected<Done, Row>(
+    mut stream: BoxStream<'_, Result<Either<Done, Row>, sqlx::Error>>,
+    has_rows: bool,
+    statement: &Statement,
+    target: &Target,
+    done: impl Fn(&Done) -> (u64, Option<i64>),
+    columns: impl Fn(&Row) -> Result<Vec<(String, Value)>, EffectError>,
+) -> Result<Vec<Value>, EffectError> {
+    let mut rows = Rows::new(statement);
+    let (mut count, mut last_insert_id) = (0, None);
+    while let Some(next) = stream.try_next().await.map_err(|error| failed(target, &error))? {
+        match next {
+            Either::Left(part) => {
+                let (affected, id) = done(&part);
+                (count, last_insert_id) = (count + affected, id);
+            }
+            Either::Right(row) => rows.push(columns(&row)?)?,
+        }
+    }
+    Ok(match has_rows {
+        true => rows.rows,
+        false => affected(count, last_insert_id.filter(|id| *id != 0)),
+    })
+}
+
 /// Collects rows.
-pub(super) struct Rows<'a> {
+struct Rows<'a> {
     statement: &'a Statement,
     rows: Vec<Value>,
     bytes: usize,
 }
 
 impl<'a> Rows<'a> {
-    pub fn new(statement: &'a Statement) -> Self {
+    fn new(statement: &'a Statement) -> Self {
         Rows {
             statement,
             rows: Vec::new(),
@@ -29,7 +61,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Takes a row of named values.
-    pub fn push(&mut self, columns: Vec<(String, Value)>) -> Result<(), EffectError> {
+    fn push(&mut self, columns: Vec<(String, Value)>) -> Result<(), EffectError> {
         if self.rows.len() >= self.statement.rows_max {
             let message = format!(
                 "The query gave more than the {} rows of `maxRows`. Add a LIMIT, or raise it.",
@@ -53,14 +85,10 @@ impl<'a> Rows<'a> {
         self.rows.push(Value::Object(row));
         Ok(())
     }
-
-    pub fn into_rows(self) -> Vec<Value> {
-        self.rows
-    }
 }
 
 /// The row of a statement that gives none.
-pub(super) fn affected(rows: u64, last_insert_id: Option<i64>) -> Vec<Value> {
+fn affected(rows: u64, last_insert_id: Option<i64>) -> Vec<Value> {
     let mut row = Map::from_iter([("affectedRows".to_owned(), unsigned(rows))]);
     if let Some(id) = last_insert_id {
         row.insert("lastInsertId".to_owned(), integer(id));
@@ -133,7 +161,21 @@ pub(super) fn bytes(bytes: &[u8]) -> Value {
 /// The number of parameters that a statement has is not that of those given.
 pub(super) fn wrong_count(wanted: usize, given: usize) -> EffectError {
     let message = format!("The statement has {wanted} parameters, but `parameters` has {given}.");
-    EffectError::new(code::PARAMETER, message)
+    EffectError::parameter(message)
+}
+
+/// A parameter that can't be sent.
+pub(super) fn wrong_parameter(index: usize, reason: impl Display) -> EffectError {
+    EffectError::parameter(format!("Parameter `parameters[{index}]`: {reason}."))
+}
+
+/// Date and time as ISO 8601, in microseconds only where there are any.
+pub(super) fn iso(at: NaiveDateTime) -> String {
+    let format = match at.and_utc().timestamp_subsec_micros().is_multiple_of(1_000) {
+        true => "%Y-%m-%dT%H:%M:%S%.3f",
+        false => "%Y-%m-%dT%H:%M:%S%.6f",
+    };
+    at.format(format).to_string()
 }
 
 /// Whether a statement leaves nothing behind in its session: no transaction, setting or temporary table.

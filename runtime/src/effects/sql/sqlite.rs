@@ -1,17 +1,16 @@
 //! Statements on a SQLite file, where the operator allows it.
 
 use super::super::EffectError;
-use super::rows::{Rows, affected, bytes, float, integer};
+use super::rows::{bytes, collected, float, integer, wrong_parameter};
 use super::target::Target;
 use super::{Statement, failed};
 use crate::config::SqliteFiles;
-use futures_util::TryStreamExt;
 use heddle_node_stdlib::abi::code;
 use serde_json::Value;
-use sqlx::sqlite::{SqliteArguments, SqliteConnectOptions, SqliteConnection, SqliteRow};
+use sqlx::sqlite::{SqliteArguments, SqliteConnectOptions, SqliteConnection, SqliteQueryResult, SqliteRow};
 use sqlx::{
-    Arguments, AssertSqlSafe, Column, ConnectOptions, Connection, Either, Executor, Row, SqlSafeStr,
-    TypeInfo, ValueRef,
+    Arguments, AssertSqlSafe, Column, ConnectOptions, Connection, Executor, Row, SqlSafeStr, TypeInfo,
+    ValueRef,
 };
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -67,22 +66,12 @@ pub(super) async fn execute(
     let prepared = (&mut connection).prepare(text).await.map_err(fails)?;
     let has_rows = !sqlx::Statement::columns(&prepared).is_empty();
     let query = sqlx::Statement::query_with(&prepared, arguments(&statement.parameters)?);
-    let mut rows = Rows::new(statement);
-    let (mut count, mut id) = (0, 0);
-    {
-        let mut stream = (&mut connection).fetch_many(query);
-        while let Some(next) = stream.try_next().await.map_err(fails)? {
-            match next {
-                Either::Left(done) => (count, id) = (count + done.rows_affected(), done.last_insert_rowid()),
-                Either::Right(row) => rows.push(columns(&row, target)?)?,
-            }
-        }
-    }
+    let done = |done: &SqliteQueryResult| (done.rows_affected(), Some(done.last_insert_rowid()));
+    let columns = |row: &SqliteRow| columns(row, target);
+    let stream = (&mut connection).fetch_many(query);
+    let rows = collected(stream, has_rows, statement, target, done, columns).await?;
     connection.close().await.map_err(fails)?;
-    Ok(match has_rows {
-        true => rows.into_rows(),
-        false => affected(count, Some(id).filter(|id| *id != 0)),
-    })
+    Ok(rows)
 }
 
 /// The file that a connection names, if it may be opened.
@@ -144,12 +133,7 @@ fn arguments(values: &[Value]) -> Result<SqliteArguments, EffectError> {
             Value::String(text) => arguments.add(text.clone()),
             other => arguments.add(other.to_string()),
         };
-        added.map_err(|error| {
-            EffectError::new(
-                code::PARAMETER,
-                format!("Parameter `parameters[{index}]`: {error}."),
-            )
-        })?;
+        added.map_err(|error| wrong_parameter(index, error))?;
     }
     Ok(arguments)
 }

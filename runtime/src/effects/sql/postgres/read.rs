@@ -1,6 +1,6 @@
 //! Values as PostgreSQL sends them in binary (its manual, "Binary Formats", and `src/backend/utils/adt`, `*_send`).
 
-use super::super::rows::{bytes as base64, decimal, float, integer};
+use super::super::rows::{bytes as base64, decimal, float, integer, iso};
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
 use serde_json::Value;
 use sqlx::TypeInfo;
@@ -162,8 +162,7 @@ fn timestamp(micros: i64, zone: &str) -> String {
     }
     let start: DateTime<Utc> = EPOCH.and_time(NaiveTime::MIN).and_utc();
     match start.checked_add_signed(TimeDelta::microseconds(micros)) {
-        Some(at) if micros % 1_000 == 0 => format!("{}{zone}", at.format("%Y-%m-%dT%H:%M:%S%.3f")),
-        Some(at) => format!("{}{zone}", at.format("%Y-%m-%dT%H:%M:%S%.6f")),
+        Some(at) => format!("{}{zone}", iso(at.naive_utc())),
         None => "out of range".to_owned(),
     }
 }
