@@ -18,6 +18,7 @@ mod journal;
 mod key_values;
 pub mod lease;
 mod live;
+mod nudge;
 pub mod queue;
 mod record;
 mod recorder;
@@ -53,9 +54,9 @@ use journal::Journals;
 use key_values::StoredValues;
 use lease::Lease;
 use live::Live;
+use nudge::Nudge;
 use queue::Queue;
 use recorder::Recorder;
-use recover::Recovery;
 use serde_json::value::RawValue;
 use status::TriggeredBy;
 use std::collections::{HashMap, HashSet};
@@ -63,7 +64,6 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 use tail::Tail;
 use tokio::sync::watch;
-use waker::Waker;
 
 /// Runs that execute at once: most of them wait for something outside.
 const EXECUTING_MAX: usize = 256;
@@ -125,8 +125,8 @@ struct Inner {
     journals: Journals,
     callbacks: Callbacks,
     latest: Latest,
-    waker: Waker,
-    recovery: Recovery,
+    waker: Nudge,
+    recovery: Nudge,
     environments: Environments,
     live: Mutex<HashMap<RunId, Arc<Live>>>,
     /// Runs of paused deployments, until these are resumed.
@@ -180,8 +180,8 @@ impl Executions {
             journals: Journals::start(store.clone()),
             callbacks: Callbacks::new(config),
             latest: Latest::default(),
-            waker: Waker::default(),
-            recovery: Recovery::default(),
+            waker: Nudge::default(),
+            recovery: Nudge::default(),
             live: Mutex::default(),
             held: Mutex::default(),
             paused: Mutex::default(),

@@ -127,7 +127,6 @@ async fn call_back(
     if !journal::signal(db, run, place, event).await? {
         return Ok(Found::Again);
     }
-    journal::wake(db, run).await?;
     let body = state.and_then(|mut state| state.get_mut("respondBody").map(Value::take));
     Ok(Found::First(body.filter(|body| !body.is_null())))
 }

@@ -18,7 +18,10 @@ use crate::store::patterns::{self, PatternRow};
 use crate::store::runs::journal;
 use heddle_compiler::Options;
 use heddle_node_stdlib::abi::code;
-use heddle_runtime::{Call, Calls, EffectContext, EffectError, EffectFuture, EffectResult, Park, Tier};
+use heddle_runtime::{
+    Call, Calls, EffectContext, EffectError, EffectFuture, EffectResult, Park, Tier, result_from_json,
+    result_to_json,
+};
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
@@ -43,17 +46,22 @@ pub(super) type Latest = Mutex<HashMap<PatternId, (Instant, Arc<ActiveDeployment
 /// Calls for one run.
 pub(super) struct RunCalls {
     inner: Weak<Inner>,
-    /// Whose run calls; `None`: a test run, of which nothing is stored.
-    parent: Option<RunId>,
+    run: CallingRun,
+}
+
+/// The run that calls.
+#[derive(Clone)]
+struct CallingRun {
+    /// `None`: a test run, of which nothing is stored.
+    id: Option<RunId>,
     tenant: Tenant,
     depth: u32,
-    /// What the run that calls is owned by.
     owner: Arc<str>,
 }
 
 impl fmt::Debug for RunCalls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("RunCalls").field(&self.parent).finish()
+        f.debug_tuple("RunCalls").field(&self.run.id).finish()
     }
 }
 
@@ -62,10 +70,12 @@ impl Inner {
     pub(super) fn calls_of(self: &Arc<Self>, job: &Job) -> Arc<dyn Calls> {
         Arc::new(RunCalls {
             inner: Arc::downgrade(self),
-            parent: Some(job.run),
-            tenant: job.deployment.tenant,
-            depth: job.depth,
-            owner: job.owner.clone(),
+            run: CallingRun {
+                id: Some(job.run),
+                tenant: job.deployment.tenant,
+                depth: job.depth,
+                owner: job.owner.clone(),
+            },
         })
     }
 
@@ -73,29 +83,24 @@ impl Inner {
     pub(super) fn calls_of_test(self: &Arc<Self>, tenant: Tenant) -> Arc<dyn Calls> {
         Arc::new(RunCalls {
             inner: Arc::downgrade(self),
-            parent: None,
-            tenant,
-            depth: 0,
-            owner: self.lease.owner(),
+            run: CallingRun {
+                id: None,
+                tenant,
+                depth: 0,
+                owner: self.lease.owner(),
+            },
         })
     }
 }
 
 impl Calls for RunCalls {
     fn call(&self, call: Call, context: EffectContext) -> EffectFuture {
-        let (inner, parent) = (self.inner.clone(), self.parent);
-        let (tenant, depth, owner) = (self.tenant, self.depth, self.owner.clone());
+        let (inner, run) = (self.inner.clone(), self.run.clone());
         Box::pin(async move {
             let Some(inner) = inner.upgrade() else {
                 return std::future::pending().await;
             };
-            let caller = Caller {
-                inner,
-                parent,
-                tenant,
-                depth,
-                owner,
-            };
+            let caller = Caller { inner, run };
             let known = context
                 .parked
                 .as_ref()
@@ -110,15 +115,12 @@ impl Calls for RunCalls {
 
 struct Caller {
     inner: Arc<Inner>,
-    parent: Option<RunId>,
-    tenant: Tenant,
-    depth: u32,
-    owner: Arc<str>,
+    run: CallingRun,
 }
 
 impl Caller {
     async fn begin(&self, call: Call, context: &EffectContext) -> EffectResult {
-        let depth = self.depth.saturating_add(1);
+        let depth = self.run.depth.saturating_add(1);
         if depth > DEPTH_MAX {
             let message = format!(
                 "Patterns call each other more than {DEPTH_MAX} deep here. Does one of them call itself without end?"
@@ -138,7 +140,7 @@ impl Caller {
             node_id: Some(trigger.node_id.clone()),
             event: to_raw_value(&call.inputs).map_err(|error| unavailable(&ApiError::internal(error)))?,
             // A run that starts again after a stop of the server finds the one that it has called.
-            key: self.parent.map(|parent| {
+            key: self.run.id.map(|parent| {
                 (
                     parent.to_string(),
                     format!("call {}@{}", context.key, context.attempt),
@@ -146,7 +148,8 @@ impl Caller {
             }),
             wait: call.wait,
             parent: self
-                .parent
+                .run
+                .id
                 .filter(|_| call.wait)
                 .map(|parent| (parent, context.key.clone())),
             depth,
@@ -193,7 +196,7 @@ impl Caller {
     async fn await_end(&self, child: RunId, end: End, call: &Call, context: &EffectContext) -> EffectResult {
         let mut guard = CancelOnDrop {
             inner: Arc::downgrade(&self.inner),
-            owner: self.owner.clone(),
+            owner: self.run.owner.clone(),
             child: Some(child),
         };
         let ended = live::wait(end);
@@ -214,13 +217,15 @@ impl Caller {
     async fn look(&self, child: RunId, context: &EffectContext) -> Result<Looked, ApiError> {
         let mut reader = self.inner.store.reader().await?;
         let running = journal::is_running(&mut reader.db(), child).await?;
-        let Some(parent) = self.parent else {
+        let Some(parent) = self.run.id else {
             return Ok(Looked::Gone);
         };
         let signals = journal::signals(&mut reader.db(), parent).await?;
         let told = signals.into_iter().find(|(key, _)| *key == context.key);
         Ok(match (told, running) {
-            (Some((_, payload)), _) => Looked::Told(read(&payload)),
+            (Some((_, payload)), _) => Looked::Told(result_from_json(
+                serde_json::from_str(&payload).unwrap_or_default(),
+            )),
             (None, Some(true)) => Looked::Running,
             (None, _) => Looked::Gone,
         })
@@ -261,7 +266,7 @@ impl Caller {
     /// The pattern, if it is the caller's.
     async fn pattern(&self, id: PatternId) -> Result<Option<PatternRow>, ApiError> {
         let row = patterns::for_system(&mut self.inner.store.reader().await?.db(), id).await?;
-        Ok(row.filter(|row| Tenant::of(row.owner_id, row.workspace_id) == self.tenant))
+        Ok(row.filter(|row| Tenant::of(row.owner_id, row.workspace_id) == self.run.tenant))
     }
 
     async fn state(&self, id: PatternId) -> Result<&'static str, ApiError> {
@@ -417,22 +422,7 @@ fn result(run: RunId, ended: &Ended) -> EffectResult {
 
 /// The same as a run is told that waits for it as a row only.
 pub(super) fn told(run: RunId, ended: &Ended) -> String {
-    match result(run, ended) {
-        Ok(output) => json!({ "ok": output }),
-        Err(error) => json!({ "error": { "code": error.code, "message": error.message } }),
-    }
-    .to_string()
-}
-
-fn read(payload: &str) -> EffectResult {
-    let told: Value = serde_json::from_str(payload).unwrap_or_default();
-    match told.get("error") {
-        None => Ok(told.get("ok").cloned().unwrap_or_default()),
-        Some(error) => {
-            let text = |name: &str| error[name].as_str().unwrap_or_default();
-            Err(EffectError::new(text("code"), text("message")))
-        }
-    }
+    result_to_json(result(run, ended)).to_string()
 }
 
 fn unavailable(error: &ApiError) -> EffectError {

@@ -57,7 +57,6 @@ impl Inner {
                 journal::clear(db, &[run]).await?;
                 if let Some((parent, key)) = journal::parent_of(db, run).await? {
                     journal::signal(db, parent, &key, &told).await?;
-                    journal::wake(db, parent).await?;
                 }
                 Ok(true)
             })

@@ -30,11 +30,7 @@ impl Connections for TenantConnections {
                 ConnectionError::Unavailable("the service can't read it now.".to_owned())
             };
             let mut reader = store.reader().await.map_err(|error| unavailable(&error))?;
-            let owner = match tenant {
-                Tenant::Workspace(workspace) => connections::Owner::Workspace(workspace),
-                Tenant::User(user) => connections::Owner::User(user),
-            };
-            let opened = connections::open(&mut reader.db(), &vault, owner, &reference).await;
+            let opened = connections::open(&mut reader.db(), &vault, tenant, &reference).await;
             let opened = opened.map_err(|error| unavailable(&error))?;
             let opened = opened.ok_or(ConnectionError::Missing)?;
             Ok(Connection {

@@ -218,7 +218,6 @@ async fn write_all(db: &mut Db<'_>, mut changes: Vec<Change>) -> Result<HashSet<
         }
         if let Some((parent, key, payload)) = &change.tell {
             journal::signal(db, *parent, key, payload).await?;
-            journal::wake(db, *parent).await?;
         }
         if change.notify {
             notices::tell(db, Notice::Ended(change.row.id)).await?;

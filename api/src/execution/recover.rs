@@ -19,7 +19,6 @@ use serde_json::value::RawValue;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::Notify;
 
 /// Runs taken up at once.
 const GROUP_MAX: usize = 64;
@@ -29,16 +28,6 @@ const GROUP_PATIENCE: Duration = Duration::from_secs(1);
 const TAKEOVERS_MAX: i64 = 5;
 /// Wait before asking a database again that does not answer.
 const DATABASE_RETRY: Duration = Duration::from_secs(1);
-
-/// Tells that there may be runs to take up.
-#[derive(Debug, Default)]
-pub(super) struct Recovery(Notify);
-
-impl Recovery {
-    pub fn look(&self) {
-        self.0.notify_one();
-    }
-}
 
 /// Looks in the background, again and again, for servers that have gone and for runs that nobody has.
 pub(super) fn start(inner: &Arc<Inner>) {
@@ -54,11 +43,7 @@ pub(super) fn start(inner: &Arc<Inner>) {
                     DATABASE_RETRY
                 }
             };
-            tokio::select! {
-                _ = stopping.changed() => {}
-                () = inner.recovery.0.notified() => {}
-                () = tokio::time::sleep(wait) => {}
-            }
+            inner.recovery.rest(wait, &mut stopping).await;
         }
     });
 }

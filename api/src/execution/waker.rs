@@ -8,23 +8,12 @@ use crate::store::runs::{journal, upkeep};
 use metrics::counter;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::Notify;
 
 /// Runs taken up at once.
 const GROUP_MAX: i64 = 64;
 /// What another server has woken, or a clock that was set, is seen within this time.
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 const PAUSE_MIN: Duration = Duration::from_millis(2);
-
-/// Tells the waker that there may be something to do.
-#[derive(Debug, Default)]
-pub(super) struct Waker(Notify);
-
-impl Waker {
-    pub fn look(&self) {
-        self.0.notify_one();
-    }
-}
 
 /// Begins to wake runs, in the background.
 pub(super) fn start(inner: &Arc<Inner>) {
@@ -39,11 +28,7 @@ pub(super) fn start(inner: &Arc<Inner>) {
                     PAUSE_MAX
                 }
             };
-            tokio::select! {
-                _ = stopping.changed() => {}
-                () = inner.waker.0.notified() => {}
-                () = tokio::time::sleep(pause) => {}
-            }
+            inner.waker.rest(pause, &mut stopping).await;
         }
     });
 }

@@ -12,7 +12,7 @@ use super::record::{self, Record};
 use super::recorder::Finished;
 use super::status::{Phase, RunStatus, TriggeredBy};
 use crate::clock::Timestamp;
-use crate::error::Code;
+use crate::error::{ApiError, Code};
 use crate::ids::RunId;
 use crate::store::runs::ResultRow;
 use heddle_node_stdlib::abi::code;
@@ -236,39 +236,38 @@ fn seed(run: RunId) -> u64 {
     digest.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
 }
 
-/// The journal of a run that may have effects. A database that is away is waited for; `None`: the run was cancelled or
-/// lost.
+/// The journal of a run that may have effects. `None`: the run was cancelled or lost.
 async fn continued(inner: &Inner, job: &Job, now: Timestamp) -> Option<Result<Option<Continued>, RunError>> {
     if !journal::is_needed(&job.deployment.manifest().rights) {
         return Some(Ok(None));
     }
-    loop {
-        match inner.continued(job, now.millis()).await {
-            Ok(continued) => return Some(Ok(Some(continued))),
-            Err(error) if error.code() == Code::Unavailable => tokio::select! {
-                () = job.live.interrupted() => return None,
-                () = tokio::time::sleep(DATABASE_RETRY) => {}
-            },
-            Err(error) => {
-                tracing::error!(run = %job.run, "The journal of a run can't be read: {}", error.message());
-                return Some(Err(internal("What the run has done before can't be read.")));
-            }
-        }
-    }
+    let read = || inner.continued(job, now.millis());
+    let read = patiently(job, read, "What the run has done before can't be read.").await?;
+    Some(read.map(Some))
 }
 
-/// What the run's environment gives it. A database that is away is waited for; `None`: the run was cancelled or lost.
+/// What the run's environment gives it. `None`: the run was cancelled or lost.
 async fn given(inner: &Inner, job: &Job) -> Option<Result<Arc<Given>, RunError>> {
+    let read = || inner.environments.given(job.deployment.environment);
+    patiently(job, read, "The run's secrets and variables can't be read.").await
+}
+
+/// Reads what a run needs. A database that is away is waited for; `None`: the run was cancelled or lost.
+async fn patiently<T, F: Future<Output = Result<T, ApiError>>>(
+    job: &Job,
+    read: impl Fn() -> F,
+    failed: &str,
+) -> Option<Result<T, RunError>> {
     loop {
-        match inner.environments.given(job.deployment.environment).await {
-            Ok(given) => return Some(Ok(given)),
+        match read().await {
+            Ok(found) => return Some(Ok(found)),
             Err(error) if error.code() == Code::Unavailable => tokio::select! {
                 () = job.live.interrupted() => return None,
                 () = tokio::time::sleep(DATABASE_RETRY) => {}
             },
             Err(error) => {
-                tracing::error!(run = %job.run, "The environment of a run can't be read: {}", error.message());
-                return Some(Err(internal("The run's secrets and variables can't be read.")));
+                tracing::error!(run = %job.run, "{failed} {}", error.message());
+                return Some(Err(internal(failed)));
             }
         }
     }
@@ -422,7 +421,7 @@ async fn tell_error_pattern(inner: &Arc<Inner>, job: &Job, ended: &Ended) {
             error: ended.error.as_ref(),
             event_data: &job.event,
         };
-        let event = serde_json::value::to_raw_value(&failure).map_err(crate::error::ApiError::internal)?;
+        let event = serde_json::value::to_raw_value(&failure).map_err(ApiError::internal)?;
         let request = acceptor::Request {
             triggered_by: TriggeredBy::Error,
             node_id: Some(trigger.node_id.clone()),

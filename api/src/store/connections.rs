@@ -4,6 +4,7 @@ use super::notices::{self, Notice};
 use super::{Db, StoreError, sql};
 use crate::access::{Editor, Scope};
 use crate::clock::Timestamp;
+use crate::execution::Tenant;
 use crate::ids::{ConnectionId, DataKeyId, UserId, WorkspaceId};
 use crate::vault::{Sealed, Vault, VaultError};
 use serde_json::{Map, Value};
@@ -47,15 +48,6 @@ impl TryFrom<String> for Hosts {
     }
 }
 
-/// Whose runs open a connection.
-#[derive(Clone, Copy, Debug)]
-pub enum Owner {
-    /// A workspace's.
-    Workspace(WorkspaceId),
-    /// A user's, outside of workspaces.
-    User(UserId),
-}
-
 /// A connection with its credentials in clear, for a run.
 pub struct Opened {
     /// What may be seen of it.
@@ -64,12 +56,12 @@ pub struct Opened {
     pub fields: Map<String, Value>,
 }
 
-/// The owner's connection with this id, or else the newest active one that has the reference as its label or, if
+/// The tenant's connection with this id, or else the newest active one that has the reference as its label or, if
 /// none has, as its provider.
 pub async fn open(
     db: &mut Db<'_>,
     vault: &Vault,
-    owner: Owner,
+    tenant: Tenant,
     reference: &str,
 ) -> Result<Option<Opened>, VaultError> {
     #[derive(FromRow)]
@@ -84,9 +76,9 @@ pub async fn open(
         "select id, provider, display_name, type, status, created_at, updated_at, hosts, data_key, ciphertext
          from connections where status = 'active' and ",
     );
-    let (select, workspace) = match owner {
-        Owner::Workspace(workspace) => (select.push("workspace_id = ?").bind(workspace), Some(workspace)),
-        Owner::User(user) => (
+    let (select, workspace) = match tenant {
+        Tenant::Workspace(workspace) => (select.push("workspace_id = ?").bind(workspace), Some(workspace)),
+        Tenant::User(user) => (
             select.push("workspace_id is null and user_id = ?").bind(user),
             None,
         ),

@@ -108,7 +108,7 @@ pub async fn sweep(db: &mut Db<'_>, limit: i64) -> Result<u64, StoreError> {
     Ok(entries.max(signals))
 }
 
-/// Something comes for an effect of a run. `false`: it has come before.
+/// Something comes for an effect of a run, which goes on if it is parked. `false`: it has come before.
 pub async fn signal(db: &mut Db<'_>, run: RunId, key: &str, payload: &str) -> Result<bool, StoreError> {
     let inserted = db
         .execute(
@@ -118,11 +118,14 @@ pub async fn signal(db: &mut Db<'_>, run: RunId, key: &str, payload: &str) -> Re
                 .bind(payload),
         )
         .await?;
+    if inserted > 0 {
+        wake(db, run).await?;
+    }
     Ok(inserted > 0)
 }
 
 /// Lets a parked run go on; one that is about to park won't stay.
-pub async fn wake(db: &mut Db<'_>, run: RunId) -> Result<(), StoreError> {
+async fn wake(db: &mut Db<'_>, run: RunId) -> Result<(), StoreError> {
     db.execute(
         sql(
             "update runs set woken = true, wake_at = case when wake_at is null then null else 0 end
