@@ -199,6 +199,13 @@ fn what_is_built_in() {
             "new Proxy({}, { get: (t, k) => k + '!' }).hello",
             "new WeakMap([[Array, 1]]).get(Array)",
             "void 0 ?? /x/.source",
+            "`${$input.list.push} ${Math.max} ${Date}`",
+            "String($input.list[Symbol.iterator])",
+            "String(Object.getOwnPropertyDescriptor(Map.prototype, 'size').get)",
+            "String(Math.max.bind(null, 1))",
+            "String((a) =>\n a + 1)",
+            "(f => [String(f), f.name, f.length])(Function.prototype.toString)",
+            "Function.prototype.toString.call({})",
             "'x' in { x: /x/ }",
         ],
     );
@@ -341,6 +348,12 @@ fn an_evaluation_leaves_nothing_to_the_next() {
         ),
         "0|{\"list\":[1]}x"
     );
+    // What is inherited is nobody's: lists can't hide it by an assignment, as they could in JavaScript; objects can.
+    let input = json!({"list": [], "o": {}});
+    let refused = message(&sandbox, "(() => { $input.list.at = 1; })()", &input);
+    assert!(refused.starts_with("'at' is read-only"), "{refused}");
+    let own = "(() => { $input.o.toString = 1; return $input.o.toString; })()";
+    assert_eq!(value(&sandbox, own, &input), 1);
     for spoil in [
         "globalThis.leak = 1;",
         "Object.prototype.leak = 1;",

@@ -3,6 +3,14 @@ const { sources, values, ours } = JSON.parse(require("fs").readFileSync(0, "utf8
 const answers = JSON.parse(ours);
 // Texts of a `Date` have no name of the zone in the engine.
 const text = (value) => JSON.stringify(value).replaceAll(" (Coordinated Universal Time)", "");
+// What built-in objects inherit is frozen in the engine, so that an assignment can't hide it; JavaScript gives the object a
+// property of its own (see docs/language.md). Setters in its place were tried: `push` becomes a third dearer, `getTime`
+// two thirds, and the engine's memory 64 KiB larger.
+const frozen = [Array, Date, Map, Set, RegExp, Function, Promise].map((type) => type.prototype);
+const hides = (message) => {
+  const [, name] = /'([^']+)' is read-only/.exec(message) ?? [];
+  return name !== undefined && frozen.some((prototype) => Object.hasOwn(prototype, name));
+};
 const differences = [];
 let unsupported = 0;
 const brief = (value) => { const text = JSON.stringify(value) ?? "undefined"; return text.length > 300 ? text.slice(0, 300) + "…" : text; };
@@ -20,6 +28,7 @@ sources.forEach((source, at) => {
       theirs = { error: error.name + ": " + error.message };
     }
     if (failed && /(is|are)n't supported|not supported|knows no language|only extends objects|is inherited/.test(mine.error.message)) { unsupported += 1; return; }
+    if (failed && "ok" in theirs && hides(mine.error.message)) { unsupported += 1; return; }
     const same = failed ? "error" in theirs : "ok" in theirs && text(theirs.ok) === text(mine);
     if (!same) differences.push([source, index, brief(mine), brief(theirs)]);
   });

@@ -3,7 +3,7 @@
 use crate::codec::text_of;
 use crate::{calls, random};
 use rquickjs::String as Text;
-use rquickjs::function::Opt;
+use rquickjs::function::{Opt, This};
 use rquickjs::{ArrayBuffer, Ctx, Exception, Function, Object, Promise, Result, TypedArray, Value};
 use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha384, Sha512};
@@ -15,13 +15,20 @@ unsafe extern "C" {
     fn host_log(level: i32, text: *const u8, bytes: usize);
 }
 
-/// The object `native`. Also replaces `Math.random`.
+/// The object `native`. Also replaces `Math.random` and `Function.prototype.toString`.
 pub fn object<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     let native = Object::new(ctx.clone())?;
     let math: Object = ctx.globals().get("Math")?;
     math.prop(
         "random",
         method(Function::new(ctx.clone(), random::fraction)?.with_name("random")?),
+    )?;
+    let functions: Object = ctx.eval("Function.prototype")?;
+    let original: Function = functions.get("toString")?;
+    let to_string = move |this: This<Value<'js>>| text_of_function(&original, this);
+    functions.prop(
+        "toString",
+        method(Function::new(ctx.clone(), to_string)?.with_name("toString")?),
     )?;
     native.set("log", Function::new(ctx.clone(), log)?)?;
     native.set("request", Function::new(ctx.clone(), request)?)?;
@@ -39,6 +46,21 @@ fn method(function: Function<'_>) -> rquickjs::object::Property<Function<'_>> {
     rquickjs::object::Property::from(function)
         .writable()
         .configurable()
+}
+
+/// `Function.prototype.toString`, but what is built in has its text in one line, as V8 has it.
+fn text_of_function<'js>(original: &Function<'js>, this: This<Value<'js>>) -> Result<Text<'js>> {
+    let text: Text = original.call((this,))?;
+    let utf8 = text_of(&text);
+    // No source ends like this: it would be none.
+    let Some(head) = utf8.strip_suffix("() {\n    [native code]\n}") else {
+        return Ok(text);
+    };
+    let head = match head.starts_with("function bound ") {
+        true => "function ",
+        false => head,
+    };
+    Text::from_str(text.ctx().clone(), &format!("{head}() {{ [native code] }}"))
 }
 
 fn log(level: i32, text: Text<'_>) {
