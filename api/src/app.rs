@@ -7,6 +7,7 @@ use crate::auth::token::Tokens;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::execution::Executions;
+use crate::peers::Peers;
 use crate::store::Store;
 use crate::vault::Vault;
 use crate::webhooks::Webhooks;
@@ -38,6 +39,8 @@ pub struct Inner {
     pub executions: Executions,
     /// Takes events in.
     pub webhooks: Webhooks,
+    /// The other servers on the same database.
+    pub peers: Peers,
 }
 
 impl App {
@@ -47,7 +50,8 @@ impl App {
         let vault = Arc::new(Vault::new(&config.master_key, clock.clone()));
         let executions = Executions::new(&config, store.clone(), clock.clone(), vault.clone());
         let webhooks = Webhooks::new(&config, store.clone(), clock.clone(), vault.clone());
-        let auth_limits = AuthLimits::new(config.auth_rate_limit);
+        let auth_limits = AuthLimits::new(config.auth_rate_limit, store.is_shared());
+        let peers = Peers::new(store.clone(), clock.clone());
         let external_login = config.external_login.clone();
         let external_login = external_login.map(|provider| ExternalProvider::new(provider, &config.egress));
         App(Arc::new(Inner {
@@ -61,6 +65,7 @@ impl App {
             vault,
             executions,
             webhooks,
+            peers,
         }))
     }
 }

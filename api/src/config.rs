@@ -5,6 +5,7 @@ pub mod keys;
 pub mod settings;
 pub mod sources;
 
+use crate::names::names;
 use heddle_runtime::EgressPolicy;
 use ipnet::IpNet;
 use std::net::SocketAddr;
@@ -24,6 +25,8 @@ pub struct Config {
     pub cache_dir: PathBuf,
     /// PostgreSQL; `None`: SQLite in the data directory.
     pub database_url: Option<String>,
+    /// What this server does of the service's work.
+    pub role: Role,
     /// Wraps the data keys.
     pub master_key: [u8; 32],
     /// Wrapped the data keys before: they are wrapped anew at start.
@@ -88,6 +91,30 @@ pub struct Config {
     pub otlp_endpoint: Option<String>,
 }
 
+/// What a server does, of several on one PostgreSQL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Everything.
+    All,
+    /// Accepts, answers, tests and deploys; what is accepted executes elsewhere.
+    Api,
+    /// Executes, keeps schedules and clears away; answers nothing but health and metrics.
+    Worker,
+}
+names!(Role: All = "all", Api = "api", Worker = "worker");
+
+impl Role {
+    /// Whether it executes what is deployed.
+    pub const fn executes(self) -> bool {
+        matches!(self, Role::All | Role::Worker)
+    }
+
+    /// Whether it serves the whole HTTP interface.
+    pub const fn answers(self) -> bool {
+        matches!(self, Role::All | Role::Api)
+    }
+}
+
 /// How often logging in and registering may be tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AuthRateLimit {
@@ -132,6 +159,7 @@ impl Config {
             cache_dir: data_dir.join("cache"),
             data_dir,
             database_url: None,
+            role: Role::All,
             master_key,
             master_key_previous: None,
             keys_made: Vec::new(),

@@ -6,9 +6,11 @@
 
 mod acceptor;
 mod active;
+mod backlog;
 mod callbacks;
 mod calls;
 mod cancel;
+mod claims;
 pub mod compile;
 mod connections;
 pub mod deploy;
@@ -36,7 +38,7 @@ pub use live::Ended;
 pub use test_run::{TestRun, TestRunError};
 
 use crate::clock::Clock;
-use crate::config::Config;
+use crate::config::{Config, Role};
 use crate::error::ApiError;
 use crate::ids::{EndpointId, PatternId, RunId, UserId, WorkspaceId};
 use crate::store::notices::{self, Notice};
@@ -45,6 +47,7 @@ use crate::store::{Store, servers};
 use crate::vault::Vault;
 use acceptor::Acceptor;
 use active::Actives;
+use backlog::Backlog;
 use callbacks::Callbacks;
 use calls::Latest;
 use connections::TenantConnections;
@@ -86,6 +89,16 @@ impl Tenant {
     }
 }
 
+impl std::fmt::Display for Tenant {
+    /// The id.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Tenant::Workspace(workspace) => workspace.fmt(f),
+            Tenant::User(user) => user.fmt(f),
+        }
+    }
+}
+
 /// A run to be accepted.
 #[derive(Debug)]
 pub struct NewRun {
@@ -117,8 +130,10 @@ struct Inner {
     runtime_config: RuntimeConfig,
     runtime: OnceLock<Runtime>,
     runtime_starts: tokio::sync::Mutex<()>,
+    role: Role,
     lease: Arc<Lease>,
     queue: Queue,
+    backlog: Backlog,
     acceptor: Acceptor,
     recorder: Recorder,
     actives: Actives,
@@ -127,6 +142,7 @@ struct Inner {
     latest: Latest,
     waker: Nudge,
     recovery: Nudge,
+    claims: Nudge,
     environments: Environments,
     live: Mutex<HashMap<RunId, Arc<Live>>>,
     /// Runs of paused deployments, until these are resumed.
@@ -139,13 +155,14 @@ struct Inner {
 impl Executions {
     /// Ready to accept. Starts no thread and compiles nothing before the first run, or [`Executions::start`].
     pub fn new(config: &Config, store: Store, clock: Clock, vault: Arc<Vault>) -> Self {
-        let queue = Queue::new(queue::Limits {
+        let limits = queue::Limits {
             waiting_max: config.queue_runs_max,
             waiting_bytes_max: WAITING_BYTES_MAX,
             executing_max: EXECUTING_MAX,
             tenant_executing_max: config.workspace_concurrency_max.max(1),
-        });
-        let lease = Lease::new(config.lease);
+        };
+        let queue = Queue::new(limits);
+        let lease = Lease::new(config.lease, config.role);
         let tail = Tail::default();
         let inner = Arc::new_cyclic(|this| Inner {
             limits: Limits {
@@ -172,8 +189,13 @@ impl Executions {
             },
             runtime: OnceLock::new(),
             runtime_starts: tokio::sync::Mutex::new(()),
-            acceptor: Acceptor::start(store.clone(), clock.clone(), lease.clone(), this.clone()),
-            recorder: Recorder::start(store.clone(), this.clone()),
+            acceptor: Acceptor::start(
+                store.clone(),
+                (clock.clone(), config.role),
+                lease.clone(),
+                this.clone(),
+            ),
+            recorder: Recorder::start(store.clone(), clock.clone(), this.clone()),
             environments: Environments::new(store.clone(), vault.clone()),
             vault,
             actives: Actives::default(),
@@ -182,14 +204,17 @@ impl Executions {
             latest: Latest::default(),
             waker: Nudge::default(),
             recovery: Nudge::default(),
+            claims: Nudge::default(),
             live: Mutex::default(),
             held: Mutex::default(),
             paused: Mutex::default(),
             stopping: watch::Sender::new(false),
             store,
             clock,
+            role: config.role,
             lease,
             queue,
+            backlog: Backlog::new(limits),
             tail,
         });
         lease::start(&inner);
@@ -247,14 +272,19 @@ impl Executions {
         self.0.stopping.subscribe()
     }
 
-    /// Loads the engine, finds deployments that can't be loaded, begins to take up the runs that servers have left, and
-    /// to clear away old ones.
+    /// Loads the engine and finds deployments that can't be loaded. A server that executes begins to take up the runs
+    /// that others have accepted, left or parked, and to clear away old ones.
     pub async fn start(&self) -> Result<(), ApiError> {
         self.0.runtime().await?;
         deploy::check_all(&self.0);
-        recover::start(&self.0);
-        waker::start(&self.0);
-        retention::start(&self.0);
+        if self.0.role.executes() {
+            claims::start(&self.0);
+            recover::start(&self.0);
+            waker::start(&self.0);
+            retention::start(&self.0);
+        } else {
+            backlog::start(&self.0);
+        }
         Ok(())
     }
 

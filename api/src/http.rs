@@ -113,11 +113,15 @@ fn document() -> utoipa::openapi::OpenApi {
     document
 }
 
-/// The service as one tower service.
+/// The service as one tower service: all of it, or of a server that only executes what its operators need.
 pub fn router(app: &App) -> Router {
     // What is counted before the first question counts too.
     telemetry::metrics();
-    let (routes, _document) = api().split_for_parts();
+    let served = match app.config.role.answers() {
+        true => api(),
+        false => OpenApiRouter::new().merge(health::routes()),
+    };
+    let (routes, _document) = served.split_for_parts();
     routes
         .fallback(|| async { Code::NotFound.with("There is nothing at this path.") })
         .method_not_allowed_fallback(|| async {

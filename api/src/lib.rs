@@ -17,6 +17,7 @@ pub mod mail;
 pub mod names;
 pub mod notices;
 pub mod patterns;
+pub mod peers;
 pub mod rate_limit;
 pub mod schedule;
 pub mod scheduler;

@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::store::StoreError;
-use crate::store::notices::{Listener, Notice};
+use crate::store::notices::{Heard, Listener, Notice};
 use std::time::Duration;
 
 /// Wait before trying a database again that does not answer.
@@ -19,7 +19,8 @@ pub async fn start(app: &App) -> Result<(), StoreError> {
 async fn listen(app: App, mut listener: Listener) {
     loop {
         match listener.next().await {
-            Ok(notice) => heed(&app, notice).await,
+            Ok(Heard::Notice(notice)) => heed(&app, notice).await,
+            Ok(Heard::Talk(text)) => app.peers.hear(&app, &text),
             Err(error) => {
                 tracing::warn!("Changes by other servers are not heard of for now: {error}");
                 drop(listener);

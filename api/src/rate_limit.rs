@@ -1,5 +1,6 @@
 //! How often something may happen in a minute, counted exactly: the last minute's events of each key are
-//! remembered. Knows nothing of what is counted.
+//! remembered. Servers that share a limit tell each other what they have let through; until they have heard of it,
+//! each lets through as much as it knows of. Knows nothing of what is counted, nor of how it is told.
 
 use crate::clock::Timestamp;
 use crate::error::{ApiError, Code};
@@ -18,6 +19,8 @@ const KEYS_MAX: usize = 50_000;
 pub struct RateLimiter<K> {
     per_minute: usize,
     events: Mutex<HashMap<K, VecDeque<Timestamp>>>,
+    /// What others have not been told, if there are others.
+    untold: Option<Mutex<HashMap<K, usize>>>,
 }
 
 impl<K: Hash + Eq + Clone> RateLimiter<K> {
@@ -26,7 +29,31 @@ impl<K: Hash + Eq + Clone> RateLimiter<K> {
         RateLimiter {
             per_minute: usize::try_from(per_minute).unwrap_or(usize::MAX),
             events: Mutex::default(),
+            untold: None,
         }
+    }
+
+    /// The same limit, for several servers if it is shared.
+    pub fn shared_if(mut self, is_shared: bool) -> Self {
+        self.untold = is_shared.then(Mutex::default);
+        self
+    }
+
+    /// How often each key was let through since this was asked last.
+    pub fn take_untold(&self) -> Vec<(K, usize)> {
+        let Some(untold) = &self.untold else {
+            return Vec::new();
+        };
+        let mut untold = untold.lock().unwrap_or_else(PoisonError::into_inner);
+        untold.drain().collect()
+    }
+
+    /// Counts what another server has let through.
+    pub fn count(&self, key: &K, events: usize, now: Timestamp) {
+        let mut kept = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        let times = times_of(&mut kept, key, now);
+        let events = events.min(self.per_minute.saturating_sub(times.len()));
+        times.extend(std::iter::repeat_n(now, events));
     }
 
     /// Counts an event of `key`, or says when there may be one again. What is refused does not count.
@@ -35,21 +62,38 @@ impl<K: Hash + Eq + Clone> RateLimiter<K> {
             return Ok(());
         }
         let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
-        if events.len() >= KEYS_MAX && !events.contains_key(key) {
-            forget_idle(&mut events, now);
-        }
-        let times = events.entry(key.clone()).or_default();
-        while times.front().is_some_and(|oldest| oldest.plus(WINDOW) <= now) {
-            times.pop_front();
-        }
+        let times = times_of(&mut events, key, now);
         if let Some(oldest) = times.front().filter(|_| times.len() >= self.per_minute) {
             let wait_ms = oldest.plus(WINDOW).millis().saturating_sub(now.millis());
             let wait_s = u64::try_from(wait_ms).unwrap_or_default().div_ceil(1000);
             return Err(ApiError::from(Code::RateLimited).retry_after_s(wait_s));
         }
         times.push_back(now);
+        drop(events);
+        if let Some(untold) = &self.untold {
+            let mut untold = untold.lock().unwrap_or_else(PoisonError::into_inner);
+            if untold.len() < KEYS_MAX || untold.contains_key(key) {
+                *untold.entry(key.clone()).or_default() += 1;
+            }
+        }
         Ok(())
     }
+}
+
+/// A key's events within the last minute.
+fn times_of<'m, K: Hash + Eq + Clone>(
+    events: &'m mut HashMap<K, VecDeque<Timestamp>>,
+    key: &K,
+    now: Timestamp,
+) -> &'m mut VecDeque<Timestamp> {
+    if events.len() >= KEYS_MAX && !events.contains_key(key) {
+        forget_idle(events, now);
+    }
+    let times = events.entry(key.clone()).or_default();
+    while times.front().is_some_and(|oldest| oldest.plus(WINDOW) <= now) {
+        times.pop_front();
+    }
+    times
 }
 
 /// Forgets keys without an event in the last minute; if that is too few, half of the others, the longest idle first.
@@ -90,6 +134,24 @@ mod tests {
         assert!(limiter.check(&"a", at(60)).is_ok());
         assert!(limiter.check(&"a", at(69)).is_err());
         assert!(limiter.check(&"a", at(70)).is_ok());
+    }
+
+    #[test]
+    fn what_others_have_let_through_counts_and_is_told_once() {
+        let (limiter, other) = (
+            RateLimiter::new(3).shared_if(true),
+            RateLimiter::new(3).shared_if(true),
+        );
+        let now = Timestamp::from_millis(0);
+        for _ in 0..2 {
+            limiter.check(&"a", now).unwrap();
+        }
+        for (key, events) in limiter.take_untold() {
+            other.count(&key, events, now);
+        }
+        assert_eq!((limiter.take_untold(), other.take_untold()), (vec![], vec![]));
+        assert!(other.check(&"a", now).is_ok());
+        assert!(other.check(&"a", now).is_err());
     }
 
     #[test]

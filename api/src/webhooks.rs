@@ -28,7 +28,8 @@ use std::time::Duration;
 /// What the ingestion keeps between requests.
 pub struct Webhooks {
     endpoints: Endpoints,
-    limiter: RateLimiter<IpAddr>,
+    /// Counts requests by address.
+    pub limiter: RateLimiter<IpAddr>,
     /// What came in.
     pub journal: Journal,
     store: Store,
@@ -40,7 +41,7 @@ impl Webhooks {
     pub fn new(config: &Config, store: Store, clock: Clock, vault: Arc<Vault>) -> Self {
         Webhooks {
             endpoints: Endpoints::new(store.clone(), vault, clock),
-            limiter: RateLimiter::new(config.webhook_rate_limit),
+            limiter: RateLimiter::new(config.webhook_rate_limit).shared_if(store.is_shared()),
             journal: Journal::start(store.clone()),
             store,
             log_age_max: config.retention,

@@ -3,11 +3,13 @@
 //! server that may count on its lease, and no recorded effect is done again.
 
 use heddle_api::clock::Timestamp;
+use heddle_api::config::Role;
 use heddle_api::execution::lease::valid_until;
 use heddle_api::execution::status::{RunStatus, TriggeredBy};
 use heddle_api::ids::{DeploymentId, RunId};
 use heddle_api::store::runs::journal::{self, EntryRow};
-use heddle_api::store::runs::{self, AcceptedRow, ResultRow, upkeep};
+use heddle_api::store::runs::upkeep::{self, Claim};
+use heddle_api::store::runs::{self, AcceptedRow, ResultRow};
 use heddle_api::store::{Db, Store, StoreError, servers, sql};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -183,7 +185,7 @@ impl World {
                 let expires_at = now.plus(LEASE);
                 match is_registered {
                     true => servers::renew(db, &owner, expires_at).await,
-                    false => servers::register(db, &owner, now, expires_at)
+                    false => servers::register(db, &owner, Role::All, now, expires_at)
                         .await
                         .map(|()| true),
                 }
@@ -208,8 +210,20 @@ impl World {
             self.servers[index].owner.clone(),
             self.servers[index].owner.clone(),
         );
+        let claims = self.random.below(2) == 0;
         let taken = write(&self.store, move |db| {
-            Box::pin(async move { upkeep::take_up(db, &taker, 3).await })
+            Box::pin(async move {
+                if !claims {
+                    return upkeep::take_up(db, &taker, 3).await;
+                }
+                let claim = Claim {
+                    owner: taker,
+                    runs_max: 3,
+                    tenant_runs_max: 2,
+                    full: Vec::new(),
+                };
+                upkeep::claim(db, claim).await
+            })
         });
         for row in taken.await {
             let before = self.owners.insert(row.id, owner.clone()).unwrap();
@@ -295,27 +309,38 @@ impl World {
             parent: None,
             depth: 0,
             key: None,
+            awaited: self.random.below(2) == 0,
         };
-        let owner = job.owner.clone();
+        // A third is for whoever claims it.
+        let is_own = self.random.below(3) > 0;
+        let server = job.owner.clone();
         let is_stored = write(&self.store, move |db| {
-            Box::pin(async move { runs::accept(db, &owner, &[&row]).await })
+            Box::pin(async move {
+                let owner = if is_own { &server } else { runs::NOBODY };
+                runs::accept(db, &server, owner, &[&row]).await
+            })
         });
         job.next = Next::Perform;
         let is_stored = is_stored.await;
         if is_stored {
-            self.owners.insert(job.run, job.owner.clone());
+            let owner = if is_own {
+                job.owner.clone()
+            } else {
+                runs::NOBODY.into()
+            };
+            self.owners.insert(job.run, owner);
         }
-        is_stored
+        is_stored && is_own
     }
 
     async fn keep(&mut self, job: &mut Job) -> bool {
-        let row = EntryRow {
-            run: job.run,
-            owner: job.owner.clone(),
-            key: job.effects.to_string(),
-            number: i64::try_from(job.effects).ok(),
-            entry: "{}".to_owned(),
-        };
+        let row = EntryRow::new(
+            job.run,
+            job.owner.clone(),
+            job.effects.to_string(),
+            i64::try_from(job.effects).ok(),
+            "{}".to_owned(),
+        );
         let kept = write(&self.store, move |db| {
             Box::pin(async move { journal::keep(db, &[row]).await })
         });

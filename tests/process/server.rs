@@ -76,6 +76,17 @@ impl Server {
         (status, serde_json::from_str(body).unwrap_or(Value::Null))
     }
 
+    /// Events of a stream, as they come.
+    pub fn stream(&self, path: &str, token: &str) -> Events {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\nhost: heddle\r\nauthorization: Bearer {token}\r\n\r\n"
+        )
+        .unwrap();
+        Events(BufReader::new(stream))
+    }
+
     /// A number of `/metrics`; 0 if there is none.
     pub fn metric(&self, name: &str) -> f64 {
         let mut stream = TcpStream::connect(&self.address).unwrap();
@@ -171,6 +182,23 @@ impl Server {
     pub fn stop(mut self) -> Option<i32> {
         self.signal("TERM");
         self.process.wait().unwrap().code()
+    }
+}
+
+/// Server-sent events.
+pub struct Events(BufReader<TcpStream>);
+
+impl Events {
+    /// Data of the next one.
+    pub fn next_event(&mut self) -> Value {
+        let mut line = String::new();
+        loop {
+            line.clear();
+            assert_ne!(self.0.read_line(&mut line).unwrap(), 0, "the stream has ended");
+            if let Some(data) = line.strip_prefix("data: ") {
+                return serde_json::from_str(data).unwrap();
+            }
+        }
     }
 }
 

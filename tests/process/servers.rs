@@ -23,16 +23,20 @@ fn database() -> TestDatabase {
 }
 
 fn start(dir: &Path, database: &TestDatabase) -> Server {
-    Server::start(
-        dir,
-        &[
-            ("HEDDLE_DATABASE_URL", &database.url),
-            ("HEDDLE_MASTER_KEY", KEY),
-            ("HEDDLE_JWT_SECRET", "a secret of thirty-two characters or more"),
-            ("HEDDLE_LEASE_MS", "2000"),
-            ("HEDDLE_WEBHOOK_RATE_LIMIT", "0"),
-        ],
-    )
+    start_with(dir, database, &[])
+}
+
+fn start_with(dir: &Path, database: &TestDatabase, variables: &[(&str, &str)]) -> Server {
+    let mut all = vec![
+        ("HEDDLE_DATABASE_URL", database.url.as_str()),
+        ("HEDDLE_MASTER_KEY", KEY),
+        ("HEDDLE_JWT_SECRET", "a secret of thirty-two characters or more"),
+        ("HEDDLE_LEASE_MS", "2000"),
+        ("HEDDLE_WEBHOOK_RATE_LIMIT", "0"),
+    ];
+    // Later ones count.
+    all.extend(variables);
+    Server::start(dir, &all)
 }
 
 /// Events, and the servers that they may be sent to.
@@ -245,4 +249,155 @@ fn a_run_is_cancelled_from_another_server_and_whoever_waits_for_it_is_told() {
             "{kept}"
         );
     });
+}
+
+fn start_as(role: &str, dir: &Path, database: &TestDatabase) -> Server {
+    start_with(dir, database, &[("HEDDLE_ROLE", role)])
+}
+
+/// Answers its sender, with what comes after a wait.
+fn responding(wait_ms: u64) -> Value {
+    json!({
+        "nodes": [
+            {"id": "hook", "type": "OnWebhook"},
+            {"id": "wait", "type": "Wait", "data": {"parameters": {"durationMs": wait_ms}}},
+            {"id": "answer", "type": "RespondToWebhook", "data": {"parameters": {
+                "status": 201, "body": "{{ ({double: $('hook').body.n * 2}) }}"}}},
+        ],
+        "edges": [{"source": "hook", "target": "wait"}, {"source": "wait", "target": "answer"}],
+    })
+}
+
+#[test]
+fn what_one_server_accepts_others_execute_and_it_answers_the_sender() {
+    let (dir, database) = (tempfile::tempdir().unwrap(), database());
+    let api = start_as("api", dir.path(), &database);
+    let workers = [(); 2].map(|()| start_as("worker", dir.path(), &database));
+    let hook = Hook::of(&api, &responding(0));
+    for n in 0..20 {
+        let answer = Sender::connect(&api.address)
+            .unwrap()
+            .send(&hook, &format!("event-{n}"), n)
+            .unwrap();
+        assert_eq!((answer.status, &answer.body), (201, &json!({"double": n * 2})));
+    }
+    let executed = |server: &Server| server.metric("heddle_runs_ended_total{status=\"success\"}");
+    assert_eq!(executed(&api), 0.0);
+    assert_eq!(workers.iter().map(executed).sum::<f64>(), 20.0);
+    // A worker answers nobody but those who operate it.
+    assert_eq!(workers[0].call("GET", "/healthz", "", "").0, 200);
+    assert_eq!(workers[0].call("GET", "/api/patterns", &hook.token, "").0, 404);
+}
+
+#[test]
+fn runs_that_wait_for_workers_are_one_each_although_workers_die() {
+    let (dir, database) = (tempfile::tempdir().unwrap(), database());
+    let [first, second] = [(); 2].map(|()| start_as("api", dir.path(), &database));
+    let mut worker = start_as("worker", dir.path(), &database);
+    let hook = Hook::of(&first, &waiting());
+    let load = Load::new(&[&first, &second]);
+    let _last = std::thread::scope(|scope| {
+        for client in 0..CLIENTS {
+            let (load, hook) = (&load, &hook);
+            scope.spawn(move || load.send_until_over(hook, client));
+        }
+        for _ in 0..2 {
+            load.go_on();
+            // SIGKILL, with runs under way; what comes meanwhile waits in the database.
+            worker.process.kill().unwrap();
+            load.go_on();
+            worker = start_as("worker", dir.path(), &database);
+        }
+        load.go_on();
+        load.is_over.store(true, Ordering::SeqCst);
+        worker
+    });
+    let accepted = load.accepted.into_inner().unwrap();
+    first.assert_one_run_each(&hook, &accepted, load.sent.into_inner());
+}
+
+#[test]
+fn a_sender_is_answered_although_another_server_has_woken_the_run() {
+    let (dir, database) = (tempfile::tempdir().unwrap(), database());
+    let api = start_as("api", dir.path(), &database);
+    let worker = start_as("worker", dir.path(), &database);
+    let node = |id: &str, kind: &str, parameters: Value| json!({"id": id, "type": kind, "data": {"parameters": parameters}});
+    let edge = |source: &str, target: &str| json!({"source": source, "target": target});
+    let graph = json!({
+        "nodes": [
+            node("hook", "OnWebhook", json!({})),
+            node("tell", "Log", json!({"message": "{{ $run.callbackUrl }}"})),
+            node("ask", "WaitForCallback", json!({})),
+            node("answer", "RespondToWebhook", json!({"status": 201, "body": "{{ $input.body }}"})),
+        ],
+        "edges": [edge("hook", "tell"), edge("tell", "ask"), edge("ask", "answer")],
+    });
+    let hook = Hook::of(&api, &graph);
+    std::thread::scope(|scope| {
+        let sender = scope.spawn(|| {
+            let sender = Sender::connect(&api.address).unwrap();
+            sender
+                .with_patience(Duration::from_secs(60))
+                .send(&hook, "event", 1)
+        });
+        let runs = format!("/api/deployments/{}/runs", hook.deployment);
+        let listed = || api.call("GET", &runs, &hook.token, "").1["data"][0].clone();
+        await_that(|| listed()["phase"] == "waiting");
+        let (_, run) = api.call(
+            "GET",
+            &format!("{runs}/{}", listed()["id"].as_str().unwrap()),
+            &hook.token,
+            "",
+        );
+        let url = run["data"]["logOutput"][0]["message"].as_str().unwrap();
+        let path = &url[url.find("/callbacks/").unwrap()..];
+        assert_eq!(api.call("POST", path, "", r#"{"approved": true}"#).0, 200);
+        let answer = sender.join().unwrap().unwrap();
+        assert_eq!((answer.status, &answer.body), (201, &json!({"approved": true})));
+    });
+    assert_eq!(worker.metric("heddle_runs_woken_total"), 1.0);
+}
+
+#[test]
+fn a_rate_limit_is_one_for_all_servers() {
+    let (dir, database) = (tempfile::tempdir().unwrap(), database());
+    let limited = || start_with(dir.path(), &database, &[("HEDDLE_WEBHOOK_RATE_LIMIT", "5")]);
+    let (first, second) = (limited(), limited());
+    let hook = Hook::doubling(&first);
+    let status = |server: &Server, key: String| {
+        let mut sender = Sender::connect(&server.address).unwrap();
+        sender.send(&hook, &key, 1).unwrap().status
+    };
+    for n in 0..5 {
+        assert_eq!(status(&first, format!("first-{n}")), 202);
+    }
+    assert_eq!(status(&first, "first-too-many".to_owned()), 429);
+    // The second lets through what it may until it has heard of these.
+    let mut let_through = 0;
+    while status(&second, format!("second-{let_through}")) == 202 {
+        let_through += 1;
+        assert!(let_through <= 5, "the second server has a limit of its own");
+    }
+}
+
+#[test]
+fn onlookers_see_runs_of_other_servers() {
+    let (dir, database) = (tempfile::tempdir().unwrap(), database());
+    let [first, second] = [(); 2].map(|()| start(dir.path(), &database));
+    let (token, deployment) = first.deploy(&answering("seen"));
+    let path = format!("/api/deployments/{deployment}/runs/stream");
+    let mut stream = first.stream(&path, &token);
+    // Until the second server has heard that somebody looks on, its runs are not told.
+    let is_over = AtomicBool::new(false);
+    let told = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::SeqCst) {
+                assert_eq!(execute(&second, &token, &deployment).0, 200);
+            }
+        });
+        let told = stream.next_event();
+        is_over.store(true, Ordering::SeqCst);
+        told
+    });
+    assert_eq!(told["deploymentId"], json!(deployment), "{told}");
 }

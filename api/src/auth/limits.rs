@@ -12,17 +12,18 @@ use std::net::IpAddr;
 /// Counts attempts by address and by email.
 #[derive(Debug)]
 pub struct AuthLimits {
-    by_ip: RateLimiter<IpAddr>,
+    /// By address.
+    pub by_ip: RateLimiter<IpAddr>,
     /// By hash, so that long emails take no more memory than short ones.
-    by_email: RateLimiter<[u8; 32]>,
+    pub by_email: RateLimiter<[u8; 32]>,
 }
 
 impl AuthLimits {
-    /// With these limits.
-    pub fn new(limit: AuthRateLimit) -> Self {
+    /// With these limits, of this server or of all that share its database.
+    pub fn new(limit: AuthRateLimit, is_shared: bool) -> Self {
         AuthLimits {
-            by_ip: RateLimiter::new(limit.per_ip),
-            by_email: RateLimiter::new(limit.per_email),
+            by_ip: RateLimiter::new(limit.per_ip).shared_if(is_shared),
+            by_email: RateLimiter::new(limit.per_email).shared_if(is_shared),
         }
     }
 

@@ -12,6 +12,7 @@ use crate::demo;
 use crate::http;
 use crate::mail::smtp;
 use crate::notices;
+use crate::peers;
 use crate::scheduler;
 use crate::store::{Store, StoreError};
 use crate::telemetry;
@@ -119,6 +120,11 @@ async fn listen(mut config: Config, base_url_given: bool, is_demo: bool) -> Resu
             "--demo makes a user whose password everybody knows: listen on a loopback address with it",
         ));
     }
+    if is_demo && !config.role.answers() {
+        return Err(Failure::usage(
+            "--demo needs a server that answers: leave out --role worker",
+        ));
+    }
     let listener = TcpListener::bind(config.listen)
         .await
         .map_err(|error| failed(&format!("listen on {}", config.listen), &error))?;
@@ -147,9 +153,10 @@ async fn listen(mut config: Config, base_url_given: bool, is_demo: bool) -> Resu
     started.map_err(|error| Failure::new(Exit::File, "DATABASE", error.to_string()))?;
     let listening = notices::start(&app).await;
     listening.map_err(|error| Failure::new(Exit::File, "DATABASE", error.to_string()))?;
+    peers::start(&app);
     let started = app.executions.start().await;
     started.map_err(|error| Failure::new(Exit::File, "ENGINE", error.message()))?;
-    let scheduler = scheduler::start(app.clone());
+    let scheduler = app.config.role.executes().then(|| scheduler::start(app.clone()));
     let mail = take_mail(&app).await?;
     let (executions, stopping) = (app.executions.clone(), app.executions.clone());
     let service = http::router(&app).into_make_service_with_connect_info::<SocketAddr>();
@@ -165,7 +172,9 @@ async fn listen(mut config: Config, base_url_given: bool, is_demo: bool) -> Resu
         stop.asked().await;
         tracing::info!("Stopping: what has begun is finished first");
         stopping.begin_stop();
-        scheduler.abort();
+        if let Some(scheduler) = scheduler {
+            scheduler.abort();
+        }
         if let Some(mail) = mail {
             mail.abort();
         }
@@ -193,7 +202,7 @@ async fn listen(mut config: Config, base_url_given: bool, is_demo: bool) -> Resu
 
 /// Starts the SMTP listener, if there is to be one.
 async fn take_mail(app: &App) -> Result<Option<JoinHandle<()>>, Failure> {
-    let Some(address) = app.config.smtp_listen else {
+    let Some(address) = app.config.smtp_listen.filter(|_| app.config.role.answers()) else {
         return Ok(None);
     };
     let listener = TcpListener::bind(address).await.map_err(|error| {

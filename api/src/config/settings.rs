@@ -1,7 +1,7 @@
 //! The settings by name, and how their texts are read. One table serves flags, environment, file and documentation.
 
 use super::sources::{Mistake, Values};
-use super::{AuthRateLimit, Config, ExternalLogin, LogFormat, keys};
+use super::{AuthRateLimit, Config, ExternalLogin, LogFormat, Role, keys};
 use bytesize::ByteSize;
 use heddle_runtime::EgressPolicy;
 use std::path::PathBuf;
@@ -58,6 +58,11 @@ pub const SETTINGS: &[Setting] = &[
         "database_url",
         "SQLite in the data directory",
         "PostgreSQL, as postgres://user:password@host/database",
+    ),
+    setting(
+        "role",
+        "all",
+        "What this server does, with PostgreSQL: api accepts and answers, worker executes, all does both",
     ),
     secret(
         "master_key",
@@ -229,6 +234,14 @@ fn identity(values: &Values, config: &mut Config) -> Result<(), Mistake> {
             "must begin with postgres://; for SQLite leave it out",
         ));
     }
+    set(&mut config.role, values.read("role", role)?);
+    if config.role != Role::All && config.database_url.is_none() {
+        let why = format!(
+            "{} needs a database_url: the embedded database has one server, which does all",
+            config.role.name()
+        );
+        return Err(values.mistake("role", why));
+    }
     set(&mut config.token_ttl, values.read("token_ttl", duration)?);
     set(&mut config.local_auth, values.read("local_auth", truth)?);
     if let Some((email, ip)) = values
@@ -378,6 +391,10 @@ fn duration(text: &str) -> Result<Duration, String> {
 fn bytes(text: &str) -> Result<usize, String> {
     let size = ByteSize::from_str(text).map_err(|_| "must be a size, such as 8MiB".to_owned())?;
     usize::try_from(size.as_u64()).map_err(|_| "is too large".to_owned())
+}
+
+fn role(text: &str) -> Result<Role, String> {
+    Role::try_from(text.to_owned()).map_err(|_| "must be all, api or worker".to_owned())
 }
 
 fn truth(text: &str) -> Result<bool, String> {

@@ -9,8 +9,10 @@ use super::recover;
 use super::status::TriggeredBy;
 use super::worker::Job;
 use crate::clock::Clock;
+use crate::config::Role;
 use crate::error::{ApiError, Code};
 use crate::ids::RunId;
+use crate::store::notices::{self, Notice};
 use crate::store::runs::{self, AcceptedRow, KeyRow};
 use crate::store::{Store, StoreError};
 use metrics::counter;
@@ -91,9 +93,14 @@ struct Waiting {
 pub(super) struct Acceptor(Mutex<mpsc::UnboundedSender<Waiting>>);
 
 impl Acceptor {
-    pub fn start(store: Store, clock: Clock, lease: Arc<Lease>, executions: Weak<Inner>) -> Self {
+    pub fn start(
+        store: Store,
+        (clock, role): (Clock, Role),
+        lease: Arc<Lease>,
+        executions: Weak<Inner>,
+    ) -> Self {
         let (sender, waiting) = mpsc::unbounded_channel();
-        tokio::spawn(work(store, clock, lease, executions, waiting));
+        tokio::spawn(work(store, (clock, role), lease, executions, waiting));
         Acceptor(Mutex::new(sender))
     }
 
@@ -108,15 +115,23 @@ struct Closed;
 
 /// Reserves room, then waits until the event is stored.
 pub(super) async fn accept(inner: &Inner, request: Request) -> Result<Accepted, ApiError> {
-    let tenant = request.deployment.tenant;
-    let bytes = request.event.get().len();
-    let reservation = inner.queue.reserve(tenant, bytes).map_err(|Full| {
+    let reservation = reserve(inner, &request).map_err(|Full| {
         counter!("heddle_runs_refused_total").increment(1);
         Code::Unavailable
             .with("Too many runs are waiting: try again shortly.")
             .retry_after_s(RETRY_AFTER_S)
     })?;
-    send(inner, request, Some(reservation)).await
+    send(inner, request, reservation).await
+}
+
+/// Room where the run is going to wait: in this server's queue, or among all that wait to be claimed.
+fn reserve(inner: &Inner, request: &Request) -> Result<Option<Reservation>, Full> {
+    let tenant = request.deployment.tenant;
+    if !inner.role.executes() {
+        return inner.backlog.add(tenant).map(|()| None);
+    }
+    let bytes = request.event.get().len();
+    inner.queue.reserve(tenant, bytes).map(Some)
 }
 
 /// The same where waiting for room could be waiting for oneself.
@@ -164,6 +179,7 @@ fn waiting(
         parent: request.parent.clone(),
         depth: request.depth,
         key: request.key.clone(),
+        awaited: request.wait,
     };
     let job = Job {
         run: id,
@@ -181,6 +197,12 @@ fn waiting(
         was_taken: false,
         live: Live::new(deployment_id, tenant),
     };
+    if !inner.role.executes() && job.wait {
+        // As of one that has parked, only what is told of its end will be here: maybe before this server knows that it is
+        // stored.
+        job.live.set_parked(true);
+        inner.live().insert(id, job.live.clone());
+    }
     Waiting {
         row: Some(row),
         key: request.key,
@@ -192,7 +214,7 @@ fn waiting(
 
 async fn work(
     store: Store,
-    clock: Clock,
+    (clock, role): (Clock, Role),
     lease: Arc<Lease>,
     executions: Weak<Inner>,
     mut waiting: mpsc::UnboundedReceiver<Waiting>,
@@ -214,7 +236,7 @@ async fn work(
             .extract_if(.., |it| it.key.clone().is_some_and(|key| !keys.insert(key)))
             .collect();
         let owner = lease.owner();
-        let stored = store_group(&store, &clock, &owner, &mut group).await;
+        let stored = store_group(&store, (&clock, role), &owner, &mut group).await;
         let Some(inner) = executions.upgrade() else { return };
         if stored.is_err() {
             lease.look();
@@ -231,12 +253,12 @@ type Keys = HashMap<(String, String), RunId>;
 
 async fn store_group(
     store: &Store,
-    clock: &Clock,
-    owner: &Arc<str>,
+    (clock, role): (&Clock, Role),
+    server: &Arc<str>,
     group: &mut [Waiting],
 ) -> Result<Keys, StoreError> {
     let rows: Vec<AcceptedRow> = group.iter_mut().filter_map(|it| it.row.take()).collect();
-    let (owner, now) = (owner.clone(), clock.now());
+    let (server, now) = (server.clone(), clock.now());
     store
         .write(move |db| {
             Box::pin(async move {
@@ -258,8 +280,12 @@ async fn store_group(
                 }
                 let is_new = |row: &&AcceptedRow| holder(&taken, row.key.as_ref(), row.id) == row.id;
                 let new: Vec<&AcceptedRow> = rows.iter().filter(is_new).collect();
-                if !runs::accept(db, &owner, &new).await? {
+                let owner = if role.executes() { &server } else { runs::NOBODY };
+                if !runs::accept(db, &server, owner, &new).await? {
                     return Err(StoreError::Unavailable(LEASELESS.to_owned()));
+                }
+                if !role.executes() {
+                    notices::tell(db, Notice::Accepted).await?;
                 }
                 Ok(taken)
             })
@@ -283,9 +309,13 @@ fn settle(inner: &Arc<Inner>, it: Waiting, stored: &Result<Keys, StoreError>) {
     // Whoever is gone by now is not told; the run goes on.
     let held = match stored {
         Ok(keys) => holder(keys, key.as_ref(), job.run),
-        Err(error) => return drop(answer.send(Err(error.again().into()))),
+        Err(error) => {
+            inner.live().remove(&job.run);
+            return drop(answer.send(Err(error.again().into())));
+        }
     };
     if held != job.run {
+        inner.live().remove(&job.run);
         return drop(answer.send(Ok(Accepted::Duplicate(held))));
     }
     counter!("heddle_runs_accepted_total", "triggered_by" => job.triggered_by.name()).increment(1);
@@ -293,8 +323,10 @@ fn settle(inner: &Arc<Inner>, it: Waiting, stored: &Result<Keys, StoreError>) {
         run_id: job.run,
         end: job.live.watch(),
     };
-    inner.live().insert(job.run, job.live.clone());
     inner.tail.accepted(&job);
-    job.queue(inner, reservation);
+    if inner.role.executes() {
+        inner.live().insert(job.run, job.live.clone());
+        job.queue(inner, reservation);
+    }
     drop(answer.send(Ok(Accepted::New(ticket))));
 }

@@ -36,9 +36,10 @@ impl Executions {
         }
     }
 
-    /// What a run is doing, if this server has it.
+    /// What a run is doing, if it executes here, or waits for that.
     pub fn phase_of(&self, run: RunId) -> Option<Phase> {
-        self.0.live().get(&run).map(|live| live.phase())
+        let live = self.0.live().get(&run).cloned()?;
+        (!live.is_parked()).then(|| live.phase())
     }
 }
 

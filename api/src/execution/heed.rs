@@ -8,7 +8,8 @@ use crate::error::ApiError;
 use crate::ids::{DeploymentId, PatternId, RunId};
 use crate::store::deployments;
 use crate::store::notices::Notice;
-use crate::store::runs::upkeep;
+use crate::store::runs::{responses, upkeep};
+use serde_json::value::RawValue;
 use std::collections::HashSet;
 use std::sync::{Arc, PoisonError};
 
@@ -27,6 +28,7 @@ impl Executions {
             Notice::Ended(run) => inner.ended_elsewhere(run).await?,
             Notice::Woken => inner.waker.look(),
             Notice::Left => inner.recovery.look(),
+            Notice::Accepted => inner.claims.look(),
             Notice::Everything => inner.look_at_everything().await?,
             Notice::Endpoints(_) => {}
         }
@@ -69,26 +71,29 @@ impl Inner {
         }
     }
 
-    /// Tells those who wait here for the end of a run that another server has woken.
+    /// Tells those who wait here for the end of a run that another server executes, or for its response.
     async fn ended_elsewhere(&self, run: RunId) -> Result<(), ApiError> {
         let found = self.live().get(&run).cloned();
         let Some(found) = found.filter(|found| found.is_parked()) else {
             return Ok(());
         };
-        let row = upkeep::end_of(&mut self.store.reader().await?.db(), run).await?;
+        let mut reader = self.store.reader().await?;
+        let row = upkeep::end_of(&mut reader.db(), run).await?;
+        let response = responses::of(&mut reader.db(), run).await?;
+        drop(reader);
         let ended = match row {
-            Some(row) if row.status == RunStatus::Running => return Ok(()),
+            Some(row) if row.status == RunStatus::Running && response.is_none() => return Ok(()),
             Some(row) => Ended {
                 status: row.status,
-                output: row
-                    .output
-                    .and_then(|output| serde_json::value::RawValue::from_string(output).ok()),
+                output: row.output.and_then(|output| RawValue::from_string(output).ok()),
                 error: row
                     .error
                     .as_deref()
                     .and_then(|error| serde_json::from_str(error).ok()),
-                response: None,
+                response: response.and_then(|response| RawValue::from_string(response).ok()),
             },
+            // It may be about to be stored.
+            None if !self.role.executes() => return Ok(()),
             None => worker::failed(RunStatus::Failure, cancellation()),
         };
         self.live().remove(&run);
@@ -111,6 +116,7 @@ impl Inner {
         }
         self.waker.look();
         self.recovery.look();
+        self.claims.look();
         let live: Vec<(RunId, Arc<Live>)> = self
             .live()
             .iter()

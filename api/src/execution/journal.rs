@@ -51,7 +51,11 @@ impl Journals {
 async fn work(store: Store, mut batches: mpsc::UnboundedReceiver<Batch>) {
     let mut group = Vec::with_capacity(GROUP_MAX);
     while batches.recv_many(&mut group, GROUP_MAX).await > 0 {
-        let rows = newest(group.iter().flat_map(|batch: &Batch| batch.rows.iter().cloned()));
+        let rows = newest(
+            group
+                .iter_mut()
+                .flat_map(|batch: &mut Batch| std::mem::take(&mut batch.rows)),
+        );
         let stored = store_rows(&store, rows).await;
         for batch in group.drain(..) {
             let answer = match &stored {
@@ -78,6 +82,7 @@ fn newest(rows: impl Iterator<Item = EntryRow>) -> Vec<EntryRow> {
 }
 
 async fn store_rows(store: &Store, rows: Vec<EntryRow>) -> Stored {
+    let rows: Arc<[EntryRow]> = rows.into();
     loop {
         let rows = rows.clone();
         let write = store.write(move |db| Box::pin(async move { journal::keep(db, &rows).await }));
@@ -111,24 +116,22 @@ impl Journal for Sink {
     fn record(&self, entries: Vec<Entry>) -> Recorded {
         let mut rows: Vec<EntryRow> = entries
             .into_iter()
-            .map(|entry| EntryRow {
-                run: self.run,
-                owner: self.owner.clone(),
-                key: entry.key,
-                number: entry
+            .map(|entry| {
+                let number = entry
                     .number
-                    .map(|number| i64::try_from(number).unwrap_or(i64::MAX)),
-                entry: entry.json,
+                    .map(|number| i64::try_from(number).unwrap_or(i64::MAX));
+                EntryRow::new(self.run, self.owner.clone(), entry.key, number, entry.json)
             })
             .collect();
         if !self.is_used.swap(true, Ordering::SeqCst) {
-            rows.push(EntryRow {
-                run: self.run,
-                owner: self.owner.clone(),
-                key: BEGINNING.to_owned(),
-                number: None,
-                entry: json!({ "startedAtMs": self.started_at_ms }).to_string(),
-            });
+            let beginning = json!({ "startedAtMs": self.started_at_ms }).to_string();
+            rows.push(EntryRow::new(
+                self.run,
+                self.owner.clone(),
+                BEGINNING.to_owned(),
+                None,
+                beginning,
+            ));
         }
         let (stored, answer) = oneshot::channel();
         let run = self.run;

@@ -7,6 +7,7 @@
 
 use super::Inner;
 use crate::clock::Timestamp;
+use crate::config::Role;
 use crate::store::{Db, Store, StoreError, servers};
 use metrics::counter;
 use std::sync::{Arc, Weak};
@@ -60,6 +61,7 @@ impl State {
 pub(super) struct Lease {
     state: watch::Sender<State>,
     duration: Duration,
+    role: Role,
     look: Notify,
 }
 
@@ -69,7 +71,7 @@ fn new_owner() -> Arc<str> {
 
 impl Lease {
     /// To be begun by [`start`].
-    pub fn new(duration: Duration) -> Arc<Self> {
+    pub fn new(duration: Duration, role: Role) -> Arc<Self> {
         Arc::new(Lease {
             state: watch::Sender::new(State {
                 owner: new_owner(),
@@ -77,6 +79,7 @@ impl Lease {
                 back_since: None,
             }),
             duration,
+            role,
             look: Notify::new(),
         })
     }
@@ -180,9 +183,8 @@ async fn keep(store: Store, lease: Arc<Lease>, executions: Weak<Inner>) {
     let mut is_registered = false;
     loop {
         let sent_at = Instant::now();
-        let (owner, duration) = (lease.owner(), lease.duration);
-        let write = store
-            .write_apart(move |db| Box::pin(async move { write(db, &owner, is_registered, duration).await }));
+        let (this, is_known) = (lease.clone(), is_registered);
+        let write = store.write_apart(move |db| Box::pin(async move { write(db, &this, is_known).await }));
         let written = tokio::time::timeout(lease.period(), write).await;
         if lease.is_over() || executions.strong_count() == 0 {
             return;
@@ -224,21 +226,19 @@ async fn keep(store: Store, lease: Arc<Lease>, executions: Weak<Inner>) {
 }
 
 /// Registers or renews. `false`: the lease is lost.
-async fn write(
-    db: &mut Db<'_>,
-    owner: &str,
-    is_registered: bool,
-    duration: Duration,
-) -> Result<bool, StoreError> {
-    let now = servers::now(db).await?;
+async fn write(db: &mut Db<'_>, lease: &Lease, is_registered: bool) -> Result<bool, StoreError> {
+    let (owner, role, now) = (lease.owner(), lease.role, servers::now(db).await?);
     if !db.is_postgres() {
-        servers::remove_others(db, owner).await?;
+        servers::remove_others(db, &owner).await?;
         let never = Timestamp::from_millis(i64::MAX);
-        return servers::register(db, owner, now, never).await.map(|()| true);
+        return servers::register(db, &owner, role, now, never)
+            .await
+            .map(|()| true);
     }
+    let expires_at = now.plus(lease.duration);
     match is_registered {
-        true => servers::renew(db, owner, now.plus(duration)).await,
-        false => servers::register(db, owner, now, now.plus(duration))
+        true => servers::renew(db, &owner, expires_at).await,
+        false => servers::register(db, &owner, role, now, expires_at)
             .await
             .map(|()| true),
     }

@@ -5,6 +5,7 @@
 use super::Tenant;
 use crate::ids::RunId;
 use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
@@ -23,7 +24,7 @@ pub struct Limits {
 
 impl Limits {
     /// What one tenant's waiting runs may take of the queue.
-    const fn tenant_waiting_max(&self) -> usize {
+    pub const fn tenant_waiting_max(&self) -> usize {
         self.waiting_max.div_ceil(2)
     }
 }
@@ -57,6 +58,8 @@ pub struct Queue(Arc<Shared>);
 
 struct Shared {
     limits: Limits,
+    /// How many servers share each tenant's limit.
+    servers: AtomicUsize,
     state: Mutex<State>,
     room: Notify,
 }
@@ -81,6 +84,17 @@ struct Lane {
     reserved: usize,
     executing: usize,
     executing_background: usize,
+}
+
+/// What there is room for.
+#[derive(Clone, Debug)]
+pub struct Room {
+    /// Runs in all.
+    pub runs: usize,
+    /// Runs of a tenant.
+    pub tenant_runs_max: usize,
+    /// Tenants of which enough runs wait here already.
+    pub full: Vec<Tenant>,
 }
 
 /// The queue is full.
@@ -117,9 +131,8 @@ pub struct Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.queue
-            .state()
-            .leave(self.tenant, self.class, &self.queue.0.limits);
+        let limits = self.queue.limits();
+        self.queue.state().leave(self.tenant, self.class, &limits);
         self.queue.start_next();
     }
 }
@@ -129,9 +142,45 @@ impl Queue {
     pub fn new(limits: Limits) -> Self {
         Queue(Arc::new(Shared {
             limits,
+            servers: AtomicUsize::new(1),
             state: Mutex::default(),
             room: Notify::new(),
         }))
+    }
+
+    /// From now on so many servers share each tenant's limit, in equal parts of one run at least.
+    pub fn share_among(&self, servers: usize) {
+        self.0.servers.store(servers.max(1), Ordering::Relaxed);
+        self.start_next();
+    }
+
+    /// The limits as they are for this server.
+    fn limits(&self) -> Limits {
+        let servers = self.0.servers.load(Ordering::Relaxed);
+        Limits {
+            tenant_executing_max: self.0.limits.tenant_executing_max.div_ceil(servers),
+            ..self.0.limits
+        }
+    }
+
+    /// What there is room for of runs that other servers have accepted.
+    pub fn room(&self) -> Room {
+        let limits = self.limits();
+        let state = self.state();
+        let has_many = |lane: &&Lane| lane.reserved >= limits.tenant_executing_max;
+        Room {
+            runs: limits
+                .executing_max
+                .saturating_mul(2)
+                .saturating_sub(state.waiting + state.executing),
+            tenant_runs_max: limits.tenant_executing_max,
+            full: state
+                .lanes
+                .iter()
+                .filter(|(_, lane)| has_many(lane))
+                .map(|(tenant, _)| *tenant)
+                .collect(),
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -192,7 +241,7 @@ impl Queue {
         };
         let mut state = self.state();
         state.lanes.entry(tenant).or_default().entries[class as usize].push_back(entry);
-        state.give_turn(tenant, class, &self.0.limits);
+        state.give_turn(tenant, class, &self.limits());
         drop(state);
         self.start_next();
     }
@@ -234,7 +283,7 @@ impl Queue {
 
     fn start_next(&self) {
         loop {
-            let next = self.state().next(&self.0.limits);
+            let next = self.state().next(&self.limits());
             let Some((tenant, class, entry)) = next else {
                 return;
             };

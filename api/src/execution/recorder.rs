@@ -6,9 +6,10 @@ use super::calls;
 use super::live::Ended;
 use super::status::{Phase, RunStatus, TriggeredBy};
 use super::worker::Job;
+use crate::clock::{Clock, Timestamp};
 use crate::ids::RunId;
 use crate::store::notices::{self, Notice};
-use crate::store::runs::{self, ResultRow, journal};
+use crate::store::runs::{self, ResultRow, journal, responses};
 use crate::store::{Db, Store, StoreError};
 use metrics::{counter, histogram};
 use serde_json::value::RawValue;
@@ -27,17 +28,21 @@ const RETRY: Duration = Duration::from_millis(200);
 /// What became of an attempt.
 pub(super) enum Finished {
     /// The run has ended.
-    End { row: ResultRow, job: Job, ended: Ended },
+    End {
+        row: Arc<ResultRow>,
+        job: Job,
+        ended: Ended,
+    },
     /// Another attempt follows after this time, for which the effects of this execution of a node are forgotten.
     Attempt {
-        row: ResultRow,
+        row: Arc<ResultRow>,
         job: Job,
         wait: Duration,
         forget: Option<String>,
     },
     /// The run waits for so long that only its row is kept; what RespondToWebhook gave is told.
     Park {
-        row: ResultRow,
+        row: Arc<ResultRow>,
         job: Job,
         response: Option<Box<RawValue>>,
     },
@@ -55,7 +60,7 @@ impl Finished {
         }
     }
 
-    const fn row(&self) -> Option<&ResultRow> {
+    const fn row(&self) -> Option<&Arc<ResultRow>> {
         match self {
             Finished::End { row, .. } | Finished::Attempt { row, .. } | Finished::Park { row, .. } => {
                 Some(row)
@@ -68,48 +73,67 @@ impl Finished {
 /// What is stored of an end.
 #[derive(Clone)]
 struct Change {
-    row: ResultRow,
+    row: Arc<ResultRow>,
     /// The run's journal is of no more use.
     clear: bool,
     /// A node's execution that is to be done again.
     forget: Option<String>,
     /// The run that waits for this one, its effect, and what it is told.
     tell: Option<(RunId, String, String)>,
-    /// Somebody may wait for the end at another server.
-    notify: bool,
+    /// Somebody may wait at another server for the end, or for this response of RespondToWebhook.
+    elsewhere: Option<Elsewhere>,
+}
+
+/// For whoever waits at another server.
+#[derive(Clone)]
+struct Elsewhere {
+    response: Option<Box<RawValue>>,
+    at: Timestamp,
 }
 
 impl Change {
-    fn of(finished: &Finished) -> Option<Self> {
+    fn of(finished: &Finished, now: Timestamp) -> Option<Self> {
         let mut change = Change {
             row: finished.row()?.clone(),
             clear: false,
             forget: None,
             tell: None,
-            notify: false,
+            elsewhere: None,
         };
         match finished {
             Finished::End { job, ended, .. } => {
                 change.clear = job.has_history;
-                change.notify = job.was_taken;
+                change.elsewhere = elsewhere(job, ended.response.as_deref(), now);
                 if let Some((parent, key)) = &job.parent {
                     change.tell = Some((*parent, key.clone(), calls::told(job.run, ended)));
                 }
             }
             Finished::Attempt { forget, .. } => change.forget.clone_from(forget),
-            Finished::Park { .. } | Finished::Flush(_) => {}
+            Finished::Park { job, response, .. } => {
+                change.elsewhere = response
+                    .as_deref()
+                    .and_then(|response| elsewhere(job, Some(response), now));
+            }
+            Finished::Flush(_) => {}
         }
         Some(change)
     }
+}
+
+fn elsewhere(job: &Job, response: Option<&RawValue>, at: Timestamp) -> Option<Elsewhere> {
+    (job.was_taken && job.wait).then(|| Elsewhere {
+        response: response.map(ToOwned::to_owned),
+        at,
+    })
 }
 
 /// Hands ends to the task that stores them.
 pub(super) struct Recorder(mpsc::Sender<Finished>);
 
 impl Recorder {
-    pub fn start(store: Store, executions: Weak<Inner>) -> Self {
+    pub fn start(store: Store, clock: Clock, executions: Weak<Inner>) -> Self {
         let (sender, finished) = mpsc::channel(WAITING_MAX);
-        tokio::spawn(work(store, executions, finished));
+        tokio::spawn(work(store, clock, executions, finished));
         Recorder(sender)
     }
 
@@ -128,10 +152,11 @@ impl Recorder {
     }
 }
 
-async fn work(store: Store, executions: Weak<Inner>, mut finished: mpsc::Receiver<Finished>) {
+async fn work(store: Store, clock: Clock, executions: Weak<Inner>, mut finished: mpsc::Receiver<Finished>) {
     let mut group = Vec::with_capacity(GROUP_MAX);
     while finished.recv_many(&mut group, GROUP_MAX).await > 0 {
-        let changes: Vec<Change> = group.iter().filter_map(Change::of).collect();
+        let now = clock.now();
+        let changes: Vec<Change> = group.iter().filter_map(|it| Change::of(it, now)).collect();
         let stored = store_group(&store, changes).await;
         let Some(inner) = executions.upgrade() else { return };
         for it in group.drain(..) {
@@ -149,6 +174,7 @@ async fn store_group(store: &Store, changes: Vec<Change>) -> HashSet<RunId> {
     if changes.is_empty() {
         return HashSet::new();
     }
+    let changes: Arc<[Change]> = changes.into();
     loop {
         match write(store, changes.clone()).await {
             Ok(stored) => return stored,
@@ -167,7 +193,7 @@ async fn store_group(store: &Store, changes: Vec<Change>) -> HashSet<RunId> {
     }
     // Something in one of them is refused: each by itself, so that the others don't suffer.
     let mut stored = HashSet::new();
-    for change in changes {
+    for change in changes.iter() {
         let run = change.row.id;
         match write_alone(store, change).await {
             Ok(alone) => stored.extend(alone),
@@ -181,8 +207,8 @@ async fn store_group(store: &Store, changes: Vec<Change>) -> HashSet<RunId> {
     stored
 }
 
-async fn write_alone(store: &Store, change: Change) -> Result<HashSet<RunId>, StoreError> {
-    let error = match write(store, vec![change.clone()]).await {
+async fn write_alone(store: &Store, change: &Change) -> Result<HashSet<RunId>, StoreError> {
+    let error = match write(store, [change.clone()].into()).await {
         Ok(stored) => return Ok(stored),
         Err(error) => error,
     };
@@ -191,19 +217,31 @@ async fn write_alone(store: &Store, change: Change) -> Result<HashSet<RunId>, St
     let mut bare = ResultRow::running(row.id, row.owner.clone(), row.attempt);
     (bare.status, bare.completed_at, bare.resumes_at, bare.wake_at) =
         (row.status, row.completed_at, row.resumes_at, row.wake_at);
-    write(store, vec![Change { row: bare, ..change }]).await
+    let row = Arc::new(bare);
+    write(
+        store,
+        [Change {
+            row,
+            ..change.clone()
+        }]
+        .into(),
+    )
+    .await
 }
 
-async fn write(store: &Store, changes: Vec<Change>) -> Result<HashSet<RunId>, StoreError> {
+async fn write(store: &Store, changes: Arc<[Change]>) -> Result<HashSet<RunId>, StoreError> {
     store
-        .write(move |db| Box::pin(async move { write_all(db, changes).await }))
+        .write(move |db| Box::pin(async move { write_all(db, &changes).await }))
         .await
 }
 
-async fn write_all(db: &mut Db<'_>, mut changes: Vec<Change>) -> Result<HashSet<RunId>, StoreError> {
-    let rows: Vec<&ResultRow> = changes.iter().map(|change| &change.row).collect();
+async fn write_all(db: &mut Db<'_>, changes: &[Change]) -> Result<HashSet<RunId>, StoreError> {
+    let rows: Vec<&ResultRow> = changes.iter().map(|change| change.row.as_ref()).collect();
     let stored: HashSet<RunId> = runs::record(db, &rows).await?.into_iter().collect();
-    changes.retain(|change| stored.contains(&change.row.id));
+    let changes: Vec<&Change> = changes
+        .iter()
+        .filter(|change| stored.contains(&change.row.id))
+        .collect();
     let cleared: Vec<RunId> = changes
         .iter()
         .filter(|change| change.clear)
@@ -212,14 +250,17 @@ async fn write_all(db: &mut Db<'_>, mut changes: Vec<Change>) -> Result<HashSet<
     if !cleared.is_empty() {
         journal::clear(db, &cleared).await?;
     }
-    for change in &changes {
+    for change in changes {
         if let Some(execution) = &change.forget {
             journal::forget(db, change.row.id, execution).await?;
         }
         if let Some((parent, key, payload)) = &change.tell {
             journal::signal(db, *parent, key, payload).await?;
         }
-        if change.notify {
+        if let Some(elsewhere) = &change.elsewhere {
+            if let Some(response) = &elsewhere.response {
+                responses::keep(db, change.row.id, response.get(), elsewhere.at).await?;
+            }
             notices::tell(db, Notice::Ended(change.row.id)).await?;
         }
     }

@@ -68,8 +68,9 @@ async fn look(inner: &Arc<Inner>, strays: &mut HashSet<RunId>) -> Result<(), Api
             ),
         }
     }
-    let servers = servers::count(&mut inner.store.reader().await?.db()).await?;
+    let (servers, executing) = servers::count(&mut inner.store.reader().await?.db()).await?;
     gauge!("heddle_servers").set(servers as f64);
+    inner.queue.share_among(usize::try_from(executing).unwrap_or(1));
     hand_back_strays(inner, strays).await?;
     while !*inner.stopping.borrow() && group(inner).await? > 0 {}
     Ok(())
@@ -133,16 +134,9 @@ pub(super) async fn go_on(
     row: LeftRow,
     owner: &Arc<str>,
 ) -> Result<Option<End>, ApiError> {
-    let found =
-        deployments::by_id_for_system(&mut inner.store.reader().await?.db(), row.deployment_id).await?;
-    // Deleted in the meantime, and its runs with it.
-    let Some(mut deployment) = found else {
-        return Ok(None);
-    };
-    deployment.artifact.clone_from(&row.artifact);
-    deployment.version_number = row.version_number;
-    let program = match inner.load(&row.artifact).await {
-        Ok(program) => program,
+    let active = match deployment_of(inner, &row).await {
+        Ok(Some(active)) => active,
+        Ok(None) => return Ok(None),
         Err(LoadError::Failed(error)) => return Err(error),
         Err(LoadError::Unusable(reason)) => {
             give_up(
@@ -154,7 +148,6 @@ pub(super) async fn go_on(
             return Ok(None);
         }
     };
-    let active = ActiveDeployment::new(&deployment, program);
     // One that somebody waits for was kept when it parked.
     let kept = inner.live().get(&row.id).cloned();
     let live = kept.unwrap_or_else(|| Live::new(active.id, active.tenant));
@@ -184,18 +177,42 @@ pub(super) async fn go_on(
     }
 }
 
-fn job(row: LeftRow, owner: Arc<str>, deployment: ActiveDeployment, live: Arc<Live>) -> Job {
+/// The deployment with the module that the run began with; `None`: it was deleted in the meantime, and its runs with it.
+async fn deployment_of(inner: &Inner, row: &LeftRow) -> Result<Option<Arc<ActiveDeployment>>, LoadError> {
+    let Some(pattern) = row.pattern_id else {
+        return Ok(None);
+    };
+    let is_same = |active: &Arc<ActiveDeployment>| {
+        active.id == row.deployment_id
+            && active.artifact == row.artifact
+            && active.version_number == row.version_number
+    };
+    if let Some(active) = inner.active_for(pattern).await?.filter(is_same) {
+        return Ok(Some(active));
+    }
+    let found =
+        deployments::by_id_for_system(&mut inner.store.reader().await?.db(), row.deployment_id).await?;
+    let Some(mut deployment) = found else {
+        return Ok(None);
+    };
+    deployment.artifact.clone_from(&row.artifact);
+    deployment.version_number = row.version_number;
+    let program = inner.load(&row.artifact).await?;
+    Ok(Some(Arc::new(ActiveDeployment::new(&deployment, program))))
+}
+
+fn job(row: LeftRow, owner: Arc<str>, deployment: Arc<ActiveDeployment>, live: Arc<Live>) -> Job {
     // What was stored as JSON is JSON.
     let event = row.event.and_then(|event| RawValue::from_string(event).ok());
     Job {
         run: row.id,
         owner,
-        deployment: Arc::new(deployment),
+        deployment,
         triggered_by: row.triggered_by,
         node_id: row.node_id,
         event: event.unwrap_or_else(|| RawValue::NULL.to_owned()),
         attempt: u32::try_from(row.attempt).unwrap_or(1),
-        wait: live.is_watched(),
+        wait: row.awaited,
         accepted_at: row.accepted_at,
         parent: row.parent_id.zip(row.parent_key),
         depth: u32::try_from(row.depth).unwrap_or(u32::MAX),

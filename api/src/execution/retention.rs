@@ -4,7 +4,7 @@ use super::Inner;
 use crate::clock::Timestamp;
 use crate::error::ApiError;
 use crate::ids::{DeploymentId, WorkspaceId};
-use crate::store::runs::{journal, upkeep};
+use crate::store::runs::{journal, responses, upkeep};
 use crate::store::{Db, StoreError, deployments, key_values};
 use futures_util::future::BoxFuture;
 use metrics::counter;
@@ -18,6 +18,8 @@ const BATCH_MAX: i64 = 500;
 const PAGE_MAX: i64 = 500;
 /// Rest between two rounds.
 const ROUND: Duration = Duration::from_secs(10 * 60);
+/// A response is kept for so long for a sender who waits.
+const RESPONSE_AGE_MAX: Duration = Duration::from_secs(60 * 60);
 /// A module that nothing refers to is kept for so long.
 const ARTIFACT_AGE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -75,6 +77,11 @@ async fn round(inner: &Arc<Inner>) -> Result<(), ApiError> {
     }
     in_batches(inner, move |db| Box::pin(upkeep::remove_orphans(db, BATCH_MAX))).await?;
     in_batches(inner, move |db| Box::pin(journal::sweep(db, BATCH_MAX))).await?;
+    let unasked_since = now.minus(RESPONSE_AGE_MAX);
+    in_batches(inner, move |db| {
+        Box::pin(responses::sweep(db, unasked_since, BATCH_MAX))
+    })
+    .await?;
     in_batches(inner, move |db| Box::pin(upkeep::remove_keys(db, now, BATCH_MAX))).await?;
     in_batches(inner, move |db| {
         Box::pin(key_values::delete_expired(db, now, BATCH_MAX))

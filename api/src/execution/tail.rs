@@ -6,16 +6,21 @@ use super::worker::Job;
 use crate::clock::Timestamp;
 use crate::ids::{DeploymentId, RunId};
 use heddle_runtime::RunError;
-use serde::Serialize;
-use std::sync::Arc;
-use tokio::sync::broadcast;
+use serde::{Deserialize, Serialize};
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{Notify, broadcast};
 use utoipa::ToSchema;
 
 /// Changes that a slow onlooker may be behind.
 const BACKLOG_MAX: usize = 1_024;
 
 /// A change of a run.
-#[derive(Clone, Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunChange {
     /// The run.
@@ -38,25 +43,138 @@ pub struct RunChange {
     pub error: Option<RunError>,
 }
 
-/// Where changes are told.
+/// Where changes are told. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Tail(broadcast::Sender<Arc<RunChange>>);
+pub struct Tail(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    here: broadcast::Sender<Arc<RunChange>>,
+    /// How many look on here, by deployment.
+    watched: Mutex<HashMap<DeploymentId, usize>>,
+    is_watched_elsewhere: AtomicBool,
+    elsewhere: Mutex<Elsewhere>,
+    /// Something has changed that other servers are to be told.
+    news: Notify,
+}
+
+/// What other servers look on at.
+#[derive(Debug, Default)]
+struct Elsewhere {
+    /// Until when, unless they say so again.
+    until: HashMap<DeploymentId, Instant>,
+    /// To be told to them.
+    changes: VecDeque<Arc<RunChange>>,
+}
 
 impl Default for Tail {
     fn default() -> Self {
-        Tail(broadcast::Sender::new(BACKLOG_MAX))
+        Tail(Arc::new(Shared {
+            here: broadcast::Sender::new(BACKLOG_MAX),
+            watched: Mutex::default(),
+            is_watched_elsewhere: AtomicBool::new(false),
+            elsewhere: Mutex::default(),
+            news: Notify::new(),
+        }))
+    }
+}
+
+/// Somebody who looks on at a deployment's runs.
+#[derive(Debug)]
+pub struct Watch {
+    tail: Tail,
+    deployment: DeploymentId,
+    changes: broadcast::Receiver<Arc<RunChange>>,
+}
+
+impl Watch {
+    /// The next change of a run of the deployment; the error says how many were missed, or that there are no more.
+    pub async fn next(&mut self) -> Result<Arc<RunChange>, RecvError> {
+        loop {
+            let change = self.changes.recv().await?;
+            if change.deployment_id == self.deployment {
+                return Ok(change);
+            }
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let mut watched = self.tail.watched();
+        if let Entry::Occupied(mut count) = watched.entry(self.deployment) {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
+        }
     }
 }
 
 impl Tail {
-    /// All changes of all runs from now on; the onlooker chooses those that it may see.
-    pub fn watch(&self) -> broadcast::Receiver<Arc<RunChange>> {
-        self.0.subscribe()
+    /// All changes of the deployment's runs from now on.
+    pub fn watch(&self, deployment: DeploymentId) -> Watch {
+        let changes = self.0.here.subscribe();
+        *self.watched().entry(deployment).or_default() += 1;
+        self.0.news.notify_one();
+        Watch {
+            tail: self.clone(),
+            deployment,
+            changes,
+        }
     }
 
-    /// How many look on.
+    fn watched(&self) -> MutexGuard<'_, HashMap<DeploymentId, usize>> {
+        self.0.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn elsewhere(&self) -> MutexGuard<'_, Elsewhere> {
+        self.0.elsewhere.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many look on here.
     pub fn onlookers(&self) -> usize {
-        self.0.receiver_count()
+        self.0.here.receiver_count()
+    }
+
+    /// The deployments that are looked on at here.
+    pub fn watched_here(&self) -> Vec<DeploymentId> {
+        self.watched().keys().copied().collect()
+    }
+
+    /// Waits for a new onlooker, or for a change that onlookers elsewhere are to be told.
+    pub async fn news(&self) {
+        self.0.news.notified().await;
+    }
+
+    /// Another server's onlookers are to be told of these deployments' runs until then.
+    pub fn watch_elsewhere(&self, deployments: &[DeploymentId], until: Instant) {
+        let mut elsewhere = self.elsewhere();
+        elsewhere
+            .until
+            .extend(deployments.iter().map(|deployment| (*deployment, until)));
+        self.0
+            .is_watched_elsewhere
+            .store(!elsewhere.until.is_empty(), Ordering::Relaxed);
+    }
+
+    /// Takes what other servers' onlookers are to be told, and forgets those that have gone by `now`.
+    pub fn take_for_elsewhere(&self, now: Instant) -> Vec<Arc<RunChange>> {
+        if !self.0.is_watched_elsewhere.load(Ordering::Relaxed) {
+            return Vec::new();
+        }
+        let mut elsewhere = self.elsewhere();
+        elsewhere.until.retain(|_, until| *until > now);
+        self.0
+            .is_watched_elsewhere
+            .store(!elsewhere.until.is_empty(), Ordering::Relaxed);
+        elsewhere.changes.drain(..).collect()
+    }
+
+    /// A change of a run that another server has.
+    pub fn told_by_another(&self, change: RunChange) {
+        // Refused only when nobody looks on here any more.
+        let _ = self.0.here.send(Arc::new(change));
     }
 
     pub(super) fn accepted(&self, job: &Job) {
@@ -74,11 +192,11 @@ impl Tail {
     }
 
     fn tell(&self, job: &Job, status: RunStatus, phase: Phase, error: Option<&RunError>) {
-        if self.0.receiver_count() == 0 {
+        let is_watched_elsewhere = self.0.is_watched_elsewhere.load(Ordering::Relaxed);
+        if self.0.here.receiver_count() == 0 && !is_watched_elsewhere {
             return;
         }
-        // Refused only when the last onlooker has just gone.
-        let _ = self.0.send(Arc::new(RunChange {
+        let change = Arc::new(RunChange {
             run_id: job.run,
             deployment_id: job.deployment.id,
             status,
@@ -87,6 +205,24 @@ impl Tail {
             attempt: job.attempt,
             accepted_at: job.accepted_at,
             error: error.cloned(),
-        }));
+        });
+        if is_watched_elsewhere {
+            self.tell_elsewhere(&change);
+        }
+        // Refused only when the last onlooker has just gone.
+        let _ = self.0.here.send(change);
+    }
+
+    fn tell_elsewhere(&self, change: &Arc<RunChange>) {
+        let mut elsewhere = self.elsewhere();
+        if !elsewhere.until.contains_key(&change.deployment_id) {
+            return;
+        }
+        if elsewhere.changes.len() >= BACKLOG_MAX {
+            elsewhere.changes.pop_front();
+        }
+        elsewhere.changes.push_back(change.clone());
+        drop(elsewhere);
+        self.0.news.notify_one();
     }
 }

@@ -124,7 +124,7 @@ async fn finish(inner: &Arc<Inner>, job: Job, started_at: Timestamp, outcome: Op
         .and_then(|(_, outcome)| outcome.failed_execution.clone());
     let row = attempt_row(inner, &job, wait, outcome);
     let attempt = Finished::Attempt {
-        row,
+        row: Arc::new(row),
         job,
         wait,
         forget,
@@ -140,7 +140,11 @@ fn park(job: Job, started_at: Timestamp, outcome: Outcome) -> Finished {
     row.wake_at = Some(wake_at);
     // Figures are of runs that have ended.
     row.duration_ms = None;
-    Finished::Park { row, job, response }
+    Finished::Park {
+        row: Arc::new(row),
+        job,
+        response,
+    }
 }
 
 /// When the run began, and what came of it; `None`: it was cancelled or lost.
@@ -349,6 +353,7 @@ async fn end(inner: &Arc<Inner>, job: Job, ended: Ended, outcome: Option<(Timest
     if row.error.is_none() {
         row.error = ended.error.as_ref().map(record::error);
     }
+    let row = Arc::new(row);
     inner.recorder.send(Finished::End { row, job, ended }).await;
 }
 

@@ -6,22 +6,24 @@ use crate::app::App;
 use crate::auth::caller;
 use crate::error::{ApiError, ErrorBody};
 use crate::execution::status::RunStatus;
-use crate::execution::tail::RunChange;
+use crate::execution::tail::{RunChange, Watch};
 use crate::ids::{DeploymentId, RunId};
+use crate::store::runs::upkeep;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::stream::{self, Stream};
 use serde::Serialize;
 use std::convert::Infallible;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch;
+use tokio::time::Interval;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+/// How often it is looked whether a run has ended of whose end nothing was heard.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// How long an onlooker whose rights were withdrawn may go on looking.
 const RIGHTS_CHECKED_FOR: Duration = Duration::from_secs(1);
 
@@ -39,7 +41,8 @@ struct Onlooker {
     checked_at: Instant,
     deployment: DeploymentId,
     run: Option<RunId>,
-    changes: Receiver<Arc<RunChange>>,
+    changes: Watch,
+    looks: Interval,
     stopping: watch::Receiver<bool>,
     /// What is still to be told before anything else.
     first: Option<Event>,
@@ -49,7 +52,8 @@ struct Onlooker {
 impl Onlooker {
     fn new(app: App, headers: HeaderMap, deployment: DeploymentId, run: Option<RunId>) -> Onlooker {
         Onlooker {
-            changes: app.executions.tail().watch(),
+            changes: app.executions.tail().watch(deployment),
+            looks: tokio::time::interval(LOOK_EVERY),
             stopping: app.executions.stopping(),
             checked_at: Instant::now(),
             app,
@@ -75,15 +79,20 @@ impl Onlooker {
         }
         while !self.is_over {
             let change = tokio::select! {
-                change = self.changes.recv() => change,
+                change = self.changes.next() => Some(change),
                 _ = self.stopping.wait_for(|stopping| *stopping) => return None,
+                _ = self.looks.tick(), if self.run.is_some() => None,
             };
             let change = match change {
-                Ok(change) => change,
-                Err(RecvError::Closed) => return None,
-                Err(RecvError::Lagged(missed)) => return Some(event("lagged", &Lagged { missed })),
+                Some(Ok(change)) => change,
+                Some(Err(RecvError::Closed)) => return None,
+                Some(Err(RecvError::Lagged(missed))) => return Some(event("lagged", &Lagged { missed })),
+                None => match self.end_elsewhere().await {
+                    Some(event) => return Some(event),
+                    None => continue,
+                },
             };
-            if change.deployment_id != self.deployment || self.run.is_some_and(|run| run != change.run_id) {
+            if self.run.is_some_and(|run| run != change.run_id) {
                 continue;
             }
             if !self.may_look_on().await {
@@ -95,6 +104,16 @@ impl Onlooker {
             });
         }
         None
+    }
+
+    /// The end of a run that another server has executed, should nothing have been heard of it.
+    async fn end_elsewhere(&mut self) -> Option<Event> {
+        let run = self.run.filter(|_| self.app.store.is_shared())?;
+        let ended = upkeep::running_of(&mut self.app.store.reader().await.ok()?.db(), &[run]).await;
+        match ended.is_ok_and(|running| running.is_empty()) {
+            true => self.end(run).await,
+            false => None,
+        }
     }
 
     /// The whole run, after which there is nothing more.

@@ -11,6 +11,8 @@ use sqlx::postgres::PgListener;
 
 /// Channel of all notices.
 const CHANNEL: &str = "heddle";
+/// Channel of what servers say to each other besides, see [`crate::peers`].
+const TALK: &str = "heddle_talk";
 
 /// Something has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,8 +28,10 @@ pub enum Notice {
     Environments,
     /// A run was ended by somebody who does not execute it.
     Cancelled(RunId),
-    /// A run has ended that was not always at the server that executed it last.
+    /// A run has ended, or answered its sender, that was not always at the server that executed it last.
     Ended(RunId),
+    /// Runs were accepted for whoever executes them.
+    Accepted,
     /// Something has come for a parked run.
     Woken,
     /// A server has given back its runs.
@@ -47,7 +51,16 @@ pub async fn tell(db: &mut Db<'_>, notice: Notice) -> Result<(), StoreError> {
         .map(drop)
 }
 
-/// Hears notices.
+/// What a server hears.
+#[derive(Debug)]
+pub enum Heard {
+    /// A notice.
+    Notice(Notice),
+    /// What another server says, or this one itself.
+    Talk(String),
+}
+
+/// Hears notices and talk.
 #[derive(Debug)]
 pub struct Listener(PgListener);
 
@@ -58,18 +71,31 @@ impl Store {
             return Ok(None);
         };
         let mut listener = PgListener::connect_with(apart).await?;
-        listener.listen(CHANNEL).await?;
+        listener.listen_all([CHANNEL, TALK]).await?;
         Ok(Some(Listener(listener)))
+    }
+
+    /// Says something of at most 7,999 bytes to all servers; nothing on SQLite.
+    pub async fn talk(&self, text: String) -> Result<(), StoreError> {
+        if !self.is_shared() {
+            return Ok(());
+        }
+        let query = sql("select pg_notify(?, ?)").bind(TALK).bind(text);
+        self.reader().await?.db().execute(query).await.map(drop)
     }
 }
 
 impl Listener {
-    /// The next notice. After an error it has to be made anew, and anything may have been missed.
-    pub async fn next(&mut self) -> Result<Notice, StoreError> {
+    /// What comes next. After an error it has to be made anew, and anything may have been missed.
+    pub async fn next(&mut self) -> Result<Heard, StoreError> {
         let Some(heard) = self.0.try_recv().await? else {
-            return Ok(Notice::Everything);
+            return Ok(Heard::Notice(Notice::Everything));
         };
+        if heard.channel() == TALK {
+            return Ok(Heard::Talk(heard.payload().to_owned()));
+        }
         // A newer server may tell what this one does not know.
-        Ok(serde_json::from_str(heard.payload()).unwrap_or(Notice::Everything))
+        let notice = serde_json::from_str(heard.payload()).unwrap_or(Notice::Everything);
+        Ok(Heard::Notice(notice))
     }
 }

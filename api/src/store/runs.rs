@@ -3,6 +3,8 @@
 
 pub mod journal;
 pub mod listing;
+mod packed;
+pub mod responses;
 pub mod stats;
 pub mod upkeep;
 
@@ -39,6 +41,8 @@ pub struct AcceptedRow {
     pub depth: u32,
     /// What may make no second run: a scope and a key within it.
     pub key: Option<(String, String)>,
+    /// Whether somebody waits for its end.
+    pub awaited: bool,
 }
 
 impl Serialize for AcceptedRow {
@@ -55,6 +59,7 @@ impl Serialize for AcceptedRow {
             self.parent.as_ref().map(|(run, _)| *run),
             self.parent.as_ref().map(|(_, key)| key),
             self.depth,
+            self.awaited,
         )
             .serialize(serializer)
     }
@@ -72,21 +77,30 @@ fn json<T: Serialize>(rows: &[T]) -> Result<String, StoreError> {
     serde_json::to_string(rows).map_err(|error| StoreError::Database(error.to_string()))
 }
 
-/// Stores accepted runs for a server that begins to execute them. `false`: it is none any more, and nothing is stored.
-pub async fn accept(db: &mut Db<'_>, owner: &str, rows: &[&AcceptedRow]) -> Result<bool, StoreError> {
+/// The owner of runs that any server may take.
+pub const NOBODY: &str = "";
+
+/// Stores accepted runs: for the server that has accepted them, or for [`NOBODY`]. `false`: that server is none any
+/// more, and nothing is stored.
+pub async fn accept(
+    db: &mut Db<'_>,
+    server: &str,
+    owner: &str,
+    rows: &[&AcceptedRow],
+) -> Result<bool, StoreError> {
     if rows.is_empty() {
         return Ok(true);
     }
     let query = sql("insert into runs (id, deployment_id, status, phase, triggered_by, node_id, event, artifact,
-         version_number, attempt, owner, takeovers, accepted_at, parent_id, parent_key, depth)
+         version_number, attempt, owner, takeovers, accepted_at, parent_id, parent_key, depth, awaited)
          select r.value->>0, r.value->>1, 'running', 'queued', r.value->>2, r.value->>3, r.value->>4, r.value->>5,
          cast(r.value->>6 as bigint), 1, cast(? as text), 0, cast(r.value->>7 as bigint),
-         r.value->>8, r.value->>9, cast(r.value->>10 as bigint)")
+         r.value->>8, r.value->>9, cast(r.value->>10 as bigint), cast(r.value->>11 as boolean)")
     .bind(owner)
     .push(elements(db))
     .bind(json(rows)?)
     .push(" where exists (select 1 from servers s where s.id = ?)")
-    .bind(owner);
+    .bind(server);
     Ok(db.execute(query).await? > 0)
 }
 

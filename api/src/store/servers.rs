@@ -4,6 +4,7 @@
 
 use super::{Db, StoreError, sql};
 use crate::clock::Timestamp;
+use crate::config::Role;
 
 /// The time by the database's clock.
 pub async fn now(db: &mut Db<'_>) -> Result<Timestamp, StoreError> {
@@ -19,13 +20,17 @@ pub async fn now(db: &mut Db<'_>) -> Result<Timestamp, StoreError> {
 pub async fn register(
     db: &mut Db<'_>,
     id: &str,
+    role: Role,
     now: Timestamp,
     expires_at: Timestamp,
 ) -> Result<(), StoreError> {
     db.execute(
-        sql("insert into servers (id, started_at, expires_at) values (?, ?, ?)
-             on conflict (id) do update set expires_at = excluded.expires_at")
+        sql(
+            "insert into servers (id, role, started_at, expires_at) values (?, ?, ?, ?)
+             on conflict (id) do update set expires_at = excluded.expires_at",
+        )
         .bind(id)
+        .bind(role)
         .bind(now)
         .bind(expires_at),
     )
@@ -52,10 +57,10 @@ pub async fn remove_expired(db: &mut Db<'_>, now: Timestamp) -> Result<u64, Stor
         .await
 }
 
-/// How many there are.
-pub async fn count(db: &mut Db<'_>) -> Result<i64, StoreError> {
-    let (count,): (i64,) = db.one(sql("select count(*) from servers")).await?;
-    Ok(count)
+/// How many there are, and how many of them execute runs.
+pub async fn count(db: &mut Db<'_>) -> Result<(i64, i64), StoreError> {
+    let query = sql("select count(*), count(case when role <> ? then 1 end) from servers");
+    db.one(query.bind(Role::Api)).await
 }
 
 /// Removes a server that stops.

@@ -143,10 +143,10 @@ each_database! {
 
         let restarted = App::new(service.app.config.clone(), service.app.store.clone(), service.app.clock.clone());
         restarted.executions.start().await.unwrap();
-        let mut changes = restarted.executions.tail().watch();
+        let mut changes = restarted.executions.tail().watch(id.parse().unwrap());
         while restarted.executions.counts() != (0, 0) || unended(&service, &id).await > 0 {
             // Each end is told; one that was before this began to watch is counted above.
-            let _ = tokio::time::timeout(std::time::Duration::from_millis(100), changes.recv()).await;
+            let _ = tokio::time::timeout(std::time::Duration::from_millis(100), changes.next()).await;
         }
         for (n, run) in runs.iter().enumerate().take(4) {
             let run = service.run(&ann, &id, run).await;
@@ -220,14 +220,14 @@ async fn one_at_a_time_is_in_the_order_of_acceptance(database: Database) {
     let service = Service::with(database, |config| config.workspace_concurrency_max = 1).await;
     let ann = service.user("ann").await;
     let id = service.deployed(&ann, &doubling()).await;
-    let mut changes = service.app.executions.tail().watch();
+    let mut changes = service.app.executions.tail().watch(id.parse().unwrap());
     let mut accepted = Vec::new();
     for n in 0..20 {
         accepted.push(service.started(&ann, &id, &json!({"n": n})).await);
     }
     let mut executed = Vec::new();
     while executed.len() < accepted.len() {
-        let change = changes.recv().await.unwrap();
+        let change = changes.next().await.unwrap();
         if change.phase == Phase::Executing {
             executed.push(change.run_id.to_string());
         }

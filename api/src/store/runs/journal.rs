@@ -1,5 +1,6 @@
 //! What runs know of their effects, and what has come for those that wait.
 
+use super::packed::{pack, unpack};
 use super::{elements, json};
 use crate::clock::Timestamp;
 use crate::ids::RunId;
@@ -21,8 +22,21 @@ pub struct EntryRow {
     pub key: String,
     /// Place among those that have ended; `None`: it has parked.
     pub number: Option<i64>,
-    /// JSON.
-    pub entry: String,
+    /// As it is stored.
+    entry: String,
+}
+
+impl EntryRow {
+    /// Of a run that `owner` has: the result of the effect `key` as JSON, or without a number its state.
+    pub fn new(run: RunId, owner: Arc<str>, key: String, number: Option<i64>, json: String) -> Self {
+        EntryRow {
+            run,
+            owner,
+            key,
+            number,
+            entry: pack(json),
+        }
+    }
 }
 
 impl Serialize for EntryRow {
@@ -57,16 +71,29 @@ pub struct Kept {
     pub entry: String,
 }
 
+impl Kept {
+    fn unpacked(mut self) -> Result<Self, StoreError> {
+        self.entry = unpack(self.entry)?;
+        Ok(self)
+    }
+}
+
 /// All entries of a run.
 pub async fn entries(db: &mut Db<'_>, run: RunId) -> Result<Vec<Kept>, StoreError> {
-    db.all(sql("select key, number, entry from journal_entries where run_id = ?").bind(run))
-        .await
+    let rows: Vec<Kept> = db
+        .all(sql("select key, number, entry from journal_entries where run_id = ?").bind(run))
+        .await?;
+    rows.into_iter().map(Kept::unpacked).collect()
 }
 
 /// What has come for a run, by key.
 pub async fn signals(db: &mut Db<'_>, run: RunId) -> Result<Vec<(String, String)>, StoreError> {
-    db.all(sql("select key, payload from signals where run_id = ?").bind(run))
-        .await
+    let rows: Vec<(String, String)> = db
+        .all(sql("select key, payload from signals where run_id = ?").bind(run))
+        .await?;
+    rows.into_iter()
+        .map(|(key, payload)| Ok((key, unpack(payload)?)))
+        .collect()
 }
 
 /// Forgets the effects of an execution of a node, which a further attempt is to do again.
@@ -115,7 +142,7 @@ pub async fn signal(db: &mut Db<'_>, run: RunId, key: &str, payload: &str) -> Re
             sql("insert into signals (run_id, key, payload) values (?, ?, ?) on conflict do nothing")
                 .bind(run)
                 .bind(key)
-                .bind(payload),
+                .bind(pack(payload.to_owned())),
         )
         .await?;
     if inserted > 0 {
@@ -159,7 +186,8 @@ pub async fn is_running(db: &mut Db<'_>, run: RunId) -> Result<Option<bool>, Sto
 /// One of these entries of a run, if there is any.
 pub async fn entry_of(db: &mut Db<'_>, run: RunId, keys: [String; 2]) -> Result<Option<Kept>, StoreError> {
     let query = sql("select key, number, entry from journal_entries where run_id = ? and key in ").bind(run);
-    db.optional(query.list(keys)).await
+    let kept: Option<Kept> = db.optional(query.list(keys)).await?;
+    kept.map(Kept::unpacked).transpose()
 }
 
 /// Runs under way that a run waits for.

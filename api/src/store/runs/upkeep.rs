@@ -3,10 +3,11 @@
 use crate::access::Editor;
 use crate::clock::Timestamp;
 use crate::execution::status::{RunStatus, TriggeredBy};
-use crate::ids::{DeploymentId, RunId, WorkspaceId};
+use crate::ids::{DeploymentId, PatternId, RunId, UserId, WorkspaceId};
 use crate::store::notices::{self, Notice};
-use crate::store::{Db, StoreError, sql};
+use crate::store::{Db, Sql, StoreError, sql};
 use sqlx::FromRow;
+use std::sync::Arc;
 
 /// A run that goes on: another start of the server left it behind, or it was parked.
 #[derive(Clone, Debug, FromRow)]
@@ -41,11 +42,32 @@ pub struct LeftRow {
     pub parent_key: Option<String>,
     /// How many runs called each other above it.
     pub depth: i64,
+    /// Whether somebody may wait for its end.
+    pub awaited: bool,
+    /// Whose run it is, unless that is gone.
+    pub pattern_id: Option<PatternId>,
 }
 
 const LEFT: &str =
     ") returning id, deployment_id, triggered_by, node_id, event, artifact, version_number, attempt,
-    takeovers, accepted_at, resumes_at, parent_id, parent_key, depth";
+    takeovers, accepted_at, resumes_at, parent_id, parent_key, depth, awaited,
+    (select d.pattern_id from deployments d where d.id = runs.deployment_id) as pattern_id";
+
+/// Ends the selection of rows that are about to be changed. Servers pass over what others are at.
+const fn skip_locked(db: &Db<'_>) -> &'static str {
+    match db {
+        Db::Sqlite(_) => "",
+        Db::Postgres(_) => " for update of r skip locked",
+    }
+}
+
+/// Runs of a selection that are this server's now, in the order of acceptance.
+async fn taken(db: &mut Db<'_>, query: Sql) -> Result<Vec<LeftRow>, StoreError> {
+    let query = query.push(skip_locked(db)).push(LEFT);
+    let mut rows: Vec<LeftRow> = db.all(query).await?;
+    rows.sort_by_key(|row| row.id);
+    Ok(rows)
+}
 
 /// Takes up to `limit` runs that no server has, oldest first; those of paused deployments are left until these are
 /// resumed. None for a server that is none any more. Runs that were handed back are not counted as taken up.
@@ -58,19 +80,62 @@ pub async fn take_up(db: &mut Db<'_>, owner: &str, limit: i64) -> Result<Vec<Lef
     )
     .bind(owner)
     .bind(owner);
-    let lock = if db.is_postgres() {
-        " for update of r skip locked"
-    } else {
-        ""
-    };
-    let query = query
-        .push(" order by r.id limit ?")
-        .bind(limit)
-        .push(lock)
-        .push(LEFT);
-    let mut rows: Vec<LeftRow> = db.all(query).await?;
-    rows.sort_by_key(|row| row.id);
-    Ok(rows)
+    taken(db, query.push(" order by r.id limit ?").bind(limit)).await
+}
+
+/// What a server may claim of the runs that others have accepted.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    /// Who claims.
+    pub owner: Arc<str>,
+    /// Runs in all.
+    pub runs_max: i64,
+    /// Runs of one tenant.
+    pub tenant_runs_max: i64,
+    /// Tenants of which no more runs have room: workspaces, and users outside of any.
+    pub full: Vec<String>,
+}
+
+/// Takes runs that another server has accepted and nobody has had yet: those first that somebody waits for, then one of
+/// each tenant after the other. Claims follow each other, so that none passes over what another one leaves.
+pub async fn claim(db: &mut Db<'_>, claim: Claim) -> Result<Vec<LeftRow>, StoreError> {
+    if db.is_postgres() {
+        db.execute(sql("select pg_advisory_xact_lock(?)").bind(CLAIMS_LOCK))
+            .await?;
+    }
+    let query = sql("update runs set owner = ? where id in (
+         select r.id from runs r join (
+             select u.id, u.awaited, row_number() over (
+                 partition by coalesce(d.workspace_id, d.user_id) order by u.awaited desc, u.id) as place
+             from runs u join deployments d on d.id = u.deployment_id
+             where u.owner = '' and u.status = 'running' and u.wake_at is null and u.takeovers = 0
+             and d.status <> 'paused' and coalesce(d.workspace_id, d.user_id) not in ")
+    .bind(claim.owner.as_ref())
+    .list(claim.full.iter().chain([&String::new()]))
+    .push(
+        ") w on w.id = r.id where w.place <= ? and r.owner = ''
+         and exists (select 1 from servers s where s.id = ?) order by w.awaited desc, w.place, w.id limit ?",
+    )
+    .bind(claim.tenant_runs_max)
+    .bind(claim.owner.as_ref())
+    .bind(claim.runs_max);
+    taken(db, query).await
+}
+
+/// Any number that nothing else locks.
+const CLAIMS_LOCK: i64 = 0x6865_6464_6c65;
+
+/// How many runs wait to be claimed, by tenant; none counts for more than `limit` in all.
+pub async fn unclaimed(
+    db: &mut Db<'_>,
+    limit: i64,
+) -> Result<Vec<(Option<WorkspaceId>, UserId, i64)>, StoreError> {
+    let query = sql("select d.workspace_id, d.user_id, count(*) from (
+             select deployment_id from runs where owner = '' and status = 'running' and wake_at is null
+             and takeovers = 0 limit ?) r
+         join deployments d on d.id = r.deployment_id where d.status <> 'paused'
+         group by d.workspace_id, d.user_id");
+    db.all(query.bind(limit)).await
 }
 
 /// Takes up to `limit` parked runs whose time has come, whichever server has parked them, those first that have waited longest; those of paused
@@ -81,11 +146,6 @@ pub async fn wake_up(
     now: Timestamp,
     limit: i64,
 ) -> Result<Vec<LeftRow>, StoreError> {
-    let lock = if db.is_postgres() {
-        " for update of r skip locked"
-    } else {
-        ""
-    };
     let query = sql(
         "update runs set owner = ?, wake_at = null, woken = false, phase = 'queued' where id in (
          select r.id from runs r join deployments d on d.id = r.deployment_id
@@ -95,12 +155,8 @@ pub async fn wake_up(
     .bind(owner)
     .bind(now)
     .bind(owner)
-    .bind(limit)
-    .push(lock)
-    .push(LEFT);
-    let mut rows: Vec<LeftRow> = db.all(query).await?;
-    rows.sort_by_key(|row| row.id);
-    Ok(rows)
+    .bind(limit);
+    taken(db, query).await
 }
 
 /// Parks a run that could not be taken up.

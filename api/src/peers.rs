@@ -1,0 +1,211 @@
+//! What servers that share a database tell each other without a row of it: requests that count against limits, which
+//! deployments somebody looks on at, and what those deployments' runs do. It may be lost or late, and nothing that has to
+//! be right depends on it.
+
+use crate::app::App;
+use crate::clock::Clock;
+use crate::execution::tail::{RunChange, Tail};
+use crate::ids::DeploymentId;
+use crate::store::{Store, StoreError};
+use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use uuid::Uuid;
+
+/// How often something is told, at most.
+const TOLD_EVERY: Duration = Duration::from_millis(250);
+/// How often it is said again that somebody looks on.
+const WATCHING_AGAIN: Duration = Duration::from_secs(2);
+/// Past this, without having been said again, nobody does.
+const WATCHING_MAX: Duration = Duration::from_secs(6);
+/// Bytes of changes in a message: PostgreSQL takes 7,999, of which those around them are less than 100.
+const CHANGES_BYTES_MAX: usize = 7_800;
+/// Deployments in a message, of 39 bytes each.
+const DEPLOYMENTS_MAX: usize = 150;
+/// Addresses in a message, of 60 bytes at most.
+const ADDRESSES_MAX: usize = 100;
+/// Emails in a message, of 75 bytes.
+const EMAILS_MAX: usize = 80;
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Message {
+    /// A process, which hears itself too.
+    from: String,
+    said: Said,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Said {
+    /// Webhook requests let through, by address.
+    Webhooks(Vec<(IpAddr, usize)>),
+    /// Attempts to log in, by address.
+    Logins(Vec<(IpAddr, usize)>),
+    /// The same by the email's hash, in hex.
+    Emails(Vec<(String, usize)>),
+    /// Somebody looks on at these deployments.
+    Watching(Vec<DeploymentId>),
+    /// What runs of those that others look on at do.
+    Changes(Vec<RunChange>),
+}
+
+/// The other servers.
+#[derive(Debug)]
+pub struct Peers {
+    id: String,
+    store: Store,
+    clock: Clock,
+}
+
+impl Peers {
+    /// Of this process.
+    pub fn new(store: Store, clock: Clock) -> Self {
+        Peers {
+            id: Uuid::now_v7().to_string(),
+            store,
+            clock,
+        }
+    }
+
+    /// Takes in what a server has said.
+    pub fn hear(&self, app: &App, text: &str) {
+        // A newer server may say what this one does not know.
+        let Ok(Message { from, said }) = serde_json::from_str(text) else {
+            return;
+        };
+        if from == self.id {
+            return;
+        }
+        let now = self.clock.now();
+        match said {
+            Said::Webhooks(counts) => {
+                for (ip, count) in counts {
+                    app.webhooks.limiter.count(&ip, count, now);
+                }
+            }
+            Said::Logins(counts) => {
+                for (ip, count) in counts {
+                    app.auth_limits.by_ip.count(&ip, count, now);
+                }
+            }
+            Said::Emails(counts) => {
+                for (email, count) in counts {
+                    let mut hash = [0; 32];
+                    if hex::decode_to_slice(email, &mut hash).is_ok() {
+                        app.auth_limits.by_email.count(&hash, count, now);
+                    }
+                }
+            }
+            Said::Watching(deployments) => {
+                let until = Instant::now() + WATCHING_MAX;
+                app.executions.tail().watch_elsewhere(&deployments, until);
+            }
+            Said::Changes(changes) => {
+                for change in changes {
+                    app.executions.tail().told_by_another(change);
+                }
+            }
+        }
+    }
+
+    async fn say(&self, said: Said) -> Result<(), StoreError> {
+        let from = self.id.clone();
+        let message = serde_json::to_string(&Message { from, said });
+        let message = message.map_err(|error| StoreError::Database(error.to_string()))?;
+        self.store.talk(message).await
+    }
+}
+
+/// Begins to tell, in the background, if there can be others.
+pub fn start(app: &App) {
+    if !app.store.is_shared() {
+        return;
+    }
+    let app = app.clone();
+    tokio::spawn(async move {
+        let mut watching_said_at = None;
+        loop {
+            let pause = tokio::time::sleep(TOLD_EVERY);
+            if let Err(error) = tell(&app, &mut watching_said_at).await {
+                tracing::debug!("Other servers can't be told anything for now: {error}");
+            }
+            tokio::select! {
+                () = app.executions.tail().news() => {}
+                () = pause => {}
+            }
+        }
+    });
+}
+
+async fn tell(
+    app: &App,
+    watching_said_at: &mut Option<(Instant, Vec<DeploymentId>)>,
+) -> Result<(), StoreError> {
+    let peers = &app.peers;
+    let tail = app.executions.tail();
+    tell_watching(peers, tail, watching_said_at).await?;
+    for message in in_messages(tail.take_for_elsewhere(Instant::now())) {
+        peers.say(Said::Changes(message)).await?;
+    }
+    for counts in app.webhooks.limiter.take_untold().chunks(ADDRESSES_MAX) {
+        peers.say(Said::Webhooks(counts.to_vec())).await?;
+    }
+    for counts in app.auth_limits.by_ip.take_untold().chunks(ADDRESSES_MAX) {
+        peers.say(Said::Logins(counts.to_vec())).await?;
+    }
+    for counts in app.auth_limits.by_email.take_untold().chunks(EMAILS_MAX) {
+        let counts = counts.iter().map(|(email, count)| (hex::encode(email), *count));
+        peers.say(Said::Emails(counts.collect())).await?;
+    }
+    Ok(())
+}
+
+async fn tell_watching(
+    peers: &Peers,
+    tail: &Tail,
+    said: &mut Option<(Instant, Vec<DeploymentId>)>,
+) -> Result<(), StoreError> {
+    let mut watched = tail.watched_here();
+    watched.sort_unstable();
+    let is_known = said
+        .as_ref()
+        .is_some_and(|(at, before)| *before == watched && at.elapsed() < WATCHING_AGAIN);
+    if watched.is_empty() || is_known {
+        return Ok(());
+    }
+    for deployments in watched.chunks(DEPLOYMENTS_MAX) {
+        peers.say(Said::Watching(deployments.to_vec())).await?;
+    }
+    *said = Some((Instant::now(), watched));
+    Ok(())
+}
+
+/// Changes in as few messages as hold them. One that is too long by itself goes without its error, which whoever
+/// looks on can read with the run.
+fn in_messages(changes: Vec<Arc<RunChange>>) -> Vec<Vec<RunChange>> {
+    let mut messages: Vec<Vec<RunChange>> = Vec::new();
+    let mut room = 0;
+    for change in changes {
+        let mut change = Arc::unwrap_or_clone(change);
+        let mut bytes = bytes_of(&change);
+        if bytes > CHANGES_BYTES_MAX {
+            change.error = None;
+            bytes = bytes_of(&change);
+        }
+        match messages.last_mut() {
+            Some(last) if bytes <= room => last.push(change),
+            _ => {
+                messages.push(vec![change]);
+                room = CHANGES_BYTES_MAX;
+            }
+        }
+        room = room.saturating_sub(bytes);
+    }
+    messages
+}
+
+/// In a message, with the comma.
+fn bytes_of(change: &RunChange) -> usize {
+    serde_json::to_string(change).map_or(0, |text| text.len() + 1)
+}
