@@ -1,6 +1,8 @@
 //! The ceiling: the least that a durable webhook service can do. It checks an HMAC, stores the body in SQLite, many in one
 //! commit, instantiates an empty sandbox, and answers. No routes, no accounts, no limits, no log, no pattern.
 
+use crate::load::{Target, order};
+use crate::process::Process;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::State;
@@ -11,6 +13,7 @@ use sha2::Sha256;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{Connection, SqliteConnection};
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 use wasmtime::{
@@ -18,9 +21,26 @@ use wasmtime::{
     PoolingAllocationConfig, Store,
 };
 
-pub const SECRET: &str = "ceiling";
+const SECRET: &str = "ceiling";
 /// Bodies that one commit stores at most.
 const GROUP_MAX: usize = 512;
+
+/// Starts this program as the ceiling, in a process of its own.
+pub fn start(dir: &Path) -> Process {
+    let this = std::env::current_exe().unwrap();
+    Process::start(Command::new(this).arg(crate::CEILING).arg(dir))
+}
+
+/// What it takes.
+pub fn target(process: &Process) -> Target {
+    Target {
+        address: process.address,
+        path: "/webhooks/bare".to_owned(),
+        secret: Some(SECRET.to_owned()),
+        status: 202,
+        body: order,
+    }
+}
 
 struct Row {
     body: Bytes,

@@ -18,6 +18,17 @@ pub struct Target {
     pub secret: Option<String>,
     /// Status of a good answer.
     pub status: u16,
+    /// Body of the request with a number.
+    pub body: fn(u64) -> String,
+}
+
+/// How much is sent.
+#[derive(Clone, Copy)]
+pub enum Extent {
+    /// For so long.
+    Time(Duration),
+    /// So many requests.
+    Requests(u64),
 }
 
 /// What a load has measured.
@@ -40,7 +51,7 @@ impl Measured {
 }
 
 /// About 1 KB, as an order has; `number` makes each its own.
-fn body(number: u64) -> String {
+pub fn order(number: u64) -> String {
     let line = r#"{"sku":"DESK-140","name":"Standing desk 140 cm","quantity":1,"unitPrice":549.0,"tax":0.2}"#;
     let lines = [line; 8].join(",");
     format!(
@@ -50,7 +61,7 @@ fn body(number: u64) -> String {
 
 impl Target {
     fn request(&self, number: u64) -> String {
-        let body = body(number);
+        let body = (self.body)(number);
         let signature = self.secret.as_ref().map_or(String::new(), |secret| {
             let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).unwrap();
             mac.update(body.as_bytes());
@@ -75,12 +86,20 @@ impl Target {
     }
 }
 
-/// Sends for this long on so many connections at a time.
-pub async fn run(target: &Target, connections: usize, during: Duration) -> Measured {
-    let (target, number) = (Arc::new(target.clone()), Arc::new(AtomicU64::new(1)));
+/// Sends on so many connections at a time.
+pub async fn run(target: &Target, connections: usize, extent: Extent) -> Measured {
+    run_on_all(std::slice::from_ref(target), connections, extent).await
+}
+
+/// The same to several servers in turn.
+pub async fn run_on_all(targets: &[Target], connections: usize, extent: Extent) -> Measured {
+    let number = Arc::new(AtomicU64::new(0));
     let began = Instant::now();
-    let tasks: Vec<_> = (0..connections)
-        .map(|_| tokio::spawn(send(target.clone(), number.clone(), began + during)))
+    let tasks: Vec<_> = targets
+        .iter()
+        .cycle()
+        .take(connections)
+        .map(|target| tokio::spawn(send(target.clone(), number.clone(), began, extent)))
         .collect();
     let mut latencies = Vec::new();
     for task in tasks {
@@ -95,12 +114,20 @@ pub async fn run(target: &Target, connections: usize, during: Duration) -> Measu
     }
 }
 
-async fn send(target: Arc<Target>, number: Arc<AtomicU64>, until: Instant) -> Vec<Duration> {
+async fn send(target: Target, number: Arc<AtomicU64>, began: Instant, extent: Extent) -> Vec<Duration> {
     let mut stream = TcpStream::connect(target.address).await.unwrap();
     stream.set_nodelay(true).unwrap();
     let (mut latencies, mut buffer) = (Vec::new(), Vec::new());
-    while Instant::now() < until {
-        let request = target.request(number.fetch_add(1, Ordering::Relaxed));
+    loop {
+        let number = number.fetch_add(1, Ordering::Relaxed);
+        let goes_on = match extent {
+            Extent::Time(during) => began.elapsed() < during,
+            Extent::Requests(count) => number < count,
+        };
+        if !goes_on {
+            return latencies;
+        }
+        let request = target.request(number);
         let sent = Instant::now();
         let status = exchange(&mut stream, &request, &mut buffer).await;
         assert_eq!(
@@ -111,7 +138,6 @@ async fn send(target: Arc<Target>, number: Arc<AtomicU64>, until: Instant) -> Ve
         );
         latencies.push(sent.elapsed());
     }
-    latencies
 }
 
 /// Status of the answer, which is read to its end.

@@ -1,7 +1,7 @@
 //! Peers with the same job: a webhook, one node that shapes the data, an answer. Installed from npm into
 //! `target/peers`, with their own defaults: neither stores the event before it answers.
 
-use crate::load;
+use crate::load::{self, Extent};
 use crate::process::Process;
 use crate::{CONNECTIONS, open_target, row};
 use serde_json::{Value, json};
@@ -140,7 +140,7 @@ async fn serve(
     let process = Process::silent(&mut command, &target, PATIENCE).await;
     let process = process.ok_or("it did not start")?;
     for connections in CONNECTIONS {
-        let measured = load::run(&target, connections, during).await;
+        let measured = load::run(&target, connections, Extent::Time(during)).await;
         row(
             &format!("{name}, synchronous"),
             connections,

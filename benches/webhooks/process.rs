@@ -1,7 +1,6 @@
 //! Processes that are measured: a heddle with deployed patterns, the ceiling, and what they use of the machine.
 
-use crate::ceiling;
-use crate::load::Target;
+use crate::load::{Target, order};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -49,7 +48,13 @@ impl Process {
         None
     }
 
+    /// A heddle with its data in this directory.
     pub fn heddle(dir: &Path) -> Process {
+        Process::heddle_with(dir, &[])
+    }
+
+    /// The same with these variables besides.
+    pub fn heddle_with(dir: &Path, variables: &[(&str, &str)]) -> Process {
         Process::start(
             Command::new(env!("CARGO_BIN_EXE_heddle"))
                 .arg("serve")
@@ -57,13 +62,9 @@ impl Process {
                 .current_dir(dir)
                 .env("HEDDLE_LISTEN", "127.0.0.1:0")
                 .env("HEDDLE_LOG", "warn")
-                .env("HEDDLE_WEBHOOK_RATE_LIMIT", "0"),
+                .env("HEDDLE_WEBHOOK_RATE_LIMIT", "0")
+                .envs(variables.iter().copied()),
         )
-    }
-
-    pub fn ceiling(dir: &Path) -> Process {
-        let this = std::env::current_exe().unwrap();
-        Process::start(Command::new(this).arg(crate::CEILING).arg(dir))
     }
 
     /// Memory in use now and at most, in MiB. 0 where there is no /proc.
@@ -87,15 +88,15 @@ impl Drop for Process {
 
 /// A user of a heddle, who deploys patterns.
 pub struct User<'p> {
-    process: &'p Process,
-    client: reqwest::Client,
-    token: String,
+    pub process: &'p Process,
+    pub client: reqwest::Client,
+    pub token: String,
 }
 
 /// A deployed pattern.
 pub struct Deployed {
     pub target: Target,
-    id: String,
+    pub id: String,
 }
 
 impl User<'_> {
@@ -111,7 +112,7 @@ impl User<'_> {
         user
     }
 
-    async fn call(&self, method: &str, path: &str, body: Value) -> Value {
+    pub async fn call(&self, method: &str, path: &str, body: Value) -> Value {
         let url = format!("http://{}{path}", self.process.address);
         let request = self
             .client
@@ -152,6 +153,7 @@ impl User<'_> {
                 path: format!("/webhooks/{}", text(&hook["webhookId"])),
                 secret: Some(text(&hook["webhookSecret"])),
                 status,
+                body: order,
             },
         }
     }
@@ -162,15 +164,6 @@ impl User<'_> {
         while self.call("GET", &path, json!(null)).await["meta"]["total"] != 0 {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
-    }
-}
-
-pub fn ceiling_target(process: &Process) -> Target {
-    Target {
-        address: process.address,
-        path: "/webhooks/bare".to_owned(),
-        secret: Some(ceiling::SECRET.to_owned()),
-        status: 202,
     }
 }
 
