@@ -1,6 +1,7 @@
 //! The server is killed again and again under load, and its senders send again what was not answered: every event is
 //! one run, which ends.
 
+use crate::postgres::TestDatabase;
 use crate::sender::{Hook, Sender};
 use crate::server::Server;
 use std::collections::BTreeSet;
@@ -84,8 +85,8 @@ fn load(server: Server, hook: &Hook, events: &Events) {
     });
 }
 
-fn survives(dir: &Path) {
-    let variables = [("HEDDLE_WEBHOOK_RATE_LIMIT", "0")];
+fn survives(dir: &Path, database: &[(&str, &str)]) {
+    let variables = [&[("HEDDLE_WEBHOOK_RATE_LIMIT", "0"), ("HEDDLE_LEASE_MS", "1000")], database].concat();
     let server = Server::start(dir, &variables);
     let (hook, events) = (Hook::doubling(&server), Events::default());
     load(server, &hook, &events);
@@ -104,5 +105,21 @@ fn survives(dir: &Path) {
 #[test]
 fn every_event_is_one_run_that_ends_although_the_server_is_killed() {
     let dir = tempfile::tempdir().unwrap();
-    survives(dir.path());
+    survives(dir.path(), &[]);
+}
+
+#[test]
+fn it_is_so_on_postgres_as_well() {
+    let executor = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let database = executor.block_on(TestDatabase::create());
+    let dir = tempfile::tempdir().unwrap();
+    let settings = [
+        ("HEDDLE_DATABASE_URL", database.url.as_str()),
+        (
+            "HEDDLE_MASTER_KEY",
+            "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+        ),
+        ("HEDDLE_JWT_SECRET", "a secret of thirty-two characters or more"),
+    ];
+    survives(dir.path(), &settings);
 }

@@ -20,3 +20,4 @@ mod servers;
 mod starting;
 mod traces;
 mod users;
+mod wire;

@@ -1,71 +1,20 @@
-//! PostgreSQL goes away for a while, and comes back: what can't be stored is not accepted, and what was accepted is a run
-//! that ends.
+//! PostgreSQL goes away for a while, is slow, or stands still, and comes back: what can't be stored is not accepted, and what
+//! was accepted is a run that ends.
 
 use crate::postgres::TestDatabase;
 use crate::sender::{Hook, Sender};
 use crate::server::Server;
+use crate::wire::Wire;
 use std::collections::BTreeSet;
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
+use std::time::Duration;
 
 const CLIENTS: usize = 4;
 /// Answers of a kind that are waited for in each phase.
 const ANSWERS: usize = 60;
 const KEY: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
-
-/// What lies between a server and its database, and can be cut.
-struct Wire {
-    address: String,
-    state: Arc<Mutex<State>>,
-}
-
-#[derive(Default)]
-struct State {
-    is_cut: bool,
-    open: Vec<TcpStream>,
-}
-
-impl Wire {
-    fn to(target: String) -> Wire {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap().to_string();
-        let state = Arc::<Mutex<State>>::default();
-        let shared = state.clone();
-        std::thread::spawn(move || {
-            for near in listener.incoming().flatten() {
-                let mut state = shared.lock().unwrap();
-                if state.is_cut {
-                    continue;
-                }
-                let far = TcpStream::connect(&target).unwrap();
-                for (from, to) in [(&near, &far), (&far, &near)] {
-                    let (mut from, mut to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
-                    std::thread::spawn(move || {
-                        // However it ends, the other way ends as well.
-                        let _ = std::io::copy(&mut from, &mut to);
-                        let _ = to.shutdown(Shutdown::Both);
-                    });
-                }
-                state.open.extend([near, far]);
-            }
-        });
-        Wire { address, state }
-    }
-
-    fn cut(&self) {
-        let mut state = self.state.lock().unwrap();
-        state.is_cut = true;
-        for stream in state.open.drain(..) {
-            // It may have ended by itself.
-            let _ = stream.shutdown(Shutdown::Both);
-        }
-    }
-
-    fn mend(&self) {
-        self.state.lock().unwrap().is_cut = false;
-    }
-}
 
 #[derive(Default)]
 struct Load {
@@ -104,6 +53,12 @@ impl Load {
     fn accepted(&self) -> usize {
         self.accepted.lock().unwrap().len()
     }
+
+    /// Waits until more was accepted.
+    fn go_on(&self) {
+        let before = self.accepted();
+        wait_until(|| self.accepted() >= before + ANSWERS);
+    }
 }
 
 fn wait_until(is_so: impl Fn() -> bool) {
@@ -112,26 +67,26 @@ fn wait_until(is_so: impl Fn() -> bool) {
     }
 }
 
-#[test]
-fn while_the_database_is_away_nothing_is_accepted_and_afterwards_everything_goes_on() {
-    let executor = tokio::runtime::Runtime::new().unwrap();
-    let database = executor.block_on(TestDatabase::create());
-    let (user, rest) = database.url.split_once('@').unwrap();
-    let (target, name) = rest.split_once('/').unwrap();
-    let wire = Wire::to(target.to_owned());
-    let dir = tempfile::tempdir().unwrap();
-    let server = Server::start(
-        dir.path(),
-        &[
-            ("HEDDLE_WEBHOOK_RATE_LIMIT", "0"),
-            (
-                "HEDDLE_DATABASE_URL",
-                &format!("{user}@{}/{name}?sslmode=disable", wire.address),
-            ),
-            ("HEDDLE_MASTER_KEY", KEY),
-            ("HEDDLE_JWT_SECRET", KEY),
-        ],
-    );
+fn start(database: &TestDatabase, dir: &Path) -> (Wire, Server) {
+    let (wire, url) = Wire::before(&database.url);
+    let variables = [
+        ("HEDDLE_WEBHOOK_RATE_LIMIT", "0"),
+        ("HEDDLE_DATABASE_URL", &url),
+        ("HEDDLE_MASTER_KEY", KEY),
+        ("HEDDLE_JWT_SECRET", KEY),
+        ("HEDDLE_LEASE_MS", "3000"),
+    ];
+    let server = Server::start(dir, &variables);
+    (wire, server)
+}
+
+fn database() -> TestDatabase {
+    let executor = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    executor.block_on(TestDatabase::create())
+}
+
+/// Sends events beside what `meanwhile` does; then every event is one run that has ended.
+fn under_load(server: Server, meanwhile: impl FnOnce(&Server, &Load)) {
     let (hook, load) = (Hook::doubling(&server), Load::default());
     std::thread::scope(|scope| {
         for _ in 0..CLIENTS {
@@ -142,20 +97,9 @@ fn while_the_database_is_away_nothing_is_accepted_and_afterwards_everything_goes
                 }
             });
         }
-        for _ in 0..2 {
-            let before = load.accepted();
-            wait_until(|| load.accepted() >= before + ANSWERS);
-            wire.cut();
-            load.is_cut.store(true, Ordering::SeqCst);
-            let before = load.refused.load(Ordering::SeqCst);
-            wait_until(|| load.refused.load(Ordering::SeqCst) >= before + ANSWERS);
-            assert_eq!(server.call("GET", "/readyz", "", "").0, 503);
-            assert_eq!(server.call("GET", "/healthz", "", "").0, 200);
-            load.is_cut.store(false, Ordering::SeqCst);
-            wire.mend();
-        }
-        let before = load.accepted();
-        wait_until(|| load.accepted() >= before + ANSWERS);
+        load.go_on();
+        meanwhile(&server, &load);
+        load.go_on();
         load.is_over.store(true, Ordering::SeqCst);
     });
     server.await_ends(&hook.token, &hook.deployment);
@@ -168,4 +112,49 @@ fn while_the_database_is_away_nothing_is_accepted_and_afterwards_everything_goes
     assert_eq!(ids, load.accepted.into_inner().unwrap(), "every event is one run");
     assert_eq!(runs.len(), load.sent.into_inner());
     assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
+fn while_the_database_is_away_nothing_is_accepted_and_afterwards_everything_goes_on() {
+    let (database, dir) = (database(), tempfile::tempdir().unwrap());
+    let (wire, server) = start(&database, dir.path());
+    under_load(server, |server, load| {
+        for _ in 0..2 {
+            wire.cut();
+            load.is_cut.store(true, Ordering::SeqCst);
+            let before = load.refused.load(Ordering::SeqCst);
+            wait_until(|| load.refused.load(Ordering::SeqCst) >= before + ANSWERS);
+            assert_eq!(server.call("GET", "/readyz", "", "").0, 503);
+            assert_eq!(server.call("GET", "/healthz", "", "").0, 200);
+            load.is_cut.store(false, Ordering::SeqCst);
+            wire.mend();
+            load.go_on();
+        }
+    });
+}
+
+#[test]
+fn a_slow_database_makes_answers_late_and_nothing_else() {
+    let (database, dir) = (database(), tempfile::tempdir().unwrap());
+    let (wire, server) = start(&database, dir.path());
+    under_load(server, |server, load| {
+        wire.slow_down(Duration::from_millis(20));
+        load.go_on();
+        assert_eq!(load.refused.load(Ordering::SeqCst), 0);
+        wire.slow_down(Duration::ZERO);
+        assert_eq!(server.metric("heddle_leases_lost_total"), 0.0);
+    });
+}
+
+#[test]
+fn a_database_that_stands_still_past_the_lease_loses_nothing() {
+    let (database, dir) = (database(), tempfile::tempdir().unwrap());
+    let (wire, server) = start(&database, dir.path());
+    under_load(server, |_, load| {
+        wire.stand_still(true);
+        // The lease is over by then, and what comes is refused.
+        let before = load.refused.load(Ordering::SeqCst);
+        wait_until(|| load.refused.load(Ordering::SeqCst) > before);
+        wire.stand_still(false);
+    });
 }
