@@ -21,6 +21,7 @@ async fn listen(app: App, mut listener: Listener) {
         match listener.next().await {
             Ok(Heard::Notice(notice)) => heed(&app, notice).await,
             Ok(Heard::Talk(text)) => app.peers.hear(&app, &text),
+            Err(StoreError::Closed) => return,
             Err(error) => {
                 tracing::warn!("Changes by other servers are not heard of for now: {error}");
                 drop(listener);

@@ -107,10 +107,10 @@ impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
         match &error {
             sqlx::Error::Database(database) if database.is_unique_violation() => StoreError::Unique,
+            sqlx::Error::PoolClosed => StoreError::Closed,
             sqlx::Error::Io(_)
             | sqlx::Error::Tls(_)
             | sqlx::Error::PoolTimedOut
-            | sqlx::Error::PoolClosed
             | sqlx::Error::WorkerCrashed => StoreError::Unavailable(error.to_string()),
             // Class 57: the server shuts down or starts; 53: it is out of connections, disk or memory; 25P03: this
             // process has stood still.
@@ -217,11 +217,14 @@ impl Store {
         Ok(Store(Backend::Postgres { pool, apart }))
     }
 
-    /// A connection for reading: each statement sees all that was committed before it.
-    pub async fn reader(&self) -> Result<Reader, StoreError> {
-        Ok(match &self.0 {
-            Backend::Sqlite { readers, .. } => Reader::Sqlite(readers.acquire().await?),
-            Backend::Postgres { pool, .. } => Reader::Postgres(pool.acquire().await?),
+    /// A connection for reading: each statement sees all that was committed before it. Boxed, since a pool's future has
+    /// 4 KB, which every future that may read would have to carry.
+    pub fn reader(&self) -> BoxFuture<'_, Result<Reader, StoreError>> {
+        Box::pin(async move {
+            Ok(match &self.0 {
+                Backend::Sqlite { readers, .. } => Reader::Sqlite(readers.acquire().await?),
+                Backend::Postgres { pool, .. } => Reader::Postgres(pool.acquire().await?),
+            })
         })
     }
 
@@ -296,7 +299,8 @@ where
     F: for<'c> FnOnce(&'c mut Db<'_>) -> BoxFuture<'c, Result<T, E>>,
     E: From<StoreError>,
 {
-    let mut transaction = pool.begin().await.map_err(StoreError::from)?;
+    // Boxed for the same reason as readers.
+    let mut transaction = Box::pin(pool.begin()).await.map_err(StoreError::from)?;
     let result = work(&mut Db::Postgres(&mut transaction)).await?;
     transaction.commit().await.map_err(StoreError::from)?;
     Ok(result)

@@ -86,7 +86,11 @@ fn load(server: Server, hook: &Hook, events: &Events) {
 }
 
 fn survives(dir: &Path, database: &[(&str, &str)]) {
-    let variables = [&[("HEDDLE_WEBHOOK_RATE_LIMIT", "0"), ("HEDDLE_LEASE_MS", "1000")], database].concat();
+    let variables = [
+        &[("HEDDLE_WEBHOOK_RATE_LIMIT", "0"), ("HEDDLE_LEASE_MS", "1000")],
+        database,
+    ]
+    .concat();
     let server = Server::start(dir, &variables);
     let (hook, events) = (Hook::doubling(&server), Events::default());
     load(server, &hook, &events);

@@ -7,8 +7,8 @@ use crate::server::Server;
 use crate::wire::Wire;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 const CLIENTS: usize = 4;

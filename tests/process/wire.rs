@@ -98,7 +98,10 @@ impl Shared {
                 return Ok(());
             }
             let state = self.state.lock().unwrap();
-            let state = self.goes_on.wait_while(state, |state| state.stands_still).unwrap();
+            let state = self
+                .goes_on
+                .wait_while(state, |state| state.stands_still)
+                .unwrap();
             let delay = state.delay;
             drop(state);
             if !delay.is_zero() {

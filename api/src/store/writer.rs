@@ -85,11 +85,11 @@ async fn group(
     messages: &mut mpsc::Receiver<Message>,
 ) -> Option<oneshot::Sender<()>> {
     let (mut answers, mut closing) = (Vec::new(), None);
-    let begun = sqlx::raw_sql("begin immediate").execute(&mut *connection).await;
-    let mut settled = begun.map(drop).map_err(StoreError::from);
+    let mut settled = statement(connection, "begin immediate").await;
     let mut next = Some(first);
     while let Some(job) = next {
         match &settled {
+            Ok(()) if answers.is_empty() => settled = first_of(connection, job, &mut answers).await,
             Ok(()) => settled = one(connection, job, &mut answers).await,
             Err(error) => answers.push(job(Err(error.again())).await.answer),
         }
@@ -104,12 +104,11 @@ async fn group(
         }
     }
     if settled.is_ok() {
-        let committed = sqlx::raw_sql("commit").execute(&mut *connection).await;
-        settled = committed.map(drop).map_err(StoreError::from);
+        settled = statement(connection, "commit").await;
     }
     if settled.is_err() {
         // Fails when no transaction is open any more, which is as good.
-        let _ = sqlx::raw_sql("rollback").execute(&mut *connection).await;
+        let _ = statement(connection, "rollback").await;
     }
     for answer in answers {
         answer(settled.as_ref().copied().map_err(StoreError::again));
@@ -117,29 +116,56 @@ async fn group(
     closing
 }
 
+async fn statement(connection: &mut SqliteConnection, text: &'static str) -> Result<(), StoreError> {
+    sqlx::query(text).execute(connection).await?;
+    Ok(())
+}
+
+/// The first write of a transaction: when it fails, the transaction is begun again.
+async fn first_of(
+    connection: &mut SqliteConnection,
+    job: Job,
+    answers: &mut Vec<Answer>,
+) -> Result<(), StoreError> {
+    if attempt(connection, job, answers).await {
+        return Ok(());
+    }
+    // SQLite has undone everything by itself on a full disk, say, and has nothing to roll back.
+    statement(connection, "rollback")
+        .await
+        .map_err(|error| StoreError::Unavailable(format!("the transaction was undone ({error})")))?;
+    statement(connection, "begin immediate").await
+}
+
+/// Whether it is to be kept. There is no answer to one that panicked: nobody waits for it any more.
+async fn attempt(connection: &mut SqliteConnection, job: Job, answers: &mut Vec<Answer>) -> bool {
+    let done = AssertUnwindSafe(job(Ok(Db::Sqlite(connection))))
+        .catch_unwind()
+        .await;
+    match done {
+        Ok(done) => {
+            answers.push(done.answer);
+            done.keep
+        }
+        Err(_) => {
+            tracing::error!("a write panicked and was undone");
+            false
+        }
+    }
+}
+
 /// One write, undone by itself when it fails. An error is the connection's own: nothing of the group is kept then.
-/// There is no answer to one that panicked: nobody waits for it any more.
 async fn one(
     connection: &mut SqliteConnection,
     job: Job,
     answers: &mut Vec<Answer>,
 ) -> Result<(), StoreError> {
-    if let Err(error) = sqlx::raw_sql("savepoint job").execute(&mut *connection).await {
-        let error = StoreError::from(error);
+    if let Err(error) = statement(connection, "savepoint job").await {
         answers.push(job(Err(error.again())).await.answer);
         return Err(error);
     }
-    let done = AssertUnwindSafe(job(Ok(Db::Sqlite(connection))))
-        .catch_unwind()
-        .await;
-    let keep = done.as_ref().is_ok_and(|done| done.keep);
-    match done {
-        Ok(done) => answers.push(done.answer),
-        Err(_) => tracing::error!("a write panicked and was undone"),
-    }
-    if keep {
-        sqlx::raw_sql("release job").execute(connection).await?;
-        return Ok(());
+    if attempt(connection, job, answers).await {
+        return statement(connection, "release job").await;
     }
     let undone = sqlx::raw_sql("rollback to job; release job")
         .execute(connection)
