@@ -1,18 +1,22 @@
 //! Composites inlined: one flat list of nodes and wires.
 //!
 //! A composite `outer` becomes its inner nodes, as `outer/inner`. Its inputs end at the inner OnCall, which passes
-//! them on; its Return nodes lead to a rim node that has the composite's own id and outputs. With `onError`, failures
-//! of inner nodes that would end the run leave by an edge to a second rim node, `outer/$error` (branch), or to the
-//! first (continue). A disabled or pinned composite is one node.
+//! them on; its Return nodes lead to a rim node that has the composite's own id and outputs.
+//!
+//! With `each`, `retry` or `onError` it is executed as a whole, once or several times, so it becomes a block: a node
+//! with its id and ports, and its inner nodes as the body, as a loop has one. A hidden output, after those that are
+//! drawn, leads to the inner OnCall; the rim, `outer/$out`, leads to a hidden input, its port saying by which of the
+//! block's outputs a value is to leave. A disabled or pinned composite is one node.
 
 use crate::check::level::{Level, Spot};
 use crate::check::{Checked, Inside};
-use crate::scopes::Wire;
+use crate::scopes::{BodyPorts, LOOP_PORTS, Wire};
 use heddle_node_stdlib::plan::OnError;
 use serde_json::{Map, Value};
+use std::ops::Range;
 
-/// Name within a composite of the rim node by which failures leave. No drawn node can have it.
-pub(crate) const ERROR_RIM: &str = "$error";
+/// Name within a block of its rim node. No drawn node can have it.
+const RIM: &str = "$out";
 
 /// The graph without composites.
 #[derive(Debug, Default)]
@@ -32,27 +36,25 @@ pub(crate) struct Placed<'c, 'a> {
     /// The graph that it was drawn in, and its number there.
     pub instance: usize,
     pub local: usize,
-    /// Its failures leave by an error port that was not drawn.
-    pub caught: bool,
     /// Milliseconds, from the composites around it if it has none of its own.
     pub timeout_ms: u32,
 }
 
 /// What a placed node is of the drawn one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     /// All of it.
     Whole,
     /// All of it, passing its input through.
     Passing,
-    /// The OnCall of a composite, with the composite's inputs: the number of its drawn node in the graph around.
-    Entry,
+    /// A composite that is executed as a whole, with the nodes of its body.
+    Block(Range<usize>),
+    /// The OnCall of a composite, with the composite's inputs.
+    Entry(Vec<String>),
     /// A Return of a composite: its value goes to the rim.
     InnerReturn,
     /// The outputs of a composite.
     Rim,
-    /// The error output of a composite.
-    ErrorRim,
 }
 
 /// A graph as it was inlined once: where its nodes are in the plan.
@@ -63,20 +65,16 @@ pub(crate) struct Instance<'c, 'a> {
     pub heads: Vec<usize>,
     /// Where edges from each node begin; what references to it mean.
     pub tails: Vec<usize>,
-    /// Where edges from a composite's error port begin.
-    error_tails: Vec<Option<usize>>,
-    /// Where failures go that would end the run.
-    catch: Option<usize>,
-    /// The composite's node, in the instance around it.
-    pub outer: Option<(usize, usize)>,
+    /// The composite that it is the inner graph of.
+    outer: Option<Outer>,
 }
 
-/// What an inner graph takes over from the composite around it.
-#[derive(Clone, Copy, Default)]
-struct Around {
-    outer: Option<(usize, usize)>,
-    caught: bool,
-    timeout_ms: u32,
+/// What an inner graph is inside of.
+#[derive(Clone, Copy, Debug)]
+struct Outer {
+    /// The composite's node, if it is a block.
+    block: Option<usize>,
+    rim: usize,
 }
 
 /// Inlines everything. The definitions must not contain themselves.
@@ -86,8 +84,7 @@ pub(crate) fn inline<'c, 'a>(checked: &'c Checked<'a>, pins: &Map<String, Value>
         pins,
         inlined: Inlined::default(),
     };
-    inliner.place(&checked.main, "", Around::default());
-    inliner.find_catches();
+    inliner.place(&checked.main, "", None, 0);
     inliner.wire();
     inliner.inlined
 }
@@ -99,25 +96,24 @@ struct Inliner<'c, 'a, 'p> {
 }
 
 impl<'c, 'a> Inliner<'c, 'a, '_> {
-    /// Places the nodes of a graph; gives its instance.
-    fn place(&mut self, level: &'c Level<'a>, prefix: &str, around: Around) -> usize {
+    /// Places the nodes of a graph, which is a composite's if the OnCall is given its inputs; gives its instance.
+    fn place(
+        &mut self,
+        level: &'c Level<'a>,
+        prefix: &str,
+        inputs: Option<&[String]>,
+        timeout_ms: u32,
+    ) -> usize {
         let instance = self.inlined.instances.len();
         let count = level.nodes.len();
         self.inlined.instances.push(Instance {
             level,
             heads: vec![0; count],
             tails: vec![0; count],
-            error_tails: vec![None; count],
-            catch: None,
-            outer: around.outer,
+            outer: None,
         });
         for (local, spot) in level.nodes.iter().enumerate() {
             let id = format!("{prefix}{}", spot.node.id);
-            let timeout_ms = if spot.node.timeout_ms == 0 {
-                around.timeout_ms
-            } else {
-                spot.node.timeout_ms
-            };
             let inside = spot
                 .composite()
                 .and_then(|index| match &self.checked.definitions[index] {
@@ -132,14 +128,16 @@ impl<'c, 'a> Inliner<'c, 'a, '_> {
                 part: Part::Whole,
                 instance,
                 local,
-                caught: around.caught,
-                timeout_ms,
+                timeout_ms: match spot.node.timeout_ms {
+                    0 => timeout_ms,
+                    own => own,
+                },
             };
             let (head, tail) = if let Some(inner) = inside {
                 self.composite(inner, placed)
             } else {
-                placed.part = match (around.outer, spot) {
-                    (Some(_), spot) if spot.is("OnCall") => Part::Entry,
+                placed.part = match (inputs, spot) {
+                    (Some(inputs), spot) if spot.is("OnCall") => Part::Entry(inputs.to_vec()),
                     (Some(_), spot) if spot.is("Return") => Part::InnerReturn,
                     (_, spot) if spot.composite().is_some() => Part::Passing,
                     (_, spot) if spot.node.disabled && !spot.is_trigger() => Part::Passing,
@@ -154,64 +152,47 @@ impl<'c, 'a> Inliner<'c, 'a, '_> {
         instance
     }
 
-    /// Places a composite's inner nodes and rims; gives where its edges end and begin.
+    /// Places a composite's inner nodes and what is around them; gives where its edges end and begin.
     fn composite(&mut self, inner: &'c Level<'a>, placed: Placed<'c, 'a>) -> (usize, usize) {
         let Placed {
             id,
             spot,
             instance,
             local,
-            caught,
             timeout_ms,
             ..
         } = placed;
-        let catches = spot.node.on_error != OnError::Fail;
-        let around = Around {
-            outer: Some((instance, local)),
-            caught: caught || catches,
-            timeout_ms,
-        };
-        let inside = self.place(inner, &format!("{id}/"), around);
-        let entry = inner.nodes.iter().position(|spot| spot.is("OnCall")).unwrap_or(0);
-        let head = self.inlined.instances[inside].heads[entry];
-        let rim = |id, part| Placed {
+        let is_block = is_executed_as_a_whole(spot);
+        let part = |id, part| Placed {
             id,
             spot,
             part,
             instance,
             local,
-            caught: false,
             timeout_ms: 0,
         };
-        let tail = self.push(rim(id.clone(), Part::Rim));
-        let error_tail = (spot.node.on_error == OnError::Branch)
-            .then(|| self.push(rim(format!("{id}/{ERROR_RIM}"), Part::ErrorRim)));
-        self.inlined.instances[instance].error_tails[local] = error_tail;
-        if catches {
-            self.inlined.instances[inside].catch = Some(error_tail.unwrap_or(tail));
+        let block = is_block.then(|| self.push(part(id.clone(), Part::Block(0..0))));
+        let inputs = match is_block {
+            true => vec!["in".to_owned()],
+            false => spot.inputs.iter().map(|socket| socket.name.to_owned()).collect(),
+        };
+        let inside = self.place(inner, &format!("{id}/"), Some(&inputs), timeout_ms);
+        let rim_id = match is_block {
+            true => format!("{id}/{RIM}"),
+            false => id,
+        };
+        let rim = self.push(part(rim_id, Part::Rim));
+        self.inlined.instances[inside].outer = Some(Outer { block, rim });
+        if let Some(block) = block {
+            self.inlined.nodes[block].part = Part::Block(block + 1..rim + 1);
+            return (block, block);
         }
-        (head, tail)
+        (self.inlined.instances[inside].entry(), rim)
     }
 
-    fn push(&mut self, mut placed: Placed<'c, 'a>) -> usize {
-        placed.caught &= matches!(placed.part, Part::Whole | Part::InnerReturn)
-            && placed.spot.node.on_error == OnError::Fail
-            && !placed.spot.is_trigger()
-            && !placed.spot.node.disabled;
+    fn push(&mut self, placed: Placed<'c, 'a>) -> usize {
         self.inlined.nodes.push(placed);
         self.inlined.nodes.len() - 1
-    }
-
-    /// A composite without `onError` hands failures to the one around it; outer instances come first.
-    fn find_catches(&mut self) {
-        for index in 0..self.inlined.instances.len() {
-            if let (None, Some((outer, _))) = (
-                self.inlined.instances[index].catch,
-                self.inlined.instances[index].outer,
-            ) {
-                self.inlined.instances[index].catch = self.inlined.instances[outer].catch;
-            }
-        }
     }
 
     fn wire(&mut self) {
@@ -222,70 +203,123 @@ impl<'c, 'a> Inliner<'c, 'a, '_> {
         } = &mut self.inlined;
         for instance in instances.iter() {
             for wire in &instance.level.wires {
-                let source = &instance.level.nodes[wire.source];
-                let is_error = source.error_port() == Some(wire.source_port);
-                let (tail, source_port) = match instance.error_tails[wire.source] {
-                    Some(error_tail) if is_error => (error_tail, 0),
-                    // The value of an inner Return takes the first port.
-                    _ => {
-                        let tail = instance.tails[wire.source];
-                        let shift = usize::from(nodes[tail].part == Part::InnerReturn);
-                        (tail, wire.source_port + shift)
-                    }
-                };
-                let target = instance.heads[wire.target];
+                let tail = instance.tails[wire.source];
+                // The value of an inner Return takes the first port.
+                let shift = usize::from(nodes[tail].part == Part::InnerReturn);
                 wires.push(Wire {
                     source: tail,
-                    source_port,
-                    target,
+                    source_port: wire.source_port + shift,
+                    target: instance.heads[wire.target],
                     target_port: wire.target_port,
                 });
             }
         }
         for (index, node) in nodes.iter().enumerate() {
-            let instance = &instances[node.instance];
-            if let (Part::InnerReturn, Some((outer, local))) = (node.part, instance.outer) {
-                let rim = instances[outer].tails[local];
+            if let (Part::InnerReturn, Some(outer)) = (&node.part, instances[node.instance].outer) {
                 wires.push(Wire {
                     source: index,
                     source_port: 0,
-                    target: rim,
+                    target: outer.rim,
                     target_port: 0,
                 });
             }
-            if let (true, Some(catch)) = (node.caught, instance.catch) {
-                let source_port = node.drawn_outputs();
+        }
+        for instance in instances.iter() {
+            if let Some(Outer {
+                block: Some(block),
+                rim,
+            }) = instance.outer
+                && let Some(ports) = nodes[block].body_ports()
+            {
                 wires.push(Wire {
-                    source: index,
-                    source_port,
-                    target: catch,
+                    source: block,
+                    source_port: ports.item,
+                    target: instance.entry(),
                     target_port: 0,
                 });
+                wires.extend((0..nodes[rim].outputs().len()).map(|port| Wire {
+                    source: rim,
+                    source_port: port,
+                    target: block,
+                    target_port: ports.next,
+                }));
             }
         }
     }
 }
 
+/// Whether a composite is executed several times, or its failures stay within it.
+fn is_executed_as_a_whole(spot: &Spot<'_>) -> bool {
+    let retries = spot
+        .node
+        .retry
+        .as_ref()
+        .is_some_and(|retry| retry.max_attempts > 1);
+    spot.node.each || retries || spot.node.on_error != OnError::Fail
+}
+
+impl Instance<'_, '_> {
+    /// The OnCall of a composite.
+    fn entry(&self) -> usize {
+        let entry = self.level.nodes.iter().position(|spot| spot.is("OnCall"));
+        entry.map_or(0, |local| self.heads[local])
+    }
+}
+
+impl Inlined<'_, '_> {
+    /// The composites that are executed as a whole, with their bodies.
+    pub fn blocks(&self) -> Vec<(usize, Range<usize>)> {
+        let nodes = self.nodes.iter().enumerate();
+        nodes
+            .filter_map(|(index, placed)| match &placed.part {
+                Part::Block(body) => Some((index, body.clone())),
+                _ => None,
+            })
+            .collect()
+    }
+}
+
 impl Placed<'_, '_> {
-    /// Number of output ports without one for caught failures.
-    fn drawn_outputs(&self) -> usize {
-        self.spot.outputs.len() + usize::from(self.part == Part::InnerReturn)
+    /// The ports between a loop or a block and its body.
+    pub fn body_ports(&self) -> Option<BodyPorts> {
+        match &self.part {
+            Part::Block(_) => Some(BodyPorts {
+                item: self.spot.outputs.len(),
+                next: self.spot.inputs.len(),
+            }),
+            _ => self.spot.is_loop().then_some(LOOP_PORTS),
+        }
+    }
+
+    /// Whether it is part of a block, which people see by its own node.
+    pub fn is_hidden(&self) -> bool {
+        self.part == Part::Rim && self.id.ends_with(RIM)
+    }
+
+    /// Names of the input ports.
+    pub fn inputs(&self) -> Vec<String> {
+        match &self.part {
+            Part::Entry(inputs) => inputs.clone(),
+            Part::Rim => vec!["in".to_owned()],
+            _ => self
+                .spot
+                .inputs
+                .iter()
+                .map(|socket| socket.name.to_owned())
+                .collect(),
+        }
     }
 
     /// Names of the output ports.
     pub fn outputs(&self) -> Vec<String> {
-        let drawn = || self.spot.outputs.iter().map(|socket| socket.name.to_owned());
-        let mut names: Vec<String> = match self.part {
-            Part::Whole | Part::Passing | Part::Entry => drawn().collect(),
-            Part::InnerReturn => ["out".to_owned()].into_iter().chain(drawn()).collect(),
-            Part::Rim => drawn()
+        let drawn = self.spot.outputs.iter().map(|socket| socket.name.to_owned());
+        match self.part {
+            Part::InnerReturn => ["out".to_owned()].into_iter().chain(drawn).collect(),
+            // Errors don't come out of the inner graph.
+            Part::Rim => drawn
                 .take(self.spot.outputs.len() - usize::from(self.spot.error_port().is_some()))
                 .collect(),
-            Part::ErrorRim => vec![crate::check::level::ERROR_PORT.to_owned()],
-        };
-        if self.caught {
-            names.push(crate::check::level::ERROR_PORT.to_owned());
+            _ => drawn.collect(),
         }
-        names
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Expects a graph without errors and finds none itself.
 
-use crate::check::level::{Flow, Kind, Level, Socket};
+use crate::check::level::{Flow, Kind, Level};
 use crate::check::{Checked, Inside};
 use crate::expression::{Expression, Name};
 use crate::inline::{Inlined, Part, Placed, inline};
@@ -24,13 +24,9 @@ use std::sync::Arc;
 /// Lowers a checked graph; none if its inlined form has no order (which the checks have excluded).
 pub(crate) fn lower(checked: &Checked<'_>, options: &Options) -> Option<Lowered> {
     let inlined = inline(checked, &options.pinned_nodes);
-    let is_loop: Vec<bool> = inlined
-        .nodes
-        .iter()
-        .map(|placed| loop_kind(placed).is_some())
-        .collect();
-    let reach = reach(&is_loop, &inlined.wires).ok()?;
-    let scopes = Scopes::new(&is_loop, &inlined.wires, &reach);
+    let bodies: Vec<_> = inlined.nodes.iter().map(Placed::body_ports).collect();
+    let reach = reach(&bodies, &inlined.wires).ok()?;
+    let scopes = Scopes::new(&bodies, &inlined.blocks(), &inlined.wires, &reach);
     let flow = Flow { reach, scopes };
     let breakpoints = breakpoints(&inlined, options);
     let mut rights = Collector::default();
@@ -52,9 +48,10 @@ pub(crate) fn lower(checked: &Checked<'_>, options: &Options) -> Option<Lowered>
         trace: options.trace,
         nodes: lowered.plan.nodes,
         edges: inlined.wires.iter().map(edge).collect(),
-        scopes: flow.scopes.list,
+        scopes: flow.scopes.list.clone(),
         ..Plan::default()
     };
+    mark_seen_outside(&mut lowered, &flow.scopes);
     for used in components.values() {
         rights.add_component(&used.entry);
     }
@@ -70,6 +67,36 @@ pub(crate) fn lower(checked: &Checked<'_>, options: &Options) -> Option<Lowered>
         trace: options.trace,
     };
     Some(lowered)
+}
+
+/// Marks the nodes in bodies whose outputs nodes outside of them read.
+fn mark_seen_outside(lowered: &mut Lowered, scopes: &Scopes) {
+    if scopes.list.len() == 1 {
+        return;
+    }
+    let nodes = &mut lowered.plan.nodes;
+    for (reader, body) in lowered.bodies.iter_mut().enumerate() {
+        let reader_scope = scopes.of_node[reader];
+        let mut mark = |expression: &mut Expression| {
+            if let Expression::Name(Name::NodeOutput(node) | Name::NodeItem(node)) = expression {
+                let node = *node as usize;
+                nodes[node].seen_outside |= !scopes.is_within(reader_scope, scopes.of_node[node]);
+            }
+        };
+        match body {
+            Some(Body::Standard { parameters, .. }) => {
+                parameters
+                    .iter_mut()
+                    .for_each(|(_, argument)| argument.visit_mut(&mut mark));
+            }
+            Some(Body::Outputs(outputs)) => {
+                outputs
+                    .iter_mut()
+                    .for_each(|(_, argument)| argument.visit_mut(&mut mark));
+            }
+            None => {}
+        }
+    }
 }
 
 /// A component that nodes execute.
@@ -122,16 +149,7 @@ fn edge(wire: &Wire) -> plan::Edge {
     }
 }
 
-/// The kind of a loop, passing ones included.
-fn loop_kind(placed: &Placed<'_, '_>) -> Option<NodeKind> {
-    match placed.spot.standard()?.name {
-        "ForEach" => Some(NodeKind::ForEach),
-        "Loop" => Some(NodeKind::Loop),
-        _ => None,
-    }
-}
-
-/// Plan indices of the nodes with a breakpoint; a composite's is at its entry.
+/// Plan indices of the nodes with a breakpoint; that of an inlined composite is at its entry.
 fn breakpoints(inlined: &Inlined<'_, '_>, options: &Options) -> HashSet<usize> {
     let wanted: HashSet<&str> = options.breakpoints.iter().map(String::as_str).collect();
     let mut found = HashSet::new();
@@ -156,22 +174,20 @@ fn node(
     let placed = &inlined.nodes[index];
     let drawn = placed.spot.node;
     let outputs = placed.outputs();
-    let runs = matches!(placed.part, Part::Whole | Part::InnerReturn);
-    let on_error = match drawn.on_error {
-        _ if placed.caught => OnError::Branch,
-        on_error if runs => on_error,
-        _ => OnError::Fail,
+    let runs = matches!(placed.part, Part::Whole | Part::Block(_) | Part::InnerReturn);
+    let on_error = match runs {
+        true => drawn.on_error,
+        false => OnError::Fail,
     };
     let retry = drawn.retry.as_ref().filter(|_| runs);
     let merge = runs && placed.spot.is("Merge");
     let first = merge && merge_mode(placed) == Some("first");
-    let rim = matches!(placed.part, Part::Rim | Part::ErrorRim);
     plan::Node {
         id: placed.id.clone(),
         kind: kind(placed),
         scope: flow.scopes.of_node[index] as u32,
         function: None,
-        inputs: inputs(inlined, placed),
+        inputs: placed.inputs(),
         outputs: outputs.len() as u32,
         error_port: (on_error == OnError::Branch).then(|| outputs.len() as u32 - 1),
         on_error,
@@ -181,21 +197,25 @@ fn node(
         timeout_ms: placed.timeout_ms,
         each: drawn.each && runs,
         concurrency: drawn.concurrency.unwrap_or(1),
-        first: rim || first,
+        first: first || placed.part == Part::Rim,
         collect: merge && !first,
         breakpoint,
+        seen_outside: false,
         pin: options
             .pinned_nodes
             .get(&placed.id)
-            .map(|value| pin(value, &outputs, loop_kind(placed).is_some())),
+            .map(|value| pin(value, &outputs, placed.spot.is_loop())),
         body: flow.scopes.of_body[index].map(|body| body as u32),
     }
 }
 
 fn kind(placed: &Placed<'_, '_>) -> NodeKind {
     match placed.part {
+        Part::Block(_) => NodeKind::Composite,
         Part::Whole if placed.spot.is_trigger() => NodeKind::Trigger,
-        Part::Whole => loop_kind(placed).unwrap_or(NodeKind::Plain),
+        Part::Whole if placed.spot.is("ForEach") => NodeKind::ForEach,
+        Part::Whole if placed.spot.is("Loop") => NodeKind::Loop,
+        Part::Whole => NodeKind::Plain,
         // Without a value of its own, a Return's input simply passes through.
         Part::InnerReturn if placed.spot.node.parameters.contains_key("value") => NodeKind::Plain,
         Part::Rim if placed.outputs().len() > 1 => NodeKind::Plain,
@@ -212,15 +232,6 @@ fn merge_mode<'p>(placed: &'p Placed<'_, '_>) -> Option<&'p str> {
         Some(mode.default.trim_matches('"'))
     };
     given.or_else(default)
-}
-
-fn inputs(inlined: &Inlined<'_, '_>, placed: &Placed<'_, '_>) -> Vec<String> {
-    let names = |sockets: &[Socket<'_>]| sockets.iter().map(|socket| socket.name.to_owned()).collect();
-    match (placed.part, inlined.instances[placed.instance].outer) {
-        (Part::Entry, Some((outer, local))) => names(&inlined.instances[outer].level.nodes[local].inputs),
-        (Part::Rim | Part::ErrorRim, _) => vec!["in".to_owned()],
-        _ => names(&placed.spot.inputs),
-    }
 }
 
 /// A pin's port and JSON; loops leave by `done` unless the pin says otherwise.
@@ -242,8 +253,8 @@ fn body(
 ) -> Option<Body> {
     let instance = &inlined.instances[placed.instance];
     let arguments = || arguments(instance.level, placed.local, &instance.tails);
-    match (kind(placed), placed.part, placed.spot.kind) {
-        (NodeKind::Trigger | NodeKind::Pass, _, _) => None,
+    match (kind(placed), &placed.part, placed.spot.kind) {
+        (NodeKind::Trigger | NodeKind::Pass | NodeKind::Composite, _, _) => None,
         (_, Part::Rim, _) => Some(Body::Outputs(split_outputs(&placed.outputs()))),
         (_, Part::InnerReturn, _) => Some(Body::Standard {
             node_type: "Transform",
@@ -322,7 +333,7 @@ fn manifest_node(placed: &Placed<'_, '_>) -> manifest::Node {
     manifest::Node {
         id: placed.id.clone(),
         node_type: placed.spot.node.node_type.clone(),
-        label: placed.spot.node.label.clone(),
+        label: placed.spot.node.label.clone().filter(|_| !placed.is_hidden()),
         outputs: placed.outputs(),
     }
 }

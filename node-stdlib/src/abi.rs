@@ -35,7 +35,7 @@
 use heddle_javascript::protocol;
 
 /// Changes whenever a module compiled before could no longer run. Checked when a program is loaded.
-pub const ABI_VERSION: u32 = 2;
+pub const ABI_VERSION: u32 = 3;
 
 /// Module name from which a pattern imports.
 pub const GUEST: &str = "heddle";

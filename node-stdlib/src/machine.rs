@@ -15,10 +15,15 @@
 //! **Keys of effects** are `<node>/<iterations and element>/<attempt>.<number>`: where the effect stands in the run,
 //! whatever else is under way, so that an execution from the start asks for the same effects by the same keys.
 //!
+//! **Failures.** What a node does not catch stops the innermost composite around it that is executed as a whole: its
+//! frame goes, with all that names it, and the composite is executed again or emits the error itself. Without one
+//! around, and at every limit, the run fails.
+//!
 //! **Hostile plans** waste their own fuel and memory, no more: an index that leads nowhere is passed over, and
 //! counts are cut to the size of the plan.
 
 mod callbacks;
+mod composites;
 mod execute;
 mod frames;
 mod items;
@@ -165,15 +170,15 @@ struct State<'p> {
     plan: View<'p>,
     frames: Frames,
     ready: VecDeque<Place>,
-    /// Frames whose nodes have all settled: iterations to be collected.
+    /// Frames whose nodes have all settled: their values are to be collected.
     ended: VecDeque<u32>,
     loops: Arena<LoopRun>,
     groups: Arena<Group>,
     waiting: Vec<(u32, Waiting)>,
+    /// Effects under way whose nodes have been stopped.
+    abandoned: Vec<u32>,
     scripts: Scripts,
     current: Current,
-    /// What nodes inside loop bodies last emitted, by plan index; empty until one has.
-    last: Vec<Value>,
     errors: u64,
     output: Option<Value>,
     responded: bool,
@@ -195,9 +200,9 @@ impl<'p, O: Outside> Run<'p, O> {
             loops: Arena::default(),
             groups: Arena::default(),
             waiting: Vec::new(),
+            abandoned: Vec::new(),
             scripts: Scripts::default(),
             current: Current::default(),
-            last: Vec::new(),
             errors: 0,
             output: None,
             responded: false,
@@ -325,6 +330,16 @@ impl<T> Arena<T> {
 
     fn get_mut(&mut self, index: u32) -> Option<&mut T> {
         self.slots.get_mut(index as usize)?.as_mut()
+    }
+
+    /// Removes the items for which this holds.
+    fn remove_all(&mut self, holds: impl Fn(&T) -> bool) -> Vec<T> {
+        let indexes = (0..self.slots.len() as u32).filter(|index| self.get(*index).is_some_and(&holds));
+        let indexes: Vec<u32> = indexes.collect();
+        indexes
+            .into_iter()
+            .filter_map(|index| self.remove(index))
+            .collect()
     }
 
     fn remove(&mut self, index: u32) -> Option<T> {

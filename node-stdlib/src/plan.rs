@@ -5,10 +5,10 @@
 //! texts are (offset from the plan's start, length) pairs. A view over bytes that are no plan reads zeros and
 //! empty texts: it never panics.
 //!
-//! **Scopes.** Scope 0 is the graph; every loop has a scope of its own, its body. A frame is one execution of a
-//! scope: one for the run, one for each live iteration. Nodes and edges are numbered within their scope
-//! (`local`), so that a frame is two short arrays. An edge belongs to the scope of its target, but an edge into
-//! a loop's `next` port belongs to that loop's body, and an edge from its `item` port starts there.
+//! **Scopes.** Scope 0 is the graph; every loop and every composite that is executed as a whole has a scope of its
+//! own, its body. A frame is one execution of a scope: one for the run, one for each live iteration. Nodes and edges
+//! are numbered within their scope (`local`), so that a frame is two short arrays. An edge belongs to the scope of its
+//! target, but an edge into a `next` port belongs to that node's body, and an edge from an `item` port starts there.
 
 mod view;
 
@@ -29,8 +29,12 @@ pub enum NodeKind {
     ForEach = 2,
     /// Loop: ports as ForEach.
     Loop = 3,
-    /// Passes `$input` to output 0 without running anything: a disabled node, or the rim of a composite.
+    /// Passes `$input` to output 0 without running anything: a disabled node, or a rim of a composite.
     Pass = 4,
+    /// A composite that is executed as a whole: once, or with `each` once for every element, and again after a failure
+    /// inside. Its ports are those of the composite; behind them are the input `next` and the output `item`. What
+    /// comes back to `next` leaves by the output whose number is that of the returning edge's port.
+    Composite = 5,
 }
 
 /// What happens when a node fails after its retries.
@@ -82,10 +86,30 @@ pub struct Node {
     pub collect: bool,
     /// The run pauses before this node.
     pub breakpoint: bool,
+    /// In a body: nodes outside of it read its output.
+    pub seen_outside: bool,
     /// Pinned: (output port, JSON text) leaves instead of executing.
     pub pin: Option<(u32, String)>,
-    /// For ForEach and Loop: the scope of the body.
+    /// For ForEach, Loop and Composite: the scope of the body.
     pub body: Option<u32>,
+}
+
+impl Node {
+    /// Output port that enters the body, of nodes that have one.
+    fn item_port(&self) -> u32 {
+        match self.kind {
+            NodeKind::Composite => self.outputs,
+            _ => 0,
+        }
+    }
+
+    /// Input port that ends an execution of the body.
+    fn next_port(&self) -> u32 {
+        match self.kind {
+            NodeKind::Composite => self.inputs.len() as u32,
+            _ => 1,
+        }
+    }
 }
 
 /// An edge, in graph order.
@@ -112,12 +136,12 @@ pub struct Site {
     pub source: String,
 }
 
-/// A scope: the graph itself or the body of a loop.
+/// A scope: the graph itself, or the body of a loop or composite.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
     /// Enclosing scope; `None` for the graph.
     pub parent: Option<u32>,
-    /// The loop whose body this is; `None` for the graph.
+    /// The node whose body this is; `None` for the graph.
     pub loop_node: Option<u32>,
 }
 
@@ -205,8 +229,8 @@ impl Plan {
     /// Scope to which an edge belongs (see the module's page).
     pub fn edge_scope(&self, edge: &Edge) -> u32 {
         let target = &self.nodes[edge.target as usize];
-        match (target.body, edge.target_port) {
-            (Some(body), 1) => body,
+        match target.body {
+            Some(body) if edge.target_port == target.next_port() => body,
             _ => target.scope,
         }
     }
@@ -231,12 +255,13 @@ impl Plan {
             edge_local[index] = scope_edges[scope];
             scope_edges[scope] += 1;
             let target = &self.nodes[edge.target as usize];
-            if target.body.is_some() && edge.target_port == 1 {
+            if target.body.is_some() && edge.target_port == target.next_port() {
                 scope_returns[scope].push(index as u32);
             } else {
                 incoming[edge.target as usize].push(index as u32);
             }
-            if self.nodes[edge.source as usize].body.is_some() && edge.source_port == 0 {
+            let source = &self.nodes[edge.source as usize];
+            if source.body.is_some() && edge.source_port == source.item_port() {
                 scope_entries[scope].push(index as u32);
             } else {
                 outgoing[edge.source as usize].push(index as u32);
@@ -264,7 +289,8 @@ impl Plan {
                 u32::from(node.each)
                     | u32::from(node.first) << 1
                     | u32::from(node.collect) << 2
-                    | u32::from(node.breakpoint) << 3,
+                    | u32::from(node.breakpoint) << 3
+                    | u32::from(node.seen_outside) << 4,
                 node.concurrency.max(1),
                 node.body.unwrap_or(NONE),
                 node.pin.as_ref().map_or(NONE, |(port, _)| *port),

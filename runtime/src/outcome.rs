@@ -94,7 +94,7 @@ pub struct LogLine {
 pub struct TraceEntry {
     /// Node.
     pub node_id: String,
-    /// Iteration within loops (`orders[3].lines[0]`); empty outside.
+    /// Iteration within loops (`orders[3].lines[0]`), and further attempts of composites (`pay~2`); empty outside.
     pub path: String,
     /// Milliseconds since the run's start.
     pub started_at_ms: f64,

@@ -524,9 +524,6 @@ warning[inner-trigger] nodeDefinitions.A.graphData.nodes.hook: in definition `A`
   delete it; a composite starts at its OnCall
 error[unknown-node] nodeDefinitions.A.graphData.nodes.x.value: in definition `A`, node `x`: there is no node with the id `start`
   at `$nodes.start`
-error[option] a: each is not possible on a composite; use a ForEach around it
-error[option] a: retry is not possible on a composite yet; set it on the nodes inside that can fail
-error[option] a: onError on a composite that contains a loop is not possible yet; set it on the nodes inside
 "#);
 
 says!(options, {

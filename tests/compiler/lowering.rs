@@ -19,6 +19,8 @@ fn text(plan: &Plan) -> String {
         flag(node.collect, "collect");
         flag(node.each, "each");
         flag(node.breakpoint, "breakpoint");
+        flag(node.seen_outside, "seen outside");
+        flag(node.body.is_some(), &format!("body {:?}", node.body));
         flag(
             node.on_error != OnError::Fail,
             &format!("{:?} {:?}", node.on_error, node.error_port),
@@ -101,45 +103,46 @@ fn composites_are_inlined_between_their_rims() {
 }
 
 #[test]
-fn failures_inside_a_composite_leave_by_its_error_port() {
+fn a_composite_that_catches_failures_has_a_body() {
     let data = json!({ "onError": "branch", "timeoutMs": 50 });
     insta::assert_snapshot!(text(&plan(shop(data), checkout(), &Options::default())), @r#"
     start Trigger scope 0 in []
-    buy/call Pass scope 0 in ["order"] timeout 50
-    buy/pay Plain scope 0 in ["in"] Branch Some(1) timeout 50
-    buy/done Plain scope 0 in ["in"] Branch Some(1) timeout 50
-    buy Pass scope 0 in ["in"] first
-    buy/$error Pass scope 0 in ["in"] first
+    buy Composite scope 0 in ["order"] body Some(1) Branch Some(1)
+    buy/call Pass scope 1 in ["in"] timeout 50
+    buy/pay Plain scope 1 in ["in"] timeout 50
+    buy/done Plain scope 1 in ["in"] timeout 50
+    buy/$out Pass scope 1 in ["in"] first
     end Plain scope 0 in ["in"]
     failed Plain scope 0 in ["in"]
-    start.0 -> buy/call.0
+    start.0 -> buy.0
     buy.0 -> end.0
-    buy/$error.0 -> failed.0
+    buy.1 -> failed.0
     buy/call.0 -> buy/pay.0
     buy/pay.0 -> buy/done.0
-    buy/pay.1 -> buy/$error.0
-    buy/done.0 -> buy.0
-    buy/done.1 -> buy/$error.0
+    buy/done.0 -> buy/$out.0
+    buy.2 -> buy/call.0
+    buy/$out.0 -> buy.1
     "#);
 }
 
 #[test]
-fn failures_inside_a_composite_can_continue_as_its_output() {
-    let data = json!({ "onError": "continue" });
+fn a_composite_that_is_executed_several_times_has_a_body() {
+    let data = json!({ "each": true, "concurrency": 3, "retry": { "maxAttempts": 2, "backoffMs": 100 } });
     insta::assert_snapshot!(text(&plan(shop(data), checkout(), &Options::default())), @r#"
     start Trigger scope 0 in []
-    buy/call Pass scope 0 in ["order"]
-    buy/pay Plain scope 0 in ["in"] Branch Some(1)
-    buy/done Plain scope 0 in ["in"] Branch Some(1)
-    buy Pass scope 0 in ["in"] first
+    buy Composite scope 0 in ["order"] each body Some(1) attempts 2
+    buy/call Pass scope 1 in ["in"]
+    buy/pay Plain scope 1 in ["in"]
+    buy/done Plain scope 1 in ["in"]
+    buy/$out Pass scope 1 in ["in"] first
     end Plain scope 0 in ["in"]
-    start.0 -> buy/call.0
+    start.0 -> buy.0
     buy.0 -> end.0
     buy/call.0 -> buy/pay.0
     buy/pay.0 -> buy/done.0
-    buy/pay.1 -> buy.0
-    buy/done.0 -> buy.0
-    buy/done.1 -> buy.0
+    buy/done.0 -> buy/$out.0
+    buy.1 -> buy/call.0
+    buy/$out.0 -> buy.1
     "#);
 }
 
@@ -165,20 +168,90 @@ fn pinned_and_disabled_composites_are_one_node() {
     assert_eq!(disabled.nodes[1].kind, NodeKind::Pass);
 }
 
+fn with_breakpoints(plan: &Plan) -> Vec<&str> {
+    let nodes = plan.nodes.iter().filter(|node| node.breakpoint);
+    nodes.map(|node| node.id.as_str()).collect()
+}
+
 #[test]
-fn breakpoints_on_composites_stand_at_their_entry() {
+fn breakpoints_on_composites_stand_before_them() {
     let options = Options {
         breakpoints: vec!["buy".to_owned(), "buy/pay".to_owned()],
         ..Options::default()
     };
-    let plan = plan(shop(json!({})), checkout(), &options);
-    let ids: Vec<&str> = plan
-        .nodes
-        .iter()
-        .filter(|node| node.breakpoint)
-        .map(|node| node.id.as_str())
-        .collect();
-    assert_eq!(ids, ["buy/call", "buy/pay"]);
+    let inlined = plan(shop(json!({})), checkout(), &options);
+    assert_eq!(with_breakpoints(&inlined), ["buy/call", "buy/pay"]);
+    let options = Options {
+        breakpoints: vec!["buy".to_owned()],
+        ..Options::default()
+    };
+    let plan = plan(shop(json!({ "each": true })), checkout(), &options);
+    assert_eq!(with_breakpoints(&plan), ["buy"]);
+}
+
+/// A composite with a loop and a node that nothing leads to, which reads what the loop's body emitted.
+fn picky() -> Value {
+    let inner = graph(
+        [
+            node("call", "OnCall", json!({})),
+            node("island", "NoOp", json!({})),
+            node("rows", "ForEach", json!({})),
+            node("row", "NoOp", json!({})),
+            node("last", "Transform", json!({ "value": "{{ $nodes.row }}" })),
+            node("done", "Return", json!({})),
+        ],
+        &[
+            "call -> rows",
+            "rows.item -> row",
+            "rows.done -> last",
+            "last -> done",
+        ],
+    );
+    json!({ "Picky": { "kind": "graph", "inputs": [{ "name": "in" }], "outputs": [{ "name": "a" }, { "name": "b" }],
+                       "graphData": inner } })
+}
+
+#[test]
+fn bodies_of_composites_and_loops_nest() {
+    let graph = graph(
+        [
+            node("start", "OnManual", json!({})),
+            node("all", "ForEach", json!({})),
+            json!({ "id": "pick", "type": "Picky", "data": { "onError": "branch" } }),
+            node("failed", "NoOp", json!({})),
+        ],
+        &[
+            "start -> all",
+            "all.item -> pick",
+            "pick.b -> all.next",
+            "pick.error -> failed",
+        ],
+    );
+    insta::assert_snapshot!(text(&plan(graph, picky(), &Options::default())), @r#"
+    start Trigger scope 0 in []
+    all ForEach scope 0 in ["in", "next"] body Some(1)
+    pick Composite scope 1 in ["in"] body Some(2) Branch Some(2)
+    pick/call Pass scope 2 in ["in"]
+    pick/island Plain scope 2 in ["in"]
+    pick/rows ForEach scope 2 in ["in", "next"] body Some(3)
+    pick/row Plain scope 3 in ["in"] seen outside
+    pick/last Plain scope 2 in ["in"]
+    pick/done Pass scope 2 in ["in"]
+    pick/$out Plain scope 2 in ["in"] first
+    failed Plain scope 1 in ["in"]
+    start.0 -> all.0
+    all.0 -> pick.0
+    pick.1 -> all.1
+    pick.2 -> failed.0
+    pick/call.0 -> pick/rows.0
+    pick/rows.0 -> pick/row.0
+    pick/rows.1 -> pick/last.0
+    pick/last.0 -> pick/done.0
+    pick/done.0 -> pick/$out.0
+    pick.3 -> pick/call.0
+    pick/$out.0 -> pick.1
+    pick/$out.1 -> pick.1
+    "#);
 }
 
 #[test]
@@ -211,8 +284,8 @@ fn bodies_of_loops_are_scopes() {
     let plan = plan(graph, json!({}), &options);
     insta::assert_snapshot!(text(&plan), @r#"
     start Trigger scope 0 in []
-    outer ForEach scope 0 in ["in", "next"]
-    inner Loop scope 1 in ["in", "next"] pin Some((1, "7"))
+    outer ForEach scope 0 in ["in", "next"] body Some(1)
+    inner Loop scope 1 in ["in", "next"] body Some(2) pin Some((1, "7"))
     deep Plain scope 2 in ["in"]
     merge Plain scope 0 in ["in"] first
     start.0 -> outer.0

@@ -1,5 +1,6 @@
 //! The journal: an execution that starts again from the beginning comes to the same place without repeating effects.
 
+use crate::composites;
 use crate::harness::{code, config, request};
 use crate::patterns::{node, pattern};
 use crate::server::{Server, ok, response};
@@ -53,7 +54,9 @@ async fn execute(
     limits: Limits,
     signals: Value,
 ) -> Outcome {
-    let compiled = heddle_compiler::compile(graph, &json!({}), &Options::default());
+    // A graph may bring its definitions along.
+    let definitions = graph.get("nodeDefinitions").cloned().unwrap_or(json!({}));
+    let compiled = heddle_compiler::compile(graph, &definitions, &Options::default());
     let artifact = compiled
         .artifact
         .unwrap_or_else(|| panic!("{:?}", compiled.diagnostics));
@@ -173,6 +176,53 @@ async fn what_a_stop_has_cut_off_is_done_and_what_came_before_is_not() {
         3,
         "a repeated request has the key that it had: {keys:?}"
     );
+}
+
+#[tokio::test]
+async fn attempts_of_a_composite_are_answered_from_the_journal() {
+    let count = Mutex::new(0);
+    let server = Server::start(move |request| {
+        let mut count = count.lock().unwrap();
+        *count += i32::from(request.starts_with("GET /b"));
+        match request.starts_with("GET /b") && *count < 3 {
+            true => response("500 Internal Server Error", "content-type: text/plain", b"no"),
+            false => ok(&format!(
+                "{} {count}",
+                request.split(' ').nth(1).unwrap_or_default()
+            )),
+        }
+    })
+    .await;
+    let get = |id: &str, path: &str| {
+        let url = format!("{}?{{{{ $random() }}}}", server.url(path));
+        node(id, "HttpRequest", json!({"url": url, "bodyOnly": true}))
+    };
+    let edges = ["call -> a", "call -> b", "a -> end", "b -> end"];
+    let mut graph = composites::around(json!({"retry": {"maxAttempts": 3, "backoffMs": 1}}));
+    graph["nodeDefinitions"] = composites::whole(&[get("a", "/a"), get("b", "/b")], &edges);
+    let (runtime, whole) = (runtime(), Arc::new(Kept::default()));
+    let first = output(&again(&runtime, &graph, &whole).await);
+    let requests = server.requests().len();
+    let entries = whole.entries();
+    let keys: Vec<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
+    for key in [
+        "whole/b//1.0",
+        "whole//1.0",
+        "whole/b/whole~2/1.0",
+        "whole//2.0",
+        "whole/b/whole~3/1.0",
+    ] {
+        assert!(keys.contains(&key), "{key} in {keys:?}");
+    }
+    assert_eq!(output(&again(&runtime, &graph, &whole).await), first);
+    assert_eq!(server.requests().len(), requests, "no effect is repeated");
+    assert_eq!(whole.entries(), entries, "nor recorded again");
+    // Wherever it was cut off, it comes to its end.
+    for known in 0..entries.len() {
+        let kept = Arc::new(Kept::default());
+        *kept.entries.lock().unwrap() = entries[..known].to_vec();
+        output(&again(&runtime, &graph, &kept).await);
+    }
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@
 
 mod chat;
 mod components;
+mod composites;
 mod connections;
 mod egress;
 mod executor;

@@ -48,13 +48,20 @@ pub type FrameId = usize;
 pub type NodeId = usize;
 type Emission = BTreeMap<usize, Js>;
 
-/// One execution of the graph or of a loop's body.
+/// One execution of the graph or of a body.
 pub struct Frame {
     pub parent: Option<FrameId>,
-    /// The loop, when this is an iteration.
+    /// The loop or block whose body this executes.
     pub owner: Option<NodeId>,
     pub index: usize,
+    /// Whether there is an `$item`: in iterations, and for elements of a block with `each`.
+    pub has_item: bool,
     pub item: Js,
+    /// What entered a block, and its attempt.
+    entered: Js,
+    attempt: u32,
+    /// A failure has ended it, and all within it.
+    stopped: bool,
     path: String,
     /// Edges by index: the value of a live one, `None` for a dead one.
     pub edges: HashMap<usize, Option<Js>>,
@@ -67,13 +74,33 @@ pub struct Frame {
     pub origins: HashMap<(NodeId, usize), Vec<usize>>,
 }
 
-/// A loop that is under way.
+/// A loop or block that is under way.
 struct Iterations {
     items: Vec<Js>,
     next: usize,
     running: usize,
     results: Vec<Option<Js>>,
+    /// For blocks: what the elements have emitted.
+    emissions: Vec<Emission>,
     execution: usize,
+}
+
+/// An execution of a body that is about to begin.
+#[derive(Clone)]
+struct Turn {
+    /// The frame around, and the node in it.
+    frame: FrameId,
+    node: NodeId,
+    index: usize,
+    has_item: bool,
+    attempt: u32,
+    item: Js,
+}
+
+/// What waits for its next attempt.
+enum Waiting {
+    Node(Attempt),
+    Block(Turn),
 }
 
 /// A node about to execute.
@@ -90,8 +117,8 @@ pub struct Run<'a> {
     pub event: Js,
     pub frames: Vec<Frame>,
     queue: VecDeque<(FrameId, NodeId)>,
-    /// The node that waits for its next attempt: cases have at most one.
-    waiting: Option<Attempt>,
+    /// Cases have at most one.
+    waiting: Option<Waiting>,
     loops: HashMap<(FrameId, NodeId), Iterations>,
     /// Value of a Merge in mode `first`: that of the edge that made it ready.
     first_values: HashMap<(FrameId, NodeId), Js>,
@@ -114,11 +141,15 @@ pub fn evaluate(case: &Case) -> Option<Expected> {
     run.start(&case.trigger).ok()?;
     loop {
         if let Some((frame, node)) = run.queue.pop_front() {
-            run.run_node(frame, node).ok()?;
-        } else if let Some(attempt) = run.waiting.take() {
-            run.attempt(attempt).ok()?;
+            if !run.is_stopped(frame) {
+                run.run_node(frame, node).ok()?;
+            }
         } else {
-            break;
+            match run.waiting.take() {
+                Some(Waiting::Node(attempt)) => run.attempt(attempt).ok()?,
+                Some(Waiting::Block(turn)) => run.begin_block(turn).ok()?,
+                None => break,
+            }
         }
         if run.expected.error.is_some() {
             run.expected.output = None;
@@ -130,7 +161,7 @@ pub fn evaluate(case: &Case) -> Option<Expected> {
 
 impl Run<'_> {
     fn start(&mut self, trigger: &str) -> Result<(), Stop> {
-        let frame = self.new_frame(None, None, 0, Js::Undefined);
+        let frame = self.new_frame(None);
         let mut ready = BTreeSet::new();
         for node in 0..self.graph.nodes.len() {
             let has_incoming = self.graph.incoming(node).next().is_some();
@@ -145,26 +176,20 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn new_frame(
-        &mut self,
-        parent: Option<FrameId>,
-        owner: Option<NodeId>,
-        index: usize,
-        item: Js,
-    ) -> FrameId {
-        let path = match (parent, owner) {
-            (Some(parent), Some(owner)) => {
-                let outer = &self.frames[parent].path;
-                let dot = if outer.is_empty() { "" } else { "." };
-                format!("{outer}{dot}{}[{index}]", self.graph.nodes[owner].id)
-            }
-            _ => String::new(),
-        };
+    /// A frame of a turn, or of the graph.
+    fn new_frame(&mut self, turn: Option<&Turn>) -> FrameId {
+        let path = turn.map_or(String::new(), |turn| self.path(turn));
+        let has_item = turn.is_some_and(|turn| turn.has_item);
+        let entered = turn.map_or(Js::Undefined, |turn| turn.item.clone());
         self.frames.push(Frame {
-            parent,
-            owner,
-            index,
-            item,
+            parent: turn.map(|turn| turn.frame),
+            owner: turn.map(|turn| turn.node),
+            index: turn.map_or(0, |turn| turn.index),
+            has_item,
+            item: if has_item { entered.clone() } else { Js::Undefined },
+            entered,
+            attempt: turn.map_or(1, |turn| turn.attempt),
+            stopped: false,
             path,
             edges: HashMap::new(),
             queued: HashSet::new(),
@@ -174,6 +199,28 @@ impl Run<'_> {
             origins: HashMap::new(),
         });
         self.frames.len() - 1
+    }
+
+    /// `orders[3].lines[0]`; a first attempt without an item adds nothing.
+    fn path(&self, turn: &Turn) -> String {
+        let outer = &self.frames[turn.frame].path;
+        let mut own = String::new();
+        if turn.has_item {
+            own += &format!("[{}]", turn.index);
+        }
+        if turn.attempt > 1 {
+            own += &format!("~{}", turn.attempt);
+        }
+        match (own.is_empty(), outer.is_empty()) {
+            (true, _) => outer.clone(),
+            (false, true) => format!("{}{own}", self.graph.nodes[turn.node].id),
+            (false, false) => format!("{outer}.{}{own}", self.graph.nodes[turn.node].id),
+        }
+    }
+
+    fn is_stopped(&self, frame: FrameId) -> bool {
+        let Frame { stopped, parent, .. } = self.frames[frame];
+        stopped || parent.is_some_and(|parent| self.is_stopped(parent))
     }
 
     /// Notes that a node executes; gives the number of the execution.
@@ -197,6 +244,9 @@ impl Run<'_> {
         if let Some((port, value)) = &flat.pin {
             self.expected.executions[execution].pinned = true;
             return self.complete(frame, node, execution, Emission::from([(*port, value.clone())]));
+        }
+        if flat.is_block {
+            return self.run_block(frame, node, execution, input);
         }
         match flat.work {
             Work::Pass => {
@@ -251,6 +301,7 @@ impl Run<'_> {
                     next: running,
                     running,
                     results,
+                    emissions: vec![],
                     execution,
                 };
                 self.loops.insert((frame, node), iterations);
@@ -265,6 +316,7 @@ impl Run<'_> {
                     next: 0,
                     running: 0,
                     results: vec![],
+                    emissions: vec![],
                     execution,
                 };
                 self.loops.insert((frame, node), iterations);
@@ -279,7 +331,7 @@ impl Run<'_> {
                     number: number + 1,
                 };
                 if flat.waits {
-                    self.waiting = Some(next);
+                    self.waiting = Some(Waiting::Node(next));
                     return Ok(());
                 }
                 self.attempt(next)
@@ -302,10 +354,7 @@ impl Run<'_> {
                 number: 1,
             });
         };
-        let mut ports: BTreeMap<usize, Vec<Js>> = BTreeMap::new();
-        if elements.is_empty() {
-            ports.insert(0, Vec::new());
-        }
+        let mut emissions = Vec::new();
         for (index, element) in elements.into_iter().enumerate() {
             let path = format!("{}#{index}", self.frames[frame].path);
             let own = self.begin(node, path);
@@ -324,18 +373,33 @@ impl Run<'_> {
                     for _ in 1..flat.attempts {
                         self.keep_logs(&flat.id, vec![("warn", OPEN.to_string())]);
                     }
-                    match self.catch(frame, node, own, &failure) {
+                    match self.catch(frame, node, own, &failure)? {
                         Some(emission) => emission,
                         None => return Ok(()),
                     }
                 }
             };
+            emissions.push(emission);
+        }
+        self.complete_elements(frame, node, execution, emissions)
+    }
+
+    /// What the elements of an array have emitted leaves in arrays.
+    fn complete_elements(
+        &mut self,
+        frame: FrameId,
+        node: NodeId,
+        execution: usize,
+        emissions: Vec<Emission>,
+    ) -> Result<(), Stop> {
+        let mut ports: BTreeMap<usize, Vec<Js>> = BTreeMap::new();
+        if emissions.is_empty() {
+            ports.insert(0, Vec::new());
+        }
+        for (index, emission) in emissions.into_iter().enumerate() {
             for (port, value) in emission {
-                self.frames[frame]
-                    .origins
-                    .entry((node, port))
-                    .or_default()
-                    .push(index);
+                let origins = self.frames[frame].origins.entry((node, port)).or_default();
+                origins.push(index);
                 ports.entry(port).or_default().push(value);
             }
         }
@@ -353,38 +417,171 @@ impl Run<'_> {
         execution: usize,
         failure: &Failure,
     ) -> Result<(), Stop> {
-        match self.catch(frame, node, execution, failure) {
+        match self.catch(frame, node, execution, failure)? {
             Some(emission) => self.complete(frame, node, execution, emission),
             None => Ok(()),
         }
     }
 
-    /// What a failure makes leave the node, or `None` when it ends the run.
+    /// What a failure makes leave the node, or `None` when it ends the run or the block around.
     fn catch(
         &mut self,
         frame: FrameId,
         node: NodeId,
         execution: usize,
         failure: &Failure,
-    ) -> Option<Emission> {
+    ) -> Result<Option<Emission>, Stop> {
         let flat = &self.graph.nodes[node];
         let error = failure.value(&flat.id);
         self.expected.executions[execution].error = Some(error.clone());
+        if flat.on_error == OnError::Fail {
+            let failed = (failure.code.clone(), flat.id.clone());
+            self.fail_block(frame, failed, error)?;
+            return Ok(None);
+        }
+        Ok(Some(self.emit_error(frame, node, error)))
+    }
+
+    /// The error leaves a node that catches it.
+    fn emit_error(&mut self, frame: FrameId, node: NodeId, error: Js) -> Emission {
+        let flat = &self.graph.nodes[node];
         let port = match flat.on_error {
-            OnError::Fail => {
-                self.expected.error = Some((failure.code.clone(), flat.id.clone()));
-                return None;
-            }
-            OnError::Continue => usize::from(flat.is_loop),
             OnError::Branch => flat.outputs.len() - 1,
+            _ => usize::from(flat.is_loop),
         };
         self.frames[frame].error = Some(error.clone());
         let value = Js::object([("error", error)]);
-        Some(if port < flat.outputs.len() {
-            Emission::from([(port, value)])
-        } else {
-            Emission::new()
-        })
+        match port < flat.outputs.len() {
+            true => Emission::from([(port, value)]),
+            false => Emission::new(),
+        }
+    }
+
+    /// A failure that its node does not catch ends the innermost block around it, which is executed again, or emits
+    /// the error, or fails as well. Without one it ends the run.
+    fn fail_block(&mut self, frame: FrameId, failed: (String, String), error: Js) -> Result<(), Stop> {
+        let mut frame = frame;
+        while !self.frames[frame]
+            .owner
+            .is_some_and(|owner| self.graph.nodes[owner].is_block)
+        {
+            let Some(parent) = self.frames[frame].parent else {
+                self.expected.error = Some(failed);
+                return Ok(());
+            };
+            frame = parent;
+        }
+        self.frames[frame].stopped = true;
+        let turn = self.turn(frame);
+        let block = self.graph.nodes[turn.node].clone();
+        if turn.attempt < block.attempts {
+            self.keep_logs(&block.id, vec![("warn", OPEN.to_string())]);
+            let turn = Turn {
+                attempt: turn.attempt + 1,
+                ..turn
+            };
+            if block.waits {
+                self.waiting = Some(Waiting::Block(turn));
+                return Ok(());
+            }
+            return self.begin_block(turn);
+        }
+        let execution = self.loops[&(turn.frame, turn.node)].execution;
+        if block.on_error == OnError::Fail || !turn.has_item {
+            self.expected.executions[execution].error = Some(error.clone());
+        }
+        if block.on_error == OnError::Fail {
+            return self.fail_block(turn.frame, failed, error);
+        }
+        let emission = self.emit_error(turn.frame, turn.node, error);
+        self.end_of_block(&turn, emission)
+    }
+
+    /// The turn that a frame executes.
+    fn turn(&self, frame: FrameId) -> Turn {
+        let frame = &self.frames[frame];
+        Turn {
+            frame: frame.parent.unwrap(),
+            node: frame.owner.unwrap(),
+            index: frame.index,
+            has_item: frame.has_item,
+            attempt: frame.attempt,
+            item: frame.entered.clone(),
+        }
+    }
+
+    /// A composite that is executed as a whole: for its input, or with `each` for every element of an array.
+    fn run_block(&mut self, frame: FrameId, node: NodeId, execution: usize, input: Js) -> Result<(), Stop> {
+        let flat = &self.graph.nodes[node];
+        let (items, has_item) = match input {
+            Js::Array(elements) if flat.each => (elements, true),
+            input => (vec![input], false),
+        };
+        let running = flat.concurrency.min(items.len());
+        let iterations = Iterations {
+            next: running,
+            running,
+            results: vec![],
+            emissions: vec![Emission::new(); items.len()],
+            execution,
+            items: items.clone(),
+        };
+        self.loops.insert((frame, node), iterations);
+        if items.is_empty() {
+            return self.complete_elements(frame, node, execution, vec![]);
+        }
+        for (index, item) in items.into_iter().take(running).enumerate() {
+            self.begin_block(Turn {
+                frame,
+                node,
+                index,
+                has_item,
+                attempt: 1,
+                item,
+            })?;
+        }
+        Ok(())
+    }
+
+    fn begin_block(&mut self, turn: Turn) -> Result<(), Stop> {
+        let inner = self.new_frame(Some(&turn));
+        let mut ready = BTreeSet::new();
+        let body: Vec<NodeId> = (0..self.graph.nodes.len())
+            .filter(|node| self.graph.nodes[*node].scope == Some(turn.node))
+            .collect();
+        for node in body {
+            if self.graph.incoming(node).next().is_none() {
+                self.settle(inner, node, &Emission::new(), &mut ready);
+            }
+        }
+        self.enter(inner, turn.node, turn.item, ready)
+    }
+
+    /// An execution of a block has ended.
+    fn end_of_block(&mut self, turn: &Turn, emission: Emission) -> Result<(), Stop> {
+        let Turn { frame, node, .. } = *turn;
+        let iterations = self.loops.get_mut(&(frame, node)).unwrap();
+        if !turn.has_item {
+            let execution = iterations.execution;
+            return self.complete(frame, node, execution, emission);
+        }
+        iterations.emissions[turn.index] = emission;
+        if let Some(item) = iterations.items.get(iterations.next).cloned() {
+            let index = iterations.next;
+            iterations.next += 1;
+            return self.begin_block(Turn {
+                index,
+                attempt: 1,
+                item,
+                ..*turn
+            });
+        }
+        iterations.running -= 1;
+        if iterations.running > 0 {
+            return Ok(());
+        }
+        let (execution, emissions) = (iterations.execution, iterations.emissions.clone());
+        self.complete_elements(frame, node, execution, emissions)
     }
 
     /// Notes the first live port of an execution and what left by it.
@@ -448,11 +645,11 @@ impl Run<'_> {
     /// Settles the edges of a node that ran or is skipped. `ready` is in the order of the nodes array.
     fn settle(&mut self, frame: FrameId, node: NodeId, emission: &Emission, ready: &mut BTreeSet<NodeId>) {
         self.frames[frame].settled.insert(node);
-        let is_loop = self.graph.nodes[node].is_loop;
+        let item_port = self.graph.nodes[node].item_port();
         let edges = self
             .graph
             .outgoing(node)
-            .filter(|edge| !(is_loop && edge.source_port == 0));
+            .filter(|edge| Some(edge.source_port) != item_port);
         for edge in edges.cloned().collect::<Vec<_>>() {
             self.settle_edge(frame, edge.index, emission.get(&edge.source_port).cloned(), ready);
         }
@@ -462,7 +659,7 @@ impl Run<'_> {
         self.frames[frame].edges.insert(edge, value.clone());
         let edge = self.graph.edges[edge].clone();
         let target = &self.graph.nodes[edge.target];
-        if target.is_loop && edge.target_port == 1 {
+        if Some(edge.target_port) == target.next_port() {
             return;
         }
         let state = &mut self.frames[frame];
@@ -495,11 +692,12 @@ impl Run<'_> {
         if !body.all(|node| self.frames[frame].settled.contains(&node)) {
             return Ok(());
         }
+        let next_port = self.graph.nodes[owner].next_port();
         let returned = self
             .graph
             .edges
             .iter()
-            .filter(|edge| edge.target == owner && edge.target_port == 1);
+            .filter(|edge| edge.target == owner && Some(edge.target_port) == next_port);
         let mut values: Vec<Js> = returned
             .filter_map(|edge| self.frames[frame].edges.get(&edge.index).cloned().flatten())
             .collect();
@@ -508,6 +706,10 @@ impl Run<'_> {
         } else {
             values.pop()
         };
+        if self.graph.nodes[owner].is_block {
+            let emission = value.into_iter().map(|value| (0, value)).collect();
+            return self.end_of_block(&self.turn(frame), emission);
+        }
         let index = self.frames[frame].index;
         let iterations = self.loops.get_mut(&(parent, owner)).unwrap();
         if self.graph.nodes[owner].repeats {
@@ -538,9 +740,30 @@ impl Run<'_> {
         } else {
             items[index].clone()
         };
-        let inner = self.new_frame(Some(frame), Some(node), index, item.clone());
-        let mut ready = BTreeSet::new();
-        let entries = self.graph.outgoing(node).filter(|edge| edge.source_port == 0);
+        let inner = self.new_frame(Some(&Turn {
+            frame,
+            node,
+            index,
+            has_item: true,
+            attempt: 1,
+            item: item.clone(),
+        }));
+        self.enter(inner, node, item, BTreeSet::new())
+    }
+
+    /// The port that leads into a body fires.
+    fn enter(
+        &mut self,
+        inner: FrameId,
+        node: NodeId,
+        item: Js,
+        mut ready: BTreeSet<NodeId>,
+    ) -> Result<(), Stop> {
+        let item_port = self.graph.nodes[node].item_port();
+        let entries = self
+            .graph
+            .outgoing(node)
+            .filter(|edge| Some(edge.source_port) == item_port);
         for edge in entries.map(|edge| edge.index).collect::<Vec<_>>() {
             self.settle_edge(inner, edge, Some(item.clone()), &mut ready);
         }

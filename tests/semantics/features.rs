@@ -1,7 +1,7 @@
 //! What a case has exercised: so that the test can say that nothing is missing.
 
 use crate::evaluate::Expected;
-use crate::graph::{Case, Definition, Kind, Merge, OnError, definition};
+use crate::graph::{Case, Definition, Kind, Merge, Node, OnError, definition};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Features, and how many of the default number of cases must show them.
@@ -19,7 +19,13 @@ pub const REQUIRED: &[(&str, u64)] = &[
     ("returned", 200),
     ("pin", 100),
     ("each", 50),
-    ("composite", 50),
+    ("composite", 200),
+    ("composite for each element", 50),
+    ("composite executed again", 30),
+    ("composite that emits an error", 40),
+    ("element of a composite that fails", 10),
+    ("loop in a composite executed as a whole", 25),
+    ("composite in a loop", 25),
     ("expression definition", 30),
     ("retry", 50),
     ("disabled", 50),
@@ -63,9 +69,14 @@ pub fn features(case: &Case, expected: &Expected) -> BTreeSet<&'static str> {
         {
             out.insert("retry");
         }
+        let kind = kind_feature(case, &node.kind);
+        let is_whole = node.each || node.attempts > 1 || node.on_error != OnError::Fail;
+        if kind == Some("composite") && is_whole {
+            block_features(node, expected, &mut out);
+        }
         out.extend(node.each.then_some("each"));
         out.extend(node.disabled.then_some("disabled"));
-        out.extend(kind_feature(case, &node.kind));
+        out.extend(kind);
         joins(case, &node.id, &ran, &mut out);
         if node.on_error != OnError::Fail && expected.error.is_some() {
             out.insert("run failed past a caught error");
@@ -75,6 +86,35 @@ pub fn features(case: &Case, expected: &Expected) -> BTreeSet<&'static str> {
     out.extend(expected.output.is_some().then_some("returned"));
     out.extend((!expected.logs.is_empty()).then_some("logged"));
     out
+}
+
+/// What the executions of a composite that is executed as a whole, and of its inner nodes, show.
+fn block_features(node: &Node, expected: &Expected, out: &mut BTreeSet<&'static str>) {
+    let prefix = format!("{}/", node.id);
+    let catches = node.on_error != OnError::Fail;
+    let is_turn = |step: &str, sign: char| {
+        let rest = step.strip_prefix(&node.id);
+        rest.is_some_and(|rest| rest.starts_with(sign) || rest.contains("]~"))
+    };
+    for execution in &expected.executions {
+        let caught = catches && execution.error.is_some();
+        if execution.node == node.id {
+            out.extend(caught.then_some("composite that emits an error"));
+            out.extend((!execution.path.is_empty()).then_some("composite in a loop"));
+        }
+        if !execution.node.starts_with(&prefix) {
+            continue;
+        }
+        for step in execution.path.split('.') {
+            out.extend(is_turn(step, '[').then_some("composite for each element"));
+            out.extend(is_turn(step, '~').then_some("composite executed again"));
+            out.extend((is_turn(step, '[') && caught).then_some("element of a composite that fails"));
+            out.extend(
+                step.starts_with(&prefix)
+                    .then_some("loop in a composite executed as a whole"),
+            );
+        }
+    }
 }
 
 fn kind_feature(case: &Case, kind: &Kind) -> Option<&'static str> {

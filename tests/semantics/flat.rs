@@ -21,12 +21,15 @@ pub struct FlatNode<'a> {
     pub outputs: Vec<String>,
     pub on_error: OnError,
     pub each: bool,
+    pub concurrency: usize,
     /// Attempts in all.
     pub attempts: u32,
     /// Whether there is a wait between them.
     pub waits: bool,
     pub pin: Option<(usize, Js)>,
     pub is_loop: bool,
+    /// A composite that is executed as a whole: its inner nodes are its body.
+    pub is_block: bool,
     /// Loop rather than ForEach.
     pub repeats: bool,
     /// Merge in mode `first`.
@@ -35,9 +38,30 @@ pub struct FlatNode<'a> {
     pub collects: bool,
     /// What leaves is what came.
     pub passes: bool,
-    /// The loop in whose body it is.
+    /// The loop or block in whose body it is.
     pub scope: Option<usize>,
 }
+
+impl FlatNode<'_> {
+    /// Output port that leads into the body.
+    pub fn item_port(&self) -> Option<usize> {
+        match self.is_block {
+            true => Some(HIDDEN_PORT),
+            false => self.is_loop.then_some(0),
+        }
+    }
+
+    /// Input port to which the body leads.
+    pub fn next_port(&self) -> Option<usize> {
+        match self.is_block {
+            true => Some(HIDDEN_PORT),
+            false => self.is_loop.then_some(1),
+        }
+    }
+}
+
+/// The port between a block and its body, which is not drawn.
+const HIDDEN_PORT: usize = usize::MAX;
 
 #[derive(Clone, Copy)]
 pub enum Work<'a> {
@@ -62,19 +86,19 @@ impl FlatGraph<'_> {
         self.nodes.iter().position(|node| node.id == id).unwrap()
     }
 
-    /// Edges that decide whether a node runs: those into a loop's `next` do not.
+    /// Edges that decide whether a node runs: those from its body do not.
     pub fn incoming(&self, node: usize) -> impl Iterator<Item = &FlatEdge> + Clone {
-        let is_loop = self.nodes[node].is_loop;
+        let next_port = self.nodes[node].next_port();
         self.edges
             .iter()
-            .filter(move |edge| edge.target == node && !(is_loop && edge.target_port == 1))
+            .filter(move |edge| edge.target == node && Some(edge.target_port) != next_port)
     }
 
     pub fn outgoing(&self, node: usize) -> impl Iterator<Item = &FlatEdge> + Clone {
         self.edges.iter().filter(move |edge| edge.source == node)
     }
 
-    /// Whether a node is in this loop's body or in one within it; every node is within the graph itself.
+    /// Whether a node is in this body or in one within it; every node is within the graph itself.
     pub fn is_within(&self, node: usize, owner: Option<usize>) -> bool {
         let scope = self.nodes[node].scope;
         scope == owner || scope.is_some_and(|outer| self.is_within(outer, owner))
@@ -119,8 +143,10 @@ fn inline<'a>(flat: &mut FlatGraph<'a>, graph: &'a Graph, prefix: &str) {
         let source = flat.index(&id);
         let into = format!("{prefix}{}", edge.target);
         let target = match composite(flat, graph.node(&edge.target).unwrap(), prefix) {
-            Some(inner) => flat.index(&format!("{into}/{}", entry_of(inner))),
-            None => flat.index(&into),
+            Some(inner) if !flat.nodes[flat.index(&into)].is_block => {
+                flat.index(&format!("{into}/{}", entry_of(inner)))
+            }
+            _ => flat.index(&into),
         };
         flat.edges.push(FlatEdge {
             index: flat.edges.len(),
@@ -133,12 +159,41 @@ fn inline<'a>(flat: &mut FlatGraph<'a>, graph: &'a Graph, prefix: &str) {
 }
 
 /// A composite that is not disabled: its OnCall passes the input on, its Returns lead to a node with the
-/// composite's own id, which passes on what arrives.
+/// composite's own id, which passes on what arrives. One that is repeated, or catches errors, is a block: a node
+/// before, whose body they are.
 fn inline_composite<'a>(flat: &mut FlatGraph<'a>, node: &'a Node, inner: &'a Graph, id: &str, prefix: &str) {
+    let is_block = node.each || node.attempts > 1 || node.on_error != OnError::Fail;
+    let block = flat.nodes.len();
+    if is_block {
+        flat.nodes.push(FlatNode {
+            is_block,
+            ..flat_node(flat.definitions, node, id.to_owned(), prefix)
+        });
+    }
     let first = flat.nodes.len();
     inline(flat, inner, &format!("{id}/"));
     let exit = flat.nodes.len();
-    let mut rim = flat_node(flat.definitions, node, id.to_owned(), prefix);
+    let rim_id = if is_block {
+        format!("{id}/$out")
+    } else {
+        id.to_owned()
+    };
+    let mut rim = flat_node(flat.definitions, node, rim_id, prefix);
+    if is_block {
+        let entry = flat.index(&format!("{id}/{}", entry_of(inner)));
+        let ends = [(block, HIDDEN_PORT, entry, 0), (exit, 0, block, HIDDEN_PORT)];
+        for (source, source_port, target, target_port) in ends {
+            flat.edges.push(FlatEdge {
+                index: flat.edges.len(),
+                source,
+                source_port,
+                target,
+                target_port,
+            });
+        }
+        (rim.each, rim.on_error) = (false, OnError::Fail);
+        rim.outputs.truncate(1);
+    }
     rim.work = Work::Pass;
     // As for a run, the first Return counts.
     rim.first = true;
@@ -207,10 +262,12 @@ fn flat_node<'a>(
         outputs: node.outputs(definitions),
         on_error: node.on_error,
         each: node.each,
+        concurrency: node.concurrency,
         attempts: node.attempts,
         waits: node.backoff_ms > 0,
         pin: None,
         is_loop: node.is_loop(),
+        is_block: false,
         repeats: matches!(node.kind, Kind::Loop { .. }),
         first: matches!(node.kind, Kind::Merge(Merge::First)) && !node.disabled,
         collects: matches!(node.kind, Kind::Merge(_)) && !node.disabled,
@@ -231,26 +288,18 @@ fn port_index(names: &[String], name: &str) -> usize {
     names.iter().position(|port| port == name).unwrap()
 }
 
-/// The body of a loop is what its `item` port leads to without passing through the loop; a node belongs to the
-/// smallest body that it is in.
+/// The body of a loop is what its `item` port leads to without passing through the loop, that of a block its inner
+/// nodes; a node belongs to the smallest body that it is in.
 fn find_scopes(flat: &mut FlatGraph<'_>) {
     let mut sizes = vec![usize::MAX; flat.nodes.len()];
-    let loops: Vec<usize> = (0..flat.nodes.len())
-        .filter(|node| flat.nodes[*node].is_loop)
+    let owners: Vec<usize> = (0..flat.nodes.len())
+        .filter(|node| flat.nodes[*node].item_port().is_some())
         .collect();
-    for owner in loops {
-        let mut body = Vec::new();
-        let mut open: Vec<usize> = flat
-            .outgoing(owner)
-            .filter(|edge| edge.source_port == 0)
-            .map(|edge| edge.target)
-            .collect();
-        while let Some(node) = open.pop() {
-            if node != owner && !body.contains(&node) {
-                body.push(node);
-                open.extend(flat.outgoing(node).map(|edge| edge.target));
-            }
-        }
+    for owner in owners {
+        let body = match flat.nodes[owner].is_block {
+            true => inner_nodes(flat, owner),
+            false => reached(flat, owner),
+        };
         for node in &body {
             if body.len() < sizes[*node] {
                 sizes[*node] = body.len();
@@ -258,4 +307,30 @@ fn find_scopes(flat: &mut FlatGraph<'_>) {
             }
         }
     }
+}
+
+fn inner_nodes(flat: &FlatGraph<'_>, block: usize) -> Vec<usize> {
+    let prefix = format!("{}/", flat.nodes[block].id);
+    (0..flat.nodes.len())
+        .filter(|node| flat.nodes[*node].id.starts_with(&prefix))
+        .collect()
+}
+
+fn reached(flat: &FlatGraph<'_>, owner: usize) -> Vec<usize> {
+    let mut body = Vec::new();
+    let mut open: Vec<usize> = flat
+        .outgoing(owner)
+        .filter(|edge| edge.source_port == 0)
+        .map(|edge| edge.target)
+        .collect();
+    while let Some(node) = open.pop() {
+        if node != owner && !body.contains(&node) {
+            body.push(node);
+            open.extend(flat.outgoing(node).map(|edge| edge.target));
+            if flat.nodes[node].is_block {
+                open.extend(inner_nodes(flat, node));
+            }
+        }
+    }
+    body
 }

@@ -104,14 +104,14 @@ fn definitions(rng: &mut Rng) -> Vec<(String, Definition)> {
         let inputs = inputs.into_iter().map(str::to_owned).collect();
         definitions.push((format!("Formula{index}"), Definition::Expression(inputs, outputs)));
     }
-    for index in 0..rng.u32(..3) {
+    for index in 0..rng.u32(..4) {
         let mut generator = Generator {
             rng: rng.fork(),
             nodes: vec![],
             edges: vec![],
             definitions: definitions.clone(),
             composite: true,
-            nodes_left: rng.usize(1..5),
+            nodes_left: rng.usize(1..8),
         };
         generator.composite();
         let graph = Graph {
@@ -169,10 +169,27 @@ impl Generator {
     fn composite(&mut self) {
         let id = self.add(Kind::Trigger("OnCall"));
         let mut sources = vec![self.source(&id, "out", BTreeSet::new(), false, false)];
+        if chance(&mut self.rng, 40) {
+            sources = self.guarded(&sources);
+        }
         sources = self.region(sources, false);
         for _ in 0..self.rng.usize(1..3) {
             self.returns(&sources);
         }
+    }
+
+    /// Fails for some inputs.
+    fn guarded(&mut self, sources: &[Source]) -> Vec<Source> {
+        let scope = self.scope(sources, false);
+        let condition = terms::condition(&mut self.rng, &scope);
+        let check = self.add(Kind::If(condition));
+        self.connect(sources, &check, "in");
+        let [refused, passed] =
+            ["true", "false"].map(|port| self.source(&check, port, BTreeSet::new(), false, false));
+        let kind = throw(&mut self.rng, &scope);
+        let throw = self.add(kind);
+        self.connect(&[refused], &throw, "in");
+        vec![passed]
     }
 
     fn returns(&mut self, sources: &[Source]) {
@@ -287,6 +304,7 @@ impl Generator {
             let ports = match self.rng.u32(..100) {
                 0..10 => self.for_each(&from, in_loop),
                 10..16 => self.repeat(&from),
+                16..30 if !self.blocks().is_empty() => self.block(&from, in_loop),
                 _ => self.plain(&from, in_loop),
             };
             sources.extend(ports);
@@ -320,6 +338,28 @@ impl Generator {
                 iterations_max,
             },
         )
+    }
+
+    /// Names of the definitions that are composites.
+    fn blocks(&self) -> Vec<String> {
+        let names = self.definitions.iter().map(|(name, _)| name);
+        names.filter(|name| name.starts_with("Block")).cloned().collect()
+    }
+
+    fn block(&mut self, from: &[Source], in_loop: bool) -> Vec<Source> {
+        let mut from = from.to_vec();
+        if from.len() == 1 && !from[0].array && chance(&mut self.rng, 40) {
+            let scope = self.scope(&from, in_loop);
+            let items = terms::items(&mut self.rng, &scope);
+            let id = self.add(Kind::Transform(items));
+            self.connect(&from, &id, "in");
+            let (seen, after_error) = combined(&from);
+            from = vec![self.source(&id, "out", seen, after_error, true)];
+        }
+        let each = from.len() == 1 && from[0].array && chance(&mut self.rng, 75);
+        let blocks = self.blocks();
+        let kind = Kind::Defined(pick(&mut self.rng, &blocks));
+        self.wired(kind, &from, in_loop, each, each)
     }
 
     /// The condition of a Loop may read the nodes of its body.
@@ -388,14 +428,26 @@ impl Generator {
             (_, true) => Kind::Transform(terms::items(&mut self.rng, &scope)),
             _ => self.kind(&scope, from.len(), array),
         };
+        self.wired(kind, from, in_loop, each, each || makes_array)
+    }
+
+    /// A node with its edges and options.
+    fn wired(
+        &mut self,
+        kind: Kind,
+        from: &[Source],
+        in_loop: bool,
+        each: bool,
+        makes_array: bool,
+    ) -> Vec<Source> {
+        let array = from.len() == 1 && from[0].array;
         let id = self.add(kind);
         self.wire(from, &id);
         self.decorate(&id, each, in_loop);
         let node = self.node_mut(&id).clone();
         let (seen, mut after_error) = combined(from);
         after_error |= node.on_error == OnError::Continue;
-        let gives_array = each
-            || makes_array
+        let gives_array = makes_array
             || matches!(
                 node.kind,
                 Kind::Filter { .. } | Kind::Limit { .. } | Kind::Flatten { .. }
@@ -429,21 +481,27 @@ impl Generator {
         // Composites may be used in a loop, and twice.
         let waits = self.composite || self.nodes.iter().any(|node| node.backoff_ms > 0);
         let mut rng = self.rng.fork();
+        let in_composite = self.composite;
         let node = self.node_mut(id);
         node.each = each;
         let is_composite = matches!(&node.kind, Kind::Defined(name) if name.starts_with("Block"));
-        if is_composite {
+        if is_composite && chance(&mut rng, 30) {
             return;
         }
-        let throws = matches!(node.kind, Kind::Throw { .. });
+        if is_composite && each {
+            node.concurrency = pick(&mut rng, &[1, 1, 2, 3]);
+        }
+        // What fails in a composite is mostly for the composite to catch.
+        let throws = matches!(node.kind, Kind::Throw { .. }) && (!in_composite || chance(&mut rng, 20));
         node.on_error = match rng.u32(..100) {
             0..55 if throws => OnError::Branch,
             55..75 if throws => OnError::Continue,
             0..12 => OnError::Branch,
             12..28 => OnError::Continue,
+            28..55 if is_composite => OnError::Continue,
             _ => OnError::Fail,
         };
-        if chance(&mut rng, 8) {
+        if chance(&mut rng, if is_composite { 30 } else { 8 }) {
             node.attempts = rng.u32(2..4);
             // With several that wait, the order would depend on the clock.
             if !each && !in_loop && !waits {
@@ -488,11 +546,9 @@ impl Generator {
             },
             28..40 => Kind::Transform(terms::value(rng, scope, 3)),
             40..56 => Kind::If(terms::condition(rng, scope)),
+            60..71 if composite => throw(rng, scope),
             56..66 => switch(rng, scope),
-            66..71 => Kind::Throw {
-                message: terms::text(rng, scope),
-                code: rng.bool().then(|| "E_OWN".to_owned()),
-            },
+            66..71 => throw(rng, scope),
             71..77 if !composite => Kind::Return(rng.bool().then(|| terms::value(rng, scope, 2))),
             77..82 => {
                 let scope = Scope {
@@ -540,6 +596,13 @@ fn fields(rng: &mut Rng, scope: &Scope) -> Vec<(String, Parameter)> {
         .take(count)
         .map(|name| (name.to_owned(), terms::value(rng, scope, 2)))
         .collect()
+}
+
+fn throw(rng: &mut Rng, scope: &Scope) -> Kind {
+    Kind::Throw {
+        message: terms::text(rng, scope),
+        code: rng.bool().then(|| "E_OWN".to_owned()),
+    }
 }
 
 fn switch(rng: &mut Rng, scope: &Scope) -> Kind {

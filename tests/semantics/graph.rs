@@ -32,6 +32,8 @@ pub struct Node {
     /// Wait between them; none when zero.
     pub backoff_ms: u32,
     pub each: bool,
+    /// Elements at a time.
+    pub concurrency: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -267,6 +269,7 @@ impl Node {
             attempts: 1,
             backoff_ms: 0,
             each: false,
+            concurrency: 1,
         }
     }
 
@@ -289,6 +292,9 @@ impl Node {
         }
         if self.each {
             data["each"] = json!(true);
+        }
+        if self.concurrency > 1 {
+            data["concurrency"] = json!(self.concurrency);
         }
         json!({"id": self.id, "type": node_type, "position": {"x": 0, "y": 0}, "data": data})
     }

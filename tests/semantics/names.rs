@@ -20,14 +20,18 @@ pub struct Surroundings<'r> {
 
 impl<'r> Surroundings<'r> {
     pub fn new(run: &'r Run<'r>, frame: FrameId, node: NodeId, input: Js) -> Self {
-        let around = &run.frames[frame];
+        let mut around = &run.frames[frame];
+        // A composite without `each` leaves `$item` as it is around it.
+        while let (false, Some(parent)) = (around.has_item, around.parent) {
+            around = &run.frames[parent];
+        }
         Surroundings {
             run,
             frame,
             node,
             input,
             item: around.item.clone(),
-            index: around.owner.map(|_| around.index),
+            index: around.has_item.then_some(around.index),
             element: None,
         }
     }

@@ -59,6 +59,7 @@ fn candidates(case: &Case) -> Vec<Case> {
         };
         let mut simpler = vec![
             node(&|node| node.each = false),
+            node(&|node| node.concurrency = 1),
             node(&|node| node.attempts = 1),
             node(&|node| node.backoff_ms = 0),
             node(&|node| node.disabled = false),

@@ -1,11 +1,12 @@
-//! `--trace`: a run as a tree of nodes, iterations of loops nested under them.
+//! `--trace`: a run as a tree of nodes. Under loops stand their iterations, under composites that are executed as a
+//! whole their inner nodes, elements and further attempts.
 
 use super::report::{first_columns, printable};
 use anstyle::{AnsiColor, Style};
 use heddle_node_stdlib::manifest;
 use heddle_runtime::TraceEntry;
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 use unicode_width::UnicodeWidthStr;
 
@@ -23,10 +24,29 @@ const VALUE_COLUMNS_MAX: usize = 60;
 #[derive(Default)]
 struct Frames<'a> {
     entries: BTreeMap<&'a str, Vec<&'a TraceEntry>>,
-    /// Paths of a loop's iterations, by the loop's own path and id, in order of their index.
-    iterations: BTreeMap<(&'a str, &'a str), BTreeMap<u64, &'a str>>,
+    /// Paths of a loop's or composite's turns, by its own path and id, in their order.
+    turns: BTreeMap<(&'a str, &'a str), Turns<'a>>,
     /// Paths in or under which a node failed.
     failed: BTreeSet<&'a str>,
+}
+
+type Turns<'a> = BTreeMap<Turn, &'a str>;
+
+/// An iteration or element, and of a composite the attempt, from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Turn {
+    index: Option<u64>,
+    attempt: u64,
+}
+
+impl std::fmt::Display for Turn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.index, self.attempt) {
+            (Some(index), 1) => write!(f, "[{index}]"),
+            (Some(index), attempt) => write!(f, "[{index}] attempt {attempt}"),
+            (None, attempt) => write!(f, "attempt {attempt}"),
+        }
+    }
 }
 
 /// The tree, one line for each execution of a node.
@@ -69,12 +89,12 @@ impl<'a> Frames<'a> {
             frames.entries.entry(&entry.path).or_default().push(entry);
             let mut path = entry.path.as_str();
             // A path's ancestors may have no entries of their own.
-            while let Some((parent, loop_id, index)) = split(path) {
+            while let Some((parent, id, turn)) = split(path) {
                 let known = frames
-                    .iterations
-                    .entry((parent, loop_id))
+                    .turns
+                    .entry((parent, id))
                     .or_default()
-                    .insert(index, path)
+                    .insert(turn, path)
                     .is_some();
                 let marked = entry.error.is_none() || !frames.failed.insert(path);
                 if known && marked {
@@ -87,14 +107,58 @@ impl<'a> Frames<'a> {
     }
 }
 
-/// `orders[3].lines[0]` is iteration 0 of `lines` in `orders[3]`. Ids may contain dots, but no brackets.
-fn split(path: &str) -> Option<(&str, &str, u64)> {
-    let (before, index) = path.strip_suffix(']')?.rsplit_once('[')?;
-    let (parent, loop_id) = match before.rfind("].") {
-        Some(at) => (&before[..=at], &before[at + 2..]),
+/// `orders[3].lines[0]` is iteration 0 of `lines` in `orders[3]`, `pay[3]~2` the second attempt of the composite `pay`
+/// on element 3. Ids may contain dots, but no brackets and no `~`.
+fn split(path: &str) -> Option<(&str, &str, Turn)> {
+    let (rest, attempt) = match path.rsplit_once('~') {
+        Some((rest, attempt)) if !attempt.contains('.') => (rest, attempt.parse().ok()?),
+        _ => (path, 1),
+    };
+    let (before, index) = match rest.strip_suffix(']').and_then(|rest| rest.rsplit_once('[')) {
+        Some((before, index)) => (before, Some(index.parse().ok()?)),
+        None if attempt > 1 => (rest, None),
+        None => return None,
+    };
+    let after_index = before.rfind("].").map(|at| at + 1);
+    let after_attempt = before
+        .rfind('~')
+        .and_then(|at| Some(at + before.get(at..)?.find('.')?));
+    let (parent, id) = match after_index.max(after_attempt) {
+        Some(dot) => (&before[..dot], &before[dot + 1..]),
         None => ("", before),
     };
-    Some((parent, loop_id, index.parse().ok()?))
+    Some((parent, id, Turn { index, attempt }))
+}
+
+/// The entries of a frame, by number: inner nodes of a composite that was executed as a whole stand under it. Such a
+/// composite begins before they do.
+struct Nesting {
+    tops: Vec<usize>,
+    under: Vec<Vec<usize>>,
+}
+
+impl Nesting {
+    fn of(entries: &[&TraceEntry]) -> Self {
+        let mut nesting = Nesting {
+            tops: Vec::new(),
+            under: vec![Vec::new(); entries.len()],
+        };
+        let mut composites: HashMap<&str, usize> = HashMap::new();
+        let mut inner_before: HashSet<&str> = HashSet::new();
+        for (index, entry) in entries.iter().enumerate() {
+            let id = entry.node_id.as_str();
+            let outer_ids = || id.match_indices('/').rev().map(|(at, _)| &id[..at]);
+            match outer_ids().find_map(|outer| composites.get(outer)) {
+                Some(outer) => nesting.under[*outer].push(index),
+                None => nesting.tops.push(index),
+            }
+            inner_before.extend(outer_ids());
+            if !inner_before.contains(id) || composites.contains_key(id) {
+                composites.insert(id, index);
+            }
+        }
+        nesting
+    }
 }
 
 struct Line {
@@ -112,33 +176,46 @@ struct Tree<'a> {
 impl Tree<'_> {
     /// All nodes that ran in one frame.
     fn frame(&mut self, path: &str, indent: &str) {
-        let entries = self
-            .frames
-            .entries
-            .get(path)
-            .map(Vec::as_slice)
-            .unwrap_or_default();
-        let mut expanded = HashSet::new();
-        for (index, entry) in entries.iter().enumerate() {
-            let last = index + 1 == entries.len();
-            let (branch, under) = if last {
-                ("└─ ", "   ")
-            } else {
-                ("├─ ", "│  ")
+        let frames = self.frames;
+        let entries = frames.entries.get(path).map(Vec::as_slice).unwrap_or_default();
+        let nesting = Nesting::of(entries);
+        // A loop that ran again under the same path (by `each` or a retry) shows its iterations once.
+        let mut turns: HashMap<&str, &Turns<'_>> = entries
+            .iter()
+            .filter_map(|entry| {
+                let id = entry.node_id.as_str();
+                Some((id, frames.turns.get(&(path, id))?))
+            })
+            .collect();
+        self.executions(entries, (&nesting, &nesting.tops), &mut turns, indent, false);
+    }
+
+    /// Some executions of a frame; after them `more` stands under the same line.
+    fn executions(
+        &mut self,
+        entries: &[&TraceEntry],
+        (nesting, list): (&Nesting, &[usize]),
+        turns: &mut HashMap<&str, &Turns<'_>>,
+        indent: &str,
+        more: bool,
+    ) {
+        for (position, index) in list.iter().enumerate() {
+            let (Some(entry), Some(inner)) = (entries.get(*index), nesting.under.get(*index)) else {
+                continue;
             };
+            let (branch, under) = branch(!more && position + 1 == list.len());
             self.entry(entry, &format!("{indent}{branch}"));
-            // A loop that ran again under the same path (by `each` or a retry) shows its iterations once.
-            if expanded.insert(&entry.node_id) {
-                self.iterations(path, &entry.node_id, &format!("{indent}{under}"));
+            let indent = format!("{indent}{under}");
+            let own = turns.remove(entry.node_id.as_str());
+            self.executions(entries, (nesting, inner), turns, &indent, own.is_some());
+            if let Some(own) = own {
+                self.turns(own, &indent);
             }
         }
     }
 
-    fn iterations(&mut self, path: &str, loop_id: &str, indent: &str) {
-        let Some(iterations) = self.frames.iterations.get(&(path, loop_id)) else {
-            return;
-        };
-        let (first, later): (Vec<_>, Vec<_>) = iterations
+    fn turns(&mut self, turns: &Turns<'_>, indent: &str) {
+        let (first, later): (Vec<_>, Vec<_>) = turns
             .iter()
             .enumerate()
             .partition(|(position, _)| *position < ITERATIONS_MAX);
@@ -148,17 +225,12 @@ impl Tree<'_> {
         let shown: Vec<_> = first
             .into_iter()
             .chain(failed.take(ITERATIONS_MAX))
-            .map(|(_, it)| it)
+            .map(|(_, turn)| turn)
             .collect();
-        let hidden = iterations.len() - shown.len();
-        for (position, (index, path)) in shown.iter().enumerate() {
-            let last = hidden == 0 && position + 1 == shown.len();
-            let (branch, under) = if last {
-                ("└─ ", "   ")
-            } else {
-                ("├─ ", "│  ")
-            };
-            self.plain(&format!("{indent}{branch}"), &format!("[{index}]"));
+        let hidden = turns.len() - shown.len();
+        for (position, (turn, path)) in shown.iter().enumerate() {
+            let (branch, under) = branch(hidden == 0 && position + 1 == shown.len());
+            self.plain(&format!("{indent}{branch}"), &turn.to_string());
             self.frame(path, &format!("{indent}{under}"));
         }
         if hidden > 0 {
@@ -209,6 +281,14 @@ impl Tree<'_> {
             styled_name: format!("{DIM}{branch}{DIM:#}{BOLD}{title}{BOLD:#} {kind}"),
             rest,
         });
+    }
+}
+
+/// What stands before a line, and before those under it.
+fn branch(is_last: bool) -> (&'static str, &'static str) {
+    match is_last {
+        true => ("└─ ", "   "),
+        false => ("├─ ", "│  "),
     }
 }
 
@@ -303,6 +383,44 @@ mod tests {
     }
 
     #[test]
+    fn composites_have_their_inner_nodes_elements_and_attempts_under_them() {
+        let ok = |path: &str, id: &str| entry(path, id, Ok(("out", Value::from(1))));
+        let entries = [
+            ok("", "pay"),
+            ok("", "pay/call"),
+            entry("", "pay/send", Err("HTTP_500")),
+            ok("pay~2", "pay/call"),
+            ok("pay~2", "pay/send"),
+            // One that is only inlined ends after its inner nodes.
+            ok("", "inlined/call"),
+            ok("", "inlined"),
+            ok("", "inlined/late"),
+            ok("", "rows"),
+            ok("rows[0]", "rows/call"),
+            ok("rows[0]~2", "rows/lines"),
+            ok("rows[0]~2.rows/lines[3]", "sum"),
+        ];
+        insta::assert_snapshot!(plain(&entries), @r#"
+        ├─ pay                           1.50 ms      12,345 fuel  → out 1
+        │  ├─ pay/call                   1.50 ms      12,345 fuel  → out 1
+        │  ├─ pay/send                   1.50 ms      12,345 fuel  ✗ HTTP_500 it broke
+        │  └─ attempt 2
+        │     ├─ pay/call                1.50 ms      12,345 fuel  → out 1
+        │     └─ pay/send                1.50 ms      12,345 fuel  → out 1
+        ├─ inlined/call                  1.50 ms      12,345 fuel  → out 1
+        ├─ inlined                       1.50 ms      12,345 fuel  → out 1
+        ├─ inlined/late                  1.50 ms      12,345 fuel  → out 1
+        └─ rows                          1.50 ms      12,345 fuel  → out 1
+           ├─ [0]
+           │  └─ rows/call               1.50 ms      12,345 fuel  → out 1
+           └─ [0] attempt 2
+              └─ rows/lines              1.50 ms      12,345 fuel  → out 1
+                 └─ [3]
+                    └─ sum Transform     1.50 ms      12,345 fuel  → out 1
+        "#);
+    }
+
+    #[test]
     fn of_many_iterations_the_first_and_the_failed_are_shown() {
         let mut entries = vec![entry("", "rows.all", Ok(("done", Value::Null)))];
         for index in 0..1_000 {
@@ -320,9 +438,17 @@ mod tests {
 
     #[test]
     fn paths_split_at_their_last_iteration() {
-        assert_eq!(split("a.b[3].c.d[10]"), Some(("a.b[3]", "c.d", 10)));
-        assert_eq!(split("a[0]"), Some(("", "a", 0)));
+        let turn = |index, attempt| Turn { index, attempt };
+        assert_eq!(
+            split("a.b[3].c.d[10]"),
+            Some(("a.b[3]", "c.d", turn(Some(10), 1)))
+        );
+        assert_eq!(split("a[0]"), Some(("", "a", turn(Some(0), 1))));
+        assert_eq!(split("a.b~2"), Some(("", "a.b", turn(None, 2))));
+        assert_eq!(split("a~2.b.c[1]~3"), Some(("a~2", "b.c", turn(Some(1), 3))));
+        assert_eq!(split("a[1]~2.b~12"), Some(("a[1]~2", "b", turn(None, 12))));
         assert_eq!(split(""), None);
         assert_eq!(split("a[x]"), None);
+        assert_eq!(split("a~x"), None);
     }
 }

@@ -1,6 +1,6 @@
 //! The insides of definitions, and how they are used.
 
-use super::level::{Kind, Level};
+use super::level::{Kind, Level, Spot};
 use super::parameters::Parameters;
 use super::{Checked, Inside, check_level};
 use crate::Options;
@@ -153,11 +153,11 @@ pub(super) fn check_use(
         );
         found.push(Diagnostic::error("too-deep", message));
     }
-    check_error_handling(&checked.main, checked, found);
+    check_error_handling(&checked.main, found);
     for (definition, inside) in definitions.all().iter().zip(&checked.definitions) {
         if let Inside::Composite(level) = inside {
             let mut inner = Vec::new();
-            check_error_handling(level, checked, &mut inner);
+            check_error_handling(level, &mut inner);
             found.extend(
                 inner
                     .into_iter()
@@ -167,22 +167,14 @@ pub(super) fn check_use(
     }
 }
 
-/// A failure inside a composite leaves by an edge, which can't leave the body of a loop.
-fn check_error_handling(level: &Level<'_>, checked: &Checked<'_>, found: &mut Vec<Diagnostic>) {
-    for spot in level
-        .nodes
-        .iter()
-        .filter(|spot| spot.node.on_error != OnError::Fail)
-    {
-        let Some(index) = spot.composite() else { continue };
-        let fault = if contains_loop(checked, index) {
-            "onError on a composite that contains a loop is not possible yet; set it on the nodes inside"
-        } else if spot.node.on_error == OnError::Continue && composite_outputs(spot.kind) != 1 {
-            "onError \"continue\" on a composite needs exactly one output port; use \"branch\""
-        } else {
-            continue;
-        };
-        found.push(Diagnostic::error("option", fault).at_node(&spot.node.id));
+/// `continue` needs an output for the error.
+fn check_error_handling(level: &Level<'_>, found: &mut Vec<Diagnostic>) {
+    let continues = |spot: &&Spot<'_>| spot.composite().is_some() && spot.node.on_error == OnError::Continue;
+    for spot in level.nodes.iter().filter(continues) {
+        if composite_outputs(spot.kind) != 1 {
+            let message = "onError \"continue\" on a composite needs exactly one output port; use \"branch\"";
+            found.push(Diagnostic::error("option", message).at_node(&spot.node.id));
+        }
     }
 }
 
@@ -191,23 +183,6 @@ fn composite_outputs(kind: Kind<'_>) -> usize {
         Kind::Defined(definition, _) => definition.outputs.len(),
         _ => 0,
     }
-}
-
-fn contains_loop(checked: &Checked<'_>, index: usize) -> bool {
-    let mut seen = vec![false; checked.definitions.len()];
-    let mut queue = vec![index];
-    while let Some(index) = queue.pop() {
-        if std::mem::replace(&mut seen[index], true) {
-            continue;
-        }
-        if let Inside::Composite(level) = &checked.definitions[index] {
-            if level.is_loop.contains(&true) {
-                return true;
-            }
-            queue.extend(uses(level));
-        }
-    }
-    false
 }
 
 fn uses(level: &Level<'_>) -> Vec<usize> {

@@ -5,7 +5,6 @@ use super::level::{Flow, Kind, Level};
 use crate::diagnostic::{Diagnostic, list};
 use crate::scopes::{Scopes, is_entry, is_return, reach};
 use fixedbitset::FixedBitSet;
-use heddle_node_stdlib::manifest::Retry;
 use serde_json::Value;
 
 /// A loop of more iterations than this counts as unbounded.
@@ -13,14 +12,14 @@ const BOUNDED_ITERATIONS_MAX: f64 = 1_000.0;
 
 impl Level<'_> {
     pub(crate) fn is_return(&self, wire: usize) -> bool {
-        is_return(&self.wires[wire], &self.is_loop)
+        is_return(&self.wires[wire], &self.bodies)
     }
 
     /// Finds order and scopes, or reports the cycles.
     pub(crate) fn find_flow(&mut self, found: &mut Vec<Diagnostic>) {
-        match reach(&self.is_loop, &self.wires) {
+        match reach(&self.bodies, &self.wires) {
             Ok(reach) => {
-                let scopes = Scopes::new(&self.is_loop, &self.wires, &reach);
+                let scopes = Scopes::new(&self.bodies, &[], &self.wires, &reach);
                 self.flow = Some(Flow { reach, scopes });
             }
             Err(cycles) => found.extend(cycles.iter().map(|cycle| self.cycle(cycle))),
@@ -131,34 +130,20 @@ fn inputs(level: &Level<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Options that do nothing, or that this version can't do on this kind of node.
+/// Options that do nothing, or that this kind of node can't have.
 fn node_options(level: &Level<'_>, found: &mut Vec<Diagnostic>) {
-    for (index, spot) in level.nodes.iter().enumerate() {
+    for spot in &level.nodes {
         let node = spot.node;
-        let mut refuse = |option: &str, why: &str| {
-            let message = format!("{option} is not possible on {why}");
-            found.push(Diagnostic::error("option", message).at_node(&node.id));
-        };
         let kind = match spot.kind {
             Kind::Standard(_) if spot.is_trigger() => Some("a trigger"),
-            Kind::Standard(_) if level.is_loop[index] => Some("a loop"),
-            Kind::Defined(..) if spot.composite().is_some() => Some("a composite"),
+            Kind::Standard(_) if spot.is_loop() => Some("a loop"),
             _ => None,
         };
-        if let Some(kind) = kind {
-            if node.each {
-                refuse("each", &format!("{kind}; use a ForEach around it"));
-            }
-            let retries = node
-                .retry
-                .as_ref()
-                .is_some_and(|Retry { max_attempts, .. }| *max_attempts > 1);
-            if retries && kind == "a composite" {
-                refuse(
-                    "retry",
-                    "a composite yet; set it on the nodes inside that can fail",
-                );
-            }
+        if let Some(kind) = kind
+            && node.each
+        {
+            let message = format!("each is not possible on {kind}; use a ForEach around it");
+            found.push(Diagnostic::error("option", message).at_node(&node.id));
         }
         if node.disabled {
             let message = if spot.is_trigger() {
@@ -212,10 +197,10 @@ fn bodies(level: &Level<'_>, flow: &Flow, found: &mut Vec<Diagnostic>) {
     for wire in &level.wires {
         let (source, target) = (level.name(wire.source), level.name(wire.target));
         let source_scope = match flow.scopes.of_body[wire.source] {
-            Some(body) if is_entry(wire, &level.is_loop) => body,
+            Some(body) if is_entry(wire, &level.bodies) => body,
             _ => flow.scopes.of_node[wire.source],
         };
-        if is_return(wire, &level.is_loop) {
+        if is_return(wire, &level.bodies) {
             let body = flow.scopes.of_body[wire.target];
             let inside = wire.source != wire.target
                 && body.is_some_and(|body| flow.scopes.members[body].contains(wire.source));

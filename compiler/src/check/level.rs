@@ -6,7 +6,7 @@ use crate::diagnostic::{Diagnostic, did_you_mean, list};
 use crate::graph::{Edge, Graph, Node};
 use crate::lowered::Argument;
 use crate::reach::Reach;
-use crate::scopes::{Scopes, Wire};
+use crate::scopes::{BodyPorts, LOOP_PORTS, Scopes, Wire};
 use heddle_node_stdlib::catalogue::{self, Category, NodeType, Outputs, ValueType};
 use heddle_node_stdlib::plan::OnError;
 use serde_json::Value;
@@ -26,7 +26,8 @@ pub(crate) struct Level<'a> {
     pub inner: bool,
     pub nodes: Vec<Spot<'a>>,
     pub wires: Vec<Wire>,
-    pub is_loop: Vec<bool>,
+    /// Ports of loops.
+    pub bodies: Vec<Option<BodyPorts>>,
     /// Numbers of wires by target and by source.
     pub incoming: Vec<Vec<usize>>,
     pub outgoing: Vec<Vec<usize>>,
@@ -86,6 +87,10 @@ impl<'a> Spot<'a> {
         self.standard().is_some_and(|node_type| node_type.name == name)
     }
 
+    pub fn is_loop(&self) -> bool {
+        self.is("ForEach") || self.is("Loop")
+    }
+
     pub fn is_trigger(&self) -> bool {
         self.standard()
             .is_some_and(|node_type| node_type.category == Category::Trigger)
@@ -139,9 +144,9 @@ impl<'a> Level<'a> {
         let mut level = Level {
             graph,
             inner,
-            is_loop: nodes
+            bodies: nodes
                 .iter()
-                .map(|spot| spot.is("ForEach") || spot.is("Loop"))
+                .map(|spot| spot.is_loop().then_some(LOOP_PORTS))
                 .collect(),
             wires: Vec::new(),
             incoming: vec![Vec::new(); nodes.len()],

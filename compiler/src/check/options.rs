@@ -1,11 +1,9 @@
 //! Pins and breakpoints: whether they name nodes and ports that exist.
 
-use super::level::{ERROR_PORT, Level};
+use super::level::Level;
 use super::{Checked, Inside};
 use crate::diagnostic::{Diagnostic, did_you_mean, list};
 use crate::graph::described;
-use crate::inline::ERROR_RIM;
-use crate::scopes::ITEM_PORT;
 use crate::{Options, Pin};
 use serde_json::Value;
 
@@ -66,9 +64,6 @@ fn ports(checked: &Checked<'_>, id: &str) -> Option<Vec<String>> {
     let mut rest = id;
     while let Some((outer, inner)) = rest.split_once('/') {
         let index = level.nodes[*level.by_id.get(outer)?].composite()?;
-        if inner == ERROR_RIM {
-            return Some(vec![ERROR_PORT.to_owned()]);
-        }
         let Inside::Composite(within) = &checked.definitions[index] else {
             return None;
         };
@@ -76,6 +71,6 @@ fn ports(checked: &Checked<'_>, id: &str) -> Option<Vec<String>> {
     }
     let node = *level.by_id.get(rest)?;
     let names = level.nodes[node].outputs.iter().enumerate();
-    let names = names.filter(|(port, _)| !level.is_loop[node] || *port != ITEM_PORT);
+    let names = names.filter(|(port, _)| level.bodies[node].is_none_or(|ports| ports.item != *port));
     Some(names.map(|(_, socket)| socket.name.to_owned()).collect())
 }

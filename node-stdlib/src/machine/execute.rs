@@ -1,5 +1,6 @@
 //! A node executes: its input, its attempts, its outcome, the effects that it waits for.
 
+use super::composites::Execution;
 use super::frames::EdgeState;
 use super::names::Caller;
 use super::random::Generator;
@@ -76,13 +77,15 @@ pub(super) struct Current {
 
 /// A job that waits for an effect.
 pub(super) struct Waiting {
-    job: Job,
-    then: Then,
+    pub job: Job,
+    pub then: Then,
 }
 
-enum Then {
+pub(super) enum Then {
     /// Next attempt.
     Retry,
+    /// Next attempt of a composite.
+    Execute(Execution),
     /// The effect's result goes to the node.
     Resume(Object, Option<Resume>),
 }
@@ -126,6 +129,7 @@ impl<O: Outside> Run<'_, O> {
             (NodeKind::Plain, Value::Array(elements)) if node.each() => {
                 self.start_group(place, elements.clone())
             }
+            (NodeKind::Composite, _) => self.start_composite(place, input),
             _ => {
                 let job = Job {
                     place,
@@ -221,27 +225,34 @@ impl<O: Outside> Run<'_, O> {
     }
 
     fn retry(&self, mut job: Job, failure: Failure) -> Option<Job> {
-        let node = self.plan.node(job.place.node);
+        match self.announce_attempt(job.place.node, job.attempt, &failure) {
+            0 => {
+                job.next_attempt();
+                Some(job)
+            }
+            wait_ms => {
+                let id = self.begin_effect(&mut job, "sleep", &sleep(wait_ms));
+                self.wait_for(id, job, Then::Retry);
+                None
+            }
+        }
+    }
+
+    /// Logs that an attempt has failed and another follows; gives the milliseconds until then.
+    pub(super) fn announce_attempt(&self, node: u32, attempt: u32, failure: &Failure) -> u64 {
+        let view = self.plan.node(node);
         let wait_ms = match failure.again {
-            Again::After(least_ms) => wait_ms(node, job.attempt).max(u64::from(least_ms)),
-            _ => wait_ms(node, job.attempt),
+            Again::After(least_ms) => wait_ms(view, attempt).max(u64::from(least_ms)),
+            _ => wait_ms(view, attempt),
         };
         let message = format!(
-            "Attempt {} of {} failed ({}: {}); next in {wait_ms} ms",
-            job.attempt,
-            node.max_attempts(),
+            "Attempt {attempt} of {} failed ({}: {}); next in {wait_ms} ms",
+            view.max_attempts(),
             failure.code,
             failure.message
         );
-        self.outside
-            .log(crate::nodes::Level::Warn, job.place.node, &message);
-        if wait_ms == 0 {
-            job.next_attempt();
-            return Some(job);
-        }
-        let id = self.begin_effect(&mut job, "sleep", &format!("{{\"ms\":{wait_ms}}}"));
-        self.wait_for(id, job, Then::Retry);
-        None
+        self.outside.log(crate::nodes::Level::Warn, node, &message);
+        wait_ms
     }
 
     /// The last attempt has failed.
@@ -249,22 +260,15 @@ impl<O: Outside> Run<'_, O> {
         let node = self.plan.node(job.place.node);
         let error = error_value(&failure, node.id());
         self.trace_error(job.token, &error);
-        let port = match (node.on_error(), node.error_port()) {
-            (OnError::Continue, _) => first_output(node),
-            (OnError::Branch, Some(port)) => port,
-            (OnError::Fail, _) | (OnError::Branch, None) => return self.fail(job.place.node, &failure),
+        let Some(port) = error_output(node) else {
+            return self.fail_around(job.place, &failure);
         };
         let mut state = self.state.borrow_mut();
-        state.errors += 1;
-        let number = state.errors;
-        if let Some(frame) = state.frames.get_mut(job.place.frame) {
-            frame.error = Some((number, error.clone()));
-        }
-        let wrapped = Object::from_iter([("error", error)]);
-        state.deliver(&job, vec![(port, Value::Object(wrapped))]);
+        let emitted = state.error_emitted(job.place.frame, port, error);
+        state.deliver(&job, emitted);
     }
 
-    fn emitted(&self, job: Job, emitted: Vec<(u32, Value)>) {
+    pub(super) fn emitted(&self, job: Job, emitted: Vec<(u32, Value)>) {
         self.trace_values(job.token, TraceKind::Output, &emitted);
         self.state.borrow_mut().deliver(&job, emitted);
     }
@@ -279,14 +283,25 @@ impl<O: Outside> Run<'_, O> {
 
     /// Starts an effect of a job, under the key of its place.
     pub(super) fn begin_effect(&self, job: &mut Job, kind: &str, request: &str) -> u32 {
-        let key = {
-            let element = job.element.map(|(_, element)| element);
-            let path = self.state.borrow().path(job.place.frame, element);
-            let node_id = self.plan.node(job.place.node).id();
-            format!("{node_id}/{path}/{}.{}", job.attempt, job.effects)
-        };
+        let element = job.element.map(|(_, element)| element);
+        let number = (job.attempt, job.effects);
         job.effects += 1;
-        self.outside.effect_start(job.place.node, kind, &key, request)
+        self.begin_effect_of(job.place, element, number, kind, request)
+    }
+
+    /// Starts an effect of a node, on an element or not, with the numbers of the attempt and within it.
+    pub(super) fn begin_effect_of(
+        &self,
+        place: Place,
+        element: Option<u32>,
+        (attempt, number): (u32, u32),
+        kind: &str,
+        request: &str,
+    ) -> u32 {
+        let path = self.state.borrow().path(place.frame, element);
+        let node_id = self.plan.node(place.node).id();
+        let key = format!("{node_id}/{path}/{attempt}.{number}");
+        self.outside.effect_start(place.node, kind, &key, request)
     }
 
     fn wait_for(&self, effect: u32, job: Job, then: Then) {
@@ -307,16 +322,19 @@ impl<O: Outside> Run<'_, O> {
             at.map(|at| state.waiting.swap_remove(at).1)
         };
         let Some(Waiting { mut job, then }) = waiting else {
-            if self.resume_script(effect, effect_result(&text)) {
+            if self.resume_script(effect, effect_result(&text)) || self.state.borrow_mut().pass_over(effect) {
                 return;
             }
             let message = format!("The host reports the end of effect {effect}, which nothing waits for.");
             return self.fail(NONE, &Failure::new(code::INTERNAL, message));
         };
         self.outside.set_current_node(job.place.node);
-        self.trace_resume(job.token);
+        if !matches!(then, Then::Execute(_)) {
+            self.trace_resume(job.token);
+        }
         let group = job.element.map(|(group, _)| group);
         match (then, effect_result(&text)) {
+            (Then::Execute(execution), result) => self.execute_after_wait(execution, result),
             (Then::Retry, Ok(_)) => {
                 job.next_attempt();
                 self.execute(job);
@@ -447,8 +465,19 @@ impl State<'_> {
         }
     }
 
+    /// An error is emitted in a frame: what leaves by the port.
+    pub(super) fn error_emitted(&mut self, frame: u32, port: u32, error: Value) -> Vec<(u32, Value)> {
+        self.errors += 1;
+        let number = self.errors;
+        if let Some(frame) = self.frames.get_mut(frame) {
+            frame.error = Some((number, error.clone()));
+        }
+        let wrapped = Object::from_iter([("error", error)]);
+        vec![(port, Value::Object(wrapped))]
+    }
+
     /// The values of a job leave the node, or join those of its group.
-    fn deliver(&mut self, job: &Job, emitted: Vec<(u32, Value)>) {
+    pub(super) fn deliver(&mut self, job: &Job, emitted: Vec<(u32, Value)>) {
         match job.element {
             None => self.complete(job.place, emitted),
             Some((group, element)) => self.deliver_element(group, element, emitted),
@@ -458,7 +487,24 @@ impl State<'_> {
 
 /// Port by which a value leaves that has no port of its own: a loop's first port would start its body.
 fn first_output(node: NodeView<'_>) -> u32 {
-    if node.body().is_some() { DONE } else { 0 }
+    match node.body() {
+        Some(_) if node.kind() != NodeKind::Composite => DONE,
+        _ => 0,
+    }
+}
+
+/// Port by which an error leaves, if it does.
+pub(super) fn error_output(node: NodeView<'_>) -> Option<u32> {
+    match node.on_error() {
+        OnError::Fail => None,
+        OnError::Continue => Some(first_output(node)),
+        OnError::Branch => node.error_port(),
+    }
+}
+
+/// The request of a wait.
+pub(super) fn sleep(wait_ms: u64) -> String {
+    format!("{{\"ms\":{wait_ms}}}")
 }
 
 /// An outcome with its values as edges and the host take them.

@@ -1,9 +1,9 @@
 //! Frames: one execution of a scope each, with the state of its edges and nodes.
 //!
-//! A frame is two short arrays indexed by the plan's `local` numbers. Frames of ended iterations are used again
-//! with their allocations.
+//! A frame is two short arrays indexed by the plan's `local` numbers. Frames that have ended are used again with
+//! their allocations.
 
-use crate::plan::{NONE, View};
+use crate::plan::{NONE, NodeView, View};
 use crate::value::Value;
 
 /// The run's own frame.
@@ -62,19 +62,41 @@ impl NodeState {
     }
 }
 
+/// Which execution of a body a frame is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Turn {
+    /// Number of the iteration or element.
+    pub index: u32,
+    /// Whether it is about an item: an iteration, or an element of a composite with `each`.
+    pub has_item: bool,
+    /// Of a composite, from 1.
+    pub attempt: u32,
+}
+
+impl Turn {
+    /// The first attempt on an item.
+    pub fn of_item(index: u32) -> Self {
+        Turn {
+            index,
+            has_item: true,
+            attempt: 1,
+        }
+    }
+}
+
 /// One execution of a scope.
 #[derive(Debug, Default)]
 pub(super) struct Frame {
+    /// `NONE` once it is closed.
     pub scope: u32,
     /// Enclosing frame; `NONE` for the root.
     pub parent: u32,
-    /// The loop's place in the arena of loops; `NONE` for the root.
+    /// The loop's or composite's place in the arena of loops; `NONE` for the root.
     pub loop_run: u32,
-    /// The loop node; `NONE` for the root.
+    /// The loop or composite; `NONE` for the root.
     pub loop_node: u32,
-    /// Number of the iteration.
-    pub index: u32,
-    /// `$item`.
+    pub turn: Turn,
+    /// What entered the body: `$item`, if it is one.
     pub item: Value,
     pub edges: Vec<EdgeState>,
     pub nodes: Vec<NodeState>,
@@ -82,9 +104,11 @@ pub(super) struct Frame {
     pub unsettled: u32,
     /// `$error` and when it was emitted.
     pub error: Option<(u64, Value)>,
+    /// What nodes in frames within last emitted, by plan index, if nodes outside of their bodies read it.
+    pub inner: Vec<(u32, Value)>,
 }
 
-/// All frames. An index stays valid until its iteration has ended.
+/// All frames. An index stays valid until the frame is closed.
 #[derive(Debug, Default)]
 pub(super) struct Frames {
     frames: Vec<Frame>,
@@ -102,6 +126,7 @@ impl Frames {
         let frame = &mut self.frames[index as usize];
         frame.scope = scope;
         (frame.parent, frame.loop_run, frame.loop_node) = (NONE, NONE, NONE);
+        frame.turn = Turn::default();
         let edges = view.edge_count().min(plan.edge_count());
         frame.edges.resize(edges as usize, EdgeState::Pending);
         let nodes = view.nodes();
@@ -121,8 +146,11 @@ impl Frames {
         let Some(frame) = self.frames.get_mut(index as usize) else {
             return;
         };
+        (frame.scope, frame.parent) = (NONE, NONE);
+        (frame.loop_run, frame.loop_node) = (NONE, NONE);
         frame.edges.clear();
         frame.nodes.clear();
+        frame.inner.clear();
         frame.item = Value::Undefined;
         frame.error = None;
         self.free.push(index);
@@ -138,6 +166,41 @@ impl Frames {
 
     /// The frame and those around it, innermost first.
     pub fn chain(&self, index: u32) -> impl Iterator<Item = &Frame> {
-        std::iter::successors(self.get(index), |frame| self.get(frame.parent))
+        self.indexes(index).filter_map(|index| self.get(index))
+    }
+
+    /// Their indexes. In a run of a plan that does not fit together they might go round in a circle.
+    pub fn indexes(&self, index: u32) -> impl Iterator<Item = u32> {
+        let around = |index: &u32| self.get(*index).map(|frame| frame.parent);
+        std::iter::successors(Some(index), around)
+            .take_while(|index| *index != NONE)
+            .take(self.frames.len())
+    }
+
+    /// The open frames within a frame, itself included, in the order of their indexes.
+    pub fn within(&self, outer: u32) -> Vec<u32> {
+        let open = |index: &u32| self.get(*index).is_some_and(|frame| frame.scope != NONE);
+        (0..self.frames.len() as u32)
+            .filter(open)
+            .filter(|index| self.indexes(*index).any(|index| index == outer))
+            .collect()
+    }
+
+    /// A node in a frame has emitted what nodes outside of its body read.
+    pub fn tell_outside(&mut self, index: u32, node: NodeView<'_>) {
+        let state = self
+            .get(index)
+            .and_then(|frame| frame.nodes.get(node.local() as usize));
+        let Some(value) = state.and_then(NodeState::first_value).cloned() else {
+            return;
+        };
+        let around: Vec<u32> = self.indexes(index).skip(1).collect();
+        for index in around {
+            let Some(frame) = self.get_mut(index) else { return };
+            match frame.inner.iter_mut().find(|(inner, _)| *inner == node.index) {
+                Some((_, last)) => last.clone_from(&value),
+                None => frame.inner.push((node.index, value.clone())),
+            }
+        }
     }
 }

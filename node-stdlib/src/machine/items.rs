@@ -9,7 +9,7 @@ use crate::value::{Array, Value};
 
 /// An `each` node in execution.
 pub(super) struct Group {
-    place: Place,
+    pub place: Place,
     elements: Array,
     /// Element to execute next.
     next: u32,
@@ -17,7 +17,7 @@ pub(super) struct Group {
     /// What each element emitted.
     results: Vec<Vec<(u32, Value)>>,
     /// Trace entry of the node as a whole.
-    token: i32,
+    pub token: i32,
 }
 
 impl<O: Outside> Run<'_, O> {
@@ -67,30 +67,33 @@ impl<O: Outside> Run<'_, O> {
             }
         };
         let Some(group) = ended else { return };
-        let (emitted, lineage) = by_port(group.results);
         self.trace_resume(group.token);
+        let job = Job {
+            place: group.place,
+            token: group.token,
+            ..Job::default()
+        };
+        self.emit_elements(job, group.results);
+    }
+
+    /// What the elements of a node have emitted leaves it.
+    pub(super) fn emit_elements(&self, job: Job, results: Vec<Vec<(u32, Value)>>) {
+        let (emitted, lineage) = by_port(results);
         let emitted = match all_leaving(emitted) {
             Ok(emitted) => emitted,
-            Err(failure) => {
-                let job = Job {
-                    place: group.place,
-                    token: group.token,
-                    ..Job::default()
-                };
-                return self.give_up(job, failure);
-            }
+            Err(failure) => return self.give_up(job, failure),
         };
-        self.trace_values(group.token, TraceKind::Output, &emitted);
+        self.trace_values(job.token, TraceKind::Output, &emitted);
         let mut state = self.state.borrow_mut();
-        let local = self.plan.node(group.place.node).local() as usize;
+        let local = self.plan.node(job.place.node).local() as usize;
         if let Some(node) = state
             .frames
-            .get_mut(group.place.frame)
+            .get_mut(job.place.frame)
             .and_then(|frame| frame.nodes.get_mut(local))
         {
             node.lineage = lineage;
         }
-        state.complete(group.place, emitted);
+        state.complete(job.place, emitted);
     }
 }
 

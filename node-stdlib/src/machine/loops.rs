@@ -1,20 +1,21 @@
-//! ForEach and Loop: iterations begin, end and give their values back.
+//! ForEach and Loop: iterations begin, end and give their values back. Composites share the arena.
 
+use super::composites::Composite;
 use super::execute::{DONE, Job};
-use super::frames::{EdgeState, Frame};
+use super::frames::{EdgeState, Frame, Turn};
 use super::{Outside, Run, State, TraceKind, leaving};
 use crate::nodes::Failure;
 use crate::value::Value;
 
-/// A loop node in execution.
+/// A loop node, or a composite, in execution.
 pub(super) struct LoopRun {
-    job: Job,
-    kind: Kind,
-    /// Next iteration.
-    next: u32,
+    pub job: Job,
+    pub kind: Kind,
+    /// Next iteration or element.
+    pub next: u32,
 }
 
-enum Kind {
+pub(super) enum Kind {
     ForEach {
         items: Vec<Value>,
         concurrency: u32,
@@ -26,6 +27,7 @@ enum Kind {
         iterations_max: u32,
         value: Value,
     },
+    Composite(Composite),
 }
 
 impl LoopRun {
@@ -33,7 +35,7 @@ impl LoopRun {
     pub(super) fn item_count(&self) -> Option<usize> {
         match &self.kind {
             Kind::ForEach { items, .. } => Some(items.len()),
-            Kind::Repeat { .. } => None,
+            Kind::Repeat { .. } | Kind::Composite(_) => None,
         }
     }
 
@@ -70,7 +72,7 @@ impl<O: Outside> Run<'_, O> {
         }
     }
 
-    fn start_loop(&self, job: Job, kind: Kind) {
+    pub(super) fn start_loop(&self, job: Job, kind: Kind) {
         self.trace_pause(job.token);
         let index = self
             .state
@@ -93,7 +95,7 @@ impl<O: Outside> Run<'_, O> {
     }
 
     /// Begins the iterations that may begin; ends the loop after the last.
-    fn continue_loop(&self, index: u32) {
+    pub(super) fn continue_loop(&self, index: u32) {
         let condition = {
             let mut state = self.state.borrow_mut();
             match state.loops.get(index).map(|looped| &looped.kind) {
@@ -102,6 +104,10 @@ impl<O: Outside> Run<'_, O> {
                     None
                 }
                 Some(Kind::Repeat { condition, .. }) => Some(*condition),
+                Some(Kind::Composite(_)) => {
+                    state.begin_elements(index);
+                    None
+                }
                 None => return,
             }
         };
@@ -162,6 +168,7 @@ impl<O: Outside> Run<'_, O> {
                 leaving(Value::from(results.into_iter().flatten().collect::<Vec<_>>()))
             }
             Kind::Repeat { value, .. } => leaving(value),
+            Kind::Composite(composite) => return self.end_composite(looped.job, composite),
         };
         let emitted = match value {
             Ok(value) => vec![(DONE, value)],
@@ -186,6 +193,7 @@ impl LoopRun {
         match &self.kind {
             Kind::ForEach { items, in_flight, .. } => *in_flight == 0 && self.next as usize >= items.len(),
             Kind::Repeat { .. } => false,
+            Kind::Composite(composite) => composite.is_over(self.next),
         }
     }
 }
@@ -205,7 +213,7 @@ impl State<'_> {
             let (place, number, item) = (looped.job.place, looped.next, item.clone());
             *in_flight += 1;
             looped.next += 1;
-            self.begin_iteration(index, place, number, item);
+            self.begin_turn(index, place, Turn::of_item(number), item);
         }
     }
 
@@ -215,14 +223,20 @@ impl State<'_> {
         {
             let (place, number, value) = (looped.job.place, looped.next, value.clone());
             looped.next += 1;
-            self.begin_iteration(index, place, number, value);
+            self.begin_turn(index, place, Turn::of_item(number), value);
         }
     }
 
     /// Takes an ended iteration's value and frees its frame; gives the loop.
     fn collect_iteration(&mut self, frame_index: u32) -> Option<u32> {
         let frame = self.frames.get(frame_index)?;
-        let (loop_run, number) = (frame.loop_run, frame.index as usize);
+        let (loop_run, number) = (frame.loop_run, frame.turn.index as usize);
+        if let Some(Kind::Composite(_)) = self.loops.get(loop_run).map(|looped| &looped.kind) {
+            let emitted = self.returned_by_port(frame);
+            self.frames.close(frame_index);
+            self.element_ended(loop_run, number, emitted);
+            return Some(loop_run);
+        }
         let returned = self.returned(frame);
         self.frames.close(frame_index);
         match &mut self.loops.get_mut(loop_run)?.kind {
@@ -239,20 +253,14 @@ impl State<'_> {
                     *value = returned;
                 }
             }
+            Kind::Composite(_) => {}
         }
         Some(loop_run)
     }
 
     /// What came back to the loop's `next` port.
     fn returned(&self, frame: &Frame) -> Option<Value> {
-        let returns = self.plan.scope(frame.scope).returns();
-        let mut live =
-            returns.iter().filter_map(
-                |edge| match frame.edges.get(self.plan.edge_place(edge).1 as usize) {
-                    Some(EdgeState::Live(value)) => Some(value.clone()),
-                    _ => None,
-                },
-            );
+        let mut live = self.live_returns(frame).map(|(_, value)| value);
         let first = live.next()?;
         match live.next() {
             None => Some(first),
@@ -260,5 +268,15 @@ impl State<'_> {
                 [first].into_iter().chain(second).chain(live).collect(),
             )),
         }
+    }
+    /// The edges by which values came back, and the values.
+    pub(super) fn live_returns(&self, frame: &Frame) -> impl Iterator<Item = (u32, Value)> {
+        let returns = self.plan.scope(frame.scope).returns();
+        returns.iter().filter_map(
+            |edge| match frame.edges.get(self.plan.edge_place(edge).1 as usize) {
+                Some(EdgeState::Live(value)) => Some((edge, value.clone())),
+                _ => None,
+            },
+        )
     }
 }

@@ -1,7 +1,7 @@
 //! What expressions and nodes can ask of their run: `$input`, `$item`, `$nodes`, `$run`, functions, randomness.
 
 use super::execute::Job;
-use super::frames::{EdgeState, Frame};
+use super::frames::{EdgeState, Frame, Turn};
 use super::random::Generator;
 use super::{Input, JSON_DEPTH_MAX, Outside, Place, Run, State};
 use crate::abi::{code, secret_reference};
@@ -20,7 +20,7 @@ impl<O: Outside> Run<'_, O> {
         reader(&self.state.borrow().current.job.input)
     }
 
-    /// `$item`: of the function value being evaluated, or of `each`, or of the innermost loop.
+    /// `$item`: of the function value being evaluated, or of `each`, or of the innermost loop or composite with `each`.
     pub fn item(&self) -> Value {
         let state = self.state.borrow();
         let current = &state.current;
@@ -28,8 +28,7 @@ impl<O: Outside> Run<'_, O> {
             (Some((item, _)), _) => item.clone(),
             (None, Some(_)) => current.job.input.clone(),
             (None, None) => state
-                .frames
-                .get(current.job.place.frame)
+                .item_frame(current.job.place.frame)
                 .map(|frame| frame.item.clone())
                 .unwrap_or_default(),
         }
@@ -42,9 +41,9 @@ impl<O: Outside> Run<'_, O> {
         let index = match (&current.item, current.job.element) {
             (Some((_, index)), _) => *index as f64,
             (None, Some((_, element))) => f64::from(element),
-            (None, None) => match state.frames.get(current.job.place.frame) {
-                Some(frame) if frame.loop_node != NONE => f64::from(frame.index),
-                _ => return Value::Undefined,
+            (None, None) => match state.item_frame(current.job.place.frame) {
+                Some(frame) => f64::from(frame.turn.index),
+                None => return Value::Undefined,
             },
         };
         Value::Number(index)
@@ -324,7 +323,13 @@ impl<O: Outside> Context for Caller<'_, '_, O> {
 }
 
 impl State<'_> {
-    /// A node's output: of its frame if that is `frame` or around it, else what it last emitted.
+    /// The innermost frame that is about an item.
+    fn item_frame(&self, frame: u32) -> Option<&Frame> {
+        self.frames.chain(frame).find(|frame| frame.turn.has_item)
+    }
+
+    /// A node's output: of its frame if that is `frame` or around it, else what it last emitted within the innermost
+    /// frame that both have in common.
     fn output_seen_from(&self, frame: u32, node: u32) -> Value {
         let view = self.plan.node(node);
         for frame in self.frames.chain(frame) {
@@ -339,8 +344,12 @@ impl State<'_> {
             if frame.loop_node == node {
                 return frame.item.clone();
             }
+            if self.plan.is_within(view.scope(), frame.scope) {
+                let last = frame.inner.iter().find(|(inner, _)| *inner == node);
+                return last.map(|(_, value)| value.clone()).unwrap_or_default();
+            }
         }
-        self.last.get(node as usize).cloned().unwrap_or_default()
+        Value::Undefined
     }
 
     /// Follows an element of the array on a node's input back to an element of `target`'s output.
@@ -396,7 +405,7 @@ impl State<'_> {
             let count = looped.item_count()?;
             if let Value::Array(elements) = output
                 && elements.len() == count
-                && let Some(element) = elements.get(frame.index as usize)
+                && let Some(element) = elements.get(frame.turn.index as usize)
                 && element.deep_equal(&frame.item)
             {
                 return Some(element.clone());
@@ -406,14 +415,14 @@ impl State<'_> {
             };
             let follows = input.len() == count
                 && input
-                    .get(frame.index as usize)
+                    .get(frame.turn.index as usize)
                     .is_some_and(|element| element.deep_equal(&frame.item));
             let place = Place {
                 frame: frame.parent,
                 node: frame.loop_node,
             };
             if follows {
-                self.element_of(place, frame.index, node)
+                self.element_of(place, frame.turn.index, node)
             } else {
                 None
             }
@@ -424,8 +433,18 @@ impl State<'_> {
     fn place_numbers(&self) -> impl Iterator<Item = u64> {
         let job = &self.current.job;
         let element = job.element.map_or(0, |(_, element)| u64::from(element) + 1);
-        let frames = self.frames.chain(job.place.frame);
-        let iterations = frames.map(|frame| u64::from(frame.loop_node) << 32 | u64::from(frame.index));
-        [u64::from(job.place.node), element].into_iter().chain(iterations)
+        let number = |node: u32, number: u32| u64::from(node) << 32 | u64::from(number);
+        let frames = self.frames.chain(job.place.frame).flat_map(move |frame| {
+            let Turn {
+                index,
+                has_item,
+                attempt,
+            } = frame.turn;
+            let item = has_item || frame.loop_node == NONE;
+            let item = item.then_some(number(frame.loop_node, index));
+            let again = (attempt > 1).then_some(!number(frame.loop_node, attempt));
+            [item, again].into_iter().flatten()
+        });
+        [u64::from(job.place.node), element].into_iter().chain(frames)
     }
 }

@@ -1,6 +1,6 @@
 //! What people and the host are told: the run's end, messages, the trace, names of iterations.
 
-use super::frames::{Progress, ROOT};
+use super::frames::{Progress, ROOT, Turn};
 use super::{Outside, Place, Run, State, Status, TraceKind};
 use crate::abi::code;
 use crate::nodes::Failure;
@@ -108,19 +108,27 @@ impl<O: Outside> Run<'_, O> {
 }
 
 impl State<'_> {
-    /// Where an execution stands within loops: `orders[3].lines[0]`, and `#2` for an element of an `each` node.
+    /// Where an execution stands within loops and composites: `orders[3].lines[0]`, `pay~2` for what a composite does
+    /// in its second attempt, and `#2` for an element of an `each` node.
     pub(super) fn path(&self, frame: u32, element: Option<u32>) -> String {
-        let mut loops: Vec<(u32, u32)> = self
+        let mut turns: Vec<(u32, Turn)> = self
             .frames
             .chain(frame)
             .take_while(|frame| frame.loop_node != NONE)
-            .map(|frame| (frame.loop_node, frame.index))
+            .map(|frame| (frame.loop_node, frame.turn))
+            .filter(|(_, turn)| turn.has_item || turn.attempt > 1)
             .collect();
-        loops.reverse();
+        turns.reverse();
         let mut path = String::new();
-        for (node, index) in loops {
+        for (node, turn) in turns {
             let dot = if path.is_empty() { "" } else { "." };
-            let _ = write!(path, "{dot}{}[{index}]", self.plan.node(node).id());
+            let _ = write!(path, "{dot}{}", self.plan.node(node).id());
+            if turn.has_item {
+                let _ = write!(path, "[{}]", turn.index);
+            }
+            if turn.attempt > 1 {
+                let _ = write!(path, "~{}", turn.attempt);
+            }
         }
         if let Some(element) = element {
             let _ = write!(path, "#{element}");

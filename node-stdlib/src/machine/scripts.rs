@@ -2,7 +2,7 @@
 
 use super::execute::{Job, limit_time};
 use super::names::Caller;
-use super::{EngineStep, Outside, Run, State};
+use super::{EngineStep, Outside, Place, Run, State};
 use crate::abi::code;
 use crate::nodes::{Continue, Failure, Request, Script, Scripted};
 use crate::value::{Object, Text, Value, wire};
@@ -32,6 +32,15 @@ struct Answer {
     effect: u32,
     call: u32,
     request: u32,
+}
+
+impl Scripts {
+    /// Forgets the jobs that wait at places that are gone; gives their trace entries. Effects under way for them are
+    /// passed over when they end.
+    pub(super) fn forget(&mut self, is_gone: impl Fn(Place) -> bool) -> Vec<i32> {
+        let gone = self.pauses.extract_if(.., |_, pause| is_gone(pause.job.place));
+        gone.map(|(_, pause)| pause.job.token).collect()
+    }
 }
 
 impl State<'_> {

@@ -1,6 +1,6 @@
 //! Edges settle, dead paths are followed, nodes become ready.
 
-use super::frames::{EdgeState, Progress, ROOT};
+use super::frames::{EdgeState, Progress, ROOT, Turn};
 use super::{Place, State};
 use crate::plan::NONE;
 use crate::value::Value;
@@ -14,8 +14,8 @@ impl State<'_> {
         self.queue_ready(root);
     }
 
-    /// Opens a frame for an iteration and settles the edges from its loop's `item` port.
-    pub(super) fn begin_iteration(&mut self, loop_run: u32, place: Place, index: u32, item: Value) {
+    /// Opens a frame for an execution of a node's body and settles the edges from its `item` port.
+    pub(super) fn begin_turn(&mut self, loop_run: u32, place: Place, turn: Turn, item: Value) {
         let node = self.plan.node(place.node);
         let scope = node.body().unwrap_or(NONE);
         let frame = self.frames.open(self.plan, scope);
@@ -23,7 +23,7 @@ impl State<'_> {
             opened.parent = place.frame;
             opened.loop_run = loop_run;
             opened.loop_node = place.node;
-            opened.index = index;
+            opened.turn = turn;
             opened.item = item.clone();
         }
         for edge in self.plan.scope(scope).entries().iter() {
@@ -47,12 +47,10 @@ impl State<'_> {
             if let Some(state) = frame.nodes.get_mut(node.local() as usize) {
                 state.progress = Progress::Done;
                 state.emitted = emitted;
-                if place.frame != ROOT
-                    && let Some(value) = state.first_value()
-                {
-                    remember(&mut self.last, self.plan.node_count(), place.node, value);
-                }
             }
+        }
+        if place.frame != ROOT && node.seen_outside() {
+            self.frames.tell_outside(place.frame, node);
         }
         self.follow_dead(place.frame);
         self.queue_ready(place.frame);
@@ -140,14 +138,5 @@ impl State<'_> {
         }
         self.ready
             .extend(self.newly_ready.drain(..).map(|node| Place { frame, node }));
-    }
-}
-
-fn remember(last: &mut Vec<Value>, node_count: u32, node: u32, value: &Value) {
-    if last.is_empty() {
-        last.resize(node_count as usize, Value::Undefined);
-    }
-    if let Some(slot) = last.get_mut(node as usize) {
-        *slot = value.clone();
     }
 }

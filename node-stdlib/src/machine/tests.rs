@@ -1,6 +1,7 @@
 //! What graphs mean, on plans built by hand and executed by a fake outside.
 
 mod breaks;
+mod composites;
 mod each;
 mod effects;
 mod errors;

@@ -158,6 +158,14 @@ impl<'a> View<'a> {
         }
     }
 
+    /// Whether a scope is another one or within it.
+    pub fn is_within(self, scope: u32, outer: u32) -> bool {
+        let around = |scope: &u32| self.scope(*scope).parent();
+        std::iter::successors(Some(scope), around)
+            .take(self.scope_count() as usize)
+            .any(|scope| scope == outer)
+    }
+
     /// Node, parameter and source text of an expression site.
     pub fn site(self, index: u32) -> (u32, &'a str, &'a str) {
         let at = self.word(8) as usize + index as usize * SITE_WORDS;
@@ -232,6 +240,7 @@ impl<'a> NodeView<'a> {
             2 => NodeKind::ForEach,
             3 => NodeKind::Loop,
             4 => NodeKind::Pass,
+            5 => NodeKind::Composite,
             _ => NodeKind::Plain,
         }
     }
@@ -279,7 +288,12 @@ impl<'a> NodeView<'a> {
         self.flag(3)
     }
 
-    /// Scope of the loop's body.
+    /// In a body: read from outside of it.
+    pub fn seen_outside(self) -> bool {
+        self.flag(4)
+    }
+
+    /// Scope of the body.
     pub fn body(self) -> Option<u32> {
         optional(self.view.word(self.at + 15))
     }
@@ -289,12 +303,12 @@ impl<'a> NodeView<'a> {
         optional(self.view.word(self.at + 16)).map(|port| (port, self.view.text(self.at + 17)))
     }
 
-    /// Incoming edges in graph order, without those into a loop's `next`.
+    /// Incoming edges in graph order, without those into a `next` port.
     pub fn incoming(self) -> List<'a> {
         self.view.list(self.at + 19)
     }
 
-    /// Outgoing edges in graph order, without those of a loop's `item`.
+    /// Outgoing edges in graph order, without those of an `item` port.
     pub fn outgoing(self) -> List<'a> {
         self.view.list(self.at + 21)
     }
@@ -311,7 +325,7 @@ impl<'a> ScopeView<'a> {
         optional(self.view.word(self.at))
     }
 
-    /// The loop whose body this is.
+    /// The node whose body this is.
     pub fn loop_node(self) -> Option<u32> {
         optional(self.view.word(self.at + 1))
     }
@@ -326,12 +340,12 @@ impl<'a> ScopeView<'a> {
         self.view.list(self.at + 3)
     }
 
-    /// Edges from the loop's `item` port.
+    /// Edges from the node's `item` port.
     pub fn entries(self) -> List<'a> {
         self.view.list(self.at + 5)
     }
 
-    /// Edges into the loop's `next` port.
+    /// Edges into the node's `next` port.
     pub fn returns(self) -> List<'a> {
         self.view.list(self.at + 7)
     }

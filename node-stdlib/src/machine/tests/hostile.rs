@@ -1,9 +1,9 @@
 //! Plans that no compiler made: the run ends, whatever they say.
 
-use super::fake::{Graph, OutOfBudget, at_least, for_each, pass, returns};
+use super::fake::{Graph, OutOfBudget, at_least, fails, for_each, pass, returns};
 use crate::machine::Status;
 use crate::machine::random::Generator;
-use crate::plan::{NodeKind, View};
+use crate::plan::{NodeKind, OnError, View};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 fn graph() -> Graph {
@@ -15,6 +15,10 @@ fn graph() -> Graph {
     (node.scope, node.each) = (inner, true);
     graph.node("join", pass).scope = inner;
     graph.node("r", returns);
+    let whole = graph.looped("c", pass, "{}", NodeKind::Composite, body);
+    let node = graph.find("c");
+    (node.each, node.concurrency, node.max_attempts) = (true, 2, 2);
+    node.on_error = OnError::Continue;
     graph.edges(&[
         "t > l",
         "l > i",
@@ -24,8 +28,28 @@ fn graph() -> Graph {
         "e > join",
         "join > i.1",
     ]);
-    graph.edges(&["i.1 > l.1", "l.1 > r"]);
+    graph.edges(&["i.1 > c", "c > l.1", "l.1 > r"]);
+    fill_composite(&mut graph, whole);
     graph
+}
+
+/// A composite that fails for some elements while an effect is under way, with a loop inside.
+fn fill_composite(graph: &mut Graph, body: u32) {
+    let looped = graph.looped("k", for_each, "{}", NodeKind::ForEach, body);
+    graph.effect("x").scope = body;
+    graph.with("f", fails, r#"{"on":3}"#).scope = looped;
+    graph.node("last", pass).scope = body;
+    let node = graph.find("f");
+    (node.max_attempts, node.backoff_ms, node.seen_outside) = (2, 1, true);
+    graph.edges(&[
+        "c.3 > k",
+        "c.3 > x",
+        "k > f",
+        "f > k.1",
+        "k.1 > last",
+        "x > last",
+        "last > c.2",
+    ]);
 }
 
 #[test]
@@ -48,6 +72,13 @@ fn changed_plans_end() {
             assert!(panic.is::<OutOfBudget>(), "the run panics on {changed:?}");
         }
     }
+}
+
+#[test]
+fn the_plan_that_is_changed_has_failures_and_ends() {
+    let ended = graph().run();
+    assert_eq!(ended.status, Status::Completed, "{}", ended.json);
+    assert!(ended.json.contains(r#""nodeId":"f""#), "{}", ended.json);
 }
 
 #[test]

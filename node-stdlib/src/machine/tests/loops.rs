@@ -117,7 +117,8 @@ fn every_iteration_has_a_state_of_its_own() {
 #[test]
 fn a_body_seen_from_outside_gives_what_it_last_emitted() {
     let mut graph = loop_over("[1,2]", "{}", |graph, body| {
-        graph.with("a", tag, r#"{"tag":"!"}"#).scope = body;
+        let node = graph.with("a", tag, r#"{"tag":"!"}"#);
+        (node.scope, node.seen_outside) = (body, true);
         graph.edges(&["l > a", "a > l.1"]);
     });
     let a = graph.index("a");
