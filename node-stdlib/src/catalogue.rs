@@ -127,7 +127,7 @@ pub struct Parameter {
     pub description: &'static str,
 }
 
-/// A runnable example: the tests execute it.
+/// A runnable example: the tests execute it, what is random with the seed 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Example {
     /// What it shows.
@@ -135,9 +135,9 @@ pub struct Example {
     /// The node's `parameters`, as JSON.
     pub parameters: &'static str,
     /// Value on the input port (an object by port name for nodes with several inputs; for Merge the array of the
-    /// values that came), as JSON.
+    /// values that came; for triggers the event), as JSON.
     pub input: &'static str,
-    /// What leaves, as JSON: an object from port name to value.
+    /// What leaves, as JSON: an object from port name to value. `…` in a text stands for what differs from run to run.
     pub output: &'static str,
 }
 

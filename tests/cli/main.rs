@@ -7,6 +7,8 @@ mod catalogue;
 mod commands;
 mod custom_nodes;
 mod egress;
+#[path = "../shared/example.rs"]
+mod example;
 mod examples;
 #[expect(dead_code, reason = "other tests have more use for it")]
 #[path = "../shared/component.rs"]

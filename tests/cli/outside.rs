@@ -1,47 +1,92 @@
 //! The world outside, as the catalogue's examples see it: an HTTP service on 127.0.0.1 in place of
-//! `https://api.example.com`, and the connections that examples name.
+//! `https://api.example.com`, a mail server, and the connections that examples name.
 
 use super::harness::{Place, graph};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
 pub struct Outside {
     address: String,
+    mail_address: String,
 }
 
 impl Outside {
     /// Serves until the test process ends.
     pub fn start(place: &Place) -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-        let address = listener.local_addr().unwrap().to_string();
-        thread::spawn(move || {
-            for connection in listener.incoming().flatten() {
-                thread::spawn(move || answer(connection));
-            }
-        });
+        let address = serve(answer).to_string();
+        let mail = serve(take_mail);
         let connections = json!({
             "shop": {"token": "k3y"},
             "orders": {"kind": "sqlite", "file": place.path("orders.db")},
             "openai": {"apiKey": "k3y", "baseUrl": format!("http://{address}/v1")},
+            "mail": {"host": "127.0.0.1", "port": mail.port(), "tls": "none"},
         });
         place.file("connections.json", connections.to_string());
         orders(place);
-        Outside { address }
+        Outside {
+            address,
+            mail_address: mail.to_string(),
+        }
     }
 
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    pub fn flags(&self) -> [&str; 4] {
+    pub fn flags(&self) -> [&str; 6] {
         [
             "--connections",
             "connections.json",
             "--egress-allow",
             &self.address,
+            "--egress-allow",
+            &self.mail_address,
         ]
+    }
+}
+
+/// Serves each connection by a thread of its own, on a port of its own.
+fn serve(connected: fn(TcpStream)) -> SocketAddr {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for connection in listener.incoming().flatten() {
+            thread::spawn(move || connected(connection));
+        }
+    });
+    address
+}
+
+/// Takes a message to ann@example.com, as SMTP has it (RFC 5321), and refuses others.
+fn take_mail(mut connection: TcpStream) {
+    let mut reader = BufReader::new(connection.try_clone().unwrap());
+    let mut line = String::new();
+    connection.write_all(b"220 mail.example.com\r\n").unwrap();
+    while reader.read_line(&mut line).unwrap() > 0 {
+        let command = line.trim_end().to_ascii_uppercase();
+        let reply = match command.split([' ', ':']).next().unwrap_or_default() {
+            "EHLO" => "250 mail.example.com",
+            "MAIL" => "250 OK",
+            "RCPT" if command.contains("<ANN@EXAMPLE.COM>") => "250 OK",
+            "RCPT" => "550 Who is that?",
+            "DATA" => {
+                connection.write_all(b"354 Go on\r\n").unwrap();
+                while line.trim_end() != "." {
+                    line.clear();
+                    assert!(
+                        reader.read_line(&mut line).unwrap() > 0,
+                        "the message ends with a dot"
+                    );
+                }
+                "250 OK"
+            }
+            "QUIT" => "221 Bye",
+            _ => "502 What?",
+        };
+        connection.write_all(format!("{reply}\r\n").as_bytes()).unwrap();
+        line.clear();
     }
 }
 

@@ -2,5 +2,6 @@
 
 mod callbacks;
 mod calls;
+mod catalogue;
 mod journal;
 mod waits;

@@ -9,6 +9,8 @@ mod connections;
 mod connections_in_runs;
 mod deployments;
 mod document;
+#[path = "../shared/example.rs"]
+mod example;
 mod external_login;
 mod flow;
 mod harness;

@@ -95,10 +95,16 @@ fn section(page: &mut String, node_type: &NodeType) {
         let _ = writeln!(
             page,
             "// parameters\n{}\n// input\n{}",
-            example.parameters, example.input
+            indented(example.parameters),
+            indented(example.input)
         );
-        let _ = writeln!(page, "// leaves, by port\n{}\n```", example.output);
+        let _ = writeln!(page, "// leaves, by port\n{}\n```", indented(example.output));
     }
+}
+
+/// JSON with its further lines indented by themselves, not as they stand in the source.
+fn indented(json: &str) -> String {
+    json.lines().map(str::trim).collect::<Vec<_>>().join("\n  ")
 }
 
 /// All parameters of a type, structured ones followed by their fields.

@@ -461,7 +461,21 @@ const WAIT_FOR_CALLBACK: NodeType = NodeType {
             )
             .or("{\"status\": \"accepted\"}"),
         ],
-        &[],
+        &[
+            Example {
+                title: "Somebody has called the URL",
+                parameters: r#"{"respondBody": "Thank you."}"#,
+                input: r#"{"id": 7}"#,
+                output: r#"{"out": {"method": "POST", "query": {"by": "ann"}, "headers": {"content-type": "application/json"},
+                    "body": {"approved": true}}}"#,
+            },
+            Example {
+                title: "Nobody has called in time",
+                parameters: r#"{"timeoutMs": 3600000}"#,
+                input: r#"{"id": 7}"#,
+                output: r#"{"timeout": {"id": 7}}"#,
+            },
+        ],
     )
 };
 
@@ -499,6 +513,19 @@ const CALL_PATTERN: NodeType = NodeType {
             )
             .or("\"deployed\""),
         ],
-        &[],
+        &[
+            Example {
+                title: "A pattern that returns `{gross}` for `{net}`",
+                parameters: r#"{"patternId": "019a9f3a-02d4-7b6e-8f10-4c5e9d3a2b11", "inputs": {"net": "{{ $input.total }}"}}"#,
+                input: r#"{"id": "o-1", "total": 100}"#,
+                output: r#"{"out": {"gross": 119}}"#,
+            },
+            Example {
+                title: "Start it and go on",
+                parameters: r#"{"patternId": "019a9f3a-02d4-7b6e-8f10-4c5e9d3a2b11", "wait": false}"#,
+                input: r#"{"net": 100}"#,
+                output: r#"{"out": {"runId": "…-…-7…"}}"#,
+            },
+        ],
     )
 };

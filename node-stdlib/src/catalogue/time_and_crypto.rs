@@ -272,10 +272,10 @@ const UUID: NodeType = NodeType {
     .or("4")],
     effects: &[],
     examples: &[Example {
-        title: "Version 4, here of a generator that gives only zeros",
+        title: "Version 4, with `heddle run --seed 1`",
         parameters: r#"{"version": 4}"#,
         input: "null",
-        output: r#"{"out": "00000000-0000-4000-8000-000000000000"}"#,
+        output: r#"{"out": "4f5be864-9470-4618-bdb7-8e28b0228fe9"}"#,
     }],
 };
 
@@ -304,14 +304,14 @@ const RANDOM: NodeType = NodeType {
     effects: &[],
     examples: &[
         Example {
-            title: "A number",
-            parameters: r#"{"min": 6, "max": 6, "integer": true}"#,
+            title: "A die, with `heddle run --seed 1`",
+            parameters: r#"{"min": 1, "max": 6, "integer": true}"#,
             input: "null",
-            output: r#"{"out": 6}"#,
+            output: r#"{"out": 1}"#,
         },
         Example {
-            title: "A choice",
-            parameters: r#"{"choices": ["tea"]}"#,
+            title: "A choice, with `heddle run --seed 1`",
+            parameters: r#"{"choices": ["tea", "coffee", "water"]}"#,
             input: "null",
             output: r#"{"out": "tea"}"#,
         },
