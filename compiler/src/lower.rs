@@ -11,7 +11,7 @@ use crate::reach::Reach;
 use crate::rights::Collector;
 use crate::scopes::{DONE_PORT, Scopes, Wire, reach};
 use crate::{Options, Pin};
-use heddle_node_stdlib::abi::ABI_VERSION;
+use heddle_node_stdlib::abi::{ABI_VERSION_COMPOSITES, ABI_VERSION_MIN};
 use heddle_node_stdlib::catalogue::NodeType;
 use heddle_node_stdlib::manifest::{self, Manifest};
 use heddle_node_stdlib::plan::{self, NodeKind, OnError, Plan};
@@ -57,7 +57,7 @@ pub(crate) fn lower(checked: &Checked<'_>, options: &Options) -> Option<Lowered>
     }
     lowered.components = components.values().map(|used| used.bytes.clone()).collect();
     lowered.manifest = Manifest {
-        abi_version: ABI_VERSION,
+        abi_version: abi_version(&lowered.plan),
         nodes: inlined.nodes.iter().map(manifest_node).collect(),
         triggers: triggers(&inlined, &flow.reach),
         functions: Vec::new(),
@@ -96,6 +96,16 @@ fn mark_seen_outside(lowered: &mut Lowered, scopes: &Scopes) {
             }
             None => {}
         }
+    }
+}
+
+/// The least version of the guest that can run it.
+fn abi_version(plan: &Plan) -> u32 {
+    let has_composites = plan.nodes.iter().any(|node| node.kind == NodeKind::Composite);
+    if has_composites {
+        ABI_VERSION_COMPOSITES
+    } else {
+        ABI_VERSION_MIN
     }
 }
 

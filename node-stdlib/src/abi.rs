@@ -34,8 +34,12 @@
 
 use heddle_javascript::protocol;
 
-/// Changes whenever a module compiled before could no longer run. Checked when a program is loaded.
+/// Grows whenever modules need something of the guest that those before don't have. Checked when a program is loaded.
 pub const ABI_VERSION: u32 = 3;
+/// Modules from this version on still run as they did.
+pub const ABI_VERSION_MIN: u32 = 2;
+/// From this version on there is [`crate::plan::NodeKind::Composite`].
+pub const ABI_VERSION_COMPOSITES: u32 = 3;
 
 /// Module name from which a pattern imports.
 pub const GUEST: &str = "heddle";

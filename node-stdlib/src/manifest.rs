@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Manifest {
-    /// [`crate::abi::ABI_VERSION`] of the compiler.
+    /// The least [`crate::abi::ABI_VERSION`] of a guest that can run the module.
     pub abi_version: u32,
     /// Nodes by plan index.
     pub nodes: Vec<Node>,

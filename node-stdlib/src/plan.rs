@@ -290,7 +290,8 @@ impl Plan {
                     | u32::from(node.first) << 1
                     | u32::from(node.collect) << 2
                     | u32::from(node.breakpoint) << 3
-                    | u32::from(node.seen_outside) << 4,
+                    // The other way round, so that plans from before this bit mean that it may be so.
+                    | u32::from(!node.seen_outside) << 4,
                 node.concurrency.max(1),
                 node.body.unwrap_or(NONE),
                 node.pin.as_ref().map_or(NONE, |(port, _)| *port),

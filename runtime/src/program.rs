@@ -415,7 +415,7 @@ impl<'a> Structure<'a> {
         at_most("bytes of manifest", bytes.len(), MANIFEST_BYTES_MAX)?;
         let manifest: Manifest =
             serde_json::from_slice(bytes).map_err(|error| ProgramError::BadManifest(error.to_string()))?;
-        if manifest.abi_version != abi::ABI_VERSION {
+        if !(abi::ABI_VERSION_MIN..=abi::ABI_VERSION).contains(&manifest.abi_version) {
             let (found, expected) = (manifest.abi_version, abi::ABI_VERSION);
             return Err(ProgramError::AbiVersion { found, expected });
         }

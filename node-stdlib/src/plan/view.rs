@@ -288,9 +288,9 @@ impl<'a> NodeView<'a> {
         self.flag(3)
     }
 
-    /// In a body: read from outside of it.
+    /// In a body: nodes outside of it may read its output.
     pub fn seen_outside(self) -> bool {
-        self.flag(4)
+        !self.flag(4)
     }
 
     /// Scope of the body.
