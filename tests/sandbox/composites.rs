@@ -103,8 +103,12 @@ async fn a_composite_is_executed_again_until_nothing_in_it_fails() {
             .iter()
             .all(|line| line.node_id.as_deref() == Some("whole"))
     );
-    let requests = server.requests().len();
-    assert_eq!(keys(&server).len(), requests, "each request has a key of its own");
+    assert!(server.requests().len() > 2);
+    assert_eq!(
+        keys(&server).len(),
+        2,
+        "what is sent again has the key that it had"
+    );
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! What expressions and nodes can ask of their run: `$input`, `$item`, `$nodes`, `$run`, functions, randomness.
 
 use super::execute::Job;
-use super::frames::{EdgeState, Frame, Turn};
+use super::frames::{EdgeState, Frame};
 use super::random::Generator;
 use super::{Input, JSON_DEPTH_MAX, Outside, Place, Run, State};
 use crate::abi::{code, secret_reference};
@@ -313,7 +313,7 @@ impl<O: Outside> Context for Caller<'_, '_, O> {
         let run_key = self.0.context_field("runKey").to_text();
         let state = self.0.state.borrow();
         let Job { place, element, .. } = &state.current.job;
-        let path = state.path(place.frame, element.map(|(_, element)| element));
+        let path = state.path_in_any_attempt(place.frame, element.map(|(_, element)| element));
         format!(
             "{}/{}/{path}",
             run_key.to_utf8(),
@@ -429,22 +429,16 @@ impl State<'_> {
         })
     }
 
-    /// Numbers that tell the current execution from every other of the run.
+    /// Numbers that tell the current execution from every other of the run but its further attempts.
     fn place_numbers(&self) -> impl Iterator<Item = u64> {
         let job = &self.current.job;
         let element = job.element.map_or(0, |(_, element)| u64::from(element) + 1);
         let number = |node: u32, number: u32| u64::from(node) << 32 | u64::from(number);
-        let frames = self.frames.chain(job.place.frame).flat_map(move |frame| {
-            let Turn {
-                index,
-                has_item,
-                attempt,
-            } = frame.turn;
-            let item = has_item || frame.loop_node == NONE;
-            let item = item.then_some(number(frame.loop_node, index));
-            let again = (attempt > 1).then_some(!number(frame.loop_node, attempt));
-            [item, again].into_iter().flatten()
-        });
+        let frames = self
+            .frames
+            .chain(job.place.frame)
+            .filter(|frame| frame.turn.has_item || frame.loop_node == NONE)
+            .map(move |frame| number(frame.loop_node, frame.turn.index));
         [u64::from(job.place.node), element].into_iter().chain(frames)
     }
 }

@@ -111,12 +111,21 @@ impl State<'_> {
     /// Where an execution stands within loops and composites: `orders[3].lines[0]`, `pay~2` for what a composite does
     /// in its second attempt, and `#2` for an element of an `each` node.
     pub(super) fn path(&self, frame: u32, element: Option<u32>) -> String {
+        self.written_path(frame, element, true)
+    }
+
+    /// The same without attempts of composites: what is done again has the keys that it had.
+    pub(super) fn path_in_any_attempt(&self, frame: u32, element: Option<u32>) -> String {
+        self.written_path(frame, element, false)
+    }
+
+    fn written_path(&self, frame: u32, element: Option<u32>, with_attempts: bool) -> String {
         let mut turns: Vec<(u32, Turn)> = self
             .frames
             .chain(frame)
             .take_while(|frame| frame.loop_node != NONE)
             .map(|frame| (frame.loop_node, frame.turn))
-            .filter(|(_, turn)| turn.has_item || turn.attempt > 1)
+            .filter(|(_, turn)| turn.has_item || with_attempts && turn.attempt > 1)
             .collect();
         turns.reverse();
         let mut path = String::new();
@@ -126,7 +135,7 @@ impl State<'_> {
             if turn.has_item {
                 let _ = write!(path, "[{}]", turn.index);
             }
-            if turn.attempt > 1 {
+            if with_attempts && turn.attempt > 1 {
                 let _ = write!(path, "~{}", turn.attempt);
             }
         }
