@@ -28,6 +28,9 @@ const GROUP_MAX: usize = 256;
 const KEY_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 /// Why nothing is accepted for now.
 const LEASELESS: &str = "this server's lease is over and not renewed yet";
+/// How long whoever sends an event waits until it is stored. It may be stored later all the same, as when a connection
+/// breaks in the midst of a commit.
+const ANSWER_MAX: Duration = Duration::from_secs(10);
 /// After how many seconds the sender of a refused event shall try again.
 const RETRY_AFTER_S: u64 = 1;
 
@@ -121,7 +124,9 @@ pub(super) async fn accept(inner: &Inner, request: Request) -> Result<Accepted, 
             .with("Too many runs are waiting: try again shortly.")
             .retry_after_s(RETRY_AFTER_S)
     })?;
-    send(inner, request, reservation).await
+    let stored = tokio::time::timeout(ANSWER_MAX, send(inner, request, reservation)).await;
+    let overdue = || StoreError::Unavailable("it has not stored an event in time".to_owned());
+    stored.unwrap_or_else(|_| Err(overdue().into()))
 }
 
 /// Room where the run is going to wait: in this server's queue, or among all that wait to be claimed.
