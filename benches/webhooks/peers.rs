@@ -10,7 +10,8 @@ use std::process::Command;
 use std::time::Duration;
 
 const NODE_RED: &str = "node-red@4";
-const N8N: &str = "n8n@1";
+/// Runs on Node.js 18 to 22; later ones need a newer one.
+const N8N: &str = "n8n@1.70.0";
 const NODE_RED_PORT: u16 = 18_801;
 const N8N_PORT: u16 = 18_802;
 /// n8n migrates its database at its first start.

@@ -80,6 +80,7 @@ impl Wire {
     /// From now on everything takes so much longer, each way.
     pub fn slow_down(&self, delay: Duration) {
         self.shared.state.lock().unwrap().delay = delay;
+        self.shared.goes_on.notify_all();
     }
 
     /// Nothing comes through, and nothing is closed, until it goes on.
@@ -103,10 +104,10 @@ impl Shared {
                 .wait_while(state, |state| state.stands_still)
                 .unwrap();
             let delay = state.delay;
-            drop(state);
-            if !delay.is_zero() {
-                std::thread::sleep(delay);
-            }
+            let waited = self
+                .goes_on
+                .wait_timeout_while(state, delay, |state| state.delay == delay);
+            drop(waited.unwrap());
             to.write_all(&bytes[..count])?;
         }
     }
