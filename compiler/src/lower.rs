@@ -83,18 +83,8 @@ fn mark_seen_outside(lowered: &mut Lowered, scopes: &Scopes) {
                 nodes[node].seen_outside |= !scopes.is_within(reader_scope, scopes.of_node[node]);
             }
         };
-        match body {
-            Some(Body::Standard { parameters, .. }) => {
-                parameters
-                    .iter_mut()
-                    .for_each(|(_, argument)| argument.visit_mut(&mut mark));
-            }
-            Some(Body::Outputs(outputs)) => {
-                outputs
-                    .iter_mut()
-                    .for_each(|(_, argument)| argument.visit_mut(&mut mark));
-            }
-            None => {}
+        for argument in body.iter_mut().flat_map(Body::arguments_mut) {
+            argument.visit_mut(&mut mark);
         }
     }
 }

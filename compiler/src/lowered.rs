@@ -34,6 +34,18 @@ pub enum Body {
     Outputs(Vec<(u32, Argument)>),
 }
 
+impl Body {
+    /// The values that it evaluates.
+    pub(crate) fn arguments_mut(&mut self) -> Vec<&mut Argument> {
+        match self {
+            Body::Standard { parameters, .. } => {
+                parameters.iter_mut().map(|(_, argument)| argument).collect()
+            }
+            Body::Outputs(outputs) => outputs.iter_mut().map(|(_, argument)| argument).collect(),
+        }
+    }
+}
+
 /// A parameter's value.
 #[derive(Clone, Debug)]
 pub enum Argument {

@@ -39,28 +39,25 @@ impl Collector {
 
     /// Adds what a node needs that runs with this body.
     pub fn add(&mut self, spot: &Spot<'_>, body: &mut Body) {
-        let arguments: Vec<&mut Argument> = match body {
-            Body::Standard {
-                node_type,
-                parameters,
-            } => {
-                if *node_type == "JavaScript" {
-                    self.code(parameters);
-                }
-                // Its expressions are the engine's.
-                self.javascript |= *node_type == "Regex";
-                if spot.is(node_type) {
-                    spot.standard()
-                        .into_iter()
-                        .flat_map(|node_type| node_type.effects)
-                        .for_each(|kind| self.add_effect(kind));
-                    self.named(spot, parameters);
-                }
-                parameters.iter_mut().map(|(_, argument)| argument).collect()
+        if let Body::Standard {
+            node_type,
+            parameters,
+        } = body
+        {
+            if *node_type == "JavaScript" {
+                self.code(parameters);
             }
-            Body::Outputs(outputs) => outputs.iter_mut().map(|(_, argument)| argument).collect(),
-        };
-        for argument in arguments {
+            // Its expressions are the engine's.
+            self.javascript |= *node_type == "Regex";
+            if spot.is(node_type) {
+                spot.standard()
+                    .into_iter()
+                    .flat_map(|node_type| node_type.effects)
+                    .for_each(|kind| self.add_effect(kind));
+                self.named(spot, parameters);
+            }
+        }
+        for argument in body.arguments_mut() {
             argument.visit_mut(&mut |expression| match expression {
                 Expression::Name(Name::Secret(name)) => {
                     self.secrets.insert(name.clone());

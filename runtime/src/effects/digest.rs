@@ -1,7 +1,7 @@
 //! `hash` and `hmac`: `{"algorithm", "value", "secret"?, "encoding"}` gives the digest as text. Outside of the
 //! sandbox because the key of an HMAC is a secret, which never enters it.
 
-use super::{Effect, EffectContext, EffectError, EffectFuture, EffectResult};
+use super::{Effect, EffectContext, EffectError, EffectFuture, EffectResult, read};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hmac::digest::{Digest, KeyInit};
@@ -56,8 +56,7 @@ impl Effect for Hmac {
 }
 
 fn digest(request: Value, keyed: bool) -> EffectResult {
-    let request: Request =
-        serde_json::from_value(request).map_err(|error| EffectError::parameter(error.to_string()))?;
+    let request: Request = read(request)?;
     let key = match (keyed, &request.secret) {
         (false, _) => None,
         (true, Some(secret)) => Some(secret.as_bytes()),
