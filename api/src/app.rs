@@ -51,7 +51,6 @@ impl App {
         let executions = Executions::new(&config, store.clone(), clock.clone(), vault.clone());
         let webhooks = Webhooks::new(&config, store.clone(), clock.clone(), vault.clone());
         let auth_limits = AuthLimits::new(config.auth_rate_limit, store.is_shared());
-        let peers = Peers::new(store.clone(), clock.clone());
         let external_login = config.external_login.clone();
         let external_login = external_login.map(|provider| ExternalProvider::new(provider, &config.egress));
         App(Arc::new(Inner {
@@ -65,7 +64,7 @@ impl App {
             vault,
             executions,
             webhooks,
-            peers,
+            peers: Peers::default(),
         }))
     }
 }

@@ -16,6 +16,7 @@ mod connections;
 pub mod deploy;
 mod environments;
 mod heed;
+mod insist;
 mod journal;
 mod key_values;
 pub mod lease;
@@ -38,7 +39,7 @@ pub use live::Ended;
 pub use test_run::{TestRun, TestRunError};
 
 use crate::clock::Clock;
-use crate::config::{Config, Role};
+use crate::config::Config;
 use crate::error::ApiError;
 use crate::ids::{EndpointId, PatternId, RunId, UserId, WorkspaceId};
 use crate::store::notices::{self, Notice};
@@ -130,7 +131,6 @@ struct Inner {
     runtime_config: RuntimeConfig,
     runtime: OnceLock<Runtime>,
     runtime_starts: tokio::sync::Mutex<()>,
-    role: Role,
     lease: Arc<Lease>,
     queue: Queue,
     backlog: Backlog,
@@ -189,12 +189,7 @@ impl Executions {
             },
             runtime: OnceLock::new(),
             runtime_starts: tokio::sync::Mutex::new(()),
-            acceptor: Acceptor::start(
-                store.clone(),
-                (clock.clone(), config.role),
-                lease.clone(),
-                this.clone(),
-            ),
+            acceptor: Acceptor::start(store.clone(), clock.clone(), lease.clone(), this.clone()),
             recorder: Recorder::start(store.clone(), clock.clone(), this.clone()),
             environments: Environments::new(store.clone(), vault.clone()),
             vault,
@@ -211,7 +206,6 @@ impl Executions {
             stopping: watch::Sender::new(false),
             store,
             clock,
-            role: config.role,
             lease,
             queue,
             backlog: Backlog::new(limits),
@@ -277,7 +271,7 @@ impl Executions {
     pub async fn start(&self) -> Result<(), ApiError> {
         self.0.runtime().await?;
         deploy::check_all(&self.0);
-        if self.0.role.executes() {
+        if self.0.lease.executes() {
             claims::start(&self.0);
             recover::start(&self.0);
             waker::start(&self.0);

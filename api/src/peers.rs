@@ -3,10 +3,9 @@
 //! be right depends on it.
 
 use crate::app::App;
-use crate::clock::Clock;
-use crate::execution::tail::{RunChange, Tail};
+use crate::execution::tail::RunChange;
 use crate::ids::DeploymentId;
-use crate::store::{Store, StoreError};
+use crate::store::StoreError;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -53,21 +52,19 @@ enum Said {
 /// The other servers.
 #[derive(Debug)]
 pub struct Peers {
+    /// Of this process.
     id: String,
-    store: Store,
-    clock: Clock,
+}
+
+impl Default for Peers {
+    fn default() -> Self {
+        Peers {
+            id: Uuid::now_v7().to_string(),
+        }
+    }
 }
 
 impl Peers {
-    /// Of this process.
-    pub fn new(store: Store, clock: Clock) -> Self {
-        Peers {
-            id: Uuid::now_v7().to_string(),
-            store,
-            clock,
-        }
-    }
-
     /// Takes in what a server has said.
     pub fn hear(&self, app: &App, text: &str) {
         // A newer server may say what this one does not know.
@@ -77,7 +74,7 @@ impl Peers {
         if from == self.id {
             return;
         }
-        let now = self.clock.now();
+        let now = app.clock.now();
         match said {
             Said::Webhooks(counts) => {
                 for (ip, count) in counts {
@@ -109,11 +106,11 @@ impl Peers {
         }
     }
 
-    async fn say(&self, said: Said) -> Result<(), StoreError> {
+    async fn say(&self, app: &App, said: Said) -> Result<(), StoreError> {
         let from = self.id.clone();
         let message = serde_json::to_string(&Message { from, said });
         let message = message.map_err(|error| StoreError::Database(error.to_string()))?;
-        self.store.talk(message).await
+        app.store.talk(message).await
     }
 }
 
@@ -144,29 +141,25 @@ async fn tell(
 ) -> Result<(), StoreError> {
     let peers = &app.peers;
     let tail = app.executions.tail();
-    tell_watching(peers, tail, watching_said_at).await?;
+    tell_watching(app, watching_said_at).await?;
     for message in in_messages(tail.take_for_elsewhere(Instant::now())) {
-        peers.say(Said::Changes(message)).await?;
+        peers.say(app, Said::Changes(message)).await?;
     }
     for counts in app.webhooks.limiter.take_untold().chunks(ADDRESSES_MAX) {
-        peers.say(Said::Webhooks(counts.to_vec())).await?;
+        peers.say(app, Said::Webhooks(counts.to_vec())).await?;
     }
     for counts in app.auth_limits.by_ip.take_untold().chunks(ADDRESSES_MAX) {
-        peers.say(Said::Logins(counts.to_vec())).await?;
+        peers.say(app, Said::Logins(counts.to_vec())).await?;
     }
     for counts in app.auth_limits.by_email.take_untold().chunks(EMAILS_MAX) {
         let counts = counts.iter().map(|(email, count)| (hex::encode(email), *count));
-        peers.say(Said::Emails(counts.collect())).await?;
+        peers.say(app, Said::Emails(counts.collect())).await?;
     }
     Ok(())
 }
 
-async fn tell_watching(
-    peers: &Peers,
-    tail: &Tail,
-    said: &mut Option<(Instant, Vec<DeploymentId>)>,
-) -> Result<(), StoreError> {
-    let mut watched = tail.watched_here();
+async fn tell_watching(app: &App, said: &mut Option<(Instant, Vec<DeploymentId>)>) -> Result<(), StoreError> {
+    let mut watched = app.executions.tail().watched_here();
     watched.sort_unstable();
     let is_known = said
         .as_ref()
@@ -175,7 +168,7 @@ async fn tell_watching(
         return Ok(());
     }
     for deployments in watched.chunks(DEPLOYMENTS_MAX) {
-        peers.say(Said::Watching(deployments.to_vec())).await?;
+        app.peers.say(app, Said::Watching(deployments.to_vec())).await?;
     }
     *said = Some((Instant::now(), watched));
     Ok(())

@@ -8,8 +8,7 @@ use super::queue::{Full, Reservation};
 use super::recover;
 use super::status::TriggeredBy;
 use super::worker::Job;
-use crate::clock::Clock;
-use crate::config::Role;
+use crate::clock::{Clock, Timestamp};
 use crate::error::{ApiError, Code};
 use crate::ids::RunId;
 use crate::store::notices::{self, Notice};
@@ -96,14 +95,9 @@ struct Waiting {
 pub(super) struct Acceptor(Mutex<mpsc::UnboundedSender<Waiting>>);
 
 impl Acceptor {
-    pub fn start(
-        store: Store,
-        (clock, role): (Clock, Role),
-        lease: Arc<Lease>,
-        executions: Weak<Inner>,
-    ) -> Self {
+    pub fn start(store: Store, clock: Clock, lease: Arc<Lease>, executions: Weak<Inner>) -> Self {
         let (sender, waiting) = mpsc::unbounded_channel();
-        tokio::spawn(work(store, (clock, role), lease, executions, waiting));
+        tokio::spawn(work(store, clock, lease, executions, waiting));
         Acceptor(Mutex::new(sender))
     }
 
@@ -132,7 +126,7 @@ pub(super) async fn accept(inner: &Inner, request: Request) -> Result<Accepted, 
 /// Room where the run is going to wait: in this server's queue, or among all that wait to be claimed.
 fn reserve(inner: &Inner, request: &Request) -> Result<Option<Reservation>, Full> {
     let tenant = request.deployment.tenant;
-    if !inner.role.executes() {
+    if !inner.lease.executes() {
         return inner.backlog.add(tenant).map(|()| None);
     }
     let bytes = request.event.get().len();
@@ -202,7 +196,7 @@ fn waiting(
         was_taken: false,
         live: Live::new(deployment_id, tenant),
     };
-    if !inner.role.executes() && job.wait {
+    if !inner.lease.executes() && job.wait {
         // As of one that has parked, only what is told of its end will be here: maybe before this server knows that it is
         // stored.
         job.live.set_parked(true);
@@ -219,7 +213,7 @@ fn waiting(
 
 async fn work(
     store: Store,
-    (clock, role): (Clock, Role),
+    clock: Clock,
     lease: Arc<Lease>,
     executions: Weak<Inner>,
     mut waiting: mpsc::UnboundedReceiver<Waiting>,
@@ -241,7 +235,7 @@ async fn work(
             .extract_if(.., |it| it.key.clone().is_some_and(|key| !keys.insert(key)))
             .collect();
         let owner = lease.owner();
-        let stored = store_group(&store, (&clock, role), &owner, &mut group).await;
+        let stored = store_group(&store, clock.now(), (&owner, lease.executes()), &mut group).await;
         let Some(inner) = executions.upgrade() else { return };
         if stored.is_err() {
             lease.look();
@@ -258,12 +252,12 @@ type Keys = HashMap<(String, String), RunId>;
 
 async fn store_group(
     store: &Store,
-    (clock, role): (&Clock, Role),
-    server: &Arc<str>,
+    now: Timestamp,
+    (server, executes): (&Arc<str>, bool),
     group: &mut [Waiting],
 ) -> Result<Keys, StoreError> {
     let rows: Vec<AcceptedRow> = group.iter_mut().filter_map(|it| it.row.take()).collect();
-    let (server, now) = (server.clone(), clock.now());
+    let server = server.clone();
     store
         .write(move |db| {
             Box::pin(async move {
@@ -285,11 +279,11 @@ async fn store_group(
                 }
                 let is_new = |row: &&AcceptedRow| holder(&taken, row.key.as_ref(), row.id) == row.id;
                 let new: Vec<&AcceptedRow> = rows.iter().filter(is_new).collect();
-                let owner = if role.executes() { &server } else { runs::NOBODY };
+                let owner = if executes { &server } else { runs::NOBODY };
                 if !runs::accept(db, &server, owner, &new).await? {
                     return Err(StoreError::Unavailable(LEASELESS.to_owned()));
                 }
-                if !role.executes() {
+                if !executes {
                     notices::tell(db, Notice::Accepted).await?;
                 }
                 Ok(taken)
@@ -311,17 +305,17 @@ fn settle(inner: &Arc<Inner>, it: Waiting, stored: &Result<Keys, StoreError>) {
         answer,
         ..
     } = it;
-    // Whoever is gone by now is not told; the run goes on.
-    let held = match stored {
-        Ok(keys) => holder(keys, key.as_ref(), job.run),
-        Err(error) => {
-            inner.live().remove(&job.run);
-            return drop(answer.send(Err(error.again().into())));
+    let refused = match stored {
+        Ok(keys) => {
+            let held = holder(keys, key.as_ref(), job.run);
+            (held != job.run).then(|| Ok(Accepted::Duplicate(held)))
         }
+        Err(error) => Some(Err(error.again().into())),
     };
-    if held != job.run {
+    // Whoever is gone by now is not told; the run goes on.
+    if let Some(refused) = refused {
         inner.live().remove(&job.run);
-        return drop(answer.send(Ok(Accepted::Duplicate(held))));
+        return drop(answer.send(refused));
     }
     counter!("heddle_runs_accepted_total", "triggered_by" => job.triggered_by.name()).increment(1);
     let ticket = Ticket {
@@ -329,7 +323,7 @@ fn settle(inner: &Arc<Inner>, it: Waiting, stored: &Result<Keys, StoreError>) {
         end: job.live.watch(),
     };
     inner.tail.accepted(&job);
-    if inner.role.executes() {
+    if inner.lease.executes() {
         inner.live().insert(job.run, job.live.clone());
         job.queue(inner, reservation);
     }

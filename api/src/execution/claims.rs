@@ -1,8 +1,8 @@
 //! Runs that servers of the role `api` have accepted: claimed by those that execute as soon as these have room, and
 //! never more than that, so that the others find the rest.
 
-use super::recover;
-use super::{Inner, Tenant};
+use super::nudge::keep_looking;
+use super::{Inner, Tenant, recover};
 use crate::error::ApiError;
 use crate::store::runs::upkeep::{self, Claim};
 use std::sync::Arc;
@@ -22,24 +22,16 @@ pub(super) fn start(inner: &Arc<Inner>) {
     if !inner.store.is_shared() {
         return;
     }
-    let inner = inner.clone();
-    tokio::spawn(async move {
-        let mut stopping = inner.stopping.subscribe();
-        while !*stopping.borrow() {
-            let pause = match look(&inner).await {
-                Ok(pause) => pause,
-                Err(error) => {
-                    tracing::error!("Accepted runs could not be claimed: {}", error.message());
-                    PAUSE_MAX
-                }
-            };
-            inner.claims.rest(pause, &mut stopping).await;
-        }
-    });
+    keep_looking(
+        inner,
+        |inner| &inner.claims,
+        "Accepted runs could not be claimed",
+        look,
+    );
 }
 
 /// Claims while there is something and room for it; how long to rest then.
-async fn look(inner: &Arc<Inner>) -> Result<Duration, ApiError> {
+async fn look(inner: Arc<Inner>) -> Result<Duration, ApiError> {
     while !*inner.stopping.borrow() && inner.lease.is_valid().await {
         let room = inner.queue.room();
         let runs_max = room.runs.min(GROUP_MAX);
@@ -53,7 +45,7 @@ async fn look(inner: &Arc<Inner>) -> Result<Duration, ApiError> {
             full: room.full.iter().map(Tenant::to_string).collect(),
         };
         let is_partial = !room.full.is_empty();
-        let claimed = group(inner, claim).await?;
+        let claimed = group(&inner, claim).await?;
         if claimed < runs_max {
             return Ok(if is_partial { PAUSE_PARTLY_FULL } else { PAUSE_MAX });
         }

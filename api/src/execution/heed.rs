@@ -93,7 +93,7 @@ impl Inner {
                 response: response.and_then(|response| RawValue::from_string(response).ok()),
             },
             // It may be about to be stored.
-            None if !self.role.executes() => return Ok(()),
+            None if !self.lease.executes() => return Ok(()),
             None => worker::failed(RunStatus::Failure, cancellation()),
         };
         self.live().remove(&run);

@@ -2,6 +2,7 @@
 //! that starts again is given what its journal holds.
 
 use super::Inner;
+use super::insist::insist;
 use super::lease::Lease;
 use super::worker::Job;
 use crate::clock::Clock;
@@ -15,13 +16,10 @@ use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 /// Batches of entries in one statement.
 const GROUP_MAX: usize = 256;
-/// Wait before trying a database again that does not answer.
-const RETRY: Duration = Duration::from_millis(200);
 /// Why an entry is not kept.
 const LOST: &str = "the run has ended, or another server has it by now";
 /// Key of the entry that tells when the run began.
@@ -83,21 +81,15 @@ fn newest(rows: impl Iterator<Item = EntryRow>) -> Vec<EntryRow> {
 
 async fn store_rows(store: &Store, rows: Vec<EntryRow>) -> Stored {
     let rows: Arc<[EntryRow]> = rows.into();
-    loop {
+    let write = || {
         let rows = rows.clone();
-        let write = store.write(move |db| Box::pin(async move { journal::keep(db, &rows).await }));
-        match write.await {
-            Ok(kept) => return Ok(kept),
-            Err(StoreError::Unavailable(reason)) => {
-                tracing::warn!("The results of effects can't be stored yet: {reason}");
-                tokio::time::sleep(RETRY).await;
-            }
-            Err(error) => {
-                tracing::error!(%error, "The results of effects could not be stored");
-                return Err("the database refuses it".to_owned());
-            }
-        }
-    }
+        store.write(move |db| Box::pin(async move { journal::keep(db, &rows).await }))
+    };
+    let waits = |reason: &str| tracing::warn!("The results of effects can't be stored yet: {reason}");
+    insist(write, waits).await.map_err(|error: StoreError| {
+        tracing::error!(%error, "The results of effects could not be stored");
+        "the database refuses it".to_owned()
+    })
 }
 
 /// One run's way to its journal.

@@ -84,6 +84,11 @@ impl Lease {
         })
     }
 
+    /// Whether this server executes what is accepted.
+    pub fn executes(&self) -> bool {
+        self.role.executes()
+    }
+
     /// How often it is renewed, and others are looked after.
     pub fn period(&self) -> Duration {
         renewed_every(self.duration)

@@ -3,6 +3,7 @@
 
 use super::Inner;
 use super::calls;
+use super::insist::insist;
 use super::live::Ended;
 use super::status::{Phase, RunStatus, TriggeredBy};
 use super::worker::Job;
@@ -22,8 +23,6 @@ use tokio::sync::{mpsc, oneshot};
 const GROUP_MAX: usize = 256;
 /// Ends that wait to be stored; more hold their places among the executing.
 const WAITING_MAX: usize = 1_024;
-/// Wait before trying a database again that does not answer.
-const RETRY: Duration = Duration::from_millis(200);
 
 /// What became of an attempt.
 pub(super) enum Finished {
@@ -175,21 +174,11 @@ async fn store_group(store: &Store, changes: Vec<Change>) -> HashSet<RunId> {
         return HashSet::new();
     }
     let changes: Arc<[Change]> = changes.into();
-    loop {
-        match write(store, changes.clone()).await {
-            Ok(stored) => return stored,
-            Err(StoreError::Unavailable(reason)) => {
-                tracing::warn!(
-                    runs = changes.len(),
-                    "The ends of runs can't be stored yet: {reason}"
-                );
-                tokio::time::sleep(RETRY).await;
-            }
-            Err(error) => {
-                tracing::error!(runs = changes.len(), %error, "The ends of runs could not be stored together");
-                break;
-            }
-        }
+    let runs = changes.len();
+    let waits = |reason: &str| tracing::warn!(runs, "The ends of runs can't be stored yet: {reason}");
+    match insist(|| write(store, changes.clone()), waits).await {
+        Ok(stored) => return stored,
+        Err(error) => tracing::error!(runs, %error, "The ends of runs could not be stored together"),
     }
     // Something in one of them is refused: each by itself, so that the others don't suffer.
     let mut stored = HashSet::new();
@@ -217,16 +206,11 @@ async fn write_alone(store: &Store, change: &Change) -> Result<HashSet<RunId>, S
     let mut bare = ResultRow::running(row.id, row.owner.clone(), row.attempt);
     (bare.status, bare.completed_at, bare.resumes_at, bare.wake_at) =
         (row.status, row.completed_at, row.resumes_at, row.wake_at);
-    let row = Arc::new(bare);
-    write(
-        store,
-        [Change {
-            row,
-            ..change.clone()
-        }]
-        .into(),
-    )
-    .await
+    let bare = Change {
+        row: Arc::new(bare),
+        ..change.clone()
+    };
+    write(store, [bare].into()).await
 }
 
 async fn write(store: &Store, changes: Arc<[Change]>) -> Result<HashSet<RunId>, StoreError> {

@@ -1,8 +1,8 @@
 //! Parked runs: rows and nothing else, until their time has come or something has come for them. Then they are taken
 //! up, and come by their journals to the place where they were.
 
-use super::Inner;
-use super::recover;
+use super::nudge::keep_looking;
+use super::{Inner, recover};
 use crate::error::ApiError;
 use crate::store::runs::{journal, upkeep};
 use metrics::counter;
@@ -17,24 +17,16 @@ const PAUSE_MIN: Duration = Duration::from_millis(2);
 
 /// Begins to wake runs, in the background.
 pub(super) fn start(inner: &Arc<Inner>) {
-    let inner = inner.clone();
-    tokio::spawn(async move {
-        let mut stopping = inner.stopping.subscribe();
-        while !*stopping.borrow() {
-            let pause = match look(&inner).await {
-                Ok(pause) => pause,
-                Err(error) => {
-                    tracing::error!("Parked runs could not be taken up: {}", error.message());
-                    PAUSE_MAX
-                }
-            };
-            inner.waker.rest(pause, &mut stopping).await;
-        }
-    });
+    keep_looking(
+        inner,
+        |inner| &inner.waker,
+        "Parked runs could not be taken up",
+        look,
+    );
 }
 
 /// Takes up what is due; how long to rest then.
-async fn look(inner: &Arc<Inner>) -> Result<Duration, ApiError> {
+async fn look(inner: Arc<Inner>) -> Result<Duration, ApiError> {
     loop {
         if !inner.lease.is_valid().await {
             return Ok(PAUSE_MAX);
@@ -47,7 +39,7 @@ async fn look(inner: &Arc<Inner>) -> Result<Duration, ApiError> {
         match u64::try_from(wait_ms) {
             Ok(wait_ms) if wait_ms > 0 => return Ok(Duration::from_millis(wait_ms).min(PAUSE_MAX)),
             // None: another server was faster.
-            _ if group(inner).await? == 0 => return Ok(PAUSE_MIN),
+            _ if group(&inner).await? == 0 => return Ok(PAUSE_MIN),
             _ if *inner.stopping.borrow() => return Ok(PAUSE_MIN),
             _ => {}
         }
