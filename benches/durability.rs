@@ -113,7 +113,7 @@ async fn servers(postgres: &str, during: Duration) {
         let targets: Vec<Target> = processes.iter().zip(roles).filter_map(accepts).collect();
         let began = Instant::now();
         let measured = load::run_on_all(&targets, CONNECTIONS, Extent::Time(during)).await;
-        user.await_ends(&deployed).await;
+        user.await_ends(&deployed.id).await;
         println!(
             "{name:<30} {:>10.0} {:>12.0} {:>9.1} {:>9.1}",
             measured.per_second(),
@@ -199,7 +199,7 @@ async fn recovery(runs: u64) {
     let process = Process::heddle_with(dir.path(), &variables);
     let to_listen = began.elapsed();
     let user = session::known(&process, token);
-    session::await_count(&user, &id, "running", 0).await;
+    user.await_ends(&id).await;
     let took = began.elapsed();
     assert_eq!(session::count(&user, &id, "success").await, runs);
     println!(
@@ -244,7 +244,7 @@ async fn parked(runs: u64) {
     let user = session::known(&process, token);
     tokio::time::sleep(Duration::from_secs(2)).await;
     let (started_again, _) = process.memory_mib();
-    session::await_count(&user, &id, "running", 0).await;
+    user.await_ends(&id).await;
     drop(user);
     drop(process);
     let late = lateness(dir.path()).await;

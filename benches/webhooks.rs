@@ -90,7 +90,7 @@ async fn heddle(during: Duration) {
         for connections in CONNECTIONS {
             let began = Instant::now();
             let measured = load::run(&deployed.target, connections, Extent::Time(during)).await;
-            user.await_ends(&deployed).await;
+            user.await_ends(&deployed.id).await;
             row(name, connections, &measured, Some(began.elapsed()), &process);
         }
     }

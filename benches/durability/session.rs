@@ -1,6 +1,6 @@
 //! What a user asks of a heddle here.
 
-use crate::process::{Deployed, Process, User};
+use crate::process::{Deployed, Process, User, chain};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -17,12 +17,8 @@ pub fn known(process: &Process, token: String) -> User<'_> {
 
 /// The module of OnManual and these nodes, one after the other.
 pub async fn transpile(user: &User<'_>, nodes: &[Value]) -> Value {
-    let nodes = [&[json!({"id": "start", "type": "OnManual"})], nodes].concat();
-    let edges: Vec<Value> = nodes
-        .windows(2)
-        .map(|pair| json!({"source": pair[0]["id"], "target": pair[1]["id"]}))
-        .collect();
-    let graph = json!({"graphData": {"nodes": nodes, "edges": edges}, "nodeDefinitions": {}});
+    let start = json!({"id": "start", "type": "OnManual"});
+    let graph = json!({"graphData": chain(&start, nodes), "nodeDefinitions": {}});
     user.call("POST", "/api/execute/transpile", graph).await["code"].clone()
 }
 
@@ -47,13 +43,6 @@ pub async fn count(user: &User<'_>, deployment: &str, status: &str) -> u64 {
     user.call("GET", &path, json!(null)).await["meta"]["total"]
         .as_u64()
         .unwrap()
-}
-
-/// Waits until so many have it.
-pub async fn await_count(user: &User<'_>, deployment: &str, status: &str, wanted: u64) {
-    while count(user, deployment, status).await != wanted {
-        tokio::time::sleep(PAUSE).await;
-    }
 }
 
 /// Waits until so many runs have parked in all.

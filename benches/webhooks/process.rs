@@ -130,17 +130,12 @@ impl User<'_> {
     pub async fn deploy(&self, status: u16, nodes: &[Value]) -> Deployed {
         let mode = if status == 200 { "sync" } else { "async" };
         let hook = json!({"id": "hook", "type": "OnWebhook", "data": {"parameters": {"responseMode": mode}}});
-        let nodes = [&[hook], nodes].concat();
-        let edges: Vec<Value> = nodes
-            .windows(2)
-            .map(|pair| json!({"source": pair[0]["id"], "target": pair[1]["id"]}))
-            .collect();
+        let graph = chain(&hook, nodes);
         let made = self
             .call("POST", "/api/patterns", json!({"name": "measured"}))
             .await;
         let path = format!("/api/patterns/{}", text(&made["id"]));
-        let graph = json!({"graphData": {"nodes": nodes, "edges": edges}});
-        self.call("PUT", &path, graph).await;
+        self.call("PUT", &path, json!({"graphData": graph})).await;
         let deployed = self
             .call("POST", &format!("{path}/deploy"), json!({"nodeDefinitions": {}}))
             .await;
@@ -158,13 +153,23 @@ impl User<'_> {
         }
     }
 
-    /// Waits until all runs have ended.
-    pub async fn await_ends(&self, deployed: &Deployed) {
-        let path = format!("/api/deployments/{}/runs?limit=1&status=running", deployed.id);
+    /// Waits until all runs of a deployment have ended.
+    pub async fn await_ends(&self, deployment: &str) {
+        let path = format!("/api/deployments/{deployment}/runs?limit=1&status=running");
         while self.call("GET", &path, json!(null)).await["meta"]["total"] != 0 {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     }
+}
+
+/// A graph of nodes one after the other.
+pub fn chain(first: &Value, others: &[Value]) -> Value {
+    let nodes = [std::slice::from_ref(first), others].concat();
+    let edges: Vec<Value> = nodes
+        .windows(2)
+        .map(|pair| json!({"source": pair[0]["id"], "target": pair[1]["id"]}))
+        .collect();
+    json!({"nodes": nodes, "edges": edges})
 }
 
 fn text(value: &Value) -> String {

@@ -1,9 +1,8 @@
 //! The server is killed again and again under load, and its senders send again what was not answered: every event is
 //! one run, which ends.
 
-use crate::postgres::TestDatabase;
 use crate::sender::{Hook, Sender};
-use crate::server::Server;
+use crate::server::{Server, database, on};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Mutex;
@@ -114,16 +113,6 @@ fn every_event_is_one_run_that_ends_although_the_server_is_killed() {
 
 #[test]
 fn it_is_so_on_postgres_as_well() {
-    let executor = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let database = executor.block_on(TestDatabase::create());
-    let dir = tempfile::tempdir().unwrap();
-    let settings = [
-        ("HEDDLE_DATABASE_URL", database.url.as_str()),
-        (
-            "HEDDLE_MASTER_KEY",
-            "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
-        ),
-        ("HEDDLE_JWT_SECRET", "a secret of thirty-two characters or more"),
-    ];
-    survives(dir.path(), &settings);
+    let (database, dir) = (database(), tempfile::tempdir().unwrap());
+    survives(dir.path(), &on(&database.url));
 }

@@ -3,7 +3,7 @@
 
 use crate::postgres::TestDatabase;
 use crate::sender::{Hook, Sender};
-use crate::server::Server;
+use crate::server::{Server, database, on};
 use crate::wire::Wire;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -14,7 +14,6 @@ use std::time::Duration;
 const CLIENTS: usize = 4;
 /// Answers of a kind that are waited for in each phase.
 const ANSWERS: usize = 60;
-const KEY: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
 
 #[derive(Default)]
 struct Load {
@@ -69,20 +68,9 @@ fn wait_until(is_so: impl Fn() -> bool) {
 
 fn start(database: &TestDatabase, dir: &Path) -> (Wire, Server) {
     let (wire, url) = Wire::before(&database.url);
-    let variables = [
-        ("HEDDLE_WEBHOOK_RATE_LIMIT", "0"),
-        ("HEDDLE_DATABASE_URL", &url),
-        ("HEDDLE_MASTER_KEY", KEY),
-        ("HEDDLE_JWT_SECRET", KEY),
-        ("HEDDLE_LEASE_MS", "3000"),
-    ];
-    let server = Server::start(dir, &variables);
+    let variables = [("HEDDLE_WEBHOOK_RATE_LIMIT", "0"), ("HEDDLE_LEASE_MS", "3000")];
+    let server = Server::start(dir, &[&on(&url), &variables[..]].concat());
     (wire, server)
-}
-
-fn database() -> TestDatabase {
-    let executor = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    executor.block_on(TestDatabase::create())
 }
 
 /// Sends events beside what `meanwhile` does; then every event is one run that has ended.

@@ -1,5 +1,6 @@
 //! A `heddle serve` in a process of its own.
 
+use crate::postgres::TestDatabase;
 use crate::sender::Hook;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -13,6 +14,24 @@ pub fn heddle(dir: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_heddle"));
     command.env_clear().current_dir(dir);
     command
+}
+
+/// A PostgreSQL database of the test's own.
+pub fn database() -> TestDatabase {
+    let executor = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    executor.block_on(TestDatabase::create())
+}
+
+/// What servers on the database of this URL are to have in common.
+pub fn on(url: &str) -> [(&str, &str); 3] {
+    [
+        ("HEDDLE_DATABASE_URL", url),
+        (
+            "HEDDLE_MASTER_KEY",
+            "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+        ),
+        ("HEDDLE_JWT_SECRET", "a secret of thirty-two characters or more"),
+    ]
 }
 
 /// A running server; killed when dropped.

@@ -2,7 +2,7 @@
 
 use crate::postgres::TestDatabase;
 use crate::sender::{Hook, Sender};
-use crate::server::Server;
+use crate::server::{Server, database, on};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,27 +15,15 @@ const CLIENTS: usize = 6;
 const ACCEPTED_EACH: usize = 150;
 /// Of senders, before they turn to another server.
 const PATIENCE: Duration = Duration::from_secs(3);
-const KEY: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
-
-fn database() -> TestDatabase {
-    let executor = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    executor.block_on(TestDatabase::create())
-}
 
 fn start(dir: &Path, database: &TestDatabase) -> Server {
     start_with(dir, database, &[])
 }
 
 fn start_with(dir: &Path, database: &TestDatabase, variables: &[(&str, &str)]) -> Server {
-    let mut all = vec![
-        ("HEDDLE_DATABASE_URL", database.url.as_str()),
-        ("HEDDLE_MASTER_KEY", KEY),
-        ("HEDDLE_JWT_SECRET", "a secret of thirty-two characters or more"),
-        ("HEDDLE_LEASE_MS", "2000"),
-        ("HEDDLE_WEBHOOK_RATE_LIMIT", "0"),
-    ];
+    let common = [("HEDDLE_LEASE_MS", "2000"), ("HEDDLE_WEBHOOK_RATE_LIMIT", "0")];
     // Later ones count.
-    all.extend(variables);
+    let all = [&on(&database.url), &common[..], variables].concat();
     Server::start(dir, &all)
 }
 
