@@ -4,8 +4,8 @@
 //! answer nobody waits for, one whose answer the sender waits for, and a chain of 20 nodes, each with 1, 16, 64 and 256
 //! connections; beside them the ceiling, a program of its own that only checks an HMAC, stores the body and
 //! instantiates an empty sandbox. All is on one machine, the load generator included, and every event is on disk before it
-//! is acknowledged. `-- --quick` measures 2 s instead of 8 s for each row; `-- --peers` installs Node-RED and n8n
-//! from npm and measures them too. Figures are kept in `benches/README.md`.
+//! is acknowledged. `-- --quick` measures 2 s instead of 8 s for each row; `-- --connections 64` measures those rows only;
+//! `-- --peers` installs Node-RED and n8n from npm and measures them too. Figures are kept in `benches/README.md`.
 
 #![expect(
     clippy::unwrap_used,
@@ -34,6 +34,12 @@ use std::time::{Duration, Instant};
 const CEILING: &str = "--ceiling";
 const CONNECTIONS: [usize; 4] = [1, 16, 64, 256];
 
+/// What is measured.
+struct Plan {
+    during: Duration,
+    connections: Vec<usize>,
+}
+
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() {
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -42,29 +48,33 @@ async fn main() {
         return ceiling::serve(arguments[2].as_ref()).await;
     }
     let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
-    let during = Duration::from_secs(if has("--quick") { 2 } else { 8 });
+    let only = arguments.iter().skip_while(|it| *it != "--connections").nth(1);
+    let plan = Plan {
+        during: Duration::from_secs(if has("--quick") { 2 } else { 8 }),
+        connections: only.map_or(CONNECTIONS.to_vec(), |only| vec![only.parse().unwrap()]),
+    };
     println!(
         "{:<28} {:>5} {:>10} {:>12} {:>9} {:>9} {:>9}",
         "", "conn", "answered/s", "completed/s", "p50 ms", "p99 ms", "MiB"
     );
-    bare(during).await;
-    heddle(during).await;
+    bare(&plan).await;
+    heddle(&plan).await;
     if has("--peers") {
-        peers::measure(during).await;
+        peers::measure(&plan).await;
     }
 }
 
-async fn bare(during: Duration) {
-    for connections in CONNECTIONS {
+async fn bare(plan: &Plan) {
+    for &connections in &plan.connections {
         let dir = tempfile::tempdir().unwrap();
         let process = ceiling::start(dir.path());
         let target = ceiling::target(&process);
-        let measured = load::run(&target, connections, Extent::Time(during)).await;
+        let measured = load::run(&target, connections, Extent::Time(plan.during)).await;
         row("ceiling", connections, &measured, None, &process);
     }
 }
 
-async fn heddle(during: Duration) {
+async fn heddle(plan: &Plan) {
     let dir = tempfile::tempdir().unwrap();
     // The first start compiles the standard library; later ones find it in the cache.
     drop(Process::heddle(dir.path()));
@@ -87,9 +97,9 @@ async fn heddle(during: Duration) {
         ("heddle, 20 nodes, synchronous", 200, &chain),
     ] {
         let deployed = user.deploy(status, nodes).await;
-        for connections in CONNECTIONS {
+        for &connections in &plan.connections {
             let began = Instant::now();
-            let measured = load::run(&deployed.target, connections, Extent::Time(during)).await;
+            let measured = load::run(&deployed.target, connections, Extent::Time(plan.during)).await;
             user.await_ends(&deployed.id).await;
             row(name, connections, &measured, Some(began.elapsed()), &process);
         }

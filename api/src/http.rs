@@ -38,6 +38,7 @@ use axum::http::Method;
 use axum::http::header::{CONTENT_DISPOSITION, RETRY_AFTER};
 use axum::middleware::from_fn;
 use std::time::Duration;
+use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 use utoipa::OpenApi;
@@ -127,10 +128,14 @@ pub fn router(app: &App) -> Router {
         .method_not_allowed_fallback(|| async {
             Code::MethodNotAllowed.with(Code::MethodNotAllowed.parts().2)
         })
-        .layer(DefaultBodyLimit::max(app.config.api_body_bytes_max))
-        .layer(CatchPanicLayer::custom(middleware::panicked))
-        .layer(cors(&app.config.cors_origins))
-        .layer(from_fn(middleware::request_id))
+        // As one, since each layer of a router is boxed and cloned for each request. The first one is the outermost.
+        .layer(
+            ServiceBuilder::new()
+                .layer(from_fn(middleware::request_id))
+                .layer(cors(&app.config.cors_origins))
+                .layer(CatchPanicLayer::custom(middleware::panicked))
+                .layer(DefaultBodyLimit::max(app.config.api_body_bytes_max)),
+        )
         .with_state(app.clone())
 }
 

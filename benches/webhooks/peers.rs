@@ -3,7 +3,7 @@
 
 use crate::load::{self, Extent};
 use crate::process::Process;
-use crate::{CONNECTIONS, open_target, row};
+use crate::{Plan, open_target, row};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,8 +18,8 @@ const N8N_PORT: u16 = 18_802;
 const PATIENCE: Duration = Duration::from_secs(180);
 
 /// Measures those that can be installed and started; says so of the others.
-pub async fn measure(during: Duration) {
-    for (name, result) in [("Node-RED", node_red(during).await), ("n8n", n8n(during).await)] {
+pub async fn measure(plan: &Plan) {
+    for (name, result) in [("Node-RED", node_red(plan).await), ("n8n", n8n(plan).await)] {
         if let Err(why) = result {
             println!("{name}: not measured, {why}");
         }
@@ -57,7 +57,7 @@ fn install(package: &str) -> Result<PathBuf, String> {
     }
 }
 
-async fn node_red(during: Duration) -> Result<(), String> {
+async fn node_red(plan: &Plan) -> Result<(), String> {
     let program = install(NODE_RED)?;
     let dir = tempfile::tempdir().unwrap();
     let flow = json!([
@@ -75,10 +75,10 @@ async fn node_red(during: Duration) -> Result<(), String> {
     std::fs::write(dir.path().join("settings.js"), settings).unwrap();
     let mut command = Command::new(program);
     command.arg("--userDir").arg(dir.path());
-    serve("Node-RED", command, NODE_RED_PORT, "/measured", during).await
+    serve("Node-RED", command, NODE_RED_PORT, "/measured", plan).await
 }
 
-async fn n8n(during: Duration) -> Result<(), String> {
+async fn n8n(plan: &Plan) -> Result<(), String> {
     let program = install(N8N)?;
     let dir = tempfile::tempdir().unwrap();
     let workflow = json!([{
@@ -127,7 +127,7 @@ async fn n8n(during: Duration) -> Result<(), String> {
     }
     let mut command = n8n();
     command.arg("start");
-    serve("n8n", command, N8N_PORT, "/webhook/measured", during).await
+    serve("n8n", command, N8N_PORT, "/webhook/measured", plan).await
 }
 
 async fn serve(
@@ -135,13 +135,13 @@ async fn serve(
     mut command: Command,
     port: u16,
     path: &str,
-    during: Duration,
+    plan: &Plan,
 ) -> Result<(), String> {
     let target = open_target(port, path);
     let process = Process::silent(&mut command, &target, PATIENCE).await;
     let process = process.ok_or("it did not start")?;
-    for connections in CONNECTIONS {
-        let measured = load::run(&target, connections, Extent::Time(during)).await;
+    for &connections in &plan.connections {
+        let measured = load::run(&target, connections, Extent::Time(plan.during)).await;
         row(
             &format!("{name}, synchronous"),
             connections,
