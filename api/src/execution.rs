@@ -14,6 +14,7 @@ mod claims;
 pub mod compile;
 mod connections;
 pub mod deploy;
+mod early;
 mod environments;
 mod heed;
 mod insist;

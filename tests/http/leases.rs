@@ -310,6 +310,7 @@ impl World {
             depth: 0,
             key: None,
             awaited: self.random.below(2) == 0,
+            end: None,
         };
         // A third is for whoever claims it.
         let is_own = self.random.below(3) > 0;
@@ -317,7 +318,7 @@ impl World {
         let is_stored = write(&self.store, move |db| {
             Box::pin(async move {
                 let owner = if is_own { &server } else { runs::NOBODY };
-                runs::accept(db, &server, owner, &[&row]).await
+                runs::accept(db, &server, owner, vec![row]).await
             })
         });
         job.next = Next::Perform;

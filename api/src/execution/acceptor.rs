@@ -1,12 +1,15 @@
-//! Accepting: events that come at the same time are stored by one statement, and only then acknowledged.
+//! Accepting: events that come at the same time are stored by one statement, and only then acknowledged. A run that
+//! nobody outside can notice may have begun, or ended, by then.
 
 use super::Inner;
 use super::active::ActiveDeployment;
 use super::lease::Lease;
+use super::early::{self, Early};
 use super::live::{self, Ended, Live};
-use super::queue::{Full, Reservation};
+use super::queue::{Class, Full, Place, Queue, Reservation};
+use super::recorder::{self, Figures};
 use super::recover;
-use super::status::TriggeredBy;
+use super::status::{Phase, TriggeredBy};
 use super::worker::Job;
 use crate::clock::{Clock, Timestamp};
 use crate::error::{ApiError, Code};
@@ -85,8 +88,19 @@ struct Waiting {
     row: Option<AcceptedRow>,
     key: Option<(String, String)>,
     job: Job,
+    stage: Stage,
     reservation: Option<Reservation>,
     answer: oneshot::Sender<Result<Accepted, ApiError>>,
+}
+
+/// How far a run has come before it is stored.
+enum Stage {
+    /// It executes afterwards.
+    Due,
+    /// It has begun, and is told its owner.
+    Begun(oneshot::Sender<Arc<str>>),
+    /// It has ended.
+    Ended(Ended, Figures),
 }
 
 /// Hands events to the task that stores them. What waits for it is bounded by the queue's reservations. Whoever holds
@@ -101,25 +115,43 @@ impl Acceptor {
         Acceptor(Mutex::new(sender))
     }
 
-    fn send(&self, make: impl FnOnce(RunId) -> Waiting) -> Result<(), Closed> {
+    fn send(&self, make: impl FnOnce(RunId) -> Waiting) -> Result<(), ApiError> {
         let sender = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        sender.send(make(RunId::new())).map_err(|_| Closed)
+        let sent = sender.send(make(RunId::new()));
+        // Closed: the task that stores events is gone.
+        sent.map_err(|_| StoreError::Closed.into())
+    }
+
+    /// A place for a run that may begin before it is stored, and its id: in the same order as those that may not.
+    fn pass(&self, queue: &Queue, request: &Request) -> Option<(RunId, Place, Reservation)> {
+        let _next = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes = request.event.get().len();
+        let (place, reservation) = queue.pass(request.deployment.tenant, Class::of(request.wait), bytes)?;
+        Some((RunId::new(), place, reservation))
     }
 }
 
-/// The task that stores events is gone.
-struct Closed;
-
 /// Reserves room, then waits until the event is stored.
-pub(super) async fn accept(inner: &Inner, request: Request) -> Result<Accepted, ApiError> {
+pub(super) async fn accept(inner: &Arc<Inner>, request: Request) -> Result<Accepted, ApiError> {
+    let passed = match inner.may_begin_early(&request) {
+        true => inner.acceptor.pass(&inner.queue, &request),
+        false => None,
+    };
+    if let Some((id, place, reservation)) = passed {
+        return begin(inner, id, request, place, reservation).await;
+    }
     let reservation = reserve(inner, &request).map_err(|Full| {
         counter!("heddle_runs_refused_total").increment(1);
         Code::Unavailable
             .with("Too many runs are waiting: try again shortly.")
             .retry_after_s(RETRY_AFTER_S)
     })?;
-    let stored = tokio::time::timeout(ANSWER_MAX, send(inner, request, reservation)).await;
+    in_time(send(inner, request, reservation)).await
+}
+
+async fn in_time(stored: impl Future<Output = Result<Accepted, ApiError>>) -> Result<Accepted, ApiError> {
     let overdue = || StoreError::Unavailable("it has not stored an event in time".to_owned());
+    let stored = tokio::time::timeout(ANSWER_MAX, stored).await;
     stored.unwrap_or_else(|_| Err(overdue().into()))
 }
 
@@ -143,71 +175,103 @@ async fn send(
     request: Request,
     reservation: Option<Reservation>,
 ) -> Result<Accepted, ApiError> {
-    if !inner.lease.is_valid().await {
-        return Err(StoreError::Unavailable(LEASELESS.to_owned()).into());
-    }
-    let closed = || ApiError::from(StoreError::Closed);
+    check_lease(inner).await?;
     let (answer, answered) = oneshot::channel();
-    let event = (request.event.get() != "null").then(|| request.event.get().to_owned());
-    inner
-        .acceptor
-        .send(|id| waiting(inner, id, request, event, reservation, answer))
-        .map_err(|_| closed())?;
-    answered.await.unwrap_or_else(|_| Err(closed()))
+    let key = request.key.clone();
+    inner.acceptor.send(|id| {
+        let job = job(inner, id, request);
+        if !inner.lease.executes() && job.wait {
+            // As of one that has parked, only what is told of its end will be here: maybe before this server knows that
+            // it is stored.
+            job.live.set_parked(true);
+            inner.live().insert(id, job.live.clone());
+        }
+        Waiting {
+            row: Some(row(&job, key.clone())),
+            key,
+            job,
+            stage: Stage::Due,
+            reservation,
+            answer,
+        }
+    })?;
+    answered.await.unwrap_or_else(|_| Err(StoreError::Closed.into()))
 }
 
-fn waiting(
-    inner: &Inner,
+/// Begins the run, then waits until it is stored.
+async fn begin(
+    inner: &Arc<Inner>,
     id: RunId,
     request: Request,
-    event: Option<String>,
-    reservation: Option<Reservation>,
-    answer: oneshot::Sender<Result<Accepted, ApiError>>,
-) -> Waiting {
-    let accepted_at = inner.clock.now();
-    let (deployment_id, tenant) = (request.deployment.id, request.deployment.tenant);
-    let row = AcceptedRow {
-        id,
-        deployment_id,
-        triggered_by: request.triggered_by,
-        node_id: request.node_id.clone(),
-        event,
-        artifact: request.deployment.artifact.clone(),
-        version_number: request.deployment.version_number,
-        accepted_at,
-        parent: request.parent.clone(),
-        depth: request.depth,
-        key: request.key.clone(),
-        awaited: request.wait,
+    place: Place,
+    reservation: Reservation,
+) -> Result<Accepted, ApiError> {
+    check_lease(inner).await?;
+    let key = request.key.clone();
+    let job = job(inner, id, request);
+    let (mut row, told) = (row(&job, key.clone()), job.without_event());
+    let stage = match early::begin(inner, job, place).await {
+        Early::Begun(stored) => Stage::Begun(stored),
+        Early::Ended(end, ended) => {
+            let figures = Figures::of(&end);
+            row.end = Some(end);
+            Stage::Ended(ended, figures)
+        }
     };
-    let job = Job {
-        run: id,
+    let (answer, answered) = oneshot::channel();
+    let waiting = Waiting {
+        row: Some(row),
+        key,
+        job: told,
+        stage,
+        reservation: Some(reservation),
+        answer,
+    };
+    inner.acceptor.send(|_| waiting)?;
+    in_time(async { answered.await.unwrap_or_else(|_| Err(StoreError::Closed.into())) }).await
+}
+
+async fn check_lease(inner: &Inner) -> Result<(), ApiError> {
+    match inner.lease.is_valid().await {
+        true => Ok(()),
+        false => Err(StoreError::Unavailable(LEASELESS.to_owned()).into()),
+    }
+}
+
+fn job(inner: &Inner, run: RunId, request: Request) -> Job {
+    Job {
+        run,
         owner: inner.lease.owner(),
+        live: Live::new(request.deployment.id, request.deployment.tenant),
         deployment: request.deployment,
         triggered_by: request.triggered_by,
         node_id: request.node_id,
         event: request.event,
         attempt: 1,
         wait: request.wait,
-        accepted_at,
+        accepted_at: inner.clock.now(),
         parent: request.parent,
         depth: request.depth,
         has_history: false,
         was_taken: false,
-        live: Live::new(deployment_id, tenant),
-    };
-    if !inner.lease.executes() && job.wait {
-        // As of one that has parked, only what is told of its end will be here: maybe before this server knows that it is
-        // stored.
-        job.live.set_parked(true);
-        inner.live().insert(id, job.live.clone());
     }
-    Waiting {
-        row: Some(row),
-        key: request.key,
-        job,
-        reservation,
-        answer,
+}
+
+fn row(job: &Job, key: Option<(String, String)>) -> AcceptedRow {
+    AcceptedRow {
+        id: job.run,
+        deployment_id: job.deployment.id,
+        triggered_by: job.triggered_by,
+        node_id: job.node_id.clone(),
+        event: (job.event.get() != "null").then(|| job.event.get().to_owned()),
+        artifact: job.deployment.artifact.clone(),
+        version_number: job.deployment.version_number,
+        accepted_at: job.accepted_at,
+        parent: job.parent.clone(),
+        depth: job.depth,
+        key,
+        awaited: job.wait,
+        end: None,
     }
 }
 
@@ -277,10 +341,10 @@ async fn store_group(
                 if !keys.is_empty() {
                     taken.extend(runs::take_keys(db, keys, now).await?);
                 }
-                let is_new = |row: &&AcceptedRow| holder(&taken, row.key.as_ref(), row.id) == row.id;
-                let new: Vec<&AcceptedRow> = rows.iter().filter(is_new).collect();
+                let is_new = |row: &AcceptedRow| holder(&taken, row.key.as_ref(), row.id) == row.id;
+                let new: Vec<AcceptedRow> = rows.into_iter().filter(is_new).collect();
                 let owner = if executes { &server } else { runs::NOBODY };
-                if !runs::accept(db, &server, owner, &new).await? {
+                if !runs::accept(db, &server, owner, new).await? {
                     return Err(StoreError::Unavailable(LEASELESS.to_owned()));
                 }
                 if !executes {
@@ -301,6 +365,7 @@ fn settle(inner: &Arc<Inner>, it: Waiting, stored: &Result<Keys, StoreError>) {
     let Waiting {
         key,
         job,
+        stage,
         reservation,
         answer,
         ..
@@ -323,9 +388,19 @@ fn settle(inner: &Arc<Inner>, it: Waiting, stored: &Result<Keys, StoreError>) {
         end: job.live.watch(),
     };
     inner.tail.accepted(&job);
-    if inner.lease.executes() {
-        inner.live().insert(job.run, job.live.clone());
-        job.queue(inner, reservation);
+    match stage {
+        Stage::Due if inner.lease.executes() => {
+            inner.live().insert(job.run, job.live.clone());
+            job.queue(inner, reservation);
+        }
+        Stage::Due => {}
+        Stage::Begun(told) => {
+            inner.live().insert(job.run, job.live.clone());
+            inner.tail.phase(&job, Phase::Executing);
+            // It waits for this.
+            drop(told.send(job.owner));
+        }
+        Stage::Ended(ended, figures) => recorder::tell_end(inner, &job, figures, ended),
     }
     drop(answer.send(Ok(Accepted::New(ticket))));
 }

@@ -46,6 +46,13 @@ pub enum Class {
     Background,
 }
 
+impl Class {
+    /// Of a run.
+    pub const fn of(is_awaited: bool) -> Self {
+        if is_awaited { Class::Awaited } else { Class::Background }
+    }
+}
+
 struct Entry {
     run: Option<RunId>,
     start: Start,
@@ -82,6 +89,8 @@ struct Lane {
     entries: [VecDeque<Entry>; 2],
     has_turn: [bool; 2],
     reserved: usize,
+    /// Those of the reserved that still have to execute.
+    due: usize,
     executing: usize,
     executing_background: usize,
 }
@@ -106,6 +115,7 @@ pub struct Reservation {
     queue: Queue,
     tenant: Tenant,
     bytes: usize,
+    is_due: bool,
 }
 
 impl Drop for Reservation {
@@ -115,6 +125,7 @@ impl Drop for Reservation {
         state.waiting_bytes = state.waiting_bytes.saturating_sub(self.bytes);
         if let Some(lane) = state.lanes.get_mut(&self.tenant) {
             lane.reserved = lane.reserved.saturating_sub(1);
+            lane.due = lane.due.saturating_sub(usize::from(self.is_due));
         }
         state.forget_if_idle(self.tenant);
         drop(state);
@@ -189,8 +200,17 @@ impl Queue {
 
     /// Room for one more run, unless the queue or the tenant's part of it is full.
     pub fn reserve(&self, tenant: Tenant, bytes: usize) -> Result<Reservation, Full> {
+        self.reserve_in(&mut self.state(), tenant, bytes, true)
+    }
+
+    fn reserve_in(
+        &self,
+        state: &mut State,
+        tenant: Tenant,
+        bytes: usize,
+        is_due: bool,
+    ) -> Result<Reservation, Full> {
         let limits = &self.0.limits;
-        let mut state = self.state();
         let full = state.closed
             || state.stopped
             || state.waiting >= limits.waiting_max
@@ -204,10 +224,32 @@ impl Queue {
         }
         state.waiting += 1;
         state.waiting_bytes += bytes;
-        state.lanes.entry(tenant).or_default().reserved += 1;
-        drop(state);
+        let lane = state.lanes.entry(tenant).or_default();
+        lane.reserved += 1;
+        lane.due += usize::from(is_due);
+        Ok(Reservation {
+            queue: self.clone(),
+            tenant,
+            bytes,
+            is_due,
+        })
+    }
+
+    /// A place for a run that passes by the queue, with room to keep it afterwards: only if there is a place for all
+    /// of the tenant's runs that came before it as well, so that it overtakes none.
+    pub fn pass(&self, tenant: Tenant, class: Class, bytes: usize) -> Option<(Place, Reservation)> {
+        let limits = self.limits();
+        let mut state = self.state();
+        let lane = state.lanes.entry(tenant).or_default();
+        let has_place = lane.due < lane.places(class, &limits) && state.has_place(class, &limits);
+        let reserved = has_place.then(|| self.reserve_in(&mut state, tenant, bytes, false));
+        let Some(Ok(reservation)) = reserved else {
+            state.forget_if_idle(tenant);
+            return None;
+        };
+        state.enter(tenant, class);
         let queue = self.clone();
-        Ok(Reservation { queue, tenant, bytes })
+        Some((Place { queue, tenant, class }, reservation))
     }
 
     /// Waits for room rather than fail: for runs that were accepted before.
@@ -320,10 +362,7 @@ impl State {
 
     fn next_of(&mut self, class: Class, limits: &Limits) -> Option<(Tenant, Class, Entry)> {
         loop {
-            let is_free = self.executing < limits.executing_max
-                && (class == Class::Awaited
-                    || self.executing_background < without_reserve(limits.executing_max));
-            if !is_free {
+            if !self.has_place(class, limits) {
                 return None;
             }
             let tenant = self.turns[class as usize].pop_front()?;
@@ -337,14 +376,25 @@ impl State {
             let Some(entry) = lane.entries[class as usize].pop_front() else {
                 continue;
             };
-            lane.executing += 1;
-            self.executing += 1;
-            if class == Class::Background {
-                lane.executing_background += 1;
-                self.executing_background += 1;
-            }
+            self.enter(tenant, class);
             self.give_turn(tenant, class, limits);
             return Some((tenant, class, entry));
+        }
+    }
+
+    fn has_place(&self, class: Class, limits: &Limits) -> bool {
+        self.executing < limits.executing_max
+            && (class == Class::Awaited
+                || self.executing_background < without_reserve(limits.executing_max))
+    }
+
+    fn enter(&mut self, tenant: Tenant, class: Class) {
+        let background = usize::from(class == Class::Background);
+        self.executing += 1;
+        self.executing_background += background;
+        if let Some(lane) = self.lanes.get_mut(&tenant) {
+            lane.executing += 1;
+            lane.executing_background += background;
         }
     }
 
@@ -370,10 +420,18 @@ impl State {
 
 impl Lane {
     fn may_start(&self, class: Class, limits: &Limits) -> bool {
-        !self.entries[class as usize].is_empty()
-            && self.executing < limits.tenant_executing_max
-            && (class == Class::Awaited
-                || self.executing_background < without_reserve(limits.tenant_executing_max))
+        !self.entries[class as usize].is_empty() && self.places(class, limits) > 0
+    }
+
+    /// Free places.
+    fn places(&self, class: Class, limits: &Limits) -> usize {
+        let places = limits.tenant_executing_max.saturating_sub(self.executing);
+        match class {
+            Class::Awaited => places,
+            Class::Background => places.min(
+                without_reserve(limits.tenant_executing_max).saturating_sub(self.executing_background),
+            ),
+        }
     }
 
     fn is_idle(&self) -> bool {

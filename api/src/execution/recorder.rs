@@ -267,15 +267,7 @@ fn withdraw(inner: &Inner, finished: Finished) {
 
 fn settle(inner: &Arc<Inner>, finished: Finished) {
     match finished {
-        Finished::End { row, job, ended } => {
-            count(&row, ended.status);
-            inner.live().remove(&job.run);
-            inner.tail.ended(&job, &ended);
-            if job.parent.is_some() {
-                inner.waker.look();
-            }
-            job.live.end(ended);
-        }
+        Finished::End { row, job, ended } => tell_end(inner, &job, Figures::of(&row), ended),
         Finished::Attempt { mut job, wait, .. } => {
             counter!("heddle_run_retries_total").increment(1);
             job.attempt = job.attempt.saturating_add(1);
@@ -310,11 +302,37 @@ fn park(inner: &Inner, job: &Job, response: Option<Box<RawValue>>) {
     inner.waker.look();
 }
 
-fn count(row: &ResultRow, status: RunStatus) {
-    counter!("heddle_runs_ended_total", "status" => status.name()).increment(1);
-    counter!("heddle_run_fuel_total").increment(u64::try_from(row.fuel_used).unwrap_or(0));
-    if let Some(duration_ms) = row.duration_ms {
-        histogram!("heddle_run_duration_seconds").record(duration_ms as f64 / 1_000.0);
-        histogram!("heddle_run_memory_bytes").record(row.memory_bytes_peak as f64);
+/// What is counted of a run that has ended.
+#[derive(Clone, Copy)]
+pub(super) struct Figures {
+    fuel_used: i64,
+    /// Of a run that has executed.
+    duration_ms: Option<i64>,
+    memory_bytes_peak: i64,
+}
+
+impl Figures {
+    pub(super) const fn of(row: &ResultRow) -> Self {
+        Figures {
+            fuel_used: row.fuel_used,
+            duration_ms: row.duration_ms,
+            memory_bytes_peak: row.memory_bytes_peak,
+        }
     }
+}
+
+/// Tells everybody of an end that is stored.
+pub(super) fn tell_end(inner: &Inner, job: &Job, figures: Figures, ended: Ended) {
+    counter!("heddle_runs_ended_total", "status" => ended.status.name()).increment(1);
+    counter!("heddle_run_fuel_total").increment(u64::try_from(figures.fuel_used).unwrap_or(0));
+    if let Some(duration_ms) = figures.duration_ms {
+        histogram!("heddle_run_duration_seconds").record(duration_ms as f64 / 1_000.0);
+        histogram!("heddle_run_memory_bytes").record(figures.memory_bytes_peak as f64);
+    }
+    inner.live().remove(&job.run);
+    inner.tail.ended(job, &ended);
+    if job.parent.is_some() {
+        inner.waker.look();
+    }
+    job.live.end(ended);
 }

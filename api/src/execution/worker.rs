@@ -56,13 +56,22 @@ pub struct Job {
 }
 
 impl Job {
+    /// What others see of it.
+    pub(super) fn without_event(&self) -> Job {
+        Job {
+            owner: self.owner.clone(),
+            deployment: self.deployment.clone(),
+            node_id: self.node_id.clone(),
+            event: RawValue::NULL.to_owned(),
+            parent: self.parent.clone(),
+            live: self.live.clone(),
+            ..*self
+        }
+    }
+
     /// Puts the run in its tenant's lane.
     pub(super) fn queue(self, inner: &Arc<Inner>, reservation: Option<Reservation>) {
-        let class = if self.wait {
-            Class::Awaited
-        } else {
-            Class::Background
-        };
+        let class = Class::of(self.wait);
         let (tenant, run) = (self.deployment.tenant, self.run);
         let this = inner.clone();
         let start = Box::new(move |place| {
@@ -92,20 +101,57 @@ async fn begin(inner: Arc<Inner>, job: Job, place: Option<Place>) {
     if job.live.is_cancelled() || place.is_none() {
         return end(&inner, job, cancelled(), None).await;
     }
-    let Some(mut job) = inner.hold_if_paused(job) else {
+    let Some(job) = inner.hold_if_paused(job) else {
         return;
     };
     inner.tail.phase(&job, Phase::Executing);
-    let span = span(&job);
-    let (began_at, outcome) = attempt(&inner, &mut job).instrument(span.clone()).await;
-    note_end(&span, outcome.as_ref());
-    drop(span);
-    finish(&inner, job, began_at, outcome).await;
+    let attempted = perform(&inner, job).await;
+    finish(&inner, attempted).await;
     drop(place);
 }
 
+/// An attempt that is over.
+pub(super) struct Attempted {
+    job: Job,
+    started_at: Timestamp,
+    /// `None`: the run was cancelled or lost.
+    outcome: Option<Outcome>,
+}
+
+impl Attempted {
+    /// Of the run as it is stored.
+    pub(super) fn owned_by(mut self, owner: Arc<str>) -> Self {
+        self.job.owner = owner;
+        self
+    }
+
+    /// The run's end, if nothing follows from it but that it is stored.
+    pub(super) fn plain_end(self, now: Timestamp) -> Result<(ResultRow, Ended), Box<Self>> {
+        let Attempted { job, started_at, outcome: Some(outcome) } = self else {
+            return Err(Box::new(self));
+        };
+        let ended = job_end(&job, &outcome);
+        let outcome = (started_at, outcome);
+        let tells_another = ended.status.has_failed() && job.deployment.manifest().settings.error_pattern_id.is_some();
+        if outcome.1.status == Status::Parked || tells_another || retry_wait(&job, &ended, Some(&outcome)).is_some() {
+            let outcome = Some(outcome.1);
+            return Err(Box::new(Attempted { job, started_at, outcome }));
+        }
+        Ok((end_row(&job, &ended, Some(outcome), now), ended))
+    }
+}
+
+/// Makes one attempt.
+pub(super) async fn perform(inner: &Arc<Inner>, mut job: Job) -> Attempted {
+    let span = span(&job);
+    let (started_at, outcome) = attempt(inner, &mut job).instrument(span.clone()).await;
+    note_end(&span, outcome.as_ref());
+    Attempted { job, started_at, outcome }
+}
+
 /// Hands on what became of an attempt.
-async fn finish(inner: &Arc<Inner>, job: Job, started_at: Timestamp, outcome: Option<Outcome>) {
+pub(super) async fn finish(inner: &Arc<Inner>, attempted: Attempted) {
+    let Attempted { job, started_at, outcome } = attempted;
     if job.live.is_lost() || !inner.lease.is_held(&job.owner).await {
         return inner.forget(&job);
     }
@@ -346,15 +392,18 @@ async fn end(inner: &Arc<Inner>, job: Job, ended: Ended, outcome: Option<(Timest
         tell_error_pattern(inner, &job, &ended).await;
         inner.cancel_called(&job).await;
     }
-    let now = inner.clock.now();
-    let mut row = row(&job, outcome);
+    let row = Arc::new(end_row(&job, &ended, outcome, inner.clock.now()));
+    inner.recorder.send(Finished::End { row, job, ended }).await;
+}
+
+fn end_row(job: &Job, ended: &Ended, outcome: Option<(Timestamp, Outcome)>, now: Timestamp) -> ResultRow {
+    let mut row = row(job, outcome);
     row.status = ended.status;
     row.completed_at = Some(now);
     if row.error.is_none() {
         row.error = ended.error.as_ref().map(record::error);
     }
-    let row = Arc::new(row);
-    inner.recorder.send(Finished::End { row, job, ended }).await;
+    row
 }
 
 fn attempt_row(inner: &Inner, job: &Job, wait: Duration, outcome: Option<(Timestamp, Outcome)>) -> ResultRow {

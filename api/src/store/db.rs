@@ -6,6 +6,10 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{AssertSqlSafe, FromRow, PgConnection, Postgres, Sqlite, SqliteConnection};
 use std::borrow::Cow;
 
+/// Rows of one statement of [`Db::insert`]: few sizes, so that each text is prepared once, and few enough arguments for
+/// every database.
+const INSERT_SIZES: [usize; 4] = [1, 4, 16, 64];
+
 /// An argument of a statement. The kind is known even when it is null, since PostgreSQL asks for it.
 #[derive(Clone, Debug)]
 pub enum Arg {
@@ -19,6 +23,19 @@ pub enum Arg {
     Bool(Option<bool>),
     /// Bytes.
     Bytes(Option<Vec<u8>>),
+}
+
+impl Arg {
+    /// None of this kind.
+    const fn null(&self) -> Arg {
+        match self {
+            Arg::Text(_) => Arg::Text(None),
+            Arg::Int(_) => Arg::Int(None),
+            Arg::Real(_) => Arg::Real(None),
+            Arg::Bool(_) => Arg::Bool(None),
+            Arg::Bytes(_) => Arg::Bytes(None),
+        }
+    }
 }
 
 macro_rules! args {
@@ -77,12 +94,8 @@ impl Sql {
         self.args.extend(args.into_iter().map(Into::into));
         let count = self.args.len() - before;
         let text = self.text.to_mut();
-        text.push('(');
-        text.push_str(&if count == 0 {
-            "null".to_owned()
-        } else {
-            vec!["?"; count].join(", ")
-        });
+        text.push_str(if count == 0 { "(null" } else { "(?" });
+        (1..count).for_each(|_| text.push_str(", ?"));
         text.push(')');
         self
     }
@@ -187,6 +200,37 @@ impl Db<'_> {
                     .rows_affected()
             }
         })
+    }
+
+    /// Adds rows to a table, given as `table (column, …)`, whose first column is null in no row. With a condition, which
+    /// begins with `and` and has one argument, only if it holds. How many rows were added.
+    ///
+    /// Arguments rather than one JSON text: SQLite takes less than half of the time for them.
+    pub async fn insert<const COLUMNS: usize>(
+        &mut self,
+        table: &'static str,
+        mut rows: impl ExactSizeIterator<Item = [Arg; COLUMNS]>,
+        only_if: Option<(&'static str, &str)>,
+    ) -> Result<u64, StoreError> {
+        let mut added = 0;
+        while rows.len() > 0 {
+            let size = INSERT_SIZES.into_iter().find(|size| *size >= rows.len());
+            let size = size.unwrap_or(INSERT_SIZES[INSERT_SIZES.len() - 1]);
+            let mut insert = sql("insert into ").push(table).push(" select * from (values ");
+            let mut kinds = None;
+            for place in 0..size {
+                // Rows that are missing are null, and left out.
+                let Some(row) = rows.next().or_else(|| kinds.clone()) else { break };
+                kinds.get_or_insert_with(|| row.clone().map(|arg| arg.null()));
+                insert = insert.push(if place == 0 { "" } else { ", " }).list(row);
+            }
+            insert = insert.push(") v where column1 is not null");
+            if let Some((condition, arg)) = only_if {
+                insert = insert.push(condition).bind(arg);
+            }
+            added += self.execute(insert).await?;
+        }
+        Ok(added)
     }
 
     /// Whether this is PostgreSQL, for the few statements that differ.

@@ -1,5 +1,4 @@
-//! Runs: accepted and ended in groups, since that is most of what a busy service writes. A group is one JSON text
-//! that both databases take apart, so that its statement is the same for any number of rows.
+//! Runs: accepted and ended in groups, since that is most of what a busy service writes.
 
 pub mod journal;
 pub mod listing;
@@ -8,7 +7,7 @@ pub mod responses;
 pub mod stats;
 pub mod upkeep;
 
-use super::{Db, StoreError, sql};
+use super::{Arg, Db, StoreError, sql};
 use crate::clock::Timestamp;
 use crate::execution::status::{Phase, RunStatus, TriggeredBy};
 use crate::ids::{DeploymentId, RunId};
@@ -43,27 +42,56 @@ pub struct AcceptedRow {
     pub key: Option<(String, String)>,
     /// Whether somebody waits for its end.
     pub awaited: bool,
+    /// Its end, if it has ended before it is stored.
+    pub end: Option<ResultRow>,
 }
 
-impl Serialize for AcceptedRow {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        (
-            self.id,
-            self.deployment_id,
-            self.triggered_by.name(),
-            &self.node_id,
-            &self.event,
-            &self.artifact,
-            self.version_number,
-            self.accepted_at.millis(),
-            self.parent.as_ref().map(|(run, _)| *run),
-            self.parent.as_ref().map(|(_, key)| key),
-            self.depth,
-            self.awaited,
-        )
-            .serialize(serializer)
+impl AcceptedRow {
+    /// What [`ACCEPTED`] names.
+    fn cells(self, owner: &str) -> [Arg; 26] {
+        let (status, phase) = self.end.as_ref().map_or_else(
+            || (RunStatus::Running, Phase::Queued),
+            |end| (end.status, end.phase()),
+        );
+        let (parent_id, parent_key) = self.parent.unzip();
+        let used = self.end.as_ref().map(|end| (end.fuel_used, end.memory_bytes_peak));
+        let (fuel_used, memory_bytes_peak) = used.unzip();
+        let end = self.end.unwrap_or_else(|| ResultRow::running(self.id, owner.into(), 1));
+        [
+            self.id.into(),
+            self.deployment_id.into(),
+            status.name().into(),
+            phase.name().into(),
+            self.triggered_by.name().into(),
+            self.node_id.into(),
+            self.event.into(),
+            self.artifact.into(),
+            self.version_number.into(),
+            end.attempt.into(),
+            owner.into(),
+            0.into(),
+            self.accepted_at.into(),
+            parent_id.into(),
+            parent_key.into(),
+            self.depth.into(),
+            self.awaited.into(),
+            end.started_at.into(),
+            end.completed_at.into(),
+            end.duration_ms.into(),
+            end.output.into(),
+            end.error.into(),
+            end.logs.into(),
+            end.trace.into(),
+            fuel_used.into(),
+            memory_bytes_peak.into(),
+        ]
     }
 }
+
+/// What is stored of a run first.
+const ACCEPTED: &str = "runs (id, deployment_id, status, phase, triggered_by, node_id, event, artifact, version_number,
+     attempt, owner, takeovers, accepted_at, parent_id, parent_key, depth, awaited, started_at, completed_at,
+     duration_ms, output, error, logs, trace, fuel_used, memory_bytes_peak)";
 
 /// The elements of a JSON array as rows `r`, of which each has its JSON in `value`.
 const fn elements(db: &Db<'_>) -> &'static str {
@@ -86,22 +114,14 @@ pub async fn accept(
     db: &mut Db<'_>,
     server: &str,
     owner: &str,
-    rows: &[&AcceptedRow],
+    rows: Vec<AcceptedRow>,
 ) -> Result<bool, StoreError> {
     if rows.is_empty() {
         return Ok(true);
     }
-    let query = sql("insert into runs (id, deployment_id, status, phase, triggered_by, node_id, event, artifact,
-         version_number, attempt, owner, takeovers, accepted_at, parent_id, parent_key, depth, awaited)
-         select r.value->>0, r.value->>1, 'running', 'queued', r.value->>2, r.value->>3, r.value->>4, r.value->>5,
-         cast(r.value->>6 as bigint), 1, cast(? as text), 0, cast(r.value->>7 as bigint),
-         r.value->>8, r.value->>9, cast(r.value->>10 as bigint), cast(r.value->>11 as boolean)")
-    .bind(owner)
-    .push(elements(db))
-    .bind(json(rows)?)
-    .push(" where exists (select 1 from servers s where s.id = ?)")
-    .bind(server);
-    Ok(db.execute(query).await? > 0)
+    let is_there = (" and exists (select 1 from servers s where s.id = ?)", server);
+    let rows = rows.into_iter().map(|row| row.cells(owner));
+    Ok(db.insert(ACCEPTED, rows, Some(is_there)).await? > 0)
 }
 
 /// A key that a run wants to take.
@@ -211,18 +231,21 @@ impl ResultRow {
             memory_bytes_peak: 0,
         }
     }
+
+    const fn phase(&self) -> Phase {
+        match self.status {
+            RunStatus::Running => Phase::Waiting,
+            _ => Phase::Ended,
+        }
+    }
 }
 
 impl Serialize for ResultRow {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let phase = match self.status {
-            RunStatus::Running => Phase::Waiting,
-            _ => Phase::Ended,
-        };
         (
             self.id,
             self.status.name(),
-            phase.name(),
+            self.phase().name(),
             self.attempt,
             self.resumes_at.map(Timestamp::millis),
             self.started_at.map(Timestamp::millis),

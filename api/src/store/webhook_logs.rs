@@ -15,9 +15,6 @@ use utoipa::ToSchema;
 pub const TAP_EVENTS_MAX: i64 = 20;
 /// How long it keeps them.
 pub const TAP_AGE_MAX: Duration = Duration::from_secs(30 * 60);
-/// Rows of one statement: few enough for every database's number of arguments, and always as many or one, so that
-/// two prepared statements do.
-const ROWS_AT_ONCE: usize = 32;
 
 /// What became of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -86,23 +83,10 @@ pub struct TapRow {
 
 /// Adds lines to the log, for the ingestion.
 pub async fn append_for_ingestion(db: &mut Db<'_>, rows: &[LogRow]) -> Result<(), StoreError> {
-    let (chunks, rest) = rows.as_chunks::<ROWS_AT_ONCE>();
-    for chunk in chunks {
-        db.execute(log_insert(chunk)).await?;
-    }
-    for row in rest {
-        db.execute(log_insert(std::slice::from_ref(row))).await?;
-    }
-    Ok(())
-}
-
-fn log_insert(rows: &[LogRow]) -> Sql {
-    let mut insert = sql(
-        "insert into webhook_logs (id, webhook_id, pattern_id, status, status_code, rejection_reason,
-        ip_address, user_agent, content_length, request_id, run_id, created_at) values ",
-    );
-    for (place, row) in rows.iter().enumerate() {
-        let args: [Arg; 12] = [
+    let table = "webhook_logs (id, webhook_id, pattern_id, status, status_code, rejection_reason, ip_address,
+         user_agent, content_length, request_id, run_id, created_at)";
+    let rows = rows.iter().map(|row| -> [Arg; 12] {
+        [
             row.id.into(),
             (&row.webhook_id).into(),
             row.pattern_id.into(),
@@ -115,10 +99,10 @@ fn log_insert(rows: &[LogRow]) -> Sql {
             (&row.request_id).into(),
             row.run_id.into(),
             row.created_at.into(),
-        ];
-        insert = insert.push(if place == 0 { "" } else { ", " }).list(args);
-    }
-    insert
+        ]
+    });
+    db.insert(table, rows, None).await?;
+    Ok(())
 }
 
 /// Adds events to the tap, oldest first, for the ingestion. Of each endpoint only the newest are kept, so only those
