@@ -24,6 +24,7 @@ pub mod schedules;
 pub mod session;
 pub mod tails;
 pub mod test_runs;
+mod to_the_end;
 pub mod webhook_endpoints;
 pub mod webhook_logs;
 pub mod webhooks;

@@ -5,6 +5,7 @@
 
 pub mod accounts;
 pub mod api_keys;
+mod checkpoint;
 pub mod connections;
 mod db;
 pub mod deployments;
@@ -25,6 +26,7 @@ mod writer;
 
 pub use db::{Arg, Db, Row, Sql, sql};
 
+use checkpoint::Checkpoints;
 use futures_util::future::BoxFuture;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
@@ -49,6 +51,8 @@ const ACQUIRE_MAX: Duration = Duration::from_secs(10);
 /// A transaction in which nothing happens for so long is undone: its process stands still, and holds locks that
 /// others wait for.
 const IDLE_IN_TRANSACTION_MAX: &str = "5s";
+/// Pages of SQLite's write-ahead log from which on the writer moves all of it: when `checkpoint` can't keep up.
+const AUTOCHECKPOINT_PAGES: &str = "32768";
 /// How long SQLite waits for another process, such as a backup.
 const BUSY_MAX: Duration = Duration::from_secs(10);
 
@@ -181,12 +185,14 @@ impl Store {
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
             .auto_vacuum(sqlx::sqlite::SqliteAutoVacuum::Incremental)
-            .foreign_keys(true);
+            .foreign_keys(true)
+            .pragma("wal_autocheckpoint", AUTOCHECKPOINT_PAGES);
         let mut connection = options.connect().await?;
         if !found.is_some_and(|found| found.is_marked) {
             sqlx::raw_sql(sqlite_file::MARK).execute(&mut connection).await?;
         }
         migrate(SQLITE_MIGRATIONS.run(&mut connection).await)?;
+        let checkpoints = Checkpoints::start(options.connect().await?);
         let readers = SqlitePoolOptions::new()
             .max_connections(READERS_MAX)
             .acquire_timeout(ACQUIRE_MAX)
@@ -194,7 +200,7 @@ impl Store {
             .await?;
         Ok(Store(Backend::Sqlite {
             readers,
-            writer: Writer::start(connection),
+            writer: Writer::start(connection, checkpoints),
         }))
     }
 

@@ -130,13 +130,7 @@ async fn n8n(plan: &Plan) -> Result<(), String> {
     serve("n8n", command, N8N_PORT, "/webhook/measured", plan).await
 }
 
-async fn serve(
-    name: &str,
-    mut command: Command,
-    port: u16,
-    path: &str,
-    plan: &Plan,
-) -> Result<(), String> {
+async fn serve(name: &str, mut command: Command, port: u16, path: &str, plan: &Plan) -> Result<(), String> {
     let target = open_target(port, path);
     let process = Process::silent(&mut command, &target, PATIENCE).await;
     let process = process.ok_or("it did not start")?;

@@ -16,6 +16,7 @@ mod object;
 pub mod ops;
 mod parse;
 mod path;
+mod plain;
 mod print;
 pub mod query;
 mod text;

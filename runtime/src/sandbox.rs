@@ -20,7 +20,7 @@ use heddle_node_stdlib::abi::{self, code};
 use heddle_node_stdlib::manifest::Manifest;
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use wasmtime::{Engine, Extern, Instance, Memory, Store, UpdateDeadline, Val};
@@ -292,16 +292,12 @@ impl RunState {
 /// Executes a run to its end. Never fails: whatever happens is in the outcome.
 pub async fn execute(surroundings: Surroundings, program: Program, request: RunRequest) -> Outcome {
     let started = Instant::now();
-    let prepared = trigger(&program.0.manifest, &request).and_then(|trigger| {
-        let nonce = nonce()?;
-        Ok((trigger, nonce))
-    });
-    let (trigger, nonce) = match prepared {
-        Ok(prepared) => prepared,
+    let trigger = match trigger(&program.0.manifest, &request) {
+        Ok(trigger) => trigger,
         Err(error) => return refused(error, started),
     };
     let fuel_max = request.limits.fuel_max;
-    let state = new_state(&surroundings, program, request, nonce, started);
+    let state = new_state(&surroundings, program, request, nonce(), started);
     let vault = state.vault.clone();
     let mut store = Store::new(&surroundings.engine, state);
     let mut current_node = None;
@@ -366,17 +362,9 @@ fn trigger(manifest: &Manifest, request: &RunRequest) -> Result<u32, RunError> {
     }
 }
 
-/// A text that no event can foresee.
-fn nonce() -> Result<String, RunError> {
-    let mut bytes = [0; 16];
-    static RANDOM: OnceLock<&'static dyn rustls::crypto::SecureRandom> = OnceLock::new();
-    let random = RANDOM.get_or_init(|| rustls::crypto::ring::default_provider().secure_random);
-    random.fill(&mut bytes).map_err(|_| RunError {
-        code: code::INTERNAL.into(),
-        message: "The system gave no random numbers.".into(),
-        node_id: None,
-    })?;
-    Ok(crate::codecache::hex(&bytes))
+/// A text that no event can foresee: the generator is a cryptographic one, and needs no system call for each.
+fn nonce() -> String {
+    crate::codecache::hex(&rand::random::<[u8; 16]>())
 }
 
 /// The guest's second input, see `heddle_node_stdlib::machine`.

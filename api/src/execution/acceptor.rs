@@ -3,8 +3,8 @@
 
 use super::Inner;
 use super::active::ActiveDeployment;
-use super::lease::Lease;
 use super::early::{self, Early};
+use super::lease::Lease;
 use super::live::{self, Ended, Live};
 use super::queue::{Class, Full, Place, Queue, Reservation};
 use super::recorder::{self, Figures};

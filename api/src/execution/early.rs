@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_millis(10);
 /// What has become of a run that is not stored yet.
 pub(super) enum Early {
     /// It has ended, from which nothing follows but that it is stored.
-    Ended(ResultRow, Ended),
+    Ended(Box<ResultRow>, Ended),
     /// It executes, or something follows from its end: it goes on when it is told that it is stored, and by whom it is
     /// owned.
     Begun(oneshot::Sender<Arc<str>>),

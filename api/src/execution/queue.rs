@@ -49,7 +49,11 @@ pub enum Class {
 impl Class {
     /// Of a run.
     pub const fn of(is_awaited: bool) -> Self {
-        if is_awaited { Class::Awaited } else { Class::Background }
+        if is_awaited {
+            Class::Awaited
+        } else {
+            Class::Background
+        }
     }
 }
 
@@ -384,8 +388,7 @@ impl State {
 
     fn has_place(&self, class: Class, limits: &Limits) -> bool {
         self.executing < limits.executing_max
-            && (class == Class::Awaited
-                || self.executing_background < without_reserve(limits.executing_max))
+            && (class == Class::Awaited || self.executing_background < without_reserve(limits.executing_max))
     }
 
     fn enter(&mut self, tenant: Tenant, class: Class) {
@@ -428,9 +431,8 @@ impl Lane {
         let places = limits.tenant_executing_max.saturating_sub(self.executing);
         match class {
             Class::Awaited => places,
-            Class::Background => places.min(
-                without_reserve(limits.tenant_executing_max).saturating_sub(self.executing_background),
-            ),
+            Class::Background => places
+                .min(without_reserve(limits.tenant_executing_max).saturating_sub(self.executing_background)),
         }
     }
 

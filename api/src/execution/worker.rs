@@ -126,18 +126,32 @@ impl Attempted {
     }
 
     /// The run's end, if nothing follows from it but that it is stored.
-    pub(super) fn plain_end(self, now: Timestamp) -> Result<(ResultRow, Ended), Box<Self>> {
-        let Attempted { job, started_at, outcome: Some(outcome) } = self else {
+    pub(super) fn plain_end(self, now: Timestamp) -> Result<(Box<ResultRow>, Ended), Box<Self>> {
+        let Attempted {
+            job,
+            started_at,
+            outcome: Some(outcome),
+        } = self
+        else {
             return Err(Box::new(self));
         };
         let ended = job_end(&job, &outcome);
         let outcome = (started_at, outcome);
-        let tells_another = ended.status.has_failed() && job.deployment.manifest().settings.error_pattern_id.is_some();
-        if outcome.1.status == Status::Parked || tells_another || retry_wait(&job, &ended, Some(&outcome)).is_some() {
+        let tells_another =
+            ended.status.has_failed() && job.deployment.manifest().settings.error_pattern_id.is_some();
+        if outcome.1.status == Status::Parked
+            || tells_another
+            || retry_wait(&job, &ended, Some(&outcome)).is_some()
+        {
             let outcome = Some(outcome.1);
-            return Err(Box::new(Attempted { job, started_at, outcome }));
+            return Err(Box::new(Attempted {
+                job,
+                started_at,
+                outcome,
+            }));
         }
-        Ok((end_row(&job, &ended, Some(outcome), now), ended))
+        let row = end_row(&job, &ended, Some(outcome), now);
+        Ok((Box::new(row), ended))
     }
 }
 
@@ -146,12 +160,20 @@ pub(super) async fn perform(inner: &Arc<Inner>, mut job: Job) -> Attempted {
     let span = span(&job);
     let (started_at, outcome) = attempt(inner, &mut job).instrument(span.clone()).await;
     note_end(&span, outcome.as_ref());
-    Attempted { job, started_at, outcome }
+    Attempted {
+        job,
+        started_at,
+        outcome,
+    }
 }
 
 /// Hands on what became of an attempt.
 pub(super) async fn finish(inner: &Arc<Inner>, attempted: Attempted) {
-    let Attempted { job, started_at, outcome } = attempted;
+    let Attempted {
+        job,
+        started_at,
+        outcome,
+    } = attempted;
     if job.live.is_lost() || !inner.lease.is_held(&job.owner).await {
         return inner.forget(&job);
     }

@@ -3,6 +3,7 @@
 use super::client_ip::ClientIp;
 use super::extract::Path;
 use super::middleware::RequestId;
+use super::to_the_end::ToTheEnd;
 use crate::app::App;
 use crate::error::{ApiError, Code, ErrorBody};
 use crate::webhooks::ingest::{self, Arrival};
@@ -90,17 +91,15 @@ async fn receive(
         Err(error) => return ingest::refuse_body(&app, arrival, &admitted, error).await,
     };
     let query = parts.uri.query().map(str::to_owned);
-    let delivery = tokio::spawn(ingest::deliver(
+    ToTheEnd::new(ingest::deliver(
         app,
         arrival,
         admitted,
         parts.headers,
         query,
         body,
-    ));
-    delivery
-        .await
-        .unwrap_or_else(|error| ApiError::internal(error).into_response())
+    ))
+    .await
 }
 
 /// A body of at most so many bytes, in reasonable time.

@@ -220,7 +220,9 @@ impl Db<'_> {
             let mut kinds = None;
             for place in 0..size {
                 // Rows that are missing are null, and left out.
-                let Some(row) = rows.next().or_else(|| kinds.clone()) else { break };
+                let Some(row) = rows.next().or_else(|| kinds.clone()) else {
+                    break;
+                };
                 kinds.get_or_insert_with(|| row.clone().map(|arg| arg.null()));
                 insert = insert.push(if place == 0 { "" } else { ", " }).list(row);
             }

@@ -43,7 +43,7 @@ pub struct AcceptedRow {
     /// Whether somebody waits for its end.
     pub awaited: bool,
     /// Its end, if it has ended before it is stored.
-    pub end: Option<ResultRow>,
+    pub end: Option<Box<ResultRow>>,
 }
 
 impl AcceptedRow {
@@ -54,9 +54,13 @@ impl AcceptedRow {
             |end| (end.status, end.phase()),
         );
         let (parent_id, parent_key) = self.parent.unzip();
-        let used = self.end.as_ref().map(|end| (end.fuel_used, end.memory_bytes_peak));
+        let used = self
+            .end
+            .as_ref()
+            .map(|end| (end.fuel_used, end.memory_bytes_peak));
         let (fuel_used, memory_bytes_peak) = used.unzip();
-        let end = self.end.unwrap_or_else(|| ResultRow::running(self.id, owner.into(), 1));
+        let running = || Box::new(ResultRow::running(self.id, owner.into(), 1));
+        let end = self.end.unwrap_or_else(running);
         [
             self.id.into(),
             self.deployment_id.into(),
@@ -89,7 +93,8 @@ impl AcceptedRow {
 }
 
 /// What is stored of a run first.
-const ACCEPTED: &str = "runs (id, deployment_id, status, phase, triggered_by, node_id, event, artifact, version_number,
+const ACCEPTED: &str =
+    "runs (id, deployment_id, status, phase, triggered_by, node_id, event, artifact, version_number,
      attempt, owner, takeovers, accepted_at, parent_id, parent_key, depth, awaited, started_at, completed_at,
      duration_ms, output, error, logs, trace, fuel_used, memory_bytes_peak)";
 

@@ -108,19 +108,18 @@ pub async fn append_for_ingestion(db: &mut Db<'_>, rows: &[LogRow]) -> Result<()
 /// Adds events to the tap, oldest first, for the ingestion. Of each endpoint only the newest are kept, so only those
 /// need to be given.
 pub async fn tap_for_ingestion(db: &mut Db<'_>, rows: &[TapRow]) -> Result<(), StoreError> {
-    let mut endpoints = BTreeSet::new();
-    for row in rows {
-        endpoints.insert(row.endpoint_id);
-        db.execute(
-            sql("insert into tap_events (id, endpoint_id, received_at, event) values (?, ?, ?, ?)")
-                // Sorts events of one millisecond by their coming.
-                .bind(WebhookLogId::new())
-                .bind(row.endpoint_id)
-                .bind(row.received_at)
-                .bind(&row.event),
-        )
+    let endpoints: BTreeSet<EndpointId> = rows.iter().map(|row| row.endpoint_id).collect();
+    let rows = rows.iter().map(|row| -> [Arg; 4] {
+        [
+            // Sorts events of one millisecond by their coming.
+            WebhookLogId::new().into(),
+            row.endpoint_id.into(),
+            row.received_at.into(),
+            (&row.event).into(),
+        ]
+    });
+    db.insert("tap_events (id, endpoint_id, received_at, event)", rows, None)
         .await?;
-    }
     for endpoint in endpoints {
         db.execute(
             sql("delete from tap_events where endpoint_id = ? and id not in

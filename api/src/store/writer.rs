@@ -2,6 +2,7 @@
 //! disk: under load many commits cost one sync, without any lingering when there is no load.
 
 use super::StoreError;
+use super::checkpoint::Checkpoints;
 use super::db::Db;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -37,9 +38,9 @@ pub(super) struct Writer(mpsc::Sender<Message>);
 
 impl Writer {
     /// Starts the writer on this connection.
-    pub fn start(connection: SqliteConnection) -> Self {
+    pub fn start(connection: SqliteConnection, checkpoints: Checkpoints) -> Self {
         let (sender, messages) = mpsc::channel(QUEUE_MAX);
-        tokio::spawn(work(connection, messages));
+        tokio::spawn(work(connection, checkpoints, messages));
         Writer(sender)
     }
 
@@ -59,16 +60,24 @@ impl Writer {
     }
 }
 
-async fn work(mut connection: SqliteConnection, mut messages: mpsc::Receiver<Message>) {
+async fn work(
+    mut connection: SqliteConnection,
+    mut checkpoints: Checkpoints,
+    mut messages: mpsc::Receiver<Message>,
+) {
     let mut closing = None;
     while closing.is_none() {
         match messages.recv().await {
-            Some(Message::Write(first)) => closing = group(&mut connection, first, &mut messages).await,
+            Some(Message::Write(first)) => {
+                closing = group(&mut connection, first, &mut messages).await;
+                checkpoints.committed(&mut connection).await;
+            }
             Some(Message::Close(closed)) => closing = Some(closed),
             None => break,
         }
     }
     drop(messages);
+    checkpoints.end().await;
     if let Err(error) = connection.close().await {
         tracing::warn!(%error, "the database was not closed properly");
     }

@@ -207,7 +207,7 @@ enum Outcome {
     Refused(LogStatus, ApiError),
 }
 
-/// Checks the body and makes the run. To be called on a task of its own: a sender that goes away stops nothing.
+/// Checks the body and makes the run. To be done to the end: a sender that goes away stops nothing.
 pub async fn deliver(
     app: App,
     mut arrival: Arrival,

@@ -1,5 +1,6 @@
 //! JSON text to values, with the results of JavaScript's JSON.parse.
 
+use super::plain::plain_bytes;
 use super::{Array, Object, Text, Value};
 
 /// Why a text is no JSON.
@@ -220,13 +221,7 @@ impl Parser<'_> {
 
     /// Stops at a quote, a backslash, a control character or the end.
     fn skip_plain(&mut self) {
-        while let Some(&byte) = self.bytes.get(self.at)
-            && byte >= 0x20
-            && byte != b'"'
-            && byte != b'\\'
-        {
-            self.at += 1;
-        }
+        self.at += plain_bytes(self.bytes.get(self.at..).unwrap_or_default());
     }
 
     /// A string from `start`, of which everything before the current position is plain.

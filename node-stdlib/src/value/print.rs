@@ -1,6 +1,7 @@
 //! Values to JSON text, as JSON.stringify does.
 
 use super::number::write_number;
+use super::plain::plain_bytes;
 use super::{Text, Value};
 
 impl Value {
@@ -128,7 +129,7 @@ fn write_string(text: &Text, out: &mut String) {
 }
 
 fn write_escaped(text: &str, out: &mut String) {
-    if is_plain(text.as_bytes()) {
+    if plain_bytes(text.as_bytes()) == text.len() {
         return out.push_str(text);
     }
     let mut written = 0;
@@ -150,24 +151,6 @@ fn write_escaped(text: &str, out: &mut String) {
         }
     }
     out.push_str(&text[written..]);
-}
-
-/// Whether nothing has to be escaped, eight bytes at a time. Source of the test for zero bytes and for bytes less
-/// than a number: Anderson, "Bit Twiddling Hacks".
-fn is_plain(text: &[u8]) -> bool {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGHS: u64 = ONES << 7;
-    let less = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit)) & !word & HIGHS;
-    let has = |word: u64, byte: u8| less(word ^ (ONES * u64::from(byte)), 1);
-    let (words, rest) = text.as_chunks::<8>();
-    let words = words.iter().map(|word| u64::from_le_bytes(*word));
-    let escaped = words.fold(0, |found, word| {
-        found | less(word, 0x20) | has(word, b'"') | has(word, b'\\')
-    });
-    escaped == 0
-        && rest
-            .iter()
-            .all(|byte| *byte >= 0x20 && *byte != b'"' && *byte != b'\\')
 }
 
 fn write_unit(unit: u16, out: &mut String) {

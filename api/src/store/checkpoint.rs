@@ -1,0 +1,95 @@
+//! Moves what was committed from SQLite's write-ahead log into the database, beside the writer. Left to itself, the
+//! writer would do it in the midst of its work, and everybody would wait for the syncs. Source: SQLite, "Write-Ahead
+//! Logging", section 3.3; a log begins anew only when all of it was moved while nobody wrote, so the writer is asked to
+//! move the little that is left of a long one.
+
+use sqlx::SqliteConnection;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::sync::Notify;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+/// Transactions between two checkpoints.
+const TRANSACTIONS: u32 = 64;
+/// Pages of a long log: 32 MiB.
+const LOG_PAGES_MAX: i64 = 8_192;
+
+/// Tells the task when to work, and is told when the log is long.
+pub(super) struct Checkpoints {
+    shared: Arc<Shared>,
+    transactions: u32,
+    stop: Option<oneshot::Sender<()>>,
+    task: JoinHandle<()>,
+}
+
+#[derive(Default)]
+struct Shared {
+    due: Notify,
+    is_long: AtomicBool,
+}
+
+impl Checkpoints {
+    /// Starts the task, with a connection of its own.
+    pub fn start(connection: SqliteConnection) -> Self {
+        let shared = Arc::new(Shared::default());
+        let (stop, stopped) = oneshot::channel();
+        Checkpoints {
+            task: tokio::spawn(work(connection, shared.clone(), stopped)),
+            shared,
+            transactions: 0,
+            stop: Some(stop),
+        }
+    }
+
+    /// To be called after each transaction of the writer. When the log is long, the writer's connection moves the rest.
+    pub async fn committed(&mut self, writer: &mut SqliteConnection) {
+        self.transactions += 1;
+        if self.transactions >= TRANSACTIONS {
+            self.transactions = 0;
+            self.shared.due.notify_one();
+        }
+        if self.shared.is_long.swap(false, Ordering::Relaxed) {
+            checkpoint(writer).await;
+        }
+    }
+
+    /// Waits until the connection is closed, so that the writer's is the last one.
+    pub async fn end(mut self) {
+        drop(self.stop.take());
+        // It ends by itself; a panic of it was told.
+        let _ = self.task.await;
+    }
+}
+
+async fn work(mut connection: SqliteConnection, shared: Arc<Shared>, mut stopped: oneshot::Receiver<()>) {
+    loop {
+        tokio::select! {
+            _ = &mut stopped => break,
+            () = shared.due.notified() => {}
+        }
+        let pages = checkpoint(&mut connection).await;
+        if pages >= LOG_PAGES_MAX {
+            // What has come meanwhile, so that even less is left.
+            checkpoint(&mut connection).await;
+            shared.is_long.store(true, Ordering::Relaxed);
+        }
+    }
+    if let Err(error) = sqlx::Connection::close(connection).await {
+        tracing::warn!(%error, "the connection for checkpoints was not closed properly");
+    }
+}
+
+/// Moves what it can without waiting for anybody. How many pages the log has.
+async fn checkpoint(connection: &mut SqliteConnection) -> i64 {
+    let moved = sqlx::query_as("pragma wal_checkpoint(passive)").fetch_one(connection);
+    let moved: Result<(i64, i64, i64), sqlx::Error> = moved.await;
+    match moved {
+        Ok((_was_busy, pages, _pages_moved)) => pages,
+        Err(error) => {
+            // As on a full disk. Nothing is lost: it stays in the log.
+            tracing::warn!(%error, "the write-ahead log could not be moved into the database");
+            0
+        }
+    }
+}
