@@ -24,7 +24,7 @@ pub mod webhook_logs;
 pub mod workspaces;
 mod writer;
 
-pub use db::{Arg, Db, Row, Sql, sql};
+pub use db::{Arg, Db, Row, Sql, inserts, sql};
 
 use checkpoint::Checkpoints;
 use futures_util::future::BoxFuture;
@@ -277,6 +277,27 @@ impl Store {
                 receiver.await.unwrap_or_else(|_| Err(StoreError::Closed.into()))
             }
             Backend::Postgres { pool, .. } => transaction(pool, work).await,
+        }
+    }
+
+    /// Executes statements in a transaction that needs nothing of what it finds: on SQLite in one go.
+    pub async fn execute_all(&self, statements: Vec<Sql>) -> Result<(), StoreError> {
+        match &self.0 {
+            Backend::Sqlite { writer, .. } => {
+                let (sender, receiver) = oneshot::channel();
+                let answer = Box::new(move |settled| {
+                    // Nobody listens any more when the caller has gone.
+                    let _ = sender.send(settled);
+                });
+                writer.send_statements(statements, answer).await?;
+                receiver.await.unwrap_or(Err(StoreError::Closed))
+            }
+            Backend::Postgres { pool, .. } => {
+                transaction(pool, |db| {
+                    Box::pin(async move { db.execute_all(statements).await.map(drop) })
+                })
+                .await
+            }
         }
     }
 

@@ -21,3 +21,4 @@ mod starting;
 mod traces;
 mod users;
 mod wire;
+mod write_ahead_log;

@@ -321,6 +321,10 @@ async fn store_group(
     group: &mut [Waiting],
 ) -> Result<Keys, StoreError> {
     let rows: Vec<AcceptedRow> = group.iter_mut().filter_map(|it| it.row.take()).collect();
+    if !store.is_shared() && executes && rows.iter().all(|row| row.key.is_none()) {
+        runs::accept_alone(store, server, rows).await?;
+        return Ok(Keys::new());
+    }
     let server = server.clone();
     store
         .write(move |db| {
@@ -388,6 +392,9 @@ fn settle(inner: &Arc<Inner>, it: Waiting, stored: &Result<Keys, StoreError>) {
         end: job.live.watch(),
     };
     inner.tail.accepted(&job);
+    if !matches!(stage, Stage::Due) {
+        inner.tail.phase(&job, Phase::Executing);
+    }
     match stage {
         Stage::Due if inner.lease.executes() => {
             inner.live().insert(job.run, job.live.clone());
@@ -396,7 +403,6 @@ fn settle(inner: &Arc<Inner>, it: Waiting, stored: &Result<Keys, StoreError>) {
         Stage::Due => {}
         Stage::Begun(told) => {
             inner.live().insert(job.run, job.live.clone());
-            inner.tail.phase(&job, Phase::Executing);
             // It waits for this.
             drop(told.send(job.owner));
         }

@@ -127,31 +127,18 @@ impl Attempted {
 
     /// The run's end, if nothing follows from it but that it is stored.
     pub(super) fn plain_end(self, now: Timestamp) -> Result<(Box<ResultRow>, Ended), Box<Self>> {
-        let Attempted {
-            job,
-            started_at,
-            outcome: Some(outcome),
-        } = self
-        else {
+        let Some(outcome) = &self.outcome else {
             return Err(Box::new(self));
         };
-        let ended = job_end(&job, &outcome);
-        let outcome = (started_at, outcome);
-        let tells_another =
-            ended.status.has_failed() && job.deployment.manifest().settings.error_pattern_id.is_some();
-        if outcome.1.status == Status::Parked
-            || tells_another
-            || retry_wait(&job, &ended, Some(&outcome)).is_some()
-        {
-            let outcome = Some(outcome.1);
-            return Err(Box::new(Attempted {
-                job,
-                started_at,
-                outcome,
-            }));
+        let ended = job_end(&self.job, outcome);
+        let settings = &self.job.deployment.manifest().settings;
+        let tells_another = ended.status.has_failed() && settings.error_pattern_id.is_some();
+        let is_retried = retry_wait(&self.job, &ended).is_some();
+        if outcome.status == Status::Parked || tells_another || is_retried {
+            return Err(Box::new(self));
         }
-        let row = end_row(&job, &ended, Some(outcome), now);
-        Ok((Box::new(row), ended))
+        let outcome = self.outcome.map(|outcome| (self.started_at, outcome));
+        Ok((Box::new(end_row(&self.job, &ended, outcome, now)), ended))
     }
 }
 
@@ -184,7 +171,7 @@ pub(super) async fn finish(inner: &Arc<Inner>, attempted: Attempted) {
         Some(outcome) => (job_end(&job, &outcome), Some((started_at, outcome))),
         None => (cancelled(), None),
     };
-    let Some(wait) = retry_wait(&job, &end_of, outcome.as_ref()) else {
+    let Some(wait) = outcome.as_ref().and_then(|_| retry_wait(&job, &end_of)) else {
         return end(inner, job, end_of, outcome).await;
     };
     let forget = outcome
@@ -391,8 +378,7 @@ fn job_end(job: &Job, outcome: &Outcome) -> Ended {
 }
 
 /// How long to wait for the next attempt; `None`: there is none.
-fn retry_wait(job: &Job, ended: &Ended, outcome: Option<&(Timestamp, Outcome)>) -> Option<Duration> {
-    outcome?;
+fn retry_wait(job: &Job, ended: &Ended) -> Option<Duration> {
     let retry = job.deployment.manifest().settings.retry.as_ref()?;
     if ended.status != RunStatus::DeadLetter || job.attempt >= retry.max_attempts {
         return None;

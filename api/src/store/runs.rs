@@ -7,7 +7,7 @@ pub mod responses;
 pub mod stats;
 pub mod upkeep;
 
-use super::{Arg, Db, StoreError, sql};
+use super::{Arg, Db, Store, StoreError, inserts, sql};
 use crate::clock::Timestamp;
 use crate::execution::status::{Phase, RunStatus, TriggeredBy};
 use crate::ids::{DeploymentId, RunId};
@@ -126,7 +126,13 @@ pub async fn accept(
     }
     let is_there = (" and exists (select 1 from servers s where s.id = ?)", server);
     let rows = rows.into_iter().map(|row| row.cells(owner));
-    Ok(db.insert(ACCEPTED, rows, Some(is_there)).await? > 0)
+    Ok(db.execute_all(inserts(ACCEPTED, rows, Some(is_there))).await? > 0)
+}
+
+/// The same for a database's only server, which is always there, and without keys.
+pub async fn accept_alone(store: &Store, server: &str, rows: Vec<AcceptedRow>) -> Result<(), StoreError> {
+    let rows = rows.into_iter().map(|row| row.cells(server));
+    store.execute_all(inserts(ACCEPTED, rows, None)).await
 }
 
 /// A key that a run wants to take.
@@ -168,12 +174,11 @@ pub async fn take_keys(
          expires_at = excluded.expires_at where idempotency_keys.expires_at <= ?",
     )
     .bind(now);
-    db.execute(query).await?;
-    let query = sql("select k.scope, k.key, k.run_id")
+    let held = sql("select k.scope, k.key, k.run_id")
         .push(elements(db))
         .bind(&keys)
         .push(" join idempotency_keys k on k.scope = r.value->>'scope' and k.key = r.value->>'key'");
-    let held: Vec<HeldKey> = db.all(query).await?;
+    let held: Vec<HeldKey> = db.all_after(query, held).await?;
     Ok(held
         .into_iter()
         .map(|held| ((held.scope, held.key), held.run_id))

@@ -1,6 +1,6 @@
 //! What came to webhooks: a line for every request, and the newest events of each endpoint (the tap).
 
-use super::{Arg, Db, Sql, StoreError, sql};
+use super::{Arg, Db, Sql, StoreError, inserts, sql};
 use crate::access::{Editor, Scope};
 use crate::clock::Timestamp;
 use crate::ids::{EndpointId, PatternId, RunId, WebhookLogId};
@@ -101,7 +101,7 @@ pub async fn append_for_ingestion(db: &mut Db<'_>, rows: &[LogRow]) -> Result<()
             row.created_at.into(),
         ]
     });
-    db.insert(table, rows, None).await?;
+    db.execute_all(inserts(table, rows, None)).await?;
     Ok(())
 }
 
@@ -118,8 +118,8 @@ pub async fn tap_for_ingestion(db: &mut Db<'_>, rows: &[TapRow]) -> Result<(), S
             (&row.event).into(),
         ]
     });
-    db.insert("tap_events (id, endpoint_id, received_at, event)", rows, None)
-        .await?;
+    let table = "tap_events (id, endpoint_id, received_at, event)";
+    db.execute_all(inserts(table, rows, None)).await?;
     for endpoint in endpoints {
         db.execute(
             sql("delete from tap_events where endpoint_id = ? and id not in

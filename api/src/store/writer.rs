@@ -3,7 +3,7 @@
 
 use super::StoreError;
 use super::checkpoint::Checkpoints;
-use super::db::Db;
+use super::db::{Db, Sql, sql};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use sqlx::{Connection, SqliteConnection};
@@ -24,10 +24,11 @@ pub(super) struct Done {
     pub answer: Answer,
 }
 
-type Answer = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
+pub(super) type Answer = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
 enum Message {
     Write(Job),
+    Statements(Sql, Answer),
     /// After what came before it. Told when the connection is closed.
     Close(oneshot::Sender<()>),
 }
@@ -47,6 +48,16 @@ impl Writer {
     /// Queues a write.
     pub async fn send(&self, job: Job) -> Result<(), StoreError> {
         let sent = self.0.send(Message::Write(job)).await;
+        sent.map_err(|_| StoreError::Closed)
+    }
+
+    /// Queues statements that need nothing of what they find.
+    pub async fn send_statements(&self, statements: Vec<Sql>, answer: Answer) -> Result<(), StoreError> {
+        let Some(statements) = statements.into_iter().reduce(Sql::then) else {
+            answer(Ok(()));
+            return Ok(());
+        };
+        let sent = self.0.send(Message::Statements(statements, answer)).await;
         sent.map_err(|_| StoreError::Closed)
     }
 
@@ -72,6 +83,14 @@ async fn work(
                 closing = group(&mut connection, first, &mut messages).await;
                 checkpoints.committed(&mut connection).await;
             }
+            Some(Message::Statements(statements, answer)) => {
+                if messages.is_empty() {
+                    alone(&mut connection, statements, answer).await;
+                } else {
+                    closing = group(&mut connection, as_job(statements, answer), &mut messages).await;
+                }
+                checkpoints.committed(&mut connection).await;
+            }
             Some(Message::Close(closed)) => closing = Some(closed),
             None => break,
         }
@@ -85,6 +104,34 @@ async fn work(
         // Who asked may have given up waiting.
         let _ = closed.send(());
     }
+}
+
+/// A transaction of statements beside which nothing waits: in one go, since handing over to the connection's thread and
+/// back takes longer than most statements.
+async fn alone(connection: &mut SqliteConnection, statements: Sql, answer: Answer) {
+    let transaction = sql("begin immediate").then(statements).then(sql("commit"));
+    let done = Db::Sqlite(connection).execute(transaction).await;
+    if done.is_err() {
+        // Fails when no transaction is open any more, which is as good.
+        let _ = statement(connection, "rollback").await;
+    }
+    answer(done.map(drop));
+}
+
+/// Statements as one write among others.
+fn as_job(statements: Sql, answer: Answer) -> Job {
+    Box::new(move |db| {
+        Box::pin(async move {
+            let result = match db {
+                Ok(mut db) => db.execute(statements).await.map(drop),
+                Err(error) => Err(error),
+            };
+            Done {
+                keep: result.is_ok(),
+                answer: Box::new(move |settled| answer(settled.and(result))),
+            }
+        })
+    })
 }
 
 /// One transaction with all that waits. Gives who asked for the end meanwhile.
@@ -107,6 +154,7 @@ async fn group(
         if settled.is_ok() && answers.len() < GROUP_MAX {
             match messages.try_recv() {
                 Ok(Message::Write(job)) => next = Some(job),
+                Ok(Message::Statements(statements, answer)) => next = Some(as_job(statements, answer)),
                 Ok(Message::Close(closed)) => closing = Some(closed),
                 Err(_) => {}
             }
