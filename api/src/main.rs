@@ -2,13 +2,13 @@
 
 /// What is allocated by one thread is freed by another all the time here, for which jemalloc has a fifth more
 /// webhooks a second than glibc's allocator, in about the same memory (`benches/README.md`).
-#[cfg(all(unix, target_pointer_width = "64"))]
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// Few arenas, which threads share: memory that was just freed is the next to be used, whoever freed it. Operators of
 /// larger machines can say otherwise by `_RJEM_MALLOC_CONF`.
-#[cfg(all(unix, target_pointer_width = "64"))]
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 #[expect(
     unsafe_code,
     reason = "jemalloc reads its settings from a symbol of this name"

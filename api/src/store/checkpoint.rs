@@ -1,6 +1,6 @@
 //! Moves what was committed from SQLite's write-ahead log into the database, beside the writer. Left to itself, the
 //! writer would do it in the midst of its work, and everybody would wait for the syncs. Source: SQLite, "Write-Ahead
-//! Logging", section 3.3; a log begins anew only when all of it was moved while nobody wrote, so the writer is asked to
+//! Logging", sections 2.3 and 6: a log begins anew only when all of it was moved while nobody wrote, so the writer is asked to
 //! move the little that is left of a long one.
 
 use sqlx::SqliteConnection;

@@ -114,7 +114,7 @@ fn json<T: Serialize>(rows: &[T]) -> Result<String, StoreError> {
 pub const NOBODY: &str = "";
 
 /// Stores accepted runs: for the server that has accepted them, or for [`NOBODY`]. `false`: that server is none any
-/// more, and nothing is stored.
+/// more, and nothing is to be kept.
 pub async fn accept(
     db: &mut Db<'_>,
     server: &str,
@@ -125,8 +125,10 @@ pub async fn accept(
         return Ok(true);
     }
     let is_there = (" and exists (select 1 from servers s where s.id = ?)", server);
+    let count = rows.len() as u64;
     let rows = rows.into_iter().map(|row| row.cells(owner));
-    Ok(db.execute_all(inserts(ACCEPTED, rows, Some(is_there))).await? > 0)
+    // By several statements, between which the server may have been removed.
+    Ok(db.execute_all(inserts(ACCEPTED, rows, Some(is_there))).await? == count)
 }
 
 /// The same for a database's only server, which is always there, and without keys.
