@@ -378,6 +378,10 @@ impl Inner {
         }
     }
 
+    fn paused(&self) -> MutexGuard<'_, HashSet<crate::ids::DeploymentId>> {
+        self.paused.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn live(&self) -> MutexGuard<'_, HashMap<RunId, Arc<Live>>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -20,7 +20,7 @@ use crate::store::{Store, StoreError};
 use metrics::counter;
 use serde_json::value::RawValue;
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
@@ -115,30 +115,41 @@ impl Acceptor {
         Acceptor(Mutex::new(sender))
     }
 
-    fn send(&self, make: impl FnOnce(RunId) -> Waiting) -> Result<(), ApiError> {
-        let sender = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let sent = sender.send(make(RunId::new()));
-        // Closed: the task that stores events is gone.
-        sent.map_err(|_| StoreError::Closed.into())
+    fn next(&self) -> MutexGuard<'_, mpsc::UnboundedSender<Waiting>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn send_next(&self, make: impl FnOnce(RunId) -> Waiting) -> Result<(), ApiError> {
+        let sender = self.next();
+        send_to(&sender, make(RunId::new()))
     }
 
     /// A place for a run that may begin before it is stored, and its id: in the same order as those that may not.
     fn pass(&self, queue: &Queue, request: &Request) -> Option<(RunId, Place, Reservation)> {
-        let _next = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let _next = self.next();
         let bytes = request.event.get().len();
         let (place, reservation) = queue.pass(request.deployment.tenant, Class::of(request.wait), bytes)?;
         Some((RunId::new(), place, reservation))
     }
 }
 
-/// Reserves room, then waits until the event is stored.
+fn send_to(sender: &mpsc::UnboundedSender<Waiting>, waiting: Waiting) -> Result<(), ApiError> {
+    // Closed: the task that stores events is gone.
+    sender.send(waiting).map_err(|_| StoreError::Closed.into())
+}
+
+/// Begins the run, or reserves room for it, and waits until the event is stored.
 pub(super) async fn accept(inner: &Arc<Inner>, request: Request) -> Result<Accepted, ApiError> {
-    let passed = match inner.may_begin_early(&request) {
-        true => inner.acceptor.pass(&inner.queue, &request),
-        false => None,
-    };
-    if let Some((id, place, reservation)) = passed {
-        return begin(inner, id, request, place, reservation).await;
+    let stored = tokio::time::timeout(ANSWER_MAX, begin_or_send(inner, request)).await;
+    let overdue = || StoreError::Unavailable("it has not stored an event in time".to_owned());
+    stored.unwrap_or_else(|_| Err(overdue().into()))
+}
+
+async fn begin_or_send(inner: &Arc<Inner>, request: Request) -> Result<Accepted, ApiError> {
+    if inner.may_begin_early(&request)
+        && let Some(passed) = inner.acceptor.pass(&inner.queue, &request)
+    {
+        return begin(inner, request, passed).await;
     }
     let reservation = reserve(inner, &request).map_err(|Full| {
         counter!("heddle_runs_refused_total").increment(1);
@@ -146,13 +157,7 @@ pub(super) async fn accept(inner: &Arc<Inner>, request: Request) -> Result<Accep
             .with("Too many runs are waiting: try again shortly.")
             .retry_after_s(RETRY_AFTER_S)
     })?;
-    in_time(send(inner, request, reservation)).await
-}
-
-async fn in_time(stored: impl Future<Output = Result<Accepted, ApiError>>) -> Result<Accepted, ApiError> {
-    let overdue = || StoreError::Unavailable("it has not stored an event in time".to_owned());
-    let stored = tokio::time::timeout(ANSWER_MAX, stored).await;
-    stored.unwrap_or_else(|_| Err(overdue().into()))
+    send(inner, request, reservation).await
 }
 
 /// Room where the run is going to wait: in this server's queue, or among all that wait to be claimed.
@@ -172,13 +177,13 @@ pub(super) async fn accept_without_room(inner: &Inner, request: Request) -> Resu
 
 async fn send(
     inner: &Inner,
-    request: Request,
+    mut request: Request,
     reservation: Option<Reservation>,
 ) -> Result<Accepted, ApiError> {
     check_lease(inner).await?;
     let (answer, answered) = oneshot::channel();
-    let key = request.key.clone();
-    inner.acceptor.send(|id| {
+    let key = request.key.take();
+    inner.acceptor.send_next(|id| {
         let job = job(inner, id, request);
         if !inner.lease.executes() && job.wait {
             // As of one that has parked, only what is told of its end will be here: maybe before this server knows that
@@ -195,19 +200,17 @@ async fn send(
             answer,
         }
     })?;
-    answered.await.unwrap_or_else(|_| Err(StoreError::Closed.into()))
+    stored(answered).await
 }
 
 /// Begins the run, then waits until it is stored.
 async fn begin(
     inner: &Arc<Inner>,
-    id: RunId,
-    request: Request,
-    place: Place,
-    reservation: Reservation,
+    mut request: Request,
+    (id, place, reservation): (RunId, Place, Reservation),
 ) -> Result<Accepted, ApiError> {
     check_lease(inner).await?;
-    let key = request.key.clone();
+    let key = request.key.take();
     let job = job(inner, id, request);
     let (mut row, told) = (row(&job, key.clone()), job.without_event());
     let stage = match early::begin(inner, job, place).await {
@@ -227,8 +230,12 @@ async fn begin(
         reservation: Some(reservation),
         answer,
     };
-    inner.acceptor.send(|_| waiting)?;
-    in_time(async { answered.await.unwrap_or_else(|_| Err(StoreError::Closed.into())) }).await
+    send_to(&inner.acceptor.next(), waiting)?;
+    stored(answered).await
+}
+
+async fn stored(answered: oneshot::Receiver<Result<Accepted, ApiError>>) -> Result<Accepted, ApiError> {
+    answered.await.unwrap_or_else(|_| Err(StoreError::Closed.into()))
 }
 
 async fn check_lease(inner: &Inner) -> Result<(), ApiError> {

@@ -152,10 +152,7 @@ impl Inner {
         for end in ends {
             live::wait(end).await;
         }
-        self.paused
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(&deployment);
+        self.paused().remove(&deployment);
     }
 
     /// Takes held runs out.

@@ -16,7 +16,7 @@ use heddle_compiler::Options;
 use heddle_node_stdlib::manifest::Manifest;
 use heddle_runtime::Tier;
 use serde_json::{Map, Value, json};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 /// Runs that one statement removes.
 const REMOVED_MAX: i64 = 1_000;
@@ -340,7 +340,7 @@ impl Inner {
     /// Brings memory in line with a deployment that was changed.
     pub(super) fn changed(self: &Arc<Self>, row: &DeploymentRow) {
         self.actives.forget(row.pattern_id);
-        let mut paused = self.paused.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut paused = self.paused();
         if row.status == DeploymentStatus::Paused {
             paused.insert(row.id);
             return;

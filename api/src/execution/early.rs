@@ -7,9 +7,12 @@ use super::acceptor::Request;
 use super::journal;
 use super::live::Ended;
 use super::queue::Place;
-use super::worker::{self, Job};
+use super::worker::{self, Attempted, Job};
 use crate::store::runs::ResultRow;
-use std::sync::{Arc, PoisonError};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use std::future::ready;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
@@ -29,35 +32,28 @@ impl Inner {
     /// Whether a run may begin before it is stored.
     pub(super) fn may_begin_early(&self, request: &Request) -> bool {
         let deployment = &request.deployment;
-        self.lease.executes() && !journal::is_needed(&deployment.manifest().rights) && {
-            let paused = self.paused.lock().unwrap_or_else(PoisonError::into_inner);
-            !paused.contains(&deployment.id)
-        }
+        self.lease.executes()
+            && !journal::is_needed(&deployment.manifest().rights)
+            && !self.paused().contains(&deployment.id)
     }
 }
 
 /// Begins a run, and waits a little for its end.
 pub(super) async fn begin(inner: &Arc<Inner>, job: Job, place: Place) -> Early {
     let this = inner.clone();
-    let mut attempt = Box::pin(async move { worker::perform(&this, job).await });
-    let attempted = match tokio::time::timeout(PATIENCE, &mut attempt).await {
-        Ok(attempted) => match attempted.plain_end(inner.clock.now()) {
+    let mut attempt: BoxFuture<'static, Attempted> =
+        Box::pin(async move { worker::perform(&this, job).await });
+    if let Ok(attempted) = tokio::time::timeout(PATIENCE, &mut attempt).await {
+        attempt = match attempted.plain_end(inner.clock.now()) {
             Ok((row, ended)) => return Early::Ended(row, ended),
-            Err(attempted) => Ok(attempted),
-        },
-        Err(_) => Err(attempt),
-    };
+            Err(attempted) => Box::pin(ready(*attempted)),
+        };
+    }
     let (told, stored) = oneshot::channel();
     let inner = inner.clone();
     tokio::spawn(async move {
-        let attempted = async {
-            Ok(match attempted {
-                Ok(attempted) => *attempted,
-                Err(attempt) => attempt.await,
-            })
-        };
         // Whatever it does is of no use when it is not stored.
-        if let Ok((owner, attempted)) = tokio::try_join!(stored, attempted) {
+        if let Ok((owner, attempted)) = tokio::try_join!(stored, attempt.map(Ok)) {
             worker::finish(&inner, attempted.owned_by(owner)).await;
         }
         drop(place);

@@ -11,7 +11,7 @@ use crate::store::notices::Notice;
 use crate::store::runs::{responses, upkeep};
 use serde_json::value::RawValue;
 use std::collections::HashSet;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 /// Runs asked for by one statement.
 const GROUP_MAX: usize = 256;
@@ -108,7 +108,7 @@ impl Inner {
         let paused = deployments::paused(&mut self.store.reader().await?.db()).await?;
         let paused: HashSet<DeploymentId> = paused.into_iter().map(|(deployment,)| deployment).collect();
         let before = {
-            let mut kept = self.paused.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut kept = self.paused();
             std::mem::replace(&mut *kept, paused.clone())
         };
         for deployment in before.difference(&paused) {

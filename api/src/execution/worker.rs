@@ -522,7 +522,7 @@ impl Inner {
 
     /// Holds the run if its deployment is paused; else gives it back.
     fn hold_if_paused(&self, job: Job) -> Option<Job> {
-        let paused = self.paused.lock().unwrap_or_else(PoisonError::into_inner);
+        let paused = self.paused();
         if !paused.contains(&job.deployment.id) {
             return Some(job);
         }

@@ -6,8 +6,7 @@
 use sqlx::SqliteConnection;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tokio::sync::Notify;
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
 
 /// Transactions between two checkpoints.
@@ -19,7 +18,7 @@ const LOG_PAGES_MAX: i64 = 8_192;
 pub(super) struct Checkpoints {
     shared: Arc<Shared>,
     transactions: u32,
-    stop: Option<oneshot::Sender<()>>,
+    stop: oneshot::Sender<()>,
     task: JoinHandle<()>,
 }
 
@@ -38,7 +37,7 @@ impl Checkpoints {
             task: tokio::spawn(work(connection, shared.clone(), stopped)),
             shared,
             transactions: 0,
-            stop: Some(stop),
+            stop,
         }
     }
 
@@ -55,8 +54,8 @@ impl Checkpoints {
     }
 
     /// Waits until the connection is closed, so that the writer's is the last one.
-    pub async fn end(mut self) {
-        drop(self.stop.take());
+    pub async fn end(self) {
+        drop(self.stop);
         // It ends by itself; a panic of it was told.
         let _ = self.task.await;
     }

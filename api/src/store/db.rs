@@ -101,7 +101,7 @@ impl Sql {
     }
 
     /// This statement, and after it another one.
-    pub(super) fn then(mut self, next: Sql) -> Self {
+    fn then(mut self, next: Sql) -> Self {
         let text = self.text.to_mut();
         text.push_str("; ");
         text.push_str(&next.text);
@@ -148,7 +148,7 @@ pub fn inserts<const COLUMNS: usize>(
             let Some(row) = rows.next().or_else(|| nothing.clone()) else {
                 break;
             };
-            nothing.get_or_insert_with(|| row.clone().map(|arg| arg.null()));
+            nothing.get_or_insert_with(|| row.each_ref().map(Arg::null));
             insert = insert.push(if place == 0 { "" } else { ", " }).list(row);
         }
         insert = insert.push(") v where column1 is not null");

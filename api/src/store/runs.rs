@@ -49,22 +49,15 @@ pub struct AcceptedRow {
 impl AcceptedRow {
     /// What [`ACCEPTED`] names.
     fn cells(self, owner: &str) -> [Arg; 26] {
-        let (status, phase) = self.end.as_ref().map_or_else(
-            || (RunStatus::Running, Phase::Queued),
-            |end| (end.status, end.phase()),
-        );
         let (parent_id, parent_key) = self.parent.unzip();
-        let used = self
-            .end
-            .as_ref()
-            .map(|end| (end.fuel_used, end.memory_bytes_peak));
-        let (fuel_used, memory_bytes_peak) = used.unzip();
-        let running = || Box::new(ResultRow::running(self.id, owner.into(), 1));
-        let end = self.end.unwrap_or_else(running);
+        let has_ended = self.end.is_some();
+        let running = || ResultRow::running(self.id, owner.into(), 1);
+        let end = self.end.map_or_else(running, |end| *end);
+        let phase = if has_ended { end.phase() } else { Phase::Queued };
         [
             self.id.into(),
             self.deployment_id.into(),
-            status.name().into(),
+            end.status.name().into(),
             phase.name().into(),
             self.triggered_by.name().into(),
             self.node_id.into(),
@@ -86,8 +79,8 @@ impl AcceptedRow {
             end.error.into(),
             end.logs.into(),
             end.trace.into(),
-            fuel_used.into(),
-            memory_bytes_peak.into(),
+            has_ended.then_some(end.fuel_used).into(),
+            has_ended.then_some(end.memory_bytes_peak).into(),
         ]
     }
 }

@@ -28,9 +28,20 @@ pub(super) type Answer = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
 enum Message {
     Write(Job),
-    Statements(Sql, Answer),
+    Statements(Vec<Sql>, Answer),
     /// After what came before it. Told when the connection is closed.
     Close(oneshot::Sender<()>),
+}
+
+impl Message {
+    /// As one write among others, or who asks for the end.
+    fn into_job(self) -> Result<Job, oneshot::Sender<()>> {
+        match self {
+            Message::Write(job) => Ok(job),
+            Message::Statements(statements, answer) => Ok(as_job(statements, answer)),
+            Message::Close(closed) => Err(closed),
+        }
+    }
 }
 
 /// Hands writes to the writer. Dropping the last one ends it, after what waits is done.
@@ -53,10 +64,6 @@ impl Writer {
 
     /// Queues statements that need nothing of what they find.
     pub async fn send_statements(&self, statements: Vec<Sql>, answer: Answer) -> Result<(), StoreError> {
-        let Some(statements) = statements.into_iter().reduce(Sql::then) else {
-            answer(Ok(()));
-            return Ok(());
-        };
         let sent = self.0.send(Message::Statements(statements, answer)).await;
         sent.map_err(|_| StoreError::Closed)
     }
@@ -78,22 +85,22 @@ async fn work(
 ) {
     let mut closing = None;
     while closing.is_none() {
-        match messages.recv().await {
-            Some(Message::Write(first)) => {
-                closing = group(&mut connection, first, &mut messages).await;
-                checkpoints.committed(&mut connection).await;
+        let Some(message) = messages.recv().await else {
+            break;
+        };
+        match message {
+            Message::Statements(statements, answer) if messages.is_empty() => {
+                alone(&mut connection, statements, answer).await;
             }
-            Some(Message::Statements(statements, answer)) => {
-                if messages.is_empty() {
-                    alone(&mut connection, statements, answer).await;
-                } else {
-                    closing = group(&mut connection, as_job(statements, answer), &mut messages).await;
+            message => match message.into_job() {
+                Ok(first) => closing = group(&mut connection, first, &mut messages).await,
+                Err(closed) => {
+                    closing = Some(closed);
+                    continue;
                 }
-                checkpoints.committed(&mut connection).await;
-            }
-            Some(Message::Close(closed)) => closing = Some(closed),
-            None => break,
+            },
         }
+        checkpoints.committed(&mut connection).await;
     }
     drop(messages);
     checkpoints.end().await;
@@ -108,9 +115,10 @@ async fn work(
 
 /// A transaction of statements beside which nothing waits: in one go, since handing over to the connection's thread and
 /// back takes longer than most statements.
-async fn alone(connection: &mut SqliteConnection, statements: Sql, answer: Answer) {
-    let transaction = sql("begin immediate").then(statements).then(sql("commit"));
-    let done = Db::Sqlite(connection).execute(transaction).await;
+async fn alone(connection: &mut SqliteConnection, mut statements: Vec<Sql>, answer: Answer) {
+    statements.insert(0, sql("begin immediate"));
+    statements.push(sql("commit"));
+    let done = Db::Sqlite(connection).execute_all(statements).await;
     if done.is_err() {
         // Fails when no transaction is open any more, which is as good.
         let _ = statement(connection, "rollback").await;
@@ -119,11 +127,11 @@ async fn alone(connection: &mut SqliteConnection, statements: Sql, answer: Answe
 }
 
 /// Statements as one write among others.
-fn as_job(statements: Sql, answer: Answer) -> Job {
+fn as_job(statements: Vec<Sql>, answer: Answer) -> Job {
     Box::new(move |db| {
         Box::pin(async move {
             let result = match db {
-                Ok(mut db) => db.execute(statements).await.map(drop),
+                Ok(mut db) => db.execute_all(statements).await.map(drop),
                 Err(error) => Err(error),
             };
             Done {
@@ -152,10 +160,9 @@ async fn group(
         // Without a transaction the rest may have better luck with the next.
         next = None;
         if settled.is_ok() && answers.len() < GROUP_MAX {
-            match messages.try_recv() {
-                Ok(Message::Write(job)) => next = Some(job),
-                Ok(Message::Statements(statements, answer)) => next = Some(as_job(statements, answer)),
-                Ok(Message::Close(closed)) => closing = Some(closed),
+            match messages.try_recv().map(Message::into_job) {
+                Ok(Ok(job)) => next = Some(job),
+                Ok(Err(closed)) => closing = Some(closed),
                 Err(_) => {}
             }
         }
