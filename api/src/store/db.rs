@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 /// Rows of one statement of [`inserts`]: few sizes, so that each text is prepared once, and few enough arguments for
 /// every database.
-const INSERT_SIZES: [usize; 4] = [1, 4, 16, 64];
+const SIZES: [usize; 4] = [1, 4, 16, 64];
 
 /// An argument of a statement. The kind is known even when it is null, since PostgreSQL asks for it.
 #[derive(Clone, Debug)]
@@ -100,6 +100,15 @@ impl Sql {
         self
     }
 
+    /// The same, filled up with nulls, which match nothing, to one of few lengths: each text is prepared once.
+    pub fn list_of_few_sizes<T: Into<Arg>>(self, args: impl IntoIterator<Item = T>) -> Self {
+        let mut args: Vec<Arg> = args.into_iter().map(Into::into).collect();
+        if let Some(nothing) = args.first().map(Arg::null) {
+            args.resize(args.len().next_multiple_of(size_for(args.len())), nothing);
+        }
+        self.list(args)
+    }
+
     /// This statement, and after it another one.
     fn then(mut self, next: Sql) -> Self {
         let text = self.text.to_mut();
@@ -128,6 +137,12 @@ impl Sql {
     }
 }
 
+/// The least size that holds so many, or the largest.
+fn size_for(count: usize) -> usize {
+    let size = SIZES.into_iter().find(|size| *size >= count);
+    size.unwrap_or(SIZES[SIZES.len() - 1])
+}
+
 /// Statements that add rows to a table, given as `table (column, …)`, whose first column is null in no row. With a
 /// condition, which begins with `and` and has one argument, only if it holds.
 ///
@@ -139,8 +154,7 @@ pub fn inserts<const COLUMNS: usize>(
 ) -> Vec<Sql> {
     let mut statements = Vec::new();
     while rows.len() > 0 {
-        let size = INSERT_SIZES.into_iter().find(|size| *size >= rows.len());
-        let size = size.unwrap_or(INSERT_SIZES[INSERT_SIZES.len() - 1]);
+        let size = size_for(rows.len());
         let mut insert = sql("insert into ").push(table).push(" select * from (values ");
         let mut nothing = None;
         for place in 0..size {

@@ -82,7 +82,7 @@ pub struct TapRow {
 }
 
 /// Adds lines to the log, for the ingestion.
-pub async fn append_for_ingestion(db: &mut Db<'_>, rows: &[LogRow]) -> Result<(), StoreError> {
+pub fn append_for_ingestion(rows: &[LogRow]) -> Vec<Sql> {
     let table = "webhook_logs (id, webhook_id, pattern_id, status, status_code, rejection_reason, ip_address,
          user_agent, content_length, request_id, run_id, created_at)";
     let rows = rows.iter().map(|row| -> [Arg; 12] {
@@ -101,13 +101,12 @@ pub async fn append_for_ingestion(db: &mut Db<'_>, rows: &[LogRow]) -> Result<()
             row.created_at.into(),
         ]
     });
-    db.execute_all(inserts(table, rows, None)).await?;
-    Ok(())
+    inserts(table, rows, None)
 }
 
 /// Adds events to the tap, oldest first, for the ingestion. Of each endpoint only the newest are kept, so only those
 /// need to be given.
-pub async fn tap_for_ingestion(db: &mut Db<'_>, rows: &[TapRow]) -> Result<(), StoreError> {
+pub fn tap_for_ingestion(rows: &[TapRow]) -> Vec<Sql> {
     let endpoints: BTreeSet<EndpointId> = rows.iter().map(|row| row.endpoint_id).collect();
     let rows = rows.iter().map(|row| -> [Arg; 4] {
         [
@@ -118,19 +117,18 @@ pub async fn tap_for_ingestion(db: &mut Db<'_>, rows: &[TapRow]) -> Result<(), S
             (&row.event).into(),
         ]
     });
-    let table = "tap_events (id, endpoint_id, received_at, event)";
-    db.execute_all(inserts(table, rows, None)).await?;
-    for endpoint in endpoints {
-        db.execute(
-            sql("delete from tap_events where endpoint_id = ? and id not in
-                 (select id from tap_events where endpoint_id = ? order by received_at desc, id desc limit ?)")
-            .bind(endpoint)
-            .bind(endpoint)
-            .bind(TAP_EVENTS_MAX),
+    let mut statements = inserts("tap_events (id, endpoint_id, received_at, event)", rows, None);
+    statements.push(
+        sql(
+            "delete from tap_events where id in (select id from (select id, row_number() over
+             (partition by endpoint_id order by received_at desc, id desc) as place
+             from tap_events where endpoint_id in ",
         )
-        .await?;
-    }
-    Ok(())
+        .list_of_few_sizes(endpoints)
+        .push(") placed where place > ?)")
+        .bind(TAP_EVENTS_MAX),
+    );
+    statements
 }
 
 /// Deletes what is too old, for the service's housekeeping.

@@ -1,5 +1,6 @@
 //! SQLite's one writer. It takes whatever writes wait, does them in one transaction, and answers when that is on
-//! disk: under load many commits cost one sync, without any lingering when there is no load.
+//! disk: under load many commits cost one sync, without any lingering when there is no load. Statements that their sender
+//! has gathered already are a transaction by themselves.
 
 use super::StoreError;
 use super::checkpoint::Checkpoints;
@@ -31,17 +32,6 @@ enum Message {
     Statements(Vec<Sql>, Answer),
     /// After what came before it. Told when the connection is closed.
     Close(oneshot::Sender<()>),
-}
-
-impl Message {
-    /// As one write among others, or who asks for the end.
-    fn into_job(self) -> Result<Job, oneshot::Sender<()>> {
-        match self {
-            Message::Write(job) => Ok(job),
-            Message::Statements(statements, answer) => Ok(as_job(statements, answer)),
-            Message::Close(closed) => Err(closed),
-        }
-    }
 }
 
 /// Hands writes to the writer. Dropping the last one ends it, after what waits is done.
@@ -83,22 +73,23 @@ async fn work(
     mut checkpoints: Checkpoints,
     mut messages: mpsc::Receiver<Message>,
 ) {
-    let mut closing = None;
-    while closing.is_none() {
-        let Some(message) = messages.recv().await else {
-            break;
+    let (mut next, mut closing) = (None, None);
+    loop {
+        let waiting = next.take();
+        let message = match waiting {
+            Some(message) => Some(message),
+            None => messages.recv().await,
         };
         match message {
-            Message::Statements(statements, answer) if messages.is_empty() => {
+            Some(Message::Statements(statements, answer)) => {
                 alone(&mut connection, statements, answer).await;
             }
-            message => match message.into_job() {
-                Ok(first) => closing = group(&mut connection, first, &mut messages).await,
-                Err(closed) => {
-                    closing = Some(closed);
-                    continue;
-                }
-            },
+            Some(Message::Write(job)) => next = group(&mut connection, job, &mut messages).await,
+            Some(Message::Close(closed)) => {
+                closing = Some(closed);
+                break;
+            }
+            None => break,
         }
         checkpoints.committed(&mut connection).await;
     }
@@ -113,8 +104,8 @@ async fn work(
     }
 }
 
-/// A transaction of statements beside which nothing waits: in one go, since handing over to the connection's thread and
-/// back takes longer than most statements.
+/// A transaction of statements that need nothing of what they find: in one go, since handing over to the connection's
+/// thread and back takes longer than most statements, or than a commit.
 async fn alone(connection: &mut SqliteConnection, mut statements: Vec<Sql>, answer: Answer) {
     statements.insert(0, sql("begin immediate"));
     statements.push(sql("commit"));
@@ -126,29 +117,13 @@ async fn alone(connection: &mut SqliteConnection, mut statements: Vec<Sql>, answ
     answer(done.map(drop));
 }
 
-/// Statements as one write among others.
-fn as_job(statements: Vec<Sql>, answer: Answer) -> Job {
-    Box::new(move |db| {
-        Box::pin(async move {
-            let result = match db {
-                Ok(mut db) => db.execute_all(statements).await.map(drop),
-                Err(error) => Err(error),
-            };
-            Done {
-                keep: result.is_ok(),
-                answer: Box::new(move |settled| answer(settled.and(result))),
-            }
-        })
-    })
-}
-
-/// One transaction with all that waits. Gives who asked for the end meanwhile.
+/// One transaction with all writes that wait, up to the first message of another kind, which it gives back.
 async fn group(
     connection: &mut SqliteConnection,
     first: Job,
     messages: &mut mpsc::Receiver<Message>,
-) -> Option<oneshot::Sender<()>> {
-    let (mut answers, mut closing) = (Vec::new(), None);
+) -> Option<Message> {
+    let (mut answers, mut after) = (Vec::new(), None);
     let mut settled = statement(connection, "begin immediate").await;
     let mut next = Some(first);
     while let Some(job) = next {
@@ -160,9 +135,9 @@ async fn group(
         // Without a transaction the rest may have better luck with the next.
         next = None;
         if settled.is_ok() && answers.len() < GROUP_MAX {
-            match messages.try_recv().map(Message::into_job) {
-                Ok(Ok(job)) => next = Some(job),
-                Ok(Err(closed)) => closing = Some(closed),
+            match messages.try_recv() {
+                Ok(Message::Write(job)) => next = Some(job),
+                Ok(other) => after = Some(other),
                 Err(_) => {}
             }
         }
@@ -177,7 +152,7 @@ async fn group(
     for answer in answers {
         answer(settled.as_ref().copied().map_err(StoreError::again));
     }
-    closing
+    after
 }
 
 async fn statement(connection: &mut SqliteConnection, text: &'static str) -> Result<(), StoreError> {

@@ -4,16 +4,17 @@
 use crate::clock::Timestamp;
 use crate::ids::EndpointId;
 use crate::store::webhook_logs::{self, LogRow, TAP_EVENTS_MAX, TapRow};
-use crate::store::{Store, StoreError};
-use std::collections::HashMap;
-use std::sync::Arc;
+use crate::store::{Sql, Store, StoreError};
+use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 /// Entries that wait; then requests wait to be written down.
 const QUEUE_MAX: usize = 8192;
-/// Entries of one write.
+/// Entries that are written together.
 const GROUP_MAX: usize = 512;
+/// Rows of one transaction of SQLite, whose one writer others wait for.
+const PIECE_MAX: usize = 128;
 /// How long an entry waits for others, so that few events a second don't each cost a commit more.
 const LINGER: Duration = Duration::from_millis(50);
 /// Writes that are tried before entries are given up, with a pause between them.
@@ -81,7 +82,7 @@ async fn work(store: Store, mut messages: mpsc::Receiver<Message>) {
             }
         }
         if !logs.is_empty() {
-            write(&store, logs, taps.newest()).await;
+            write(&store, &logs, &taps.newest()).await;
         }
         for done in waiting {
             // Whoever waited may have gone.
@@ -133,26 +134,45 @@ impl Taps {
     }
 }
 
-async fn write(store: &Store, logs: Vec<LogRow>, taps: Vec<TapRow>) {
-    let (logs, taps) = (Arc::new(logs), Arc::new(taps));
-    for attempt in 1..=ATTEMPTS_MAX {
-        let (rows, tapped) = (logs.clone(), taps.clone());
-        let written: Result<(), StoreError> = store
-            .write(move |db| {
-                Box::pin(async move {
-                    webhook_logs::append_for_ingestion(db, &rows).await?;
-                    webhook_logs::tap_for_ingestion(db, &tapped).await
-                })
-            })
-            .await;
-        match written {
-            Ok(()) => return,
+/// What one transaction writes.
+enum Piece<'a> {
+    Lines(&'a [LogRow]),
+    Events(&'a [TapRow]),
+}
+
+impl Piece<'_> {
+    fn statements(&self) -> Vec<Sql> {
+        match self {
+            Piece::Lines(rows) => webhook_logs::append_for_ingestion(rows),
+            Piece::Events(rows) => webhook_logs::tap_for_ingestion(rows),
+        }
+    }
+
+    fn lines(&self) -> usize {
+        match self {
+            Piece::Lines(rows) => rows.len(),
+            Piece::Events(_) => 0,
+        }
+    }
+}
+
+async fn write(store: &Store, logs: &[LogRow], taps: &[TapRow]) {
+    let size = if store.is_shared() { GROUP_MAX } else { PIECE_MAX };
+    let lines = logs.chunks(size).map(Piece::Lines);
+    let mut pieces: VecDeque<Piece<'_>> = lines.chain(taps.chunks(size).map(Piece::Events)).collect();
+    let mut attempt = 1;
+    while let Some(piece) = pieces.front() {
+        match store.execute_all(piece.statements()).await {
+            Ok(()) => {
+                pieces.pop_front();
+            }
             Err(error @ StoreError::Unavailable(_)) if attempt < ATTEMPTS_MAX => {
                 tracing::warn!(%error, attempt, "the webhook log can't be written now");
                 tokio::time::sleep(PAUSE).await;
+                attempt += 1;
             }
             Err(error) => {
-                let lines = logs.len();
+                let lines: usize = pieces.iter().map(Piece::lines).sum();
                 tracing::error!(%error, lines, "{lines} lines of the webhook log are lost: {error}");
                 return;
             }
