@@ -37,7 +37,6 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::Method;
 use axum::http::header::{CONTENT_DISPOSITION, RETRY_AFTER};
-use axum::middleware::from_fn;
 use std::time::Duration;
 use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -132,7 +131,7 @@ pub fn router(app: &App) -> Router {
         // As one, since each layer of a router is boxed and cloned for each request. The first one is the outermost.
         .layer(
             ServiceBuilder::new()
-                .layer(from_fn(middleware::request_id))
+                .layer(middleware::IdentifyLayer)
                 .layer(cors(&app.config.cors_origins))
                 .layer(CatchPanicLayer::custom(middleware::panicked))
                 .layer(DefaultBodyLimit::max(app.config.api_body_bytes_max)),
