@@ -32,3 +32,7 @@ pub use heddle_javascript::names as javascript_names;
 /// The guest standard library as WebAssembly, built from this crate by `node-stdlib/build-guest.sh`.
 #[cfg(not(target_arch = "wasm32"))]
 pub const GUEST_WASM: &[u8] = include_bytes!("../artifact/stdlib.wasm");
+
+/// Its SHA-256, by which its machine code is found without reading all of it.
+#[cfg(not(target_arch = "wasm32"))]
+pub const GUEST_SHA256: [u8; 32] = *include_bytes!("../artifact/stdlib.wasm.sha256");

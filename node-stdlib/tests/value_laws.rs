@@ -54,6 +54,15 @@ fn object(properties: Vec<(Text, Value)>) -> Value {
     object.into()
 }
 
+/// Few, so that some come twice; some are integers, and one has a lone surrogate.
+fn name() -> impl Strategy<Value = Text> {
+    prop_oneof![
+        4 => "[a-d]{1,2}".prop_map(Text::from),
+        1 => (0..12_u32).prop_map(|key| Text::from(key.to_string())),
+        1 => Just(Text::from_units(&[0xd800])),
+    ]
+}
+
 fn json() -> impl Strategy<Value = Value> {
     nested(scalar())
 }
@@ -86,6 +95,28 @@ proptest! {
         let mut pretty = String::new();
         value.write_json_pretty(&mut pretty, "  ");
         assert!(parse_json(pretty.as_bytes(), 100).unwrap().deep_equal(&value));
+    }
+
+    #[test]
+    fn an_object_is_read_as_its_properties_are_set(properties in vec((name(), json()), 0..30)) {
+        let text: Vec<String> = properties
+            .iter()
+            .map(|(name, value)| format!("{}:{}", Value::from(name.clone()).to_json(), value.to_json()))
+            .collect();
+        let read = parse_json(format!("{{{}}}", text.join(",")).as_bytes(), 100).unwrap();
+        let mut expected = Object::new();
+        for (name, value) in properties {
+            expected.insert(name, value);
+        }
+        let expected = Value::Object(expected);
+        assert_eq!(read.to_json(), expected.to_json());
+        assert_eq!(read.depth(), depth(&read));
+        let (Value::Object(mut read), Value::Object(mut expected)) = (read, expected) else { unreachable!() };
+        read.insert("more", Value::Null);
+        expected.insert("more", Value::Null);
+        read.remove("a");
+        expected.remove("a");
+        assert_eq!(Value::Object(read).to_json(), Value::Object(expected).to_json());
     }
 
     #[test]

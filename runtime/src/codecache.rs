@@ -8,12 +8,15 @@ use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::fs;
 use std::hash::{Hash, Hasher};
-use std::io::{self, Read, Write};
+use std::io::{self, BufReader, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use wasmtime::component::Component;
 use wasmtime::{Engine, Module};
+
+/// Of a file, that are read at a time.
+const PIECE_BYTES: usize = 64 << 10;
 
 /// SHA-256.
 pub type Digest256 = [u8; 32];
@@ -54,41 +57,43 @@ impl DiskCache {
 
     /// The module kept under `key`, if its file is whole.
     pub fn load(&self, engine: &Engine, key: &Digest256) -> Option<(Module, usize)> {
-        let (file, code) = self.read(key)?;
+        let (file, bytes) = self.open_whole(key)?;
         #[expect(unsafe_code, reason = "loading machine code that this program wrote")]
         // SAFETY: the file was written by `store` from wasmtime's own output, lies in a directory that only this
         // user may write to, belongs to this user, and its content has the digest recorded when it was written.
         let module = unsafe { Module::deserialize_open_file(engine, file) }.ok()?;
-        Some((module, code.len()))
+        Some((module, bytes))
     }
 
     /// The component kept under `key`, likewise.
     pub fn load_component(&self, engine: &Engine, key: &Digest256) -> Option<(Component, usize)> {
-        let (_, code) = self.read(key)?;
+        let (mut file, bytes) = self.open_whole(key)?;
+        let mut code = Vec::with_capacity(bytes);
+        file.rewind().ok()?;
+        file.read_to_end(&mut code).ok()?;
         #[expect(unsafe_code, reason = "loading machine code that this program wrote")]
         // SAFETY: as in `load`.
         let component = unsafe { Component::deserialize(engine, &code) }.ok()?;
-        Some((component, code.len()))
+        Some((component, bytes))
     }
 
-    fn read(&self, key: &Digest256) -> Option<(fs::File, Vec<u8>)> {
+    /// The file under `key` and its bytes, if it has its digest. Read piece by piece: it is megabytes, which need not be
+    /// in memory twice.
+    fn open_whole(&self, key: &Digest256) -> Option<(fs::File, usize)> {
         let path = self.path(key);
-        let mut digest_path = path.clone();
-        digest_path.set_extension("sha256");
-        let expected = fs::read_to_string(&digest_path).ok()?;
-        let mut file = open_own(&path)?;
-        let mut code = Vec::new();
-        file.read_to_end(&mut code).ok()?;
-        (hex(&sha256(&code)) == expected.trim()).then_some((file, code))
+        let expected = fs::read_to_string(path.with_extension("sha256")).ok()?;
+        let file = open_own(&path)?;
+        let mut hasher = Sha256::new();
+        let bytes = io::copy(&mut BufReader::with_capacity(PIECE_BYTES, &file), &mut hasher).ok()?;
+        let found: Digest256 = hasher.finalize().into();
+        (hex(&found) == expected.trim()).then_some((file, usize::try_from(bytes).ok()?))
     }
 
     /// Keeps `code` under `key`. A failure costs only the next start's time.
     pub fn store(&self, key: &Digest256, code: &[u8]) -> io::Result<()> {
         let path = self.path(key);
-        let mut digest_path = path.clone();
-        digest_path.set_extension("sha256");
         self.write(&path, code)?;
-        self.write(&digest_path, hex(&sha256(code)).as_bytes())
+        self.write(&path.with_extension("sha256"), hex(&sha256(code)).as_bytes())
     }
 
     fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {

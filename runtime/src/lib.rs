@@ -106,11 +106,16 @@ impl Drop for Inner {
 impl Runtime {
     /// Starts the engine and its threads, and compiles or loads the standard library.
     pub fn new(config: RuntimeConfig) -> Result<Self, RuntimeError> {
-        Self::with_guest(config, heddle_node_stdlib::GUEST_WASM)
+        use heddle_node_stdlib::{GUEST_SHA256, GUEST_WASM};
+        Self::start(config, GUEST_WASM, &GUEST_SHA256)
     }
 
     /// A runtime whose runs use `guest` as their standard library: for tests of the boundary itself.
     pub fn with_guest(config: RuntimeConfig, guest: &[u8]) -> Result<Self, RuntimeError> {
+        Self::start(config, guest, &sha256(guest))
+    }
+
+    fn start(config: RuntimeConfig, guest: &[u8], digest: &Digest256) -> Result<Self, RuntimeError> {
         let engine_error = |error: wasmtime::Error| RuntimeError::Engine(format!("{error:#}"));
         let engines = Engines::new(&config).map_err(engine_error)?;
         let open = |engine| {
@@ -128,7 +133,8 @@ impl Runtime {
         let mut linker = wasmtime::Linker::new(&engines.main);
         host::link(&mut linker).map_err(engine_error)?;
         javascript::link(&mut linker).map_err(engine_error)?;
-        let stdlib = stdlib::Stdlib::new(&engines, disk.as_ref(), &linker, guest).map_err(engine_error)?;
+        let stdlib = stdlib::Stdlib::new(&engines, disk.as_ref(), &linker, guest, digest);
+        let stdlib = stdlib.map_err(engine_error)?;
         let background = executor::background(config.background_threads)?;
         let component_threads = executor::components(config.background_threads)?;
         let io = executor::io(config.io_threads)?;

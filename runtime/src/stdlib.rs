@@ -1,6 +1,6 @@
 //! The guest standard library: compiled once, then loaded from its file.
 
-use crate::codecache::{Digest256, DiskCache, sha256};
+use crate::codecache::{Digest256, DiskCache};
 use crate::engine::{Engines, Tier};
 use crate::sandbox::RunState;
 use heddle_node_stdlib::abi;
@@ -19,8 +19,8 @@ pub struct Stdlib {
     pub memory: Option<ModuleExport>,
 }
 
-/// Compiles or loads a module, whose SHA-256 is `digest`: the standard library and every program come this way. Code of the fast tier is not
-/// kept on disk: writing it would take longer than it saves.
+/// Compiles or loads a module, whose SHA-256 is `digest`: the standard library and every program come this way. Code of
+/// the fast tier is not kept on disk: writing it would take longer than it saves.
 pub fn module(
     engines: &Engines,
     disk: Option<&DiskCache>,
@@ -45,13 +45,15 @@ pub fn module(
 }
 
 impl Stdlib {
+    /// Of a module whose SHA-256 is `digest`.
     pub fn new(
         engines: &Engines,
         disk: Option<&DiskCache>,
         linker: &Linker<RunState>,
         wasm: &[u8],
+        digest: &Digest256,
     ) -> wasmtime::Result<Self> {
-        let (module, _) = module(engines, disk, wasm, &sha256(wasm), Tier::Optimized)?;
+        let (module, _) = module(engines, disk, wasm, digest, Tier::Optimized)?;
         let mut exports = HashMap::new();
         for export in module.exports() {
             if let Some(index) = module.get_export_index(export.name()) {

@@ -51,6 +51,21 @@ impl Object {
         }))
     }
 
+    /// Of properties in the order in which they were written. Of those with the same name the last one counts, in the
+    /// place of the first.
+    pub(super) fn of_properties(properties: impl Iterator<Item = (Text, Value)>) -> Self {
+        let named: Vec<(Text, Value)> = properties.collect();
+        if !are_few_names(&named) {
+            return named.into_iter().collect();
+        }
+        let facts = Facts::of(named.iter().map(|(_, value)| value));
+        Object(Rc::new(Inner {
+            named,
+            facts,
+            ..Inner::default()
+        }))
+    }
+
     /// Number of properties.
     pub fn len(&self) -> usize {
         self.0.integers.get().map_or(0, BTreeMap::len) + self.0.named.len()
@@ -164,6 +179,15 @@ impl Object {
     }
 }
 
+/// Whether these can be the list of an object as they are: different names, none like an integer, and no index needed.
+fn are_few_names(named: &[(Text, Value)]) -> bool {
+    named.len() <= INDEX_FROM
+        && named.iter().enumerate().all(|(at, (name, _))| {
+            let name = Name::of(name);
+            !name.is_index() && named.iter().take(at).all(|(other, _)| !name.is(other))
+        })
+}
+
 /// A name to look for.
 #[derive(Clone, Copy)]
 enum Name<'a> {
@@ -182,6 +206,10 @@ impl<'a> Name<'a> {
             Name::Utf8(name) => key.as_str().is_some_and(|key| same_name(key, name)),
             Name::Other(name) => key == name,
         }
+    }
+
+    fn is_index(self) -> bool {
+        matches!(self, Name::Utf8(name) if index_of_name(name).is_some())
     }
 
     fn hash(self) -> u32 {
@@ -286,6 +314,9 @@ impl Index {
 
     /// Takes in the last name of the list.
     fn append(&mut self, named: &[(Text, Value)]) {
+        if named.len() <= INDEX_FROM {
+            return;
+        }
         if named.len() * 2 > self.slots.len() {
             self.rebuild(named);
         } else if let Some((name, _)) = named.last() {

@@ -37,6 +37,8 @@ pub fn parse_json(text: &[u8], depth_max: usize) -> Result<Value, ParseError> {
         depth_left: depth_max,
         depth_max,
         keys: KeyCache::default(),
+        properties: Vec::new(),
+        elements: Vec::new(),
     };
     parser.skip_space();
     let value = parser.value()?;
@@ -54,6 +56,10 @@ struct Parser<'a> {
     depth_left: usize,
     depth_max: usize,
     keys: KeyCache,
+    /// Of the objects that are open, so that each gets a list of the right size when it closes.
+    properties: Vec<(Text, Value)>,
+    /// Of the arrays that are open, likewise.
+    elements: Vec<Value>,
 }
 
 type Parsed<T> = Result<T, ParseError>;
@@ -77,7 +83,7 @@ impl Parser<'_> {
 
     fn object(&mut self) -> Parsed<Value> {
         self.enter()?;
-        let mut object = Object::new();
+        let first = self.properties.len();
         if !self.eat(b'}') {
             loop {
                 if !self.eat(b'"') {
@@ -90,7 +96,7 @@ impl Parser<'_> {
                 }
                 self.skip_space();
                 let value = self.value()?;
-                object.insert(name, value);
+                self.properties.push((name, value));
                 self.skip_space();
                 if self.eat(b'}') {
                     break;
@@ -102,15 +108,18 @@ impl Parser<'_> {
             }
         }
         self.depth_left += 1;
-        Ok(Value::Object(object))
+        Ok(Value::Object(Object::of_properties(
+            self.properties.drain(first..),
+        )))
     }
 
     fn array(&mut self) -> Parsed<Value> {
         self.enter()?;
-        let mut values = Vec::new();
+        let first = self.elements.len();
         if !self.eat(b']') {
             loop {
-                values.push(self.value()?);
+                let value = self.value()?;
+                self.elements.push(value);
                 self.skip_space();
                 if self.eat(b']') {
                     break;
@@ -122,6 +131,7 @@ impl Parser<'_> {
             }
         }
         self.depth_left += 1;
+        let values: Vec<Value> = self.elements.drain(first..).collect();
         Ok(Value::Array(Array::from(values)))
     }
 
