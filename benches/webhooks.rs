@@ -33,6 +33,8 @@ use std::time::{Duration, Instant};
 /// First argument with which this program is the ceiling.
 const CEILING: &str = "--ceiling";
 const CONNECTIONS: [usize; 4] = [1, 16, 64, 256];
+/// How long a server has had nothing to do when its memory is read.
+const IDLE: Duration = Duration::from_secs(3);
 
 /// What is measured.
 struct Plan {
@@ -82,7 +84,7 @@ async fn heddle(plan: &Plan) {
     let process = Process::heddle(dir.path());
     let to_listen = began.elapsed();
     let user = User::new(&process).await;
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    tokio::time::sleep(IDLE).await;
     let (idle_mib, _) = process.memory_mib();
     let fields = |number: usize| {
         let fields = json!({"total": "{{ $input.body.total * 1.2 }}", "id": "{{ $input.body.id }}"});
