@@ -53,9 +53,12 @@ impl Object {
 
     /// Of properties in the order in which they were written. Of those with the same name the last one counts, in the
     /// place of the first.
-    pub(super) fn of_properties(properties: impl Iterator<Item = (Text, Value)>) -> Self {
+    pub(super) fn of_properties(properties: impl ExactSizeIterator<Item = (Text, Value)>) -> Self {
+        if properties.len() > INDEX_FROM {
+            return properties.collect();
+        }
         let named: Vec<(Text, Value)> = properties.collect();
-        if !are_few_names(&named) {
+        if !are_plain_names(&named) {
             return named.into_iter().collect();
         }
         let facts = Facts::of(named.iter().map(|(_, value)| value));
@@ -179,13 +182,12 @@ impl Object {
     }
 }
 
-/// Whether these can be the list of an object as they are: different names, none like an integer, and no index needed.
-fn are_few_names(named: &[(Text, Value)]) -> bool {
-    named.len() <= INDEX_FROM
-        && named.iter().enumerate().all(|(at, (name, _))| {
-            let name = Name::of(name);
-            !name.is_index() && named.iter().take(at).all(|(other, _)| !name.is(other))
-        })
+/// Whether these few can be the list of an object as they are: different names, none like an integer.
+fn are_plain_names(named: &[(Text, Value)]) -> bool {
+    named.iter().enumerate().all(|(at, (name, _))| {
+        let name = Name::of(name);
+        !name.is_index() && named.iter().take(at).all(|(other, _)| !name.is(other))
+    })
 }
 
 /// A name to look for.

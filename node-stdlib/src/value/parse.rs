@@ -131,7 +131,11 @@ impl Parser<'_> {
             }
         }
         self.depth_left += 1;
-        let values: Vec<Value> = self.elements.drain(first..).collect();
+        let is_long = first == 0 && self.elements.len() > LONG_FROM;
+        let values: Vec<Value> = match is_long {
+            true => std::mem::take(&mut self.elements),
+            false => self.elements.drain(first..).collect(),
+        };
         Ok(Value::Array(Array::from(values)))
     }
 
@@ -372,6 +376,9 @@ impl KeyCache {
         }
     }
 }
+
+/// Arrays that are longer are not copied to the right size, which would need their memory twice.
+const LONG_FROM: usize = 256;
 
 /// A double holds every whole number of so many digits exactly.
 const EXACT_DIGITS_MAX: usize = 15;
