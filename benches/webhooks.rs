@@ -5,7 +5,8 @@
 //! connections; beside them the ceiling, a program of its own that only checks an HMAC, stores the body and
 //! instantiates an empty sandbox. All is on one machine, the load generator included, and every event is on disk before it
 //! is acknowledged. `-- --quick` measures 2 s instead of 8 s for each row; `-- --connections 64` measures those rows only;
-//! `-- --peers` installs Node-RED and n8n from npm and measures them too. Figures are kept in `benches/README.md`.
+//! `-- --peers` installs Node-RED and n8n from npm and measures them too; `-- --against FILE` measures nothing of this but
+//! another build of heddle, at this absolute path, and this one by turns. Figures are kept in `benches/README.md`.
 
 #![expect(
     clippy::unwrap_used,
@@ -15,6 +16,8 @@
     reason = "a benchmark stops at the first surprise and prints"
 )]
 
+#[path = "webhooks/against.rs"]
+mod against;
 #[path = "webhooks/ceiling.rs"]
 mod ceiling;
 #[path = "webhooks/load.rs"]
@@ -50,11 +53,20 @@ async fn main() {
         return ceiling::serve(arguments[2].as_ref()).await;
     }
     let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
-    let only = arguments.iter().skip_while(|it| *it != "--connections").nth(1);
+    let after = |flag: &str| arguments.iter().skip_while(|it| *it != flag).nth(1);
+    let only = after("--connections");
     let plan = Plan {
         during: Duration::from_secs(if has("--quick") { 2 } else { 8 }),
         connections: only.map_or(CONNECTIONS.to_vec(), |only| vec![only.parse().unwrap()]),
     };
+    if let Some(other) = after("--against") {
+        for (name, status, nodes) in patterns() {
+            println!("{name}");
+            let connections = only.map_or(64, |only| only.parse().unwrap());
+            against::compare(other.as_ref(), status, &nodes, connections).await;
+        }
+        return;
+    }
     println!(
         "{:<28} {:>5} {:>10} {:>12} {:>9} {:>9} {:>9}",
         "", "conn", "answered/s", "completed/s", "p50 ms", "p99 ms", "MiB"
@@ -86,19 +98,8 @@ async fn heddle(plan: &Plan) {
     let user = User::new(&process).await;
     tokio::time::sleep(IDLE).await;
     let (idle_mib, _) = process.memory_mib();
-    let fields = |number: usize| {
-        let fields = json!({"total": "{{ $input.body.total * 1.2 }}", "id": "{{ $input.body.id }}"});
-        let parameters = json!({"fields": if number == 0 { fields } else { json!({"step": number}) }});
-        json!({"id": format!("set-{number}"), "type": "SetFields", "data": {"parameters": parameters}})
-    };
-    let respond = json!({"id": "respond", "type": "RespondToWebhook", "data": {"parameters": {"body": "{{ $input.total }}"}}});
-    let chain: Vec<Value> = (0..20).map(fields).chain([respond.clone()]).collect();
-    for (name, status, nodes) in [
-        ("heddle, asynchronous", 202, &[fields(0)][..]),
-        ("heddle, synchronous", 200, &[fields(0), respond]),
-        ("heddle, 20 nodes, synchronous", 200, &chain),
-    ] {
-        let deployed = user.deploy(status, nodes).await;
+    for (name, status, nodes) in patterns() {
+        let deployed = user.deploy(status, &nodes).await;
         for &connections in &plan.connections {
             let began = Instant::now();
             let measured = load::run(&deployed.target, connections, Extent::Time(plan.during)).await;
@@ -112,6 +113,22 @@ async fn heddle(plan: &Plan) {
         "heddle: {:.0} ms from start to listening with a warm cache, {idle_mib:.0} MiB idle",
         to_listen.as_secs_f64() * 1e3
     );
+}
+
+/// What is measured of heddle: a name, the status of a good answer, and the nodes behind the webhook.
+fn patterns() -> [(&'static str, u16, Vec<Value>); 3] {
+    let fields = |number: usize| {
+        let fields = json!({"total": "{{ $input.body.total * 1.2 }}", "id": "{{ $input.body.id }}"});
+        let parameters = json!({"fields": if number == 0 { fields } else { json!({"step": number}) }});
+        json!({"id": format!("set-{number}"), "type": "SetFields", "data": {"parameters": parameters}})
+    };
+    let respond = json!({"id": "respond", "type": "RespondToWebhook", "data": {"parameters": {"body": "{{ $input.total }}"}}});
+    let chain = (0..20).map(fields).chain([respond.clone()]).collect();
+    [
+        ("heddle, asynchronous", 202, vec![fields(0)]),
+        ("heddle, synchronous", 200, vec![fields(0), respond]),
+        ("heddle, 20 nodes, synchronous", 200, chain),
+    ]
 }
 
 /// `until_completed`: from the first request to the end of the last run.

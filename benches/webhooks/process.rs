@@ -55,8 +55,13 @@ impl Process {
 
     /// The same with these variables besides.
     pub fn heddle_with(dir: &Path, variables: &[(&str, &str)]) -> Process {
+        Process::heddle_of(Path::new(env!("CARGO_BIN_EXE_heddle")), dir, variables)
+    }
+
+    /// The same of another build.
+    pub fn heddle_of(binary: &Path, dir: &Path, variables: &[(&str, &str)]) -> Process {
         Process::start(
-            Command::new(env!("CARGO_BIN_EXE_heddle"))
+            Command::new(binary)
                 .arg("serve")
                 .env_clear()
                 .current_dir(dir)
@@ -65,6 +70,19 @@ impl Process {
                 .env("HEDDLE_WEBHOOK_RATE_LIMIT", "0")
                 .envs(variables.iter().copied()),
         )
+    }
+
+    /// Processor time used so far, to 10 ms. 0 where there is no /proc.
+    pub fn cpu(&self) -> Duration {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap_or_default();
+        // After the name, which may have spaces; see proc(5).
+        let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+        let ticks: u64 = fields
+            .skip(11)
+            .take(2)
+            .filter_map(|field| field.parse::<u64>().ok())
+            .sum();
+        Duration::from_millis(ticks * 10)
     }
 
     /// Memory in use now and at most, in MiB. 0 where there is no /proc.
