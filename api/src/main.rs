@@ -17,7 +17,11 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 // SAFETY: it is declared as `const char *malloc_conf`, to which a reference to a text with a zero at its end is equal.
 #[unsafe(export_name = "_rjem_malloc_conf")]
 pub static ALLOCATOR_SETTINGS: &std::ffi::c_char = {
-    const SETTINGS: &std::ffi::CStr = c"narenas:2,background_thread:true,dirty_decay_ms:1000";
+    // With musl, jemalloc has no thread of its own.
+    const SETTINGS: &std::ffi::CStr = match cfg!(target_env = "musl") {
+        true => c"narenas:2,dirty_decay_ms:1000",
+        false => c"narenas:2,background_thread:true,dirty_decay_ms:1000",
+    };
     // SAFETY: the pointer is that of a text that lives for ever.
     unsafe { &*SETTINGS.as_ptr() }
 };
