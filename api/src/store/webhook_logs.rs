@@ -108,6 +108,9 @@ pub fn append_for_ingestion(rows: &[LogRow]) -> Vec<Sql> {
 /// need to be given.
 pub fn tap_for_ingestion(rows: &[TapRow]) -> Vec<Sql> {
     let endpoints: BTreeSet<EndpointId> = rows.iter().map(|row| row.endpoint_id).collect();
+    if endpoints.is_empty() {
+        return Vec::new();
+    }
     let rows = rows.iter().map(|row| -> [Arg; 4] {
         [
             // Sorts events of one millisecond by their coming.

@@ -135,31 +135,32 @@ impl Taps {
 }
 
 /// What one transaction writes.
-enum Piece<'a> {
-    Lines(&'a [LogRow]),
-    Events(&'a [TapRow]),
+struct Piece<'a> {
+    lines: &'a [LogRow],
+    events: &'a [TapRow],
 }
 
-impl Piece<'_> {
-    fn statements(&self) -> Vec<Sql> {
-        match self {
-            Piece::Lines(rows) => webhook_logs::append_for_ingestion(rows),
-            Piece::Events(rows) => webhook_logs::tap_for_ingestion(rows),
+impl<'a> Piece<'a> {
+    /// All in one if it is few.
+    fn of(lines: &'a [LogRow], events: &'a [TapRow], rows_max: usize) -> VecDeque<Self> {
+        if lines.len() + events.len() <= rows_max {
+            return [Piece { lines, events }].into();
         }
+        let of_lines = lines.chunks(rows_max).map(|lines| Piece { lines, events: &[] });
+        let of_events = events.chunks(rows_max).map(|events| Piece { lines: &[], events });
+        of_lines.chain(of_events).collect()
     }
 
-    fn lines(&self) -> usize {
-        match self {
-            Piece::Lines(rows) => rows.len(),
-            Piece::Events(_) => 0,
-        }
+    fn statements(&self) -> Vec<Sql> {
+        let mut statements = webhook_logs::append_for_ingestion(self.lines);
+        statements.extend(webhook_logs::tap_for_ingestion(self.events));
+        statements
     }
 }
 
 async fn write(store: &Store, logs: &[LogRow], taps: &[TapRow]) {
-    let size = if store.is_shared() { GROUP_MAX } else { PIECE_MAX };
-    let lines = logs.chunks(size).map(Piece::Lines);
-    let mut pieces: VecDeque<Piece<'_>> = lines.chain(taps.chunks(size).map(Piece::Events)).collect();
+    let rows_max = if store.is_shared() { GROUP_MAX } else { PIECE_MAX };
+    let mut pieces = Piece::of(logs, taps, rows_max);
     let mut attempt = 1;
     while let Some(piece) = pieces.front() {
         match store.execute_all(piece.statements()).await {
@@ -172,7 +173,7 @@ async fn write(store: &Store, logs: &[LogRow], taps: &[TapRow]) {
                 attempt += 1;
             }
             Err(error) => {
-                let lines: usize = pieces.iter().map(Piece::lines).sum();
+                let lines: usize = pieces.iter().map(|piece| piece.lines.len()).sum();
                 tracing::error!(%error, lines, "{lines} lines of the webhook log are lost: {error}");
                 return;
             }
