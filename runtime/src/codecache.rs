@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::fs;
 use std::hash::{Hash, Hasher};
-use std::io::{self, BufReader, Read, Seek, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -57,36 +57,39 @@ impl DiskCache {
 
     /// The module kept under `key`, if its file is whole.
     pub fn load(&self, engine: &Engine, key: &Digest256) -> Option<(Module, usize)> {
-        let (file, bytes) = self.open_whole(key)?;
+        let (file, expected) = self.open_kept(key)?;
+        // Read piece by piece: it is megabytes, which are mapped and need not be in memory besides.
+        let mut hasher = Sha256::new();
+        let bytes = io::copy(&mut BufReader::with_capacity(PIECE_BYTES, &file), &mut hasher).ok()?;
+        if hex(&hasher.finalize()) != expected {
+            return None;
+        }
         #[expect(unsafe_code, reason = "loading machine code that this program wrote")]
         // SAFETY: the file was written by `store` from wasmtime's own output, lies in a directory that only this
         // user may write to, belongs to this user, and its content has the digest recorded when it was written.
         let module = unsafe { Module::deserialize_open_file(engine, file) }.ok()?;
-        Some((module, bytes))
+        Some((module, usize::try_from(bytes).ok()?))
     }
 
     /// The component kept under `key`, likewise.
     pub fn load_component(&self, engine: &Engine, key: &Digest256) -> Option<(Component, usize)> {
-        let (mut file, bytes) = self.open_whole(key)?;
-        let mut code = Vec::with_capacity(bytes);
-        file.rewind().ok()?;
+        let (mut file, expected) = self.open_kept(key)?;
+        let mut code = Vec::new();
         file.read_to_end(&mut code).ok()?;
+        if hex(&sha256(&code)) != expected {
+            return None;
+        }
         #[expect(unsafe_code, reason = "loading machine code that this program wrote")]
         // SAFETY: as in `load`.
         let component = unsafe { Component::deserialize(engine, &code) }.ok()?;
-        Some((component, bytes))
+        Some((component, code.len()))
     }
 
-    /// The file under `key` and its bytes, if it has its digest. Read piece by piece: it is megabytes, which need not be
-    /// in memory twice.
-    fn open_whole(&self, key: &Digest256) -> Option<(fs::File, usize)> {
+    /// The file under `key`, and the digest that it was written with.
+    fn open_kept(&self, key: &Digest256) -> Option<(fs::File, String)> {
         let path = self.path(key);
         let expected = fs::read_to_string(path.with_extension("sha256")).ok()?;
-        let file = open_own(&path)?;
-        let mut hasher = Sha256::new();
-        let bytes = io::copy(&mut BufReader::with_capacity(PIECE_BYTES, &file), &mut hasher).ok()?;
-        let found: Digest256 = hasher.finalize().into();
-        (hex(&found) == expected.trim()).then_some((file, usize::try_from(bytes).ok()?))
+        Some((open_own(&path)?, expected.trim().to_owned()))
     }
 
     /// Keeps `code` under `key`. A failure costs only the next start's time.
