@@ -26,14 +26,16 @@ pub use array::{Array, ArrayMut};
 pub use date_time::Temporal;
 pub use number::{number_to_text, text_to_number};
 pub use object::Object;
-pub use parse::{ParseError, parse_json};
+pub use parse::{ParseError, parse_json, parse_json_text};
 pub use print::json_indent;
 pub use text::Text;
 
 use std::rc::Rc;
 
 /// A JavaScript value of the kinds that can travel in a pattern, and functions, which stay within one node.
+// The tag has four bytes, so that a value is copied by words: with one byte the rest would be 15 of them.
 #[derive(Clone, Debug, Default)]
+#[repr(u32)]
 pub enum Value {
     /// `undefined`: what is missing. Never part of what leaves a node (see [`Value::into_json`]).
     #[default]

@@ -4,7 +4,7 @@
 
 use crate::machine::JSON_DEPTH_MAX;
 use crate::plan::{ConstantView, View};
-use crate::value::{Array, Object, Value, parse_json};
+use crate::value::{Array, Object, Value, parse_json_text};
 use std::cell::{Cell, OnceCell, RefCell};
 
 thread_local! {
@@ -31,7 +31,7 @@ impl Constants {
         Some(cell.get_or_init(|| match plan.constant(index as u32) {
             ConstantView::Number(number) => Value::Number(number),
             ConstantView::Text(text) => text.into(),
-            ConstantView::Json(json) => parse_json(json.as_bytes(), JSON_DEPTH_MAX).unwrap_or_default(),
+            ConstantView::Json(json) => parse_json_text(json, JSON_DEPTH_MAX).unwrap_or_default(),
         }))
     }
 }

@@ -12,13 +12,30 @@ use std::rc::Rc;
 #[derive(Clone, Debug, Default)]
 pub struct Object(Rc<Inner>);
 
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct Inner {
     integers: Integers,
     named: Vec<(Text, Value)>,
     index: Index,
     facts: Facts,
 }
+
+/// An object is copied because somebody is about to change it: there is room for properties that are added.
+impl Clone for Inner {
+    fn clone(&self) -> Self {
+        let mut named = Vec::with_capacity(self.named.len() + ROOM);
+        named.extend_from_slice(&self.named);
+        Inner {
+            integers: self.integers.clone(),
+            named,
+            index: self.index.clone(),
+            facts: self.facts,
+        }
+    }
+}
+
+/// Properties that may be added to a copy before its list has to grow.
+const ROOM: usize = 2;
 
 /// Properties with integer-like keys, which few objects have.
 #[derive(Clone, Debug, Default)]
@@ -203,6 +220,7 @@ impl<'a> Name<'a> {
         name.as_str().map_or(Name::Other(name), Name::Utf8)
     }
 
+    #[inline]
     fn is(self, key: &Text) -> bool {
         match self {
             Name::Utf8(name) => key.as_str().is_some_and(|key| same_name(key, name)),

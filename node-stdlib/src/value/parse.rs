@@ -30,13 +30,22 @@ pub fn parse_json(text: &[u8], depth_max: usize) -> Result<Value, ParseError> {
         offset: error.valid_up_to(),
         too_deep: false,
     })?;
+    parse_json_text(source, depth_max)
+}
+
+/// The same of what is known to be UTF-8.
+pub fn parse_json_text(source: &str, depth_max: usize) -> Result<Value, ParseError> {
+    parse(source, depth_max).map_err(|error| *error)
+}
+
+fn parse(source: &str, depth_max: usize) -> Parsed<Value> {
     let mut parser = Parser {
         source,
-        bytes: text,
+        bytes: source.as_bytes(),
         at: 0,
         depth_left: depth_max,
         depth_max,
-        keys: KeyCache::default(),
+        keys: None,
         properties: Vec::new(),
         elements: Vec::new(),
     };
@@ -55,14 +64,16 @@ struct Parser<'a> {
     at: usize,
     depth_left: usize,
     depth_max: usize,
-    keys: KeyCache,
+    /// From the first array on.
+    keys: Option<Box<KeyCache>>,
     /// Of the objects that are open, so that each gets a list of the right size when it closes.
     properties: Vec<(Text, Value)>,
     /// Of the arrays that are open, likewise.
     elements: Vec<Value>,
 }
 
-type Parsed<T> = Result<T, ParseError>;
+/// Boxed, so that a value that was read is handed on in two words.
+type Parsed<T> = Result<T, Box<ParseError>>;
 
 impl Parser<'_> {
     fn value(&mut self) -> Parsed<Value> {
@@ -115,6 +126,7 @@ impl Parser<'_> {
 
     fn array(&mut self) -> Parsed<Value> {
         self.enter()?;
+        self.keys.get_or_insert_default();
         let first = self.elements.len();
         if !self.eat(b']') {
             loop {
@@ -144,11 +156,9 @@ impl Parser<'_> {
         match self.depth_left.checked_sub(1) {
             Some(left) => self.depth_left = left,
             None => {
-                let error = self.error(format!("nested more than {} levels deep", self.depth_max));
-                return Err(ParseError {
-                    too_deep: true,
-                    ..error
-                });
+                let mut error = self.error(format!("nested more than {} levels deep", self.depth_max));
+                error.too_deep = true;
+                return Err(error);
             }
         }
         self.at += 1;
@@ -209,14 +219,17 @@ impl Parser<'_> {
         }
     }
 
-    /// The rest of a property name; short ones that came before are shared.
+    /// The rest of a property name; within arrays, those that came before are shared.
     fn key(&mut self) -> Parsed<Text> {
         let start = self.at;
         self.skip_plain();
         if self.peek() == Some(b'"') {
             let name = &self.source[start..self.at];
             self.at += 1;
-            return Ok(self.keys.text(name));
+            return Ok(match &mut self.keys {
+                Some(keys) => keys.text(name),
+                None => name.into(),
+            });
         }
         self.escaped_string(start)
     }
@@ -341,7 +354,7 @@ impl Parser<'_> {
     }
 
     #[cold]
-    fn unexpected(&self, wanted: &str) -> ParseError {
+    fn unexpected(&self, wanted: &str) -> Box<ParseError> {
         let found = self.source.get(self.at..).and_then(|rest| rest.chars().next());
         self.error(match found {
             Some(found) => format!("expected {wanted}, found {found:?}"),
@@ -350,12 +363,12 @@ impl Parser<'_> {
     }
 
     #[cold]
-    fn error(&self, message: String) -> ParseError {
-        ParseError {
+    fn error(&self, message: String) -> Box<ParseError> {
+        Box::new(ParseError {
             message,
             offset: self.at,
             too_deep: false,
-        }
+        })
     }
 }
 
