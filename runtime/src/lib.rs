@@ -80,7 +80,7 @@ struct Inner {
     engines: Engines,
     disk: Option<DiskCache>,
     programs: Mutex<Recent<(Digest256, Tier), Program>>,
-    surroundings: Surroundings,
+    surroundings: Arc<Surroundings>,
     components: Components,
     ticker: Ticker,
     slots: Arc<Semaphore>,
@@ -138,7 +138,7 @@ impl Runtime {
         let background = executor::background(config.background_threads)?;
         let component_threads = executor::components(config.background_threads)?;
         let io = executor::io(config.io_threads)?;
-        let surroundings = Surroundings {
+        let surroundings = Arc::new(Surroundings {
             engine: engines.main.clone(),
             stdlib: Arc::new(stdlib),
             effects: standard_effects(&config),
@@ -150,7 +150,7 @@ impl Runtime {
                 first_time: config.foreground_time,
             },
             io: io.handle().clone(),
-        };
+        });
         Ok(Runtime(Arc::new(Inner {
             ticker: Ticker::new(&engines)?,
             programs: Mutex::new(Recent::new(config.code_cache_bytes_max)),
@@ -202,12 +202,13 @@ impl Runtime {
         let awake = inner.ticker.wake();
         let started = Instant::now();
         let request = self.bounded(request);
-        let run = sandbox::execute(inner.surroundings.clone(), program.clone(), request);
-        let job = Box::pin(async move {
-            let outcome = run.await;
-            drop((slot, awake));
-            outcome
-        });
+        let held = (slot, awake);
+        let job = Box::pin(sandbox::execute(
+            held,
+            inner.surroundings.clone(),
+            program.clone(),
+            request,
+        ));
         let result = match (
             Foreground::new(job, inner.config.foreground_time).await,
             &inner.background,

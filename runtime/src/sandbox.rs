@@ -26,7 +26,6 @@ use tokio::runtime::Handle;
 use wasmtime::{Engine, Extern, Instance, Memory, Store, UpdateDeadline, Val};
 
 /// What every run needs of the runtime.
-#[derive(Clone)]
 pub struct Surroundings {
     pub engine: Engine,
     pub stdlib: Arc<Stdlib>,
@@ -289,26 +288,66 @@ impl RunState {
     }
 }
 
-/// Executes a run to its end. Never fails: whatever happens is in the outcome.
-pub async fn execute(surroundings: Surroundings, program: Program, request: RunRequest) -> Outcome {
+/// Executes a run to its end. Never fails: whatever happens is in the outcome. Keeps `held` as long as it lives.
+pub async fn execute(
+    held: impl Send,
+    surroundings: Arc<Surroundings>,
+    program: Program,
+    request: RunRequest,
+) -> Outcome {
     let started = Instant::now();
-    let trigger = match trigger(&program.0.manifest, &request) {
-        Ok(trigger) => trigger,
+    let mut run = match Run::new(&surroundings, program, request, started) {
+        Ok(run) => run,
         Err(error) => return refused(error, started),
     };
-    let fuel_max = request.limits.fuel_max;
-    let state = new_state(&surroundings, program, request, nonce(), started);
-    let vault = state.vault.clone();
-    let mut store = Store::new(&surroundings.engine, state);
     let mut current_node = None;
-    let result = drive(&mut store, &surroundings.stdlib, trigger, &mut current_node).await;
-    let fuel_used = fuel_max.saturating_sub(store.get_fuel().unwrap_or(0));
-    let node_id = current_node.and_then(|node| store.data().node_id(node));
-    let state = store.into_data();
-    let mut outcome = outcome(state, result, node_id);
-    outcome.usage.fuel_used = fuel_used;
-    outcome.usage.duration_us = started.elapsed().as_micros() as u64;
-    mask(&vault, outcome)
+    let result = drive(
+        &mut run.store,
+        &surroundings.stdlib,
+        run.trigger,
+        &mut current_node,
+    )
+    .await;
+    let outcome = run.end(result, current_node, started);
+    drop(held);
+    outcome
+}
+
+/// A run that can begin. Apart from [`execute`], so that what it takes to make and to end one is on the stack, and not in
+/// the future that is moved about.
+struct Run {
+    store: Store<RunState>,
+    trigger: u32,
+    fuel_max: u64,
+}
+
+impl Run {
+    fn new(
+        surroundings: &Surroundings,
+        program: Program,
+        request: RunRequest,
+        started: Instant,
+    ) -> Result<Self, RunError> {
+        let trigger = trigger(&program.0.manifest, &request)?;
+        let fuel_max = request.limits.fuel_max;
+        let state = new_state(surroundings, program, request, nonce(), started);
+        Ok(Run {
+            store: Store::new(&surroundings.engine, state),
+            trigger,
+            fuel_max,
+        })
+    }
+
+    fn end(self, result: wasmtime::Result<()>, current_node: Option<u32>, started: Instant) -> Outcome {
+        let fuel_used = self.fuel_max.saturating_sub(self.store.get_fuel().unwrap_or(0));
+        let node_id = current_node.and_then(|node| self.store.data().node_id(node));
+        let state = self.store.into_data();
+        let vault = state.vault.clone();
+        let mut outcome = outcome(state, result, node_id);
+        outcome.usage.fuel_used = fuel_used;
+        outcome.usage.duration_us = started.elapsed().as_micros() as u64;
+        mask(&vault, outcome)
+    }
 }
 
 /// The plan index at which the run starts.
