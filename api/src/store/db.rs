@@ -7,8 +7,8 @@ use sqlx::{AssertSqlSafe, FromRow, PgConnection, Postgres, Sqlite, SqliteConnect
 use std::borrow::Cow;
 
 /// Rows of one statement of [`inserts`]: few sizes, so that each text is prepared once, and few enough arguments for
-/// every database.
-const SIZES: [usize; 4] = [1, 4, 16, 64];
+/// every database. But not too few: a row that is missing costs half as much as one that is there.
+const SIZES: [usize; 10] = [1, 4, 8, 16, 24, 32, 40, 48, 56, 64];
 
 /// An argument of a statement. The kind is known even when it is null, since PostgreSQL asks for it.
 #[derive(Clone, Debug)]
@@ -109,13 +109,34 @@ impl Sql {
         self.list(args)
     }
 
-    /// This statement, and after it another one.
-    fn then(mut self, next: Sql) -> Self {
-        let text = self.text.to_mut();
-        text.push_str("; ");
-        text.push_str(&next.text);
-        self.args.extend(next.args);
-        self
+    /// These statements as one text.
+    fn joined(statements: Vec<Sql>) -> Self {
+        let texts: Vec<&str> = statements.iter().map(|it| &*it.text).collect();
+        Sql {
+            text: texts.join("; ").into(),
+            args: args_of(statements),
+        }
+    }
+
+    /// These statements as a transaction for SQLite. An insertion that fails undoes all of it, so that SQLite need not
+    /// be able to undo each by itself, which would have it copy every page that it changes.
+    pub(super) fn transaction(statements: Vec<Sql>) -> Self {
+        const INSERT: &str = "insert into ";
+        let length: usize = statements.iter().map(|it| it.text.len() + INSERT.len() + 2).sum();
+        let mut text = String::with_capacity(length + 32);
+        text.push_str("begin immediate; ");
+        for statement in &statements {
+            let (verb, rest) = match statement.text.strip_prefix(INSERT) {
+                Some(rest) => ("insert or rollback into ", rest),
+                None => ("", &*statement.text),
+            };
+            text.extend([verb, rest, "; "]);
+        }
+        text.push_str("commit");
+        Sql {
+            text: text.into(),
+            args: args_of(statements),
+        }
     }
 
     /// With PostgreSQL's numbered placeholders.
@@ -137,6 +158,17 @@ impl Sql {
     }
 }
 
+/// The arguments of all of them, in order. Most have only one with any, whose list stays as it is.
+fn args_of(statements: Vec<Sql>) -> Vec<Arg> {
+    let lists = statements.into_iter().map(|it| it.args);
+    let lists = lists.filter(|args| !args.is_empty());
+    let joined = lists.reduce(|mut all, args| {
+        all.extend(args);
+        all
+    });
+    joined.unwrap_or_default()
+}
+
 /// The least size that holds so many, or the largest.
 fn size_for(count: usize) -> usize {
     let size = SIZES.into_iter().find(|size| *size >= count);
@@ -152,10 +184,13 @@ pub fn inserts<const COLUMNS: usize>(
     mut rows: impl ExactSizeIterator<Item = [Arg; COLUMNS]>,
     only_if: Option<(&'static str, &str)>,
 ) -> Vec<Sql> {
+    let placeholders = format!("(?{})", ", ?".repeat(COLUMNS.saturating_sub(1)));
     let mut statements = Vec::new();
     while rows.len() > 0 {
         let size = size_for(rows.len());
-        let mut insert = sql("insert into ").push(table).push(" select * from (values ");
+        let mut text = format!("insert into {table} select * from (values ");
+        text.reserve(size * (placeholders.len() + 2) + 64);
+        let mut args = Vec::with_capacity(size * COLUMNS + 1);
         let mut nothing = None;
         for place in 0..size {
             // Rows that are missing are null, and left out.
@@ -163,13 +198,18 @@ pub fn inserts<const COLUMNS: usize>(
                 break;
             };
             nothing.get_or_insert_with(|| row.each_ref().map(Arg::null));
-            insert = insert.push(if place == 0 { "" } else { ", " }).list(row);
+            text.extend([if place == 0 { "" } else { ", " }, &placeholders]);
+            args.extend(row);
         }
-        insert = insert.push(") v where column1 is not null");
+        text.push_str(") v where column1 is not null");
         if let Some((condition, arg)) = only_if {
-            insert = insert.push(condition).bind(arg);
+            text.push_str(condition);
+            args.push(arg.into());
         }
-        statements.push(insert);
+        statements.push(Sql {
+            text: text.into(),
+            args,
+        });
     }
     statements
 }
@@ -221,7 +261,7 @@ impl Db<'_> {
     /// All rows of a query after a statement without rows: on SQLite in one go, see [`Db::execute_all`].
     pub async fn all_after<R: Row>(&mut self, first: Sql, query: Sql) -> Result<Vec<R>, StoreError> {
         match self {
-            Db::Sqlite(_) => self.all(first.then(query)).await,
+            Db::Sqlite(_) => self.all(Sql::joined(vec![first, query])).await,
             Db::Postgres(_) => {
                 self.execute(first).await?;
                 self.all(query).await
@@ -271,11 +311,10 @@ impl Db<'_> {
     /// Executes statements; how many rows changed. SQLite gets them as one text: handing over to its thread and back takes
     /// longer than most statements.
     pub async fn execute_all(&mut self, statements: Vec<Sql>) -> Result<u64, StoreError> {
+        if matches!(self, Db::Sqlite(_)) {
+            return self.execute(Sql::joined(statements)).await;
+        }
         let mut changed = 0;
-        let statements = match self {
-            Db::Sqlite(_) => statements.into_iter().reduce(Sql::then).into_iter().collect(),
-            Db::Postgres(_) => statements,
-        };
         for statement in statements {
             changed += self.execute(statement).await?;
         }

@@ -4,7 +4,7 @@
 
 use super::StoreError;
 use super::checkpoint::Checkpoints;
-use super::db::{Db, Sql, sql};
+use super::db::{Db, Sql};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use sqlx::{Connection, SqliteConnection};
@@ -106,10 +106,8 @@ async fn work(
 
 /// A transaction of statements that need nothing of what they find: in one go, since handing over to the connection's
 /// thread and back takes longer than most statements, or than a commit.
-async fn alone(connection: &mut SqliteConnection, mut statements: Vec<Sql>, answer: Answer) {
-    statements.insert(0, sql("begin immediate"));
-    statements.push(sql("commit"));
-    let done = Db::Sqlite(connection).execute_all(statements).await;
+async fn alone(connection: &mut SqliteConnection, statements: Vec<Sql>, answer: Answer) {
+    let done = Db::Sqlite(connection).execute(Sql::transaction(statements)).await;
     if done.is_err() {
         // Fails when no transaction is open any more, which is as good.
         let _ = statement(connection, "rollback").await;
