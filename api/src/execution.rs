@@ -28,6 +28,7 @@ mod record;
 mod recorder;
 mod recover;
 mod retention;
+mod run_metrics;
 pub mod status;
 pub mod tail;
 mod test_run;

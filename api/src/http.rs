@@ -19,6 +19,7 @@ pub mod nodes;
 pub mod operations;
 pub mod patterns;
 pub mod reply;
+mod request_metrics;
 pub mod runs;
 pub mod schedules;
 pub mod session;
@@ -132,15 +133,18 @@ pub fn router(app: &App) -> Router {
         .layer(
             ServiceBuilder::new()
                 .layer(middleware::IdentifyLayer)
-                .layer(cors(&app.config.cors_origins))
+                .option_layer(cors(&app.config.cors_origins))
                 .layer(CatchPanicLayer::custom(middleware::panicked))
                 .layer(DefaultBodyLimit::max(app.config.api_body_bytes_max)),
         )
         .with_state(app.clone())
 }
 
-/// Lets pages of these origins use the API; without any, only pages of the service itself.
-fn cors(origins: &[String]) -> CorsLayer {
+/// Lets pages of these origins use the API; without any, only pages of the service itself, which need no leave.
+fn cors(origins: &[String]) -> Option<CorsLayer> {
+    if origins.is_empty() {
+        return None;
+    }
     let layer = CorsLayer::new()
         .allow_methods([
             Method::GET,
@@ -153,9 +157,9 @@ fn cors(origins: &[String]) -> CorsLayer {
         .expose_headers([middleware::REQUEST_ID.clone(), RETRY_AFTER, CONTENT_DISPOSITION])
         .max_age(PREFLIGHT_AGE_MAX);
     if origins.iter().any(|origin| origin == "*") {
-        return layer.allow_origin(AllowOrigin::any());
+        return Some(layer.allow_origin(AllowOrigin::any()));
     }
-    layer.allow_origin(AllowOrigin::list(
+    Some(layer.allow_origin(AllowOrigin::list(
         origins.iter().filter_map(|origin| origin.parse().ok()),
-    ))
+    )))
 }

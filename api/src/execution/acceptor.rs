@@ -9,6 +9,7 @@ use super::live::{self, Ended, Live};
 use super::queue::{Class, Full, Place, Queue, Reservation};
 use super::recorder::{self, Figures};
 use super::recover;
+use super::run_metrics;
 use super::status::{Phase, TriggeredBy};
 use super::worker::Job;
 use crate::clock::{Clock, Timestamp};
@@ -393,7 +394,7 @@ fn settle(inner: &Arc<Inner>, it: Waiting, stored: &Result<Keys, StoreError>) {
         inner.live().remove(&job.run);
         return drop(answer.send(refused));
     }
-    counter!("heddle_runs_accepted_total", "triggered_by" => job.triggered_by.name()).increment(1);
+    run_metrics::accepted(job.triggered_by);
     let ticket = Ticket {
         run_id: job.run,
         end: job.live.watch(),

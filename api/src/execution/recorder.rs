@@ -5,6 +5,7 @@ use super::Inner;
 use super::calls;
 use super::insist::insist;
 use super::live::Ended;
+use super::run_metrics;
 use super::status::{Phase, RunStatus, TriggeredBy};
 use super::worker::Job;
 use crate::clock::{Clock, Timestamp};
@@ -12,7 +13,7 @@ use crate::ids::RunId;
 use crate::store::notices::{self, Notice};
 use crate::store::runs::{self, ResultRow, journal, responses};
 use crate::store::{Db, Store, StoreError};
-use metrics::{counter, histogram};
+use metrics::counter;
 use serde_json::value::RawValue;
 use std::collections::HashSet;
 use std::sync::{Arc, Weak};
@@ -305,10 +306,10 @@ fn park(inner: &Inner, job: &Job, response: Option<Box<RawValue>>) {
 /// What is counted of a run that has ended.
 #[derive(Clone, Copy)]
 pub(super) struct Figures {
-    fuel_used: i64,
+    pub(super) fuel_used: i64,
     /// Of a run that has executed.
-    duration_ms: Option<i64>,
-    memory_bytes_peak: i64,
+    pub(super) duration_ms: Option<i64>,
+    pub(super) memory_bytes_peak: i64,
 }
 
 impl Figures {
@@ -323,12 +324,7 @@ impl Figures {
 
 /// Tells everybody of an end that is stored.
 pub(super) fn tell_end(inner: &Inner, job: &Job, figures: Figures, ended: Ended) {
-    counter!("heddle_runs_ended_total", "status" => ended.status.name()).increment(1);
-    counter!("heddle_run_fuel_total").increment(u64::try_from(figures.fuel_used).unwrap_or(0));
-    if let Some(duration_ms) = figures.duration_ms {
-        histogram!("heddle_run_duration_seconds").record(duration_ms as f64 / 1_000.0);
-        histogram!("heddle_run_memory_bytes").record(figures.memory_bytes_peak as f64);
-    }
+    run_metrics::ended(figures, &ended);
     inner.live().remove(&job.run);
     inner.tail.ended(job, &ended);
     if job.parent.is_some() {

@@ -1,5 +1,6 @@
 //! What stands around every request: an id, a line in the log, and the answer to a panic.
 
+use super::request_metrics;
 use crate::error::{ApiError, Code};
 use axum::extract::{MatchedPath, Request};
 use axum::http::{HeaderName, HeaderValue, Method};
@@ -94,9 +95,9 @@ where
 #[derive(Debug)]
 struct Facts {
     id: String,
-    method: Method,
+    method: &'static str,
     /// The route, never the path: a path may have what only its owner should see.
-    route: String,
+    route: Option<MatchedPath>,
     started: Instant,
 }
 
@@ -108,31 +109,39 @@ impl Facts {
             Some(id) if is_sane(id) => id.to_owned(),
             _ => Uuid::now_v7().to_string(),
         };
-        let route = request.extensions().get::<MatchedPath>();
         Facts {
             id,
-            method: request.method().clone(),
-            route: route.map_or("(no route)", MatchedPath::as_str).to_owned(),
+            method: name_of(request.method()),
+            route: request.extensions().get::<MatchedPath>().cloned(),
             started: Instant::now(),
         }
     }
 
     fn note<B>(&self, response: &mut Response<B>) {
-        let Facts {
-            id, method, route, ..
-        } = self;
+        let method = self.method;
+        let route = self.route.as_ref().map_or("(no route)", MatchedPath::as_str);
         let status = response.status().as_u16();
-        let labels = [
-            ("method", method.to_string()),
-            ("route", route.clone()),
-            ("status", status.to_string()),
-        ];
-        metrics::counter!("heddle_http_requests_total", &labels).increment(1);
-        metrics::histogram!("heddle_http_request_seconds", &labels[..2]).record(self.started.elapsed());
-        tracing::info!(%method, route, status, "{method} {route} {status}");
-        if let Ok(value) = HeaderValue::from_str(id) {
+        request_metrics::count(method, route, status, self.started.elapsed());
+        tracing::info!(method, route, status, "{method} {route} {status}");
+        if let Ok(value) = HeaderValue::from_str(&self.id) {
             response.headers_mut().insert(REQUEST_ID.clone(), value);
         }
+    }
+}
+
+/// A method as it is noted: what is none of HTTP's own has no name of its own, since clients could make up any number.
+fn name_of(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        Method::DELETE => "DELETE",
+        Method::HEAD => "HEAD",
+        Method::OPTIONS => "OPTIONS",
+        Method::CONNECT => "CONNECT",
+        Method::TRACE => "TRACE",
+        _ => "(other)",
     }
 }
 
