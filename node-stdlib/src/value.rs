@@ -26,7 +26,7 @@ pub use array::{Array, ArrayMut};
 pub use date_time::Temporal;
 pub use number::{number_to_text, text_to_number};
 pub use object::Object;
-pub use parse::{ParseError, parse_json, parse_json_text};
+pub use parse::{JsonTexts, ParseError, parse_json};
 pub use print::json_indent;
 pub use text::Text;
 

@@ -4,12 +4,13 @@
 
 use crate::machine::JSON_DEPTH_MAX;
 use crate::plan::{ConstantView, View};
-use crate::value::{Array, Object, Value, parse_json_text};
+use crate::value::{Array, JsonTexts, Object, Value};
 use std::cell::{Cell, OnceCell, RefCell};
 
 thread_local! {
     static HANDLES: RefCell<Vec<Value>> = const { RefCell::new(Vec::new()) };
     static CONSTANTS: Cell<Constants> = const { Cell::new(Constants::NONE) };
+    static JSON: RefCell<JsonTexts> = RefCell::default();
 }
 
 /// The plan's constants, each made when it is first read.
@@ -31,7 +32,9 @@ impl Constants {
         Some(cell.get_or_init(|| match plan.constant(index as u32) {
             ConstantView::Number(number) => Value::Number(number),
             ConstantView::Text(text) => text.into(),
-            ConstantView::Json(json) => parse_json_text(json, JSON_DEPTH_MAX).unwrap_or_default(),
+            ConstantView::Json(json) => {
+                JSON.with_borrow_mut(|texts| texts.parse(json, JSON_DEPTH_MAX).unwrap_or_default())
+            }
         }))
     }
 }

@@ -423,6 +423,9 @@ impl State<'_> {
         if incoming.is_empty() {
             return Value::Undefined;
         }
+        if incoming.len() == 1 && !node.collect() {
+            return self.live_value(place.frame, incoming.get(0)).unwrap_or_default();
+        }
         let port = self.plan.edge(incoming.get(0)).target_port;
         if incoming
             .iter()
@@ -439,6 +442,15 @@ impl State<'_> {
         Value::Object(object)
     }
 
+    /// What an edge brought, if it is live.
+    fn live_value(&self, frame: u32, edge: u32) -> Option<Value> {
+        let edges = &self.frames.get(frame)?.edges;
+        match edges.get(self.plan.edge_place(edge).1 as usize)? {
+            EdgeState::Live(value) => Some(value.clone()),
+            _ => None,
+        }
+    }
+
     /// What live edges brought to an input port.
     pub(super) fn port_value(&self, place: Place, port: u32) -> Option<Value> {
         let node = self.plan.node(place.node);
@@ -450,12 +462,7 @@ impl State<'_> {
             .filter(|edge| chosen.is_none_or(|chosen| chosen == *edge));
         let mut live = edges
             .filter(|edge| self.plan.edge(*edge).target_port == port)
-            .filter_map(
-                |edge| match frame.edges.get(self.plan.edge_place(edge).1 as usize) {
-                    Some(EdgeState::Live(value)) => Some(value.clone()),
-                    _ => None,
-                },
-            );
+            .filter_map(|edge| self.live_value(place.frame, edge));
         let first = live.next()?;
         match (live.next(), node.collect()) {
             (None, false) => Some(first),

@@ -3,7 +3,7 @@
 //! Integer-like keys live in an ordered map, the others in a list by insertion that gets a hash index once it is
 //! longer than [`INDEX_FROM`]. The index is an open-addressing table with linear probing.
 
-use super::text::{index_of_name, same_name};
+use super::text::index_of_name;
 use super::{Facts, Text, Value};
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -220,10 +220,9 @@ impl<'a> Name<'a> {
         name.as_str().map_or(Name::Other(name), Name::Utf8)
     }
 
-    #[inline]
     fn is(self, key: &Text) -> bool {
         match self {
-            Name::Utf8(name) => key.as_str().is_some_and(|key| same_name(key, name)),
+            Name::Utf8(name) => key.is_name(name),
             Name::Other(name) => key == name,
         }
     }
@@ -266,11 +265,12 @@ impl Inner {
             return integers.contains_key(&key).then_some(Place::Integer(key));
         }
         if self.index.slots.is_empty() {
-            return self
-                .named
-                .iter()
-                .position(|(key, _)| name.is(key))
-                .map(Place::Named);
+            let mut keys = self.named.iter().map(|(key, _)| key);
+            let at = match name {
+                Name::Utf8(name) => keys.position(|key| key.is_name(name)),
+                Name::Other(_) => keys.position(|key| name.is(key)),
+            };
+            return at.map(Place::Named);
         }
         self.index.find(&self.named, name).map(Place::Named)
     }

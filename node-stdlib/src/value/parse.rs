@@ -30,24 +30,41 @@ pub fn parse_json(text: &[u8], depth_max: usize) -> Result<Value, ParseError> {
         offset: error.valid_up_to(),
         too_deep: false,
     })?;
-    parse_json_text(source, depth_max)
+    parse(source, depth_max, &mut Scratch::default()).map_err(|error| *error)
 }
 
-/// The same of what is known to be UTF-8.
-pub fn parse_json_text(source: &str, depth_max: usize) -> Result<Value, ParseError> {
-    parse(source, depth_max).map_err(|error| *error)
+/// Parses many small texts: they share property names, and what is needed for parsing one is made once.
+pub struct JsonTexts(Scratch);
+
+impl Default for JsonTexts {
+    fn default() -> Self {
+        JsonTexts(Scratch {
+            keys: Some(Box::default()),
+            ..Scratch::default()
+        })
+    }
 }
 
-fn parse(source: &str, depth_max: usize) -> Parsed<Value> {
+impl JsonTexts {
+    /// See [`parse_json`].
+    pub fn parse(&mut self, source: &str, depth_max: usize) -> Result<Value, ParseError> {
+        parse(source, depth_max, &mut self.0).map_err(|error| {
+            // What was open when it failed.
+            self.0.properties.clear();
+            self.0.elements.clear();
+            *error
+        })
+    }
+}
+
+fn parse(source: &str, depth_max: usize, scratch: &mut Scratch) -> Parsed<Value> {
     let mut parser = Parser {
         source,
         bytes: source.as_bytes(),
         at: 0,
         depth_left: depth_max,
         depth_max,
-        keys: None,
-        properties: Vec::new(),
-        elements: Vec::new(),
+        scratch,
     };
     parser.skip_space();
     let value = parser.value()?;
@@ -64,6 +81,12 @@ struct Parser<'a> {
     at: usize,
     depth_left: usize,
     depth_max: usize,
+    scratch: &'a mut Scratch,
+}
+
+/// What is empty before and after a text, but for the names.
+#[derive(Default)]
+struct Scratch {
     /// From the first array on.
     keys: Option<Box<KeyCache>>,
     /// Of the objects that are open, so that each gets a list of the right size when it closes.
@@ -94,7 +117,7 @@ impl Parser<'_> {
 
     fn object(&mut self) -> Parsed<Value> {
         self.enter()?;
-        let first = self.properties.len();
+        let first = self.scratch.properties.len();
         if !self.eat(b'}') {
             loop {
                 if !self.eat(b'"') {
@@ -107,7 +130,7 @@ impl Parser<'_> {
                 }
                 self.skip_space();
                 let value = self.value()?;
-                self.properties.push((name, value));
+                self.scratch.properties.push((name, value));
                 self.skip_space();
                 if self.eat(b'}') {
                     break;
@@ -120,18 +143,18 @@ impl Parser<'_> {
         }
         self.depth_left += 1;
         Ok(Value::Object(Object::of_properties(
-            self.properties.drain(first..),
+            self.scratch.properties.drain(first..),
         )))
     }
 
     fn array(&mut self) -> Parsed<Value> {
         self.enter()?;
-        self.keys.get_or_insert_default();
-        let first = self.elements.len();
+        self.scratch.keys.get_or_insert_default();
+        let first = self.scratch.elements.len();
         if !self.eat(b']') {
             loop {
                 let value = self.value()?;
-                self.elements.push(value);
+                self.scratch.elements.push(value);
                 self.skip_space();
                 if self.eat(b']') {
                     break;
@@ -143,10 +166,10 @@ impl Parser<'_> {
             }
         }
         self.depth_left += 1;
-        let is_long = first == 0 && self.elements.len() > LONG_FROM;
+        let is_long = first == 0 && self.scratch.elements.len() > LONG_FROM;
         let values: Vec<Value> = match is_long {
-            true => std::mem::take(&mut self.elements),
-            false => self.elements.drain(first..).collect(),
+            true => std::mem::take(&mut self.scratch.elements),
+            false => self.scratch.elements.drain(first..).collect(),
         };
         Ok(Value::Array(Array::from(values)))
     }
@@ -226,7 +249,7 @@ impl Parser<'_> {
         if self.peek() == Some(b'"') {
             let name = &self.source[start..self.at];
             self.at += 1;
-            return Ok(match &mut self.keys {
+            return Ok(match &mut self.scratch.keys {
                 Some(keys) => keys.text(name),
                 None => name.into(),
             });

@@ -151,6 +151,12 @@ impl Text {
         }
     }
 
+    /// Whether it is this name. Most names that it is not have another length, which is seen without a call.
+    #[inline]
+    pub(super) fn is_name(&self, name: &str) -> bool {
+        matches!(&self.0, Form::Utf8 { text, .. } if text.len() == name.len() && same_name(text, name))
+    }
+
     /// The number that the text spells when it is an array index as JavaScript writes it: 0 to 2^32 - 2, without
     /// sign or leading zeros.
     pub fn as_index(&self) -> Option<u32> {
@@ -179,12 +185,9 @@ fn index_of_digits(name: &str) -> Option<u32> {
     name.parse().ok().filter(|&index| index != u32::MAX)
 }
 
-/// Whether two names are the same. They are short, so that comparing in place beats a call of `memcmp`.
-#[inline]
-pub(super) fn same_name(a: &str, b: &str) -> bool {
-    if a.len() != b.len() {
-        return false;
-    }
+/// Whether two names of the same length are the same. They are short, so that comparing in place beats a call of
+/// `memcmp`.
+fn same_name(a: &str, b: &str) -> bool {
     if a.as_ptr() == b.as_ptr() {
         return true;
     }
