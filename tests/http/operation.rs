@@ -32,10 +32,15 @@ each_database! {
     async fn requests_are_counted_by_route(service: Service) {
         service.get("/api/nothing-that-is-there").send().await;
         service.get("/healthz").send().await;
+        service.request("MADE-UP", "/healthz").send().await;
         let metrics = service.get("/metrics").send().await;
-        let counted = r#"heddle_http_requests_total{method="GET",route="/healthz",status="200"}"#;
-        assert!(metrics.text.contains(counted), "{}", metrics.text);
-        assert!(!metrics.text.contains("nothing-that-is-there"));
+        for (method, status) in [("GET", 200), ("(other)", 405)] {
+            let counted = format!("heddle_http_requests_total{{method=\"{method}\",route=\"/healthz\",status=\"{status}\"}}");
+            assert!(metrics.text.contains(&counted), "{}", metrics.text);
+        }
+        for made_up in ["nothing-that-is-there", "MADE-UP"] {
+            assert!(!metrics.text.contains(made_up));
+        }
     }
 
     async fn a_body_over_the_limit_is_refused(service: Service) {
@@ -50,8 +55,9 @@ each_database! {
 #[tokio::test]
 async fn only_pages_of_listed_origins_may_ask() {
     let origins = vec!["https://app.example".to_owned()];
-    let service = Service::with(Database::Sqlite, |config| config.cors_origins = origins).await;
-    let allowed = async |origin: &str| {
+    let listing = Service::with(Database::Sqlite, |config| config.cors_origins = origins).await;
+    let listing_none = Service::with(Database::Sqlite, |_| {}).await;
+    let allowed = async |service: &Service, origin: &str| {
         let reply = service.get("/healthz").header("origin", origin).send().await;
         reply
             .headers
@@ -59,8 +65,13 @@ async fn only_pages_of_listed_origins_may_ask() {
             .map(|value| value.to_str().unwrap().to_owned())
     };
     assert_eq!(
-        allowed("https://app.example").await.as_deref(),
+        allowed(&listing, "https://app.example").await.as_deref(),
         Some("https://app.example")
     );
-    assert_eq!(allowed("https://evil.example").await, None);
+    assert_eq!(allowed(&listing, "https://evil.example").await, None);
+    assert_eq!(allowed(&listing_none, "https://app.example").await, None);
+    let asked = listing_none
+        .request("OPTIONS", "/healthz")
+        .header("origin", "https://app.example");
+    assert_eq!(asked.send().await.status, 405);
 }

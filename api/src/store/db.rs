@@ -119,7 +119,8 @@ impl Sql {
     }
 
     /// These statements as a transaction for SQLite. An insertion that fails undoes all of it, so that SQLite need not
-    /// be able to undo each by itself, which would have it copy every page that it changes.
+    /// be able to undo each by itself, which would have it copy every page that it changes. Source: SQLite,
+    /// "Temporary Files Used By SQLite", "Statement Journal Files".
     pub(super) fn transaction(statements: Vec<Sql>) -> Self {
         const INSERT: &str = "insert into ";
         let length: usize = statements.iter().map(|it| it.text.len() + INSERT.len() + 2).sum();
