@@ -26,6 +26,7 @@ mod callbacks;
 mod composites;
 mod execute;
 mod frames;
+mod inputs;
 mod items;
 mod loops;
 mod names;

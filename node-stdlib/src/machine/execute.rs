@@ -1,7 +1,6 @@
-//! A node executes: its input, its attempts, its outcome, the effects that it waits for.
+//! A node executes: its attempts, its outcome, the effects that it waits for.
 
 use super::composites::Execution;
-use super::frames::EdgeState;
 use super::names::Caller;
 use super::random::Generator;
 use super::report::{broken_plan, error_value};
@@ -9,7 +8,7 @@ use super::{JSON_DEPTH_MAX, Outside, Place, Run, State, TraceKind, all_leaving, 
 use crate::abi::code;
 use crate::nodes::{Again, Emission, Failure, NodeResult, Outcome, Request, Resume, Run as RunNode};
 use crate::plan::{NONE, NodeKind, NodeView, OnError};
-use crate::value::{Array, Object, Value, parse_json};
+use crate::value::{Object, Value, parse_json};
 
 /// Output port of a loop that fires when it has ended.
 pub(super) const DONE: u32 = 1;
@@ -416,62 +415,6 @@ impl Current {
 }
 
 impl State<'_> {
-    /// `$input` of a node that is about to execute.
-    fn input_of(&self, place: Place) -> Value {
-        let node = self.plan.node(place.node);
-        let incoming = node.incoming();
-        if incoming.is_empty() {
-            return Value::Undefined;
-        }
-        if incoming.len() == 1 && !node.collect() {
-            return self.live_value(place.frame, incoming.get(0)).unwrap_or_default();
-        }
-        let port = self.plan.edge(incoming.get(0)).target_port;
-        if incoming
-            .iter()
-            .all(|edge| self.plan.edge(edge).target_port == port)
-        {
-            return self.port_value(place, port).unwrap_or_default();
-        }
-        let mut object = Object::new();
-        for (port, name) in node.inputs().enumerate() {
-            if let Some(value) = self.port_value(place, port as u32) {
-                object.insert(name, value);
-            }
-        }
-        Value::Object(object)
-    }
-
-    /// What an edge brought, if it is live.
-    fn live_value(&self, frame: u32, edge: u32) -> Option<Value> {
-        let edges = &self.frames.get(frame)?.edges;
-        match edges.get(self.plan.edge_place(edge).1 as usize)? {
-            EdgeState::Live(value) => Some(value.clone()),
-            _ => None,
-        }
-    }
-
-    /// What live edges brought to an input port.
-    pub(super) fn port_value(&self, place: Place, port: u32) -> Option<Value> {
-        let node = self.plan.node(place.node);
-        let frame = self.frames.get(place.frame)?;
-        let chosen = frame.nodes.get(node.local() as usize)?.chosen;
-        let edges = node
-            .incoming()
-            .iter()
-            .filter(|edge| chosen.is_none_or(|chosen| chosen == *edge));
-        let mut live = edges
-            .filter(|edge| self.plan.edge(*edge).target_port == port)
-            .filter_map(|edge| self.live_value(place.frame, edge));
-        let first = live.next()?;
-        match (live.next(), node.collect()) {
-            (None, false) => Some(first),
-            (second, _) => Some(Value::Array(
-                [first].into_iter().chain(second).chain(live).collect::<Array>(),
-            )),
-        }
-    }
-
     /// An error is emitted in a frame: what leaves by the port.
     pub(super) fn error_emitted(&mut self, frame: u32, port: u32, error: Value) -> Vec<(u32, Value)> {
         self.errors += 1;
