@@ -6,6 +6,7 @@ mod codecache;
 mod component;
 mod config;
 mod connections;
+mod context;
 mod effects;
 mod egress;
 mod ending;

@@ -4,6 +4,7 @@
 
 use crate::component::{CallingNode, Calls, Origin, Setting, Threads};
 use crate::connections::Granted;
+use crate::context::{CallbackFacts, Context, RunFacts, iso_time};
 use crate::effects::{self, Effect, EffectContext, EffectError, Prepared, Registry, RunEffects, Waited};
 use crate::ending::{mask, outcome, refused};
 use crate::javascript::{JavaScript, Running};
@@ -12,13 +13,13 @@ use crate::key_values::KeyValues;
 use crate::limits::{RunLimiter, Stop, grouped};
 use crate::outcome::{LogLine, Outcome, RunError};
 use crate::program::{Loaded, Program};
-use crate::request::{Callbacks, Limits, RunRequest};
+use crate::request::{Limits, RunRequest};
 use crate::secrets::Vault;
 use crate::stdlib::Stdlib;
 use crate::trace::Trace;
 use heddle_node_stdlib::abi::{self, code};
 use heddle_node_stdlib::manifest::Manifest;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -406,55 +407,6 @@ fn nonce() -> String {
     crate::codecache::hex(&rand::random::<[u8; 16]>())
 }
 
-/// The guest's second input, see `heddle_node_stdlib::machine`.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Context<'a> {
-    run: RunFacts<'a>,
-    vars: &'a serde_json::Map<String, serde_json::Value>,
-    nonce: &'a str,
-    seed: String,
-    started_at_ms: i64,
-    run_key: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    callbacks: Option<CallbackFacts<'a>>,
-}
-
-#[derive(Serialize)]
-struct CallbackFacts<'a> {
-    nodes: Vec<usize>,
-    base: Option<&'a str>,
-    key: Option<&'a str>,
-}
-
-impl<'a> CallbackFacts<'a> {
-    /// None for a pattern that waits for no callbacks.
-    fn of(manifest: &Manifest, callbacks: Option<&'a Callbacks>) -> Option<Self> {
-        let nodes: Vec<usize> = manifest
-            .nodes
-            .iter()
-            .enumerate()
-            .filter(|(_, node)| node.node_type == "WaitForCallback")
-            .map(|(index, _)| index)
-            .collect();
-        (!nodes.is_empty()).then(|| CallbackFacts {
-            nodes,
-            base: callbacks.map(|callbacks| callbacks.base.as_str()),
-            key: callbacks.map(|callbacks| callbacks.key.as_str()),
-        })
-    }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct RunFacts<'a> {
-    id: &'a str,
-    pattern_id: &'a str,
-    attempt: u32,
-    triggered_by: &'a str,
-    started_at: String,
-}
-
 fn new_state(
     surroundings: &Surroundings,
     program: Program,
@@ -586,25 +538,4 @@ fn read_current_node(store: &mut Store<RunState>, stdlib: &Stdlib, guest: &Insta
     let mut word = [0; 4];
     memory.read(&*store, address as u32 as usize, &mut word).ok()?;
     Some(u32::from_le_bytes(word))
-}
-
-/// RFC 3339 in UTC with milliseconds. Source of the calendar: Howard Hinnant, "chrono-Compatible Low-Level Date
-/// Algorithms", `civil_from_days`.
-fn iso_time(ms: i64) -> String {
-    let (days, ms) = (ms.div_euclid(86_400_000), ms.rem_euclid(86_400_000));
-    let z = days + 719_468;
-    let (era, day_of_era) = (z.div_euclid(146_097), z.rem_euclid(146_097));
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 {
-        shifted_month + 3
-    } else {
-        shifted_month - 9
-    };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    let (seconds, ms) = (ms / 1_000, ms % 1_000);
-    let (hour, minute, second) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
 }

@@ -1,0 +1,75 @@
+//! What the guest is told of its run, besides the event.
+
+use crate::request::Callbacks;
+use heddle_node_stdlib::manifest::Manifest;
+use serde::Serialize;
+
+/// The guest's second input, see `heddle_node_stdlib::machine`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Context<'a> {
+    pub run: RunFacts<'a>,
+    pub vars: &'a serde_json::Map<String, serde_json::Value>,
+    pub nonce: &'a str,
+    pub seed: String,
+    pub started_at_ms: i64,
+    pub run_key: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub callbacks: Option<CallbackFacts<'a>>,
+}
+
+#[derive(Serialize)]
+pub struct CallbackFacts<'a> {
+    pub nodes: Vec<usize>,
+    pub base: Option<&'a str>,
+    pub key: Option<&'a str>,
+}
+
+impl<'a> CallbackFacts<'a> {
+    /// None for a pattern that waits for no callbacks.
+    pub fn of(manifest: &Manifest, callbacks: Option<&'a Callbacks>) -> Option<Self> {
+        let nodes: Vec<usize> = manifest
+            .nodes
+            .iter()
+            .enumerate()
+            .filter(|(_, node)| node.node_type == "WaitForCallback")
+            .map(|(index, _)| index)
+            .collect();
+        (!nodes.is_empty()).then(|| CallbackFacts {
+            nodes,
+            base: callbacks.map(|callbacks| callbacks.base.as_str()),
+            key: callbacks.map(|callbacks| callbacks.key.as_str()),
+        })
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunFacts<'a> {
+    pub id: &'a str,
+    pub pattern_id: &'a str,
+    pub attempt: u32,
+    pub triggered_by: &'a str,
+    pub started_at: String,
+}
+
+/// RFC 3339 in UTC with milliseconds. Source of the calendar: Howard Hinnant, "chrono-Compatible Low-Level Date
+/// Algorithms", `civil_from_days`.
+pub fn iso_time(ms: i64) -> String {
+    let (days, ms) = (ms.div_euclid(86_400_000), ms.rem_euclid(86_400_000));
+    let z = days + 719_468;
+    let (era, day_of_era) = (z.div_euclid(146_097), z.rem_euclid(146_097));
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 {
+        shifted_month + 3
+    } else {
+        shifted_month - 9
+    };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    let (seconds, ms) = (ms / 1_000, ms % 1_000);
+    let (hour, minute, second) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
+}
