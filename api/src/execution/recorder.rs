@@ -324,7 +324,7 @@ impl Figures {
 
 /// Tells everybody of an end that is stored.
 pub(super) fn tell_end(inner: &Inner, job: &Job, figures: Figures, ended: Ended) {
-    run_metrics::ended(figures, &ended);
+    run_metrics::ended(ended.status, figures);
     inner.live().remove(&job.run);
     inner.tail.ended(job, &ended);
     if job.parent.is_some() {

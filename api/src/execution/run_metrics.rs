@@ -1,6 +1,5 @@
 //! What is counted of every run, found once: finding a metric by its name takes longer than counting.
 
-use super::live::Ended;
 use super::recorder::Figures;
 use super::status::{RunStatus, TriggeredBy};
 use crate::telemetry;
@@ -42,9 +41,9 @@ pub(super) fn accepted(by: TriggeredBy) {
 }
 
 /// Counts a run that has ended.
-pub(super) fn ended(figures: Figures, ended: &Ended) {
+pub(super) fn ended(status: RunStatus, figures: Figures) {
     let metrics = &*METRICS;
-    add_one(&metrics.ended, ended.status);
+    add_one(&metrics.ended, status);
     metrics
         .fuel
         .increment(u64::try_from(figures.fuel_used).unwrap_or(0));

@@ -42,11 +42,9 @@ thread_local! {
 /// Counts a request that was answered.
 pub(super) fn count(method: &'static str, route: &str, status: u16, took: Duration) {
     FOUND.with_borrow_mut(|found| {
-        if let Some(of_route) = found.get_mut(route) {
-            let is_it = |counted: &&Counted| counted.method == method && counted.status == status;
-            if let Some(counted) = of_route.iter().find(is_it) {
-                return counted.add(took);
-            }
+        let is_it = |counted: &&Counted| counted.method == method && counted.status == status;
+        if let Some(counted) = found.get(route).and_then(|of_route| of_route.iter().find(is_it)) {
+            return counted.add(took);
         }
         let counted = Counted::find(method, route, status);
         counted.add(took);

@@ -7,7 +7,7 @@ use sqlx::{AssertSqlSafe, FromRow, PgConnection, Postgres, Sqlite, SqliteConnect
 use std::borrow::Cow;
 
 /// Rows of one statement of [`inserts`]: few sizes, so that each text is prepared once, and few enough arguments for
-/// every database. But not too few: a row that is missing costs half as much as one that is there.
+/// every database. But not too few: the arguments of a row that is missing are bound too.
 const SIZES: [usize; 10] = [1, 4, 8, 16, 24, 32, 40, 48, 56, 64];
 
 /// An argument of a statement. The kind is known even when it is null, since PostgreSQL asks for it.
