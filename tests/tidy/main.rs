@@ -18,10 +18,19 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("javascript/engine", &["heddle-javascript"]),
     ("node-stdlib", &["heddle-javascript"]),
     ("compiler", &["heddle-node-stdlib"]),
-    ("runtime", &["heddle-javascript", "heddle-node-stdlib"]),
+    (
+        "runtime",
+        &["heddle-javascript", "heddle-node-stdlib", "heddle-processes"],
+    ),
+    ("processes", &[]),
     (
         "api",
-        &["heddle-compiler", "heddle-node-stdlib", "heddle-runtime"],
+        &[
+            "heddle-compiler",
+            "heddle-node-stdlib",
+            "heddle-processes",
+            "heddle-runtime",
+        ],
     ),
 ];
 
@@ -36,6 +45,10 @@ const KEPT_OUT: &[(&str, &[&str])] = &[
         &["tokio", "wasmtime", "reqwest", "rand", "axum", "sqlx"],
     ),
     ("runtime", &["axum", "clap"]),
+    (
+        "processes",
+        &["wasmtime", "sqlx", "axum", "reqwest", "serde_json"],
+    ),
 ];
 
 /// Words that don't belong into sources, and what to write instead.

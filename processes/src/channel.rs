@@ -1,0 +1,107 @@
+//! The child's side: confined before it reads anything, then requests in and answers out. What it is told, it trusts:
+//! the other end is its parent.
+
+use crate::confine::{self, Layers, Rights};
+use crate::frame::{self, FrameError, HEADER_BYTES, Receiver, Sender};
+use crate::limits::Limits;
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+
+/// Why a process can't be a worker.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChannelError {
+    /// Somebody else than the program started it.
+    #[error("workers are started by heddle itself: {0}")]
+    NotAWorker(String),
+    /// A limit or wall could not be put up.
+    #[error("this process can't be confined ({layer}): {source}")]
+    Confine {
+        /// Which.
+        layer: &'static str,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// The socket to the parent.
+#[derive(Debug)]
+pub struct Channel {
+    stream: UnixStream,
+    limits: Limits,
+    layers: Layers,
+}
+
+impl Channel {
+    /// Confines this process and takes the socket from standard input. To be called before anything else, on the main
+    /// thread, with the last argument of the command line.
+    ///
+    /// Files can't be opened afterwards. What asks the system for the main thread's stack does that: do the work on a
+    /// thread that is started after this call.
+    pub fn confined(limits: &str, rights: Rights) -> Result<Self, ChannelError> {
+        let not_a_worker = |reason: &dyn ToString| ChannelError::NotAWorker(reason.to_string());
+        let limits: Limits = limits.parse().map_err(|reason: &str| not_a_worker(&reason))?;
+        confine::close_inherited()?;
+        let socket = io::stdin().as_fd().try_clone_to_owned();
+        let stream = UnixStream::from(socket.map_err(|error| not_a_worker(&error))?);
+        stream.peer_addr().map_err(|error| not_a_worker(&error))?;
+        let layers = confine::confine(&stream, &limits, rights)?;
+        Ok(Channel {
+            stream,
+            limits,
+            layers,
+        })
+    }
+
+    /// What holds this process.
+    pub fn layers(&self) -> Layers {
+        self.layers
+    }
+
+    /// What it may use.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// The next request; `None`: there will be no more.
+    pub fn receive(&mut self) -> Result<Option<Vec<u8>>, FrameError> {
+        let mut header = [0; HEADER_BYTES];
+        let mut read = 0;
+        while let Some(rest) = header.get_mut(read..).filter(|rest| !rest.is_empty()) {
+            match self.stream.read(rest) {
+                Ok(0) if read == 0 => return Ok(None),
+                Ok(0) => return Err(FrameError::CutOff),
+                Ok(bytes) => read += bytes,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let length = frame::length(header, self.limits.request_bytes_max)?;
+        let mut body = Vec::with_capacity(length);
+        (&self.stream).take(length as u64).read_to_end(&mut body)?;
+        if body.len() < length {
+            return Err(FrameError::CutOff);
+        }
+        Ok(Some(body))
+    }
+
+    /// Sends an answer. One that is too large is not begun, so that another can be sent instead.
+    pub fn send(&mut self, answer: &[u8]) -> Result<(), FrameError> {
+        let header = frame::header(answer.len(), self.limits.answer_bytes_max)?;
+        self.stream.write_all(&header)?;
+        Ok(self.stream.write_all(answer)?)
+    }
+
+    /// Both directions for async code, within a runtime of tokio.
+    pub fn into_halves(self) -> io::Result<(Sender, Receiver)> {
+        self.stream.set_nonblocking(true)?;
+        let stream = tokio::net::UnixStream::from_std(self.stream)?;
+        let Limits {
+            request_bytes_max,
+            answer_bytes_max,
+            ..
+        } = self.limits;
+        Ok(frame::halves(stream, request_bytes_max, answer_bytes_max))
+    }
+}

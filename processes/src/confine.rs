@@ -1,0 +1,111 @@
+//! What a worker takes from itself before it reads a stranger's bytes: limits of the system, and on Linux files, the
+//! network and all system calls that its kind of work does not need.
+
+#[cfg(target_os = "linux")]
+mod linux;
+
+use crate::channel::ChannelError;
+use crate::limits::Limits;
+use rustix::io::{self, ioctl_fionbio};
+use rustix::process::{Resource, Rlimit, setpriority_process, setrlimit};
+use std::os::unix::net::UnixStream;
+
+/// What a kind of worker needs of the system besides memory, threads and its socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rights {
+    /// Nothing.
+    Compute,
+    /// Sockets within the process, and what waits for them.
+    LocalSockets,
+}
+
+/// Which walls stand, or would on this system.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Layers {
+    /// No files, by Landlock.
+    pub files: bool,
+    /// A list of system calls, by seccomp.
+    pub system_calls: bool,
+}
+
+impl Layers {
+    /// What this system has for workers.
+    pub fn available() -> Self {
+        #[cfg(target_os = "linux")]
+        return linux::available();
+        #[cfg(not(target_os = "linux"))]
+        Layers::default()
+    }
+
+    /// Names of what is missing, for a log.
+    pub fn missing(self) -> Vec<&'static str> {
+        let layers = [(self.files, "Landlock"), (self.system_calls, "seccomp")];
+        let missing = layers.iter().filter(|(stands, _)| !stands);
+        missing.map(|(_, name)| *name).collect()
+    }
+}
+
+/// Closes whatever descriptors the parent's own parents have left open. To be called before this process opens any.
+pub fn close_inherited() -> Result<(), ChannelError> {
+    #[cfg(target_os = "linux")]
+    linux::close_inherited()?;
+    Ok(())
+}
+
+/// Puts up all of it.
+pub fn confine(socket: &UnixStream, limits: &Limits, rights: Rights) -> Result<Layers, ChannelError> {
+    // A full pipe must not hold the worker: what it says is kept only as far as there is room.
+    ioctl_fionbio(std::io::stderr(), true).map_err(failed("standard error"))?;
+    if limits.niceness > 0 {
+        let niceness = i32::from(limits.niceness.min(19));
+        setpriority_process(None, niceness).map_err(failed("priority"))?;
+    }
+    #[cfg(target_os = "linux")]
+    linux::die_with_parent(socket)?;
+    for (resource, maximum) in [
+        (Resource::As, limits.address_space_bytes_max),
+        (Resource::Cpu, limits.processor_seconds_max),
+        (Resource::Nofile, limits.files_max),
+        (Resource::Core, 0),
+        (Resource::Fsize, 0),
+    ] {
+        let limit = Rlimit {
+            current: Some(maximum),
+            maximum: Some(maximum),
+        };
+        setrlimit(resource, limit).map_err(failed("limits"))?;
+    }
+    #[cfg(target_os = "linux")]
+    return linux::wall(rights);
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = rights;
+        end_with_parent(socket)?;
+        Ok(Layers::default())
+    }
+}
+
+fn failed(layer: &'static str) -> impl Fn(io::Errno) -> ChannelError {
+    move |error| ChannelError::Confine {
+        layer,
+        source: error.into(),
+    }
+}
+
+/// Where the system does not tell of a parent's death, a thread waits for the socket to be hung up.
+#[cfg(not(target_os = "linux"))]
+fn end_with_parent(socket: &UnixStream) -> Result<(), ChannelError> {
+    let failed = |source| ChannelError::Confine {
+        layer: "parent's death",
+        source,
+    };
+    let socket = socket.try_clone().map_err(failed)?;
+    let watch = move || {
+        use rustix::event::{PollFd, PollFlags, poll};
+        // Only hang-ups are told when nothing is asked for.
+        while poll(&mut [PollFd::new(&socket, PollFlags::empty())], None) == Err(io::Errno::INTR) {}
+        std::process::exit(0);
+    };
+    let watcher = std::thread::Builder::new().name("parent".into()).spawn(watch);
+    watcher.map(drop).map_err(failed)
+}

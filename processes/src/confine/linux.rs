@@ -1,0 +1,285 @@
+//! Linux: death with the parent, no new rights, no core dumps, no files, and a list of system calls.
+//!
+//! What the kernel lacks is left out and told; what it has and refuses stops the worker.
+
+use super::{Layers, Rights, failed};
+use crate::channel::ChannelError;
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetStatus, Scope,
+};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{DumpableBehavior, Signal, set_dumpable_behavior, set_parent_process_death_signal};
+use rustix::thread::set_no_new_privs;
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    TargetArch,
+};
+use std::collections::BTreeMap;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+/// What kernels know that have been tried with this; older ones take what they know of it.
+const LANDLOCK: ABI = ABI::V6;
+/// Of prctl: names of threads.
+const PR_SET_NAME: u64 = 15;
+
+type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+
+/// What this kernel has.
+pub fn available() -> Layers {
+    Layers {
+        files: has_landlock(),
+        system_calls: Path::new("/proc/sys/kernel/seccomp/actions_avail").exists()
+            && TargetArch::try_from(std::env::consts::ARCH).is_ok(),
+    }
+}
+
+fn has_landlock() -> bool {
+    let ruleset = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_all(ABI::V1));
+    ruleset.and_then(Ruleset::create).is_ok()
+}
+
+/// Closes all descriptors but the standard ones. Ours are closed when a program starts, but not those that a shell or a
+/// supervisor left open for whatever it started.
+pub fn close_inherited() -> Result<(), ChannelError> {
+    const FIRST: libc::c_uint = 3;
+    #[expect(unsafe_code, reason = "no safe call closes descriptors that nobody owns")]
+    // SAFETY: the call takes numbers only; nothing of this process has opened a descriptor yet that could be used later.
+    let closed = unsafe { libc::syscall(libc::SYS_close_range, FIRST, libc::c_uint::MAX, 0) };
+    let error = std::io::Error::last_os_error();
+    // Kernels before 5.9 don't have it; they have no Landlock either, which is told.
+    if closed == 0 || error.raw_os_error() == Some(libc::ENOSYS) {
+        return Ok(());
+    }
+    Err(ChannelError::Confine {
+        layer: "descriptors",
+        source: error,
+    })
+}
+
+/// Ends with the parent, also in the midst of work.
+pub fn die_with_parent(socket: &UnixStream) -> Result<(), ChannelError> {
+    set_parent_process_death_signal(Some(Signal::KILL)).map_err(failed("parent's death"))?;
+    // It may have died before that.
+    let mut hung_up = [PollFd::new(socket, PollFlags::empty())];
+    if poll(&mut hung_up, Some(&Timespec::default())) != Ok(0) {
+        std::process::exit(0);
+    }
+    Ok(())
+}
+
+/// Takes everything away that work with these rights does not need.
+pub fn wall(rights: Rights) -> Result<Layers, ChannelError> {
+    let available = available();
+    set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(failed("core dumps"))?;
+    set_no_new_privs(true).map_err(failed("rights"))?;
+    let refused = |layer, error: &dyn ToString| ChannelError::Confine {
+        layer,
+        source: std::io::Error::other(error.to_string()),
+    };
+    let files = available.files && no_files().map_err(|error| refused("Landlock", &error))?;
+    if available.system_calls {
+        system_calls(rights).map_err(|error| refused("seccomp", &error))?;
+    }
+    Ok(Layers {
+        files,
+        system_calls: available.system_calls,
+    })
+}
+
+/// No file, no port, no process but this one's. Whether the kernel enforces it.
+fn no_files() -> Result<bool, landlock::RulesetError> {
+    let status = Ruleset::default()
+        .handle_access(AccessFs::from_all(LANDLOCK))?
+        .handle_access(AccessNet::from_all(LANDLOCK))?
+        .scope(Scope::from_all(LANDLOCK))?
+        .create()?
+        .restrict_self()?;
+    Ok(status.ruleset != RulesetStatus::NotEnforced)
+}
+
+/// Two lists: what is not on the first does not exist for this process (so that libraries take their other ways), and
+/// what is on the second, which nothing innocent tries, ends it.
+fn system_calls(rights: Rights) -> Result<(), seccompiler::Error> {
+    let arch = TargetArch::try_from(std::env::consts::ARCH)?;
+    let missing = SeccompAction::Errno(libc::ENOSYS as u32);
+    let allowed = SeccompFilter::new(allowed(rights)?, missing, SeccompAction::Allow, arch)?;
+    let hostile = hostile(rights).iter().map(|call| (*call, Vec::new())).collect();
+    let hostile = SeccompFilter::new(hostile, SeccompAction::Allow, SeccompAction::KillProcess, arch)?;
+    // The later one first: the first may take away what is needed to install another.
+    for filter in [hostile, allowed] {
+        let program: BpfProgram = filter.try_into()?;
+        seccompiler::apply_filter_all_threads(&program)?;
+    }
+    Ok(())
+}
+
+fn allowed(rights: Rights) -> Result<Rules, seccompiler::BackendError> {
+    let mut rules: Rules = MEMORY_AND_THREADS
+        .iter()
+        .chain(DESCRIPTORS)
+        .chain(old_calls())
+        .map(|call| (*call, Vec::new()))
+        .collect();
+    let thread = equal_bits(0, libc::CLONE_THREAD as u64)?;
+    rules.insert(libc::SYS_clone, vec![SeccompRule::new(vec![thread])?]);
+    rules.insert(libc::SYS_prctl, vec![equals(0, PR_SET_NAME)?]);
+    // Only itself: that is how `abort` ends.
+    let itself = equals(0, u64::from(std::process::id()))?;
+    rules.insert(libc::SYS_tgkill, vec![itself]);
+    if rights == Rights::LocalSockets {
+        rules.extend(LOCAL_SOCKETS.iter().map(|call| (*call, Vec::new())));
+        for call in [libc::SYS_socket, libc::SYS_socketpair] {
+            rules.insert(call, vec![equals(0, libc::AF_UNIX as u64)?]);
+        }
+    }
+    Ok(rules)
+}
+
+fn equals(argument: u8, value: u64) -> Result<SeccompRule, seccompiler::BackendError> {
+    let condition = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value)?;
+    SeccompRule::new(vec![condition])
+}
+
+fn equal_bits(argument: u8, bits: u64) -> Result<SeccompCondition, seccompiler::BackendError> {
+    SeccompCondition::new(
+        argument,
+        SeccompCmpArgLen::Dword,
+        SeccompCmpOp::MaskedEq(bits),
+        bits,
+    )
+}
+
+/// Memory, threads, time and the end.
+const MEMORY_AND_THREADS: &[i64] = &[
+    libc::SYS_brk,
+    libc::SYS_clock_getres,
+    libc::SYS_clock_gettime,
+    libc::SYS_clock_nanosleep,
+    libc::SYS_exit,
+    libc::SYS_exit_group,
+    libc::SYS_futex,
+    libc::SYS_getcpu,
+    libc::SYS_getpid,
+    libc::SYS_getrandom,
+    libc::SYS_getrusage,
+    libc::SYS_gettid,
+    libc::SYS_madvise,
+    libc::SYS_membarrier,
+    libc::SYS_mmap,
+    libc::SYS_mprotect,
+    libc::SYS_mremap,
+    libc::SYS_munmap,
+    libc::SYS_nanosleep,
+    libc::SYS_restart_syscall,
+    libc::SYS_rseq,
+    libc::SYS_rt_sigaction,
+    libc::SYS_rt_sigprocmask,
+    libc::SYS_rt_sigreturn,
+    libc::SYS_sched_getaffinity,
+    libc::SYS_sched_yield,
+    libc::SYS_set_robust_list,
+    libc::SYS_sigaltstack,
+];
+
+/// What is done with descriptors that are there.
+const DESCRIPTORS: &[i64] = &[
+    libc::SYS_close,
+    libc::SYS_dup,
+    libc::SYS_dup3,
+    libc::SYS_fcntl,
+    libc::SYS_fstat,
+    libc::SYS_ppoll,
+    libc::SYS_read,
+    libc::SYS_readv,
+    libc::SYS_recvfrom,
+    libc::SYS_recvmsg,
+    libc::SYS_sendmsg,
+    libc::SYS_sendto,
+    libc::SYS_shutdown,
+    libc::SYS_write,
+    libc::SYS_writev,
+];
+
+/// What an async runtime and drivers over local sockets need besides.
+const LOCAL_SOCKETS: &[i64] = &[
+    libc::SYS_accept4,
+    libc::SYS_bind,
+    libc::SYS_connect,
+    libc::SYS_epoll_create1,
+    libc::SYS_epoll_ctl,
+    libc::SYS_epoll_pwait,
+    libc::SYS_eventfd2,
+    libc::SYS_getpeername,
+    libc::SYS_getsockname,
+    libc::SYS_getsockopt,
+    libc::SYS_ioctl,
+    libc::SYS_listen,
+    libc::SYS_pipe2,
+    libc::SYS_setsockopt,
+    libc::SYS_timerfd_create,
+    libc::SYS_timerfd_settime,
+];
+
+/// Calls that newer processors have under other names only.
+fn old_calls() -> &'static [i64] {
+    #[cfg(target_arch = "x86_64")]
+    return &[libc::SYS_epoll_wait, libc::SYS_poll, libc::SYS_time];
+    #[cfg(not(target_arch = "x86_64"))]
+    &[]
+}
+
+/// Other programs, other processes, the network, the kernel.
+const HOSTILE: &[i64] = &[
+    libc::SYS_add_key,
+    libc::SYS_bpf,
+    libc::SYS_chroot,
+    libc::SYS_delete_module,
+    libc::SYS_execve,
+    libc::SYS_execveat,
+    libc::SYS_finit_module,
+    libc::SYS_init_module,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_io_uring_setup,
+    libc::SYS_kcmp,
+    libc::SYS_kexec_load,
+    libc::SYS_keyctl,
+    libc::SYS_mount,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_perf_event_open,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_pidfd_open,
+    libc::SYS_pivot_root,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_ptrace,
+    libc::SYS_reboot,
+    libc::SYS_request_key,
+    libc::SYS_setns,
+    libc::SYS_swapon,
+    libc::SYS_umount2,
+    libc::SYS_unshare,
+    libc::SYS_userfaultfd,
+];
+
+/// The same for work that has no sockets but the one.
+const HOSTILE_SOCKETS: &[i64] = &[
+    libc::SYS_accept,
+    libc::SYS_accept4,
+    libc::SYS_bind,
+    libc::SYS_connect,
+    libc::SYS_listen,
+    libc::SYS_socket,
+    libc::SYS_socketpair,
+];
+
+fn hostile(rights: Rights) -> Vec<i64> {
+    let sockets: &[i64] = match rights {
+        Rights::Compute => HOSTILE_SOCKETS,
+        Rights::LocalSockets => &[],
+    };
+    HOSTILE.iter().chain(sockets).copied().collect()
+}

@@ -1,0 +1,18 @@
+//! Workers: the program starts itself as confined processes and talks to them in frames over a socket pair. What reads
+//! strangers' bytes outside a sandbox does it there, so that a crash or an explosion ends one request only.
+//!
+//! The parent starts a [`Worker`], sends requests and receives answers; the child calls [`Channel::confined`] before
+//! anything else. Knows nothing of what workers do: no wasmtime, SQL, HTTP or graphs.
+
+mod channel;
+mod confine;
+mod frame;
+mod limits;
+mod starter;
+mod worker;
+
+pub use channel::{Channel, ChannelError};
+pub use confine::{Layers, Rights};
+pub use frame::{FrameError, Receiver, Sender};
+pub use limits::Limits;
+pub use worker::{End, Process, Worker, WorkerCommand, WorkerError};
