@@ -56,9 +56,10 @@ async fn measure(name: &str, store: Store, files: &std::path::Path) {
     database::settle(&store).await;
     let app = App::new(database::config(files), store, Clock::System);
     let membership = scope.workspace().map(|workspace| (workspace, scope.role()));
+    let login = app.tokens.begin(0);
     let token = app
         .tokens
-        .issue(scope.user(), &email, Role::User, membership)
+        .issue(scope.user(), &email, Role::User, membership, &login)
         .unwrap();
     let address = database::serve(&app).await;
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
@@ -135,6 +136,9 @@ async fn fill(store: &Store) -> (Scope, String) {
             password_hash: None,
             avatar_url: None,
             created_at: Timestamp::from_millis(0),
+            email_verified: false,
+            generation: 0,
+            is_disabled: false,
         };
         let row = user.clone();
         let created = store.write(move |db| Box::pin(async move { accounts::create(db, &row).await }));

@@ -3,7 +3,7 @@
 use crate::auth::external::ExternalProvider;
 use crate::auth::limits::AuthLimits;
 use crate::auth::password::Passwords;
-use crate::auth::token::Tokens;
+use crate::auth::token::{Lifetimes, Tokens};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::execution::Executions;
@@ -46,7 +46,11 @@ pub struct Inner {
 impl App {
     /// From its parts.
     pub fn new(config: Config, store: Store, clock: Clock) -> Self {
-        let tokens = Tokens::new(&config.jwt_secret, config.token_ttl, clock.clone());
+        let lifetimes = Lifetimes {
+            token: config.token_ttl,
+            session: config.session_ttl,
+        };
+        let tokens = Tokens::new(&config.jwt_secret, lifetimes, clock.clone());
         let vault = Arc::new(Vault::new(&config.master_key, clock.clone()));
         let executions = Executions::new(&config, store.clone(), clock.clone(), vault.clone());
         let webhooks = Webhooks::new(&config, store.clone(), clock.clone(), vault.clone());

@@ -2,6 +2,7 @@
 
 pub mod api_key;
 pub mod caller;
+pub mod email;
 pub mod external;
 pub mod limits;
 pub mod password;

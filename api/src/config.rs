@@ -37,6 +37,8 @@ pub struct Config {
     pub jwt_secret: String,
     /// Lifetime of tokens.
     pub token_ttl: Duration,
+    /// How long a login lasts, however often its token is renewed.
+    pub session_ttl: Duration,
     /// Registration and login by password.
     pub local_auth: bool,
     /// External login, if there is one.
@@ -165,6 +167,7 @@ impl Config {
             keys_made: Vec::new(),
             jwt_secret,
             token_ttl: Duration::from_secs(24 * 60 * 60),
+            session_ttl: Duration::from_secs(30 * 24 * 60 * 60),
             local_auth: true,
             external_login: None,
             auth_rate_limit: AuthRateLimit {

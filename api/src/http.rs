@@ -1,6 +1,7 @@
 //! The HTTP interface: routes, what stands around them, and the shapes of answers. Handlers translate; what is
 //! allowed and what follows is decided elsewhere.
 
+mod account;
 pub mod api_keys;
 pub mod auth;
 pub mod callbacks;
@@ -13,6 +14,7 @@ pub mod extract;
 pub mod figures;
 pub mod health;
 pub mod inbound;
+mod invitations;
 pub mod members;
 pub mod middleware;
 pub mod nodes;
@@ -83,6 +85,8 @@ pub fn api() -> OpenApiRouter<App> {
         .merge(nodes::routes())
         .merge(document::routes())
         .merge(session::routes())
+        .merge(account::routes())
+        .merge(invitations::routes())
         .merge(api_keys::routes())
         .merge(workspaces::routes())
         .merge(members::routes())

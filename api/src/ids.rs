@@ -104,6 +104,8 @@ ids! {
     ConnectionId,
     /// Of an API key.
     ApiKeyId,
+    /// Of an invitation to a workspace.
+    InvitationId,
     /// Of a data key, see `vault`.
     DataKeyId,
     /// Of a pattern.

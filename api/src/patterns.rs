@@ -125,6 +125,13 @@ pub async fn readable(db: &mut Db<'_>, scope: &Scope, id: PatternId) -> Result<P
     Ok(patterns::readable(db, scope, id).await?.ok_or(Code::NotFound)?)
 }
 
+/// The newest version of a pattern that the caller may look at which they may not see, see [`patterns::hidden_until`].
+pub async fn hidden_until(db: &mut Db<'_>, scope: &Scope, id: PatternId) -> Result<i64, ApiError> {
+    Ok(patterns::hidden_until(db, scope, id)
+        .await?
+        .ok_or(Code::NotFound)?)
+}
+
 /// A pattern that the caller may change. Somebody else's that is public is refused as such, any other one as if it
 /// did not exist.
 pub async fn changeable(db: &mut Db<'_>, editor: &Editor, id: PatternId) -> Result<PatternRow, ApiError> {

@@ -74,8 +74,7 @@ each_database! {
         let (ann, bob) = (service.user("ann").await, service.user("bob").await);
         let shared = workspace(&service, &ann, "Shared").await;
         let members = format!("/api/workspaces/{shared}/members");
-        let body = json!({"email": "bob@example.com", "role": "admin"});
-        service.post(&members).bearer(&ann.token).json(&body).send().await.data(201);
+        service.join(&ann, &bob, "bob", &shared, "admin").await;
         let inside = switched(&service, &bob, &shared).await;
         let made = create(&service, &inside, "CI").await;
         let secret = key(&made);

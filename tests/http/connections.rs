@@ -191,9 +191,7 @@ each_database! {
     async fn connections_are_their_users_own(service: Service) {
         let (ann, bob) = (service.user("ann").await, service.user("bob").await);
         let workspace = claims(&ann.token)["workspaceId"].as_str().unwrap().to_owned();
-        let members = format!("/api/workspaces/{workspace}/members");
-        let body = json!({"email": "bob@example.com", "role": "admin"});
-        post(&service, &ann, &members, body).await.data(201);
+        service.join(&ann, &bob, "bob", &workspace, "admin").await;
         let inside = switched(&service, &bob, &workspace).await;
         let anns = api_key(&service, &ann, "github", "a").await;
         let bobs = api_key(&service, &inside, "gitlab", "b").await;
@@ -224,8 +222,7 @@ each_database! {
         let shared = workspace(&service, &ann, "Shared").await;
         let ann = switched(&service, &ann, &shared).await;
         let members = format!("/api/workspaces/{shared}/members");
-        let body = json!({"email": "bob@example.com", "role": "editor"});
-        post(&service, &ann, &members, body).await.data(201);
+        service.join(&ann, &bob, "bob", &shared, "editor").await;
         let bob = switched(&service, &bob, &shared).await;
         let environment = environments(&service, &ann).await.remove(0);
         api_key(&service, &ann, "github", "ann's").await;

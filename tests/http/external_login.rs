@@ -2,6 +2,7 @@
 
 mod cheating;
 mod oidc_provider;
+mod proven;
 
 use crate::harness::{Database, Reply, Service};
 use crate::sessions::account;

@@ -1,5 +1,6 @@
 //! Tokens: how they are had, renewed and refused; limits of trying.
 
+mod ending;
 mod limits;
 mod tampering;
 
@@ -62,8 +63,9 @@ each_database! {
             "id": id, "email": "Ann@Example.com", "firstName": "Ann", "lastName": "Lee", "role": "user"
         }));
         let claims = claims(data["token"].as_str().unwrap());
-        let (workspace, jti) = (&claims["workspaceId"], &claims["jti"]);
+        let (workspace, jti, sid) = (&claims["workspaceId"], &claims["jti"], &claims["sid"]);
         assert_eq!(claims, json!({
+            "sid": sid, "auth_time": 1_795_251_600, "gen": 0,
             "sub": id, "email": "Ann@Example.com", "role": "user", "workspaceId": workspace,
             "workspaceRole": "owner", "iat": 1_795_251_600, "exp": 1_795_251_600 + 24 * 60 * 60, "jti": jti
         }));
@@ -81,6 +83,15 @@ each_database! {
             (with("email", json!("nobody")), "email"),
             (with("email", json!("a b@example.com")), "email"),
             (with("email", json!(7)), "email"),
+            (with("email", json!("\u{430}nn@example.com")), "email"),
+            (with("email", json!("ann\u{200b}@example.com")), "email"),
+            (with("email", json!("\u{feff}ann@example.com")), "email"),
+            (with("email", json!("\u{ff41}nn@example.com")), "email"),
+            (with("email", json!("ann@ex\u{e4}mple.com")), "email"),
+            (with("email", json!("ann@example.com\u{ad}")), "email"),
+            (with("email", json!("ann..lee@example.com")), "email"),
+            (with("email", json!("\"ann lee\"@example.com")), "email"),
+            (with("email", json!("ann@[192.0.2.1]")), "email"),
             (with("firstName", json!("  ")), "firstName"),
             (with("lastName", json!("x".repeat(101))), "lastName"),
             (with("lastName", json!("a\u{0}b")), "lastName"),
@@ -136,7 +147,7 @@ each_database! {
         let reply = service.get("/api/auth/me").bearer(&ann.token).send().await;
         assert_eq!(reply.data(200), &json!({
             "id": ann.id, "email": "ann@example.com", "firstName": "ann", "lastName": "Test", "role": "user",
-            "avatarUrl": null, "createdAt": "2026-11-21T09:00:00.000Z"
+            "avatarUrl": null, "createdAt": "2026-11-21T09:00:00.000Z", "emailVerified": false
         }));
     }
 

@@ -1,6 +1,7 @@
 //! Workspaces, members, environments, secrets and variables.
 
 mod environments;
+pub mod invitations;
 mod members;
 
 use crate::harness::{Reply, Service, User, each_database};
@@ -15,18 +16,10 @@ fn active(user: &User) -> String {
     claims(&user.token)["workspaceId"].as_str().unwrap().to_owned()
 }
 
-/// Adds a user to a workspace; with a token for it.
+/// Registers a user and makes them a member of a workspace; with a token for it.
 async fn join(service: &Service, owner: &User, name: &str, workspace: &str, role: &str) -> User {
     let user = service.user(name).await;
-    let body = json!({"email": format!("{name}@example.com"), "role": role});
-    let path = format!("/api/workspaces/{workspace}/members");
-    service
-        .post(&path)
-        .bearer(&owner.token)
-        .json(&body)
-        .send()
-        .await
-        .data(201);
+    service.join(owner, &user, name, workspace, role).await;
     switched(service, &user, workspace).await
 }
 

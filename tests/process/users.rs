@@ -33,3 +33,49 @@ fn a_user_that_the_operator_makes_can_log_in_and_be_promoted() {
         "{error}"
     );
 }
+
+#[test]
+fn the_operator_verifies_disables_enables_and_resets() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path(), &[]);
+    let account = serde_json::json!({
+        "email": "ann@example.com", "firstName": "Ann", "lastName": "Lee", "password": "correct-horse"
+    });
+    let (status, session) = server.call("POST", "/api/auth/register", "", &account.to_string());
+    assert_eq!(status, 201, "{session}");
+    let token = session["data"]["token"].as_str().unwrap().to_owned();
+    let me = |token: &str| server.call("GET", "/api/auth/me", token, "");
+    assert_eq!(me(&token).1["data"]["emailVerified"], false);
+    let user = |arguments: &[&str]| {
+        let (code, told, error) = output(heddle(dir.path()).arg("user").args(arguments));
+        assert_eq!(code, 0, "{arguments:?}: {error}");
+        told
+    };
+    user(&["verify", "ann@example.com"]);
+    assert_eq!(me(&token).1["data"]["emailVerified"], true);
+
+    user(&["disable", "ann@example.com"]);
+    assert_eq!(me(&token).0, 401);
+    let told = user(&["list"]);
+    assert!(told.contains("disabled"), "{told}");
+    user(&["enable", "ann@example.com"]);
+    assert_eq!(me(&token).0, 401);
+
+    let told = user(&["reset-password", "ann@example.com", "--json"]);
+    let made: Value = serde_json::from_str(&told).unwrap();
+    let login = |password: &Value| {
+        let body = serde_json::json!({"email": "ann@example.com", "password": password});
+        server.call("POST", "/api/auth/login", "", &body.to_string())
+    };
+    assert_eq!(login(&"correct-horse".into()).0, 401);
+    let (status, session) = login(&made["password"]);
+    assert_eq!(status, 200, "{session}");
+    for action in ["verify", "disable", "enable", "reset-password"] {
+        let (code, _, error) = output(heddle(dir.path()).args(["user", action, "bob@example.com"]));
+        assert_eq!(code, 1, "{action}");
+        assert!(
+            error.contains("no user with the email bob@example.com"),
+            "{error}"
+        );
+    }
+}

@@ -2,6 +2,7 @@
 //! are read, so that what was withdrawn works no longer, whatever the token says.
 
 use super::api_key;
+use super::token::Session;
 use crate::access::{Role, Scope};
 use crate::app::App;
 use crate::error::{ApiError, Code};
@@ -21,22 +22,33 @@ pub struct Caller {
     pub email: String,
     /// By an API key, which stays in its workspace and makes no other credentials.
     pub by_api_key: bool,
+    /// The login that the token goes back to; `None` with an API key.
+    pub session: Option<Session>,
 }
 
 /// The caller that the `Authorization` header names.
 pub async fn check(app: &App, headers: &HeaderMap) -> Result<Caller, ApiError> {
     let token = bearer(headers).ok_or(Code::Unauthorized)?;
-    let (user, workspace, by_api_key) = if api_key::is_key(token) {
+    let (user, workspace, session) = if api_key::is_key(token) {
         let (user, workspace) = holder(app, token).await?;
-        (user, workspace, true)
+        (user, workspace, None)
     } else {
         let claims = app.tokens.check(token)?;
-        (claims.sub, claims.workspace_id, false)
+        (claims.sub, claims.workspace_id, Some(claims.session()))
     };
+    let by_api_key = session.is_none();
     let mut reader = app.store.reader().await?;
-    let standing = accounts::standing(&mut reader.db(), user, workspace)
+    let session_id = session.as_ref().map(|session| session.id.as_str());
+    let standing = accounts::standing(&mut reader.db(), user, workspace, session_id)
         .await?
         .ok_or(Code::Unauthorized)?;
+    if standing.is_disabled {
+        return Err(Code::Unauthorized.with("This account is disabled: ask whoever operates the service."));
+    }
+    let has_ended = |session: &Session| standing.has_ended || session.generation != standing.generation;
+    if session.as_ref().is_some_and(has_ended) {
+        return Err(Code::Unauthorized.with("This login was ended: log in again."));
+    }
     let membership = match workspace {
         None => None,
         Some(workspace) => {
@@ -51,6 +63,7 @@ pub async fn check(app: &App, headers: &HeaderMap) -> Result<Caller, ApiError> {
         role: standing.role,
         email: standing.email,
         by_api_key,
+        session,
     })
 }
 

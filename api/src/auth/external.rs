@@ -158,7 +158,7 @@ fn identity(provider: &str, claims: Claims) -> Result<Identity, LoginError> {
     let email = claims
         .email
         .as_deref()
-        .and_then(|email| crate::http::auth::email(email).ok())
+        .and_then(|email| crate::auth::email::read(email).ok())
         .ok_or_else(|| refused("the provider tells no email: is the scope email asked for?"))?;
     let full = claims
         .name

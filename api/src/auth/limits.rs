@@ -4,10 +4,14 @@ use crate::clock::Timestamp;
 use crate::config::AuthRateLimit;
 use crate::error::ApiError;
 use crate::http::client_ip::ClientIp;
+use crate::ids::UserId;
 use crate::rate_limit::RateLimiter;
 use crate::store::accounts::email_key;
 use sha2::{Digest, Sha256};
 use std::net::IpAddr;
+
+/// Invitations that one user sends within a minute.
+const INVITATIONS_PER_MINUTE: u32 = 30;
 
 /// Counts attempts by address and by email.
 #[derive(Debug)]
@@ -16,6 +20,9 @@ pub struct AuthLimits {
     pub by_ip: RateLimiter<IpAddr>,
     /// By hash, so that long emails take no more memory than short ones.
     pub by_email: RateLimiter<[u8; 32]>,
+    /// By both, for addresses from which the email's user has logged in before: strangers' attempts don't count there.
+    by_known: RateLimiter<([u8; 32], IpAddr)>,
+    invitations: RateLimiter<UserId>,
 }
 
 impl AuthLimits {
@@ -24,6 +31,8 @@ impl AuthLimits {
         AuthLimits {
             by_ip: RateLimiter::new(limit.per_ip).shared_if(is_shared),
             by_email: RateLimiter::new(limit.per_email).shared_if(is_shared),
+            by_known: RateLimiter::new(limit.per_email),
+            invitations: RateLimiter::new(INVITATIONS_PER_MINUTE),
         }
     }
 
@@ -34,6 +43,20 @@ impl AuthLimits {
 
     /// Counts an attempt for this email, or refuses it, whether anybody has the email or not.
     pub fn check_email(&self, email: &str, now: Timestamp) -> Result<(), ApiError> {
-        self.by_email.check(&Sha256::digest(email_key(email)).into(), now)
+        self.by_email.check(&hash(email), now)
     }
+
+    /// The same for an address from which the email's user has logged in before.
+    pub fn check_known(&self, email: &str, ip: ClientIp, now: Timestamp) -> Result<(), ApiError> {
+        self.by_known.check(&(hash(email), ip.limit_key()), now)
+    }
+
+    /// Counts an invitation by this user, or refuses it.
+    pub fn check_invitation(&self, user: UserId, now: Timestamp) -> Result<(), ApiError> {
+        self.invitations.check(&user, now)
+    }
+}
+
+fn hash(email: &str) -> [u8; 32] {
+    Sha256::digest(email_key(email)).into()
 }

@@ -10,7 +10,7 @@ use crate::config::settings;
 use crate::config::sources::{Flags, Values};
 use crate::ids::UserId;
 use crate::store::accounts::{self, UserRow};
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, credentials};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use clap::{Args, Subcommand};
@@ -54,6 +54,32 @@ enum Action {
         /// Email.
         email: String,
     },
+    /// Note that a user's email is theirs, as you know from elsewhere.
+    Verify {
+        /// Email.
+        email: String,
+    },
+    /// Shut a user out: no password, token or API key of theirs works any more. What they have deployed goes on.
+    Disable {
+        /// Email.
+        email: String,
+    },
+    /// Let a disabled user in again. Their tokens have ended, their password and API keys work.
+    Enable {
+        /// Email.
+        email: String,
+    },
+    /// Give a user another password and end all of their tokens. Without --password-stdin one is made and printed.
+    ResetPassword {
+        /// Email.
+        email: String,
+        /// Read the password from standard input.
+        #[arg(long)]
+        password_stdin: bool,
+        /// Delete their API keys too, which work on otherwise.
+        #[arg(long)]
+        delete_api_keys: bool,
+    },
     /// List all users.
     List,
 }
@@ -85,6 +111,21 @@ pub fn user(args: &UserArgs) -> Result<ExitCode, Failure> {
             create(args.json, &store, [email, first_name, last_name], given, role).await
         }
         Action::Promote { email } => promote(args.json, &store, email.clone()).await,
+        Action::Verify { email } => verify(args.json, &store, email).await,
+        Action::Disable { email } => set_disabled(args.json, &store, email.clone(), true).await,
+        Action::Enable { email } => set_disabled(args.json, &store, email.clone(), false).await,
+        Action::ResetPassword {
+            email,
+            password_stdin,
+            delete_api_keys,
+        } => {
+            let given = if *password_stdin {
+                Some(from_stdin()?)
+            } else {
+                None
+            };
+            reset_password(args.json, &store, email, given, *delete_api_keys).await
+        }
         Action::List => list(args.json, &store).await,
     })?;
     Ok(ExitCode::SUCCESS)
@@ -106,15 +147,8 @@ async fn create(
     given: Option<String>,
     role: Role,
 ) -> Result<(), Failure> {
-    let email = crate::http::auth::email(email).map_err(|error| Failure::usage(error.message()))?;
-    let made = given
-        .is_none()
-        .then(|| format!("{}-", URL_SAFE_NO_PAD.encode(rand::random::<[u8; 15]>())));
-    let chosen = given.or_else(|| made.clone()).unwrap_or_default();
-    password::acceptable(&chosen).map_err(|error| Failure::usage(error.message()))?;
-    let hash = password::hash(chosen)
-        .await
-        .map_err(|error| broken(error.message()))?;
+    let email = crate::auth::email::read(email).map_err(|error| Failure::usage(error.message()))?;
+    let (made, hash) = hashed(given).await?;
     let row = UserRow {
         id: UserId::new(),
         email: email.clone(),
@@ -124,6 +158,10 @@ async fn create(
         password_hash: Some(hash),
         avatar_url: None,
         created_at: Clock::System.now(),
+        // Whoever operates the service knows whom they make an account for.
+        email_verified: true,
+        generation: 0,
+        is_disabled: false,
     };
     let id = row.id;
     let created = store
@@ -149,17 +187,104 @@ async fn create(
     })
 }
 
+/// The password to print, if one had to be made, and the hash to store.
+async fn hashed(given: Option<String>) -> Result<(Option<String>, String), Failure> {
+    let made = given
+        .is_none()
+        .then(|| format!("{}-", URL_SAFE_NO_PAD.encode(rand::random::<[u8; 15]>())));
+    let chosen = given.or_else(|| made.clone()).unwrap_or_default();
+    password::acceptable(&chosen).map_err(|error| Failure::usage(error.message()))?;
+    let hash = password::hash(chosen).await;
+    Ok((made, hash.map_err(|error| broken(error.message()))?))
+}
+
+fn nobody(email: &str) -> Failure {
+    let told = format!("there is no user with the email {email}");
+    Failure::new(Exit::Failed, "NOT_FOUND", told)
+}
+
+async fn find(store: &Store, email: &str) -> Result<UserRow, Failure> {
+    let mut reader = store.reader().await.map_err(|error| broken(&error))?;
+    let found = accounts::by_email(&mut reader.db(), email).await;
+    found
+        .map_err(|error| broken(&error))?
+        .ok_or_else(|| nobody(email))
+}
+
+async fn verify(json: bool, store: &Store, email: &str) -> Result<(), Failure> {
+    let user = find(store, email).await?;
+    let verified = store
+        .write(move |db| Box::pin(async move { credentials::verify(db, user.id).await }))
+        .await;
+    verified.map_err(|error: StoreError| broken(&error))?;
+    match json {
+        true => output::result(&json!({"email": user.email, "emailVerified": true}).to_string()),
+        false => output::result(&format!("{} is verified now", user.email)),
+    }
+}
+
+async fn set_disabled(json: bool, store: &Store, email: String, is_disabled: bool) -> Result<(), Failure> {
+    let name = email.clone();
+    let found = store
+        .write(move |db| Box::pin(async move { credentials::set_disabled(db, &name, is_disabled).await }))
+        .await;
+    if !found.map_err(|error: StoreError| broken(&error))? {
+        return Err(nobody(&email));
+    }
+    let word = if is_disabled { "disabled" } else { "enabled" };
+    match json {
+        true => output::result(&json!({"email": email, "disabled": is_disabled}).to_string()),
+        false => output::result(&format!("{email} is {word} now")),
+    }
+}
+
+async fn reset_password(
+    json: bool,
+    store: &Store,
+    email: &str,
+    given: Option<String>,
+    delete_api_keys: bool,
+) -> Result<(), Failure> {
+    let user = find(store, email).await?;
+    let (made, hash) = hashed(given).await?;
+    let (id, before) = (user.id, user.password_hash.clone());
+    let reset = store
+        .write(move |db| {
+            Box::pin(async move {
+                let reset = credentials::set_password(db, id, before.as_deref(), &hash).await?;
+                if delete_api_keys {
+                    credentials::delete_api_keys(db, id).await?;
+                }
+                Ok((reset.is_some(), credentials::count_api_keys(db, id).await?))
+            })
+        })
+        .await;
+    let (is_reset, api_keys) = reset.map_err(|error: StoreError| broken(&error))?;
+    if !is_reset {
+        let told = "the password was changed at the same time: try again";
+        return Err(Failure::new(Exit::Failed, "CONFLICT", told));
+    }
+    if json {
+        let told = json!({"email": user.email, "password": made, "apiKeys": api_keys});
+        return output::result(&told.to_string());
+    }
+    let told = format!(
+        "{} has another password, and all tokens have ended; {api_keys} API keys go on working",
+        user.email
+    );
+    output::result(&told)?;
+    made.map_or(Ok(()), |password| {
+        output::result(&format!("password: {password}"))
+    })
+}
+
 async fn promote(json: bool, store: &Store, email: String) -> Result<(), Failure> {
     let name = email.clone();
     let found = store
         .write(move |db| Box::pin(async move { accounts::set_role(db, &name, Role::Admin).await }))
         .await;
     if !found.map_err(|error: StoreError| broken(&error))? {
-        return Err(Failure::new(
-            Exit::Failed,
-            "NOT_FOUND",
-            format!("there is no user with the email {email}"),
-        ));
+        return Err(nobody(&email));
     }
     match json {
         true => output::result(&json!({"email": email, "role": Role::Admin}).to_string()),
@@ -175,13 +300,21 @@ async fn list(json: bool, store: &Store) -> Result<(), Failure> {
     if json {
         let users: Vec<_> = users
             .iter()
-            .map(|user| json!({"id": user.id, "email": user.email, "role": user.role, "createdAt": user.created_at}))
+            .map(|user| {
+                json!({"id": user.id, "email": user.email, "role": user.role, "createdAt": user.created_at,
+                "emailVerified": user.email_verified, "disabled": user.is_disabled})
+            })
             .collect();
         return output::result(&json!(users).to_string());
     }
     for user in users {
+        let state = match (user.is_disabled, user.email_verified) {
+            (true, _) => "disabled",
+            (false, true) => "verified",
+            (false, false) => "",
+        };
         output::result(&format!(
-            "{}  {:5}  {}",
+            "{}  {state:8}  {:5}  {}",
             user.created_at,
             user.role.name(),
             user.email

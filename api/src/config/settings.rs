@@ -81,6 +81,11 @@ pub const SETTINGS: &[Setting] = &[
     ),
     setting("token_ttl", "24h", "Lifetime of tokens"),
     setting(
+        "session_ttl",
+        "30d",
+        "How long a login lasts, however often its token is renewed",
+    ),
+    setting(
         "local_auth",
         "true",
         "Registration and login by email and password",
@@ -243,6 +248,7 @@ fn identity(values: &Values, config: &mut Config) -> Result<(), Mistake> {
         return Err(values.mistake("role", why));
     }
     set(&mut config.token_ttl, values.read("token_ttl", duration)?);
+    set(&mut config.session_ttl, values.read("session_ttl", duration)?);
     set(&mut config.local_auth, values.read("local_auth", truth)?);
     if let Some((email, ip)) = values
         .text("auth_rate_limit")

@@ -5,12 +5,12 @@ use super::extract::{Caller, Json, printable, text};
 use super::reply::Enveloped;
 use crate::access::{Role, WorkspaceRole};
 use crate::app::App;
-use crate::auth::password;
+use crate::auth::{email, password, token};
 use crate::clock::Timestamp;
 use crate::error::{ApiError, Code, ErrorBody};
 use crate::ids::{UserId, WorkspaceId};
-use crate::store::StoreError;
 use crate::store::accounts::{self, UserRow};
+use crate::store::{StoreError, credentials};
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
@@ -60,6 +60,9 @@ pub struct Session {
     /// Send it as `Authorization: Bearer <token>`.
     token: String,
     user: User,
+    /// What the user should know of this login, for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) notice: Option<String>,
 }
 
 /// A new account.
@@ -97,7 +100,7 @@ async fn register(
         return Err(Code::LocalAuthDisabled.into());
     }
     app.auth_limits.check_ip(ip, app.clock.now())?;
-    let email = email(&request.email)?;
+    let email = email::read(&request.email)?;
     app.auth_limits.check_email(&email, app.clock.now())?;
     let first_name = text("firstName", &request.first_name, 100)?;
     let last_name = text("lastName", &request.last_name, 100)?;
@@ -111,16 +114,25 @@ async fn register(
         password_hash: Some(password::hash(request.password).await?),
         avatar_url: None,
         created_at: app.clock.now(),
+        email_verified: false,
+        generation: 0,
+        is_disabled: false,
     };
     let row = user.clone();
-    let created = app
-        .store
-        .write(move |db| Box::pin(async move { accounts::create(db, &row).await }));
+    let address = ip.limit_key().to_string();
+    let created = app.store.write(move |db| {
+        Box::pin(async move {
+            let workspace = accounts::create(db, &row).await?;
+            credentials::note_address(db, row.id, &address, row.created_at).await?;
+            Ok(workspace)
+        })
+    });
     let workspace = match created.await {
         Err(StoreError::Unique) => return Err(Code::EmailAlreadyExists.into()),
         created => created?,
     };
-    let session = session(&app, user, Some((workspace, WorkspaceRole::Owner)))?;
+    let login = app.tokens.begin(user.generation);
+    let session = session(&app, user, Some((workspace, WorkspaceRole::Owner)), &login)?;
     Ok((StatusCode::CREATED, Enveloped::new(session)))
 }
 
@@ -154,15 +166,53 @@ async fn login(
     }
     app.auth_limits.check_ip(ip, app.clock.now())?;
     printable("email", &request.email)?;
-    app.auth_limits.check_email(&request.email, app.clock.now())?;
+    may_try(&app, &request.email, ip).await?;
     let user = accounts::by_email(&mut app.store.reader().await?.db(), &request.email).await?;
     let hash = user.as_ref().and_then(|user| user.password_hash.clone());
     if request.password.len() > password::BYTES_MAX || !app.passwords.verify(request.password, hash).await? {
         return Err(Code::InvalidCredentials.into());
     }
     let user = user.ok_or(Code::InvalidCredentials)?;
-    let membership = accounts::first_membership(&mut app.store.reader().await?.db(), user.id).await?;
-    Ok(Enveloped::new(session(&app, user, membership)?))
+    Ok(Enveloped::new(logged_in(&app, user, ip).await?))
+}
+
+/// Counts an attempt to log in with this email, or refuses it. An address from which its user has logged in before has a
+/// count of its own, so that nobody is kept out by strangers who try.
+pub(super) async fn may_try(app: &App, email: &str, ip: ClientIp) -> Result<(), ApiError> {
+    let now = app.clock.now();
+    let Err(refused) = app.auth_limits.check_email(email, now) else {
+        return Ok(());
+    };
+    let address = ip.limit_key().to_string();
+    let mut reader = app.store.reader().await?;
+    if credentials::is_known(&mut reader.db(), email, &address, now).await? {
+        return app.auth_limits.check_known(email, ip, now);
+    }
+    Err(refused)
+}
+
+/// What a user gets who has just proven who they are, from this address.
+pub(super) async fn logged_in(app: &App, user: UserRow, ip: ClientIp) -> Result<Session, ApiError> {
+    if user.is_disabled {
+        return Err(
+            Code::InvalidCredentials.with("This account is disabled: ask whoever operates the service.")
+        );
+    }
+    let (now, address) = (app.clock.now(), ip.limit_key().to_string());
+    let mut reader = app.store.reader().await?;
+    let membership = accounts::first_membership(&mut reader.db(), user.id).await?;
+    let is_news = credentials::is_address_news(&mut reader.db(), &user.email, &address, now).await?;
+    drop(reader);
+    if is_news {
+        let id = user.id;
+        let noted = app
+            .store
+            .write(move |db| Box::pin(async move { credentials::note_address(db, id, &address, now).await }));
+        let noted: Result<(), StoreError> = noted.await;
+        noted?;
+    }
+    let login = app.tokens.begin(user.generation);
+    session(app, user, membership, &login)
 }
 
 /// The caller, with everything known of them.
@@ -176,6 +226,8 @@ struct Me {
     role: Role,
     avatar_url: Option<String>,
     created_at: Timestamp,
+    /// Whether it is proven that the email is theirs: by the external login or by the operator.
+    email_verified: bool,
 }
 
 /// Tells who the caller is.
@@ -197,6 +249,7 @@ async fn me(State(app): State<App>, caller: Caller) -> Result<Enveloped<Me>, Api
         role: user.role,
         avatar_url: user.avatar_url,
         created_at: user.created_at,
+        email_verified: user.email_verified,
     }))
 }
 
@@ -205,26 +258,14 @@ pub(super) fn session(
     app: &App,
     user: UserRow,
     membership: Option<(WorkspaceId, WorkspaceRole)>,
+    login: &token::Session,
 ) -> Result<Session, ApiError> {
-    let token = app.tokens.issue(user.id, &user.email, user.role, membership)?;
+    let token = app
+        .tokens
+        .issue(user.id, &user.email, user.role, membership, login)?;
     Ok(Session {
         token,
         user: user.into(),
+        notice: None,
     })
-}
-
-/// An address that could be one: something, an at sign, and a domain.
-pub fn email(given: &str) -> Result<String, ApiError> {
-    let email = text("email", given, 254)?;
-    let plausible = email.split_once('@').is_some_and(|(local, domain)| {
-        !local.is_empty()
-            && !domain.is_empty()
-            && !domain.contains('@')
-            && !domain.starts_with('.')
-            && !domain.ends_with('.')
-    });
-    if !plausible || email.chars().any(char::is_whitespace) {
-        return Err(ApiError::field("email", "is no email address"));
-    }
-    Ok(email)
 }

@@ -73,7 +73,8 @@ where
             return Err(Code::WorkspaceNotFound.into());
         }
         let user = caller.scope.user();
-        let standing = accounts::standing(&mut app.store.reader().await?.db(), user, Some(workspace)).await?;
+        let standing =
+            accounts::standing(&mut app.store.reader().await?.db(), user, Some(workspace), None).await?;
         let role = standing.and_then(|standing| standing.workspace_role);
         let role = role.ok_or(Code::WorkspaceNotFound)?;
         Ok(Member(Scope::checked(user, Some((workspace, role)))))

@@ -1,15 +1,17 @@
-//! `/api/workspaces/{id}/members`: who is in a workspace, and with which role. Nobody gives, changes or takes a
-//! role above their own, and a workspace always has an owner.
+//! `/api/workspaces/{id}/members` and `…/invitations`: who is in a workspace or is to be, and with which role. Nobody
+//! gives, changes or takes a role above their own, and a workspace always has an owner.
 
-use super::extract::{Json, Member, Path, printable};
+use super::extract::{Json, Member, Path};
 use super::reply::{Deleted, Enveloped};
 use crate::access::{Scope, WorkspaceRole};
 use crate::app::App;
+use crate::auth::email;
 use crate::clock::Timestamp;
 use crate::error::{ApiError, Code, ErrorBody};
-use crate::ids::{UserId, WorkspaceId};
+use crate::ids::{InvitationId, UserId, WorkspaceId};
+use crate::store::Db;
+use crate::store::invitations::{self, InvitationRow};
 use crate::store::workspaces::{self, MemberRow};
-use crate::store::{Db, accounts};
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
@@ -22,6 +24,8 @@ pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(list_members, add_member))
         .routes(routes!(set_member_role, remove_member))
+        .routes(routes!(list_invitations))
+        .routes(routes!(withdraw_invitation))
 }
 
 /// A member of a workspace.
@@ -36,6 +40,8 @@ struct MemberReply {
     role: WorkspaceRole,
     /// Since when.
     created_at: Timestamp,
+    /// Whether it is proven that the email is theirs.
+    email_verified: bool,
 }
 
 impl From<MemberRow> for MemberReply {
@@ -47,6 +53,7 @@ impl From<MemberRow> for MemberReply {
             last_name: row.last_name,
             role: row.role,
             created_at: row.created_at,
+            email_verified: row.email_verified,
         }
     }
 }
@@ -71,47 +78,127 @@ async fn list_members(
     ))
 }
 
-/// A registered user and a role for them.
+/// An invitation to a workspace.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Invitation {
+    id: InvitationId,
+    #[schema(example = "bob@example.com")]
+    email: String,
+    role: WorkspaceRole,
+    /// Always `invited`.
+    #[schema(example = "invited")]
+    status: &'static str,
+    created_at: Timestamp,
+    /// When it is over, unless it is answered before.
+    expires_at: Timestamp,
+}
+
+impl From<InvitationRow> for Invitation {
+    fn from(row: InvitationRow) -> Self {
+        Invitation {
+            id: row.id,
+            email: row.email,
+            role: row.role,
+            status: "invited",
+            created_at: row.created_at,
+            expires_at: row.expires_at,
+        }
+    }
+}
+
+/// An email and a role for whoever has it.
 #[derive(Debug, Deserialize, ToSchema)]
 struct AddMemberRequest {
-    #[schema(example = "bob@example.com")]
+    #[schema(example = "bob@example.com", max_length = 254)]
     email: String,
     role: WorkspaceRole,
 }
 
-/// Adds a registered user to a workspace; its admins may, and only owners make owners.
+/// Invites somebody to a workspace; its admins may, and only owners make owners.
+///
+/// They are a member once they accept it (`POST /api/auth/invitations/{id}/accept`). The answer is the same whether or
+/// not there is a user with this email. An email that is invited already is so anew, with this role.
 #[utoipa::path(
     post, path = "/api/workspaces/{id}/members", tag = "Workspaces", security(("bearer" = [])),
     params(("id" = WorkspaceId, Path, description = "Workspace")), request_body = AddMemberRequest,
     responses(
-        (status = 201, description = "The member", body = Enveloped<MemberReply>),
+        (status = 201, description = "Invited", body = Enveloped<Invitation>),
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 403, description = "FORBIDDEN", body = ErrorBody),
-        (status = 404, description = "WORKSPACE_NOT_FOUND, or NOT_FOUND: nobody has this email", body = ErrorBody),
+        (status = 404, description = "WORKSPACE_NOT_FOUND", body = ErrorBody),
         (status = 409, description = "CONFLICT: they are a member", body = ErrorBody),
+        (status = 429, description = "RATE_LIMITED", body = ErrorBody),
     )
 )]
 async fn add_member(
     State(app): State<App>,
     Member(scope): Member,
     Json(request): Json<AddMemberRequest>,
-) -> Result<(StatusCode, Enveloped<MemberReply>), ApiError> {
+) -> Result<(StatusCode, Enveloped<Invitation>), ApiError> {
     let (manager, now) = (scope.manager()?, app.clock.now());
     not_above(&scope, request.role)?;
-    printable("email", &request.email)?;
-    let added = app.store.write(move |db| {
+    let email = email::read(&request.email)?;
+    app.auth_limits.check_invitation(scope.user(), now)?;
+    let invited = app.store.write(move |db| {
         Box::pin(async move {
-            let user = accounts::by_email(db, &request.email).await?;
-            let user = user.ok_or_else(|| Code::NotFound.with("No user with this email is registered."))?;
-            if workspaces::member(db, &scope, user.id).await?.is_some() {
+            if invitations::is_member(db, &scope, &email).await? {
                 return Err(Code::Conflict.with("This user is a member already."));
             }
-            workspaces::add_member(db, &manager, user.id, request.role, now).await?;
-            member(db, &scope, user.id).await
+            Ok(invitations::invite(db, &manager, &email, request.role, now).await?)
         })
     });
-    Ok((StatusCode::CREATED, Enveloped::new(added.await?.into())))
+    Ok((StatusCode::CREATED, Enveloped::new(invited.await?.into())))
+}
+
+/// Lists a workspace's invitations that nobody has answered; its admins may.
+#[utoipa::path(
+    get, path = "/api/workspaces/{id}/invitations", tag = "Workspaces", security(("bearer" = [])),
+    params(("id" = WorkspaceId, Path, description = "Workspace")),
+    responses(
+        (status = 200, description = "The invitations", body = Enveloped<Vec<Invitation>>),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN", body = ErrorBody),
+        (status = 404, description = "WORKSPACE_NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn list_invitations(
+    State(app): State<App>,
+    Member(scope): Member,
+) -> Result<Enveloped<Vec<Invitation>>, ApiError> {
+    let (manager, now) = (scope.manager()?, app.clock.now());
+    let rows = invitations::list(&mut app.store.reader().await?.db(), &manager, now).await?;
+    Ok(Enveloped::new(rows.into_iter().map(Invitation::from).collect()))
+}
+
+/// Takes an invitation back; admins of the workspace may.
+#[utoipa::path(
+    delete, path = "/api/workspaces/{id}/invitations/{invitationId}", tag = "Workspaces", security(("bearer" = [])),
+    params(
+        ("id" = WorkspaceId, Path, description = "Workspace"),
+        ("invitationId" = InvitationId, Path, description = "Invitation"),
+    ),
+    responses(
+        (status = 200, description = "Taken back", body = Enveloped<Deleted>),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN", body = ErrorBody),
+        (status = 404, description = "WORKSPACE_NOT_FOUND or NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn withdraw_invitation(
+    State(app): State<App>,
+    Member(scope): Member,
+    Path(path): Path<(WorkspaceId, InvitationId)>,
+) -> Result<Enveloped<Deleted>, ApiError> {
+    let (manager, (_, invitation)) = (scope.manager()?, path);
+    let withdrawn = app
+        .store
+        .write(move |db| Box::pin(async move { invitations::withdraw(db, &manager, invitation).await }));
+    if !withdrawn.await? {
+        return Err(Code::NotFound.with("There is no such invitation to this workspace."));
+    }
+    Ok(Deleted::new(invitation))
 }
 
 /// Another role.

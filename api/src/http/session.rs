@@ -1,6 +1,6 @@
 //! `/api/auth`: which logins there are, the external one, and new tokens for old ones.
 
-use super::auth::{Session, session};
+use super::auth::{Session, logged_in, session};
 use super::client_ip::ClientIp;
 use super::extract::{Json, LoggedIn, printable};
 use super::reply::Enveloped;
@@ -10,7 +10,9 @@ use crate::auth::external::{Identity, Login};
 use crate::clock::Timestamp;
 use crate::error::{ApiError, Code, ErrorBody};
 use crate::ids::{UserId, WorkspaceId};
-use crate::store::accounts::{self, UserRow};
+use crate::store::accounts::{self, UserRow, email_key};
+use crate::store::credentials::{self, Cleared};
+use crate::store::notices::Notice;
 use crate::store::{Db, StoreError};
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
@@ -66,8 +68,10 @@ struct ExtRequest {
     code_verifier: Option<String>,
 }
 
-/// Logs in by an authorization code of the external provider. The first login makes the user; a user with the same
-/// email is taken over if the provider has verified it.
+/// Logs in by an authorization code of the external provider.
+///
+/// The first login makes the user. A user with the same email is taken over if the provider has verified it; if nobody had
+/// done so before, everything by which others could have opened that account is ended first, which `notice` tells.
 #[utoipa::path(
     post, path = "/api/auth/ext", tag = "Authentication", request_body = ExtRequest,
     responses(
@@ -101,35 +105,78 @@ async fn ext(
         code_verifier,
     };
     let identity = external.identify(login, now).await?;
-    let user = app
+    let (user, cleared) = app
         .store
         .write(move |db| Box::pin(async move { known_or_new(db, identity, now).await }))
         .await?;
-    let membership = accounts::first_membership(&mut app.store.reader().await?.db(), user.id).await?;
-    Ok(Enveloped::new(session(&app, user, membership)?))
+    let notice = match cleared {
+        Some(cleared) => Some(told(&app, &user, cleared).await?),
+        None => None,
+    };
+    let mut session = logged_in(&app, user, ip).await?;
+    session.notice = notice;
+    Ok(Enveloped::new(session))
 }
 
-/// The user that an identity belongs to: by its subject, else by its verified email, else a new one.
-async fn known_or_new(db: &mut Db<'_>, identity: Identity, now: Timestamp) -> Result<UserRow, ApiError> {
+/// Brings memory in line with what was cleared from an account, and puts it into words.
+async fn told(app: &App, user: &UserRow, cleared: Cleared) -> Result<String, ApiError> {
+    app.executions.heed(Notice::Everything).await?;
+    app.webhooks.all_changed();
+    tracing::warn!(
+        user = %user.id,
+        api_keys = cleared.api_keys,
+        members = cleared.members,
+        deployments = cleared.deployments,
+        "An account whose email was not verified now belongs to whom the login provider names: its password and \
+         tokens were ended"
+    );
+    Ok(format!(
+        "Before this login nobody had proven that your email address is yours, but there was an account with it. It is \
+         yours now. Its password, its tokens and {} API keys no longer work; {} other members were removed from its \
+         workspaces, and {} deployments are paused. If you did not make this account yourself, look through its patterns, \
+         connections and secrets, and give its webhooks new secrets, before you resume anything.",
+        cleared.api_keys, cleared.members, cleared.deployments
+    ))
+}
+
+/// The user that an identity belongs to: by its subject, else by its verified email, else a new one. With what was
+/// cleared from the account, if others may have had it before.
+async fn known_or_new(
+    db: &mut Db<'_>,
+    identity: Identity,
+    now: Timestamp,
+) -> Result<(UserRow, Option<Cleared>), ApiError> {
+    let avatar_url = identity.avatar_url.as_deref();
+    let vouched =
+        |user: &UserRow| identity.email_verified && email_key(&identity.email) == email_key(&user.email);
     if let Some(user) = accounts::by_subject(db, &identity.subject).await? {
-        accounts::set_avatar(db, user.id, identity.avatar_url.as_deref()).await?;
-        return Ok(UserRow {
-            avatar_url: identity.avatar_url.or(user.avatar_url),
-            ..user
-        });
+        accounts::set_avatar(db, user.id, avatar_url).await?;
+        if user.email_verified || !vouched(&user) {
+            return Ok((again(db, user.id).await?, None));
+        }
+        // Nobody but this subject could have logged in without a password.
+        if user.password_hash.is_none() {
+            credentials::verify(db, user.id).await?;
+            return Ok((again(db, user.id).await?, None));
+        }
+        return proven(db, user, &identity, now).await;
     }
     if let Some(user) = accounts::by_email(db, &identity.email).await? {
-        let linked = identity.email_verified
-            && accounts::link(db, user.id, &identity.subject, identity.avatar_url.as_deref()).await?;
-        if !linked {
+        if !identity.email_verified {
             return Err(Code::EmailAlreadyExists.with(
                 "A user with this email is registered, and the provider has not verified that it is yours.",
             ));
         }
-        return Ok(UserRow {
-            avatar_url: identity.avatar_url.or(user.avatar_url),
-            ..user
-        });
+        if !user.email_verified {
+            return proven(db, user, &identity, now).await;
+        }
+        if !credentials::link(db, user.id, &identity.subject).await? {
+            return Err(Code::EmailAlreadyExists.with(
+                "A user with this email is registered, and logs in as somebody else at the provider.",
+            ));
+        }
+        accounts::set_avatar(db, user.id, avatar_url).await?;
+        return Ok((again(db, user.id).await?, None));
     }
     let user = UserRow {
         id: UserId::new(),
@@ -140,16 +187,38 @@ async fn known_or_new(db: &mut Db<'_>, identity: Identity, now: Timestamp) -> Re
         password_hash: None,
         avatar_url: identity.avatar_url,
         created_at: now,
+        email_verified: identity.email_verified,
+        generation: 0,
+        is_disabled: false,
     };
     match accounts::create(db, &user).await {
         Err(StoreError::Unique) => return Err(Code::EmailAlreadyExists.into()),
         created => created?,
     };
-    accounts::link(db, user.id, &identity.subject, None).await?;
-    Ok(user)
+    credentials::link(db, user.id, &identity.subject).await?;
+    Ok((user, None))
 }
 
-/// Gives a new token, with the role and membership of now.
+/// Gives an account whose email nobody had proven to the person who now has: nothing by which somebody else could have
+/// opened it, or act for it, stays.
+async fn proven(
+    db: &mut Db<'_>,
+    user: UserRow,
+    identity: &Identity,
+    now: Timestamp,
+) -> Result<(UserRow, Option<Cleared>), ApiError> {
+    let cleared = credentials::clear_unproven(db, user.id, now).await?;
+    credentials::verify(db, user.id).await?;
+    credentials::link(db, user.id, &identity.subject).await?;
+    accounts::set_avatar(db, user.id, identity.avatar_url.as_deref()).await?;
+    Ok((again(db, user.id).await?, Some(cleared)))
+}
+
+async fn again(db: &mut Db<'_>, user: UserId) -> Result<UserRow, ApiError> {
+    Ok(accounts::by_id(db, user).await?.ok_or(Code::Unauthorized)?)
+}
+
+/// Gives a new token, with the role and membership of now. It lasts no longer than the login that it goes back to.
 #[utoipa::path(
     post, path = "/api/auth/refresh", tag = "Authentication", security(("bearer" = [])),
     responses(
@@ -163,7 +232,8 @@ async fn refresh(State(app): State<App>, LoggedIn(caller): LoggedIn) -> Result<E
     let membership = scope.workspace().map(|workspace| (workspace, scope.role()));
     let user = accounts::by_id(&mut app.store.reader().await?.db(), scope.user()).await?;
     let user = user.ok_or(Code::Unauthorized)?;
-    Ok(Enveloped::new(session(&app, user, membership)?))
+    let login = caller.session.ok_or(Code::Unauthorized)?;
+    Ok(Enveloped::new(session(&app, user, membership, &login)?))
 }
 
 /// The workspace to work in.
@@ -192,11 +262,17 @@ async fn switch_workspace(
 ) -> Result<Enveloped<Session>, ApiError> {
     let (user, workspace) = (caller.scope.user(), request.workspace_id);
     let mut reader = app.store.reader().await?;
-    let standing = accounts::standing(&mut reader.db(), user, Some(workspace)).await?;
+    let standing = accounts::standing(&mut reader.db(), user, Some(workspace), None).await?;
     let role = standing.and_then(|standing| standing.workspace_role);
     let role = role.ok_or(Code::WorkspaceNotFound)?;
     let user = accounts::by_id(&mut reader.db(), user)
         .await?
         .ok_or(Code::Unauthorized)?;
-    Ok(Enveloped::new(session(&app, user, Some((workspace, role)))?))
+    let login = caller.session.ok_or(Code::Unauthorized)?;
+    Ok(Enveloped::new(session(
+        &app,
+        user,
+        Some((workspace, role)),
+        &login,
+    )?))
 }

@@ -28,6 +28,12 @@ pub struct UserRow {
     /// When registered.
     #[sqlx(try_from = "i64")]
     pub created_at: Timestamp,
+    /// Whether somebody who can know has vouched that the email is theirs.
+    pub email_verified: bool,
+    /// Tokens of earlier generations have ended.
+    pub generation: i64,
+    /// Whether nothing of theirs is let in.
+    pub is_disabled: bool,
 }
 
 /// What a user may do, as of now.
@@ -39,6 +45,12 @@ pub struct Standing {
     pub role: Role,
     /// Role in the workspace that was asked for; `None`: no member.
     pub workspace_role: Option<WorkspaceRole>,
+    /// Generation of tokens that holds.
+    pub generation: i64,
+    /// Whether nothing of theirs is let in.
+    pub is_disabled: bool,
+    /// Whether the login that was asked about was ended.
+    pub has_ended: bool,
 }
 
 /// The form in which emails are compared.
@@ -46,11 +58,12 @@ pub fn email_key(email: &str) -> String {
     email.trim().to_lowercase()
 }
 
-/// A user's rights, if there is such a user.
+/// A user's rights, if there is such a user, and whether this login of theirs was ended.
 pub async fn standing(
     db: &mut Db<'_>,
     user: UserId,
     workspace: Option<WorkspaceId>,
+    session: Option<&str>,
 ) -> Result<Option<Standing>, StoreError> {
     #[derive(FromRow)]
     struct Found {
@@ -58,12 +71,19 @@ pub async fn standing(
         #[sqlx(try_from = "String")]
         role: Role,
         workspace_role: Option<String>,
+        generation: i64,
+        is_disabled: bool,
+        has_ended: bool,
     }
     let found: Option<Found> = db
         .optional(
-            sql("select u.email, u.role, m.role as workspace_role from users u
+            sql(
+                "select u.email, u.role, u.generation, u.is_disabled, m.role as workspace_role,
+                 exists (select 1 from ended_sessions e where e.id = ?) as has_ended from users u
                  left join memberships m on m.user_id = u.id and m.workspace_id = ?
-                 where u.id = ?")
+                 where u.id = ?",
+            )
+            .bind(session)
             .bind(workspace)
             .bind(user),
         )
@@ -73,6 +93,9 @@ pub async fn standing(
     Ok(Some(Standing {
         email: found.email,
         role: found.role,
+        generation: found.generation,
+        is_disabled: found.is_disabled,
+        has_ended: found.has_ended,
         workspace_role: workspace_role.map_err(|_| StoreError::Corrupt {
             table: "memberships",
             column: "role",
@@ -81,8 +104,8 @@ pub async fn standing(
     }))
 }
 
-const USER: &str =
-    "select id, email, first_name, last_name, role, password_hash, avatar_url, created_at from users ";
+const USER: &str = "select id, email, first_name, last_name, role, password_hash, avatar_url, created_at,
+    email_verified, generation, is_disabled from users ";
 
 /// The user with this email.
 pub async fn by_email(db: &mut Db<'_>, email: &str) -> Result<Option<UserRow>, StoreError> {
@@ -98,8 +121,8 @@ pub async fn by_id(db: &mut Db<'_>, user: UserId) -> Result<Option<UserRow>, Sto
 /// A new user with a personal workspace of one environment, `production`. `Unique`: the email is taken.
 pub async fn create(db: &mut Db<'_>, user: &UserRow) -> Result<WorkspaceId, StoreError> {
     db.execute(
-        sql("insert into users (id, email, email_key, first_name, last_name, role, password_hash, avatar_url, created_at)
-             values (?, ?, ?, ?, ?, ?, ?, ?, ?)")
+        sql("insert into users (id, email, email_key, first_name, last_name, role, password_hash, avatar_url, created_at,
+                 email_verified, generation, is_disabled) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
         .bind(user.id)
         .bind(&user.email)
         .bind(email_key(&user.email))
@@ -108,14 +131,18 @@ pub async fn create(db: &mut Db<'_>, user: &UserRow) -> Result<WorkspaceId, Stor
         .bind(user.role)
         .bind(user.password_hash.clone())
         .bind(user.avatar_url.clone())
-        .bind(user.created_at),
+        .bind(user.created_at)
+        .bind(user.email_verified)
+        .bind(user.generation)
+        .bind(user.is_disabled),
     )
     .await?;
     let workspace = WorkspaceId::new();
     db.execute(
-        sql("insert into workspaces (id, name, created_at, updated_at) values (?, ?, ?, ?)")
+        sql("insert into workspaces (id, name, created_by, created_at, updated_at) values (?, ?, ?, ?, ?)")
             .bind(workspace)
             .bind(format!("{}'s workspace", user.first_name))
+            .bind(user.id)
             .bind(user.created_at)
             .bind(user.created_at),
     )
@@ -182,21 +209,6 @@ pub async fn set_role(db: &mut Db<'_>, email: &str, role: Role) -> Result<bool, 
 pub async fn by_subject(db: &mut Db<'_>, subject: &str) -> Result<Option<UserRow>, StoreError> {
     db.optional(sql(USER).push("where external_subject = ?").bind(subject))
         .await
-}
-
-/// Lets a user log in as this subject of the external login; false: they do as another one.
-pub async fn link(
-    db: &mut Db<'_>,
-    user: UserId,
-    subject: &str,
-    avatar_url: Option<&str>,
-) -> Result<bool, StoreError> {
-    let linked = sql("update users set external_subject = ? where id = ? and external_subject is null");
-    let linked = db.execute(linked.bind(subject).bind(user)).await? > 0;
-    if linked {
-        set_avatar(db, user, avatar_url).await?;
-    }
-    Ok(linked)
 }
 
 /// Replaces a user's picture, if there is a new one.

@@ -104,6 +104,20 @@ pub async fn readable(
     db.optional(tenant(query, scope).push(")")).await
 }
 
+/// The newest version that the caller may not see although they may look at the pattern: others see what was saved since
+/// it was last made public, its own workspace sees everything (0). `None`: they may not look at it.
+pub async fn hidden_until(
+    db: &mut Db<'_>,
+    scope: &Scope,
+    pattern: PatternId,
+) -> Result<Option<i64>, StoreError> {
+    let query =
+        tenant(sql("select case when "), scope).push(" then 0 else p.private_until end from patterns p ");
+    let query = query.push("where p.id = ? and (p.is_public or ").bind(pattern);
+    let found: Option<(i64,)> = db.optional(tenant(query, scope).push(")")).await?;
+    Ok(found.map(|(hidden,)| hidden))
+}
+
 /// The pattern, if the caller may change it. In a transaction nobody else changes it before that one's end.
 pub async fn owned(
     db: &mut Db<'_>,
@@ -126,8 +140,8 @@ pub async fn insert(db: &mut Db<'_>, _: &Editor, row: &PatternRow) -> Result<(),
     db.execute(
         sql(
             "insert into patterns (id, owner_id, workspace_id, name, name_key, description, is_public, is_template,
-             tags, version_number, created_at, updated_at, call_interface)
-             values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+             tags, version_number, created_at, updated_at, call_interface, private_until)
+             values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )
         .bind(row.id)
         .bind(row.owner_id)
@@ -141,7 +155,8 @@ pub async fn insert(db: &mut Db<'_>, _: &Editor, row: &PatternRow) -> Result<(),
         .bind(row.version_number)
         .bind(row.created_at)
         .bind(row.updated_at)
-        .bind(row.call_interface.clone()),
+        .bind(row.call_interface.clone())
+        .bind(if row.is_public { 0 } else { row.version_number }),
     )
     .await?;
     insert_tags(db, row).await
@@ -152,7 +167,8 @@ pub async fn update(db: &mut Db<'_>, _: &Editor, row: &PatternRow) -> Result<(),
     db.execute(
         sql(
             "update patterns set name = ?, name_key = ?, description = ?, is_public = ?, is_template = ?, tags = ?,
-             version_number = ?, updated_at = ?, call_interface = ? where id = ?",
+             version_number = ?, updated_at = ?, call_interface = ?,
+             private_until = case when ? then private_until else ? end where id = ?",
         )
         .bind(&row.name)
         .bind(folded(&row.name))
@@ -163,6 +179,8 @@ pub async fn update(db: &mut Db<'_>, _: &Editor, row: &PatternRow) -> Result<(),
         .bind(row.version_number)
         .bind(row.updated_at)
         .bind(row.call_interface.clone())
+        .bind(row.is_public)
+        .bind(row.version_number)
         .bind(row.id),
     )
     .await?;

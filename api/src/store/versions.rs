@@ -58,12 +58,13 @@ pub async fn graph(
     Ok(found.map(|(graph,)| graph))
 }
 
-/// All versions, newest first.
-pub async fn list(db: &mut Db<'_>, pattern: PatternId) -> Result<Vec<VersionRow>, StoreError> {
+/// All versions after this one, newest first.
+pub async fn list(db: &mut Db<'_>, pattern: PatternId, after: i64) -> Result<Vec<VersionRow>, StoreError> {
     db.all(
         sql("select version_number, created_at, summary from pattern_versions
-             where pattern_id = ? order by version_number desc")
-        .bind(pattern),
+             where pattern_id = ? and version_number > ? order by version_number desc")
+        .bind(pattern)
+        .bind(after),
     )
     .await
 }

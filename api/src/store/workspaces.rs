@@ -63,6 +63,8 @@ pub struct MemberRow {
     /// Since when.
     #[sqlx(try_from = "i64")]
     pub created_at: Timestamp,
+    /// Whether it is proven that the email is theirs.
+    pub email_verified: bool,
 }
 
 const WORKSPACE: &str = "select w.id, w.name, m.role, w.created_at, w.updated_at
@@ -90,9 +92,10 @@ pub async fn create(
 ) -> Result<WorkspaceRow, StoreError> {
     let id = WorkspaceId::new();
     db.execute(
-        sql("insert into workspaces (id, name, created_at, updated_at) values (?, ?, ?, ?)")
+        sql("insert into workspaces (id, name, created_by, created_at, updated_at) values (?, ?, ?, ?, ?)")
             .bind(id)
             .bind(name)
+            .bind(owner)
             .bind(now)
             .bind(now),
     )
@@ -143,8 +146,8 @@ pub async fn delete(db: &mut Db<'_>, manager: &Manager) -> Result<(), StoreError
     db.execute(delete).await.map(drop)
 }
 
-const MEMBER: &str = "select m.user_id, u.email, u.first_name, u.last_name, m.role, m.created_at
-    from memberships m join users u on u.id = m.user_id where m.workspace_id = ? ";
+const MEMBER: &str = "select m.user_id, u.email, u.first_name, u.last_name, m.role, m.created_at,
+    u.email_verified from memberships m join users u on u.id = m.user_id where m.workspace_id = ? ";
 
 /// The members of the scope's workspace, in the order in which they joined.
 pub async fn members(db: &mut Db<'_>, scope: &Scope) -> Result<Vec<MemberRow>, StoreError> {
@@ -156,18 +159,6 @@ pub async fn members(db: &mut Db<'_>, scope: &Scope) -> Result<Vec<MemberRow>, S
 pub async fn member(db: &mut Db<'_>, scope: &Scope, user: UserId) -> Result<Option<MemberRow>, StoreError> {
     let select = sql(MEMBER).bind(scope.workspace());
     db.optional(select.push("and m.user_id = ?").bind(user)).await
-}
-
-/// Adds a member to the manager's workspace. `Unique`: they are one.
-pub async fn add_member(
-    db: &mut Db<'_>,
-    manager: &Manager,
-    user: UserId,
-    role: WorkspaceRole,
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    let workspace = manager.workspace().ok_or(StoreError::Missing)?;
-    insert_member(db, workspace, user, role, now).await
 }
 
 /// Gives a member of the manager's workspace another role.

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 const SNIPPETS: &str = "GET /api/deployments/{id}/webhook/snippets";
+const INVITATIONS: &str = "GET /api/workspaces/{id}/invitations";
 
 /// Objects of one workspace.
 pub struct Fixture {
@@ -61,6 +62,12 @@ impl Fixture {
         let key = self
             .made(service, "/api/auth/api-keys", json!({"name": "x"}))
             .await;
+        let members = format!("/api/workspaces/{workspace}/members");
+        let body = json!({"email": "invited@example.com", "role": "viewer"});
+        let invitation = self.made(service, &members, body).await;
+        let invitation = text(&invitation["data"]["id"]);
+        self.values.insert("invitations/{id}", invitation.clone());
+        self.values.insert("invitations/{invitationId}", invitation);
         self.values.insert("workspaces/{id}", workspace);
         self.values.insert("members/{userId}", self.owner.id.clone());
         self.values.insert("environments/{envId}", environment);
@@ -128,8 +135,10 @@ impl Fixture {
 
     /// The status of what a viewer may not even read.
     pub fn viewer_may_not(&self, operation: &Operation) -> Option<u16> {
-        // A snippet has the secret in it.
-        (operation.to_string() == SNIPPETS).then_some(403)
+        // A snippet has the secret in it; invitations have strangers' addresses.
+        [SNIPPETS, INVITATIONS]
+            .contains(&operation.to_string().as_str())
+            .then_some(403)
     }
 }
 

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Keys of the tests, of use nowhere else: PKCS #8 of P-256.
-const GOOD: &str = "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgiBPSKksVNwnPSADCXjd4JqqjR1euXfYQCr+94IQW9/qhRANCAATHDKkxSGbu0paolzFor0kzcuEn8HmIME0g6oyHZq6nEg93WjHWk+EMSHpmpoME1J+d/G6XqM3jvuuFW5CK6PYV";
+pub(super) const GOOD: &str = "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgiBPSKksVNwnPSADCXjd4JqqjR1euXfYQCr+94IQW9/qhRANCAATHDKkxSGbu0paolzFor0kzcuEn8HmIME0g6oyHZq6nEg93WjHWk+EMSHpmpoME1J+d/G6XqM3jvuuFW5CK6PYV";
 const GOOD_POINT: (&str, &str) = (
     "xwypMUhm7tKWqJcxaK9JM3LhJ_B5iDBNIOqMh2aupxI",
     "D3daMdaT4QxIemamgwTUn538bpeozeO-64VbkIro9hU",
@@ -21,9 +21,9 @@ const GOOD_POINT: (&str, &str) = (
 const EVIL: &str = "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgLxxJ/7b509nHGaX55tDAHidP6BmdEBfC97JMh5ZSzDehRANCAASllBCBuOOjlfMdDFJQlWYIa3Na1cQt+J1LztfL84iFEii5Pp4apMjpSHOXckBprUmp0jkbwBx3oMfeiOG6KUFV";
 
 /// The ID token of the next answer.
-type Next = Arc<Mutex<String>>;
+pub(super) type Next = Arc<Mutex<String>>;
 
-async fn start() -> (String, String, Next) {
+pub(super) async fn start() -> (String, String, Next) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let issuer = format!("http://{address}");
@@ -58,7 +58,7 @@ fn header(algorithm: Algorithm, key: &str) -> Header {
     header
 }
 
-fn signed(key: &str, kid: &str, claims: &Value) -> String {
+pub(super) fn signed(key: &str, kid: &str, claims: &Value) -> String {
     let key = EncodingKey::from_ec_der(&STANDARD.decode(key).unwrap());
     jsonwebtoken::encode(&header(Algorithm::ES256, kid), claims, &key).unwrap()
 }

@@ -4,6 +4,7 @@ use super::{Service, User};
 use heddle_api::access::{Role, WorkspaceRole};
 use heddle_api::ids::{UserId, WorkspaceId};
 use heddle_api::store::{StoreError, sql};
+use serde_json::json;
 
 impl Service {
     /// The workspace that was made for a user.
@@ -43,14 +44,28 @@ impl Service {
             .await
             .unwrap();
         let email = format!("{name}@example.com");
-        let token = self
-            .app
-            .tokens
-            .issue(id, &email, Role::User, Some((workspace, role)));
+        let token = self.app.tokens.issue(
+            id,
+            &email,
+            Role::User,
+            Some((workspace, role)),
+            &self.app.tokens.begin(0),
+        );
         User {
             id: user.id,
             token: token.unwrap(),
         }
+    }
+
+    /// Invites `<name>@example.com` to a workspace, and accepts it as that user.
+    pub async fn join(&self, by: &User, user: &User, name: &str, workspace: &str, role: &str) {
+        let path = format!("/api/workspaces/{workspace}/members");
+        let body = json!({"email": format!("{name}@example.com"), "role": role});
+        let invited = self.post(&path).bearer(&by.token).json(&body).send().await;
+        let id = invited.data(201)["id"].as_str().unwrap().to_owned();
+        let path = format!("/api/auth/invitations/{id}/accept");
+        let joined = self.post(&path).bearer(&user.token).send().await;
+        assert_eq!(joined.data(200)["workspaceId"], workspace, "{joined}");
     }
 
     /// Registers a user with the role admin in the service.

@@ -108,4 +108,32 @@ each_database! {
         let nobody = service.post("/api/patterns/x/rollback").bearer(&ann.token).json(&json!({"versionNumber": 1})).send().await;
         assert_eq!((nobody.status, nobody.code()), (404, "NOT_FOUND"));
     }
+
+    async fn others_see_no_version_from_when_a_pattern_was_private(service: Service) {
+        let (ann, eve) = (service.user("ann").await, service.user("eve").await);
+        let id = pattern(&service, &ann, json!({"name": "x"})).await;
+        save(&service, &ann, &id, json!({"graphData": {"nodes": [node("secret-customer")], "edges": []}})).await;
+        save(&service, &ann, &id, json!({"graphData": {"nodes": [node("a")], "edges": []}, "isPublic": true})).await;
+        save(&service, &ann, &id, json!({"graphData": {"nodes": [node("a"), node("b")], "edges": []}})).await;
+        let versions = format!("/api/patterns/{id}/versions");
+        let numbers = async |user| -> Vec<i64> {
+            let listed = get(&service, user, &versions).await;
+            assert_eq!(listed.status, 200, "{listed}");
+            listed.body.as_array().unwrap().iter().map(|version| version["versionNumber"].as_i64().unwrap()).collect()
+        };
+        assert_eq!(numbers(&ann).await, [4, 3, 2, 1]);
+        assert_eq!(numbers(&eve).await, [4, 3]);
+        let compared = async |user, query: &str| get(&service, user, &format!("{versions}/compare{query}")).await;
+        assert_eq!(compared(&eve, "?v1=3&v2=4").await.status, 200);
+        for query in ["?v1=2&v2=3", "?v1=4&v2=1", "?v1=2&v2=2"] {
+            compared(&eve, query).await.assert_refused(404, "VERSION_NOT_FOUND");
+            assert_eq!(compared(&ann, query).await.status, 200);
+        }
+        // What was public once is private with the pattern, and stays so.
+        save(&service, &ann, &id, json!({"isPublic": false})).await;
+        get(&service, &eve, &versions).await.assert_refused(404, "NOT_FOUND");
+        save(&service, &ann, &id, json!({"isPublic": true})).await;
+        assert_eq!(numbers(&eve).await, [6]);
+        assert_eq!(numbers(&ann).await.len(), 6);
+    }
 }

@@ -4,10 +4,15 @@ use super::{claims, switched, workspace};
 use crate::harness::{Service, each_database};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use heddle_api::auth::token::Tokens;
+use heddle_api::auth::token::{Lifetimes, Tokens};
 use heddle_api::clock::Clock;
 use serde_json::{Value, json};
 use std::time::Duration;
+
+const HOUR: Lifetimes = Lifetimes {
+    token: Duration::from_secs(3600),
+    session: Duration::from_secs(3600),
+};
 
 fn part(value: &Value) -> String {
     URL_SAFE_NO_PAD.encode(value.to_string())
@@ -52,9 +57,9 @@ each_database! {
     async fn a_token_signed_with_another_key_is_refused(service: Service) {
         let ann = service.user("ann").await;
         let forge = |secret: &str| {
-            let tokens = Tokens::new(secret, Duration::from_secs(3600), service.app.clock.clone());
+            let tokens = Tokens::new(secret, HOUR, service.app.clock.clone());
             let user = ann.id.parse().unwrap();
-            tokens.issue(user, "ann@example.com", heddle_api::access::Role::Admin, None).unwrap()
+            tokens.issue(user, "ann@example.com", heddle_api::access::Role::Admin, None, &tokens.begin(0)).unwrap()
         };
         refused(&service, &forge("another secret of thirty-two characters"), "UNAUTHORIZED").await;
         refused(&service, &forge(""), "UNAUTHORIZED").await;
@@ -71,10 +76,10 @@ each_database! {
     }
 
     async fn a_token_of_somebody_who_is_not_there_is_refused(service: Service) {
-        let tokens = Tokens::new(&service.app.config.jwt_secret, Duration::from_secs(3600), Clock::System);
+        let tokens = Tokens::new(&service.app.config.jwt_secret, HOUR, Clock::System);
         let user = heddle_api::ids::UserId::new();
         let role = heddle_api::access::Role::User;
-        refused(&service, &tokens.issue(user, "x@example.com", role, None).unwrap(), "UNAUTHORIZED").await;
+        refused(&service, &tokens.issue(user, "x@example.com", role, None, &tokens.begin(0)).unwrap(), "UNAUTHORIZED").await;
     }
 
     async fn other_schemes_and_no_header_are_refused(service: Service) {
@@ -92,8 +97,7 @@ each_database! {
         let (ann, bob) = (service.user("ann").await, service.user("bob").await);
         let shared = workspace(&service, &ann, "Shared").await;
         let members = format!("/api/workspaces/{shared}/members");
-        let body = json!({"email": "bob@example.com", "role": "editor"});
-        service.post(&members).bearer(&ann.token).json(&body).send().await.data(201);
+        service.join(&ann, &bob, "bob", &shared, "editor").await;
         let inside = switched(&service, &bob, &shared).await;
         service.get("/api/auth/me").bearer(&inside.token).send().await.data(200);
 
@@ -110,8 +114,7 @@ each_database! {
         let (ann, bob) = (service.user("ann").await, service.user("bob").await);
         let shared = workspace(&service, &ann, "Shared").await;
         let members = format!("/api/workspaces/{shared}/members");
-        let body = json!({"email": "bob@example.com", "role": "admin"});
-        service.post(&members).bearer(&ann.token).json(&body).send().await.data(201);
+        service.join(&ann, &bob, "bob", &shared, "admin").await;
         let inside = switched(&service, &bob, &shared).await;
         let path = format!("{members}/{}", bob.id);
         let body = json!({"role": "viewer"});

@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::clock::Timestamp;
-use crate::error::{ApiError, ErrorBody};
+use crate::error::{ApiError, Code, ErrorBody};
 use crate::http::extract::{Caller, Json, Path, Query};
 use crate::ids::PatternId;
 use crate::patterns;
@@ -44,6 +44,8 @@ impl From<VersionRow> for Version {
 }
 
 /// Lists a pattern's versions, newest first.
+///
+/// Of somebody else's public pattern only those that were saved since it was last made public.
 #[utoipa::path(
     get, path = "/api/patterns/{id}/versions", tag = "Pattern versions", security(("bearer" = [])),
     params(("id" = PatternId, Path, description = "The pattern: the caller's, their workspace's, or a public one")),
@@ -59,8 +61,8 @@ async fn list_versions(
     Path(id): Path<PatternId>,
 ) -> Result<Answer<Vec<Version>>, ApiError> {
     let mut reader = app.store.reader().await?;
-    patterns::readable(&mut reader.db(), &caller.scope, id).await?;
-    let versions = versions::list(&mut reader.db(), id).await?;
+    let hidden = patterns::hidden_until(&mut reader.db(), &caller.scope, id).await?;
+    let versions = versions::list(&mut reader.db(), id, hidden).await?;
     Ok(Answer(versions.into_iter().map(Version::from).collect()))
 }
 
@@ -185,7 +187,7 @@ impl From<Comparison> for Counts {
     }
 }
 
-/// Compares two versions of a pattern.
+/// Compares two versions of a pattern, of those that the caller sees in its list.
 #[utoipa::path(
     get, path = "/api/patterns/{id}/versions/compare", tag = "Pattern versions", security(("bearer" = [])),
     params(
@@ -206,7 +208,10 @@ async fn compare_versions(
     Query(CompareQuery { v1, v2 }): Query<CompareQuery>,
 ) -> Result<Answer<Compared>, ApiError> {
     let mut reader = app.store.reader().await?;
-    patterns::readable(&mut reader.db(), &caller.scope, id).await?;
+    let hidden = patterns::hidden_until(&mut reader.db(), &caller.scope, id).await?;
+    if v1.min(v2) <= hidden {
+        return Err(Code::VersionNotFound.into());
+    }
     let before = patterns::graph(&mut reader.db(), id, v1).await?;
     let after = patterns::graph(&mut reader.db(), id, v2).await?;
     drop(reader);

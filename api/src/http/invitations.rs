@@ -1,0 +1,169 @@
+//! `/api/auth/invitations`: workspaces that would have the caller as a member, who agrees or not.
+
+use super::extract::{LoggedIn, Path};
+use super::reply::{Deleted, Enveloped};
+use crate::access::WorkspaceRole;
+use crate::app::App;
+use crate::clock::Timestamp;
+use crate::error::{ApiError, Code, ErrorBody};
+use crate::ids::{InvitationId, UserId, WorkspaceId};
+use crate::store::accounts::{self, UserRow};
+use crate::store::invitations::{self, ReceivedRow};
+use axum::extract::State;
+use serde::Serialize;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// Invitations that are listed.
+const LISTED_MAX: i64 = 100;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(list_received))
+        .routes(routes!(accept))
+        .routes(routes!(decline))
+}
+
+/// An invitation for the caller.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct ReceivedInvitation {
+    id: InvitationId,
+    workspace_id: WorkspaceId,
+    #[schema(example = "Accounting")]
+    workspace_name: String,
+    /// The role that the caller would have.
+    role: WorkspaceRole,
+    /// Email of whoever invites.
+    #[schema(example = "ann@example.com")]
+    invited_by: String,
+    created_at: Timestamp,
+    /// When it is over, unless it is answered before.
+    expires_at: Timestamp,
+}
+
+impl From<ReceivedRow> for ReceivedInvitation {
+    fn from(row: ReceivedRow) -> Self {
+        ReceivedInvitation {
+            id: row.id,
+            workspace_id: row.workspace_id,
+            workspace_name: row.workspace_name,
+            role: row.role,
+            invited_by: row.inviter_email,
+            created_at: row.created_at,
+            expires_at: row.expires_at,
+        }
+    }
+}
+
+/// Lists the caller's unanswered invitations, the newest first, 100 at most.
+#[utoipa::path(
+    get, path = "/api/auth/invitations", tag = "Authentication", security(("bearer" = [])),
+    responses(
+        (status = 200, description = "The invitations", body = Enveloped<Vec<ReceivedInvitation>>),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN: with an API key, or the caller's email is not verified although it could be", body = ErrorBody),
+    )
+)]
+async fn list_received(
+    State(app): State<App>,
+    LoggedIn(caller): LoggedIn,
+) -> Result<Enveloped<Vec<ReceivedInvitation>>, ApiError> {
+    let user = invited(&app, caller.scope.user()).await?;
+    let now = app.clock.now();
+    let mut reader = app.store.reader().await?;
+    let rows = invitations::received(&mut reader.db(), &user.email, now, LISTED_MAX).await?;
+    let rows = rows.into_iter().filter(ReceivedRow::holds);
+    Ok(Enveloped::new(rows.map(ReceivedInvitation::from).collect()))
+}
+
+/// A workspace that the caller is a member of now.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Joined {
+    /// For `POST /api/auth/switch-workspace`.
+    workspace_id: WorkspaceId,
+    #[schema(example = "Accounting")]
+    workspace_name: String,
+    role: WorkspaceRole,
+}
+
+/// Accepts an invitation: the caller is a member of its workspace from then on.
+#[utoipa::path(
+    post, path = "/api/auth/invitations/{id}/accept", tag = "Authentication", security(("bearer" = [])),
+    params(("id" = InvitationId, Path, description = "Invitation")),
+    responses(
+        (status = 200, description = "The workspace", body = Enveloped<Joined>),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN: with an API key, or the caller's email is not verified although it could be", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND: or it is over, or was taken back", body = ErrorBody),
+    )
+)]
+async fn accept(
+    State(app): State<App>,
+    LoggedIn(caller): LoggedIn,
+    Path(id): Path<InvitationId>,
+) -> Result<Enveloped<Joined>, ApiError> {
+    let user = invited(&app, caller.scope.user()).await?;
+    let now = app.clock.now();
+    let joined = app.store.write(move |db| {
+        Box::pin(async move {
+            let found = invitations::take(db, &user.email, id, now).await?;
+            // Whoever invited may have lost the right to it since.
+            let found = found.filter(ReceivedRow::holds).ok_or_else(gone)?;
+            invitations::join(db, user.id, &found, now).await?;
+            Ok::<_, ApiError>(found)
+        })
+    });
+    let joined = joined.await?;
+    Ok(Enveloped::new(Joined {
+        workspace_id: joined.workspace_id,
+        workspace_name: joined.workspace_name,
+        role: joined.role,
+    }))
+}
+
+/// Declines an invitation. Whoever sent it is not told, but may send another one.
+#[utoipa::path(
+    post, path = "/api/auth/invitations/{id}/decline", tag = "Authentication", security(("bearer" = [])),
+    params(("id" = InvitationId, Path, description = "Invitation")),
+    responses(
+        (status = 200, description = "Declined", body = Enveloped<Deleted>),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN: with an API key, or the caller's email is not verified although it could be", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn decline(
+    State(app): State<App>,
+    LoggedIn(caller): LoggedIn,
+    Path(id): Path<InvitationId>,
+) -> Result<Enveloped<Deleted>, ApiError> {
+    let user = invited(&app, caller.scope.user()).await?;
+    let now = app.clock.now();
+    let declined = app
+        .store
+        .write(move |db| Box::pin(async move { invitations::take(db, &user.email, id, now).await }));
+    declined.await?.ok_or_else(gone)?;
+    Ok(Deleted::new(id))
+}
+
+/// The caller, whose email invitations may be for. Where people can prove that an email is theirs, only those who have
+/// may answer for it: anybody can register with a stranger's.
+async fn invited(app: &App, user: UserId) -> Result<UserRow, ApiError> {
+    let user = accounts::by_id(&mut app.store.reader().await?.db(), user).await?;
+    let user = user.ok_or(Code::Unauthorized)?;
+    if app.external_login.is_some() && !user.email_verified {
+        return Err(Code::Forbidden.with(
+            "It is not proven that your email address is yours: log in by the login provider, or ask whoever operates the \
+             service to verify it.",
+        ));
+    }
+    Ok(user)
+}
+
+fn gone() -> ApiError {
+    Code::NotFound.with("There is no such invitation for you: it may have been taken back, or be over.")
+}
