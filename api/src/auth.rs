@@ -6,4 +6,5 @@ pub mod email;
 pub mod external;
 pub mod limits;
 pub mod password;
+mod signing;
 pub mod token;

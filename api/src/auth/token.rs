@@ -1,5 +1,6 @@
 //! Tokens: JWT (RFC 7519) signed with HS256.
 
+use super::signing;
 use crate::access::{Role, WorkspaceRole};
 use crate::clock::{Clock, Timestamp};
 use crate::error::{ApiError, Code};
@@ -86,6 +87,7 @@ pub struct Tokens {
 impl Tokens {
     /// With this secret and these lifetimes.
     pub fn new(secret: &str, lifetimes: Lifetimes, clock: Clock) -> Self {
+        signing::install();
         let mut validation = Validation::new(Algorithm::HS256);
         // The service's own clock decides, below.
         validation.validate_exp = false;

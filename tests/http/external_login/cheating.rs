@@ -8,6 +8,8 @@ use axum::{Json, Router};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
+use ring::rand::SystemRandom;
+use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -59,8 +61,16 @@ fn header(algorithm: Algorithm, key: &str) -> Header {
 }
 
 pub(super) fn signed(key: &str, kid: &str, claims: &Value) -> String {
-    let key = EncodingKey::from_ec_der(&STANDARD.decode(key).unwrap());
-    jsonwebtoken::encode(&header(Algorithm::ES256, kid), claims, &key).unwrap()
+    let (random, key) = (SystemRandom::new(), STANDARD.decode(key).unwrap());
+    let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &key, &random).unwrap();
+    let part = |value: Value| URL_SAFE_NO_PAD.encode(value.to_string());
+    let input = format!(
+        "{}.{}",
+        part(json!({"typ": "JWT", "alg": "ES256", "kid": kid})),
+        part(claims.clone())
+    );
+    let signature = pair.sign(&random, input.as_bytes()).unwrap();
+    format!("{input}.{}", URL_SAFE_NO_PAD.encode(signature))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

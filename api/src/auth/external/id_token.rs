@@ -2,6 +2,7 @@
 //! client, and not out of date.
 
 use super::{Claims, LoginError};
+use crate::auth::signing;
 use crate::clock::Timestamp;
 use jsonwebtoken::jwk::{Jwk, JwkSet, KeyAlgorithm, PublicKeyUse};
 use jsonwebtoken::{Algorithm, DecodingKey, Header, Validation};
@@ -22,6 +23,7 @@ struct ProviderKey {
 impl Keys {
     /// Those of a set that can check signatures.
     pub fn new(set: &JwkSet) -> Self {
+        signing::install();
         let usable = |jwk: &&Jwk| !matches!(jwk.common.public_key_use, Some(PublicKeyUse::Encryption));
         let keys = set.keys.iter().filter(usable).filter_map(|jwk| {
             Some(ProviderKey {
