@@ -80,6 +80,12 @@ enum Command {
         /// Shell to complete for.
         shell: clap_complete::Shell,
     },
+    /// Talk to a database for the service that started this process.
+    #[command(hide = true)]
+    Connector {
+        /// What it may use.
+        limits: String,
+    },
 }
 
 /// Runs the command that the process's arguments name.
@@ -98,6 +104,7 @@ pub fn main() -> ExitCode {
         Command::Config(args) => (settings::config(args), args.json),
         Command::Doctor(args) => (settings::doctor(args), args.json),
         Command::Completions { shell } => (completions(*shell), false),
+        Command::Connector { limits } => (connector(limits), false),
     };
     match result {
         Ok(code) => code,
@@ -118,6 +125,13 @@ pub fn main() -> ExitCode {
             ExitCode::from(told.exit as u8)
         }
     }
+}
+
+/// Nothing may be opened or read before the process has confined itself.
+fn connector(limits: &str) -> Result<ExitCode, Failure> {
+    let served = heddle_runtime::serve_connector(limits);
+    let ended = served.map_err(|error| Failure::usage(error.to_string()));
+    ended.map(|()| ExitCode::SUCCESS)
 }
 
 fn completions(shell: clap_complete::Shell) -> Result<ExitCode, Failure> {

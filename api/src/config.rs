@@ -6,7 +6,7 @@ pub mod settings;
 pub mod sources;
 
 use crate::names::names;
-use heddle_runtime::EgressPolicy;
+use heddle_runtime::{ConnectorProgram, EgressPolicy};
 use ipnet::IpNet;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -59,6 +59,10 @@ pub struct Config {
     pub egress: EgressPolicy,
     /// Where SQLite files of connections are; `None`: connections to SQLite are refused.
     pub sqlite_dir: Option<PathBuf>,
+    /// What is started for each session of a database; `None`: drivers execute in this process.
+    pub connectors: Option<ConnectorProgram>,
+    /// How many of them at once.
+    pub connectors_max: usize,
     /// Wall time of a run at most.
     pub run_timeout: Duration,
     /// Wall time of a test run at most.
@@ -181,6 +185,8 @@ impl Config {
             cors_origins: Vec::new(),
             egress: EgressPolicy::default(),
             sqlite_dir: None,
+            connectors: None,
+            connectors_max: 64,
             run_timeout: Duration::from_secs(300),
             test_timeout: Duration::from_secs(10),
             run_fuel_max: 10_000_000_000,

@@ -185,6 +185,8 @@ impl Executions {
                     .sqlite_dir
                     .clone()
                     .map_or(SqliteFiles::None, SqliteFiles::Below),
+                connectors: config.connectors.clone(),
+                connectors_max: config.connectors_max,
                 concurrent_runs_max: EXECUTING_MAX as u32,
                 background_threads: config.workers.max(1),
                 ..RuntimeConfig::default()

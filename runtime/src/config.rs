@@ -1,6 +1,7 @@
 //! What an operator sets. Knows nothing of flags, files or the environment.
 
 use crate::egress::EgressPolicy;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,10 +11,20 @@ pub enum SqliteFiles {
     /// None.
     #[default]
     None,
-    /// Those below a directory; statements can't reach others.
+    /// Those below a directory, in which each tenant has one of its own; statements can't reach others.
     Below(PathBuf),
     /// Any that the process may.
     Anywhere,
+}
+
+/// What is started as the process of a connector: a program that calls [`crate::serve_connector`] with its last argument,
+/// mostly this one.
+#[derive(Clone, Debug)]
+pub struct ConnectorProgram {
+    /// Its file.
+    pub program: PathBuf,
+    /// What comes before the last argument.
+    pub arguments: Vec<OsString>,
 }
 
 /// Settings of a [`crate::Runtime`]. The defaults suit one server with a few cores.
@@ -25,6 +36,13 @@ pub struct RuntimeConfig {
     pub egress: EgressPolicy,
     /// Which SQLite files SqlQuery may open.
     pub sqlite_files: SqliteFiles,
+    /// What the SQLite files of one tenant may take together, below a directory.
+    pub sqlite_bytes_max: u64,
+    /// Processes in which the drivers of database servers execute; without, they do so in this one, which a hostile
+    /// server can then bring down.
+    pub connectors: Option<ConnectorProgram>,
+    /// How many of them at once; one tenant has at most half.
+    pub connectors_max: usize,
     /// Runs in flight at once; the others wait in order. Sizes the pool of sandboxes.
     pub concurrent_runs_max: u32,
     /// Threads of low priority for runs that have computed for longer than `foreground_time`.
@@ -49,6 +67,9 @@ impl Default for RuntimeConfig {
             cache_dir: None,
             egress: EgressPolicy::default(),
             sqlite_files: SqliteFiles::None,
+            sqlite_bytes_max: 1 << 30,
+            connectors: None,
+            connectors_max: 64,
             concurrent_runs_max: 256,
             background_threads: threads,
             io_threads: 1,

@@ -24,6 +24,7 @@ const PLAIN_FIELDS: &[&str] = &[
     "headerName",
     "headerPrefix",
     "host",
+    "kind",
     "organization",
     "port",
     "provider",
@@ -42,6 +43,12 @@ const PLAIN_FIELDS: &[&str] = &[
 pub trait Connections: fmt::Debug + Send + Sync + 'static {
     /// The connection with this id, or else of this name.
     fn open(&self, reference: String) -> ConnectionFuture;
+
+    /// Whose they are, where there are several tenants: an id that is fit for the name of a directory. What is of one
+    /// tenant, such as files and processes, is kept from others.
+    fn tenant(&self) -> Option<String> {
+        None
+    }
 }
 
 /// A connection about to be opened.
@@ -171,6 +178,11 @@ pub struct Granted {
 impl Granted {
     pub fn new(source: Arc<dyn Connections>, names: Vec<String>, vault: Arc<Vault>) -> Self {
         Granted { source, names, vault }
+    }
+
+    /// See [`Connections::tenant`].
+    pub fn tenant(&self) -> Option<String> {
+        self.source.tenant()
     }
 
     /// Opens a connection. From now on its secrets are masked.

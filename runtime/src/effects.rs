@@ -39,6 +39,7 @@ pub use mail::Mail;
 pub use run::{Prepared, RunEffects, Waited};
 pub use sleep::Sleep;
 pub use sql::Sql;
+pub(crate) use sql::serve as serve_connector;
 pub use wait::Wait;
 
 /// Time for requests to services that say nothing of it.

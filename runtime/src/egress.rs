@@ -5,10 +5,12 @@
 //! ranges: the IANA special-purpose address registries for IPv4 and IPv6.
 
 mod client;
+mod meter;
 mod tcp;
 
 pub use client::{GuardError, GuardedHttp};
-pub(crate) use tcp::{DialError, addresses, dial};
+pub(crate) use meter::{Meter, Metered};
+pub(crate) use tcp::{DialError, dial};
 
 use ipnet::IpNet;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
@@ -141,18 +143,18 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
 /// Why a name was not resolved, as found in the chain of a connection's error.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ResolveError {
-    #[error("{host} is at {address}, which is not a public address")]
+    #[error("{host} is not at a public address")]
     Denied { host: String, address: IpAddr },
     #[error("the name {host} could not be resolved: {reason}")]
     Unknown { host: String, reason: String },
 }
 
-/// The message of a refusal.
+/// The message of a refusal. It names an address only to whoever wrote one: what a name stands for inside of the
+/// operator's network is nobody else's business.
 pub(crate) fn denied_address(host: &str, address: IpAddr) -> String {
-    let found = if host.trim_matches(['[', ']']) == address.to_string() {
-        format!("{address} is not a public address")
-    } else {
-        format!("{host} is at {address}, which is not a public address")
+    let found = match host.trim_matches(['[', ']']).parse::<IpAddr>() {
+        Ok(_) => format!("{address} is not a public address"),
+        Err(_) => format!("{host} is not at a public address"),
     };
     format!("{found}. Requests may go there only if the operator lists it in HEDDLE_EGRESS_ALLOW.")
 }

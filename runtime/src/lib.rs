@@ -25,7 +25,7 @@ mod secrets;
 mod stdlib;
 mod trace;
 
-pub use config::{RuntimeConfig, SqliteFiles};
+pub use config::{ConnectorProgram, RuntimeConfig, SqliteFiles};
 pub use connections::{Connection, ConnectionError, ConnectionFuture, Connections, NoConnections, Services};
 pub use effects::{
     Call, Calls, EffectContext, EffectError, EffectFuture, EffectResult, Park, result_from_json,
@@ -239,6 +239,12 @@ impl Runtime {
     }
 }
 
+/// What a program does that was started as the process of a connector, see [`ConnectorProgram`]: with the last argument of
+/// its command line, before anything else and on the main thread.
+pub fn serve_connector(limits: &str) -> Result<(), heddle_processes::ChannelError> {
+    effects::serve_connector(limits)
+}
+
 fn standard_effects(config: &RuntimeConfig) -> Registry {
     let mut registry = Registry::default();
     registry.add(effects::Sleep);
@@ -253,6 +259,6 @@ fn standard_effects(config: &RuntimeConfig) -> Registry {
     registry.add(http);
     registry.add(effects::KeyValue);
     registry.add(effects::Mail::new(&config.egress));
-    registry.add(effects::Sql::new(&config.egress, &config.sqlite_files));
+    registry.add(effects::Sql::new(config));
     registry
 }

@@ -20,6 +20,7 @@ mod limits;
 mod mail;
 mod mariadb;
 mod patterns;
+mod peers;
 #[path = "../http/harness/postgres.rs"]
 mod postgres;
 mod programs;
@@ -29,3 +30,10 @@ mod server;
 mod services;
 mod smtp;
 mod sql;
+#[expect(
+    clippy::duplicate_mod,
+    reason = "the same tests, with drivers in processes of their own"
+)]
+#[path = "sql.rs"]
+mod sql_in_connectors;
+mod sqlite;

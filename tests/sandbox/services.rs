@@ -3,22 +3,34 @@
 use crate::harness::{config, request};
 use heddle_compiler::Options;
 use heddle_runtime::{
-    Connection, ConnectionError, ConnectionFuture, Connections, EgressPolicy, Limits, Outcome, RunRequest,
-    Runtime, RuntimeConfig, Services, SqliteFiles, Tier,
+    Connection, ConnectionError, ConnectionFuture, Connections, ConnectorProgram, EgressPolicy, Limits,
+    Outcome, RunRequest, Runtime, RuntimeConfig, Services, SqliteFiles, Tier,
 };
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+/// How the names of modules end whose tests have connectors.
+const IN_CONNECTORS: &str = "_in_connectors";
+
 /// Connections by name; ids are the names.
 #[derive(Clone, Debug, Default)]
-pub struct Given(BTreeMap<String, Connection>);
+pub struct Given {
+    connections: BTreeMap<String, Connection>,
+    tenant: Option<String>,
+}
 
 impl Given {
     /// With one connection of these fields; `hosts` are no field.
     pub fn one(name: &str, fields: Value) -> Self {
         Given::default().and(name, fields)
+    }
+
+    /// Runs are this tenant's.
+    pub fn of(mut self, tenant: &str) -> Self {
+        self.tenant = Some(tenant.to_owned());
+        self
     }
 
     pub fn and(mut self, name: &str, fields: Value) -> Self {
@@ -33,15 +45,19 @@ impl Given {
             hosts: serde_json::from_value(hosts).unwrap(),
             fields,
         };
-        self.0.insert(name.to_owned(), connection);
+        self.connections.insert(name.to_owned(), connection);
         self
     }
 }
 
 impl Connections for Given {
     fn open(&self, reference: String) -> ConnectionFuture {
-        let found = self.0.get(&reference).cloned();
+        let found = self.connections.get(&reference).cloned();
         Box::pin(async move { found.ok_or(ConnectionError::Missing) })
+    }
+
+    fn tenant(&self) -> Option<String> {
+        self.tenant.clone()
     }
 }
 
@@ -50,9 +66,54 @@ pub fn open_runtime() -> Runtime {
     start(EgressPolicy::parse(["127.0.0.0/8"]).unwrap(), SqliteFiles::None)
 }
 
+/// The same, with the drivers of databases in processes of their own.
+pub fn open_runtime_with_connectors() -> Runtime {
+    with_connectors(EgressPolicy::parse(["127.0.0.0/8"]).unwrap())
+}
+
+/// Either, by the name of the module that the test is in.
+pub fn open_runtime_of(module: &str) -> Runtime {
+    match module.ends_with(IN_CONNECTORS) {
+        true => open_runtime_with_connectors(),
+        false => open_runtime(),
+    }
+}
+
+/// The same for public addresses only.
+pub fn closed_runtime_of(module: &str) -> Runtime {
+    match module.ends_with(IN_CONNECTORS) {
+        true => with_connectors(EgressPolicy::default()),
+        false => closed_runtime(),
+    }
+}
+
+fn with_connectors(egress: EgressPolicy) -> Runtime {
+    Runtime::new(RuntimeConfig {
+        cache_dir: Some(PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("runtime-cache")),
+        egress,
+        connectors: Some(ConnectorProgram {
+            program: env!("CARGO_BIN_EXE_heddle-test-connector").into(),
+            arguments: Vec::new(),
+        }),
+        ..config()
+    })
+    .unwrap()
+}
+
 /// A runtime that may open these files.
 pub fn runtime_with_sqlite(files: SqliteFiles) -> Runtime {
     start(EgressPolicy::default(), files)
+}
+
+/// The same; each tenant has so many bytes for its files.
+pub fn runtime_with_little_sqlite(files: SqliteFiles, bytes: u64) -> Runtime {
+    Runtime::new(RuntimeConfig {
+        cache_dir: Some(PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("runtime-cache")),
+        sqlite_files: files,
+        sqlite_bytes_max: bytes,
+        ..config()
+    })
+    .unwrap()
 }
 
 /// A runtime that may reach public addresses only.

@@ -2,7 +2,7 @@
 
 use crate::mariadb::MariaDb;
 use crate::postgres::TestDatabase;
-use crate::services::{Given, Ran, closed_runtime, open_runtime, run, run_data, runtime_with_sqlite};
+use crate::services::{Given, Ran, closed_runtime_of, open_runtime_of, run, run_data, runtime_with_sqlite};
 use heddle_runtime::{Limits, Runtime, SqliteFiles};
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ struct Database {
 impl Database {
     fn new(fields: Value) -> Self {
         Database {
-            runtime: open_runtime(),
+            runtime: open_runtime_of(module_path!()),
             given: Given::one("db", fields),
         }
     }
@@ -354,7 +354,7 @@ async fn databases_are_behind_the_guard() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
     let port = listener.local_addr().unwrap().port();
-    let runtime = closed_runtime();
+    let runtime = closed_runtime_of(module_path!());
     for kind in ["postgres", "mysql"] {
         for host in [
             "127.0.0.1",
@@ -458,7 +458,7 @@ async fn sqlite_files_are_those_that_the_operator_allows() {
         query("a.db", "select 1 as attachments").await.output(),
         json!([{"attachments": 1}])
     );
-    let none = closed_runtime();
+    let none = closed_runtime_of(module_path!());
     let given = Given::one("db", json!({"kind": "sqlite", "file": "a.db"}));
     let parameters = json!({"connection": "db", "query": "select 1"});
     let failure = run(&none, "SqlQuery", parameters, &given).await.failure();

@@ -3,7 +3,7 @@
 use super::sources::{Mistake, Values};
 use super::{AuthRateLimit, Config, ExternalLogin, LogFormat, Role, keys};
 use bytesize::ByteSize;
-use heddle_runtime::EgressPolicy;
+use heddle_runtime::{ConnectorProgram, EgressPolicy};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -146,7 +146,12 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "sqlite_dir",
         "none",
-        "Directory of the SQLite files that connections may name; without one they may name none",
+        "Directory of the SQLite files that connections may name, with one for each workspace in it; without it they may name none",
+    ),
+    setting(
+        "connectors",
+        "64 on Linux, 0 elsewhere",
+        "Processes in which drivers of databases execute, at a time; 0: in the server itself, which a hostile one can bring down",
     ),
     setting("run_timeout_ms", "300000", "Longest run, in milliseconds"),
     setting("test_timeout_ms", "10000", "Longest test run, in milliseconds"),
@@ -339,6 +344,25 @@ fn http(values: &Values, config: &mut Config) -> Result<(), Mistake> {
     config.egress = EgressPolicy::parse(values.list("egress_allow"))
         .map_err(|error| values.mistake("egress_allow", error.to_string()))?;
     config.sqlite_dir = values.parsed("sqlite_dir")?;
+    connectors(values, config)
+}
+
+fn connectors(values: &Values, config: &mut Config) -> Result<(), Mistake> {
+    let wanted: Option<usize> = values.parsed("connectors")?;
+    if wanted == Some(0) || (wanted.is_none() && !cfg!(target_os = "linux")) {
+        return Ok(());
+    }
+    let program = std::env::current_exe().map_err(|error| {
+        values.mistake(
+            "connectors",
+            format!("can't be started, since this program can't be found ({error}); set it to 0"),
+        )
+    })?;
+    config.connectors = Some(ConnectorProgram {
+        program,
+        arguments: vec!["connector".into()],
+    });
+    set(&mut config.connectors_max, wanted);
     Ok(())
 }
 

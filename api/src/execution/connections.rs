@@ -42,4 +42,8 @@ impl Connections for TenantConnections {
             })
         })
     }
+
+    fn tenant(&self) -> Option<String> {
+        Some(self.tenant.to_string())
+    }
 }

@@ -2,10 +2,12 @@
 //! attachments: [{filename, contentType?, base64}], timeoutMs?, idempotencyKey?}`; result: `{messageId}`. The connection
 //! has `host`, and may have `port`, `tls` (`starttls`, `tls`, `none`), `tlsCa` (PEM), `user` and `password`.
 
+mod stream;
+
 use super::{Effect, EffectContext, EffectError, EffectFuture, read, within};
 use crate::codecache::{hex, sha256};
 use crate::connections::Connection;
-use crate::egress::{EgressPolicy, ResolveError, addresses, denied_address};
+use crate::egress::{DialError, EgressPolicy, Meter, Metered, ResolveError, denied_address, dial};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use heddle_node_stdlib::abi::code;
@@ -18,7 +20,12 @@ use lettre::transport::smtp::extension::ClientId;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
+use tokio::net::TcpStream;
 
+/// What a server may say about one message: drivers keep a line until it ends.
+const REPLY_BYTES_MAX: u64 = 512 << 10;
+/// Of an error's message.
+const MESSAGE_BYTES_MAX: usize = 8 << 10;
 /// Recipients of one message.
 const RECIPIENTS_MAX: usize = 100;
 const MECHANISMS: &[Mechanism] = &[Mechanism::Plain, Mechanism::Login];
@@ -189,7 +196,10 @@ struct Server {
     host: String,
     port: u16,
     tls: Tls,
+    /// Of `starttls`.
     tls_parameters: Option<TlsParameters>,
+    /// Of `tls`.
+    connector: Option<stream::Connector>,
     credentials: Option<Credentials>,
 }
 
@@ -213,9 +223,10 @@ impl Server {
             Tls::FromTheBeginning => 465,
         })?;
         connection.check_host(&host, Some(port))?;
-        let tls_parameters = match tls {
-            Tls::None => None,
-            _ => Some(tls_parameters(connection, &host)?),
+        let (tls_parameters, connector) = match tls {
+            Tls::None => (None, None),
+            Tls::Start => (Some(tls_parameters(connection, &host)?), None),
+            Tls::FromTheBeginning => (None, Some(stream::Connector::of(connection, &host)?)),
         };
         let user = connection.text(&["user", "username"]);
         let credentials = match user {
@@ -227,6 +238,7 @@ impl Server {
             port,
             tls,
             tls_parameters,
+            connector,
             credentials,
         })
     }
@@ -236,20 +248,41 @@ impl Server {
     }
 
     async fn send(&self, policy: &EgressPolicy, message: &Message) -> Result<(), EffectError> {
-        let found = addresses(policy, &self.host, self.port).await;
-        let found = found.map_err(|error| match error {
-            ResolveError::Denied { host, address } => {
-                EffectError::new(code::EGRESS_DENIED, denied_address(&host, address))
+        let meter = Meter::new(REPLY_BYTES_MAX);
+        let sent = self.exchange(policy, message, &meter).await;
+        sent.map_err(|error| match meter.exceeded() {
+            true => {
+                let message = format!(
+                    "{} said more than the {} KiB that it may say about a message.",
+                    self.name(),
+                    REPLY_BYTES_MAX >> 10
+                );
+                EffectError::new(code::MAIL_FAILED, message)
             }
-            unknown => EffectError::new(code::MAIL_FAILED, format!("{}: {unknown}.", self.name())),
-        })?;
+            false => error,
+        })
+    }
+
+    async fn exchange(
+        &self,
+        policy: &EgressPolicy,
+        message: &Message,
+        meter: &Meter,
+    ) -> Result<(), EffectError> {
         let hello = ClientId::default();
-        let at_once = match self.tls {
-            Tls::FromTheBeginning => self.tls_parameters.clone(),
-            _ => None,
-        };
         let failed = |error: lettre::transport::smtp::Error| self.failed(&error);
-        let mut smtp = AsyncSmtpConnection::connect_tokio1(found.as_slice(), None, &hello, at_once, None)
+        let stream = Metered {
+            stream: self.connect(policy).await?,
+            meter: meter.clone(),
+        };
+        let stream = match &self.connector {
+            None => stream::plain(stream),
+            Some(connector) => connector
+                .connect(stream)
+                .await
+                .map_err(|error| self.refused(&error))?,
+        };
+        let mut smtp = AsyncSmtpConnection::connect_with_transport(stream, &hello)
             .await
             .map_err(failed)?;
         if let (Tls::Start, Some(parameters)) = (&self.tls, &self.tls_parameters) {
@@ -266,6 +299,25 @@ impl Server {
         Ok(())
     }
 
+    async fn connect(&self, policy: &EgressPolicy) -> Result<TcpStream, EffectError> {
+        dial(policy, &self.host, self.port)
+            .await
+            .map_err(|error| match error {
+                DialError::Resolve(ResolveError::Denied { host, address }) => {
+                    EffectError::new(code::EGRESS_DENIED, denied_address(&host, address))
+                }
+                other => EffectError::new(
+                    code::MAIL_FAILED,
+                    format!("{} can't be reached: {other}.", self.name()),
+                ),
+            })
+    }
+
+    fn refused(&self, error: &std::io::Error) -> EffectError {
+        let message = format!("No secure connection to {}: {error}.", self.name());
+        EffectError::new(code::MAIL_FAILED, message)
+    }
+
     fn failed(&self, error: &lettre::transport::smtp::Error) -> EffectError {
         let mut message = format!("{} did not take the message: {error}", self.name());
         let mut source = std::error::Error::source(error);
@@ -276,6 +328,7 @@ impl Server {
             }
             source = inner.source();
         }
+        message.truncate(message.floor_char_boundary(MESSAGE_BYTES_MAX));
         EffectError::new(code::MAIL_FAILED, format!("{}.", message.trim_end_matches('.')))
     }
 }

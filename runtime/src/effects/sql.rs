@@ -4,43 +4,51 @@
 //! Values: whole numbers beyond 2^53 and decimals of more than 15 digits are texts; dates and times are ISO 8601; bytes
 //! are base64; JSON is JSON. A second column of the same name is called `name_2`.
 
+mod connector;
+mod driver;
+mod here;
 mod mysql;
 mod pool;
 mod postgres;
 mod rows;
+mod serve;
+mod session;
 mod sqlite;
 mod target;
 mod tunnel;
 
 use super::{Effect, EffectContext, EffectError, EffectFuture, EffectResult, read, within};
-use crate::config::SqliteFiles;
-use crate::egress::EgressPolicy;
+use crate::config::RuntimeConfig;
 use heddle_node_stdlib::abi::code;
-use pool::Pools;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use session::Sessions;
 use std::sync::Arc;
 use std::time::Duration;
 use target::{Kind, Target};
+
+pub(crate) use serve::serve;
+
+/// Of an error's message.
+const MESSAGE_BYTES_MAX: usize = 8 << 10;
 
 /// The effect.
 #[derive(Clone)]
 pub struct Sql(Arc<Shared>);
 
 struct Shared {
-    policy: EgressPolicy,
-    sqlite_files: SqliteFiles,
-    postgres: Arc<Pools<postgres::Session>>,
-    mysql: Arc<Pools<mysql::Session>>,
+    sqlite_files: sqlite::Files,
+    sessions: Sessions,
 }
 
 impl Sql {
-    pub fn new(policy: &EgressPolicy, sqlite_files: &SqliteFiles) -> Self {
+    pub fn new(config: &RuntimeConfig) -> Self {
         Sql(Arc::new(Shared {
-            policy: policy.clone(),
-            sqlite_files: sqlite_files.clone(),
-            postgres: Arc::default(),
-            mysql: Arc::default(),
+            sqlite_files: sqlite::Files {
+                allowed: config.sqlite_files.clone(),
+                tenant_bytes_max: config.sqlite_bytes_max,
+            },
+            sessions: Sessions::new(config),
         }))
     }
 }
@@ -58,12 +66,28 @@ struct Request {
 }
 
 /// A statement, and what its result may be.
-pub(super) struct Statement {
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Statement {
     query: String,
     parameters: Vec<Value>,
     rows_max: usize,
     bytes_max: usize,
     timeout: Duration,
+}
+
+/// What a server may send, so that no driver keeps more.
+struct Budget;
+
+impl Budget {
+    /// Until a session is open, and to end what another one does.
+    const HANDSHAKE: u64 = 256 << 10;
+
+    /// The result of a statement. Rows as servers send them are no larger than what becomes of them, but for the last one,
+    /// which may be one too many, and what is said besides.
+    fn of_rows(statement: &Statement) -> u64 {
+        let bytes = statement.bytes_max as u64;
+        bytes.saturating_add(bytes / 2).saturating_add(4 << 20)
+    }
 }
 
 impl Effect for Sql {
@@ -85,32 +109,41 @@ impl Effect for Sql {
                 timeout: context.time_max(request.timeout_ms),
             };
             let late = |ms| format!("{} did not answer within {ms} ms.", target.name());
-            within(statement.timeout, shared.execute(&target, &statement), late).await
+            let tenant = context.connections.tenant();
+            let work = shared.execute(&target, tenant.as_deref(), &statement);
+            within(statement.timeout, work, late).await
         })
     }
 }
 
 impl Shared {
-    async fn execute(&self, target: &Target, statement: &Statement) -> EffectResult {
+    async fn execute(&self, target: &Target, tenant: Option<&str>, statement: &Statement) -> EffectResult {
         let rows = match target.kind {
-            Kind::Postgres => {
-                let open = || postgres::Session::open(&self.policy, target);
-                let mut session = Pools::take(&self.postgres, &target.key, open).await?;
-                let rows = session.get()?.execute(statement, target).await;
-                session.done(rows.is_ok() && rows::keeps_session(&statement.query));
-                rows?
-            }
-            Kind::MySql => {
-                let open = || mysql::Session::open(&self.policy, target);
-                let mut session = Pools::take(&self.mysql, &target.key, open).await?;
-                let rows = session.get()?.execute(statement, target).await;
-                session.done(rows.is_ok() && rows::keeps_session(&statement.query));
-                rows?
-            }
-            Kind::Sqlite => sqlite::execute(&self.sqlite_files, target, statement).await?,
+            Kind::Sqlite => sqlite::execute(&self.sqlite_files, tenant, target, statement).await,
+            _ => self.sessions.execute(target, tenant, statement).await,
         };
-        Ok(Value::Array(rows))
+        rows.map(Value::Array).map_err(shortened)
     }
+}
+
+/// A server's words are a stranger's, and may be many.
+fn shortened(mut error: EffectError) -> EffectError {
+    if error.message.len() > MESSAGE_BYTES_MAX {
+        let end = error.message.floor_char_boundary(MESSAGE_BYTES_MAX);
+        error.message.truncate(end);
+        error.message.push('…');
+    }
+    error
+}
+
+/// The server has sent more than it might.
+fn too_much(code: &str, target: &Target, bytes: u64) -> EffectError {
+    let message = format!(
+        "{} sent more than the {} KiB that it may send at a time. Its connection was closed; ask for fewer rows or columns.",
+        target.name(),
+        bytes >> 10
+    );
+    EffectError::new(code, message)
 }
 
 /// Why a database did not do what it should, in its own words.

@@ -18,11 +18,7 @@ pub(crate) enum DialError {
 }
 
 /// Where a server may be reached; never empty. One address that is not permitted refuses them all.
-pub(crate) async fn addresses(
-    policy: &EgressPolicy,
-    host: &str,
-    port: u16,
-) -> Result<Vec<SocketAddr>, ResolveError> {
+async fn addresses(policy: &EgressPolicy, host: &str, port: u16) -> Result<Vec<SocketAddr>, ResolveError> {
     let host = host.trim_matches(['[', ']']);
     let unknown = |reason: String| ResolveError::Unknown {
         host: host.to_owned(),

@@ -1,12 +1,14 @@
-//! Statements on MySQL and MariaDB.
+//! A session of MySQL or MariaDB.
+//!
+//! Knows nothing of where it executes, in the service or in a process of its own.
 
 use super::super::EffectError;
-use super::pool;
-use super::rows::{bytes, collected, decimal, float, integer, iso, unsigned, wrong_count, wrong_parameter};
+use super::rows::{
+    Room, Unread, bytes, collected, decimal, float, integer, iso, unsigned, wrong_count, wrong_parameter,
+};
 use super::target::Target;
-use super::tunnel::Tunnel;
-use super::{Statement, failed};
-use crate::egress::EgressPolicy;
+use super::{Budget, Statement, failed};
+use crate::egress::Meter;
 use chrono::NaiveDate;
 use heddle_node_stdlib::abi::code;
 use serde_json::Value;
@@ -16,43 +18,45 @@ use sqlx::{
     Arguments, AssertSqlSafe, Column, ConnectOptions, Connection, Either, Executor, Row, SqlSafeStr,
     TypeInfo, ValueRef,
 };
+use std::path::Path;
+
+/// The name of the socket at which the driver looks for the server.
+pub(super) const SOCKET: &str = "mysql.sock";
+
+/// Bytes in which the server describes a statement's parameters and columns, of which there may be 4,096.
+const DESCRIPTION_BYTES_MAX: u64 = 1 << 20;
 
 /// An open session.
 pub(super) struct Session {
     connection: MySqlConnection,
     id: u64,
-    policy: EgressPolicy,
-    target: Target,
-}
-
-impl pool::Session for Session {
-    async fn cancel(&self) -> Option<()> {
-        let mut other = connect(&self.policy, &self.target).await.ok()?;
-        let kill = AssertSqlSafe(format!("kill {}", self.id));
-        other.execute(kill).await.ok()?;
-        other.close().await.ok()
-    }
 }
 
 impl Session {
-    pub async fn open(policy: &EgressPolicy, target: &Target) -> Result<Self, EffectError> {
-        let mut connection = connect(policy, target).await?;
+    /// Opens a session by the socket in this directory.
+    pub async fn open(dir: &Path, target: &Target) -> Result<Self, EffectError> {
+        let mut connection = connect(dir, target).await?;
         let id = sqlx::query_scalar("select cast(connection_id() as unsigned)").fetch_one(&mut connection);
         let id = id.await.map_err(|error| failed(target, &error))?;
-        Ok(Session {
-            connection,
-            id,
-            policy: policy.clone(),
-            target: target.clone(),
-        })
+        Ok(Session { connection, id })
+    }
+
+    /// Tells the server, by another connection, to stop what it is doing for this session.
+    pub async fn cancel(&self, dir: &Path, target: &Target) -> Option<()> {
+        let mut other = connect(dir, target).await.ok()?;
+        let kill = AssertSqlSafe(format!("kill {}", self.id));
+        other.execute(kill).await.ok()?;
+        other.close().await.ok()
     }
 
     pub async fn execute(
         &mut self,
         statement: &Statement,
         target: &Target,
+        meter: &Meter,
     ) -> Result<Vec<Value>, EffectError> {
         let fails = |error: sqlx::Error| failed(target, &error);
+        meter.grant(DESCRIPTION_BYTES_MAX);
         let text = AssertSqlSafe(statement.query.clone()).into_sql_str();
         let prepared = (&mut self.connection).prepare(text).await.map_err(fails)?;
         if let Some(Either::Right(count)) = sqlx::Statement::parameters(&prepared)
@@ -62,6 +66,7 @@ impl Session {
         }
         let has_rows = !sqlx::Statement::columns(&prepared).is_empty();
         let query = sqlx::Statement::query_with(&prepared, arguments(&statement.parameters)?);
+        meter.grant(Budget::of_rows(statement));
         let done =
             |done: &MySqlQueryResult| (done.rows_affected(), i64::try_from(done.last_insert_id()).ok());
         let stream = (&mut self.connection).fetch_many(query);
@@ -69,13 +74,11 @@ impl Session {
     }
 }
 
-async fn connect(policy: &EgressPolicy, target: &Target) -> Result<MySqlConnection, EffectError> {
-    const SOCKET: &str = "mysql.sock";
-    let tunnel = Tunnel::open(policy, target, SOCKET).await?;
+async fn connect(dir: &Path, target: &Target) -> Result<MySqlConnection, EffectError> {
     let mut options = MySqlConnectOptions::new()
         .host(&target.host)
         .port(target.port)
-        .socket(tunnel.dir().join(SOCKET))
+        .socket(dir.join(SOCKET))
         .username(&target.user)
         .password(&target.password)
         .ssl_mode(target.tls.into())
@@ -113,17 +116,24 @@ fn arguments(values: &[Value]) -> Result<MySqlArguments, EffectError> {
     Ok(arguments)
 }
 
-fn columns(row: &MySqlRow) -> Result<Vec<(String, Value)>, EffectError> {
+fn columns(row: &MySqlRow, room: &mut Room) -> Result<Vec<(String, Value)>, Unread> {
     let mut columns = Vec::with_capacity(row.len());
     for (index, column) in row.columns().iter().enumerate() {
-        let value = value(row, index).map_err(|error| {
+        let unreadable = |error: sqlx::Error| {
             let message = format!(
                 "The column `{}` can't be read: {error}. Cast it in the query.",
                 column.name()
             );
-            EffectError::new(code::SQL_FAILED, message)
-        })?;
-        columns.push((column.name().to_owned(), value));
+            Unread::Failed(EffectError::new(code::SQL_FAILED, message))
+        };
+        // A value is no smaller than its bytes, but for JSON's spaces.
+        let raw: &[u8] = match row.try_get_raw(index).map_err(unreadable)?.is_null() {
+            true => &[],
+            false => row.try_get_unchecked(index).map_err(unreadable)?,
+        };
+        room.fits(raw.len())?;
+        let value = value(row, index).map_err(unreadable)?;
+        columns.push((column.name().to_owned(), room.hold(value)?));
     }
     Ok(columns)
 }

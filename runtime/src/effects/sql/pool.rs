@@ -4,13 +4,14 @@
 use super::super::EffectError;
 use heddle_node_stdlib::abi::code;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Sessions of one connection at a time.
 const SESSIONS_MAX: usize = 4;
-/// Sessions that wait longer for a next statement are closed when the next one comes.
+/// Sessions that wait longer for a next statement are closed.
 const IDLE_MAX: Duration = Duration::from_secs(60);
 /// Connections with open sessions.
 const POOLS_MAX: usize = 256;
@@ -18,15 +19,18 @@ const POOLS_MAX: usize = 256;
 /// How long a server may take to be told to stop.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// How often those that wait are looked at.
+const SWEEP_EVERY: Duration = Duration::from_secs(15);
+
 /// A session of a database.
 pub(super) trait Session: Send + Sync + 'static {
     /// Tells the server, by another connection, to stop what it is doing here. `None`: it can't be told, and ends the
     /// statement by itself.
-    fn cancel(&self) -> impl Future<Output = Option<()>> + Send;
+    fn cancel(&mut self) -> impl Future<Output = Option<()>> + Send;
 }
 
 /// Stops what a session is doing.
-fn abandon(session: impl Session) {
+fn abandon(mut session: impl Session) {
     tokio::spawn(async move {
         let _ = tokio::time::timeout(CANCEL_TIMEOUT, session.cancel()).await;
         drop(session);
@@ -34,11 +38,18 @@ fn abandon(session: impl Session) {
 }
 
 /// Pools by the connection's key.
-pub(super) struct Pools<S>(Mutex<HashMap<String, Pool<S>>>);
+pub(super) struct Pools<S> {
+    pools: Mutex<HashMap<String, Pool<S>>>,
+    /// Whether somebody looks at those that wait.
+    is_swept: AtomicBool,
+}
 
 impl<S> Default for Pools<S> {
     fn default() -> Self {
-        Pools(Mutex::default())
+        Pools {
+            pools: Mutex::default(),
+            is_swept: AtomicBool::new(false),
+        }
     }
 }
 
@@ -72,12 +83,13 @@ impl<S: Session> Pools<S> {
         })
     }
 
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Pool<S>>> {
+        self.pools.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn places(&self, key: &str) -> Arc<Semaphore> {
-        let mut pools = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for pool in pools.values_mut() {
-            pool.idle.retain(|(_, since)| since.elapsed() < IDLE_MAX);
-        }
-        if pools.len() >= POOLS_MAX {
+        let mut pools = self.lock();
+        if pools.len() >= POOLS_MAX && !pools.contains_key(key) {
             pools.retain(|_, pool| pool.places.available_permits() < SESSIONS_MAX);
         }
         let pool = pools.entry(key.to_owned()).or_insert_with(|| Pool {
@@ -88,15 +100,60 @@ impl<S: Session> Pools<S> {
     }
 
     fn idle(&self, key: &str) -> Option<S> {
-        let mut pools = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pools = self.lock();
         pools.get_mut(key)?.idle.pop().map(|(session, _)| session)
     }
 
-    fn put(&self, key: &str, session: S) {
-        let mut pools = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(pool) = pools.get_mut(key) {
+    fn put(this: &Arc<Self>, key: &str, session: S) {
+        if let Some(pool) = this.lock().get_mut(key) {
             pool.idle.push((session, Instant::now()));
         }
+        if !this.is_swept.swap(true, Ordering::AcqRel) {
+            let pools = Arc::downgrade(this);
+            tokio::spawn(async move {
+                loop {
+                    tokio::time::sleep(SWEEP_EVERY).await;
+                    match pools.upgrade() {
+                        Some(pools) if pools.sweep() => {}
+                        _ => return,
+                    }
+                }
+            });
+        }
+    }
+
+    /// Closes what has waited for too long. Whether anything still waits.
+    fn sweep(&self) -> bool {
+        let mut pools = self.lock();
+        for pool in pools.values_mut() {
+            pool.idle.retain(|(_, since)| since.elapsed() < IDLE_MAX);
+        }
+        let waits = pools.values().any(|pool| !pool.idle.is_empty());
+        // Under the lock of the pools, so that what is put afterwards finds it.
+        self.is_swept.store(waits, Ordering::Release);
+        waits
+    }
+
+    /// Closes the session that has waited longest, of those that `fit`. Whether there was one.
+    pub fn close_idle(&self, fits: impl Fn(&S) -> bool) -> bool {
+        let mut pools = self.lock();
+        let idle = pools.iter().flat_map(|(key, pool)| {
+            let fitting = pool
+                .idle
+                .iter()
+                .enumerate()
+                .filter(|(_, (session, _))| fits(session));
+            fitting.map(move |(at, (_, since))| (*since, key, at))
+        });
+        let Some((key, at)) = idle
+            .min_by_key(|(since, ..)| *since)
+            .map(|(_, key, at)| (key.clone(), at))
+        else {
+            return false;
+        };
+        let closed = pools.get_mut(&key).map(|pool| pool.idle.remove(at));
+        drop(pools);
+        closed.is_some()
     }
 }
 
@@ -119,7 +176,7 @@ impl<S: Session> Taken<S> {
         if let Some(session) = self.session.take()
             && keep
         {
-            self.pools.put(&self.key, session);
+            Pools::put(&self.pools, &self.key, session);
         }
     }
 }

@@ -1,21 +1,22 @@
-//! Statements on PostgreSQL. Parameters get the types that the server finds for them.
+//! A session of PostgreSQL. Parameters get the types that the server finds for them.
+//!
+//! Knows nothing of where it executes, in the service or in a process of its own.
 
 mod read;
 mod write;
 
 use super::super::EffectError;
-use super::pool;
-use super::rows::{collected, wrong_count, wrong_parameter};
+use super::rows::{Room, Unread, collected, wrong_count, wrong_parameter};
 use super::target::Target;
-use super::tunnel::Tunnel;
-use super::{Statement, failed};
-use crate::egress::EgressPolicy;
+use super::{Budget, Statement, failed};
+use crate::egress::Meter;
 use heddle_node_stdlib::abi::code;
 use serde_json::Value;
 use sqlx::postgres::{PgArguments, PgConnectOptions, PgConnection, PgQueryResult, PgRow};
 use sqlx::{
     Arguments, AssertSqlSafe, Column, ConnectOptions, Connection, Either, Executor, Row, SqlSafeStr, ValueRef,
 };
+use std::path::Path;
 
 /// An open session.
 pub(super) struct Session {
@@ -23,39 +24,57 @@ pub(super) struct Session {
     process: i32,
     /// Its `statement_timeout`, in milliseconds.
     timeout_ms: u128,
-    policy: EgressPolicy,
-    target: Target,
+    /// Bytes of the server's that told of types, which the driver keeps, and which may be based on each other.
+    described: u64,
 }
 
-impl pool::Session for Session {
-    async fn cancel(&self) -> Option<()> {
-        let mut other = connect(&self.policy, &self.target).await.ok()?;
-        let cancel = sqlx::query("select pg_cancel_backend($1)").bind(self.process);
-        cancel.execute(&mut other).await.ok()?;
-        other.close().await.ok()
-    }
+/// After so many the session is not used again.
+const DESCRIBED_BYTES_MAX: u64 = 64 << 10;
+/// Bytes in which the server describes a statement's parameters, columns and their types. The driver drops types that are
+/// based on each other by recursion: as many as fit into this must fit onto a thread's stack.
+const DESCRIPTION_BYTES_MAX: u64 = 128 << 10;
+
+/// The name of the socket in a directory at which the driver looks for the server.
+pub(super) fn socket(port: u16) -> String {
+    format!(".s.PGSQL.{port}")
 }
 
 impl Session {
-    pub async fn open(policy: &EgressPolicy, target: &Target) -> Result<Self, EffectError> {
-        let mut connection = connect(policy, target).await?;
+    /// Opens a session by the socket in this directory.
+    pub async fn open(dir: &Path, target: &Target) -> Result<Self, EffectError> {
+        let mut connection = connect(dir, target).await?;
         let process = sqlx::query_scalar("select pg_backend_pid()").fetch_one(&mut connection);
         let process = process.await.map_err(|error| failed(target, &error))?;
         Ok(Session {
             connection,
             process,
             timeout_ms: 0,
-            policy: policy.clone(),
-            target: target.clone(),
+            described: 0,
         })
+    }
+
+    /// Whether the driver has been told of so few types that it may serve another statement.
+    pub fn is_fresh(&self) -> bool {
+        self.described < DESCRIBED_BYTES_MAX
+    }
+
+    /// Tells the server, by another connection, to stop what it is doing for this session.
+    pub async fn cancel(&self, dir: &Path, target: &Target) -> Option<()> {
+        let mut other = connect(dir, target).await.ok()?;
+        let cancel = sqlx::query("select pg_cancel_backend($1)").bind(self.process);
+        cancel.execute(&mut other).await.ok()?;
+        other.close().await.ok()
     }
 
     pub async fn execute(
         &mut self,
         statement: &Statement,
         target: &Target,
+        meter: &Meter,
     ) -> Result<Vec<Value>, EffectError> {
         let fails = |error: sqlx::Error| failed(target, &error);
+        meter.grant(DESCRIPTION_BYTES_MAX);
+        let before = meter.total();
         let timeout_ms = statement.timeout.as_millis().max(1);
         if self.timeout_ms != timeout_ms {
             let set = format!("set statement_timeout = {timeout_ms}");
@@ -67,19 +86,20 @@ impl Session {
         let arguments = arguments(&prepared, &statement.parameters)?;
         let query = sqlx::Statement::query_with(&prepared, arguments);
         let has_rows = !sqlx::Statement::columns(&prepared).is_empty();
+        self.described += meter.total().saturating_sub(before);
+        meter.grant(Budget::of_rows(statement));
         let done = |done: &PgQueryResult| (done.rows_affected(), None);
         let stream = (&mut self.connection).fetch_many(query);
         collected(stream, has_rows, statement, target, done, columns).await
     }
 }
 
-async fn connect(policy: &EgressPolicy, target: &Target) -> Result<PgConnection, EffectError> {
-    let tunnel = Tunnel::open(policy, target, &format!(".s.PGSQL.{}", target.port)).await?;
+async fn connect(dir: &Path, target: &Target) -> Result<PgConnection, EffectError> {
     // Every option that the environment of this process could set is set here.
     let mut options = PgConnectOptions::new_without_pgpass()
         .host(&target.host)
         .port(target.port)
-        .socket(tunnel.dir())
+        .socket(dir)
         .username(&target.user)
         .password(&target.password)
         .database(if target.database.is_empty() {
@@ -116,7 +136,7 @@ fn arguments(prepared: &sqlx::postgres::PgStatement, values: &[Value]) -> Result
     Ok(arguments)
 }
 
-fn columns(row: &PgRow) -> Result<Vec<(String, Value)>, EffectError> {
+fn columns(row: &PgRow, room: &mut Room) -> Result<Vec<(String, Value)>, Unread> {
     let mut columns = Vec::with_capacity(row.len());
     for (index, column) in row.columns().iter().enumerate() {
         let unreadable = |reason: String| {
@@ -124,16 +144,20 @@ fn columns(row: &PgRow) -> Result<Vec<(String, Value)>, EffectError> {
                 "The column `{name}` can't be read: {reason}. Cast it in the query, as in `{name}::text`.",
                 name = column.name()
             );
-            EffectError::new(code::SQL_FAILED, message)
+            Unread::Failed(EffectError::new(code::SQL_FAILED, message))
         };
         let raw = row
             .try_get_raw(index)
             .map_err(|error| unreadable(error.to_string()))?;
         let value = match raw.is_null() {
-            true => Value::Null,
+            true => room.hold(Value::Null)?,
             false => {
                 let bytes = raw.as_bytes().map_err(|error| unreadable(error.to_string()))?;
-                read::value(column.type_info(), bytes).map_err(unreadable)?
+                let value = read::value(column.type_info(), bytes, room);
+                value.map_err(|fault| match fault {
+                    read::Fault::TooLarge => Unread::TooLarge,
+                    read::Fault::Reason(reason) => unreadable(reason),
+                })?
             }
         };
         columns.push((column.name().to_owned(), value));

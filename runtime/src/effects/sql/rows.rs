@@ -1,4 +1,5 @@
-//! Rows as JSON, within limits, and what the databases' values have in common.
+//! Rows as JSON, within limits, and what the databases' values have in common. A value is counted before it is built where a
+//! few bytes of the server's can become many.
 
 use super::super::EffectError;
 use super::target::Target;
@@ -11,6 +12,7 @@ use futures_util::stream::BoxStream;
 use heddle_node_stdlib::abi::code;
 use serde_json::{Map, Value};
 use sqlx::Either;
+use std::collections::HashMap;
 use std::fmt::Display;
 
 /// Largest whole number that a double holds with all below it.
@@ -25,7 +27,7 @@ pub(super) async fn collected<Done, Row>(
     statement: &Statement,
     target: &Target,
     done: impl Fn(&Done) -> (u64, Option<i64>),
-    columns: impl Fn(&Row) -> Result<Vec<(String, Value)>, EffectError>,
+    columns: impl Fn(&Row, &mut Room) -> Result<Vec<(String, Value)>, Unread>,
 ) -> Result<Vec<Value>, EffectError> {
     let mut rows = Rows::new(statement);
     let (mut count, mut last_insert_id) = (0, None);
@@ -35,7 +37,7 @@ pub(super) async fn collected<Done, Row>(
                 let (affected, id) = done(&part);
                 (count, last_insert_id) = (count + affected, id);
             }
-            Either::Right(row) => rows.push(columns(&row)?)?,
+            Either::Right(row) => rows.push(|room| columns(&row, room))?,
         }
     }
     Ok(match has_rows {
@@ -44,11 +46,44 @@ pub(super) async fn collected<Done, Row>(
     })
 }
 
+/// What the values of a result may still take, in bytes.
+pub(super) struct Room(usize);
+
+/// Why a row can't be read.
+pub(super) enum Unread {
+    /// There is no room for it.
+    TooLarge,
+    /// Any other reason.
+    Failed(EffectError),
+}
+
+impl Room {
+    /// Room for something of so many bytes.
+    pub fn take(&mut self, bytes: usize) -> Result<(), Unread> {
+        self.0 = self.0.checked_sub(bytes).ok_or(Unread::TooLarge)?;
+        Ok(())
+    }
+
+    /// Whether something of at least so many bytes could fit.
+    pub fn fits(&self, bytes: usize) -> Result<(), Unread> {
+        match bytes <= self.0 {
+            true => Ok(()),
+            false => Err(Unread::TooLarge),
+        }
+    }
+
+    /// Room for a value that has been built.
+    pub fn hold(&mut self, value: Value) -> Result<Value, Unread> {
+        self.take(size(&value))?;
+        Ok(value)
+    }
+}
+
 /// Collects rows.
 struct Rows<'a> {
     statement: &'a Statement,
     rows: Vec<Value>,
-    bytes: usize,
+    room: Room,
 }
 
 impl<'a> Rows<'a> {
@@ -56,12 +91,15 @@ impl<'a> Rows<'a> {
         Rows {
             statement,
             rows: Vec::new(),
-            bytes: 0,
+            room: Room(statement.bytes_max),
         }
     }
 
-    /// Takes a row of named values.
-    fn push(&mut self, columns: Vec<(String, Value)>) -> Result<(), EffectError> {
+    /// Takes a row of named values, which have taken their room.
+    fn push(
+        &mut self,
+        columns: impl FnOnce(&mut Room) -> Result<Vec<(String, Value)>, Unread>,
+    ) -> Result<(), EffectError> {
         if self.rows.len() >= self.statement.rows_max {
             let message = format!(
                 "The query gave more than the {} rows of `maxRows`. Add a LIMIT, or raise it.",
@@ -69,22 +107,33 @@ impl<'a> Rows<'a> {
             );
             return Err(EffectError::new(code::SQL_ROW_LIMIT, message));
         }
-        let mut row = Map::new();
-        for (name, value) in columns {
-            self.bytes = self.bytes.saturating_add(name.len() + size(&value));
-            row.insert(free_name(&row, name), value);
-        }
-        if self.bytes > self.statement.bytes_max {
-            let message = format!(
-                "The first {} rows have more than the {} KiB allowed. Ask for fewer rows or columns.",
-                self.rows.len() + 1,
-                self.statement.bytes_max >> 10
-            );
-            return Err(EffectError::new(code::SQL_ROW_LIMIT, message));
-        }
-        self.rows.push(Value::Object(row));
+        let row = match columns(&mut self.room).and_then(|columns| named(columns, &mut self.room)) {
+            Ok(row) => row,
+            Err(Unread::Failed(error)) => return Err(error),
+            Err(Unread::TooLarge) => {
+                let message = format!(
+                    "The first {} rows have more than the {} KiB allowed. Ask for fewer rows or columns.",
+                    self.rows.len() + 1,
+                    self.statement.bytes_max >> 10
+                );
+                return Err(EffectError::new(code::SQL_ROW_LIMIT, message));
+            }
+        };
+        self.rows.push(row);
         Ok(())
     }
+}
+
+/// A row as an object; names take room as well.
+fn named(columns: Vec<(String, Value)>, room: &mut Room) -> Result<Value, Unread> {
+    let mut row = Map::new();
+    let mut numbers = HashMap::new();
+    for (name, value) in columns {
+        room.take(name.len())?;
+        let name = free_name(&row, &mut numbers, name);
+        row.insert(name, value);
+    }
+    Ok(Value::Object(row))
 }
 
 /// The row of a statement that gives none.
@@ -96,24 +145,32 @@ fn affected(rows: u64, last_insert_id: Option<i64>) -> Vec<Value> {
     vec![Value::Object(row)]
 }
 
+/// What a value takes. Values from outside are nested 128 levels deep at most.
 fn size(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len() + 2,
         Value::Array(items) => items.iter().map(size).sum::<usize>() + 2,
-        Value::Object(_) => value.to_string().len(),
+        Value::Object(members) => {
+            let members = members.iter().map(|(name, value)| name.len() + 4 + size(value));
+            members.sum::<usize>() + 2
+        }
         _ => 8,
     }
 }
 
-fn free_name(row: &Map<String, Value>, name: String) -> String {
+/// `name`, `name_2`, … `numbers` has the last number of each name, so that a row of equal names is not searched again.
+fn free_name(row: &Map<String, Value>, numbers: &mut HashMap<String, u32>, name: String) -> String {
     if !row.contains_key(&name) {
         return name;
     }
-    let numbered = (2..).map(|number: u32| format!("{name}_{number}"));
-    numbered
-        .into_iter()
-        .find(|name| !row.contains_key(name))
-        .unwrap_or(name)
+    let number = numbers.entry(name.clone()).or_insert(1);
+    loop {
+        *number = number.saturating_add(1);
+        let numbered = format!("{name}_{number}");
+        if !row.contains_key(&numbered) {
+            return numbered;
+        }
+    }
 }
 
 /// A whole number, as text when a double can't hold it.

@@ -1,18 +1,23 @@
-//! Statements on a SQLite file, where the operator allows it.
+//! Statements on a SQLite file, where the operator allows it. Each tenant has a directory of its own.
+
+mod guard;
+mod place;
 
 use super::super::EffectError;
-use super::rows::{bytes, collected, float, integer, wrong_parameter};
+use super::rows::{Room, Unread, bytes, collected, float, integer, wrong_parameter};
 use super::target::Target;
 use super::{Statement, failed};
-use crate::config::SqliteFiles;
-use heddle_node_stdlib::abi::code;
+
+use guard::{check_words, harden, is_refusal};
+pub(super) use place::Files;
+use place::permitted;
 use serde_json::Value;
 use sqlx::sqlite::{SqliteArguments, SqliteConnectOptions, SqliteConnection, SqliteQueryResult, SqliteRow};
 use sqlx::{
     Arguments, AssertSqlSafe, Column, ConnectOptions, Connection, Executor, Row, SqlSafeStr, TypeInfo,
     ValueRef,
 };
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -21,14 +26,8 @@ use std::time::Duration;
 const STEPS: i32 = 1_000;
 /// How long a file may be locked by somebody else.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// What reaches other files than the connection's own.
-const FORBIDDEN: &[&str] = &[
-    "attach",
-    "vacuum",
-    "temp_store_directory",
-    "data_store_directory",
-    "load_extension",
-];
+/// Of a page, where a file does not say.
+const PAGE_BYTES: u64 = 4_096;
 
 /// Stops the statement when whoever waits for it has gone.
 struct Stop(Arc<AtomicBool>);
@@ -41,82 +40,61 @@ impl Drop for Stop {
 
 /// Executes a statement in a connection of its own.
 pub(super) async fn execute(
-    files: &SqliteFiles,
+    files: &Files,
+    tenant: Option<&str>,
     target: &Target,
     statement: &Statement,
 ) -> Result<Vec<Value>, EffectError> {
-    let fails = |error: sqlx::Error| failed(target, &error);
-    let path = permitted(files, &target.file)?;
-    if matches!(files, SqliteFiles::Below(_)) {
+    let fails = |error: sqlx::Error| refused(target, &error);
+    let file = permitted(files, tenant, &target.file)?;
+    if file.bytes_max.is_some() {
         check_words(&statement.query)?;
     }
-    let options = SqliteConnectOptions::new()
-        .filename(path)
-        .create_if_missing(true)
-        .busy_timeout(BUSY_TIMEOUT)
-        .disable_statement_logging();
-    let mut connection = SqliteConnection::connect_with(&options).await.map_err(fails)?;
+    let mut connection = open(&file.path).await.map_err(fails)?;
+    if let Some(bytes_max) = file.bytes_max {
+        let pages = "select page_size from pragma_page_size()";
+        let page: i64 = sqlx::query_scalar(pages)
+            .fetch_one(&mut connection)
+            .await
+            .map_err(fails)?;
+        let page = u64::try_from(page).unwrap_or(PAGE_BYTES).max(1);
+        let bound = AssertSqlSafe(format!("pragma max_page_count = {}", (bytes_max / page).max(1)));
+        connection.execute(bound).await.map_err(fails)?;
+    }
     let stop = Stop(Arc::default());
     {
         let stopped = stop.0.clone();
         let mut handle = connection.lock_handle().await.map_err(fails)?;
         handle.set_progress_handler(STEPS, move || !stopped.load(Ordering::Relaxed));
+        if file.bytes_max.is_some() {
+            harden(&mut handle, statement.bytes_max)?;
+        }
     }
     let text = AssertSqlSafe(statement.query.clone()).into_sql_str();
     let prepared = (&mut connection).prepare(text).await.map_err(fails)?;
     let has_rows = !sqlx::Statement::columns(&prepared).is_empty();
     let query = sqlx::Statement::query_with(&prepared, arguments(&statement.parameters)?);
     let done = |done: &SqliteQueryResult| (done.rows_affected(), Some(done.last_insert_rowid()));
-    let columns = |row: &SqliteRow| columns(row, target);
+    let columns = |row: &SqliteRow, room: &mut Room| columns(row, room, target);
     let stream = (&mut connection).fetch_many(query);
     let rows = collected(stream, has_rows, statement, target, done, columns).await?;
     connection.close().await.map_err(fails)?;
     Ok(rows)
 }
 
-/// The file that a connection names, if it may be opened.
-fn permitted(files: &SqliteFiles, file: &str) -> Result<PathBuf, EffectError> {
-    let denied = |reason: &str| Err(EffectError::new(code::NOT_PERMITTED, reason.to_owned()));
-    let dir = match files {
-        SqliteFiles::None => {
-            return denied(
-                "SQLite files are not enabled here: the operator names a directory for them (`sqlite_dir`).",
-            );
-        }
-        SqliteFiles::Anywhere => return Ok(PathBuf::from(file)),
-        SqliteFiles::Below(dir) => dir,
-    };
-    let plain = Path::new(file)
-        .components()
-        .all(|part| matches!(part, Component::Normal(_)));
-    if !plain || file.is_empty() {
-        return denied("A connection's `file` is a path below the operator's directory, without `..`.");
-    }
-    let path = dir.join(file);
-    // A link may lead out of the directory, so what it really is decides.
-    let real = |path: &Path| path.canonicalize().ok();
-    let inside = match (real(dir), real(&path).or_else(|| path.parent().and_then(real))) {
-        (Some(dir), Some(path)) => path.starts_with(dir),
-        _ => false,
-    };
-    match inside {
-        true => Ok(path),
-        false => denied(
-            "The connection's `file` is not below the operator's directory, or its folder is not there.",
-        ),
-    }
+async fn open(path: &Path) -> Result<SqliteConnection, sqlx::Error> {
+    let options = SqliteConnectOptions::new()
+        .filename(path)
+        .create_if_missing(true)
+        .busy_timeout(BUSY_TIMEOUT)
+        .disable_statement_logging();
+    SqliteConnection::connect_with(&options).await
 }
 
-/// Refuses statements with words that reach other files, wherever they stand.
-fn check_words(query: &str) -> Result<(), EffectError> {
-    let lower = query.to_ascii_lowercase();
-    let words = lower.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$'));
-    match words.into_iter().find(|word| FORBIDDEN.contains(word)) {
-        None => Ok(()),
-        Some(word) => {
-            let message = format!("`{word}` may not stand in a statement here: it can reach other files.");
-            Err(EffectError::new(code::NOT_PERMITTED, message))
-        }
+fn refused(target: &Target, error: &sqlx::Error) -> EffectError {
+    match is_refusal(error) {
+        true => guard::refusal(target),
+        false => failed(target, error),
     }
 }
 
@@ -138,11 +116,11 @@ fn arguments(values: &[Value]) -> Result<SqliteArguments, EffectError> {
     Ok(arguments)
 }
 
-fn columns(row: &SqliteRow, target: &Target) -> Result<Vec<(String, Value)>, EffectError> {
+fn columns(row: &SqliteRow, room: &mut Room, target: &Target) -> Result<Vec<(String, Value)>, Unread> {
     let mut columns = Vec::with_capacity(row.len());
     for (index, column) in row.columns().iter().enumerate() {
-        let value = value(row, index).map_err(|error| failed(target, &error))?;
-        columns.push((column.name().to_owned(), value));
+        let value = value(row, index).map_err(|error| Unread::Failed(failed(target, &error)))?;
+        columns.push((column.name().to_owned(), room.hold(value)?));
     }
     Ok(columns)
 }

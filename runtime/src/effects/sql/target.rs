@@ -1,22 +1,24 @@
 //! Which database a connection means.
 
 use super::super::EffectError;
+use super::{mysql, postgres};
 use crate::codecache::{hex, sha256};
 use crate::connections::Connection;
 use reqwest::Url;
+use serde::{Deserialize, Serialize};
 use sqlx::mysql::MySqlSslMode;
 use sqlx::postgres::PgSslMode;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Kind {
     Postgres,
     MySql,
     Sqlite,
 }
 
 /// How the connection to a server is secured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tls {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Tls {
     None,
     Prefer,
     Require,
@@ -24,8 +26,8 @@ pub(super) enum Tls {
 }
 
 /// A database and how to get in.
-#[derive(Clone)]
-pub(super) struct Target {
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Target {
     pub kind: Kind,
     pub host: String,
     pub port: u16,
@@ -37,6 +39,7 @@ pub(super) struct Target {
     /// Of SQLite.
     pub file: String,
     /// Distinguishes pools: changes with every field.
+    #[serde(skip)]
     pub key: String,
 }
 
@@ -106,6 +109,14 @@ impl Target {
         let facts = (&connection.id, &connection.fields);
         target.key = hex(&sha256(format!("{facts:?}").as_bytes()));
         Ok(target)
+    }
+
+    /// The name of the socket at which the driver looks for the server.
+    pub fn socket(&self) -> String {
+        match self.kind {
+            Kind::Postgres => postgres::socket(self.port),
+            _ => mysql::SOCKET.to_owned(),
+        }
     }
 
     /// For messages.

@@ -1,10 +1,10 @@
 //! A socket in a directory of this process, behind which is one connection that the egress guard has made. Drivers
 //! resolve names themselves; this way they reach the address that was checked and no other, while their TLS still
-//! verifies the server's name.
+//! verifies the server's name. What the server sends is counted on its way.
 
 use super::super::EffectError;
 use super::target::Target;
-use crate::egress::{DialError, EgressPolicy, ResolveError, denied_address, dial};
+use crate::egress::{DialError, EgressPolicy, Meter, Metered, ResolveError, denied_address, dial};
 use heddle_node_stdlib::abi::code;
 use std::fs::DirBuilder;
 use std::io;
@@ -26,9 +26,9 @@ impl Drop for Tunnel {
 }
 
 impl Tunnel {
-    /// Connects to the target and waits, in the background, for the driver at [`Tunnel::dir`]'s socket `name`.
-    pub async fn open(policy: &EgressPolicy, target: &Target, name: &str) -> Result<Self, EffectError> {
-        let mut outside = dial(policy, &target.host, target.port)
+    /// Connects to the target and waits, in the background, for the driver at the socket in [`Tunnel::dir`].
+    pub async fn open(policy: &EgressPolicy, target: &Target, meter: &Meter) -> Result<Self, EffectError> {
+        let stream = dial(policy, &target.host, target.port)
             .await
             .map_err(|error| match error {
                 DialError::Resolve(ResolveError::Denied { host, address }) => {
@@ -39,6 +39,10 @@ impl Tunnel {
                     format!("{} can't be reached: {other}.", target.name()),
                 ),
             })?;
+        let mut outside = Metered {
+            stream,
+            meter: meter.clone(),
+        };
         let failed = |error: io::Error| {
             EffectError::new(
                 code::INTERNAL,
@@ -48,10 +52,11 @@ impl Tunnel {
         let tunnel = Tunnel {
             dir: own_dir().map_err(failed)?,
         };
-        let listener = UnixListener::bind(tunnel.dir.join(name)).map_err(failed)?;
+        let listener = UnixListener::bind(tunnel.dir.join(target.socket())).map_err(failed)?;
         tokio::spawn(async move {
             if let Ok((mut inside, _)) = listener.accept().await {
-                // Ends with either side; the driver sees the end of its stream.
+                // Ends with either side, or when the server sends more than it may; the driver sees the end of its
+                // stream.
                 let _ = tokio::io::copy_bidirectional(&mut inside, &mut outside).await;
             }
         });

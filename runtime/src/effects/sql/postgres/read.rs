@@ -1,6 +1,8 @@
-//! Values as PostgreSQL sends them in binary (its manual, "Binary Formats", and `src/backend/utils/adt`, `*_send`).
+//! Values as PostgreSQL sends them in binary (its manual, "Binary Formats", and `src/backend/utils/adt`, `*_send`). The
+//! bytes, and the types that they are of, are a stranger's: nothing is believed of them, and what they would become is
+//! counted first.
 
-use super::super::rows::{bytes as base64, decimal, float, integer, iso};
+use super::super::rows::{Room, Unread, bytes as base64, decimal, float, integer, iso};
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
 use serde_json::Value;
 use sqlx::TypeInfo;
@@ -8,20 +10,84 @@ use sqlx::postgres::{PgTypeInfo, PgTypeKind};
 
 type Read<T> = Result<T, String>;
 
+/// Dimensions of an array, as in PostgreSQL itself (`MAXDIM`).
+const DIMENSIONS_MAX: usize = 6;
+/// Types below a type: an array's elements, a domain's base.
+pub(super) const TYPES_MAX: usize = 8;
+/// Bytes of a null, the smallest element of an array.
+const ELEMENT_BYTES_MIN: usize = 4;
+/// What an element takes at least when it is built.
+const ELEMENT_ROOM_MIN: usize = 8;
+
+/// Why a value can't be read.
+pub(super) enum Fault {
+    /// There is no room for it.
+    TooLarge,
+    /// For a person.
+    Reason(String),
+}
+
+impl From<String> for Fault {
+    fn from(reason: String) -> Self {
+        Fault::Reason(reason)
+    }
+}
+
+impl From<&str> for Fault {
+    fn from(reason: &str) -> Self {
+        Fault::Reason(reason.to_owned())
+    }
+}
+
+impl From<Unread> for Fault {
+    fn from(unread: Unread) -> Self {
+        match unread {
+            Unread::TooLarge => Fault::TooLarge,
+            Unread::Failed(error) => Fault::Reason(error.message),
+        }
+    }
+}
+
 /// Days and microseconds are counted from here.
 pub(super) const EPOCH: NaiveDate = match NaiveDate::from_ymd_opt(2000, 1, 1) {
     Some(date) => date,
     None => NaiveDate::MIN,
 };
 
-/// A value of this type.
-pub(super) fn value(of: &PgTypeInfo, bytes: &[u8]) -> Read<Value> {
-    match of.kind() {
-        PgTypeKind::Array(element) => return array(element, bytes),
-        PgTypeKind::Domain(base) => return value(base, bytes),
-        PgTypeKind::Enum(_) => return text(bytes),
-        _ => {}
+/// A value of this type, which takes its room.
+pub(super) fn value(of: &PgTypeInfo, bytes: &[u8], room: &mut Room) -> Result<Value, Fault> {
+    nested(of, bytes, room, TYPES_MAX)
+}
+
+/// The type that a domain's values have, and the levels that are left below it.
+pub(super) fn base(of: &PgTypeInfo, mut levels: usize) -> Read<(&PgTypeInfo, usize)> {
+    let mut of = of;
+    while let PgTypeKind::Domain(base) = of.kind() {
+        levels = levels.checked_sub(1).ok_or_else(too_nested)?;
+        of = base;
     }
+    Ok((of, levels))
+}
+
+pub(super) fn too_nested() -> String {
+    format!("its type is made of more than {TYPES_MAX} others")
+}
+
+fn nested(of: &PgTypeInfo, bytes: &[u8], room: &mut Room, levels: usize) -> Result<Value, Fault> {
+    let (of, levels) = base(of, levels)?;
+    let value = match of.kind() {
+        PgTypeKind::Array(element) => {
+            let levels = levels.checked_sub(1).ok_or_else(too_nested)?;
+            return array(element, bytes, room, levels);
+        }
+        PgTypeKind::Enum(_) => text(bytes)?,
+        _ => single(of, bytes, room)?,
+    };
+    Ok(room.hold(value)?)
+}
+
+/// A value of a type that is not made of others.
+fn single(of: &PgTypeInfo, bytes: &[u8], room: &Room) -> Result<Value, Fault> {
     Ok(match of.name() {
         "BOOL" => (bytes != [0]).into(),
         "INT2" => integer(i16::from_be_bytes(fixed(bytes)?).into()),
@@ -32,18 +98,24 @@ pub(super) fn value(of: &PgTypeInfo, bytes: &[u8]) -> Read<Value> {
         "FLOAT4" => decimal_float(f32::from_be_bytes(fixed(bytes)?)),
         "FLOAT8" => float(f64::from_be_bytes(fixed(bytes)?)),
         "NUMERIC" => decimal(&numeric(bytes)?),
-        "TEXT" | "VARCHAR" | "CHAR" | "\"CHAR\"" | "NAME" | "UNKNOWN" | "CITEXT" => return text(bytes),
+        "TEXT" | "VARCHAR" | "CHAR" | "\"CHAR\"" | "NAME" | "UNKNOWN" | "CITEXT" => {
+            room.fits(bytes.len())?;
+            text(bytes)?
+        }
         "UUID" => uuid::Uuid::from_bytes(fixed(bytes)?).to_string().into(),
-        "JSON" => return json(bytes),
-        "JSONB" => return json(bytes.get(1..).unwrap_or_default()),
-        "BYTEA" => base64(bytes),
+        "JSON" => json(bytes, room)?,
+        "JSONB" => json(bytes.get(1..).unwrap_or_default(), room)?,
+        "BYTEA" => {
+            room.fits(bytes.len())?;
+            base64(bytes)
+        }
         "DATE" => date(i32::from_be_bytes(fixed(bytes)?)).into(),
         "TIME" => time(i64::from_be_bytes(fixed(bytes)?))?.into(),
         "TIMESTAMP" => timestamp(i64::from_be_bytes(fixed(bytes)?), "").into(),
         "TIMESTAMPTZ" => timestamp(i64::from_be_bytes(fixed(bytes)?), "Z").into(),
         "INTERVAL" => interval(bytes)?.into(),
         "VOID" => Value::Null,
-        other => return Err(format!("it has the type {other}")),
+        other => return Err(format!("it has the type {other}").into()),
     })
 }
 
@@ -57,8 +129,9 @@ fn text(bytes: &[u8]) -> Read<Value> {
     Ok(String::from_utf8_lossy(bytes).into_owned().into())
 }
 
-fn json(bytes: &[u8]) -> Read<Value> {
-    serde_json::from_slice(bytes).map_err(|error| format!("it holds no JSON ({error})"))
+fn json(bytes: &[u8], room: &Room) -> Result<Value, Fault> {
+    room.fits(bytes.len())?;
+    serde_json::from_slice(bytes).map_err(|error| format!("it holds no JSON ({error})").into())
 }
 
 fn decimal_float(number: f32) -> Value {
@@ -204,34 +277,51 @@ fn interval(bytes: &[u8]) -> Read<String> {
 }
 
 /// Dimensions first; elements of any number of dimensions follow in row order.
-fn array(element: &PgTypeInfo, bytes: &[u8]) -> Read<Value> {
+fn array(element: &PgTypeInfo, bytes: &[u8], room: &mut Room, levels: usize) -> Result<Value, Fault> {
     let mut reader = Reader(bytes);
-    let dimensions = reader.i32()?;
+    let dimensions = usize::try_from(reader.i32()?).map_err(|_| "it has a negative number of dimensions")?;
     let (_has_nulls, _element_oid) = (reader.i32()?, reader.i32()?);
-    let mut lengths = Vec::new();
+    if dimensions > DIMENSIONS_MAX {
+        return Err(format!("it has {dimensions} dimensions, more than {DIMENSIONS_MAX}").into());
+    }
+    let mut lengths = Vec::with_capacity(dimensions);
+    let mut count = usize::from(dimensions > 0);
     for _ in 0..dimensions {
-        lengths.push(usize::try_from(reader.i32()?).map_err(|_| "it has a negative length")?);
+        let length = usize::try_from(reader.i32()?).map_err(|_| "it has a negative length")?;
         let _lower_bound = reader.i32()?;
+        count = count.checked_mul(length).ok_or("it ends early")?;
+        lengths.push(length);
     }
-    if lengths.is_empty() {
-        return Ok(Value::Array(Vec::new()));
+    // An array with a dimension of no length has no element, whatever its other lengths are said to be.
+    if count == 0 {
+        return Ok(room.hold(Value::Array(Vec::new()))?);
     }
-    elements(element, &lengths, &mut reader)
-}
-
-fn elements(element: &PgTypeInfo, lengths: &[usize], reader: &mut Reader<'_>) -> Read<Value> {
-    let Some((length, inner)) = lengths.split_first() else {
-        let length = reader.i32()?;
-        let Ok(length) = usize::try_from(length) else {
-            return Ok(Value::Null);
-        };
-        let (bytes, rest) = reader.0.split_at_checked(length).ok_or("it ends early")?;
-        reader.0 = rest;
-        return value(element, bytes);
-    };
-    let mut items = Vec::new();
-    for _ in 0..*length {
-        items.push(elements(element, inner, reader)?);
+    if count > reader.0.len() / ELEMENT_BYTES_MIN {
+        return Err("it ends early".into());
+    }
+    room.fits(count.saturating_mul(ELEMENT_ROOM_MIN))?;
+    let mut items = Vec::with_capacity(count);
+    for _ in 0..count {
+        items.push(self::element(element, &mut reader, room, levels)?);
+    }
+    // From the innermost dimension outwards; the outermost is the array itself.
+    for length in lengths.iter().skip(1).rev() {
+        room.take(items.len() / length * 2)?;
+        let mut rest = items.into_iter();
+        let mut rows = Vec::new();
+        while rest.len() > 0 {
+            rows.push(Value::Array(rest.by_ref().take(*length).collect()));
+        }
+        items = rows;
     }
     Ok(Value::Array(items))
+}
+
+fn element(of: &PgTypeInfo, reader: &mut Reader<'_>, room: &mut Room, levels: usize) -> Result<Value, Fault> {
+    let Ok(length) = usize::try_from(reader.i32()?) else {
+        return Ok(room.hold(Value::Null)?);
+    };
+    let (bytes, rest) = reader.0.split_at_checked(length).ok_or("it ends early")?;
+    reader.0 = rest;
+    nested(of, bytes, room, levels)
 }

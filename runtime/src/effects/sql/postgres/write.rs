@@ -1,6 +1,6 @@
 //! Parameters as PostgreSQL takes them in binary, by the type that it has found for each.
 
-use super::read::EPOCH;
+use super::read::{EPOCH, TYPES_MAX, base, too_nested};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, Timelike};
@@ -42,7 +42,7 @@ impl Written {
         let bytes = match value {
             // JSON's own null is written only inside of JSON.
             Value::Null => None,
-            value => Some(bytes(of, value)?),
+            value => Some(bytes(of, value, TYPES_MAX)?),
         };
         Ok(Written {
             of: of.clone(),
@@ -51,10 +51,12 @@ impl Written {
     }
 }
 
-fn bytes(of: &PgTypeInfo, value: &Value) -> Result<Vec<u8>, String> {
+fn bytes(of: &PgTypeInfo, value: &Value, levels: usize) -> Result<Vec<u8>, String> {
+    let (of, levels) = base(of, levels)?;
     match of.kind() {
-        PgTypeKind::Array(element) => return array(element, value),
-        PgTypeKind::Domain(base) => return bytes(base, value),
+        PgTypeKind::Array(element) => {
+            return array(element, value, levels.checked_sub(1).ok_or_else(too_nested)?);
+        }
         PgTypeKind::Enum(_) => return Ok(text(value).into_bytes()),
         _ => {}
     }
@@ -234,7 +236,7 @@ fn timestamp(text: &str) -> Option<Vec<u8>> {
 }
 
 /// One dimension; elements may be null.
-fn array(element: &PgTypeInfo, value: &Value) -> Result<Vec<u8>, String> {
+fn array(element: &PgTypeInfo, value: &Value, levels: usize) -> Result<Vec<u8>, String> {
     let Value::Array(items) = value else {
         return Err(format!("{} is no array", shown(value)));
     };
@@ -256,7 +258,7 @@ fn array(element: &PgTypeInfo, value: &Value) -> Result<Vec<u8>, String> {
         match item {
             Value::Null => written.extend((-1_i32).to_be_bytes()),
             item => {
-                let item = bytes(element, item)?;
+                let item = bytes(element, item, levels)?;
                 let length = i32::try_from(item.len()).map_err(|_| "an element is too long")?;
                 written.extend(length.to_be_bytes());
                 written.extend(item);

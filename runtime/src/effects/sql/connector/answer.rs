@@ -1,0 +1,126 @@
+//! What a process answers, read as a stranger's: what it becomes in memory is bounded while it is built.
+
+use super::super::super::EffectError;
+use super::super::serve::{Failure, Reply};
+use heddle_node_stdlib::abi::code;
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use std::fmt;
+
+/// Codes with which a statement may fail.
+const CODES: &[&str] = &[
+    code::SQL_FAILED,
+    code::SQL_ROW_LIMIT,
+    code::PARAMETER,
+    code::TIMEOUT,
+    code::INTERNAL,
+];
+/// What any value is counted as at least.
+const VALUE_BYTES: usize = 8;
+/// Room besides what rows may have: names of columns are counted otherwise here.
+const SLACK: usize = 1 << 20;
+
+/// An answer.
+pub(super) enum Answer {
+    Opened,
+    Rows(Vec<Value>),
+    Cancelled,
+    Failed(EffectError),
+}
+
+impl Answer {
+    /// Of a frame; rows may take about so many bytes.
+    pub fn read(frame: &[u8], bytes_max: usize) -> Result<Self, serde_json::Error> {
+        Ok(match serde_json::from_slice::<Reply<&RawValue>>(frame)? {
+            Reply::Opened => Answer::Opened,
+            Reply::Cancelled => Answer::Cancelled,
+            Reply::Rows(rows) => Answer::Rows(self::rows(rows.get(), bytes_max)?),
+            Reply::Failed(Failure { code: told, message }) => {
+                let known = CODES.iter().find(|code| **code == told);
+                Answer::Failed(EffectError::new(known.unwrap_or(&code::INTERNAL), message))
+            }
+        })
+    }
+}
+
+fn rows(json: &str, bytes_max: usize) -> Result<Vec<Value>, serde_json::Error> {
+    let mut left = bytes_max.saturating_mul(2).saturating_add(SLACK);
+    let mut deserializer = serde_json::Deserializer::from_str(json);
+    let value = Counted(&mut left).deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    match value {
+        Value::Array(rows) if rows.iter().all(Value::is_object) => Ok(rows),
+        _ => Err(Error::custom("rows are objects")),
+    }
+}
+
+/// Builds a value as far as there is room. Nesting is bounded by the parser.
+struct Counted<'a>(&'a mut usize);
+
+impl Counted<'_> {
+    fn take<E: Error>(&mut self, bytes: usize) -> Result<(), E> {
+        let left = self.0.checked_sub(bytes);
+        *self.0 = left.ok_or_else(|| E::custom("there is no room for it"))?;
+        Ok(())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Counted<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(mut self, deserializer: D) -> Result<Value, D::Error> {
+        self.take(VALUE_BYTES)?;
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Counted<'_> {
+    type Value = Value;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a value")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E: Error>(self, truth: bool) -> Result<Value, E> {
+        Ok(truth.into())
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Value, E> {
+        Ok(number.into())
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Value, E> {
+        Ok(number.into())
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<Value, E> {
+        Ok(number.into())
+    }
+
+    fn visit_str<E: Error>(mut self, text: &str) -> Result<Value, E> {
+        self.take(text.len())?;
+        Ok(text.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut array = Vec::new();
+        while let Some(item) = items.next_element_seed(Counted(self.0))? {
+            array.push(item);
+        }
+        Ok(Value::Array(array))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut members: A) -> Result<Value, A::Error> {
+        let mut object = Map::new();
+        while let Some(name) = members.next_key::<String>()? {
+            self.take(name.len())?;
+            object.insert(name, members.next_value_seed(Counted(self.0))?);
+        }
+        Ok(Value::Object(object))
+    }
+}

@@ -1,0 +1,61 @@
+//! A session of a database server, of whichever kind, behind a socket in a directory.
+//!
+//! Knows nothing of where it executes, in the service or in a process of its own, and of how servers are reached.
+
+use super::super::EffectError;
+use super::target::{Kind, Target};
+use super::{Statement, mysql, postgres};
+use crate::egress::Meter;
+use heddle_node_stdlib::abi::code;
+use serde_json::Value;
+use std::path::Path;
+
+/// An open session. Large as it is, it is kept on the heap.
+pub(crate) enum Driver {
+    Postgres(Box<postgres::Session>),
+    MySql(Box<mysql::Session>),
+}
+
+impl Driver {
+    /// Opens a session by the socket in this directory.
+    pub async fn open(dir: &Path, target: &Target) -> Result<Self, EffectError> {
+        Ok(match target.kind {
+            Kind::Postgres => Driver::Postgres(Box::new(postgres::Session::open(dir, target).await?)),
+            Kind::MySql => Driver::MySql(Box::new(mysql::Session::open(dir, target).await?)),
+            Kind::Sqlite => {
+                let message = "A SQLite file has no server.";
+                return Err(EffectError::new(code::INTERNAL, message));
+            }
+        })
+    }
+
+    /// Executes one statement. The server may send what `meter` is granted for each part of it.
+    pub async fn execute(
+        &mut self,
+        statement: &Statement,
+        target: &Target,
+        meter: &Meter,
+    ) -> Result<Vec<Value>, EffectError> {
+        match self {
+            Driver::Postgres(session) => session.execute(statement, target, meter).await,
+            Driver::MySql(session) => session.execute(statement, target, meter).await,
+        }
+    }
+
+    /// Tells the server, by another connection, to stop what it is doing for this session. `None`: it can't be told, and
+    /// ends the statement by itself.
+    pub async fn cancel(&self, dir: &Path, target: &Target) -> Option<()> {
+        match self {
+            Driver::Postgres(session) => session.cancel(dir, target).await,
+            Driver::MySql(session) => session.cancel(dir, target).await,
+        }
+    }
+
+    /// Whether so little is known to it of what the server has described that it may go on.
+    pub fn is_fresh(&self) -> bool {
+        match self {
+            Driver::Postgres(session) => session.is_fresh(),
+            Driver::MySql(_) => true,
+        }
+    }
+}

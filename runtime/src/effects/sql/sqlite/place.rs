@@ -1,0 +1,138 @@
+//! Where a connection's SQLite file is: below the operator's directory, in the tenant's own.
+//!
+//! Knows nothing of SQL.
+
+use super::super::super::EffectError;
+use crate::config::SqliteFiles;
+use heddle_node_stdlib::abi::code;
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Component, Path, PathBuf};
+
+/// Files of a tenant that are looked at; nobody needs as many.
+const FILES_MAX: usize = 1_000;
+
+/// Which files may be opened.
+pub(in super::super) struct Files {
+    pub allowed: SqliteFiles,
+    /// Bytes that those of one tenant may have together.
+    pub tenant_bytes_max: u64,
+}
+
+/// A file that may be opened.
+pub(super) struct File {
+    pub path: PathBuf,
+    /// How large it may become; `None`: as large as it likes, with statements that may do anything.
+    pub bytes_max: Option<u64>,
+}
+
+/// The file that a connection names, if it may be opened.
+pub(super) fn permitted(files: &Files, tenant: Option<&str>, file: &str) -> Result<File, EffectError> {
+    let root = match &files.allowed {
+        SqliteFiles::None => {
+            return Err(denied(
+                "SQLite files are not enabled here: the operator names a directory for them (`sqlite_dir`).",
+            ));
+        }
+        SqliteFiles::Anywhere => {
+            return Ok(File {
+                path: PathBuf::from(file),
+                bytes_max: None,
+            });
+        }
+        SqliteFiles::Below(root) => root,
+    };
+    if file.is_empty() || !is_plain(file) {
+        return Err(denied(
+            "A connection's `file` is a path below the operator's directory, without `..`.",
+        ));
+    }
+    let dir = match tenant {
+        None => root.clone(),
+        Some(tenant) => own(root, tenant)?,
+    };
+    let path = dir.join(file);
+    // A link may lead out of the directory, so what it really is decides.
+    let real = |path: &Path| path.canonicalize().ok();
+    let inside = match (real(&dir), real(&path).or_else(|| path.parent().and_then(real))) {
+        (Some(dir), Some(path)) => path.starts_with(dir),
+        _ => false,
+    };
+    if !inside {
+        return Err(denied(
+            "The connection's `file` is not below the operator's directory, or its folder is not there.",
+        ));
+    }
+    if let Some(tenant) = tenant
+        && !path.exists()
+        && root.join(file).is_file()
+    {
+        let message = format!(
+            "The file `{file}` lies where it was before each workspace had a directory of its own. If it is this \
+             workspace's, the operator moves it to `{tenant}/{file}` in that directory, see docs/operations.md."
+        );
+        return Err(denied(&message));
+    }
+    let others = taken(&dir, &path).map_err(|error| unusable(&error))?;
+    Ok(File {
+        path,
+        bytes_max: Some(files.tenant_bytes_max.saturating_sub(others)),
+    })
+}
+
+fn is_plain(path: &str) -> bool {
+    let mut parts = Path::new(path).components();
+    parts.all(|part| matches!(part, Component::Normal(_)))
+}
+
+fn denied(reason: &str) -> EffectError {
+    EffectError::new(code::NOT_PERMITTED, reason.to_owned())
+}
+
+fn unusable(error: &io::Error) -> EffectError {
+    let message = format!("The directory of this workspace's SQLite files can't be used: {error}.");
+    EffectError::new(code::SQL_FAILED, message)
+}
+
+/// The tenant's directory, which is made when it is first needed.
+fn own(root: &Path, tenant: &str) -> Result<PathBuf, EffectError> {
+    let is_name = !tenant.is_empty()
+        && tenant
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    if !is_name {
+        return Err(EffectError::new(
+            code::INTERNAL,
+            "A tenant's id is no name of a directory.",
+        ));
+    }
+    let dir = root.join(tenant);
+    match DirBuilder::new().mode(0o700).create(&dir) {
+        Ok(()) => Ok(dir),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(dir),
+        Err(error) => Err(unusable(&error)),
+    }
+}
+
+/// Bytes of the files below a directory, but for those of the database itself, which SQLite counts.
+fn taken(dir: &Path, database: &Path) -> io::Result<u64> {
+    let (mut bytes, mut files, mut dirs) = (0_u64, 0, vec![dir.to_owned()]);
+    while let Some(dir) = dirs.pop() {
+        for entry in std::fs::read_dir(dir)? {
+            let entry = entry?;
+            files += 1;
+            if files > FILES_MAX {
+                return Err(io::Error::other(format!("it has more than {FILES_MAX} files")));
+            }
+            let kind = entry.file_type()?;
+            if kind.is_dir() {
+                dirs.push(entry.path());
+            } else if kind.is_file() && entry.path() != database {
+                // A file that has just been removed takes nothing.
+                bytes = bytes.saturating_add(entry.metadata().map_or(0, |file| file.len()));
+            }
+        }
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,165 @@
+//! SQLite files of several tenants below one directory, and statements that would do more than read and write rows.
+
+use crate::services::{Given, Ran, run, runtime_with_little_sqlite, runtime_with_sqlite};
+use heddle_runtime::{Runtime, SqliteFiles};
+use serde_json::json;
+use std::os::unix::fs::PermissionsExt;
+
+const ANN: &str = "019a0000-0000-7000-8000-00000000000a";
+const BOB: &str = "019a0000-0000-7000-8000-00000000000b";
+
+async fn query(runtime: &Runtime, tenant: &str, file: &str, query: &str) -> Ran {
+    let given = Given::one("db", json!({"kind": "sqlite", "file": file})).of(tenant);
+    run(
+        runtime,
+        "SqlQuery",
+        json!({"connection": "db", "query": query}),
+        &given,
+    )
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_tenant_has_a_directory_of_its_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let runtime = runtime_with_sqlite(SqliteFiles::Below(dir.path().to_owned()));
+    query(&runtime, ANN, "shop.db", "create table orders (id integer)")
+        .await
+        .output();
+    query(&runtime, ANN, "shop.db", "insert into orders values (1)")
+        .await
+        .output();
+    let failure = query(&runtime, BOB, "shop.db", "select * from orders")
+        .await
+        .failure();
+    assert!(
+        failure.starts_with("SQL_FAILED: ") && failure.contains("no such table"),
+        "{failure}"
+    );
+    query(&runtime, BOB, "shop.db", "create table orders (id integer)")
+        .await
+        .output();
+    query(&runtime, BOB, "shop.db", "drop table orders")
+        .await
+        .output();
+    let left = query(&runtime, ANN, "shop.db", "select * from orders")
+        .await
+        .output();
+    assert_eq!(left, json!([{"id": 1}]));
+    for tenant in [ANN, BOB] {
+        let mode = std::fs::metadata(dir.path().join(tenant))
+            .unwrap()
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o700);
+    }
+    let theirs = dir.path().join(ANN).join("shop.db").display().to_string();
+    for file in [
+        format!("../{ANN}/shop.db"),
+        format!("{ANN}/shop.db"),
+        theirs,
+        ".".to_owned(),
+    ] {
+        let failure = query(&runtime, BOB, &file, "select * from orders")
+            .await
+            .failure();
+        assert!(failure.starts_with("NOT_PERMITTED: "), "{file}: {failure}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_of_before_tenants_had_directories_is_asked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let runtime = runtime_with_sqlite(SqliteFiles::Below(dir.path().to_owned()));
+    std::fs::write(dir.path().join("old.db"), "").unwrap();
+    let failure = query(&runtime, ANN, "old.db", "select 1").await.failure();
+    assert!(
+        failure.starts_with("NOT_PERMITTED: The file `old.db` lies where it was before"),
+        "{failure}"
+    );
+    assert!(
+        failure.contains(&format!("to `{ANN}/old.db` in that directory")),
+        "{failure}"
+    );
+    std::fs::rename(dir.path().join("old.db"), dir.path().join(ANN).join("old.db")).unwrap();
+    assert_eq!(
+        query(&runtime, ANN, "old.db", "select 1 as v").await.output(),
+        json!([{"v": 1}])
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn statements_change_rows_and_not_how_sqlite_works() {
+    let dir = tempfile::tempdir().unwrap();
+    let runtime = runtime_with_sqlite(SqliteFiles::Below(dir.path().to_owned()));
+    query(&runtime, ANN, "a.db", "create table t (id integer, note text)")
+        .await
+        .output();
+    for statement in [
+        "pragma writable_schema = on",
+        "pragma max_page_count = 1000000000",
+        "pragma journal_mode = off",
+        "pragma page_size = 65536",
+        "pragma cache_size = 1000000",
+        "pragma database_list",
+        "detach database main",
+    ] {
+        let failure = query(&runtime, ANN, "a.db", statement).await.failure();
+        assert!(failure.starts_with("NOT_PERMITTED: "), "{statement}: {failure}");
+    }
+    for (statement, expected) in [
+        ("select fts3_tokenizer('simple')", "not authorized"),
+        ("update sqlite_master set sql = 'x'", "may not be modified"),
+        ("select hex(zeroblob(400000000))", "too big"),
+        (
+            "select replace(hex(zeroblob(4000000)), '0', '00000000')",
+            "too big",
+        ),
+        (
+            "select 'a' like '%' || hex(zeroblob(10000))",
+            "LIKE or GLOB pattern too complex",
+        ),
+    ] {
+        let failure = query(&runtime, ANN, "a.db", statement).await.failure();
+        assert!(
+            failure.starts_with("SQL_FAILED: ") && failure.contains(expected),
+            "{statement}: {failure}"
+        );
+    }
+    let deep = format!("select {}1{}", "(".repeat(5_000), ")".repeat(5_000));
+    let failure = query(&runtime, ANN, "a.db", &deep).await.failure();
+    assert!(failure.starts_with("SQL_FAILED: "), "{failure}");
+    for statement in [
+        "pragma table_info(t)",
+        "pragma user_version = 3",
+        "pragma foreign_keys = on",
+        "select upper('a')",
+    ] {
+        query(&runtime, ANN, "a.db", statement).await.output();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_files_of_a_tenant_are_no_larger_than_allowed() {
+    let dir = tempfile::tempdir().unwrap();
+    let runtime = runtime_with_little_sqlite(SqliteFiles::Below(dir.path().to_owned()), 1 << 20);
+    let fill = "insert into t with recursive n(i) as (select 1 union all select i + 1 from n where i < 80)
+        select randomblob(10000) from n";
+    for file in ["a.db", "b.db"] {
+        query(&runtime, ANN, file, "create table t (v blob)")
+            .await
+            .output();
+    }
+    query(&runtime, ANN, "a.db", fill).await.output();
+    for file in ["a.db", "b.db"] {
+        let failure = query(&runtime, ANN, file, fill).await.failure();
+        assert!(
+            failure.starts_with("SQL_FAILED: ") && failure.contains("full"),
+            "{file}: {failure}"
+        );
+    }
+    query(&runtime, BOB, "a.db", "create table t (v blob)")
+        .await
+        .output();
+    query(&runtime, BOB, "a.db", fill).await.output();
+}
