@@ -25,6 +25,7 @@ mod trace;
 mod user;
 mod validate;
 mod values;
+mod worker;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use failure::Failure;
@@ -86,6 +87,9 @@ enum Command {
         /// What it may use.
         limits: String,
     },
+    /// Work for the service, confined.
+    #[command(hide = true)]
+    Worker(worker::WorkerArgs),
 }
 
 /// Runs the command that the process's arguments name.
@@ -105,6 +109,7 @@ pub fn main() -> ExitCode {
         Command::Doctor(args) => (settings::doctor(args), args.json),
         Command::Completions { shell } => (completions(*shell), false),
         Command::Connector { limits } => (connector(limits), false),
+        Command::Worker(args) => (worker::worker(args), false),
     };
     match result {
         Ok(code) => code,

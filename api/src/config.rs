@@ -27,6 +27,12 @@ pub struct Config {
     pub database_url: Option<String>,
     /// What this server does of the service's work.
     pub role: Role,
+    /// Where compilers and other readers of strangers' bytes execute.
+    pub isolation: Isolation,
+    /// Processor time of one compilation, in whole seconds.
+    pub compile_timeout: Duration,
+    /// Memory of one compilation, in bytes; without effect in threads.
+    pub compile_memory_bytes_max: u64,
     /// Wraps the data keys.
     pub master_key: [u8; 32],
     /// Wrapped the data keys before: they are wrapped anew at start.
@@ -121,6 +127,15 @@ impl Role {
     }
 }
 
+/// Where work on strangers' bytes executes that no sandbox holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Isolation {
+    /// In threads of this process, which bytes that crash a parser, or make it explode, take with them.
+    Thread,
+    /// In confined processes, which are started of this program: the binary `heddle`.
+    Process(PathBuf),
+}
+
 /// How often logging in and registering may be tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AuthRateLimit {
@@ -166,6 +181,9 @@ impl Config {
             data_dir,
             database_url: None,
             role: Role::All,
+            isolation: Isolation::Thread,
+            compile_timeout: Duration::from_secs(20),
+            compile_memory_bytes_max: 1 << 30,
             master_key,
             master_key_previous: None,
             keys_made: Vec::new(),

@@ -53,6 +53,7 @@ use active::Actives;
 use backlog::Backlog;
 use callbacks::Callbacks;
 use calls::Latest;
+use compile::Compilers;
 use connections::TenantConnections;
 use environments::Environments;
 use heddle_runtime::{Limits, Runtime, RuntimeConfig, RuntimeError, Services, SqliteFiles};
@@ -131,6 +132,7 @@ struct Inner {
     test_timeout: Duration,
     retention: retention::Policy,
     runtime_config: RuntimeConfig,
+    compilers: Compilers,
     runtime: OnceLock<Runtime>,
     runtime_starts: tokio::sync::Mutex<()>,
     lease: Arc<Lease>,
@@ -191,6 +193,7 @@ impl Executions {
                 background_threads: config.workers.max(1),
                 ..RuntimeConfig::default()
             },
+            compilers: Compilers::new(config),
             runtime: OnceLock::new(),
             runtime_starts: tokio::sync::Mutex::new(()),
             acceptor: Acceptor::start(store.clone(), clock.clone(), lease.clone(), this.clone()),
@@ -274,6 +277,7 @@ impl Executions {
     /// that others have accepted, left or parked, and to clear away old ones.
     pub async fn start(&self) -> Result<(), ApiError> {
         self.0.runtime().await?;
+        self.0.compilers.tell();
         deploy::check_all(&self.0);
         if self.0.lease.executes() {
             claims::start(&self.0);

@@ -62,15 +62,17 @@ pub fn confine(socket: &UnixStream, limits: &Limits, rights: Rights) -> Result<L
     }
     #[cfg(target_os = "linux")]
     linux::die_with_parent(socket)?;
-    for (resource, maximum) in [
-        (Resource::As, limits.address_space_bytes_max),
-        (Resource::Cpu, limits.processor_seconds_max),
-        (Resource::Nofile, limits.files_max),
-        (Resource::Core, 0),
-        (Resource::Fsize, 0),
+    // At the first the system sends SIGXCPU, which says what it was, at the second SIGKILL.
+    let (memory, seconds) = (limits.address_space_bytes_max, limits.processor_seconds_max);
+    for (resource, current, maximum) in [
+        (Resource::As, memory, memory),
+        (Resource::Cpu, seconds, seconds.saturating_add(1)),
+        (Resource::Nofile, limits.files_max, limits.files_max),
+        (Resource::Core, 0, 0),
+        (Resource::Fsize, 0, 0),
     ] {
         let limit = Rlimit {
-            current: Some(maximum),
+            current: Some(current),
             maximum: Some(maximum),
         };
         setrlimit(resource, limit).map_err(failed("limits"))?;

@@ -24,7 +24,6 @@ const LAST_WORDS_BYTES_MAX: u64 = 64 << 10;
 const LAST_WORDS_CHARS_MAX: usize = 1_000;
 /// Signals by which a process ends itself, or the system ends one that used up its processor time.
 const SIGABRT: i32 = 6;
-const SIGKILL: i32 = 9;
 const SIGXCPU: i32 = 24;
 
 /// Which program is started, how, and what it may use.
@@ -122,13 +121,13 @@ impl WorkerError {
             if last_words.contains("memory allocation of"))
     }
 
-    /// Whether it ran out of processor time, or passed its deadline.
+    /// Whether it used up its processor time, or passed its deadline.
     pub fn is_out_of_time(&self) -> bool {
         matches!(
             self,
             WorkerError::TimedOut(_)
                 | WorkerError::Died {
-                    end: End::Signal(SIGXCPU | SIGKILL),
+                    end: End::Signal(SIGXCPU),
                     ..
                 }
         )

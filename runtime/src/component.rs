@@ -1,4 +1,4 @@
-//! Components of definitions: verified and compiled once, instantiated anew for every call.
+//! Components of definitions: compiled and linked once, instantiated anew for every call.
 //!
 //! Knows what a component is given (the world `heddle:node`, see wit/node.wit); what a call may use is in `call`.
 
@@ -9,13 +9,11 @@ mod requests;
 pub use call::{CallingNode, Calls, Origin, Setting, Threads};
 
 use crate::codecache::{Digest256, DiskCache};
-use crate::program::BODY_BYTES_MAX;
 use call::CallState;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-use wasmparser::{Parser, Payload};
-use wasmtime::Engine;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use wasmtime::component::{Component, ComponentExportIndex, ComponentType, InstancePre, Lift, Linker};
+use wasmtime::{Engine, Precompiled};
 
 /// What `execute` takes and gives.
 type ExecuteArguments<'a> = (&'a str, &'a str, &'a str);
@@ -35,6 +33,14 @@ pub struct Ready {
     execute: ComponentExportIndex,
     /// Bytes of machine code.
     pub code_bytes: usize,
+}
+
+/// What there is of a component.
+pub enum Found {
+    /// All.
+    Ready(Arc<Ready>),
+    /// Its machine code, and the bytes of it.
+    Compiled(Component, usize),
 }
 
 /// All components that are loaded, and what they link to.
@@ -63,66 +69,56 @@ impl Components {
         })
     }
 
-    /// Verifies and compiles a component whose SHA-256 is `digest`, unless it is there already. Takes up to seconds of
-    /// processor time for one made of JavaScript.
-    pub fn load(&self, wasm: &[u8], digest: Digest256, may_send: bool) -> wasmtime::Result<Arc<Ready>> {
-        let key = (digest, may_send);
-        let loaded = || self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(ready) = loaded().get(&key).and_then(Weak::upgrade) {
-            return Ok(ready);
+    /// What there is of a component with this SHA-256: itself, or its machine code.
+    pub fn find(&self, digest: &Digest256, may_send: bool) -> Option<Found> {
+        let key = (*digest, may_send);
+        if let Some(ready) = self.loaded().get(&key).and_then(Weak::upgrade) {
+            return Some(Found::Ready(ready));
         }
-        let ready = Arc::new(self.prepare(wasm, &digest, may_send)?);
-        let mut loaded = loaded();
-        loaded.retain(|_, ready| ready.strong_count() > 0);
-        loaded.insert(key, Arc::downgrade(&ready));
-        Ok(ready)
+        let (component, code_bytes) = self.disk.as_ref()?.load_component(&self.engine, digest)?;
+        Some(Found::Compiled(component, code_bytes))
     }
 
-    fn prepare(&self, wasm: &[u8], digest: &Digest256, may_send: bool) -> wasmtime::Result<Ready> {
-        let (component, code_bytes) = self.compiled(wasm, digest)?;
+    /// Takes what the compiler made of a component with this SHA-256.
+    pub fn compiled(&self, code: &[u8], digest: &Digest256) -> wasmtime::Result<Found> {
+        if Engine::detect_precompiled(code) != Some(Precompiled::Component) {
+            return Err(wasmtime::Error::msg("its machine code can't be used"));
+        }
+        #[expect(unsafe_code, reason = "loading machine code that was compiled a moment ago")]
+        // SAFETY: `code` is the output of wasmtime's compiler in this process, or in a worker, which is this program as
+        // well, was confined before it read the component, and was asked for nothing else (see ARCHITECTURE.md).
+        let component = unsafe { Component::deserialize(&self.engine, code)? };
+        if let Some(disk) = &self.disk
+            && let Err(error) = disk.store(digest, code)
+        {
+            tracing::warn!(%error, "Machine code could not be written to the cache");
+        }
+        Ok(Found::Compiled(component, code.len()))
+    }
+
+    /// Makes a component ready to be called. One that imports what it may not, or can't be called, is refused.
+    pub fn ready(&self, found: Found, digest: Digest256, may_send: bool) -> wasmtime::Result<Arc<Ready>> {
+        let (component, code_bytes) = match found {
+            Found::Ready(ready) => return Ok(ready),
+            Found::Compiled(component, code_bytes) => (component, code_bytes),
+        };
         let linker = if may_send { &self.sending } else { &self.linker };
         let instance = linker.instantiate_pre(&component)?;
         let execute = component
             .get_export_index(None, "execute")
             .ok_or_else(|| wasmtime::Error::msg("it exports no function `execute`"))?;
-        Ok(Ready {
+        let ready = Arc::new(Ready {
             instance,
             execute,
             code_bytes,
-        })
+        });
+        let mut loaded = self.loaded();
+        loaded.retain(|_, ready| ready.strong_count() > 0);
+        loaded.insert((digest, may_send), Arc::downgrade(&ready));
+        Ok(ready)
     }
 
-    fn compiled(&self, wasm: &[u8], digest: &Digest256) -> wasmtime::Result<(Component, usize)> {
-        let kept = self.disk.as_ref();
-        if let Some(found) = kept.and_then(|disk| disk.load_component(&self.engine, digest)) {
-            return Ok(found);
-        }
-        check_bodies(wasm)?;
-        let code = self.engine.precompile_component(wasm)?;
-        if let Some(disk) = &self.disk
-            && let Err(error) = disk.store(digest, &code)
-        {
-            tracing::warn!(%error, "Machine code could not be written to the cache");
-        }
-        #[expect(unsafe_code, reason = "loading machine code that was compiled a moment ago")]
-        // SAFETY: `code` is the unchanged output of wasmtime's compiler in this process.
-        let component = unsafe { Component::deserialize(&self.engine, &code)? };
-        Ok((component, code.len()))
+    fn loaded(&self) -> MutexGuard<'_, HashMap<(Digest256, bool), Weak<Ready>>> {
+        self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn check_bodies(wasm: &[u8]) -> wasmtime::Result<()> {
-    for payload in Parser::new(0).parse_all(wasm) {
-        if let Payload::CodeSectionEntry(body) =
-            payload.map_err(|error| wasmtime::Error::msg(error.to_string()))?
-            && body.range().len() > BODY_BYTES_MAX
-        {
-            return Err(wasmtime::Error::msg(format!(
-                "a function has {} KiB; at most {} are allowed",
-                body.range().len() >> 10,
-                BODY_BYTES_MAX >> 10
-            )));
-        }
-    }
-    Ok(())
 }

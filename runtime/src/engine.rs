@@ -42,29 +42,62 @@ pub struct Engines {
 
 impl Engines {
     pub fn new(config: &RuntimeConfig) -> wasmtime::Result<Self> {
-        let mut main = base_config();
-        main.cranelift_opt_level(OptLevel::Speed);
+        let mut main = compiler_config(Form::Module(Tier::Optimized));
         main.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(config)));
-        let mut fast = base_config();
-        fast.cranelift_opt_level(OptLevel::None);
-        fast.cranelift_regalloc_algorithm(RegallocAlgorithm::SinglePass);
-        let mut components = base_config();
-        components.cranelift_opt_level(OptLevel::Speed);
-        components.wasm_component_model(true);
         Ok(Engines {
             main: Engine::new(&main)?,
-            fast: Engine::new(&fast)?,
-            components: Engine::new(&components)?,
+            fast: Engine::new(&compiler_config(Form::Module(Tier::Fast)))?,
+            components: Engine::new(&compiler_config(Form::Component))?,
         })
     }
 
-    /// Machine code for a module that has been verified.
-    pub fn compile(&self, wasm: &[u8], tier: Tier) -> wasmtime::Result<Vec<u8>> {
-        match tier {
-            Tier::Optimized => self.main.precompile_module(wasm),
-            Tier::Fast => self.fast.precompile_module(wasm),
+    /// Machine code for what has been verified.
+    pub fn compile(&self, wasm: &[u8], form: Form) -> wasmtime::Result<Vec<u8>> {
+        match form {
+            Form::Module(Tier::Optimized) => self.main.precompile_module(wasm),
+            Form::Module(Tier::Fast) => self.fast.precompile_module(wasm),
+            Form::Component => self.components.precompile_component(wasm),
         }
     }
+}
+
+/// What is compiled, for which engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A pattern's module.
+    Module(Tier),
+    /// A component.
+    Component,
+}
+
+/// The same machine code by an engine that only compiles: without a pool, and on one thread, so that a worker's
+/// processor time is its time.
+pub fn compile_alone(wasm: &[u8], form: Form) -> wasmtime::Result<Vec<u8>> {
+    let mut config = compiler_config(form);
+    config.parallel_compilation(false);
+    let engine = Engine::new(&config)?;
+    match form {
+        Form::Module(_) => engine.precompile_module(wasm),
+        Form::Component => engine.precompile_component(wasm),
+    }
+}
+
+fn compiler_config(form: Form) -> Config {
+    let mut config = base_config();
+    match form {
+        Form::Module(Tier::Fast) => {
+            config.cranelift_opt_level(OptLevel::None);
+            config.cranelift_regalloc_algorithm(RegallocAlgorithm::SinglePass);
+        }
+        Form::Module(Tier::Optimized) => {
+            config.cranelift_opt_level(OptLevel::Speed);
+        }
+        Form::Component => {
+            config.cranelift_opt_level(OptLevel::Speed);
+            config.wasm_component_model(true);
+        }
+    }
+    config
 }
 
 fn base_config() -> Config {

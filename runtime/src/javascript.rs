@@ -5,7 +5,7 @@
 //! of what they mean.
 
 use crate::codecache::{DiskCache, sha256};
-use crate::engine::{Engines, Tier};
+use crate::engine::Engines;
 use crate::host::{Host, Logged, charge, log_line, range};
 use crate::limits::Stop;
 use crate::sandbox::RunState;
@@ -25,7 +25,7 @@ impl JavaScript {
         if self.0.get().is_some() {
             return Ok(());
         }
-        let (module, _) = stdlib::module(engines, disk, ENGINE_WASM, &sha256(ENGINE_WASM), Tier::Optimized)?;
+        let (module, _) = stdlib::module(engines, disk, ENGINE_WASM, &sha256(ENGINE_WASM))?;
         let mut linker = Linker::new(&engines.main);
         linker.func_wrap(protocol::HOST, protocol::LOG, log)?;
         let ready = linker.instantiate_pre(&module)?;

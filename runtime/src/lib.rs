@@ -3,6 +3,8 @@
 //! Knows nothing of graphs, HTTP servers, databases or users.
 
 mod codecache;
+mod compile;
+mod complexity;
 mod component;
 mod config;
 mod connections;
@@ -18,6 +20,7 @@ mod journal;
 pub mod key_values;
 mod limits;
 mod outcome;
+mod plan;
 mod program;
 mod request;
 mod sandbox;
@@ -25,6 +28,8 @@ mod secrets;
 mod stdlib;
 mod trace;
 
+pub use compile::CompileJob;
+pub use complexity::TooComplex;
 pub use config::{ConnectorProgram, RuntimeConfig, SqliteFiles};
 pub use connections::{Connection, ConnectionError, ConnectionFuture, Connections, NoConnections, Services};
 pub use effects::{
@@ -35,7 +40,7 @@ pub use egress::{EgressError, EgressPolicy, GuardError, GuardedHttp};
 pub use engine::Tier;
 pub use journal::{Entry, Journal, Permission, Recorded, RunJournal, execution_of};
 pub use outcome::{LogLine, Outcome, RunError, Status, TraceEntry, Usage};
-use program::Code;
+pub use plan::Plan;
 pub use program::{Program, ProgramError};
 pub use request::{Callbacks, Limits, RunRequest};
 
@@ -45,6 +50,7 @@ use effects::Registry;
 use engine::{Engines, Ticker};
 use executor::{Foreground, Phase};
 use heddle_node_stdlib::abi::code;
+use plan::Shelves;
 use sandbox::Surroundings;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -168,30 +174,73 @@ impl Runtime {
     }
 
     /// Verifies and compiles a pattern's module, which may come from anyone. Takes milliseconds of processor
-    /// time unless it was loaded before: call it where blocking is allowed.
+    /// time unless it was loaded before, and as much as its author likes of time and memory: servers compile in workers,
+    /// by [`Runtime::plan`] and [`Runtime::assemble`]. Call it where blocking is allowed.
     pub fn load(&self, wasm: &[u8], tier: Tier) -> Result<Program, ProgramError> {
-        let inner = &*self.0;
-        let digest = sha256(wasm);
-        let key = (digest, tier);
-        let programs = || inner.programs.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(program) = programs().get(&key) {
-            return Ok(program);
+        self.compile_here(self.plan(wasm.to_vec(), tier)?)
+    }
+
+    /// Compiles in this thread what a plan lacks, and puts the program together.
+    pub fn compile_here(&self, mut plan: Plan) -> Result<Program, ProgramError> {
+        self.look_again(&mut plan);
+        let codes: Result<Vec<_>, _> = plan
+            .jobs()
+            .iter()
+            .map(|job| job.execute(&self.0.engines))
+            .collect();
+        self.assemble(plan, codes?)
+    }
+
+    /// Verifies a pattern's module, which may come from anyone, and finds what of its machine code is there already. Reads
+    /// files: call it where blocking is allowed.
+    pub fn plan(&self, wasm: Vec<u8>, tier: Tier) -> Result<Plan, ProgramError> {
+        let digest = sha256(&wasm);
+        match self.kept(&(digest, tier)) {
+            Some(program) => Ok(Plan::of(program)),
+            None => Plan::make(&self.shelves(), wasm, digest, tier),
         }
-        let stdlib = &inner.surroundings.stdlib;
-        let code = Code {
-            engines: &inner.engines,
-            disk: inner.disk.as_ref(),
-            stdlib,
-            components: &inner.components,
-        };
-        let program = program::load(&code, wasm, digest, tier)?;
+    }
+
+    /// Looks again for what a plan lacks, since others may have compiled it in the meantime.
+    pub fn look_again(&self, plan: &mut Plan) {
+        if let Some(key) = plan.key()
+            && let Some(program) = self.kept(&key)
+        {
+            *plan = Plan::of(program);
+        }
+        plan.fill(&self.shelves());
+    }
+
+    /// Puts a program together, given machine code for all of [`Plan::jobs`]. The code is executed: it must come from the
+    /// compiler itself. Call it where blocking is allowed.
+    pub fn assemble(&self, plan: Plan, codes: Vec<Vec<u8>>) -> Result<Program, ProgramError> {
+        let inner = &*self.0;
+        let key = plan.key();
+        let program = plan.assemble(&self.shelves(), codes)?;
         if program.manifest().rights.javascript {
             let javascript = &inner.surroundings.javascript;
             let prepared = javascript.prepare(&inner.engines, inner.disk.as_ref());
             prepared.map_err(|error| ProgramError::Compile(format!("{error:#}")))?;
         }
-        programs().insert(key, program.clone(), program.code_bytes());
+        if let Some(key) = key {
+            let mut programs = inner.programs.lock().unwrap_or_else(PoisonError::into_inner);
+            programs.insert(key, program.clone(), program.code_bytes());
+        }
         Ok(program)
+    }
+
+    fn kept(&self, key: &(Digest256, Tier)) -> Option<Program> {
+        let mut programs = self.0.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        programs.get(key)
+    }
+
+    fn shelves(&self) -> Shelves<'_> {
+        Shelves {
+            engines: &self.0.engines,
+            disk: self.0.disk.as_ref(),
+            stdlib: &self.0.surroundings.stdlib,
+            components: &self.0.components,
+        }
     }
 
     /// Executes one run. Waits for a free slot first, in order of the calls. Dropping the future cancels the

@@ -1,13 +1,13 @@
-//! Programs: a pattern's module, verified as if an enemy had written it, and compiled.
+//! Programs: a pattern's module, verified as if an enemy had written it.
 //!
-//! Knows nothing of how it is run.
+//! Knows nothing of how it is compiled, which is `plan`, or run.
 
-use crate::codecache::{Digest256, DiskCache, hex, sha256};
-use crate::component::{Components, Ready};
-use crate::engine::{Engines, Tier};
-use crate::stdlib::{self, Stdlib};
+use crate::codecache::{Digest256, hex};
+use crate::complexity::TooComplex;
+use crate::component::Ready;
 use heddle_node_stdlib::abi;
 use heddle_node_stdlib::manifest::Manifest;
+use std::ops::Range;
 use std::sync::Arc;
 use wasmparser::{
     CompositeInnerType, ExternalKind, FuncType, Import, Parser, Payload, TypeRef, ValType, Validator,
@@ -97,6 +97,12 @@ pub enum ProgramError {
         /// What is wrong with it.
         reason: String,
     },
+    /// Compiling it would be too much work.
+    #[error("the module is too complex: {0}")]
+    TooComplex(#[from] TooComplex),
+    /// Compiling it took more than it may.
+    #[error("{0}")]
+    TooCostly(String),
     /// The compiler gave up.
     #[error("the module could not be compiled: {0}")]
     Compile(String),
@@ -142,84 +148,18 @@ impl std::fmt::Debug for Program {
     }
 }
 
-/// What compiles and what it is linked with.
-pub(crate) struct Code<'a> {
-    pub engines: &'a Engines,
-    pub disk: Option<&'a DiskCache>,
-    pub stdlib: &'a Stdlib,
-    pub components: &'a Components,
-}
-
-/// Verifies `wasm`, whose SHA-256 is `digest`, and compiles it.
-pub(crate) fn load(
-    code: &Code<'_>,
-    wasm: &[u8],
-    digest: Digest256,
-    tier: Tier,
-) -> Result<Program, ProgramError> {
-    let verified = verify(wasm)?;
-    let mut imports = Vec::with_capacity(verified.imports.len());
-    for name in &verified.imports {
-        let export = code
-            .stdlib
-            .exports
-            .get(name)
-            .ok_or_else(|| ProgramError::ForeignImport {
-                module: abi::GUEST.into(),
-                name: name.clone(),
-                reason: "the standard library has no such function",
-            })?;
-        imports.push(export.0);
-    }
-    let components = components(code.components, &verified)?;
-    let (module, mut code_bytes) = stdlib::module(code.engines, code.disk, wasm, &digest, tier)
-        .map_err(|error| ProgramError::Compile(format!("{error:#}")))?;
-    code_bytes += components.iter().map(|ready| ready.code_bytes).sum::<usize>();
-    Ok(Program(Arc::new(Loaded {
-        module,
-        manifest: verified.manifest,
-        imports,
-        components,
-        digest,
-        code_bytes,
-    })))
-}
-
-/// Compiles the module's components, each with the rights that the manifest gives it.
-fn components(components: &Components, verified: &Verified<'_>) -> Result<Vec<Arc<Ready>>, ProgramError> {
-    let listed = &verified.manifest.components;
-    if listed.len() != verified.components.len() {
-        let message = format!(
-            "it lists {} components, but the module has {}",
-            listed.len(),
-            verified.components.len()
-        );
-        return Err(ProgramError::BadManifest(message));
-    }
-    let ready = listed.iter().zip(&verified.components).map(|(listed, wasm)| {
-        let digest = sha256(wasm);
-        if hex(&digest) != listed.sha256 {
-            let message = format!("the component of `{}` is another one", listed.node_type);
-            return Err(ProgramError::BadManifest(message));
-        }
-        components
-            .load(wasm, digest, !listed.hosts.is_empty())
-            .map_err(|error| ProgramError::Component {
-                name: listed.node_type.clone(),
-                reason: format!("{error:#}"),
-            })
-    });
-    ready.collect()
-}
-
+/// What verifying found.
 #[derive(Debug)]
-struct Verified<'a> {
-    manifest: Manifest,
-    imports: Vec<String>,
-    components: Vec<&'a [u8]>,
+pub(crate) struct Verified {
+    pub manifest: Manifest,
+    /// Names of what it imports, in order.
+    pub imports: Vec<String>,
+    /// Where its components are in the module.
+    pub components: Vec<Range<usize>>,
 }
 
-fn verify(wasm: &[u8]) -> Result<Verified<'_>, ProgramError> {
+/// Verifies a module.
+pub(crate) fn verify(wasm: &[u8]) -> Result<Verified, ProgramError> {
     at_most("bytes", wasm.len(), WASM_BYTES_MAX + COMPONENT_BYTES_MAX)?;
     if !Parser::is_core_wasm(wasm) {
         return Err(ProgramError::NotWasm("it does not begin like one".into()));
@@ -259,7 +199,7 @@ struct Structure<'a> {
     imports: Vec<String>,
     exports: Vec<(&'a str, ExternalKind, u32)>,
     manifest: Option<&'a [u8]>,
-    components: Vec<&'a [u8]>,
+    components: Vec<Range<usize>>,
 }
 
 impl<'a> Structure<'a> {
@@ -330,7 +270,8 @@ impl<'a> Structure<'a> {
                 at_most("bytes in one function", body.range().len(), BODY_BYTES_MAX)?;
             }
             Payload::CustomSection(section) if section.name() == abi::COMPONENT_SECTION => {
-                self.components.push(section.data());
+                let begin = section.data_offset();
+                self.components.push(begin..begin + section.data().len());
                 at_most("components", self.components.len(), COMPONENTS_MAX)?;
             }
             Payload::CustomSection(section)
@@ -374,7 +315,7 @@ impl<'a> Structure<'a> {
         Ok(())
     }
 
-    fn finish(self) -> Result<Verified<'a>, ProgramError> {
+    fn finish(self) -> Result<Verified, ProgramError> {
         self.check_exports()?;
         let manifest = self.read_manifest()?;
         Ok(Verified {

@@ -1,11 +1,11 @@
 //! The guest standard library: compiled once, then loaded from its file.
 
 use crate::codecache::{Digest256, DiskCache};
-use crate::engine::{Engines, Tier};
+use crate::engine::{Engines, Form, Tier};
 use crate::sandbox::RunState;
 use heddle_node_stdlib::abi;
 use std::collections::HashMap;
-use wasmtime::{ExternType, InstancePre, Linker, Module, ModuleExport};
+use wasmtime::{Engine, ExternType, InstancePre, Linker, Module, ModuleExport, Precompiled};
 
 /// The standard library, ready to be instantiated.
 pub struct Stdlib {
@@ -19,28 +19,39 @@ pub struct Stdlib {
     pub memory: Option<ModuleExport>,
 }
 
-/// Compiles or loads a module, whose SHA-256 is `digest`: the standard library and every program come this way. Code of
-/// the fast tier is not kept on disk: writing it would take longer than it saves.
+/// Compiles or loads a module of our own, whose SHA-256 is `digest`.
 pub fn module(
     engines: &Engines,
     disk: Option<&DiskCache>,
     wasm: &[u8],
     digest: &Digest256,
-    tier: Tier,
 ) -> wasmtime::Result<(Module, usize)> {
-    let disk = disk.filter(|_| tier == Tier::Optimized);
     if let Some(found) = disk.and_then(|disk| disk.load(&engines.main, digest)) {
         return Ok(found);
     }
-    let code = engines.compile(wasm, tier)?;
+    let code = engines.compile(wasm, Form::Module(Tier::Optimized))?;
+    compiled(engines, disk, &code, digest)
+}
+
+/// Takes what the compiler made of a module with this SHA-256.
+pub fn compiled(
+    engines: &Engines,
+    disk: Option<&DiskCache>,
+    code: &[u8],
+    digest: &Digest256,
+) -> wasmtime::Result<(Module, usize)> {
+    if Engine::detect_precompiled(code) != Some(Precompiled::Module) {
+        return Err(wasmtime::Error::msg("its machine code can't be used"));
+    }
+    #[expect(unsafe_code, reason = "loading machine code that was compiled a moment ago")]
+    // SAFETY: `code` is the output of wasmtime's compiler in this process, or in a worker, which is this program as well,
+    // was confined before it read the module, and was asked for nothing else (see ARCHITECTURE.md).
+    let module = unsafe { Module::deserialize(&engines.main, code)? };
     if let Some(disk) = disk
-        && let Err(error) = disk.store(digest, &code)
+        && let Err(error) = disk.store(digest, code)
     {
         tracing::warn!(%error, "Machine code could not be written to the cache");
     }
-    #[expect(unsafe_code, reason = "loading machine code that was compiled a moment ago")]
-    // SAFETY: `code` is the unchanged output of wasmtime's compiler in this process.
-    let module = unsafe { Module::deserialize(&engines.main, &code)? };
     Ok((module, code.len()))
 }
 
@@ -53,7 +64,7 @@ impl Stdlib {
         wasm: &[u8],
         digest: &Digest256,
     ) -> wasmtime::Result<Self> {
-        let (module, _) = module(engines, disk, wasm, digest, Tier::Optimized)?;
+        let (module, _) = module(engines, disk, wasm, digest)?;
         let mut exports = HashMap::new();
         for export in module.exports() {
             if let Some(index) = module.get_export_index(export.name()) {

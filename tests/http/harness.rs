@@ -13,7 +13,7 @@ pub use request::{Reply, Request};
 
 use heddle_api::app::App;
 use heddle_api::clock::{Clock, Timestamp};
-use heddle_api::config::{AuthRateLimit, Config};
+use heddle_api::config::{AuthRateLimit, Config, Isolation};
 use heddle_api::store::Store;
 use serde_json::json;
 use std::net::SocketAddr;
@@ -104,6 +104,7 @@ impl Service {
         };
         // Machine code of the standard library, compiled once for all tests.
         config.cache_dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("cache");
+        config.isolation = Isolation::Process(env!("CARGO_BIN_EXE_heddle").into());
         change(&mut config);
         let start = Timestamp::parse("2026-11-21T09:00:00Z").unwrap();
         let app = App::new(config, store, Clock::manual(start));

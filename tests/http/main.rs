@@ -5,6 +5,7 @@
 mod access;
 mod accounts;
 mod api_keys;
+mod compile_bombs;
 mod connections;
 mod connections_in_runs;
 mod deployments;
@@ -13,6 +14,9 @@ mod document;
 mod example;
 mod external_login;
 mod flow;
+#[expect(dead_code, reason = "other tests have more use for it")]
+#[path = "../shared/component.rs"]
+mod hand_made;
 mod harness;
 mod key_values;
 mod leases;

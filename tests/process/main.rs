@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed test may panic")]
 
 mod backup;
+mod compilers;
 mod crash;
 mod damage;
 mod effects;

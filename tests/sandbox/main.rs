@@ -21,6 +21,7 @@ mod mail;
 mod mariadb;
 mod patterns;
 mod peers;
+mod plans;
 #[path = "../http/harness/postgres.rs"]
 mod postgres;
 mod programs;

@@ -1,7 +1,7 @@
 //! The settings by name, and how their texts are read. One table serves flags, environment, file and documentation.
 
 use super::sources::{Mistake, Values};
-use super::{AuthRateLimit, Config, ExternalLogin, LogFormat, Role, keys};
+use super::{AuthRateLimit, Config, ExternalLogin, Isolation, LogFormat, Role, keys};
 use bytesize::ByteSize;
 use heddle_runtime::{ConnectorProgram, EgressPolicy};
 use std::path::PathBuf;
@@ -10,6 +10,10 @@ use std::time::Duration;
 
 /// Shortest lease: a busy machine needs its time to renew it.
 const LEASE_MIN: Duration = Duration::from_secs(1);
+
+/// Shortest time and least memory of a compilation: with less, honest patterns don't compile.
+const COMPILE_TIMEOUT_MIN: Duration = Duration::from_secs(1);
+const COMPILE_MEMORY_BYTES_MIN: u64 = 512 << 20;
 
 /// One setting.
 #[derive(Clone, Copy, Debug)]
@@ -152,6 +156,21 @@ pub const SETTINGS: &[Setting] = &[
         "connectors",
         "64 on Linux, 0 elsewhere",
         "Processes in which drivers of databases execute, at a time; 0: in the server itself, which a hostile one can bring down",
+    ),
+    setting(
+        "isolation",
+        "process on Linux",
+        "Where compilers and drivers execute: process (confined processes of their own) or thread (this process)",
+    ),
+    setting(
+        "compile_timeout_ms",
+        "20000",
+        "Processor time of one compilation, in milliseconds; by the clock three times as much, at least a minute",
+    ),
+    setting(
+        "compile_memory",
+        "1GiB",
+        "Memory of one compilation, in its process",
     ),
     setting("run_timeout_ms", "300000", "Longest run, in milliseconds"),
     setting("test_timeout_ms", "10000", "Longest test run, in milliseconds"),
@@ -385,12 +404,53 @@ fn runs(values: &Values, config: &mut Config) -> Result<(), Mistake> {
             return Err(values.mistake(name, "must be at least 1"));
         }
     }
+    compilations(values, config)?;
     set(&mut config.lease, millis("lease_ms")?);
     if config.lease < LEASE_MIN {
         return Err(values.mistake("lease_ms", "must be at least 1000"));
     }
     set(&mut config.retention, values.read("retention", duration)?);
     set(&mut config.retention_runs_max, values.parsed("retention_runs")?);
+    Ok(())
+}
+
+/// The program that this process executes; on Linux also when another one, such as a newer heddle, has taken its file's place.
+fn own_program() -> std::io::Result<PathBuf> {
+    let running = PathBuf::from("/proc/self/exe");
+    match running.exists() {
+        true => Ok(running),
+        false => std::env::current_exe(),
+    }
+}
+
+fn compilations(values: &Values, config: &mut Config) -> Result<(), Mistake> {
+    config.isolation = match values.text("isolation") {
+        None if cfg!(not(target_os = "linux")) => Isolation::Thread,
+        Some("thread") => Isolation::Thread,
+        None | Some("process") => {
+            let program = own_program().map_err(|error| {
+                values.mistake(
+                    "isolation",
+                    format!("can't be process: {error}; set it to thread"),
+                )
+            })?;
+            Isolation::Process(program)
+        }
+        Some(_) => return Err(values.mistake("isolation", "must be process or thread")),
+    };
+    let timeout = values.parsed("compile_timeout_ms")?.map(Duration::from_millis);
+    set(&mut config.compile_timeout, timeout);
+    if config.compile_timeout < COMPILE_TIMEOUT_MIN {
+        return Err(values.mistake("compile_timeout_ms", "must be at least 1000"));
+    }
+    let memory = values.read("compile_memory", bytes)?;
+    set(
+        &mut config.compile_memory_bytes_max,
+        memory.and_then(|memory| u64::try_from(memory).ok()),
+    );
+    if config.compile_memory_bytes_max < COMPILE_MEMORY_BYTES_MIN {
+        return Err(values.mistake("compile_memory", "must be at least 512MiB"));
+    }
     Ok(())
 }
 

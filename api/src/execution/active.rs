@@ -1,14 +1,15 @@
 //! Deployments ready to run, kept in memory from the first use until something changes. What is kept is never
 //! older than the last change that this server made, or has heard of.
 
+use super::compile::{Asker, LoadFailure};
 use super::status::DeploymentStatus;
 use super::{Executions, Inner, Tenant, blocking};
 use crate::error::ApiError;
-use crate::ids::{DeploymentId, EnvironmentId, PatternId};
+use crate::ids::{DeploymentId, EnvironmentId, PatternId, UserId};
 use crate::store::StoreError;
 use crate::store::deployments::{self, DeploymentRow};
 use heddle_node_stdlib::manifest::{Manifest, Trigger};
-use heddle_runtime::{Program, Tier};
+use heddle_runtime::{Plan, Program, Tier};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -152,7 +153,7 @@ impl Inner {
         let Some(row) = row.filter(|row| row.status == DeploymentStatus::Active) else {
             return Ok(None);
         };
-        let program = match self.load(&row.artifact).await {
+        let program = match self.load(&row.artifact, row.user_id).await {
             Ok(program) => program,
             Err(LoadError::Unusable(reason)) => {
                 tracing::error!(deployment = %row.id, "A deployment can't be loaded: {reason}");
@@ -171,13 +172,37 @@ impl Inner {
         Ok(Some(active))
     }
 
-    /// The module with this SHA-256, compiled.
-    pub(super) async fn load(&self, artifact: &str) -> Result<Program, LoadError> {
+    /// The module with this SHA-256, compiled in the turn of whose it is.
+    pub(super) async fn load(&self, artifact: &str, owner: UserId) -> Result<Program, LoadError> {
         let wasm = deployments::artifact(&mut self.store.reader().await?.db(), artifact).await?;
         let wasm =
             wasm.ok_or_else(|| LoadError::Unusable("its module is gone: deploy the pattern again".into()))?;
+        let loaded = self.loaded(wasm, Tier::Optimized, Asker::Deployment(owner)).await;
+        loaded.map_err(|failure| match failure {
+            LoadFailure::Program(error) => LoadError::Unusable(error.to_string()),
+            LoadFailure::Other(error) => LoadError::Failed(error),
+        })
+    }
+
+    /// A module, compiled in a turn of the one who asks, unless its machine code is there.
+    pub(super) async fn loaded(
+        &self,
+        wasm: Vec<u8>,
+        tier: Tier,
+        asker: Asker,
+    ) -> Result<Program, LoadFailure> {
+        let runtime = self.runtime().await?;
+        let plan = self.plan(wasm, tier).await?;
+        if plan.jobs().is_empty() {
+            let runtime = runtime.clone();
+            return Ok(blocking(move || runtime.assemble(plan, Vec::new())).await??);
+        }
+        self.compilers.session(asker).await?.load(runtime, plan).await
+    }
+
+    /// A module, verified, and what of its machine code is there.
+    pub(super) async fn plan(&self, wasm: Vec<u8>, tier: Tier) -> Result<Plan, LoadFailure> {
         let runtime = self.runtime().await?.clone();
-        let loaded = blocking(move || runtime.load(&wasm, Tier::Optimized)).await?;
-        loaded.map_err(|error| LoadError::Unusable(error.to_string()))
+        Ok(blocking(move || runtime.plan(wasm, tier)).await??)
     }
 }

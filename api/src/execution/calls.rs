@@ -6,11 +6,12 @@ mod inputs;
 
 use super::acceptor::{self, Accepted};
 use super::active::ActiveDeployment;
+use super::compile::{Asker, LoadFailure};
 use super::live::{self, Ended};
 use super::recover::End;
 use super::status::{DeploymentStatus, RunStatus, TriggeredBy};
 use super::worker::Job;
-use super::{Inner, Tenant, blocking, compile};
+use super::{Inner, Tenant};
 use crate::error::{ApiError, Code};
 use crate::ids::{PatternId, RunId};
 use crate::store::deployments;
@@ -322,16 +323,25 @@ impl Caller {
         let graph =
             patterns::graph(&mut inner.store.reader().await?.db(), row.id, row.version_number).await?;
         let graph: Value = serde_json::from_str(&graph.unwrap_or_default()).map_err(ApiError::internal)?;
-        let compiled = compile::compile(graph, Value::Object(Map::new()), Options::default()).await?;
+        let mut session = inner.compilers.session(Asker::Deployment(row.owner_id)).await?;
+        let definitions = Value::Object(Map::new());
+        let compiled = session.graph(graph, definitions, Options::default()).await?;
         let Some(artifact) = compiled.artifact else {
             let first = compiled.errors.into_iter().next();
             return Ok(Err(
                 first.map_or_else(|| "it has errors.".into(), |error| error.message)
             ));
         };
-        let (runtime, wasm) = (inner.runtime().await?.clone(), artifact.wasm.clone());
-        let program = blocking(move || runtime.load(&wasm, Tier::Optimized)).await?;
-        let program = program.map_err(ApiError::internal)?;
+        let loaded = match inner.plan(artifact.wasm.clone(), Tier::Optimized).await {
+            Ok(plan) => session.load(inner.runtime().await?, plan).await,
+            Err(failure) => Err(failure),
+        };
+        drop(session);
+        let program = match loaded {
+            Ok(program) => program,
+            Err(LoadFailure::Program(error)) => return Ok(Err(error.to_string())),
+            Err(LoadFailure::Other(error)) => return Err(error),
+        };
         let (hash, now) = (hex::encode(program.digest()), inner.clock.now());
         let (key, wasm) = (hash.clone(), artifact.wasm);
         inner

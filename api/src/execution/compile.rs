@@ -1,14 +1,26 @@
-//! From a graph to a module and its diagnostics, away from the async threads. Knows nothing of deployments.
+//! From a graph to a module and its diagnostics, and from a module to machine code: each in a worker process within
+//! limits of time and memory, or in this one, and in turns of the users for whom it is done. Knows nothing of
+//! deployments.
 
-use super::blocking;
-use crate::error::{ApiError, Code};
-use heddle_compiler::{Artifact, Diagnostic, Options, Severity};
-use serde::Serialize;
-use serde_json::Value;
+mod session;
+mod turns;
+pub mod worker;
+
+pub use session::LoadFailure;
+
+use crate::config::{Config, Isolation};
+use crate::error::ApiError;
+use crate::ids::UserId;
+use heddle_compiler::{Artifact, Diagnostic, Severity};
+use heddle_processes::{Layers, Limits, WorkerCommand};
+use serde::{Deserialize, Serialize};
+use session::Session;
+use std::time::Duration;
+use turns::Turns;
 use utoipa::ToSchema;
 
 /// What is wrong, or looks wrong, at a node.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
     /// The node; null for the graph as a whole.
@@ -46,18 +58,105 @@ pub struct Compiled {
     pub warnings: Vec<Finding>,
 }
 
-/// Compiles a graph.
-pub async fn compile(graph: Value, definitions: Value, options: Options) -> Result<Compiled, ApiError> {
-    let compiled = blocking(move || heddle_compiler::compile(&graph, &definitions, &options))
-        .await
-        .map_err(|_| Code::Internal.with("Compiling this graph failed by a bug in heddle."))?;
-    let (errors, warnings): (Vec<Diagnostic>, Vec<Diagnostic>) = compiled
-        .diagnostics
-        .into_iter()
-        .partition(|diagnostic| diagnostic.severity == Severity::Error);
-    Ok(Compiled {
-        artifact: compiled.artifact,
-        errors: errors.into_iter().map(Finding::from).collect(),
-        warnings: warnings.into_iter().map(Finding::from).collect(),
-    })
+impl From<heddle_compiler::Compiled> for Compiled {
+    fn from(compiled: heddle_compiler::Compiled) -> Self {
+        let (errors, warnings): (Vec<Diagnostic>, Vec<Diagnostic>) = compiled
+            .diagnostics
+            .into_iter()
+            .partition(|diagnostic| diagnostic.severity == Severity::Error);
+        Compiled {
+            artifact: compiled.artifact,
+            errors: errors.into_iter().map(Finding::from).collect(),
+            warnings: warnings.into_iter().map(Finding::from).collect(),
+        }
+    }
 }
+
+impl Compiled {
+    /// Nothing, for this one reason.
+    fn refused(message: String) -> Self {
+        let errors = vec![Finding {
+            node_id: None,
+            message,
+        }];
+        Compiled {
+            artifact: None,
+            errors,
+            warnings: Vec::new(),
+        }
+    }
+}
+
+/// For whom something is compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asker {
+    /// A request of theirs.
+    Request(UserId),
+    /// Events and runs of theirs that wait for a deployment.
+    Deployment(UserId),
+}
+
+/// What compiles, and for whom next.
+#[derive(Debug)]
+pub struct Compilers {
+    worker: Option<WorkerCommand>,
+    timeout: Duration,
+    turns: Turns,
+}
+
+impl Compilers {
+    /// As the settings say. Starts nothing.
+    pub fn new(config: &Config) -> Self {
+        let worker = match &config.isolation {
+            Isolation::Thread => None,
+            Isolation::Process(program) => Some(WorkerCommand {
+                program: program.clone(),
+                arguments: vec!["worker".into(), worker::KIND.into()],
+                limits: Limits {
+                    address_space_bytes_max: config.compile_memory_bytes_max,
+                    processor_seconds_max: config.compile_timeout.as_secs().max(1),
+                    niceness: NICENESS,
+                    request_bytes_max: REQUEST_BYTES_MAX,
+                    answer_bytes_max: ANSWER_BYTES_MAX,
+                    ..Limits::default()
+                },
+            }),
+        };
+        Compilers {
+            worker,
+            timeout: config.compile_timeout,
+            turns: Turns::new(config.workers),
+        }
+    }
+
+    /// Says in the log where work on strangers' bytes executes, and which walls are missing there.
+    pub fn tell(&self) {
+        if self.worker.is_none() {
+            tracing::warn!(
+                "isolation = thread: compilers execute in this process, which a hostile graph can end"
+            );
+            return;
+        }
+        let missing = Layers::available().missing();
+        if !missing.is_empty() {
+            tracing::warn!(
+                missing = missing.join(", "),
+                "Worker processes have limits of time and memory, but this system lacks what keeps them from files or \
+                 system calls"
+            );
+        }
+    }
+
+    /// A turn, which may have to be waited for.
+    pub async fn session(&self, asker: Asker) -> Result<Session<'_>, ApiError> {
+        let turn = self.turns.take(asker).await?;
+        Ok(Session::new(self, turn))
+    }
+}
+
+/// Webhooks come first.
+const NICENESS: u8 = 5;
+/// Graphs with their components, as the largest body that is taken.
+const REQUEST_BYTES_MAX: usize = 128 << 20;
+/// Machine code.
+const ANSWER_BYTES_MAX: usize = 128 << 20;

@@ -2,9 +2,9 @@
 //! and loading come first; what is stored then is stored at once or not at all.
 
 use super::active::LoadError;
-use super::compile::{self, Finding};
+use super::compile::{Asker, Finding, LoadFailure};
 use super::status::{DeploymentStatus, Operation};
-use super::{Executions, Inner, blocking};
+use super::{Executions, Inner};
 use crate::access::{Editor, Scope};
 use crate::error::{ApiError, Code};
 use crate::ids::{DeploymentId, EnvironmentId, PatternId};
@@ -14,7 +14,7 @@ use crate::store::patterns::{self, PatternRow};
 use crate::store::{StoreError, runs, schedules, workspaces};
 use heddle_compiler::Options;
 use heddle_node_stdlib::manifest::Manifest;
-use heddle_runtime::Tier;
+use heddle_runtime::{ProgramError, Tier};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -52,6 +52,28 @@ impl From<ApiError> for DeployError {
     }
 }
 
+impl From<LoadFailure> for DeployError {
+    fn from(failure: LoadFailure) -> Self {
+        match failure {
+            // The pattern's author can do something about these.
+            LoadFailure::Program(
+                error @ (ProgramError::Component { .. }
+                | ProgramError::TooComplex(_)
+                | ProgramError::TooCostly(_)
+                | ProgramError::TooLarge { .. }),
+            ) => DeployError::Invalid {
+                errors: vec![Finding {
+                    node_id: None,
+                    message: error.to_string(),
+                }],
+                warnings: Vec::new(),
+            },
+            LoadFailure::Program(error) => DeployError::Other(ApiError::internal(error)),
+            LoadFailure::Other(error) => DeployError::Other(error),
+        }
+    }
+}
+
 impl From<StoreError> for DeployError {
     fn from(error: StoreError) -> Self {
         DeployError::Other(error.into())
@@ -76,14 +98,16 @@ impl Executions {
             trace: request.trace,
             ..Options::default()
         };
-        let compiled = compile::compile(graph, Value::Object(request.node_definitions), options).await?;
+        let mut session = inner.compilers.session(Asker::Request(editor.user())).await?;
+        let definitions = Value::Object(request.node_definitions);
+        let compiled = session.graph(graph, definitions, options).await?;
         let (Some(artifact), warnings) = (compiled.artifact, compiled.warnings) else {
             let (errors, warnings) = (compiled.errors, Vec::new());
             return Err(DeployError::Invalid { errors, warnings });
         };
-        let (runtime, wasm) = (inner.runtime().await?.clone(), artifact.wasm.clone());
-        let program = blocking(move || runtime.load(&wasm, Tier::Optimized)).await?;
-        let program = program.map_err(ApiError::internal)?;
+        let plan = inner.plan(artifact.wasm.clone(), Tier::Optimized).await?;
+        let program = session.load(inner.runtime().await?, plan).await?;
+        drop(session);
         let triggers: Vec<Value> = artifact
             .manifest
             .triggers
@@ -277,7 +301,7 @@ impl Inner {
         let row = deployments::visible(&mut self.store.reader().await?.db(), editor, deployment).await?;
         let row = row.ok_or(Code::NotFound)?;
         row.status.apply(operation)?;
-        match self.load(&row.artifact).await {
+        match self.load(&row.artifact, row.user_id).await {
             Ok(program) => {
                 let manifest = program.manifest().clone();
                 self.apply_with(editor, deployment, operation, After::Due(Box::new(manifest)))
@@ -374,9 +398,13 @@ pub(super) fn check_all(inner: &Arc<Inner>) {
 async fn check(inner: &Arc<Inner>) -> Result<(), ApiError> {
     let rows = deployments::all_active(&mut inner.store.reader().await?.db()).await?;
     for row in rows {
-        let reason = match inner.load(&row.artifact).await {
+        let reason = match inner.load(&row.artifact, row.user_id).await {
             Ok(_) => continue,
-            Err(LoadError::Failed(error)) => return Err(error),
+            Err(LoadError::Failed(error)) => {
+                // It is loaded when it is needed; the others may be well.
+                tracing::error!(deployment = %row.id, "A deployment could not be looked at: {}", error.message());
+                continue;
+            }
             Err(LoadError::Unusable(reason)) => reason,
         };
         tracing::error!(deployment = %row.id, "A deployment can't be loaded: {reason}");

@@ -197,7 +197,7 @@ async fn deployment_of(inner: &Inner, row: &LeftRow) -> Result<Option<Arc<Active
     };
     deployment.artifact.clone_from(&row.artifact);
     deployment.version_number = row.version_number;
-    let program = inner.load(&row.artifact).await?;
+    let program = inner.load(&row.artifact, deployment.user_id).await?;
     Ok(Some(Arc::new(ActiveDeployment::new(&deployment, program))))
 }
 

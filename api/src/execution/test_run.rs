@@ -1,13 +1,16 @@
 //! Test runs: a module that its sender compiled, or made up, runs once for whoever sent it, under the same limits
 //! as everything else of their workspace. Nothing of it is stored.
 
+use super::compile::{Asker, Compiled, LoadFailure};
 use super::queue::{Class, Place};
-use super::{Executions, Tenant, blocking};
-use crate::access::Editor;
+use super::{Executions, Tenant};
+use crate::access::{Editor, Scope};
 use crate::error::{ApiError, Code};
 use crate::store::workspaces;
+use heddle_compiler::Options;
 use heddle_node_stdlib::abi::code;
 use heddle_runtime::{Limits, Outcome, ProgramError, RunRequest, Tier};
+use serde_json::Value;
 use serde_json::value::RawValue;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
@@ -37,15 +40,29 @@ impl From<ApiError> for TestRunError {
 }
 
 impl Executions {
+    /// Compiles a graph for a test run, in the caller's turn.
+    pub async fn transpile(
+        &self,
+        scope: &Scope,
+        graph: Value,
+        definitions: Value,
+        options: Options,
+    ) -> Result<Compiled, ApiError> {
+        let mut session = self.0.compilers.session(Asker::Request(scope.user())).await?;
+        session.graph(graph, definitions, options).await
+    }
+
     /// Runs a module in the caller's default environment. The outcome, and whether it has a trace.
     pub async fn test_run(&self, editor: &Editor, run: TestRun) -> Result<(Outcome, bool), TestRunError> {
         let inner = &self.0;
         let runtime = inner.runtime().await?.clone();
-        let loaded = {
-            let runtime = runtime.clone();
-            blocking(move || runtime.load(&run.wasm, Tier::Fast)).await?
-        };
-        let program = loaded.map_err(TestRunError::Refused)?;
+        let loaded = inner
+            .loaded(run.wasm, Tier::Fast, Asker::Request(editor.user()))
+            .await;
+        let program = loaded.map_err(|failure| match failure {
+            LoadFailure::Program(error) => TestRunError::Refused(error),
+            LoadFailure::Other(error) => TestRunError::Other(error),
+        })?;
         let environment = self.default_environment(editor).await?;
         let given = inner.environments.given(environment).await?;
         let tenant = Tenant::of(editor.user(), editor.workspace());

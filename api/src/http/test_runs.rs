@@ -4,7 +4,7 @@ use super::deployments::InvalidGraph;
 use super::extract::{Caller, CodeJson};
 use crate::app::App;
 use crate::error::{ApiError, ErrorBody};
-use crate::execution::compile::{self, Finding};
+use crate::execution::compile::Finding;
 use crate::execution::{TestRun, TestRunError};
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -72,8 +72,8 @@ struct Transpiled {
     )
 )]
 async fn transpile(
-    _: State<App>,
-    _: Caller,
+    State(app): State<App>,
+    caller: Caller,
     CodeJson(body): CodeJson<TranspileBody>,
 ) -> Result<Response, ApiError> {
     let options = Options {
@@ -84,7 +84,10 @@ async fn transpile(
     };
     let graph = Value::Object(body.graph_data);
     let definitions = Value::Object(body.node_definitions);
-    let compiled = compile::compile(graph, definitions, options).await?;
+    let transpiled = app
+        .executions
+        .transpile(&caller.scope, graph, definitions, options);
+    let compiled = transpiled.await?;
     let Some(artifact) = compiled.artifact else {
         return Ok(InvalidGraph::answer(compiled.errors, Vec::new()));
     };

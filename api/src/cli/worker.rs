@@ -1,0 +1,31 @@
+//! `heddle worker`: the confined processes that the service starts of itself. Not for people.
+
+use super::failure::Failure;
+use crate::execution::compile::worker;
+use clap::Args;
+use std::process::ExitCode;
+
+/// What the service gives a worker.
+#[derive(Args, Debug)]
+pub struct WorkerArgs {
+    /// What it does.
+    kind: String,
+    /// What it may use.
+    limits: String,
+}
+
+/// Works until the service asks no more. Nothing may be opened or read before the work itself has confined the process.
+pub fn worker(args: &WorkerArgs) -> Result<ExitCode, Failure> {
+    let served = match args.kind.as_str() {
+        worker::KIND => worker::serve(&args.limits),
+        kind => {
+            return Err(Failure::usage(format!(
+                "there are no workers of the kind `{kind}`"
+            )));
+        }
+    };
+    match served {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(error) => Err(Failure::usage(error.to_string())),
+    }
+}

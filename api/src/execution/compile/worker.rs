@@ -1,0 +1,190 @@
+//! What is said between the service and its compilers: requests, answers, and the process that answers.
+//!
+//! A request is a letter and what is to be compiled, an answer the request's SHA-256, a letter and the result. The
+//! service trusts no length and no letter of an answer; machine code it has to trust (ARCHITECTURE.md).
+
+use super::{Compiled, Finding};
+use heddle_compiler::{Artifact, Options};
+use heddle_node_stdlib::manifest::Manifest;
+use heddle_processes::{Channel, ChannelError, FrameError, Rights};
+use heddle_runtime::CompileJob;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+/// Its name on the command line.
+pub const KIND: &str = "compile";
+
+const GRAPH: u8 = b'g';
+const CODE: u8 = b'c';
+const DONE: u8 = b'd';
+const REFUSED: u8 = b'r';
+const DIGEST_BYTES: usize = 32;
+/// Of a part's length.
+const LENGTH_BYTES: usize = 4;
+/// Calls of the compilers nest; what this reserves is touched only as they do.
+const STACK_BYTES: usize = 32 << 20;
+
+/// What compiling a graph depends on besides the graph.
+#[derive(Serialize, Deserialize)]
+struct Wishes {
+    trace: bool,
+    breakpoints: Vec<String>,
+    pinned_nodes: Map<String, Value>,
+}
+
+/// What goes before the module in an answer.
+#[derive(Serialize, Deserialize)]
+struct Told {
+    manifest: Option<Manifest>,
+    errors: Vec<Finding>,
+    warnings: Vec<Finding>,
+}
+
+/// Asks for a graph's module.
+pub fn graph_request(graph: &Value, definitions: &Value, options: &Options) -> serde_json::Result<Vec<u8>> {
+    let wishes = Wishes {
+        trace: options.trace,
+        breakpoints: options.breakpoints.clone(),
+        pinned_nodes: options.pinned_nodes.clone(),
+    };
+    let mut request = vec![GRAPH];
+    // Each by itself: together they would nest more deeply than any of them may.
+    push_part(&mut request, &serde_json::to_vec(graph)?);
+    push_part(&mut request, &serde_json::to_vec(definitions)?);
+    push_part(&mut request, &serde_json::to_vec(&wishes)?);
+    Ok(request)
+}
+
+/// Asks for machine code.
+pub fn code_request(job: &CompileJob<'_>) -> Vec<u8> {
+    let mut request = vec![CODE];
+    request.extend_from_slice(&job.request());
+    request
+}
+
+/// The result in the answer to a request, or the reason of a refusal; `None`: it is not the answer to this request.
+pub fn result_of<'a>(request: &[u8], answer: &'a [u8]) -> Option<Result<&'a [u8], String>> {
+    let (digest, rest) = answer.split_at_checked(DIGEST_BYTES)?;
+    if digest != Sha256::digest(request).as_slice() {
+        return None;
+    }
+    match rest {
+        [DONE, result @ ..] => Some(Ok(result)),
+        [REFUSED, reason @ ..] => Some(Err(String::from_utf8_lossy(reason).into_owned())),
+        _ => None,
+    }
+}
+
+/// What compiling a graph gave; `None`: it is none.
+pub fn compiled(result: &[u8]) -> Option<Compiled> {
+    let (told, wasm) = take_part(result)?;
+    let told: Told = serde_json::from_slice(told).ok()?;
+    let artifact = told.manifest.map(|manifest| Artifact {
+        wasm: wasm.to_vec(),
+        manifest,
+    });
+    Some(Compiled {
+        artifact,
+        errors: told.errors,
+        warnings: told.warnings,
+    })
+}
+
+fn push_part(to: &mut Vec<u8>, part: &[u8]) {
+    // What is longer is over the limit of a request, which says so.
+    let length = u32::try_from(part.len()).unwrap_or(u32::MAX);
+    to.extend_from_slice(&length.to_le_bytes());
+    to.extend_from_slice(part);
+}
+
+fn take_part(from: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = from.split_first_chunk::<LENGTH_BYTES>()?;
+    rest.split_at_checked(u32::from_le_bytes(*length) as usize)
+}
+
+/// The worker process, until its parent asks no more.
+pub fn serve(limits: &str) -> Result<(), ChannelError> {
+    let channel = Channel::confined(limits, Rights::Compute)?;
+    // Not on the main thread, which would look for its stack's size in a file.
+    let work = std::thread::Builder::new().stack_size(STACK_BYTES);
+    let ended = work
+        .spawn(move || answer_all(channel))
+        .map(|thread| thread.join());
+    match ended {
+        Ok(Ok(())) => Ok(()),
+        // It has said why.
+        Ok(Err(_)) => std::process::exit(101),
+        Err(source) => Err(ChannelError::Confine {
+            layer: "threads",
+            source,
+        }),
+    }
+}
+
+fn answer_all(mut channel: Channel) {
+    while let Ok(Some(request)) = channel.receive() {
+        let digest = Sha256::digest(&request);
+        let answer = |letter, result: &[u8]| {
+            let mut answer = digest.to_vec();
+            answer.push(letter);
+            answer.extend_from_slice(result);
+            answer
+        };
+        let result = execute(&request);
+        drop(request);
+        let told = match &result {
+            Ok(result) => answer(DONE, result),
+            Err(reason) => answer(REFUSED, reason.as_bytes()),
+        };
+        drop(result);
+        let sent = match channel.send(&told) {
+            Err(FrameError::TooLarge { bytes, bytes_max }) => {
+                let reason =
+                    format!("what it compiles to has {bytes} bytes; at most {bytes_max} are allowed");
+                channel.send(&answer(REFUSED, reason.as_bytes()))
+            }
+            sent => sent,
+        };
+        if sent.is_err() {
+            return;
+        }
+    }
+}
+
+fn execute(request: &[u8]) -> Result<Vec<u8>, String> {
+    match request {
+        [GRAPH, rest @ ..] => graph(rest).ok_or_else(|| "the request is broken".to_owned()),
+        [CODE, rest @ ..] => CompileJob::execute_request(rest),
+        _ => Err("the request is broken".to_owned()),
+    }
+}
+
+fn graph(request: &[u8]) -> Option<Vec<u8>> {
+    let (graph, rest) = take_part(request)?;
+    let (definitions, rest) = take_part(rest)?;
+    let (wishes, _) = take_part(rest)?;
+    let wishes: Wishes = serde_json::from_slice(wishes).ok()?;
+    let options = Options {
+        trace: wishes.trace,
+        breakpoints: wishes.breakpoints,
+        pinned_nodes: wishes.pinned_nodes,
+        ..Options::default()
+    };
+    let graph: Value = serde_json::from_slice(graph).ok()?;
+    let definitions: Value = serde_json::from_slice(definitions).ok()?;
+    let compiled = Compiled::from(heddle_compiler::compile(&graph, &definitions, &options));
+    let (manifest, wasm) = match compiled.artifact {
+        Some(artifact) => (Some(artifact.manifest), artifact.wasm),
+        None => (None, Vec::new()),
+    };
+    let told = Told {
+        manifest,
+        errors: compiled.errors,
+        warnings: compiled.warnings,
+    };
+    let mut result = Vec::with_capacity(wasm.len() + 1_024);
+    push_part(&mut result, &serde_json::to_vec(&told).ok()?);
+    result.extend_from_slice(&wasm);
+    Some(result)
+}

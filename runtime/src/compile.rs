@@ -1,0 +1,63 @@
+//! One piece of work for the compiler, and its form on the way to a worker: a byte that says what it is, and the bytes
+//! that are to be compiled.
+//!
+//! Knows nothing of how workers are started or what they may use.
+
+use crate::engine::{self, Engines, Form, Tier};
+use crate::program::ProgramError;
+
+const MODULE_OPTIMIZED: u8 = 0;
+const MODULE_FAST: u8 = 1;
+const COMPONENT: u8 = 2;
+
+/// Something to be compiled, which may come from anyone. Compiling it takes as much time and memory as its author likes.
+#[derive(Clone, Copy)]
+pub struct CompileJob<'a> {
+    pub(crate) form: Form,
+    pub(crate) wasm: &'a [u8],
+    /// Its definition, for a component.
+    pub(crate) name: Option<&'a str>,
+}
+
+impl CompileJob<'_> {
+    /// For a worker, which gives it to [`CompileJob::execute_request`].
+    pub fn request(&self) -> Vec<u8> {
+        let form = match self.form {
+            Form::Module(Tier::Optimized) => MODULE_OPTIMIZED,
+            Form::Module(Tier::Fast) => MODULE_FAST,
+            Form::Component => COMPONENT,
+        };
+        let mut request = Vec::with_capacity(1 + self.wasm.len());
+        request.push(form);
+        request.extend_from_slice(self.wasm);
+        request
+    }
+
+    /// Machine code for a request, in the worker; or why the compiler refuses it.
+    pub fn execute_request(request: &[u8]) -> Result<Vec<u8>, String> {
+        let (form, wasm) = match request {
+            [MODULE_OPTIMIZED, wasm @ ..] => (Form::Module(Tier::Optimized), wasm),
+            [MODULE_FAST, wasm @ ..] => (Form::Module(Tier::Fast), wasm),
+            [COMPONENT, wasm @ ..] => (Form::Component, wasm),
+            _ => return Err("what is to be compiled has no known form".to_owned()),
+        };
+        engine::compile_alone(wasm, form).map_err(|error| format!("{error:#}"))
+    }
+
+    /// What is said when the compiler refuses it.
+    pub fn refused(&self, reason: String) -> ProgramError {
+        match self.name {
+            Some(name) => ProgramError::Component {
+                name: name.to_owned(),
+                reason,
+            },
+            None => ProgramError::Compile(reason),
+        }
+    }
+
+    /// Machine code for it, in this thread.
+    pub(crate) fn execute(&self, engines: &Engines) -> Result<Vec<u8>, ProgramError> {
+        let code = engines.compile(self.wasm, self.form);
+        code.map_err(|error| self.refused(format!("{error:#}")))
+    }
+}
