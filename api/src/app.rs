@@ -54,7 +54,7 @@ impl App {
         let vault = Arc::new(Vault::new(&config.master_key, clock.clone()));
         let executions = Executions::new(&config, store.clone(), clock.clone(), vault.clone());
         let webhooks = Webhooks::new(&config, store.clone(), clock.clone(), vault.clone());
-        let auth_limits = AuthLimits::new(config.auth_rate_limit, store.is_shared());
+        let auth_limits = AuthLimits::new(&config, store.is_shared());
         let external_login = config.external_login.clone();
         let external_login = external_login.map(|provider| ExternalProvider::new(provider, &config.egress));
         App(Arc::new(Inner {

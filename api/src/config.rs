@@ -6,6 +6,7 @@ pub mod settings;
 pub mod sources;
 
 use crate::names::names;
+use crate::quota::Quotas;
 use heddle_runtime::{ConnectorProgram, EgressPolicy};
 use ipnet::IpNet;
 use std::net::SocketAddr;
@@ -51,6 +52,12 @@ pub struct Config {
     pub external_login: Option<ExternalLogin>,
     /// Attempts to log in or register within a minute.
     pub auth_rate_limit: AuthRateLimit,
+    /// Users registered within an hour.
+    pub registration_limit: RegistrationLimit,
+    /// Changes that a user makes through the API within a minute; 0: any number.
+    pub write_rate_limit: u32,
+    /// How much one user may store and have made.
+    pub quotas: Quotas,
     /// Webhook requests of one address within a minute; 0: any number.
     pub webhook_rate_limit: u32,
     /// Bytes of a webhook's body.
@@ -145,6 +152,15 @@ pub struct AuthRateLimit {
     pub per_ip: u32,
 }
 
+/// How many users may register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RegistrationLimit {
+    /// Within an hour from one address; 0: any number.
+    pub per_ip: u32,
+    /// Within an hour in all; 0: any number.
+    pub in_all: u32,
+}
+
 /// A login by another service: OpenID Connect with an issuer, or plain OAuth 2.0 with its URLs.
 #[derive(Clone)]
 pub struct ExternalLogin {
@@ -196,6 +212,12 @@ impl Config {
                 per_email: 10,
                 per_ip: 30,
             },
+            registration_limit: RegistrationLimit {
+                per_ip: 200,
+                in_all: 10_000,
+            },
+            write_rate_limit: 6_000,
+            quotas: Quotas::default(),
             webhook_rate_limit: 100,
             webhook_body_bytes_max: 1 << 20,
             api_body_bytes_max: 8 << 20,

@@ -57,6 +57,8 @@ codes! {
     SignatureInvalid = 401 "SIGNATURE_INVALID" "The signature is missing or wrong.",
     /// The caller's role does not allow it.
     Forbidden = 403 "FORBIDDEN" "Your role does not allow this.",
+    /// There would be more than there may be.
+    QuotaExceeded = 403 "QUOTA_EXCEEDED" "This would be more than there may be.",
     /// Email and password are switched off.
     LocalAuthDisabled = 403 "LOCAL_AUTH_DISABLED" "Registration and login by password are switched off here.",
     /// No external login is configured.
@@ -178,6 +180,7 @@ impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Unique => Code::Conflict.into(),
+            StoreError::Quota(exceeded) => Code::QuotaExceeded.with(exceeded.to_string()),
             StoreError::Unavailable(_) | StoreError::Closed => {
                 let mut unavailable = ApiError::from(Code::Unavailable).retry_after_s(1);
                 unavailable.source = Some(error.into());

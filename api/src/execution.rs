@@ -44,6 +44,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::error::ApiError;
 use crate::ids::{EndpointId, PatternId, RunId, UserId, WorkspaceId};
+use crate::quota::Quotas;
 use crate::store::notices::{self, Notice};
 use crate::store::runs::upkeep;
 use crate::store::{Store, servers};
@@ -130,6 +131,7 @@ struct Inner {
     clock: Clock,
     limits: Limits,
     test_timeout: Duration,
+    quotas: Quotas,
     retention: retention::Policy,
     runtime_config: RuntimeConfig,
     compilers: Compilers,
@@ -176,6 +178,7 @@ impl Executions {
                 ..Limits::default()
             },
             test_timeout: config.test_timeout,
+            quotas: config.quotas,
             retention: retention::Policy {
                 age_max: config.retention,
                 runs_max: i64::try_from(config.retention_runs_max).unwrap_or(i64::MAX),

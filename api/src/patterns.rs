@@ -5,13 +5,16 @@ use crate::access::{Editor, Scope};
 use crate::app::App;
 use crate::error::{ApiError, Code};
 use crate::ids::PatternId;
+use crate::quota::{Quota, Quotas};
 use crate::store::endpoints::{self, hooks};
 use crate::store::patterns::{self, PatternRow, Tags};
+use crate::store::quota::{self, Payer};
 use crate::store::{Db, StoreError, deployments, versions};
 use crate::vault::Vault;
 use heddle_compiler::compare::compare;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use std::sync::Arc;
 
 /// Characters of a name.
 pub const NAME_CHARS_MAX: usize = 200;
@@ -178,13 +181,18 @@ pub async fn create(app: &App, editor: Editor, new: NewPattern) -> Result<Patter
         call_interface: new.call_interface,
     };
     let (graph, summary) = (new.graph, new.summary);
-    let vault = app.vault.clone();
+    let (vault, quotas) = (app.vault.clone(), app.config.quotas);
     app.store
         .write(move |db| {
             Box::pin(async move {
                 patterns::insert(db, &editor, &row).await?;
                 versions::add(db, &row, editor.user(), &summary, &graph.text).await?;
-                sync(db, &vault, &row, &graph).await?;
+                sync(db, &vault, &quotas, &row, &graph).await?;
+                let added: [(Payer, &[Quota]); 2] = [
+                    (Payer::Pattern(row.id), &[Quota::Endpoints]),
+                    (Payer::User(row.owner_id), &[Quota::Patterns, Quota::PatternBytes]),
+                ];
+                quota::check(db, &quotas, &added).await?;
                 Ok(row)
             })
         })
@@ -198,7 +206,7 @@ pub async fn save(
     id: PatternId,
     changes: Changes,
 ) -> Result<PatternRow, ApiError> {
-    let (now, vault) = (app.clock.now(), app.vault.clone());
+    let (now, host) = (app.clock.now(), (app.vault.clone(), app.config.quotas));
     let saved = app
         .store
         .write(move |db| {
@@ -221,7 +229,7 @@ pub async fn save(
                 apply(&mut row, &changes);
                 row.updated_at = now;
                 let after = changes.graph.unwrap_or(before);
-                next_version(db, &vault, &editor, row, &summary, &after).await
+                next_version(db, &host, &editor, row, &summary, &after).await
             })
         })
         .await?;
@@ -232,7 +240,7 @@ pub async fn save(
 /// Stores a pattern with this graph as its next version.
 async fn next_version(
     db: &mut Db<'_>,
-    vault: &Vault,
+    (vault, quotas): &(Arc<Vault>, Quotas),
     editor: &Editor,
     mut row: PatternRow,
     summary: &str,
@@ -241,14 +249,27 @@ async fn next_version(
     row.version_number += 1;
     patterns::update(db, editor, &row).await?;
     versions::add(db, &row, editor.user(), summary, &graph.text).await?;
-    sync(db, vault, &row, graph).await?;
+    sync(db, vault, quotas, &row, graph).await?;
+    let added: [(Payer, &[Quota]); 2] = [
+        (Payer::Pattern(row.id), &[Quota::Versions, Quota::Endpoints]),
+        (Payer::User(row.owner_id), &[Quota::PatternBytes]),
+    ];
+    quota::check(db, quotas, &added).await?;
     Ok(row)
 }
 
 /// Gives the nodes of the newest version their addresses.
-async fn sync(db: &mut Db<'_>, vault: &Vault, row: &PatternRow, graph: &Graph) -> Result<(), ApiError> {
-    let owner = (row.id, row.workspace_id);
-    Ok(endpoints::sync(db, vault, owner, &hooks(&graph.value), row.updated_at).await?)
+async fn sync(
+    db: &mut Db<'_>,
+    vault: &Vault,
+    quotas: &Quotas,
+    row: &PatternRow,
+    graph: &Graph,
+) -> Result<(), ApiError> {
+    let (owner, hooks) = ((row.id, row.workspace_id), hooks(&graph.value));
+    // Before they are made, since each has a secret of its own.
+    quotas.allows(Quota::Endpoints, hooks.len())?;
+    Ok(endpoints::sync(db, vault, owner, &hooks, row.updated_at).await?)
 }
 
 fn apply(row: &mut PatternRow, changes: &Changes) {
@@ -301,7 +322,7 @@ fn told(row: &PatternRow, before: &Graph, changes: &Changes) -> String {
 
 /// Saves the graph of an old version as a new one.
 pub async fn rollback(app: &App, editor: Editor, id: PatternId, to: i64) -> Result<PatternRow, ApiError> {
-    let (now, vault) = (app.clock.now(), app.vault.clone());
+    let (now, host) = (app.clock.now(), (app.vault.clone(), app.config.quotas));
     let saved = app
         .store
         .write(move |db| {
@@ -310,7 +331,7 @@ pub async fn rollback(app: &App, editor: Editor, id: PatternId, to: i64) -> Resu
                 let graph = graph(db, id, to).await?;
                 row.updated_at = now;
                 let summary = format!("restored version {to}");
-                next_version(db, &vault, &editor, row, &summary, &graph).await
+                next_version(db, &host, &editor, row, &summary, &graph).await
             })
         })
         .await?;

@@ -15,6 +15,7 @@ pub mod invitations;
 pub mod key_values;
 pub mod notices;
 pub mod patterns;
+pub mod quota;
 pub mod runs;
 pub mod schedules;
 pub mod secrets;
@@ -67,6 +68,9 @@ pub enum StoreError {
     /// A row that must be there is not, or is not what it must be.
     #[error("a row is missing")]
     Missing,
+    /// There would be more than there may be.
+    #[error("{0}")]
+    Quota(crate::quota::Exceeded),
     /// A stored value can't be read.
     #[error("{table}.{column} of {row} is corrupt")]
     Corrupt {

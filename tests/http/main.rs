@@ -23,6 +23,7 @@ mod leases;
 mod mail;
 mod operation;
 mod patterns;
+mod quotas;
 mod runs;
 mod schedules;
 mod secrecy;

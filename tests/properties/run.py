@@ -32,6 +32,9 @@ OBJECTS = 30
 
 # What would end the test's own rights, and what is answered as long as somebody looks on.
 LEFT_OUT = [
+    ("POST", "/api/auth/logout"),
+    ("POST", "/api/auth/logout-all"),
+    ("PUT", "/api/auth/password"),
     ("DELETE", "/api/workspaces/{id}"),
     ("DELETE", "/api/workspaces/{id}/members/{userId}"),
     ("GET", "/api/deployments/{id}/runs/stream"),

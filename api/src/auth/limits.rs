@@ -1,15 +1,19 @@
-//! How often somebody may try to log in or to register.
+//! How often somebody may try to log in, register, invite, or change something.
 
 use crate::clock::Timestamp;
-use crate::config::AuthRateLimit;
-use crate::error::ApiError;
+use crate::config::Config;
+use crate::error::{ApiError, Code};
 use crate::http::client_ip::ClientIp;
 use crate::ids::UserId;
 use crate::rate_limit::RateLimiter;
 use crate::store::accounts::email_key;
+use crate::token_bucket::TokenBuckets;
 use sha2::{Digest, Sha256};
 use std::net::IpAddr;
+use std::time::Duration;
 
+const MINUTE: Duration = Duration::from_secs(60);
+const HOUR: Duration = Duration::from_secs(60 * 60);
 /// Invitations that one user sends within a minute.
 const INVITATIONS_PER_MINUTE: u32 = 30;
 
@@ -23,16 +27,23 @@ pub struct AuthLimits {
     /// By both, for addresses from which the email's user has logged in before: strangers' attempts don't count there.
     by_known: RateLimiter<([u8; 32], IpAddr)>,
     invitations: RateLimiter<UserId>,
+    registrations_by_ip: TokenBuckets<IpAddr>,
+    registrations: TokenBuckets<()>,
+    writes: TokenBuckets<UserId>,
 }
 
 impl AuthLimits {
     /// With these limits, of this server or of all that share its database.
-    pub fn new(limit: AuthRateLimit, is_shared: bool) -> Self {
+    pub fn new(config: &Config, is_shared: bool) -> Self {
+        let (limit, registrations) = (config.auth_rate_limit, config.registration_limit);
         AuthLimits {
             by_ip: RateLimiter::new(limit.per_ip).shared_if(is_shared),
             by_email: RateLimiter::new(limit.per_email).shared_if(is_shared),
             by_known: RateLimiter::new(limit.per_email),
             invitations: RateLimiter::new(INVITATIONS_PER_MINUTE),
+            registrations_by_ip: TokenBuckets::new(registrations.per_ip, HOUR),
+            registrations: TokenBuckets::new(registrations.in_all, HOUR),
+            writes: TokenBuckets::new(config.write_rate_limit, MINUTE),
         }
     }
 
@@ -49,6 +60,36 @@ impl AuthLimits {
     /// The same for an address from which the email's user has logged in before.
     pub fn check_known(&self, email: &str, ip: ClientIp, now: Timestamp) -> Result<(), ApiError> {
         self.by_known.check(&(hash(email), ip.limit_key()), now)
+    }
+
+    /// Counts a registration, or refuses it.
+    pub fn check_registration(&self, ip: ClientIp, now: Timestamp) -> Result<(), ApiError> {
+        let limit = self.registrations_by_ip.capacity();
+        let checked = self.registrations_by_ip.check(&ip.limit_key(), now);
+        checked.map_err(|seconds| {
+            Code::RateLimited
+                .with(format!(
+                    "At most {limit} users register from one address within an hour (registration_limit)."
+                ))
+                .retry_after_s(seconds)
+        })?;
+        self.registrations.check(&(), now).map_err(|seconds| {
+            Code::RateLimited
+                .with("Too many users register at the moment (registration_limit): try again later.")
+                .retry_after_s(seconds)
+        })
+    }
+
+    /// Counts a change by this user, or refuses it.
+    pub fn check_write(&self, user: UserId, now: Timestamp) -> Result<(), ApiError> {
+        let limit = self.writes.capacity();
+        self.writes.check(&user, now).map_err(|seconds| {
+            Code::RateLimited
+                .with(format!(
+                    "A user makes at most {limit} changes within a minute (write_rate_limit)."
+                ))
+                .retry_after_s(seconds)
+        })
     }
 
     /// Counts an invitation by this user, or refuses it.

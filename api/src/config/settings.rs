@@ -1,7 +1,8 @@
 //! The settings by name, and how their texts are read. One table serves flags, environment, file and documentation.
 
 use super::sources::{Mistake, Values};
-use super::{AuthRateLimit, Config, ExternalLogin, Isolation, LogFormat, Role, keys};
+use super::{AuthRateLimit, Config, ExternalLogin, Isolation, LogFormat, RegistrationLimit, Role, keys};
+use crate::quota::Quota;
 use bytesize::ByteSize;
 use heddle_runtime::{ConnectorProgram, EgressPolicy};
 use std::path::PathBuf;
@@ -120,6 +121,70 @@ pub const SETTINGS: &[Setting] = &[
         "auth_rate_limit",
         "10,30",
         "Attempts to log in or register within a minute: for an email, for an address",
+    ),
+    setting(
+        "registration_limit",
+        "200,10000",
+        "Users that may register within an hour: from an address, in all; 0: any number",
+    ),
+    setting(
+        "write_rate_limit",
+        "6000",
+        "Changes that a user may make through the API within a minute; 0: any number",
+    ),
+    setting(
+        "quota_workspaces",
+        "100",
+        "Workspaces that one user may make; 0: any number",
+    ),
+    setting(
+        "quota_environments",
+        "500",
+        "Environments that the workspaces of one user may have",
+    ),
+    setting(
+        "quota_members",
+        "5000",
+        "Members and invitations that the workspaces of one user may have",
+    ),
+    setting("quota_patterns", "10000", "Patterns that one user may make"),
+    setting(
+        "quota_pattern_bytes",
+        "1GiB",
+        "What all versions of one user's patterns may take",
+    ),
+    setting("quota_versions", "100000", "Versions that a pattern may have"),
+    setting(
+        "quota_endpoints",
+        "1000",
+        "Webhooks and mail addresses that a pattern may have had",
+    ),
+    setting(
+        "quota_secrets",
+        "5000",
+        "Secrets that the workspaces of one user may have",
+    ),
+    setting(
+        "quota_secret_bytes",
+        "64MiB",
+        "What the secrets in the workspaces of one user may take",
+    ),
+    setting("quota_connections", "1000", "Connections that one user may make"),
+    setting(
+        "quota_connection_bytes",
+        "64MiB",
+        "What the credentials of one user's connections may take",
+    ),
+    setting("quota_api_keys", "200", "API keys that one user may have"),
+    setting(
+        "quota_module_bytes",
+        "1GiB",
+        "What the modules of one user's deployments may take",
+    ),
+    setting(
+        "quota_schedules",
+        "2000",
+        "Schedules that one user's deployments may have",
     ),
     setting(
         "webhook_rate_limit",
@@ -292,6 +357,37 @@ fn identity(values: &Values, config: &mut Config) -> Result<(), Mistake> {
         };
     }
     config.external_login = external_login(values)?;
+    quotas(values, config)
+}
+
+fn quotas(values: &Values, config: &mut Config) -> Result<(), Mistake> {
+    if let Some((ip, all)) = values
+        .text("registration_limit")
+        .map(|text| text.split_once(',').unwrap_or((text, "0")))
+    {
+        let count = |text: &str| {
+            let problem = "must be two whole numbers, as in 200,10000: from an address, in all";
+            text.trim()
+                .parse()
+                .map_err(|_| values.mistake("registration_limit", problem))
+        };
+        config.registration_limit = RegistrationLimit {
+            per_ip: count(ip)?,
+            in_all: count(all)?,
+        };
+    }
+    set(&mut config.write_rate_limit, values.parsed("write_rate_limit")?);
+    for quota in Quota::ALL {
+        let limit = match quota.is_of_bytes() {
+            true => values
+                .read(quota.setting(), bytes)?
+                .map(|bytes| u64::try_from(bytes).unwrap_or(u64::MAX)),
+            false => values.parsed(quota.setting())?,
+        };
+        if let Some(limit) = limit {
+            config.quotas.set(*quota, limit);
+        }
+    }
     Ok(())
 }
 

@@ -8,9 +8,11 @@ use super::{Executions, Inner};
 use crate::access::{Editor, Scope};
 use crate::error::{ApiError, Code};
 use crate::ids::{DeploymentId, EnvironmentId, PatternId};
+use crate::quota::Quota;
 use crate::scheduler;
 use crate::store::deployments::{self, DeploymentRow};
 use crate::store::patterns::{self, PatternRow};
+use crate::store::quota::{self, Payer};
 use crate::store::{StoreError, runs, schedules, workspaces};
 use heddle_compiler::Options;
 use heddle_node_stdlib::manifest::Manifest;
@@ -254,6 +256,7 @@ async fn store(
     new: DeploymentRow,
     (wasm, manifest): (Vec<u8>, Manifest),
 ) -> Result<DeploymentRow, ApiError> {
+    let quotas = inner.quotas;
     inner
         .store
         .write(move |db| {
@@ -265,6 +268,8 @@ async fn store(
                 let stored = deployments::for_system(db, new.pattern_id).await?;
                 let stored = stored.ok_or(Code::NotFound)?;
                 scheduler::register(db, &editor, stored.id, &manifest, new.updated_at).await?;
+                let counted = [Quota::ModuleBytes, Quota::Schedules];
+                quota::check(db, &quotas, &[(Payer::User(stored.user_id), &counted)]).await?;
                 Ok(stored)
             })
         })

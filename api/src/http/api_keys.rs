@@ -7,7 +7,10 @@ use crate::auth::api_key;
 use crate::clock::Timestamp;
 use crate::error::{ApiError, Code, ErrorBody};
 use crate::ids::ApiKeyId;
+use crate::quota::Quota;
+use crate::store::StoreError;
 use crate::store::api_keys::{self, ApiKeyRow};
+use crate::store::quota::{self, Payer};
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
@@ -94,7 +97,7 @@ struct CreateApiKeyRequest {
         (status = 201, description = "The key, shown this once", body = Enveloped<NewApiKey>),
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
-        (status = 403, description = "FORBIDDEN: with an API key", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN: with an API key; QUOTA_EXCEEDED", body = ErrorBody),
     )
 )]
 async fn create_api_key(
@@ -106,8 +109,14 @@ async fn create_api_key(
     let key = api_key::generate();
     let (prefix, hash) = (api_key::shown(&key).to_owned(), api_key::hash(&key));
     let now = app.clock.now();
+    let quotas = app.config.quotas;
     let created = app.store.write(move |db| {
-        Box::pin(async move { api_keys::create(db, &caller.scope, &name, &prefix, &hash, now).await })
+        Box::pin(async move {
+            let created = api_keys::create(db, &caller.scope, &name, &prefix, &hash, now).await?;
+            let payer = Payer::User(caller.scope.user());
+            quota::check(db, &quotas, &[(payer, &[Quota::ApiKeys])]).await?;
+            Ok::<_, StoreError>(created)
+        })
     });
     let created = created.await?;
     let info = created.into();

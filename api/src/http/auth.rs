@@ -105,6 +105,7 @@ async fn register(
     let first_name = text("firstName", &request.first_name, 100)?;
     let last_name = text("lastName", &request.last_name, 100)?;
     password::acceptable(&request.password)?;
+    app.auth_limits.check_registration(ip, app.clock.now())?;
     let user = UserRow {
         id: UserId::new(),
         email,

@@ -8,9 +8,11 @@ use crate::app::App;
 use crate::clock::Timestamp;
 use crate::error::{ApiError, Code, ErrorBody};
 use crate::ids::{ConnectionId, EnvironmentId};
+use crate::quota::Quota;
 use crate::secret_name;
 use crate::store::Db;
 use crate::store::connections::{self, ConnectionRow};
+use crate::store::quota::{self, Payer};
 use crate::store::secrets::{self, NewSecret};
 use crate::store::workspaces::{self, EnvironmentRow};
 use axum::extract::State;
@@ -175,7 +177,7 @@ struct CreatedConnection {
         (status = 201, description = "The connection", body = CreatedConnection),
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
-        (status = 403, description = "FORBIDDEN", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN or QUOTA_EXCEEDED", body = ErrorBody),
         (status = 404, description = "NOT_FOUND: no such environment", body = ErrorBody),
     )
 )]
@@ -223,7 +225,7 @@ struct CredentialsConnectionRequest {
         (status = 201, description = "The connection", body = CreatedConnection),
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
-        (status = 403, description = "FORBIDDEN", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN or QUOTA_EXCEEDED", body = ErrorBody),
         (status = 404, description = "NOT_FOUND: no such environment", body = ErrorBody),
     )
 )]
@@ -358,6 +360,13 @@ async fn create(
             for environment in &environments {
                 seed(db, &service, &editor, environment, &row, &seeds).await?;
             }
+            let own: &[Quota] = &[Quota::Connections, Quota::ConnectionBytes];
+            let seeded: &[Quota] = &[Quota::Secrets, Quota::SecretBytes];
+            let mut added = vec![(Payer::User(editor.user()), own)];
+            if let Some(environment) = environments.first() {
+                added.push((Payer::Workspace(environment.workspace_id), seeded));
+            }
+            quota::check(db, &service.config.quotas, &added).await?;
             let secret_names: Vec<String> = match environments.is_empty() {
                 true => Vec::new(),
                 false => seeds.into_keys().collect(),

@@ -108,7 +108,7 @@ impl InvalidGraph {
         (status = 200, description = "Deployed", body = Enveloped<Deployed>),
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
-        (status = 403, description = "FORBIDDEN", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN; QUOTA_EXCEEDED", body = ErrorBody),
         (status = 404, description = "NOT_FOUND", body = ErrorBody),
         (status = 422, description = "The graph is not valid; nothing has changed", body = InvalidGraph),
     )

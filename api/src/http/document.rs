@@ -71,6 +71,7 @@ pub fn document() -> Value {
         ("Unauthorized", "UNAUTHORIZED or TOKEN_EXPIRED"),
         ("PayloadTooLarge", "PAYLOAD_TOO_LARGE"),
         ("UnsupportedMediaType", "UNSUPPORTED_MEDIA_TYPE"),
+        ("RateLimited", "RATE_LIMITED: too many changes by this user"),
         ("Internal", "INTERNAL: a bug, or a broken database"),
         ("Unavailable", "UNAVAILABLE: try again shortly"),
     ] {
@@ -80,16 +81,16 @@ pub fn document() -> Value {
     }
     let paths = document["paths"].as_object_mut().into_iter().flatten();
     let operations = paths.flat_map(|(_, item)| item.as_object_mut().into_iter().flatten());
-    for (_, operation) in operations {
+    for (method, operation) in operations {
         if let Value::Object(operation) = operation {
-            complete(operation);
+            complete(operation, method != "get");
         }
     }
     document
 }
 
 /// Adds the answers that come from around the handlers.
-fn complete(operation: &mut Map<String, Value>) {
+fn complete(operation: &mut Map<String, Value>, is_change: bool) {
     let security = operation.get("security").and_then(Value::as_array);
     let needs_token = security.is_some_and(|ways| ways.iter().any(|way| way.get("bearer").is_some()));
     let has_body = operation.contains_key("requestBody");
@@ -100,6 +101,7 @@ fn complete(operation: &mut Map<String, Value>) {
         (needs_token, "401", "Unauthorized"),
         (has_body, "413", "PayloadTooLarge"),
         (has_body, "415", "UnsupportedMediaType"),
+        (needs_token && is_change, "429", "RateLimited"),
         (true, "500", "Internal"),
         (true, "503", "Unavailable"),
     ] {

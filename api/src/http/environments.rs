@@ -7,8 +7,10 @@ use crate::app::App;
 use crate::clock::Timestamp;
 use crate::error::{ApiError, Code, ErrorBody};
 use crate::ids::{EnvironmentId, WorkspaceId};
+use crate::quota::Quota;
 use crate::secret_name;
 use crate::store::deployments;
+use crate::store::quota::{self, Payer};
 use crate::store::secrets::{self, NewSecret, SecretRow};
 use crate::store::workspaces::{self, EnvironmentRow};
 use crate::store::{Db, StoreError};
@@ -88,7 +90,7 @@ struct EnvironmentRequest {
         (status = 201, description = "The environment", body = Enveloped<Environment>),
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
-        (status = 403, description = "FORBIDDEN", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN or QUOTA_EXCEEDED", body = ErrorBody),
         (status = 404, description = "WORKSPACE_NOT_FOUND", body = ErrorBody),
         (status = 409, description = "CONFLICT: the name is taken", body = ErrorBody),
     )
@@ -100,8 +102,14 @@ async fn create_environment(
 ) -> Result<(StatusCode, Enveloped<Environment>), ApiError> {
     let (manager, now) = (scope.manager()?, app.clock.now());
     let name = text("name", &request.name, 100)?;
+    let quotas = app.config.quotas;
     let created = app.store.write(move |db| {
-        Box::pin(async move { workspaces::create_environment(db, &manager, &name, now).await })
+        Box::pin(async move {
+            let created = workspaces::create_environment(db, &manager, &name, now).await?;
+            let payer = Payer::Workspace(created.workspace_id);
+            quota::check(db, &quotas, &[(payer, &[Quota::Environments])]).await?;
+            Ok(created)
+        })
     });
     match created.await {
         Err(StoreError::Unique) => Err(Code::Conflict.with("The workspace has an environment of this name.")),
@@ -218,7 +226,7 @@ struct SecretRequest {
         (status = 200, description = "Set", body = Enveloped<Secret>),
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
-        (status = 403, description = "FORBIDDEN", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN or QUOTA_EXCEEDED", body = ErrorBody),
         (status = 404, description = "WORKSPACE_NOT_FOUND or NOT_FOUND", body = ErrorBody),
     )
 )]
@@ -242,6 +250,9 @@ async fn set_secret(
                 connection: None,
             };
             secrets::set(db, &service.vault, &environment, secret, now).await?;
+            let payer = Payer::Workspace(environment.workspace_id);
+            let counted = [Quota::Secrets, Quota::SecretBytes];
+            quota::check(db, &service.config.quotas, &[(payer, &counted)]).await?;
             let set = secrets::find(db, &scope, id, &name).await?;
             set.ok_or_else(|| ApiError::from(StoreError::Missing))
         })

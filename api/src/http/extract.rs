@@ -26,7 +26,13 @@ where
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        caller::check(&App::from_ref(state), &parts.headers).await
+        let app = App::from_ref(state);
+        let caller = caller::check(&app, &parts.headers).await?;
+        if !parts.method.is_safe() {
+            app.auth_limits
+                .check_write(caller.scope.user(), app.clock.now())?;
+        }
+        Ok(caller)
     }
 }
 

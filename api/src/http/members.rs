@@ -9,8 +9,10 @@ use crate::auth::email;
 use crate::clock::Timestamp;
 use crate::error::{ApiError, Code, ErrorBody};
 use crate::ids::{InvitationId, UserId, WorkspaceId};
+use crate::quota::Quota;
 use crate::store::Db;
 use crate::store::invitations::{self, InvitationRow};
+use crate::store::quota::{self, Payer};
 use crate::store::workspaces::{self, MemberRow};
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -126,7 +128,7 @@ struct AddMemberRequest {
         (status = 201, description = "Invited", body = Enveloped<Invitation>),
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
-        (status = 403, description = "FORBIDDEN", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN or QUOTA_EXCEEDED", body = ErrorBody),
         (status = 404, description = "WORKSPACE_NOT_FOUND", body = ErrorBody),
         (status = 409, description = "CONFLICT: they are a member", body = ErrorBody),
         (status = 429, description = "RATE_LIMITED", body = ErrorBody),
@@ -141,12 +143,18 @@ async fn add_member(
     not_above(&scope, request.role)?;
     let email = email::read(&request.email)?;
     app.auth_limits.check_invitation(scope.user(), now)?;
+    let quotas = app.config.quotas;
     let invited = app.store.write(move |db| {
         Box::pin(async move {
             if invitations::is_member(db, &scope, &email).await? {
                 return Err(Code::Conflict.with("This user is a member already."));
             }
-            Ok(invitations::invite(db, &manager, &email, request.role, now).await?)
+            let invited = invitations::invite(db, &manager, &email, request.role, now).await?;
+            if let Some(workspace) = manager.workspace() {
+                let payer = Payer::Workspace(workspace);
+                quota::check(db, &quotas, &[(payer, &[Quota::Members])]).await?;
+            }
+            Ok(invited)
         })
     });
     Ok((StatusCode::CREATED, Enveloped::new(invited.await?.into())))

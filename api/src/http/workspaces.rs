@@ -7,6 +7,9 @@ use crate::app::App;
 use crate::clock::Timestamp;
 use crate::error::{ApiError, Code, ErrorBody};
 use crate::ids::WorkspaceId;
+use crate::quota::Quota;
+use crate::store::StoreError;
+use crate::store::quota::{self, Payer};
 use crate::store::workspaces::{self, WorkspaceRow};
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -83,7 +86,7 @@ async fn list_workspaces(
         (status = 201, description = "The workspace", body = Enveloped<Workspace>),
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
-        (status = 403, description = "FORBIDDEN: with an API key", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN: with an API key; QUOTA_EXCEEDED", body = ErrorBody),
     )
 )]
 async fn create_workspace(
@@ -93,10 +96,16 @@ async fn create_workspace(
 ) -> Result<(StatusCode, Enveloped<Workspace>), ApiError> {
     let name = text("name", &request.name, 100)?;
     let (owner, now) = (caller.scope.user(), app.clock.now());
-    let created = app
-        .store
-        .write(move |db| Box::pin(async move { workspaces::create(db, owner, &name, now).await }));
-    let created: WorkspaceRow = created.await?;
+    let quotas = app.config.quotas;
+    let created = app.store.write(move |db| {
+        Box::pin(async move {
+            let created = workspaces::create(db, owner, &name, now).await?;
+            let counted = [Quota::Workspaces, Quota::Environments, Quota::Members];
+            quota::check(db, &quotas, &[(Payer::User(owner), &counted)]).await?;
+            Ok::<WorkspaceRow, StoreError>(created)
+        })
+    });
+    let created = created.await?;
     Ok((StatusCode::CREATED, Enveloped::new(created.into())))
 }
 

@@ -18,6 +18,9 @@ pub struct VersionRow {
     pub summary: String,
 }
 
+/// Bytes of a version besides its graph and summary, roughly.
+const ROW_BYTES: usize = 200;
+
 /// Adds the version that `row` is now at.
 pub async fn add(
     db: &mut Db<'_>,
@@ -39,7 +42,13 @@ pub async fn add(
         .bind(graph),
     )
     .await?;
-    Ok(())
+    let bytes = graph
+        .len()
+        .saturating_add(summary.len())
+        .saturating_add(ROW_BYTES);
+    let count = sql("update patterns set stored_bytes = stored_bytes + ? where id = ?");
+    let count = count.bind(i64::try_from(bytes).unwrap_or(i64::MAX)).bind(row.id);
+    db.execute(count).await.map(drop)
 }
 
 /// graphData of a version, as it came.

@@ -63,7 +63,7 @@ struct CloneRequest {
         (status = 201, description = "Cloned", body = Created),
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
-        (status = 403, description = "FORBIDDEN: viewers make no patterns", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN: viewers make no patterns; QUOTA_EXCEEDED", body = ErrorBody),
         (status = 404, description = "NOT_FOUND", body = ErrorBody),
     )
 )]
@@ -188,7 +188,7 @@ struct ImportRequest {
         (status = 201, description = "Imported", body = Created),
         (status = 400, description = "VALIDATION: this is no export", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
-        (status = 403, description = "FORBIDDEN: viewers make no patterns", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN: viewers make no patterns; QUOTA_EXCEEDED", body = ErrorBody),
     )
 )]
 async fn import(

@@ -255,7 +255,7 @@ struct RolledBack {
         (status = 200, description = "Restored", body = RolledBack),
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
-        (status = 403, description = "FORBIDDEN: the caller is a viewer, or the pattern is somebody else's public one", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN: the caller is a viewer, or the pattern is somebody else's public one; QUOTA_EXCEEDED", body = ErrorBody),
         (status = 404, description = "NOT_FOUND or VERSION_NOT_FOUND", body = ErrorBody),
     )
 )]

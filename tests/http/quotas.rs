@@ -1,0 +1,332 @@
+//! Quotas: so much one user may store and have made, whatever workspaces it is spread over, and however many ask at once.
+
+use crate::harness::{Database, Reply, Service, User};
+use crate::sessions::{account, switched, workspace};
+use heddle_api::config::{Config, RegistrationLimit};
+use heddle_api::quota::Quota;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+const BOTH: [Database; 2] = [Database::Sqlite, Database::Postgres];
+
+fn limited(quotas: &[(Quota, u64)]) -> impl FnOnce(&mut Config) + use<> {
+    let quotas = quotas.to_vec();
+    move |config| {
+        for (quota, limit) in quotas {
+            config.quotas.set(quota, limit);
+        }
+    }
+}
+
+async fn send(service: &Service, user: &User, method: &str, path: &str, body: Value) -> Reply {
+    service
+        .request(method, path)
+        .bearer(&user.token)
+        .json(&body)
+        .send()
+        .await
+}
+
+async fn post(service: &Service, user: &User, path: &str, body: Value) -> Reply {
+    send(service, user, "POST", path, body).await
+}
+
+fn assert_exceeded(reply: &Reply, quota: Quota, limit: u64) {
+    reply.assert_refused(403, "QUOTA_EXCEEDED");
+    let message = reply.body["error"]["message"].as_str().unwrap();
+    assert!(message.contains(quota.setting()), "{message}");
+    assert!(message.contains(&limit.to_string()), "{message}");
+}
+
+/// As many as there may be, and one more.
+async fn fills(
+    service: &Service,
+    user: &User,
+    path: &str,
+    body: impl Fn(u64) -> Value,
+    quota: Quota,
+    limit: u64,
+) {
+    for number in 0..limit {
+        let reply = post(service, user, path, body(number)).await;
+        assert_eq!(reply.status, 201, "{reply}");
+    }
+    assert_exceeded(&post(service, user, path, body(limit)).await, quota, limit);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_user_makes_is_counted() {
+    for database in BOTH {
+        let quotas = [
+            (Quota::Patterns, 3),
+            (Quota::Connections, 2),
+            (Quota::ApiKeys, 2),
+            (Quota::Versions, 3),
+        ];
+        let service = Service::with(database, limited(&quotas)).await;
+        let (ann, bob) = (service.user("ann").await, service.user("bob").await);
+        let named = |number: u64| json!({"name": format!("x{number}")});
+        fills(&service, &ann, "/api/patterns", named, Quota::Patterns, 3).await;
+        fills(&service, &ann, "/api/auth/api-keys", named, Quota::ApiKeys, 2).await;
+        let key = |number: u64| json!({"provider": format!("p{number}"), "apiKey": "x"});
+        fills(
+            &service,
+            &ann,
+            "/api/connections/api-key",
+            key,
+            Quota::Connections,
+            2,
+        )
+        .await;
+        // What was refused is not there, and what is deleted makes room.
+        let listed = service.get("/api/patterns").bearer(&ann.token).send().await;
+        assert_eq!(listed.body["meta"]["total"], 3);
+        let pattern = format!("/api/patterns/{}", listed.body["data"][0]["id"].as_str().unwrap());
+        for _ in 0..2 {
+            assert_eq!(send(&service, &ann, "PUT", &pattern, json!({})).await.status, 200);
+        }
+        assert_exceeded(
+            &send(&service, &ann, "PUT", &pattern, json!({})).await,
+            Quota::Versions,
+            3,
+        );
+        assert_exceeded(
+            &post(
+                &service,
+                &ann,
+                &format!("{pattern}/rollback"),
+                json!({"versionNumber": 1}),
+            )
+            .await,
+            Quota::Versions,
+            3,
+        );
+        assert_exceeded(
+            &post(&service, &ann, &format!("{pattern}/clone"), json!({})).await,
+            Quota::Patterns,
+            3,
+        );
+        assert_eq!(
+            service.delete(&pattern).bearer(&ann.token).send().await.status,
+            204
+        );
+        assert_eq!(post(&service, &ann, "/api/patterns", named(4)).await.status, 201);
+        // Others have their own.
+        assert_eq!(post(&service, &bob, "/api/patterns", named(0)).await.status, 201);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn workspaces_are_no_way_around() {
+    for database in BOTH {
+        let quotas = [
+            (Quota::Workspaces, 3),
+            (Quota::Environments, 5),
+            (Quota::Secrets, 2),
+            (Quota::Members, 5),
+        ];
+        let service = Service::with(database, limited(&quotas)).await;
+        let ann = service.user("ann").await;
+        let mut secrets = 0;
+        for name in ["one", "two"] {
+            let id = workspace(&service, &ann, name).await;
+            let inside = switched(&service, &ann, &id).await;
+            let environments = format!("/api/workspaces/{id}/environments");
+            let made = post(&service, &inside, &environments, json!({"name": "staging"})).await;
+            let staging = made.data(201)["id"].as_str().unwrap().to_owned();
+            let secret = format!("{environments}/{staging}/secrets/A");
+            let set =
+                async |value: &str| send(&service, &inside, "PUT", &secret, json!({"value": value})).await;
+            set("x").await.data(200);
+            secrets += 1;
+            // Another value of the same one takes no more room.
+            set("y").await.data(200);
+            if secrets == 2 {
+                let other = format!("{environments}/{staging}/secrets/B");
+                let refused = send(&service, &inside, "PUT", &other, json!({"value": "x"})).await;
+                assert_exceeded(&refused, Quota::Secrets, 2);
+                let refused = post(
+                    &service,
+                    &inside,
+                    "/api/connections/api-key",
+                    json!({"provider": "p", "apiKey": "x"}),
+                )
+                .await;
+                assert_exceeded(&refused, Quota::Secrets, 2);
+                let refused = post(&service, &inside, &environments, json!({"name": "more"})).await;
+                assert_exceeded(&refused, Quota::Environments, 5);
+            }
+        }
+        let refused = post(&service, &ann, "/api/workspaces", json!({"name": "four"})).await;
+        assert_exceeded(&refused, Quota::Workspaces, 3);
+        let members = format!("/api/workspaces/{}/members", service.workspace_of(&ann).await);
+        let invite = async |name: &str| {
+            post(
+                &service,
+                &ann,
+                &members,
+                json!({"email": format!("{name}@example.com"), "role": "viewer"}),
+            )
+            .await
+        };
+        for name in ["b", "c"] {
+            invite(name).await.data(201);
+        }
+        assert_exceeded(&invite("d").await, Quota::Members, 5);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bytes_are_counted_over_all_versions() {
+    for database in BOTH {
+        let quotas = [
+            (Quota::PatternBytes, 50_000),
+            (Quota::SecretBytes, 3_000),
+            (Quota::ConnectionBytes, 3_000),
+        ];
+        let service = Service::with(database, limited(&quotas)).await;
+        let ann = service.user("ann").await;
+        let made = post(&service, &ann, "/api/patterns", json!({"name": "x"})).await;
+        let path = format!("/api/patterns/{}", made.body["id"].as_str().unwrap());
+        let large = json!({"graphData": {"nodes": [], "edges": [], "note": "x".repeat(20_000)}});
+        for _ in 0..2 {
+            assert_eq!(
+                send(&service, &ann, "PUT", &path, large.clone()).await.status,
+                200
+            );
+        }
+        assert_exceeded(
+            &send(&service, &ann, "PUT", &path, large.clone()).await,
+            Quota::PatternBytes,
+            50_000,
+        );
+        assert_eq!(service.delete(&path).bearer(&ann.token).send().await.status, 204);
+        assert_eq!(
+            post(&service, &ann, "/api/patterns", json!({"name": "y"}))
+                .await
+                .status,
+            201
+        );
+
+        let environments = format!(
+            "/api/workspaces/{}/environments",
+            service.workspace_of(&ann).await
+        );
+        let listed = service.get(&environments).bearer(&ann.token).send().await;
+        let secrets = format!(
+            "{environments}/{}/secrets",
+            listed.data(200)[0]["id"].as_str().unwrap()
+        );
+        let set = async |name: &str| {
+            send(
+                &service,
+                &ann,
+                "PUT",
+                &format!("{secrets}/{name}"),
+                json!({"value": "x".repeat(1_400)}),
+            )
+            .await
+        };
+        set("A").await.data(200);
+        set("B").await.data(200);
+        assert_exceeded(&set("C").await, Quota::SecretBytes, 3_000);
+        let key = json!({"provider": "p", "apiKey": "x".repeat(4_000)});
+        assert_exceeded(
+            &post(&service, &ann, "/api/connections/api-key", key).await,
+            Quota::ConnectionBytes,
+            3_000,
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_at_once_do_not_slip_through() {
+    for database in BOTH {
+        let service = Service::with(database, limited(&[(Quota::Workspaces, 4)])).await;
+        let ann = service.user("ann").await;
+        let made = (0..12).map(|number| {
+            post(
+                &service,
+                &ann,
+                "/api/workspaces",
+                json!({"name": format!("w{number}")}),
+            )
+        });
+        let mut statuses: Vec<u16> = futures_util::future::join_all(made)
+            .await
+            .iter()
+            .map(|reply| reply.status)
+            .collect();
+        statuses.sort_unstable();
+        assert_eq!(statuses, [[201; 3].as_slice(), &[403; 9]].concat());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn modules_of_deployments_are_counted() {
+    for database in BOTH {
+        let service = Service::with(database, limited(&[(Quota::ModuleBytes, 1_000)])).await;
+        let ann = service.user("ann").await;
+        let pattern = service.drawn(&ann, &crate::harness::doubling()).await;
+        let path = format!("/api/patterns/{pattern}/deploy");
+        let refused = post(&service, &ann, &path, json!({"nodeDefinitions": {}})).await;
+        assert_exceeded(&refused, Quota::ModuleBytes, 1_000);
+        let deployment = service
+            .get(&format!("/api/patterns/{pattern}/deployment"))
+            .bearer(&ann.token);
+        deployment.send().await.assert_refused(404, "NOT_FOUND");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn changes_and_registrations_have_a_rate() {
+    let service = Service::with(Database::Sqlite, |config| {
+        config.write_rate_limit = 5;
+        config.registration_limit = RegistrationLimit { per_ip: 2, in_all: 3 };
+        config.trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()];
+    })
+    .await;
+    let register = async |name: &str, ip: &str| {
+        let request = service.post("/api/auth/register").header("x-forwarded-for", ip);
+        request
+            .json(&account(&format!("{name}@example.com")))
+            .send()
+            .await
+    };
+    let ann = register("ann", "192.0.2.1").await;
+    let ann = User {
+        id: ann.data(201)["user"]["id"].as_str().unwrap().to_owned(),
+        token: ann.data(201)["token"].as_str().unwrap().to_owned(),
+    };
+    register("bob", "192.0.2.1").await.data(201);
+    let refused = register("carl", "192.0.2.1").await;
+    refused.assert_refused(429, "RATE_LIMITED");
+    assert_eq!(refused.headers["retry-after"], "1801");
+    register("carl", "192.0.2.2").await.data(201);
+    register("dora", "192.0.2.3")
+        .await
+        .assert_refused(429, "RATE_LIMITED");
+    service.app.clock.advance(Duration::from_secs(60 * 60));
+    register("dora", "192.0.2.1").await.data(201);
+
+    for _ in 0..5 {
+        assert_eq!(
+            post(&service, &ann, "/api/patterns", json!({"name": "x"}))
+                .await
+                .status,
+            201
+        );
+    }
+    let refused = post(&service, &ann, "/api/patterns", json!({"name": "x"})).await;
+    refused.assert_refused(429, "RATE_LIMITED");
+    assert_eq!(refused.headers["retry-after"], "13");
+    let listed = service.get("/api/patterns").bearer(&ann.token).send().await;
+    assert_eq!(listed.body["meta"]["total"], 5);
+    service.app.clock.advance(Duration::from_secs(13));
+    assert_eq!(
+        post(&service, &ann, "/api/patterns", json!({"name": "x"}))
+            .await
+            .status,
+        201
+    );
+}
