@@ -10,13 +10,14 @@ pub(crate) mod level;
 mod names;
 mod options;
 mod parameters;
-mod schedule;
+pub(crate) mod schedule;
 mod single;
 mod types;
 
 use crate::Options;
 use crate::definitions::{Component, Definition, DefinitionKind, Definitions};
-use crate::diagnostic::{Diagnostic, did_you_mean};
+use crate::diagnostic::{Diagnostic, Severity, did_you_mean};
+use crate::findings::Findings;
 use crate::graph::Graph;
 use crate::lowered::Argument;
 use heddle_node_stdlib::plan::OnError;
@@ -48,12 +49,26 @@ pub(crate) enum Inside<'a> {
     Refused,
 }
 
+impl Inside<'_> {
+    /// About how many bytes of parameters and code each node of it has. A composite's nodes have their own.
+    fn bytes(&self) -> usize {
+        let sum = |bytes: usize, more: usize| bytes.saturating_add(more);
+        match self {
+            Inside::Outputs(outputs) => outputs.iter().map(|(_, value)| value.bytes()).fold(0, sum),
+            Inside::JavaScript(given) | Inside::Component(given, _) => {
+                given.iter().map(|(_, value)| value.bytes()).fold(0, sum)
+            }
+            Inside::Composite(_) | Inside::Refused => 0,
+        }
+    }
+}
+
 /// Checks a graph and its definitions.
 pub(crate) fn check<'a>(
     graph: &'a Graph,
     definitions: &'a Definitions,
     options: &Options,
-    found: &mut Vec<Diagnostic>,
+    found: &mut Findings,
 ) -> Checked<'a> {
     let insides = definitions::check(definitions, options, found);
     let main = check_level(graph, definitions, false, options, found);
@@ -71,7 +86,7 @@ fn check_level<'a>(
     definitions: &'a Definitions,
     inner: bool,
     options: &Options,
-    found: &mut Vec<Diagnostic>,
+    found: &mut Findings,
 ) -> Level<'a> {
     let mut level = Level::resolve(graph, definitions, inner, found);
     level.find_flow(found);
@@ -81,11 +96,7 @@ fn check_level<'a>(
 }
 
 /// The parameters of all nodes.
-fn arguments(
-    level: &Level<'_>,
-    options: &Options,
-    found: &mut Vec<Diagnostic>,
-) -> Vec<Vec<(String, Argument)>> {
+fn arguments(level: &Level<'_>, options: &Options, found: &mut Findings) -> Vec<Vec<(String, Argument)>> {
     let labels = labels(level);
     let has_error = after_errors(level);
     let mut all = Vec::new();
@@ -99,6 +110,7 @@ fn arguments(
             per_item: false,
             per_pair: false,
             has_error: has_error[node],
+            suggests: true,
         };
         let mut parameters = Parameters {
             names: Some(names),
@@ -123,15 +135,17 @@ fn arguments(
             ) => {}
             Kind::Defined(definition, _) => {
                 for name in given.keys() {
-                    let ports = definition.inputs.iter().map(|port| port.name.as_str());
-                    let message = format!(
-                        "`{}` takes its values by edges, not by parameters",
-                        definition.name
-                    );
-                    let help =
-                        did_you_mean(name, ports).map(|_| format!("lead an edge to the input `{name}`"));
-                    let diagnostic = Diagnostic::warning("unknown-parameter", message).with_help(help);
-                    found.push(diagnostic.at_node(&spot.node.id).at_parameter(name));
+                    found.report(Severity::Warning, || {
+                        let ports = definition.inputs.iter().map(|port| port.name.as_str());
+                        let message = format!(
+                            "`{}` takes its values by edges, not by parameters",
+                            definition.name
+                        );
+                        let help =
+                            did_you_mean(name, ports).map(|_| format!("lead an edge to the input `{name}`"));
+                        let diagnostic = Diagnostic::warning("unknown-parameter", message).with_help(help);
+                        diagnostic.at_node(&spot.node.id).at_parameter(name)
+                    });
                 }
             }
             Kind::Unknown => {}

@@ -2,10 +2,11 @@
 //! is everything that shows only then.
 
 use crate::diagnostic::{Diagnostic, unsentenced};
-use crate::expression::levels_at_most;
+use crate::expression::{Cost, cost, levels_at_most};
+use crate::findings::{Findings, TOLD_MAX};
 use oxc_allocator::Allocator;
 use oxc_ast::ast::{ModuleExportName, Statement};
-use oxc_parser::Parser;
+use oxc_parser::{Parser, ParserReturn};
 use oxc_span::{GetSpan, SourceType};
 use std::ops::Range;
 
@@ -15,8 +16,8 @@ const SOURCE_BYTES_MAX: usize = 64 << 10;
 const STACK_PER_LEVEL_BYTES: usize = 6 * 1024;
 const STACK_LEAST_BYTES: usize = 256 * 1024;
 
-/// Reports what is wrong with a module; the diagnostics have no place yet.
-pub(crate) fn check(source: &str) -> Vec<Diagnostic> {
+/// What is wrong with a module; the diagnostics have no place yet. Reading it is counted in `found`.
+pub(crate) fn check(source: &str, found: &mut Findings) -> Vec<Diagnostic> {
     if source.len() > SOURCE_BYTES_MAX {
         let message = format!(
             "the code has {} KiB, more than the {} allowed",
@@ -25,6 +26,13 @@ pub(crate) fn check(source: &str) -> Vec<Diagnostic> {
         );
         let help = "divide it among several nodes".to_owned();
         return vec![Diagnostic::error("too-large", message).with_help(help)];
+    }
+    let cost = cost(source);
+    if cost.is_excessive(source) {
+        return vec![Diagnostic::error("too-deep", Cost::MESSAGE).with_help(Cost::HELP.to_owned())];
+    }
+    if let Err(told) = found.take_source(source.len(), cost) {
+        return told.into_iter().collect();
     }
     let stack_bytes = STACK_LEAST_BYTES + levels_at_most(source) * STACK_PER_LEVEL_BYTES;
     stacker::maybe_grow(stack_bytes, stack_bytes, || parsed(source))
@@ -37,9 +45,9 @@ pub(crate) fn fetches(source: &str) -> bool {
 
 fn parsed(source: &str) -> Vec<Diagnostic> {
     let allocator = Allocator::default();
-    let parsed = Parser::new(&allocator, source, SourceType::mjs().with_jsx(false)).parse();
+    let parsed = parse(source, &allocator);
     if !parsed.diagnostics.is_empty() || parsed.panicked {
-        let problems = parsed.diagnostics.iter().map(|error| {
+        let problems = parsed.diagnostics.iter().take(TOLD_MAX).map(|error| {
             let label = error.labels.first();
             let start = label.map_or(source.len(), |label| label.offset() as usize);
             let end = start + label.map_or(0, |label| label.len() as usize);
@@ -53,6 +61,7 @@ fn parsed(source: &str) -> Vec<Diagnostic> {
     let mut has_default = false;
     for statement in &parsed.program.body {
         match statement {
+            Statement::ImportDeclaration(_) if found.len() > TOLD_MAX => {}
             Statement::ImportDeclaration(import) => {
                 let help =
                     "only what is built in is there: fetch, URL, crypto, TextEncoder and the like".to_owned();
@@ -79,6 +88,10 @@ fn parsed(source: &str) -> Vec<Diagnostic> {
     found
 }
 
+fn parse<'a>(source: &'a str, allocator: &'a Allocator) -> ParserReturn<'a> {
+    Parser::new(allocator, source, SourceType::mjs().with_jsx(false)).parse()
+}
+
 fn is_default(name: &ModuleExportName<'_>) -> bool {
     name.name() == "default"
 }
@@ -92,4 +105,125 @@ fn diagnostic(source: &str, code: &'static str, message: String, span: Range<usi
     let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
     let message = format!("{message} (line {line}, column {column})");
     Diagnostic::error(code, message).with_excerpt(source, start..end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+    use crate::expression::cost;
+    use oxc_allocator::Allocator;
+
+    /// Text that nests, as often as wished: before, in the middle, after.
+    const NESTS: &[(&str, &str, &str)] = &[
+        ("(", "1", ")"),
+        ("[", "1", "]"),
+        ("{", "", "}"),
+        ("({a:", "1", "})"),
+        ("({a=", "1", "})"),
+        ("({a=", "1", "}=1)"),
+        ("({a=", "1", "})=>1"),
+        ("({a=", "", ""),
+        ("([a=", "1", "])"),
+        ("([a=", "1", "])=>1"),
+        ("([", "", ""),
+        ("(a=", "1", ")"),
+        ("(a=", "1", ")=>1"),
+        ("(a,b=", "1", ",c)"),
+        ("async({a=", "1", "})"),
+        ("async(a=", "1", ")=>1"),
+        ("f(", "1", ")"),
+        ("new X(", "1", ")"),
+        ("a?.[", "1", "]"),
+        ("a?.(", "1", ")"),
+        ("a?b:", "1", ""),
+        ("a?({b=", "1", "}):1"),
+        ("`${", "1", "}`"),
+        ("`${({a=", "1", "})}`"),
+        ("x`${", "1", "}`"),
+        ("a=>", "1", ""),
+        ("(a)=>", "1", ""),
+        ("({a})=>", "1", ""),
+        ("({a})=>{", "1", "}"),
+        ("()=>{if(1){}({a=", "1", "})}"),
+        ("{}({a=", "1", "})"),
+        ("(class{a=", "1", "})"),
+        ("(class{[", "1", "]=1})"),
+        ("(class extends ", "1", "{})"),
+        ("(class{static{", "", "}})"),
+        ("(function(){return ", "1", "})"),
+        ("(function(a=", "1", "){})"),
+        ("[...", "a", "]"),
+        ("({...", "a", "})"),
+        ("({[", "a", "]:1})"),
+        ("({get a(){return ", "1", "}})"),
+        ("!", "1", ""),
+        ("-", "1", ""),
+        ("typeof ", "1", ""),
+        ("await ", "1", ""),
+        ("a=", "1", ""),
+        ("a**", "1", ""),
+        ("a,", "1", ""),
+        ("a.b", "", ""),
+        ("/(/;(", "1", ")"),
+        ("x. in /1;({a=", "1", "})/1"),
+        ("/*)*/({a=", "1", "})"),
+        ("//)\n({a=", "1", "})"),
+        ("//)\u{2028}({a=", "1", "})"),
+        ("')';({a=", "1", "})"),
+        ("if(1)/'/;({a=", "1", "})"),
+        ("import(", "1", ")"),
+        ("<", "", ""),
+        ("/[", "", ""),
+        ("'\\", "", ""),
+        ("\"", "", ""),
+        ("/", "", ""),
+    ];
+
+    /// What the parser takes from its memory, which it does not give back when it reads again.
+    fn taken(source: &str) -> usize {
+        let allocator = Allocator::default();
+        let stack_bytes = 1 << 30;
+        stacker::maybe_grow(stack_bytes, stack_bytes, || drop(parse(source, &allocator)));
+        allocator.used_bytes()
+    }
+
+    #[test]
+    fn what_is_not_refused_is_read_in_linear_work() {
+        for (before, middle, after) in NESTS {
+            for times in [1, 10, 100, 1_000, 4_000] {
+                let nest = before.repeat(times) + middle + &after.repeat(times);
+                // A few deep ones after each other as well.
+                for source in [
+                    nest.clone(),
+                    format!("[{}", format!("{nest},").repeat(1 + 4_000 / times / 4)),
+                ] {
+                    let source = source
+                        .get(..source.floor_char_boundary(64 << 10))
+                        .unwrap_or_default();
+                    if cost(source).is_excessive(source) {
+                        continue;
+                    }
+                    let (taken, bytes) = (taken(source), source.len());
+                    let most = (2 << 20) + 2_000 * bytes;
+                    assert!(
+                        taken <= most,
+                        "{before}…{after} {times} times, {bytes} bytes: {taken} taken, {most} allowed"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn ordinary_code_is_not_refused() {
+        let lines = "const rows = input.items.filter(({price = 0}) => price > 1).map(row => ({...row, tax: (row.net * 19) / 100}));\n\
+                     if (rows.length) { rows.sort((a, b) => (a.price - b.price) / 2 || (a.id < b.id ? -1 : 1)); }\n\
+                     const text = `${rows.map((row, index) => `${index}: ${row.name.replace(/[\"'(]/g, '')}`).join(', ')}`;\n";
+        let wrapped = format!(
+            "export default (() => {{ return (({{input}}) => {{\n{}}}) }})()",
+            lines.repeat(180)
+        );
+        assert!(wrapped.len() > 50_000);
+        assert!(!cost(&wrapped).is_excessive(&wrapped), "{:?}", cost(&wrapped));
+    }
 }

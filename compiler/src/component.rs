@@ -17,6 +17,8 @@ pub(crate) const BYTES_MAX: usize = 16 << 20;
 const BODY_BYTES_MAX: usize = 1 << 20;
 /// Types are written out for comparison and in messages; nothing of the world nests as deep.
 const TYPE_DEPTH_MAX: usize = 8;
+/// No function of the world has a longer type.
+const SIGNATURE_BYTES_MAX: usize = 1_000;
 
 /// What engines have had for long.
 const FEATURES: WasmFeatures = WasmFeatures::MUTABLE_GLOBAL
@@ -241,6 +243,9 @@ fn fields<'t>(
     fields: impl Iterator<Item = (&'t str, &'t ComponentValType)>,
 ) {
     for (index, (name, ty)) in fields.enumerate() {
+        if text.len() > SIGNATURE_BYTES_MAX {
+            return text.push('…');
+        }
         let comma = if index > 0 { ", " } else { "" };
         // Writing to a string can't fail.
         let _ = write!(text, "{comma}{name}: ");
@@ -254,10 +259,17 @@ fn write_type(types: TypesRef<'_>, text: &mut String, depth: usize, ty: &Compone
         ComponentValType::Type(_) if depth >= TYPE_DEPTH_MAX => return text.push('…'),
         ComponentValType::Type(id) => *id,
     };
+    // Types share their parts, and may be exponentially larger than the component.
+    if text.len() > SIGNATURE_BYTES_MAX {
+        return;
+    }
     let inside = |text: &mut String, ty: &ComponentValType| write_type(types, text, depth + 1, ty);
     let all = |text: &mut String, open: &str, inner: &[Option<ComponentValType>]| {
         text.push_str(open);
         for (index, ty) in inner.iter().enumerate() {
+            if text.len() > SIGNATURE_BYTES_MAX {
+                return;
+            }
             text.push_str(if index > 0 { ", " } else { "<" });
             match ty {
                 Some(ty) => inside(text, ty),

@@ -4,7 +4,8 @@
 
 use crate::code;
 use crate::component;
-use crate::diagnostic::{Diagnostic, did_you_mean, list};
+use crate::diagnostic::{Diagnostic, Severity, did_you_mean, list};
+use crate::findings::Findings;
 use crate::graph::{Graph, described};
 use heddle_node_stdlib::catalogue::{self, ValueType};
 use serde_json::{Map, Value};
@@ -63,7 +64,7 @@ const KINDS: &[&str] = &["expression", "javascript", "graph", "component"];
 
 impl Definitions {
     /// Reads nodeDefinitions; null is none.
-    pub fn read(value: &Value, found: &mut Vec<Diagnostic>) -> Definitions {
+    pub fn read(value: &Value, found: &mut Findings) -> Definitions {
         let mut definitions = Definitions::default();
         let given = match value {
             Value::Null => return definitions,
@@ -97,7 +98,7 @@ impl Definitions {
 }
 
 struct Reader<'a> {
-    found: &'a mut Vec<Diagnostic>,
+    found: &'a mut Findings,
     name: &'a str,
 }
 
@@ -178,10 +179,12 @@ impl Reader<'_> {
             );
             return DefinitionKind::Refused;
         };
-        for name in values
-            .keys()
-            .filter(|name| !outputs.iter().any(|port| port.name == **name))
-        {
+        let known: HashSet<&str> = outputs.iter().map(|port| port.name.as_str()).collect();
+        for name in values.keys().filter(|name| !known.contains(name.as_str())) {
+            if !self.found.has_room(Severity::Error) {
+                self.fail("unknown-port", String::new(), None);
+                continue;
+            }
             let ports = outputs.iter().map(|port| port.name.as_str());
             let help =
                 did_you_mean(name, ports.clone()).unwrap_or_else(|| format!("outputs are {}", list(ports)));
@@ -209,7 +212,7 @@ impl Reader<'_> {
             return DefinitionKind::Refused;
         };
         let path = format!("nodeDefinitions.{}.code", self.name);
-        for diagnostic in code::check(source) {
+        for diagnostic in code::check(source, self.found) {
             let message = format!("in definition `{}`: {}", self.name, diagnostic.message);
             self.found.push(
                 Diagnostic {
@@ -231,10 +234,10 @@ impl Reader<'_> {
             );
             return DefinitionKind::Refused;
         };
-        let mut inner = Vec::new();
+        let mut inner = self.found.part();
         let graph = Graph::read(graph, &mut inner);
         self.found
-            .extend(inner.into_iter().map(|diagnostic| within(self.name, diagnostic)));
+            .absorb(inner, |diagnostic| within(self.name, diagnostic));
         DefinitionKind::Graph(graph)
     }
 

@@ -32,18 +32,57 @@ pub struct Diagnostic {
     /// What to do, for example a "did you mean"; in the same style.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
-    /// The parameter's text and the bytes of it that are meant, when it is about an expression.
+    /// The piece of the parameter's text that is meant, when it is about an expression.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub excerpt: Option<Excerpt>,
 }
 
-/// A piece of a parameter's text.
+/// A piece of a parameter's text, with what stands around it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Excerpt {
-    /// The whole parameter as written.
+    /// The parameter as written: all of it, or of a longer one what stands around the piece.
     pub text: String,
     /// Byte range within `text`.
     pub span: Range<usize>,
+    /// Bytes of the parameter before `text`.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub offset: usize,
+    /// The line of the parameter with which `text` begins, if the parameter has several; from 1.
+    #[serde(skip)]
+    pub line: Option<usize>,
+}
+
+/// A longer text is cut to so many bytes around the piece that is meant, which is more than anybody is shown.
+const EXCERPT_BYTES_MAX: usize = 2_048;
+const EXCERPT_BYTES_BEFORE: usize = 512;
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+impl Excerpt {
+    /// The piece of a text.
+    fn new(text: &str, span: Range<usize>) -> Excerpt {
+        let end = span.end.min(text.len());
+        let start = span.start.min(end);
+        let is_whole = text.len() <= EXCERPT_BYTES_MAX;
+        let offset = match is_whole {
+            true => 0,
+            false => text.floor_char_boundary(start.saturating_sub(EXCERPT_BYTES_BEFORE)),
+        };
+        let last = match is_whole {
+            true => text.len(),
+            false => text.floor_char_boundary(offset + EXCERPT_BYTES_MAX),
+        };
+        let (before, shown) = (text.get(..offset), text.get(offset..last));
+        let lines_before = before.unwrap_or_default().matches('\n').count();
+        Excerpt {
+            text: shown.unwrap_or_default().to_owned(),
+            span: start - offset..end.min(last) - offset,
+            offset,
+            line: text.contains('\n').then_some(lines_before + 1),
+        }
+    }
 }
 
 impl Diagnostic {
@@ -95,10 +134,7 @@ impl Diagnostic {
     /// The same about a piece of a parameter's text.
     pub fn with_excerpt(self, text: &str, span: Range<usize>) -> Self {
         Diagnostic {
-            excerpt: Some(Excerpt {
-                text: text.to_owned(),
-                span,
-            }),
+            excerpt: Some(Excerpt::new(text, span)),
             ..self
         }
     }
@@ -129,11 +165,18 @@ pub(crate) fn unsentenced(sentence: &str) -> String {
     }
 }
 
+/// What is longer was not mistyped.
+const MISTYPED_BYTES_MAX: usize = 200;
+
 /// "did you mean", when one of `known` is close to what was written.
 pub(crate) fn did_you_mean<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    if written.len() > MISTYPED_BYTES_MAX {
+        return None;
+    }
     let lower = written.to_lowercase();
     known
         .into_iter()
+        .filter(|name| name.len() <= MISTYPED_BYTES_MAX)
         .map(|name| {
             let other = name.to_lowercase();
             let score = if other == lower {

@@ -20,6 +20,7 @@ mod visit;
 pub use ir::*;
 pub(crate) use parse::levels_at_most;
 pub use parse::{parse, route};
+pub(crate) use scan::{Cost, cost};
 pub use template::{Piece, split};
 
 use std::ops::Range;

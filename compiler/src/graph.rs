@@ -4,6 +4,7 @@
 //! and reading goes on. Knows nothing of node types.
 
 use crate::diagnostic::{Diagnostic, did_you_mean};
+use crate::findings::Findings;
 use heddle_node_stdlib::manifest::{Retry, Settings};
 use heddle_node_stdlib::plan::OnError;
 use serde_json::{Map, Value};
@@ -56,7 +57,7 @@ pub(crate) struct Edge {
 
 impl Graph {
     /// Reads a graph; what can't be read is left out and reported.
-    pub fn read(value: &Value, found: &mut Vec<Diagnostic>) -> Graph {
+    pub fn read(value: &Value, found: &mut Findings) -> Graph {
         let mut reader = Reader { found, node_id: None };
         let Some(graph) = reader.object(value, "the graph") else {
             return Graph::default();
@@ -92,7 +93,7 @@ impl Graph {
 }
 
 struct Reader<'a> {
-    found: &'a mut Vec<Diagnostic>,
+    found: &'a mut Findings,
     /// The node being read, once its id is known.
     node_id: Option<String>,
 }
@@ -286,13 +287,15 @@ impl Reader<'_> {
                 let help = other
                     .as_str()
                     .and_then(|text| did_you_mean(text, ["fail", "continue", "branch"]));
-                self.fail(format!(
+                let message = format!(
                     "{path}.onError must be \"fail\", \"continue\" or \"branch\", not {}",
                     described(other)
-                ));
-                if let Some(last) = self.found.last_mut() {
-                    last.help = help;
-                }
+                );
+                let diagnostic = Diagnostic::error("malformed", message).with_help(help);
+                self.found.push(Diagnostic {
+                    node_id: self.node_id.clone(),
+                    ..diagnostic
+                });
                 OnError::Fail
             }
         }

@@ -13,6 +13,8 @@ pub mod diagnostic;
 pub mod emit;
 mod explain;
 pub mod expression;
+mod extent;
+mod findings;
 mod graph;
 mod inline;
 mod lower;
@@ -20,13 +22,16 @@ pub mod lowered;
 mod reach;
 mod rights;
 mod scopes;
+pub mod text;
 
 pub use artifact::Artifact;
+pub use check::schedule::never_comes;
 pub use diagnostic::{Diagnostic, Severity};
 pub use explain::{Explained, Route, Why};
 pub use expression::ExpressionRoute;
 
 use definitions::Definitions;
+use findings::Findings;
 use graph::Graph;
 use lowered::Lowered;
 use serde_json::{Map, Value};
@@ -55,6 +60,12 @@ pub struct GraphLimits {
     pub edges_max: usize,
     /// Bytes of one expression.
     pub expression_bytes_max: usize,
+    /// JSON values, in the graph and its definitions together.
+    pub values_max: usize,
+    /// Ports of one node or definition.
+    pub ports_max: usize,
+    /// Bytes of all nodes' parameters and code, those of inlined composites as often as they are used.
+    pub inlined_bytes_max: usize,
 }
 
 impl Default for GraphLimits {
@@ -63,6 +74,9 @@ impl Default for GraphLimits {
             nodes_max: 1_000,
             edges_max: 5_000,
             expression_bytes_max: 64 * 1024,
+            values_max: 250_000,
+            ports_max: 256,
+            inlined_bytes_max: 32 << 20,
         }
     }
 }
@@ -120,9 +134,10 @@ fn checked<T>(
     options: &Options,
     use_it: impl FnOnce(&check::Checked<'_>, &Definitions, bool) -> T,
 ) -> (Option<T>, Vec<Diagnostic>) {
-    let mut found = too_large(graph, definitions, options.limits);
+    let mut found = Findings::default();
+    extent::check(graph, definitions, options.limits, &mut found);
     if !found.is_empty() {
-        return (None, found);
+        return (None, found.finish());
     }
     if !graph.is_object() {
         let message = format!(
@@ -134,33 +149,9 @@ fn checked<T>(
     let graph = Graph::read(graph, &mut found);
     let definitions = Definitions::read(definitions, &mut found);
     let checked = check::check(&graph, &definitions, options, &mut found);
-    diagnostic::sort(&mut found, graph.nodes.iter().map(|node| node.id.as_str()));
-    let has_errors = found
-        .iter()
-        .any(|diagnostic| diagnostic.severity == Severity::Error);
-    (Some(use_it(&checked, &definitions, has_errors)), found)
-}
-
-/// Graphs over the limits, each with its counts; nothing else is said of them. What composites add up to is counted
-/// once they are known.
-fn too_large(graph: &Value, definitions: &Value, limits: GraphLimits) -> Vec<Diagnostic> {
-    let inner = definitions.as_object().into_iter().flatten();
-    let inner = inner.filter_map(|(name, definition)| Some((Some(name), definition.get("graphData")?)));
-    let mut found = Vec::new();
-    for (name, graph) in [(None, graph)].into_iter().chain(inner) {
-        for (field, max) in [("nodes", limits.nodes_max), ("edges", limits.edges_max)] {
-            let count = graph.get(field).and_then(Value::as_array).map_or(0, Vec::len);
-            if count > max {
-                let message = format!("the graph has {count} {field}; {max} are allowed");
-                let diagnostic = Diagnostic::error("too-large", message);
-                found.push(match name {
-                    Some(name) => definitions::within(name, diagnostic),
-                    None => diagnostic,
-                });
-            }
-        }
-    }
-    found
+    found.sort(graph.nodes.iter().map(|node| node.id.as_str()));
+    let used = use_it(&checked, &definitions, found.has_errors());
+    (Some(used), found.finish())
 }
 
 /// A pinned output: the value, or `{"$pin": true, "port": …, "value": …}`.

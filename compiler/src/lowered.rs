@@ -63,6 +63,47 @@ pub enum Argument {
     Function(String, Box<Argument>),
 }
 
+/// What an expression's tree takes, for each byte of its source.
+const TREE_FACTOR: usize = 8;
+
+impl Argument {
+    /// About how many bytes it has.
+    pub(crate) fn bytes(&self) -> usize {
+        let sum = |bytes: usize, more: usize| bytes.saturating_add(more);
+        match self {
+            Argument::Constant(value) => json_bytes(value),
+            Argument::Expression(site) => site.source.len() * TREE_FACTOR,
+            Argument::Text(parts) => {
+                let bytes = |part: &TextPart| match part {
+                    TextPart::Literal(text) => text.len(),
+                    TextPart::Expression(site) => site.source.len() * TREE_FACTOR,
+                };
+                parts.iter().map(bytes).fold(0, sum)
+            }
+            Argument::Object(fields) => {
+                let bytes = fields.iter().map(|(name, value)| name.len() + value.bytes());
+                bytes.fold(0, sum)
+            }
+            Argument::Array(items) => items.iter().map(Argument::bytes).fold(0, sum),
+            Argument::Function(_, value) => value.bytes(),
+        }
+    }
+}
+
+/// About how many bytes a value's text has. Values are at most 128 levels deep, which is what is read of JSON.
+fn json_bytes(value: &serde_json::Value) -> usize {
+    use serde_json::Value;
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => items.iter().map(json_bytes).fold(2, usize::saturating_add),
+        Value::Object(fields) => {
+            let bytes = fields.iter().map(|(name, value)| name.len() + json_bytes(value));
+            bytes.fold(2, usize::saturating_add)
+        }
+    }
+}
+
 /// A piece of a parameter's text.
 #[derive(Clone, Debug)]
 pub enum TextPart {

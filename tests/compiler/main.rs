@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed test may panic")]
 
+mod bounds;
 mod code;
 mod compare;
 mod components;

@@ -80,8 +80,8 @@ fn report(pattern: &Pattern, diagnostic: &Diagnostic) -> Report {
             report = report.at(place);
         }
     }
-    if let Some(Excerpt { text, span }) = &diagnostic.excerpt {
-        report = report.with_excerpt(text, span.clone());
+    if let Some(Excerpt { text, span, line, .. }) = &diagnostic.excerpt {
+        report = report.with_excerpt(text, span.clone(), *line);
     }
     match &diagnostic.help {
         Some(help) => report.help(help),
@@ -99,10 +99,15 @@ fn place(pattern: &Pattern, node_id: &str, diagnostic: &Diagnostic) -> Option<su
             && serde_json::Deserializer::from_str(&text[at..])
                 .into_iter::<String>()
                 .next()
-                .is_some_and(|value| value.is_ok_and(|value| value == excerpt.text))
+                .is_some_and(|value| {
+                    value.is_ok_and(|value| {
+                        let piece = excerpt.offset..excerpt.offset + excerpt.text.len();
+                        value.get(piece) == Some(excerpt.text.as_str())
+                    })
+                })
     });
     let at = inside
-        .and_then(|excerpt| location::offset_in_string(text, at, excerpt.span.start))
+        .and_then(|excerpt| location::offset_in_string(text, at, excerpt.offset + excerpt.span.start))
         .unwrap_or(at);
     location::place_of(text, at)
 }

@@ -42,8 +42,8 @@ pub struct Report {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LineNumbers {
-    /// Counted from the start of the excerpt, when it has several lines.
-    OfExcerpt,
+    /// Counted from this one, at which the excerpt begins; none, when it is all of one line.
+    OfExcerpt(Option<usize>),
     /// The excerpt is this line of the file.
     OfFile,
 }
@@ -95,9 +95,9 @@ impl Report {
         self
     }
 
-    /// A text of one or more lines, and the bytes of it that are meant.
-    pub fn with_excerpt(mut self, text: &str, span: Range<usize>) -> Self {
-        self.excerpt = Some((text.to_owned(), span, LineNumbers::OfExcerpt));
+    /// A text, the bytes of it that are meant, and the number of its first line if it is one of several.
+    pub fn with_excerpt(mut self, text: &str, span: Range<usize>, line: Option<usize>) -> Self {
+        self.excerpt = Some((text.to_owned(), span, LineNumbers::OfExcerpt(line)));
         self
     }
 
@@ -182,7 +182,6 @@ impl Report {
         let Some((text, span, numbers)) = &self.excerpt else {
             return Vec::new();
         };
-        let several = text.contains('\n');
         let mut shown = Vec::new();
         let mut start = 0;
         for (index, line) in text.split('\n').enumerate() {
@@ -198,7 +197,7 @@ impl Report {
                 }
                 let number = match (numbers, self.place) {
                     (LineNumbers::OfFile, Some(place)) => place.line.to_string(),
-                    (LineNumbers::OfExcerpt, _) if several => (index + 1).to_string(),
+                    (LineNumbers::OfExcerpt(Some(first)), _) => (first + index).to_string(),
                     _ => String::new(),
                 };
                 let within = span.start.saturating_sub(start).min(line.len())
@@ -313,7 +312,7 @@ mod tests {
             .in_file("p.json")
             .at(Place { line: 3, column: 9 })
             .context("node `a`".to_owned())
-            .with_excerpt(text, at..at + 4)
+            .with_excerpt(text, at..at + 4, Some(1))
             .help("did you mean `nape`?");
         insta::assert_snapshot!(plain(&report), @r"
     error[unknown-name]: no such name
@@ -327,13 +326,13 @@ mod tests {
 
     #[test]
     fn spans_may_be_empty_long_or_reach_over_lines() {
-        insta::assert_snapshot!(plain(&Report::warning("ends here").with_excerpt("a +", 3..3)), @r"
+        insta::assert_snapshot!(plain(&Report::warning("ends here").with_excerpt("a +", 3..3, None)), @r"
     warning: ends here
       |
       | a +
       |    ^
     ");
-        insta::assert_snapshot!(plain(&Report::error("over lines").with_excerpt("a(\nb,\nc)d", 1..8)), @r"
+        insta::assert_snapshot!(plain(&Report::error("over lines").with_excerpt("a(\nb,\nc)d", 1..8, Some(1))), @r"
     error: over lines
       |
     1 | a(
@@ -344,7 +343,7 @@ mod tests {
       | ^^
     ");
         let long = format!("{}HERE{}", "x".repeat(500), "y".repeat(500));
-        insta::assert_snapshot!(plain(&Report::error("long").with_excerpt(&long, 500..504)), @r"
+        insta::assert_snapshot!(plain(&Report::error("long").with_excerpt(&long, 500..504, None)), @r"
     error: long
       |
       | …xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxHEREyyyyyyyyyyyyyyyyyyyyyyyyyyyyy…
@@ -355,7 +354,9 @@ mod tests {
     #[test]
     fn spans_that_do_not_fit_the_text_do_no_harm() {
         for span in [0..99, 99..100, 1..2, 5..5] {
-            assert!(plain(&Report::error("odd").with_excerpt("é\n", span)).starts_with("error: odd"));
+            assert!(
+                plain(&Report::error("odd").with_excerpt("é\n", span, Some(1))).starts_with("error: odd")
+            );
         }
     }
 

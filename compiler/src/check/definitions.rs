@@ -5,7 +5,8 @@ use super::parameters::Parameters;
 use super::{Checked, Inside, check_level};
 use crate::Options;
 use crate::definitions::{Definition, DefinitionKind, Definitions, within};
-use crate::diagnostic::{Diagnostic, sort};
+use crate::diagnostic::Diagnostic;
+use crate::findings::Findings;
 use crate::lowered::Argument;
 use heddle_node_stdlib::catalogue::Schema;
 use heddle_node_stdlib::plan::OnError;
@@ -17,11 +18,11 @@ const COMPOSITE_DEPTH_MAX: usize = 32;
 pub(super) fn check<'a>(
     definitions: &'a Definitions,
     options: &Options,
-    found: &mut Vec<Diagnostic>,
+    found: &mut Findings,
 ) -> Vec<Inside<'a>> {
     let mut insides = Vec::new();
     for definition in definitions.all() {
-        let mut inner = Vec::new();
+        let mut inner = found.part();
         let inside = match &definition.kind {
             DefinitionKind::Refused => Inside::Refused,
             DefinitionKind::Expression(_) => Inside::Outputs(outputs(definition, options, &mut inner)),
@@ -34,19 +35,15 @@ pub(super) fn check<'a>(
             }
         };
         if let DefinitionKind::Graph(graph) = &definition.kind {
-            sort(&mut inner, graph.nodes.iter().map(|node| node.id.as_str()));
+            inner.sort(graph.nodes.iter().map(|node| node.id.as_str()));
         }
-        found.extend(
-            inner
-                .into_iter()
-                .map(|diagnostic| within(&definition.name, diagnostic)),
-        );
+        found.absorb(inner, |diagnostic| within(&definition.name, diagnostic));
         insides.push(inside);
     }
     insides
 }
 
-fn outputs(definition: &Definition, options: &Options, found: &mut Vec<Diagnostic>) -> Vec<(u32, Argument)> {
+fn outputs(definition: &Definition, options: &Options, found: &mut Findings) -> Vec<(u32, Argument)> {
     let DefinitionKind::Expression(values) = &definition.kind else {
         return Vec::new();
     };
@@ -83,7 +80,7 @@ fn ports(definition: &Definition) -> Vec<(String, Argument)> {
 }
 
 /// A composite with outputs must return something.
-fn returns(definition: &Definition, level: &Level<'_>, found: &mut Vec<Diagnostic>) {
+fn returns(definition: &Definition, level: &Level<'_>, found: &mut Findings) {
     let returns = level
         .nodes
         .iter()
@@ -109,7 +106,7 @@ pub(super) fn check_use(
     checked: &Checked<'_>,
     definitions: &Definitions,
     options: &Options,
-    found: &mut Vec<Diagnostic>,
+    found: &mut Findings,
 ) {
     let mut used = vec![false; definitions.all().len()];
     let mut queue = uses(&checked.main);
@@ -146,6 +143,16 @@ pub(super) fn check_use(
     };
     found.extend(too_many(size.nodes, limits.nodes_max, "nodes"));
     found.extend(too_many(size.edges, limits.edges_max, "edges"));
+    if size.bytes > limits.inlined_bytes_max {
+        let message = format!(
+            "the graph has more than {} MiB of parameters and code, those of composites included as often as they \
+             are used",
+            limits.inlined_bytes_max >> 20
+        );
+        found.push(
+            Diagnostic::error("too-large", message).with_help("divide it into several patterns".to_owned()),
+        );
+    }
     if size.depth > COMPOSITE_DEPTH_MAX {
         let message = format!(
             "composites stand {} deep within each other; {COMPOSITE_DEPTH_MAX} are allowed",
@@ -156,19 +163,15 @@ pub(super) fn check_use(
     check_error_handling(&checked.main, found);
     for (definition, inside) in definitions.all().iter().zip(&checked.definitions) {
         if let Inside::Composite(level) = inside {
-            let mut inner = Vec::new();
+            let mut inner = found.part();
             check_error_handling(level, &mut inner);
-            found.extend(
-                inner
-                    .into_iter()
-                    .map(|diagnostic| within(&definition.name, diagnostic)),
-            );
+            found.absorb(inner, |diagnostic| within(&definition.name, diagnostic));
         }
     }
 }
 
 /// `continue` needs an output for the error.
-fn check_error_handling(level: &Level<'_>, found: &mut Vec<Diagnostic>) {
+fn check_error_handling(level: &Level<'_>, found: &mut Findings) {
     let continues = |spot: &&Spot<'_>| spot.composite().is_some() && spot.node.on_error == OnError::Continue;
     for spot in level.nodes.iter().filter(continues) {
         if composite_outputs(spot.kind) != 1 {
@@ -198,6 +201,8 @@ fn uses(level: &Level<'_>) -> Vec<usize> {
 struct Size {
     nodes: usize,
     edges: usize,
+    /// Of parameters and code, about.
+    bytes: usize,
     /// Composites within each other.
     depth: usize,
 }
@@ -216,20 +221,33 @@ struct Walk<'w, 'a> {
     definitions: &'w Definitions,
     state: Vec<State>,
     path: Vec<usize>,
-    found: &'w mut Vec<Diagnostic>,
+    found: &'w mut Findings,
 }
 
 impl Walk<'_, '_> {
+    /// What the nodes of a level are given, without what is in their composites.
+    fn bytes(&self, level: &Level<'_>) -> usize {
+        let given = level.arguments.iter().flatten();
+        let own = given.map(|(name, value)| name.len() + value.bytes());
+        let inside = level.nodes.iter().map(|spot| match spot.kind {
+            Kind::Defined(_, index) => self.checked.definitions[index].bytes(),
+            _ => 0,
+        });
+        own.chain(inside).fold(0, usize::saturating_add)
+    }
+
     fn size(&mut self, level: &Level<'_>) -> Size {
         let mut size = Size {
             nodes: level.nodes.len(),
             edges: level.wires.len(),
+            bytes: self.bytes(level),
             depth: 0,
         };
         for index in level.nodes.iter().filter_map(|spot| spot.composite()) {
             let inner = self.composite(index);
             size.nodes = size.nodes.saturating_add(inner.nodes);
             size.edges = size.edges.saturating_add(inner.edges);
+            size.bytes = size.bytes.saturating_add(inner.bytes);
             size.depth = size.depth.max(inner.depth.saturating_add(1));
         }
         size

@@ -3,6 +3,7 @@
 use super::guards;
 use super::level::{Flow, Kind, Level};
 use crate::diagnostic::{Diagnostic, list};
+use crate::findings::Findings;
 use crate::scopes::{Scopes, is_entry, is_return, reach};
 use fixedbitset::FixedBitSet;
 use serde_json::Value;
@@ -16,7 +17,7 @@ impl Level<'_> {
     }
 
     /// Finds order and scopes, or reports the cycles.
-    pub(crate) fn find_flow(&mut self, found: &mut Vec<Diagnostic>) {
+    pub(crate) fn find_flow(&mut self, found: &mut Findings) {
         match reach(&self.bodies, &self.wires) {
             Ok(reach) => {
                 let scopes = Scopes::new(&self.bodies, &[], &self.wires, &reach);
@@ -44,7 +45,7 @@ impl Level<'_> {
 }
 
 /// Checks everything that concerns edges between nodes.
-pub(crate) fn check(level: &Level<'_>, found: &mut Vec<Diagnostic>) {
+pub(crate) fn check(level: &Level<'_>, found: &mut Findings) {
     entries(level, found);
     inputs(level, found);
     node_options(level, found);
@@ -52,15 +53,20 @@ pub(crate) fn check(level: &Level<'_>, found: &mut Vec<Diagnostic>) {
     let (node_guards, wire_guards) = guards::of_wires(level);
     if let Some(flow) = &level.flow {
         bodies(level, flow, found);
-        several_live(level, &wire_guards, found);
-        once(level, &node_guards, "Return", "several-returns", found);
-        once(level, &node_guards, "RespondToWebhook", "responds-twice", found);
+        let mut guards = Compared {
+            of_nodes: node_guards,
+            of_wires: wire_guards,
+            steps: guards::Steps::default(),
+        };
+        several_live(level, &mut guards, found);
+        once(level, &mut guards, ("Return", "several-returns"), found);
+        once(level, &mut guards, ("RespondToWebhook", "responds-twice"), found);
         effects_in_loops(level, flow, found);
     }
 }
 
 /// Where runs start.
-fn entries(level: &Level<'_>, found: &mut Vec<Diagnostic>) {
+fn entries(level: &Level<'_>, found: &mut Findings) {
     let triggers = || level.nodes.iter().filter(|spot| spot.is_trigger());
     let misspelt = (0..level.nodes.len()).any(|node| level.may_be_trigger(node));
     if level.inner {
@@ -104,7 +110,7 @@ fn entries(level: &Level<'_>, found: &mut Vec<Diagnostic>) {
 }
 
 /// Required inputs, and types of ports that are joined.
-fn inputs(level: &Level<'_>, found: &mut Vec<Diagnostic>) {
+fn inputs(level: &Level<'_>, found: &mut Findings) {
     for (node, spot) in level.nodes.iter().enumerate() {
         let mut wired = vec![0usize; spot.inputs.len()];
         for wire in &level.incoming[node] {
@@ -131,7 +137,7 @@ fn inputs(level: &Level<'_>, found: &mut Vec<Diagnostic>) {
 }
 
 /// Options that do nothing, or that this kind of node can't have.
-fn node_options(level: &Level<'_>, found: &mut Vec<Diagnostic>) {
+fn node_options(level: &Level<'_>, found: &mut Findings) {
     for spot in &level.nodes {
         let node = spot.node;
         let kind = match spot.kind {
@@ -157,7 +163,7 @@ fn node_options(level: &Level<'_>, found: &mut Vec<Diagnostic>) {
 }
 
 /// Nodes that no trigger leads to.
-fn unreachable(level: &Level<'_>, found: &mut Vec<Diagnostic>) {
+fn unreachable(level: &Level<'_>, found: &mut Findings) {
     let mut reached = FixedBitSet::with_capacity(level.nodes.len());
     let starts = |node: &usize| {
         let spot = &level.nodes[*node];
@@ -193,7 +199,7 @@ fn unreachable(level: &Level<'_>, found: &mut Vec<Diagnostic>) {
 }
 
 /// Nothing enters a body except through the loop, and only the body returns to it.
-fn bodies(level: &Level<'_>, flow: &Flow, found: &mut Vec<Diagnostic>) {
+fn bodies(level: &Level<'_>, flow: &Flow, found: &mut Findings) {
     for wire in &level.wires {
         let (source, target) = (level.name(wire.source), level.name(wire.target));
         let source_scope = match flow.scopes.of_body[wire.source] {
@@ -248,8 +254,15 @@ fn bodies(level: &Level<'_>, flow: &Flow, found: &mut Vec<Diagnostic>) {
     }
 }
 
+/// What must have been chosen for nodes and wires to be reached.
+struct Compared {
+    of_nodes: Vec<Vec<(usize, usize)>>,
+    of_wires: Vec<Vec<(usize, usize)>>,
+    steps: guards::Steps,
+}
+
 /// Several edges into one port that may all be live.
-fn several_live(level: &Level<'_>, wire_guards: &[Vec<(usize, usize)>], found: &mut Vec<Diagnostic>) {
+fn several_live(level: &Level<'_>, compared: &mut Compared, found: &mut Findings) {
     for (node, spot) in level
         .nodes
         .iter()
@@ -262,8 +275,8 @@ fn several_live(level: &Level<'_>, wire_guards: &[Vec<(usize, usize)>], found: &
                 .copied()
                 .filter(|wire| level.wires[*wire].target_port == port)
                 .collect();
-            let parts: Vec<_> = wires.iter().map(|wire| &wire_guards[*wire]).collect();
-            if !guards::exclusive(&parts) {
+            let parts: Vec<_> = wires.iter().map(|wire| &compared.of_wires[*wire]).collect();
+            if !guards::exclusive(&parts, &mut compared.steps) {
                 let sources = wires.iter().map(|wire| level.name(level.wires[*wire].source));
                 let message = format!(
                     "several edges may deliver to its port `{}` ({}): it would get an array",
@@ -283,18 +296,18 @@ fn several_live(level: &Level<'_>, wire_guards: &[Vec<(usize, usize)>], found: &
 /// Nodes of a type of which only the first in a run counts.
 fn once(
     level: &Level<'_>,
-    node_guards: &[Vec<(usize, usize)>],
-    node_type: &str,
-    code: &'static str,
-    found: &mut Vec<Diagnostic>,
+    compared: &mut Compared,
+    (node_type, code): (&str, &'static str),
+    found: &mut Findings,
 ) {
     let alike: Vec<usize> = (0..level.nodes.len())
         .filter(|node| level.nodes[*node].is(node_type) && !level.nodes[*node].node.disabled)
         .collect();
     for (place, node) in alike.iter().enumerate() {
-        let earlier = alike[..place]
-            .iter()
-            .find(|other| !guards::exclusive(&[&node_guards[**other], &node_guards[*node]]));
+        let earlier = alike[..place].iter().find(|other| {
+            let both = [&compared.of_nodes[**other], &compared.of_nodes[*node]];
+            !guards::exclusive(&both, &mut compared.steps)
+        });
         if let Some(earlier) = earlier {
             let message = format!(
                 "a run may come here and to `{}`; only the first {node_type} counts",
@@ -306,7 +319,7 @@ fn once(
 }
 
 /// Effects in a Loop that may go round very often.
-fn effects_in_loops(level: &Level<'_>, flow: &Flow, found: &mut Vec<Diagnostic>) {
+fn effects_in_loops(level: &Level<'_>, flow: &Flow, found: &mut Findings) {
     for (node, spot) in level.nodes.iter().enumerate().filter(|(_, spot)| spot.is("Loop")) {
         let iterations = spot.node.parameters.get("maxIterations").and_then(Value::as_f64);
         let Some(body) =

@@ -67,12 +67,29 @@ fn choice(spot: &Spot<'_>, port: usize) -> Option<usize> {
     }
 }
 
-/// Whether at most one of these can be. Splits them by a choice common to all, then each part again.
-pub(crate) fn exclusive(parts: &[&Guards]) -> bool {
+/// Comparisons that are made for one graph.
+const STEPS_MAX: usize = 5_000_000;
+
+/// How much may yet be compared.
+pub(crate) struct Steps(usize);
+
+impl Default for Steps {
+    fn default() -> Self {
+        Steps(STEPS_MAX)
+    }
+}
+
+/// Whether at most one of these can be. Splits them by a choice common to all, then each part again. Once the steps
+/// are used up it is taken for granted: what depends on it are warnings.
+pub(crate) fn exclusive(parts: &[&Guards], steps: &mut Steps) -> bool {
     if parts.len() < 2 {
         return true;
     }
     for &(node, first) in parts[0] {
+        steps.0 = steps.0.saturating_sub(parts.len());
+        if steps.0 == 0 {
+            return true;
+        }
         let choices: Option<Vec<usize>> = parts
             .iter()
             .map(|guards| {
@@ -88,7 +105,7 @@ pub(crate) fn exclusive(parts: &[&Guards]) -> bool {
         for (choice, guards) in choices.into_iter().zip(parts) {
             groups.entry(choice).or_default().push(guards);
         }
-        return groups.values().all(|group| exclusive(group));
+        return groups.values().all(|group| exclusive(group, steps));
     }
     false
 }

@@ -2,7 +2,8 @@
 //! inner graph of each composite.
 
 use crate::definitions::{Definition, DefinitionKind, Definitions, OwnPort};
-use crate::diagnostic::{Diagnostic, did_you_mean, list};
+use crate::diagnostic::{Diagnostic, Severity, did_you_mean, list};
+use crate::findings::Findings;
 use crate::graph::{Edge, Graph, Node};
 use crate::lowered::Argument;
 use crate::reach::Reach;
@@ -14,9 +15,6 @@ use std::collections::{HashMap, HashSet};
 
 /// Name of the port that `onError: "branch"` adds.
 pub(crate) const ERROR_PORT: &str = "error";
-
-/// After so many findings, unknown ids get no "did you mean".
-const SUGGESTIONS_MAX: usize = 100;
 
 /// A graph with its names resolved. Nodes and edges are named by number.
 #[derive(Clone, Debug)]
@@ -128,7 +126,7 @@ impl<'a> Level<'a> {
         graph: &'a Graph,
         definitions: &'a Definitions,
         inner: bool,
-        found: &mut Vec<Diagnostic>,
+        found: &mut Findings,
     ) -> Level<'a> {
         let nodes: Vec<Spot<'a>> = graph
             .nodes
@@ -201,7 +199,7 @@ impl<'a> Level<'a> {
         &self.graph.nodes[node].id
     }
 
-    fn wire(&self, edge: &Edge, found: &mut Vec<Diagnostic>) -> Option<Wire> {
+    fn wire(&self, edge: &Edge, found: &mut Findings) -> Option<Wire> {
         let source = self.by_id.get(edge.source.as_str()).copied();
         let target = self.by_id.get(edge.target.as_str()).copied();
         let ends = [
@@ -209,7 +207,7 @@ impl<'a> Level<'a> {
             ("goes to", &edge.target, target, source),
         ];
         // Each search reads all ids, which must not become a way to spend hours.
-        let suggest = found.len() < SUGGESTIONS_MAX;
+        let suggest = found.has_room(Severity::Error);
         for (way, id, known, other) in ends {
             if known.is_none() {
                 let message = format!("an edge {way} a node `{id}` that does not exist");
@@ -245,13 +243,7 @@ impl<'a> Level<'a> {
         })
     }
 
-    fn port(
-        &self,
-        node: usize,
-        handle: Option<&str>,
-        side: Side,
-        found: &mut Vec<Diagnostic>,
-    ) -> Option<usize> {
+    fn port(&self, node: usize, handle: Option<&str>, side: Side, found: &mut Findings) -> Option<usize> {
         let spot = &self.nodes[node];
         let sockets = if side == Side::Input {
             &spot.inputs
@@ -316,7 +308,7 @@ impl Side {
     }
 }
 
-fn spot<'a>(node: &'a Node, definitions: &'a Definitions, found: &mut Vec<Diagnostic>) -> Spot<'a> {
+fn spot<'a>(node: &'a Node, definitions: &'a Definitions, found: &mut Findings) -> Spot<'a> {
     let standard = catalogue::node_type(&node.node_type);
     let kind = match (standard, definitions.get(&node.node_type)) {
         (Some(node_type), _) => Kind::Standard(node_type),

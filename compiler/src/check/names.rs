@@ -29,6 +29,8 @@ pub(crate) struct NodeNames<'a, 'l> {
     pub per_item: bool,
     pub per_pair: bool,
     pub has_error: bool,
+    /// Whether to look for what may have been meant.
+    pub suggests: bool,
 }
 
 impl Names for NodeNames<'_, '_> {
@@ -70,7 +72,7 @@ impl Names for NodeNames<'_, '_> {
 
 impl NodeNames<'_, '_> {
     fn find(&self, name: NodeName<'_>) -> Result<usize, Problem> {
-        let ids = || self.level.ids();
+        let ids = || self.level.ids().filter(|_| self.suggests);
         match name {
             NodeName::Id(id) => self.level.by_id.get(id).copied().ok_or_else(|| {
                 problem(
@@ -82,7 +84,8 @@ impl NodeNames<'_, '_> {
             NodeName::Label(label) => match self.labels.get(label).map(Vec::as_slice) {
                 Some([index]) => Ok(*index),
                 Some(several) => {
-                    let ids: Vec<&str> = several.iter().map(|index| self.level.name(*index)).collect();
+                    let few = several.iter().take(12);
+                    let ids: Vec<&str> = few.map(|index| self.level.name(*index)).collect();
                     let help = format!(
                         "use $nodes[\"{}\"] or give each node a label of its own",
                         ids.join("\"] or $nodes[\"")
@@ -94,7 +97,7 @@ impl NodeNames<'_, '_> {
                     ))
                 }
                 None => self.level.by_id.get(label).copied().ok_or_else(|| {
-                    let known = self.level.labels().chain(ids());
+                    let known = self.level.labels().filter(|_| self.suggests).chain(ids());
                     let message = format!("there is no node with the label `{label}`");
                     problem("unknown-node", message, did_you_mean(label, known))
                 }),

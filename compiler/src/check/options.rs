@@ -2,23 +2,24 @@
 
 use super::level::Level;
 use super::{Checked, Inside};
-use crate::diagnostic::{Diagnostic, did_you_mean, list};
+use crate::diagnostic::{Diagnostic, Severity, did_you_mean, list};
+use crate::findings::Findings;
 use crate::graph::described;
 use crate::{Options, Pin};
 use serde_json::Value;
 
 /// Checks the options that name nodes.
-pub(super) fn check(checked: &Checked<'_>, options: &Options, found: &mut Vec<Diagnostic>) {
+pub(super) fn check(checked: &Checked<'_>, options: &Options, found: &mut Findings) {
     for id in options
         .breakpoints
         .iter()
         .filter(|id| ports(checked, id).is_none())
     {
-        found.push(unknown(checked, id, "breakpoint"));
+        found.report(Severity::Error, || unknown(checked, id, "breakpoint"));
     }
     for (id, value) in &options.pinned_nodes {
         match ports(checked, id) {
-            None => found.push(unknown(checked, id, "pin")),
+            None => found.report(Severity::Error, || unknown(checked, id, "pin")),
             Some(ports) => found.extend(port_problem(id, value, &ports)),
         }
     }

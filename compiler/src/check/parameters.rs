@@ -3,8 +3,9 @@
 use super::names::{DefinitionNames, NodeNames};
 use crate::Options;
 use crate::code;
-use crate::diagnostic::{Diagnostic, did_you_mean, list, unsentenced};
-use crate::expression::{Names, Piece, route, split};
+use crate::diagnostic::{Diagnostic, Severity, did_you_mean, list, unsentenced};
+use crate::expression::{Cost, Names, Piece, cost, route, split};
+use crate::findings::Findings;
 use crate::graph::described;
 use crate::lowered::{Argument, Site, TextPart};
 use heddle_node_stdlib::catalogue::{Parameter, Schema};
@@ -18,7 +19,7 @@ pub(crate) struct Parameters<'f, 'a, 'l> {
     /// The node and what its expressions see; none for a definition.
     pub names: Option<NodeNames<'a, 'l>>,
     pub options: &'f Options,
-    pub found: &'f mut Vec<Diagnostic>,
+    pub found: &'f mut Findings,
 }
 
 impl Parameters<'_, '_, '_> {
@@ -34,14 +35,18 @@ impl Parameters<'_, '_, '_> {
             .keys()
             .filter(|name| !known.iter().any(|parameter| parameter.name == **name))
         {
-            let names = known.iter().map(|parameter| parameter.name);
-            let help =
-                did_you_mean(name, names.clone()).unwrap_or_else(|| format!("known are {}", list(names)));
-            let message = format!("`{name}` is unknown here and ignored");
-            self.report(
-                Diagnostic::warning("unknown-parameter", message).with_help(help),
-                &join(path, name),
-            );
+            let node_id = self.node_id();
+            self.found.report(Severity::Warning, || {
+                let names = known.iter().map(|parameter| parameter.name);
+                let help =
+                    did_you_mean(name, names.clone()).unwrap_or_else(|| format!("known are {}", list(names)));
+                let message = format!("`{name}` is unknown here and ignored");
+                let diagnostic = Diagnostic::warning("unknown-parameter", message).with_help(help);
+                Diagnostic {
+                    node_id,
+                    ..diagnostic.at_parameter(join(path, name))
+                }
+            });
         }
         let mut arguments = Vec::new();
         for parameter in known {
@@ -94,7 +99,7 @@ impl Parameters<'_, '_, '_> {
             return Argument::Constant(Value::Null);
         }
         if let (Schema::Module, Value::String(source)) = (schema, value) {
-            for diagnostic in code::check(source) {
+            for diagnostic in code::check(source, self.found) {
                 self.report(diagnostic, path);
             }
             return Argument::Constant(value.clone());
@@ -141,7 +146,7 @@ impl Parameters<'_, '_, '_> {
     fn array(&mut self, inner: &'static Schema, items: &[Value], path: &str, depth: usize) -> Argument {
         let items = items.iter().enumerate();
         let arguments: Vec<Argument> = items
-            .map(|(index, item)| self.argument(inner, item, &format!("{path}[{index}]"), depth + 1))
+            .map(|(index, item)| self.argument(inner, item, &element(path, index), depth + 1))
             .collect();
         if !arguments
             .iter()
@@ -287,7 +292,21 @@ impl Parameters<'_, '_, '_> {
             self.fail("expression-too-long", &message, path);
             return None;
         }
+        let cost = cost(source);
+        if cost.is_excessive(source) {
+            let diagnostic = Diagnostic::error("too-deep", Cost::MESSAGE).with_help(Cost::HELP.to_owned());
+            self.report(diagnostic, path);
+            return None;
+        }
+        if let Err(told) = self.found.take_source(source.len(), cost) {
+            if let Some(diagnostic) = told {
+                self.report(diagnostic, path);
+            }
+            return None;
+        }
+        let suggests = self.found.has_room(Severity::Error);
         let names = self.names.map(|names| NodeNames {
+            suggests,
             per_item: names.per_item || scope.per_item,
             per_pair: names.per_pair || scope.per_pair,
             ..names
@@ -307,10 +326,17 @@ impl Parameters<'_, '_, '_> {
                 })
             }
             Err(problems) => {
+                let node_id = self.node_id();
                 for problem in problems {
-                    let span = range.start + problem.span.start..range.start + problem.span.end;
-                    let diagnostic = Diagnostic::error(problem.code, problem.message).with_help(problem.help);
-                    self.report(diagnostic.with_excerpt(text, span), path);
+                    self.found.report(Severity::Error, || {
+                        let span = range.start + problem.span.start..range.start + problem.span.end;
+                        let diagnostic =
+                            Diagnostic::error(problem.code, problem.message).with_help(problem.help);
+                        Diagnostic {
+                            node_id: node_id.clone(),
+                            ..diagnostic.at_parameter(path).with_excerpt(text, span)
+                        }
+                    });
                 }
                 None
             }
@@ -320,6 +346,7 @@ impl Parameters<'_, '_, '_> {
     fn mismatch(&mut self, schema: &Schema, value: &Value, path: &str) {
         let message = format!("must be {}, not {}", wanted(schema), described(value));
         let help = match (schema, value) {
+            _ if !self.found.has_room(Severity::Error) => None,
             (Schema::Enum(names), Value::String(text)) => did_you_mean(text, names.iter().copied()),
             (Schema::Number | Schema::Integer { .. }, Value::String(text))
                 if text.trim().parse::<f64>().is_ok() =>
@@ -340,11 +367,15 @@ impl Parameters<'_, '_, '_> {
 
     fn report(&mut self, diagnostic: Diagnostic, path: &str) {
         let diagnostic = diagnostic.at_parameter(path);
-        let node_id = self.names.map(|names| names.level.name(names.node).to_owned());
+        let node_id = self.node_id();
         self.found.push(Diagnostic {
             node_id,
             ..diagnostic
         });
+    }
+
+    fn node_id(&self) -> Option<String> {
+        self.names.map(|names| names.level.name(names.node).to_owned())
     }
 }
 
@@ -441,8 +472,25 @@ fn has_expression(value: &Value) -> bool {
     }
 }
 
+/// Names in a path may be as long as the graph, and each value within has a path.
+const PATH_BYTES_MAX: usize = 500;
+
+/// `path[index]`.
+fn element(path: &str, index: usize) -> String {
+    match path.len() > PATH_BYTES_MAX {
+        true => path.to_owned(),
+        false => format!("{path}[{index}]"),
+    }
+}
+
 /// `path.name`, or `path["name"]` where a dot would mislead.
 fn join(path: &str, name: &str) -> String {
+    if path.len() > PATH_BYTES_MAX {
+        return path.to_owned();
+    }
+    let name = name
+        .get(..name.floor_char_boundary(PATH_BYTES_MAX))
+        .unwrap_or_default();
     let plain = !name.is_empty()
         && name
             .bytes()

@@ -14,8 +14,53 @@ const MONTHS: [&str; 12] = [
 ];
 const DAYS: [&str; 7] = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
 
+/// Days of the months, in leap years.
+const MONTH_DAYS: [u32; 12] = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+/// Characters of an expression.
+const CHARS_MAX: usize = 200;
+
+/// Whether no month has such a day, as in `0 0 30 2 *`: looking for it would go through thousands of years. Only what
+/// can be read here is judged.
+pub fn never_comes(cron: &str) -> bool {
+    let fields: Vec<&str> = cron.split_whitespace().take(7).collect();
+    let ([_, _, day, month, weekday] | [_, _, _, day, month, weekday]) = fields.as_slice() else {
+        return false;
+    };
+    // Days of the week come in any month, and either of the two will do.
+    if !["*", "?"].contains(weekday) {
+        return false;
+    }
+    let first_day = day
+        .split(',')
+        .map(|part| {
+            part.split(['-', '/'])
+                .next()
+                .and_then(|first| first.parse().ok())
+                .unwrap_or(1)
+        })
+        .min();
+    let days = |part: &str| {
+        let (from, to) = part.split_once('-').unwrap_or((part, part));
+        let number = |text| number(text, "month", 1).filter(|month| (1..=12).contains(month));
+        let (Some(from), Some(to)) = (number(from), number(to)) else {
+            return 31;
+        };
+        let within = (1..)
+            .zip(MONTH_DAYS)
+            .filter(|(month, _)| (from..=to).contains(month));
+        within.map(|(_, days)| days).max().unwrap_or(31)
+    };
+    let days_most = month.split(',').map(days).max();
+    first_day
+        .zip(days_most)
+        .is_some_and(|(first, most): (u32, u32)| first > most)
+}
+
 /// What is wrong with a cron expression.
 pub(crate) fn problem(cron: &str) -> Option<String> {
+    if cron.chars().count() > CHARS_MAX {
+        return Some(format!("has more than {CHARS_MAX} characters"));
+    }
     let written: Vec<&str> = cron.split_whitespace().collect();
     let fields = match written.len() {
         5 => &FIELDS[1..],
@@ -26,12 +71,26 @@ pub(crate) fn problem(cron: &str) -> Option<String> {
             ));
         }
     };
-    written.iter().zip(fields).find_map(|(text, &(name, min, max))| {
+    let wrong = written.iter().zip(fields).find_map(|(text, &(name, min, max))| {
         let bad = text.split(',').find(|part| !is_part(part, name, min, max))?;
         Some(format!(
             "`{bad}` is no {name}: numbers from {min} to {max}, `*`, ranges `a-b`, steps `/n` and lists `a,b`"
         ))
-    })
+    });
+    wrong.or_else(|| never_comes(cron).then(|| "never comes: no such month has such a day".to_owned()))
+}
+
+/// A number, or a name of a month or day.
+fn number(text: &str, name: &str, min: u32) -> Option<u32> {
+    let names: &[&str] = match name {
+        "month" => &MONTHS,
+        "day of week" => &DAYS,
+        _ => &[],
+    };
+    let named = names.iter().position(|known| known.eq_ignore_ascii_case(text));
+    named
+        .map(|place| place as u32 + min)
+        .or_else(|| text.parse().ok())
 }
 
 fn is_part(part: &str, name: &str, min: u32, max: u32) -> bool {
@@ -41,21 +100,10 @@ fn is_part(part: &str, name: &str, min: u32, max: u32) -> bool {
     if step.is_some_and(|step| !step.parse::<u32>().is_ok_and(|step| step > 0)) {
         return false;
     }
-    let number = |text: &str| {
-        let names: &[&str] = match name {
-            "month" => &MONTHS,
-            "day of week" => &DAYS,
-            _ => &[],
-        };
-        let named = names.iter().position(|known| known.eq_ignore_ascii_case(text));
-        let number = named
-            .map(|place| place as u32 + min)
-            .or_else(|| text.parse().ok())?;
-        (min..=max).contains(&number).then_some(number)
-    };
+    let within = |text: &str| number(text, name, min).filter(|number| (min..=max).contains(number));
     match range.split_once('-') {
         _ if range == "*" || (range == "?" && name.starts_with("day")) => true,
-        Some((from, to)) => matches!((number(from), number(to)), (Some(from), Some(to)) if from <= to),
-        None => number(range).is_some(),
+        Some((from, to)) => matches!((within(from), within(to)), (Some(from), Some(to)) if from <= to),
+        None => within(range).is_some(),
     }
 }

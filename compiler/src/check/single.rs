@@ -4,11 +4,12 @@
 use super::level::{ERROR_PORT, Spot};
 use super::schedule;
 use crate::diagnostic::{Diagnostic, did_you_mean};
+use crate::findings::Findings;
 use serde_json::Value;
 use std::collections::HashSet;
 
 /// Checks one node of a standard type.
-pub(crate) fn check(spot: &Spot<'_>, found: &mut Vec<Diagnostic>) {
+pub(crate) fn check(spot: &Spot<'_>, found: &mut Findings) {
     let Some(node_type) = spot.standard() else {
         return;
     };

@@ -16,6 +16,9 @@ use oxc_syntax::operator::{BinaryOperator, LogicalOperator, UnaryOperator};
 /// Height of the tree, and so the length of a chain such as `a + b + c + …`.
 const HEIGHT_MAX: usize = 1_000;
 
+/// Problems of one expression, after which nothing more of it is looked at.
+pub(super) const PROBLEMS_MAX: usize = 100;
+
 /// Stack that one level needs at most, and how much more is taken when less is left.
 pub(super) const STACK_LEFT_BYTES: usize = 64 * 1024;
 pub(super) const STACK_GROWTH_BYTES: usize = 1024 * 1024;
@@ -76,6 +79,9 @@ impl<'n> Lowering<'n> {
         span: Span,
         lower: impl FnOnce(&mut Self) -> Expression,
     ) -> Expression {
+        if self.problems.len() >= PROBLEMS_MAX {
+            return Expression::Undefined;
+        }
         if self.height + levels > HEIGHT_MAX {
             if !self.problems.iter().any(|problem| problem.code == "too-deep") {
                 let message =

@@ -111,8 +111,14 @@ fn refusal(name: &str) -> Problem {
     }
 }
 
+/// What is longer was not mistyped.
+pub(super) const MISTYPED_BYTES_MAX: usize = 100;
+
 fn unknown(name: &str) -> Problem {
     let message = format!("there is no `{name}`");
+    if name.len() > MISTYPED_BYTES_MAX {
+        return problem("unknown-name", message, None);
+    }
     let nearest = OWN
         .iter()
         .map(|own| (strsim::damerau_levenshtein(&name.to_lowercase(), own), own))

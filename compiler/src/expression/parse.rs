@@ -1,7 +1,7 @@
 //! From source text to the expression tree: JavaScript's grammar first, then what of it is compiled, then, should
 //! that not be all, a script for the engine.
 
-use super::lower::Lowering;
+use super::lower::{Lowering, PROBLEMS_MAX};
 use super::scan::too_deep_at;
 use super::script::script;
 use super::{Expression, ExpressionRoute, Names, Problem, Routed};
@@ -61,6 +61,7 @@ fn parse_and_lower(source: &str, names: &dyn Names, route: ExpressionRoute) -> R
     let tree = parsed(source, &allocator).map_err(|errors| {
         let problems: Vec<_> = errors
             .into_iter()
+            .take(PROBLEMS_MAX)
             .map(|error| syntax_problem(source, error))
             .collect();
         match problems.is_empty() {
@@ -74,7 +75,7 @@ fn parse_and_lower(source: &str, names: &dyn Names, route: ExpressionRoute) -> R
         return Err(problems);
     }
     let semantic = with_names(source, tree, &allocator).map_err(|errors| {
-        let errors = errors.into_iter();
+        let errors = errors.into_iter().take(PROBLEMS_MAX);
         errors
             .map(|error| syntax_problem(source, error))
             .collect::<Vec<_>>()

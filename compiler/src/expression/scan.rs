@@ -1,19 +1,54 @@
-//! Looks over JavaScript text without parsing it: where an expression ends, and how deeply it nests.
+//! Looks over JavaScript text without parsing it: where an expression ends, how deeply it nests, and what of it the
+//! parser may read again.
 //!
 //! Strings, template literals, comments and brackets are followed exactly; whether `/` divides or opens a regular
-//! expression is decided by the token before it, which is right for all but contrived text. So what is found here
-//! serves messages and bounds, never safety.
+//! expression is decided by the tokens before it, which is wrong only behind some `}`. There it counts as costly.
 
-/// Offset of the `}}` that ends the expression starting at `start`; `None` if there is none.
-pub(super) fn expression_end(text: &str, start: usize) -> Option<usize> {
+/// Offset of the `}}` that ends the expression starting at `start`; `None` if there is none. Searches in vain are
+/// counted for the whole text.
+pub(super) fn expression_end(text: &str, start: usize, in_vain: &mut usize) -> Option<usize> {
     let mut scanner = Scanner::new(text, start);
+    scanner.in_vain = *in_vain;
+    let end = scanner.expression_end();
+    *in_vain = scanner.in_vain;
+    end
+}
+
+/// What reading JavaScript costs beside its length.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Cost {
+    /// Bytes between parentheses that may turn out to be no parameters of a function, which the parser reads again,
+    /// those within each other as often as they are nested.
+    pub read_again_bytes: usize,
+}
+
+/// A source may have so many of these bytes, and so many times its own length.
+const READ_AGAIN_BYTES_MAX: usize = 16 << 10;
+const READ_AGAIN_FACTOR: usize = 16;
+
+impl Cost {
+    pub const MESSAGE: &str = "parentheses are nested too deeply in each other: the parser would read what is in \
+                               them again and again";
+    pub const HELP: &str = "give parts of it names, or divide it among several nodes";
+
+    /// Whether it is too much for this source.
+    pub fn is_excessive(self, source: &str) -> bool {
+        self.read_again_bytes > READ_AGAIN_BYTES_MAX + READ_AGAIN_FACTOR * source.len()
+    }
+}
+
+/// Looks over a source.
+pub(crate) fn cost(source: &str) -> Cost {
+    let mut scanner = Scanner::new(source, 0);
     while let Some(byte) = scanner.peek(0) {
-        if byte == b'}' && scanner.peek(1) == Some(b'}') && scanner.outside_braces() {
-            return Some(scanner.at);
-        }
         scanner.step(byte);
     }
-    None
+    while let Some(frame) = scanner.frames.pop() {
+        scanner.left(&frame);
+    }
+    Cost {
+        read_again_bytes: scanner.read_again_bytes,
+    }
 }
 
 /// Offset at which `source` nests more than `limit` levels: brackets, operators before an operand, and those
@@ -29,9 +64,22 @@ pub(super) fn too_deep_at(source: &str, limit: usize) -> Option<usize> {
     None
 }
 
-/// Attempts to read a regular expression whose line does not close it, after which `/` only divides: in valid
-/// text there are none, and each reads its whole line.
-const REGULAR_EXPRESSION_FAILURES_MAX: usize = 16;
+/// Searches for the end of a regular expression or a string that its line does not have, after which there are no
+/// more: in valid text there are none, and each reads the whole line.
+const IN_VAIN_MAX: usize = 16;
+
+/// Words before an operand.
+const BEFORE_OPERAND: &[&[u8]] = &[
+    b"case",
+    b"default",
+    b"do",
+    b"else",
+    b"extends",
+    b"in",
+    b"instanceof",
+    b"return",
+    b"throw",
+];
 
 /// What is open.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -55,6 +103,41 @@ struct Frame {
     right: usize,
     /// Operators before the operand that comes next.
     prefix: usize,
+    /// Where it opened, if what is in it may be read as parameters of a function and then again.
+    maybe_parameters: Option<usize>,
+    /// Whether a value has ended when it is closed.
+    closes_value: bool,
+    /// Whether `/` behind it is unclear.
+    is_unclear: bool,
+}
+
+impl Frame {
+    fn new(kind: Kind) -> Self {
+        Frame {
+            kind,
+            right: 0,
+            prefix: 0,
+            maybe_parameters: None,
+            closes_value: true,
+            is_unclear: false,
+        }
+    }
+}
+
+/// The last token, as far as it matters for the next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Last {
+    /// `.` or `?.`: a name follows.
+    Dot,
+    /// `if`, `while`, `for` or `with`: what follows between parentheses is no value.
+    Head,
+    /// A `}` that may have ended a value or not.
+    Unclear,
+    /// `async`, which is a name or says what the function is that follows.
+    Async,
+    /// `{` behind it begins a body or a block.
+    BeforeBlock,
+    Other,
 }
 
 struct Scanner<'a> {
@@ -67,16 +150,14 @@ struct Scanner<'a> {
     pending: usize,
     /// The last token ended a value, so that `/` divides and `-` subtracts.
     after_value: bool,
-    regular_expression_failures: usize,
+    last: Last,
+    in_vain: usize,
+    read_again_bytes: usize,
 }
 
 impl<'a> Scanner<'a> {
     fn new(text: &'a str, start: usize) -> Self {
-        let frames = vec![Frame {
-            kind: Kind::Outside,
-            right: 0,
-            prefix: 0,
-        }];
+        let frames = vec![Frame::new(Kind::Outside)];
         Scanner {
             bytes: text.as_bytes(),
             at: start,
@@ -84,8 +165,20 @@ impl<'a> Scanner<'a> {
             open: [0; KINDS],
             pending: 0,
             after_value: false,
-            regular_expression_failures: 0,
+            last: Last::BeforeBlock,
+            in_vain: 0,
+            read_again_bytes: 0,
         }
+    }
+
+    fn expression_end(&mut self) -> Option<usize> {
+        while let Some(byte) = self.peek(0) {
+            if byte == b'}' && self.peek(1) == Some(b'}') && self.outside_braces() {
+                return Some(self.at);
+            }
+            self.step(byte);
+        }
+        None
     }
 
     fn peek(&self, ahead: usize) -> Option<u8> {
@@ -111,7 +204,8 @@ impl<'a> Scanner<'a> {
     fn step(&mut self, byte: u8) {
         match (self.kind(), byte) {
             (Kind::Template, _) => self.template_text(byte),
-            (_, b' ' | b'\t' | b'\r' | b'\n') => self.at += 1,
+            (_, b' ' | b'\t' | b'\r' | b'\n' | 0x0b | 0x0c) => self.at += 1,
+            (_, 0x80..) if self.space_len() > 0 => self.at += self.space_len(),
             (_, b'"' | b'\'') => self.string(byte),
             (_, b'`') => self.open(Kind::Template, 1),
             (_, b'/') => self.slash(),
@@ -136,11 +230,26 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// Length of the space outside of ASCII that stands here.
+    fn space_len(&self) -> usize {
+        let rest = self.bytes.get(self.at..self.bytes.len().min(self.at + 4));
+        let rest = rest.unwrap_or_default();
+        let valid = match std::str::from_utf8(rest) {
+            Ok(text) => text,
+            Err(error) => std::str::from_utf8(&rest[..error.valid_up_to()]).unwrap_or_default(),
+        };
+        let is_space = |c: &char| c.is_whitespace() || *c == '\u{feff}';
+        valid.chars().next().filter(is_space).map_or(0, char::len_utf8)
+    }
+
     /// A string; a quote that its line does not close is passed over alone.
     fn string(&mut self, quote: u8) {
         let mut at = self.at + 1;
-        while let Some(byte) = self.bytes.get(at).copied() {
+        while self.in_vain < IN_VAIN_MAX
+            && let Some(byte) = self.bytes.get(at).copied()
+        {
             match byte {
+                b'\\' if self.bytes.get(at + 1..at + 3) == Some(b"\r\n") => at += 3,
                 b'\\' => at += 2,
                 b'\n' | b'\r' => break,
                 _ if byte == quote => {
@@ -150,6 +259,7 @@ impl<'a> Scanner<'a> {
                 _ => at += 1,
             }
         }
+        self.in_vain += 1;
         self.at += 1;
     }
 
@@ -161,7 +271,12 @@ impl<'a> Scanner<'a> {
                 let end = rest.windows(2).position(|pair| pair == b"*/");
                 self.at = end.map_or(self.bytes.len(), |end| self.at + 2 + end + 2);
             }
-            _ if self.after_value => self.operator(b'/'),
+            _ if self.after_value => {
+                if self.last == Last::Unclear {
+                    self.read_again_bytes += self.bytes.len() - self.at;
+                }
+                self.operator(b'/');
+            }
             _ => match self.regular_expression_end() {
                 Some(end) => {
                     self.at = end;
@@ -177,7 +292,10 @@ impl<'a> Scanner<'a> {
         let ends_at_braces = self.outside_braces();
         while let Some(byte) = self.peek(0) {
             let at_end = ends_at_braces && byte == b'}' && self.peek(1) == Some(b'}');
-            if byte == b'\n' || byte == b'\r' || at_end {
+            // U+2028 and U+2029 end lines too.
+            let ends_line =
+                byte == 0xe2 && self.peek(1) == Some(0x80) && self.peek(2).is_some_and(|b| b & !1 == 0xa8);
+            if byte == b'\n' || byte == b'\r' || at_end || ends_line {
                 return;
             }
             self.at += 1;
@@ -185,7 +303,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn regular_expression_end(&mut self) -> Option<usize> {
-        if self.regular_expression_failures >= REGULAR_EXPRESSION_FAILURES_MAX {
+        if self.in_vain >= IN_VAIN_MAX {
             return None;
         }
         let mut in_class = false;
@@ -201,38 +319,69 @@ impl<'a> Scanner<'a> {
             }
             at += 1;
         }
-        self.regular_expression_failures += 1;
+        self.in_vain += 1;
         None
     }
 
     fn open(&mut self, kind: Kind, len: usize) {
-        self.frames.push(Frame {
-            kind,
-            right: 0,
-            prefix: 0,
-        });
+        let mut frame = Frame::new(kind);
+        match kind {
+            // Behind a value they hold arguments.
+            Kind::Parenthesis if !self.after_value || matches!(self.last, Last::Unclear | Last::Async) => {
+                frame.maybe_parameters = Some(self.at);
+                frame.closes_value = self.last != Last::Head;
+            }
+            Kind::Brace => frame.is_unclear = self.after_value || self.last == Last::BeforeBlock,
+            _ => {}
+        }
+        self.frames.push(frame);
         self.open[kind as usize] += 1;
         self.after_value = false;
+        self.last = match kind {
+            Kind::Brace => Last::BeforeBlock,
+            _ => Last::Other,
+        };
         self.at += len;
+    }
+
+    /// Counts what is in a frame that ends here.
+    fn left(&mut self, frame: &Frame) {
+        if let Some(start) = frame.maybe_parameters {
+            self.read_again_bytes += self.at.min(self.bytes.len()) - start;
+        }
     }
 
     /// Closes the innermost frame of these kinds and what was left open in it; nothing if there is none.
     fn close(&mut self, kinds: &[Kind]) {
         self.at += 1;
+        let (mut closes_value, mut last) = (true, Last::Other);
         if kinds.iter().any(|kind| self.open[*kind as usize] > 0) {
             while let Some(frame) = self.frames.pop() {
                 self.open[frame.kind as usize] -= 1;
                 self.pending -= frame.right + frame.prefix;
+                self.left(&frame);
                 if kinds.contains(&frame.kind) {
+                    closes_value = frame.closes_value;
+                    last = match frame.kind {
+                        Kind::Parenthesis => Last::BeforeBlock,
+                        _ if frame.is_unclear => Last::Unclear,
+                        _ => Last::Other,
+                    };
                     break;
                 }
             }
         }
         // The end of a substitution is back in the template's text.
         self.value();
+        self.after_value = closes_value;
+        self.last = last;
     }
 
     fn comma(&mut self) {
+        self.last = match self.peek(0) {
+            Some(b';') => Last::BeforeBlock,
+            _ => Last::Other,
+        };
         self.at += 1;
         self.after_value = false;
         if let Some(frame) = self.frames.last_mut() {
@@ -243,6 +392,7 @@ impl<'a> Scanner<'a> {
 
     fn value(&mut self) {
         self.after_value = true;
+        self.last = Last::Other;
         if let Some(frame) = self.frames.last_mut() {
             self.pending -= frame.prefix;
             frame.prefix = 0;
@@ -251,27 +401,77 @@ impl<'a> Scanner<'a> {
 
     fn word(&mut self) {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
-        let len = rest.iter().position(|byte| !is_word(*byte)).unwrap_or(rest.len());
-        let after_dot = self.at > 0 && self.bytes.get(self.at - 1) == Some(&b'.');
+        let word_len = |rest: &[u8]| rest.iter().position(|byte| !is_word(*byte)).unwrap_or(rest.len());
+        let mut len = word_len(rest);
+        let is_decimal = |byte: &u8| byte.is_ascii_digit() || *byte == b'_';
+        if rest.first().is_some_and(u8::is_ascii_digit)
+            && rest[..len].iter().all(is_decimal)
+            && rest.get(len) == Some(&b'.')
+        {
+            len += 1;
+            len += word_len(rest.get(len..).unwrap_or_default());
+        }
+        let is_name = self.last == Last::Dot;
         self.at += len;
-        match &rest[..len] {
-            b"typeof" | b"void" | b"delete" | b"new" | b"await" | b"yield" if !after_dot => self.prefix(),
-            b"in" | b"instanceof" | b"of" | b"return" if !after_dot => self.after_value = false,
+        let word = rest.get(..len).unwrap_or_default();
+        match word {
+            b"await" if self.last == Last::Head => {}
+            b"typeof" | b"void" | b"delete" | b"new" | b"await" | b"yield" if !is_name => self.prefix(),
+            b"if" | b"while" | b"for" | b"with" if !is_name => {
+                self.after_value = false;
+                self.last = Last::Head;
+            }
+            b"of" if !is_name && self.after_value && self.kind() == Kind::Parenthesis => self.operand_next(),
+            _ if !is_name && BEFORE_OPERAND.contains(&word) => self.operand_next(),
+            b"async" if !is_name => {
+                self.value();
+                self.last = Last::Async;
+            }
             _ => self.value(),
         }
+    }
+
+    /// Behind a word or an operator for which nothing else is to be done.
+    fn operand_next(&mut self) {
+        self.after_value = false;
+        self.last = Last::BeforeBlock;
     }
 
     fn operator(&mut self, byte: u8) {
         let next = self.peek(1);
         self.at += 1;
+        if byte == b'.' {
+            if next == Some(b'.') && self.peek(1) == Some(b'.') {
+                self.at += 2;
+                self.after_value = false;
+                self.last = Last::Other;
+                return;
+            }
+            self.last = Last::Dot;
+            return;
+        }
+        self.last = Last::Other;
         match byte {
-            b'.' => {}
             // Behind a value `++` and `--` leave one.
             b'-' | b'+' if self.after_value && next == Some(byte) => self.at += 1,
             b'!' | b'~' | b'-' | b'+' if !self.after_value => self.prefix(),
-            b'?' if next == Some(b'.') || next == Some(b'?') => {
+            b'?' if next == Some(b'.') && !self.peek(1).is_some_and(|byte| byte.is_ascii_digit()) => {
                 self.at += 1;
                 self.after_value = false;
+                self.last = Last::Dot;
+            }
+            b'?' if next == Some(b'?') => {
+                self.at += 1;
+                self.after_value = false;
+            }
+            b'=' if next == Some(b'>') => {
+                self.at += 1;
+                self.right();
+                self.last = Last::BeforeBlock;
+            }
+            b':' => {
+                self.after_value = false;
+                self.last = Last::BeforeBlock;
             }
             b'*' if next == Some(b'*') => {
                 self.at += 1;

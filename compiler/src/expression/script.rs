@@ -9,12 +9,13 @@ mod changes;
 mod parts;
 mod refusals;
 
-use super::lower::Lowering;
+use super::lower::{Lowering, PROBLEMS_MAX};
 use super::{Expression, Name, Names, Problem, Reason, Script, names, unsupported};
 use oxc_ast::AstKind;
 use oxc_ast::ast;
 use oxc_semantic::{NodeId, Semantic};
 use oxc_span::{GetSpan, Span};
+use std::cell::Cell;
 use std::ops::Range;
 
 /// Code of the problem that only compiled code knows something.
@@ -37,16 +38,44 @@ pub(super) fn script(
         parameters: Vec::new(),
         helpers: Vec::new(),
         edits: Vec::new(),
+        work_left: Cell::new(WORK_LEAST + WORK_FACTOR * source.len()),
         problems: refusals::constructs(semantic),
     };
     for reference in references(semantic) {
+        if rewriting.problems.len() >= PROBLEMS_MAX {
+            break;
+        }
         rewriting.reference(&reference);
     }
     rewriting.compiled_calls();
     rewriting.methods();
     rewriting.comments();
     rewriting.spreads();
+    if rewriting.work_left.get() == 0 {
+        return Err(vec![too_much(source, reasons)]);
+    }
     rewriting.finish()
+}
+
+/// Looking for the parts that can be compiled may take so much for each byte of the source, and so much in any case.
+/// A byte of a part that is read is worth [`WORK_OF_BYTE`], a name that is looked at 1.
+const WORK_FACTOR: usize = 1_000;
+const WORK_LEAST: usize = 2_000_000;
+const WORK_OF_BYTE: usize = 16;
+
+fn too_much(source: &str, reasons: &[Reason]) -> Problem {
+    let because = reasons
+        .first()
+        .map(|reason| format!(" (because of {})", reason.what));
+    let because = because.unwrap_or_default();
+    Problem {
+        code: "too-large",
+        message: format!("the expression has too many names for the JavaScript engine{because}"),
+        help: Some("divide it among several nodes, or use a JavaScript node".to_owned()),
+        span: reasons
+            .first()
+            .map_or(0..source.len(), |reason| reason.span.clone()),
+    }
 }
 
 /// A name that the expression itself does not declare.
@@ -78,15 +107,12 @@ fn references<'s>(semantic: &'s Semantic<'_>) -> Vec<Reference<'s>> {
 
 /// What no name in the source begins with.
 fn prefix(source: &str, semantic: &Semantic<'_>) -> String {
-    let mut prefix = "$$".to_owned();
-    let taken = |prefix: &str| {
-        let mut symbols = semantic.scoping().symbol_names();
-        source.contains(prefix) || symbols.any(|name| name.starts_with(prefix))
-    };
-    while taken(&prefix) {
-        prefix.push('$');
-    }
-    prefix
+    let written = source.split(|c| c != '$').map(str::len).max().unwrap_or(0);
+    let symbols = semantic.scoping().symbol_names();
+    let named = symbols
+        .map(|name| name.len() - name.trim_start_matches('$').len())
+        .max();
+    "$".repeat((written.max(named.unwrap_or(0)) + 1).max(2))
 }
 
 /// A piece of the source and what stands there instead.
@@ -172,6 +198,8 @@ struct Rewriting<'s, 'a, 'n> {
     helpers: Vec<Helper>,
     /// Not overlapping.
     edits: Vec<Edit>,
+    /// 0: it was not enough, and what was found is of no use.
+    work_left: Cell<usize>,
     problems: Vec<Problem>,
 }
 
@@ -312,6 +340,9 @@ impl Rewriting<'_, '_, '_> {
             let Some((name, span)) = parts::called_method(call) else {
                 continue;
             };
+            if self.problems.len() >= PROBLEMS_MAX {
+                return;
+            }
             if !unsupported::is_compiled_method(name) || self.is_replaced(span) {
                 continue;
             }

@@ -16,12 +16,12 @@ pub enum Piece {
 /// Fails with the offset of a `{{` that is never closed.
 pub fn split(text: &str) -> Result<Vec<Piece>, usize> {
     let mut pieces = Vec::new();
-    let mut at = 0;
+    let (mut at, mut in_vain) = (0, 0);
     while let Some(open) = text[at..].find("{{").map(|offset| at + offset) {
         if open > at {
             pieces.push(Piece::Literal(text[at..open].to_owned()));
         }
-        let end = expression_end(text, open + 2).ok_or(open)?;
+        let end = expression_end(text, open + 2, &mut in_vain).ok_or(open)?;
         pieces.push(Piece::Expression(open + 2..end));
         at = end + 2;
     }

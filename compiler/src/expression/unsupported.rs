@@ -80,6 +80,9 @@ pub(super) fn may_be_method(name: &str) -> bool {
 
 /// The method that was probably meant.
 pub(super) fn nearest_method(name: &str) -> Option<String> {
+    if name.len() > super::names::MISTYPED_BYTES_MAX {
+        return None;
+    }
     let distance =
         |method: &Method| strsim::damerau_levenshtein(&name.to_lowercase(), &method.name().to_lowercase());
     let nearest = Method::ALL.iter().min_by_key(|method| distance(method))?;

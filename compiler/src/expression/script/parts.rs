@@ -3,7 +3,7 @@
 use super::super::lower::{Lowering, without_parentheses};
 use super::super::parse::parsed;
 use super::super::{Element, Expression, Name, Problem};
-use super::{Rewriting, range};
+use super::{Rewriting, WORK_OF_BYTE, range};
 use heddle_node_stdlib::value::methods::Global;
 use heddle_node_stdlib::value::{Array, Object, Value, ops};
 use oxc_allocator::Allocator;
@@ -12,6 +12,7 @@ use oxc_ast::ast;
 use oxc_semantic::NodeId;
 use oxc_span::{GetSpan, Span};
 use oxc_syntax::operator::UnaryOperator;
+use std::cell::Cell;
 
 /// Methods that depend on a language, which the engine does not know.
 pub(super) const LOCALE_METHODS: &[&str] = &[
@@ -93,6 +94,7 @@ impl Rewriting<'_, '_, '_> {
         if span.size() > PART_BYTES_MAX || leaves_chain(kind) || self.uses_locals(span) {
             return Err(Vec::new());
         }
+        self.work(WORK_OF_BYTE * span.size() as usize)?;
         let text = self.source.get(range(span)).unwrap_or_default();
         let allocator = Allocator::default();
         let tree = parsed(text, &allocator).map_err(|_| Vec::new())?;
@@ -110,13 +112,24 @@ impl Rewriting<'_, '_, '_> {
     /// Whether the place reads a name that the expression declares around it.
     fn uses_locals(&self, place: Span) -> bool {
         let scoping = self.semantic.scoping();
-        scoping.symbol_ids().any(|symbol| {
+        let looked = Cell::new(0);
+        let uses = scoping.symbol_ids().any(|symbol| {
+            looked.set(looked.get() + 1);
             let declared = scoping.symbol_span(symbol);
             !place.contains_inclusive(declared)
-                && scoping
-                    .get_resolved_references(symbol)
-                    .any(|reference| place.contains_inclusive(self.semantic.reference_span(reference)))
-        })
+                && scoping.get_resolved_references(symbol).any(|reference| {
+                    looked.set(looked.get() + 1);
+                    place.contains_inclusive(self.semantic.reference_span(reference))
+                })
+        });
+        self.work(looked.get()).is_err() || uses
+    }
+
+    /// Counts what was or will be done; fails when it is too much.
+    fn work(&self, amount: usize) -> Result<(), Vec<Problem>> {
+        let left = self.work_left.get().saturating_sub(amount);
+        self.work_left.set(left);
+        if left == 0 { Err(Vec::new()) } else { Ok(()) }
     }
 
     /// Whether the node is what a call calls, so that its object is the call's `this`.

@@ -1,0 +1,202 @@
+//! What was found of a graph, within bounds: a graph that is wrong everywhere must not cost more to tell than to
+//! read. Knows nothing of the rules.
+
+use crate::diagnostic::{Diagnostic, Severity, sort};
+use crate::expression::Cost;
+
+/// Errors that are told of one graph, and warnings as well; the others are counted.
+pub(crate) const TOLD_MAX: usize = 100;
+/// Bytes of a message or of advice. What is named in it may be as long as the graph itself.
+const MESSAGE_BYTES_MAX: usize = 2_000;
+/// Bytes of a parameter's path.
+const PATH_BYTES_MAX: usize = 500;
+
+/// Bytes of JavaScript in one graph, expressions and modules together.
+const SOURCE_BYTES_MAX: usize = 2 << 20;
+/// Bytes that the parser may read once more, because they turned out to be no parameters of a function.
+const READ_AGAIN_BYTES_MAX: usize = 4 << 20;
+
+/// Collects findings.
+#[derive(Clone, Debug)]
+pub(crate) struct Findings {
+    told: Vec<Diagnostic>,
+    errors: Count,
+    warnings: Count,
+    reading: Reading,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    told: usize,
+    more: usize,
+}
+
+/// JavaScript that may yet be read.
+#[derive(Clone, Copy, Debug)]
+struct Reading {
+    bytes_left: usize,
+    again_bytes_left: usize,
+    /// Whether a source was refused, which is said once.
+    is_over: bool,
+}
+
+impl Default for Findings {
+    fn default() -> Self {
+        Findings {
+            told: Vec::new(),
+            errors: Count::default(),
+            warnings: Count::default(),
+            reading: Reading {
+                bytes_left: SOURCE_BYTES_MAX,
+                again_bytes_left: READ_AGAIN_BYTES_MAX,
+                is_over: false,
+            },
+        }
+    }
+}
+
+impl Findings {
+    /// Adds a finding, or counts it.
+    pub fn push(&mut self, diagnostic: Diagnostic) {
+        self.report(diagnostic.severity, || diagnostic);
+    }
+
+    /// The same for one that is made only if it is told.
+    pub fn report(&mut self, severity: Severity, make: impl FnOnce() -> Diagnostic) {
+        let count = self.count(severity);
+        if count.told >= TOLD_MAX {
+            count.more += 1;
+            return;
+        }
+        count.told += 1;
+        self.told.push(bounded(make()));
+    }
+
+    /// Adds several.
+    pub fn extend(&mut self, diagnostics: impl IntoIterator<Item = Diagnostic>) {
+        for diagnostic in diagnostics {
+            self.push(diagnostic);
+        }
+    }
+
+    /// Whether one more is told. What only helps, such as looking for a similar name, is not worth doing otherwise.
+    pub fn has_room(&self, severity: Severity) -> bool {
+        let count = match severity {
+            Severity::Error => self.errors,
+            Severity::Warning => self.warnings,
+        };
+        count.told < TOLD_MAX
+    }
+
+    /// Whether nothing was found.
+    pub fn is_empty(&self) -> bool {
+        self.told.is_empty()
+    }
+
+    /// Whether there is an error.
+    pub fn has_errors(&self) -> bool {
+        self.errors.told > 0
+    }
+
+    /// For the findings of a part, which [`Findings::absorb`] takes.
+    pub fn part(&self) -> Findings {
+        Findings {
+            reading: self.reading,
+            ..Findings::default()
+        }
+    }
+
+    /// Takes a part's findings, each as `placed` makes it.
+    pub fn absorb(&mut self, part: Findings, placed: impl Fn(Diagnostic) -> Diagnostic) {
+        for diagnostic in part.told {
+            self.report(diagnostic.severity, || placed(diagnostic));
+        }
+        self.errors.more += part.errors.more;
+        self.warnings.more += part.warnings.more;
+        self.reading = part.reading;
+    }
+
+    /// Puts them in their order: the graph's own, then by node as `node_ids` lists them, then by parameter.
+    pub fn sort<'a>(&mut self, node_ids: impl Iterator<Item = &'a str>) {
+        sort(&mut self.told, node_ids);
+    }
+
+    /// All that are told, and then how many more there are.
+    pub fn finish(mut self) -> Vec<Diagnostic> {
+        let more = |count: Count, one: &str, several: &str| match count.more {
+            0 => None,
+            1 => Some(format!("and 1 more {one}")),
+            more => Some(format!("and {more} more {several}")),
+        };
+        let errors = more(self.errors, "error", "errors").map(|message| Diagnostic::error("more", message));
+        let warnings =
+            more(self.warnings, "warning", "warnings").map(|message| Diagnostic::warning("more", message));
+        self.told.extend(errors);
+        self.told.extend(warnings);
+        self.told
+    }
+
+    /// Takes what reading this source costs from what the graph may cost. Fails with what to say, if anything: it is
+    /// said once.
+    pub fn take_source(&mut self, bytes: usize, cost: Cost) -> Result<(), Option<Diagnostic>> {
+        let Reading {
+            bytes_left,
+            again_bytes_left,
+            is_over,
+        } = &mut self.reading;
+        let left = bytes_left
+            .checked_sub(bytes)
+            .zip(again_bytes_left.checked_sub(cost.read_again_bytes));
+        if let Some(left) = left {
+            (*bytes_left, *again_bytes_left) = left;
+            return Ok(());
+        }
+        if std::mem::replace(is_over, true) {
+            return Err(None);
+        }
+        let message = match bytes_left.checked_sub(bytes) {
+            None => format!(
+                "the graph has more than {} KiB of expressions and code, which is the most that is read; nothing \
+                 from here on was checked",
+                SOURCE_BYTES_MAX >> 10
+            ),
+            Some(_) => format!(
+                "the graph's expressions and code have more than {} KiB in nested parentheses, which is the most \
+                 that is read; nothing from here on was checked",
+                READ_AGAIN_BYTES_MAX >> 10
+            ),
+        };
+        let help = "divide it into several patterns".to_owned();
+        Err(Some(Diagnostic::error("too-large", message).with_help(help)))
+    }
+
+    fn count(&mut self, severity: Severity) -> &mut Count {
+        match severity {
+            Severity::Error => &mut self.errors,
+            Severity::Warning => &mut self.warnings,
+        }
+    }
+}
+
+fn bounded(mut diagnostic: Diagnostic) -> Diagnostic {
+    cut(&mut diagnostic.message, MESSAGE_BYTES_MAX);
+    let texts = [
+        (&mut diagnostic.help, MESSAGE_BYTES_MAX),
+        (&mut diagnostic.parameter, PATH_BYTES_MAX),
+        (&mut diagnostic.node_id, PATH_BYTES_MAX),
+    ];
+    for (text, bytes_max) in texts {
+        if let Some(text) = text {
+            cut(text, bytes_max);
+        }
+    }
+    diagnostic
+}
+
+fn cut(text: &mut String, bytes_max: usize) {
+    if text.len() > bytes_max {
+        text.truncate(text.floor_char_boundary(bytes_max));
+        text.push('…');
+        text.shrink_to_fit();
+    }
+}
