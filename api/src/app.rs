@@ -4,6 +4,7 @@ use crate::auth::external::ExternalProvider;
 use crate::auth::limits::AuthLimits;
 use crate::auth::password::Passwords;
 use crate::auth::token::{Lifetimes, Tokens};
+use crate::budget::Budget;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::execution::Executions;
@@ -21,6 +22,8 @@ pub struct App(Arc<Inner>);
 pub struct Inner {
     /// Settings.
     pub config: Config,
+    /// Memory for large requests.
+    pub budget: Budget,
     /// The database.
     pub store: Store,
     /// Time.
@@ -52,12 +55,20 @@ impl App {
         };
         let tokens = Tokens::new(&config.jwt_secret, lifetimes, clock.clone());
         let vault = Arc::new(Vault::new(&config.master_key, clock.clone()));
-        let executions = Executions::new(&config, store.clone(), clock.clone(), vault.clone());
+        let budget = Budget::new(config.large_request_bytes_max);
+        let executions = Executions::new(
+            &config,
+            store.clone(),
+            clock.clone(),
+            vault.clone(),
+            budget.clone(),
+        );
         let webhooks = Webhooks::new(&config, store.clone(), clock.clone(), vault.clone());
         let auth_limits = AuthLimits::new(&config, store.is_shared());
         let external_login = config.external_login.clone();
         let external_login = external_login.map(|provider| ExternalProvider::new(provider, &config.egress));
         App(Arc::new(Inner {
+            budget,
             config,
             store,
             clock,

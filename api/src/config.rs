@@ -64,6 +64,8 @@ pub struct Config {
     pub webhook_body_bytes_max: usize,
     /// Bytes of a body under /api.
     pub api_body_bytes_max: usize,
+    /// Memory for requests that take much of it, all together.
+    pub large_request_bytes_max: usize,
     /// Peers whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<IpNet>,
     /// Origins of browser pages that may use the API; `*` is any.
@@ -221,6 +223,7 @@ impl Config {
             webhook_rate_limit: 100,
             webhook_body_bytes_max: 1 << 20,
             api_body_bytes_max: 8 << 20,
+            large_request_bytes_max: 256 << 20,
             trusted_proxies: Vec::new(),
             cors_origins: Vec::new(),
             egress: EgressPolicy::default(),

@@ -40,6 +40,7 @@ pub use active::ActiveDeployment;
 pub use live::Ended;
 pub use test_run::{TestRun, TestRunError};
 
+use crate::budget::Budget;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::error::ApiError;
@@ -126,6 +127,7 @@ pub struct NewRun {
 pub struct Executions(Arc<Inner>);
 
 struct Inner {
+    budget: Budget,
     store: Store,
     vault: Arc<Vault>,
     clock: Clock,
@@ -160,7 +162,7 @@ struct Inner {
 
 impl Executions {
     /// Ready to accept. Starts no thread and compiles nothing before the first run, or [`Executions::start`].
-    pub fn new(config: &Config, store: Store, clock: Clock, vault: Arc<Vault>) -> Self {
+    pub fn new(config: &Config, store: Store, clock: Clock, vault: Arc<Vault>, budget: Budget) -> Self {
         let limits = queue::Limits {
             waiting_max: config.queue_runs_max,
             waiting_bytes_max: WAITING_BYTES_MAX,
@@ -171,6 +173,7 @@ impl Executions {
         let lease = Lease::new(config.lease, config.role);
         let tail = Tail::default();
         let inner = Arc::new_cyclic(|this| Inner {
+            budget,
             limits: Limits {
                 fuel_max: config.run_fuel_max,
                 memory_bytes_max: config.run_memory_bytes_max,

@@ -4,6 +4,7 @@
 pub mod access;
 pub mod app;
 pub mod auth;
+pub mod budget;
 pub mod catalogue;
 pub mod cli;
 pub mod clock;

@@ -3,81 +3,100 @@
 
 use crate::access::{Editor, Scope};
 use crate::app::App;
+use crate::budget::{SMALL_BYTES_MAX, Share};
 use crate::error::{ApiError, Code};
-use crate::ids::PatternId;
+use crate::ids::{PatternId, UserId};
 use crate::quota::{Quota, Quotas};
-use crate::store::endpoints::{self, hooks};
+use crate::store::endpoints::{self, HookNode, hooks};
 use crate::store::patterns::{self, PatternRow, Tags};
 use crate::store::quota::{self, Payer};
 use crate::store::{Db, StoreError, deployments, versions};
 use crate::vault::Vault;
-use heddle_compiler::compare::compare;
-use serde_json::Value;
+use heddle_compiler::compare::{Comparison, EDGES_MAX, Incomparable, NODES_MAX, NOTHING_CHANGED, compare};
+use heddle_compiler::text::{self, Fingerprints};
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
 /// Characters of a name.
 pub const NAME_CHARS_MAX: usize = 200;
 
-/// A graph: its text as it came, which is what is kept, and what it means.
+/// A graph that was sent: its text as it came, which is what is kept, and what was found out about it.
 #[derive(Clone, Debug)]
 pub struct Graph {
-    text: String,
-    value: Value,
+    text: Arc<str>,
+    has_both_lists: bool,
+    hooks: Vec<HookNode>,
 }
+
+/// Memory that reading a graph takes, beside its text, for each byte of it.
+const READ_FACTOR: usize = 2;
+/// The same for comparing two: lists of nodes, and of edges with their names.
+const COMPARE_FACTOR: usize = 8;
+/// The same for answering with one: the text, and the answer around it.
+pub const ANSWER_FACTOR: usize = 3;
 
 impl Graph {
     /// A graph that was sent as the field at `path`. Drafts may be unfinished: any object will do.
-    pub fn read(path: &str, raw: &RawValue) -> Result<Graph, ApiError> {
-        let value: Value = serde_json::from_str(raw.get())
+    pub async fn read(
+        app: &App,
+        owner: UserId,
+        path: &'static str,
+        raw: Box<RawValue>,
+    ) -> Result<Graph, ApiError> {
+        let size = (raw.get().len(), READ_FACTOR);
+        let read = move || Graph::read_here(path, raw);
+        app.budget.read(Some(owner), size, read).await?
+    }
+
+    fn read_here(path: &str, raw: Box<RawValue>) -> Result<Graph, ApiError> {
+        let graph = raw.get();
+        // Reads all of it: what no later reader takes is refused now.
+        Fingerprints::default()
+            .of(graph)
             .map_err(|error| ApiError::field(path, format!("can't be read: {error}")))?;
-        if !value.is_object() {
-            return Err(ApiError::field(path, "must be an object with nodes and edges"));
+        let [nodes, edges] = text::pick(graph, ["nodes", "edges"])
+            .ok_or_else(|| ApiError::field(path, "must be an object with nodes and edges"))?;
+        for (list, name, max) in [(nodes, "nodes", NODES_MAX), (edges, "edges", EDGES_MAX)] {
+            text::elements(list, max).map_err(|_| {
+                ApiError::field(path, format!("has more than {max} {name}, which are the most"))
+            })?;
         }
+        let is_list = |list: Option<&RawValue>| list.is_some_and(|list| list.get().starts_with('['));
         Ok(Graph {
-            text: raw.get().to_owned(),
-            value,
+            has_both_lists: is_list(nodes) && is_list(edges),
+            hooks: hooks(graph),
+            text: Box::<str>::from(raw).into(),
         })
     }
 
     /// A graph that was stored.
-    fn stored(text: String, pattern: PatternId) -> Result<Graph, StoreError> {
-        let value = serde_json::from_str(&text).map_err(|_| corrupt(pattern))?;
-        Ok(Graph { text, value })
+    async fn stored(app: &App, owner: UserId, text: String) -> Result<Graph, ApiError> {
+        let size = (text.len(), READ_FACTOR);
+        let read = move || Graph {
+            has_both_lists: true,
+            hooks: hooks(&text),
+            text: text.into(),
+        };
+        app.budget.read(Some(owner), size, read).await
     }
 
     /// A graph without anything.
     pub fn empty() -> Graph {
-        let value = serde_json::json!({"nodes": [], "edges": []});
         Graph {
-            text: value.to_string(),
-            value,
+            text: r#"{"nodes":[],"edges":[]}"#.into(),
+            has_both_lists: true,
+            hooks: Vec::new(),
         }
     }
 
     /// Whether nodes and edges are there.
     pub fn has_both_lists(&self) -> bool {
-        ["nodes", "edges"]
-            .iter()
-            .all(|field| self.value[*field].is_array())
-    }
-
-    /// What it means.
-    pub fn value(&self) -> &Value {
-        &self.value
+        self.has_both_lists
     }
 
     /// Its JSON.
     pub fn into_json(self) -> Result<Box<RawValue>, ApiError> {
-        RawValue::from_string(self.text).map_err(ApiError::internal)
-    }
-}
-
-fn corrupt(pattern: PatternId) -> StoreError {
-    StoreError::Corrupt {
-        table: "pattern_versions",
-        column: "graph",
-        row: pattern.to_string(),
+        RawValue::from_string(String::from(&*self.text)).map_err(ApiError::internal)
     }
 }
 
@@ -148,19 +167,104 @@ pub async fn changeable(db: &mut Db<'_>, editor: &Editor, id: PatternId) -> Resu
     }
 }
 
-/// The graph of a version.
-pub async fn graph(db: &mut Db<'_>, id: PatternId, version_number: i64) -> Result<Graph, ApiError> {
-    let text = versions::graph(db, id, version_number).await?;
-    Ok(Graph::stored(text.ok_or(Code::VersionNotFound)?, id)?)
+/// The graph of a version, as JSON, with the memory to answer with it. 404 if the pattern has no such version.
+pub async fn graph(
+    app: &App,
+    owner: UserId,
+    (id, version): (PatternId, i64),
+) -> Result<(Box<RawValue>, Option<Share>), ApiError> {
+    let (text, share) = graph_text(app, owner, (id, version), ANSWER_FACTOR).await?;
+    // Small ones are looked through here, others where nobody waits for the thread.
+    let text = match share {
+        None => RawValue::from_string(text),
+        Some(_) => blocking(move || RawValue::from_string(text)).await?,
+    };
+    Ok((text.map_err(|_| corrupt(id))?, share))
 }
 
 /// The graph that a pattern has now, or had when `row` was read.
-pub async fn newest_graph(db: &mut Db<'_>, row: &PatternRow) -> Result<Graph, ApiError> {
-    // Deleted in between.
-    let text = versions::graph(db, row.id, row.version_number)
-        .await?
-        .ok_or(Code::NotFound)?;
-    Ok(Graph::stored(text, row.id)?)
+pub async fn newest_graph(
+    app: &App,
+    owner: UserId,
+    row: &PatternRow,
+) -> Result<(Box<RawValue>, Option<Share>), ApiError> {
+    let found = graph(app, owner, (row.id, row.version_number)).await;
+    found.map_err(|error| match error.code() {
+        // Deleted in between.
+        Code::VersionNotFound => Code::NotFound.into(),
+        _ => error,
+    })
+}
+
+/// The text of a version's graph, with `factor` times its size in memory, which is waited for before it is read.
+async fn graph_text(
+    app: &App,
+    owner: UserId,
+    (id, version): (PatternId, i64),
+    factor: usize,
+) -> Result<(String, Option<Share>), ApiError> {
+    let bytes = versions::graph_bytes(&mut app.store.reader().await?.db(), id, version).await?;
+    let bytes = large(bytes.ok_or(Code::VersionNotFound)?);
+    let share = reserve(app, owner, bytes, factor).await?;
+    let text = versions::graph(&mut app.store.reader().await?.db(), id, version).await?;
+    Ok((text.ok_or(Code::VersionNotFound)?, share))
+}
+
+fn corrupt(pattern: PatternId) -> StoreError {
+    StoreError::Corrupt {
+        table: "pattern_versions",
+        column: "graph",
+        row: pattern.to_string(),
+    }
+}
+
+fn large(bytes: i64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
+}
+
+/// Takes memory for what is not small.
+async fn reserve(app: &App, owner: UserId, bytes: usize, factor: usize) -> Result<Option<Share>, ApiError> {
+    Ok(match bytes > SMALL_BYTES_MAX {
+        true => Some(app.budget.take(Some(owner), bytes.saturating_mul(factor)).await?),
+        false => None,
+    })
+}
+
+/// What changed from one version to another.
+pub async fn compared(
+    app: &App,
+    owner: UserId,
+    id: PatternId,
+    (before, after): (i64, i64),
+) -> Result<Result<Comparison, Incomparable>, ApiError> {
+    let mut bytes = 0usize;
+    for version in [before, after] {
+        let of_one = versions::graph_bytes(&mut app.store.reader().await?.db(), id, version).await?;
+        bytes = bytes.saturating_add(large(of_one.ok_or(Code::VersionNotFound)?));
+    }
+    let share = reserve(app, owner, bytes, COMPARE_FACTOR).await?;
+    let mut texts = Vec::new();
+    for version in [before, after] {
+        let text = versions::graph(&mut app.store.reader().await?.db(), id, version).await?;
+        texts.push(text.ok_or(Code::VersionNotFound)?);
+    }
+    let compare = move || match texts.as_slice() {
+        [before, after] => compare(before, after),
+        _ => Ok(Comparison::default()),
+    };
+    let found = match share {
+        None => compare(),
+        Some(_) => blocking(compare).await?,
+    };
+    drop(share);
+    Ok(found)
+}
+
+/// Does what computes for long on a thread that may be blocked.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ApiError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(ApiError::internal)
 }
 
 /// Makes a pattern.
@@ -199,42 +303,87 @@ pub async fn create(app: &App, editor: Editor, new: NewPattern) -> Result<Patter
         .await
 }
 
+/// Times that a save begins again because somebody else's came first.
+const SAVES_MAX: usize = 4;
+
 /// Saves a new version, also when nothing is different.
+///
+/// What it says of itself is found out before the write, which others wait for: if another version came in between it
+/// is found out again.
 pub async fn save(
     app: &App,
     editor: Editor,
     id: PatternId,
     changes: Changes,
 ) -> Result<PatternRow, ApiError> {
-    let (now, host) = (app.clock.now(), (app.vault.clone(), app.config.quotas));
-    let saved = app
-        .store
-        .write(move |db| {
-            Box::pin(async move {
-                let mut row = changeable(db, &editor, id).await?;
-                if changes
-                    .based_on
-                    .is_some_and(|version| version != row.version_number)
-                {
-                    return Err(Code::Conflict.with(format!(
-                        "The newest version is {}: somebody saved since you read the pattern.",
-                        row.version_number
-                    )));
-                }
-                let before = newest_graph(db, &row).await?;
-                let summary = changes
-                    .summary
-                    .clone()
-                    .unwrap_or_else(|| told(&row, &before, &changes));
-                apply(&mut row, &changes);
-                row.updated_at = now;
-                let after = changes.graph.unwrap_or(before);
-                next_version(db, &host, &editor, row, &summary, &after).await
-            })
-        })
-        .await?;
+    let changes = Arc::new(changes);
+    let mut saved = None;
+    for left in (0..SAVES_MAX).rev() {
+        let seen = changeable(&mut app.store.reader().await?.db(), &editor, id).await?;
+        is_newest(&seen, &changes)?;
+        let summary = match &changes.summary {
+            Some(summary) => summary.clone(),
+            None => told(app, editor.user(), &seen, &changes).await?,
+        };
+        // The last one tells what is different from the version that it saw.
+        let wanted = (left > 0 && changes.summary.is_none()).then_some(seen.version_number);
+        saved = save_once(app, editor, (id, wanted), changes.clone(), summary).await?;
+        if saved.is_some() {
+            break;
+        }
+    }
     app.webhooks.changed(id);
-    Ok(saved)
+    saved.ok_or_else(|| Code::Conflict.with("Others save this pattern all the time: try again."))
+}
+
+fn is_newest(row: &PatternRow, changes: &Changes) -> Result<(), ApiError> {
+    match changes.based_on {
+        Some(version) if version != row.version_number => Err(Code::Conflict.with(format!(
+            "The newest version is {}: somebody saved since you read the pattern.",
+            row.version_number
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Saves if the newest version is the one that is wanted, if any is.
+async fn save_once(
+    app: &App,
+    editor: Editor,
+    (id, wanted): (PatternId, Option<i64>),
+    changes: Arc<Changes>,
+    summary: String,
+) -> Result<Option<PatternRow>, ApiError> {
+    let (now, host) = (app.clock.now(), (app.vault.clone(), app.config.quotas));
+    let write = app.store.write(move |db| {
+        Box::pin(async move {
+            let mut row = changeable(db, &editor, id).await?;
+            is_newest(&row, &changes)?;
+            if wanted.is_some_and(|version| version != row.version_number) {
+                return Ok(None);
+            }
+            apply(&mut row, &changes);
+            row.updated_at = now;
+            let graph = match &changes.graph {
+                Some(graph) => Next::New(graph),
+                None => Next::Of(row.version_number),
+            };
+            next_version(db, &host, &editor, row, &summary, graph)
+                .await
+                .map(Some)
+        })
+    });
+    write.await
+}
+
+/// The graph of a next version.
+enum Next<'g> {
+    /// Another one.
+    New(&'g Graph),
+    /// The newest one's, as it is.
+    Of(i64),
+    /// An earlier one's, whose nodes may differ from the newest one's.
+    Again(i64, &'g Graph),
 }
 
 /// Stores a pattern with this graph as its next version.
@@ -244,12 +393,21 @@ async fn next_version(
     editor: &Editor,
     mut row: PatternRow,
     summary: &str,
-    graph: &Graph,
+    graph: Next<'_>,
 ) -> Result<PatternRow, ApiError> {
     row.version_number += 1;
     patterns::update(db, editor, &row).await?;
-    versions::add(db, &row, editor.user(), summary, &graph.text).await?;
-    sync(db, vault, quotas, &row, graph).await?;
+    match graph {
+        Next::New(graph) => {
+            versions::add(db, &row, editor.user(), summary, &graph.text).await?;
+            sync(db, vault, quotas, &row, graph).await?;
+        }
+        Next::Of(version) => versions::add_again(db, &row, editor.user(), summary, version).await?,
+        Next::Again(version, graph) => {
+            versions::add_again(db, &row, editor.user(), summary, version).await?;
+            sync(db, vault, quotas, &row, graph).await?;
+        }
+    }
     let added: [(Payer, &[Quota]); 2] = [
         (Payer::Pattern(row.id), &[Quota::Versions, Quota::Endpoints]),
         (Payer::User(row.owner_id), &[Quota::PatternBytes]),
@@ -266,10 +424,10 @@ async fn sync(
     row: &PatternRow,
     graph: &Graph,
 ) -> Result<(), ApiError> {
-    let (owner, hooks) = ((row.id, row.workspace_id), hooks(&graph.value));
+    let owner = (row.id, row.workspace_id);
     // Before they are made, since each has a secret of its own.
-    quotas.allows(Quota::Endpoints, hooks.len())?;
-    Ok(endpoints::sync(db, vault, owner, &hooks, row.updated_at).await?)
+    quotas.allows(Quota::Endpoints, graph.hooks.len())?;
+    endpoints::sync(db, vault, owner, &graph.hooks, row.updated_at).await
 }
 
 fn apply(row: &mut PatternRow, changes: &Changes) {
@@ -287,7 +445,7 @@ fn apply(row: &mut PatternRow, changes: &Changes) {
 }
 
 /// What changes, in a few words.
-fn told(row: &PatternRow, before: &Graph, changes: &Changes) -> String {
+async fn told(app: &App, owner: UserId, row: &PatternRow, changes: &Changes) -> Result<String, ApiError> {
     let mut after = row.clone();
     apply(&mut after, changes);
     let mut told = Vec::new();
@@ -311,27 +469,44 @@ fn told(row: &PatternRow, before: &Graph, changes: &Changes) -> String {
         _ => {}
     }
     match &changes.graph {
-        Some(graph) if told.is_empty() || graph.value != before.value => {
-            told.push(compare(&before.value, &graph.value).summary());
+        Some(graph) => {
+            let (before, _share) =
+                graph_text(app, owner, (row.id, row.version_number), COMPARE_FACTOR).await?;
+            let after = graph.text.clone();
+            let compare = move || {
+                let is_same = before == *after;
+                (is_same, compare(&before, &after).map(|found| found.summary()))
+            };
+            let (is_same, found) = match graph.text.len() > SMALL_BYTES_MAX {
+                true => blocking(compare).await?,
+                false => compare(),
+            };
+            let found = found.unwrap_or_else(|_| "graph changed".to_owned());
+            if told.is_empty() || !is_same && found != NOTHING_CHANGED {
+                told.push(found);
+            }
         }
-        None if told.is_empty() => told.push("nothing changed".to_owned()),
-        _ => {}
+        None if told.is_empty() => told.push(NOTHING_CHANGED.to_owned()),
+        None => {}
     }
-    told.join(", ")
+    Ok(told.join(", "))
 }
 
 /// Saves the graph of an old version as a new one.
 pub async fn rollback(app: &App, editor: Editor, id: PatternId, to: i64) -> Result<PatternRow, ApiError> {
     let (now, host) = (app.clock.now(), (app.vault.clone(), app.config.quotas));
+    changeable(&mut app.store.reader().await?.db(), &editor, id).await?;
+    let (text, share) = graph_text(app, editor.user(), (id, to), READ_FACTOR).await?;
+    drop(share);
+    let graph = Graph::stored(app, editor.user(), text).await?;
     let saved = app
         .store
         .write(move |db| {
             Box::pin(async move {
                 let mut row = changeable(db, &editor, id).await?;
-                let graph = graph(db, id, to).await?;
                 row.updated_at = now;
                 let summary = format!("restored version {to}");
-                next_version(db, &host, &editor, row, &summary, &graph).await
+                next_version(db, &host, &editor, row, &summary, Next::Again(to, &graph)).await
             })
         })
         .await?;

@@ -12,6 +12,8 @@ use croner::Cron;
 use croner::parser::{CronParser, Seconds, Year};
 use std::time::Duration;
 
+/// Bytes of an expression.
+const CRON_BYTES_MAX: usize = 800;
 /// How late a time is still on time.
 const GRACE: Duration = Duration::from_secs(10);
 /// How late a missed time is still caught up with.
@@ -27,6 +29,8 @@ pub struct Schedule {
     cron: Cron,
     zone: Tz,
     has_every_hour: bool,
+    /// Whether it is known that there is no such time, for which the search would take long.
+    never_comes: bool,
 }
 
 /// Why there is no schedule.
@@ -85,6 +89,9 @@ impl Schedule {
     /// Reads an expression and the name of a zone.
     pub fn parse(cron: &str, zone: &str) -> Result<Schedule, Mistake> {
         let zone: Tz = zone.parse().map_err(|_| Mistake::Zone)?;
+        if cron.len() > CRON_BYTES_MAX {
+            return Err(Mistake::Cron(format!("it has more than {CRON_BYTES_MAX} bytes")));
+        }
         let fields: Vec<&str> = cron.split_whitespace().collect();
         let (5 | 6) = fields.len() else {
             return Err(Mistake::Cron(format!("it has {}", fields.len())));
@@ -102,6 +109,7 @@ impl Schedule {
             .build();
         let parsed = parser.parse(&fields.join(" "));
         Ok(Schedule {
+            never_comes: heddle_compiler::never_comes(cron),
             cron: parsed.map_err(|error| Mistake::Cron(error.to_string()))?,
             zone,
             has_every_hour: fields
@@ -112,6 +120,9 @@ impl Schedule {
 
     /// The first time after this one; none if the expression never comes.
     pub fn next_after(&self, time: Timestamp) -> Option<Timestamp> {
+        if self.never_comes {
+            return None;
+        }
         let time = DateTime::<Utc>::from_timestamp_millis(time.millis())?;
         let next = match self.has_every_hour {
             true => self

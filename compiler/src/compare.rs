@@ -1,14 +1,30 @@
 //! What changed between two graphs, counted and one by one.
 //!
-//! Takes any JSON, since drafts may be unfinished: what has no usable id is told apart by its whole content. Knows
-//! nothing of node types.
+//! Takes any JSON, since drafts may be unfinished: what has no usable id is told apart by its whole content. Both are
+//! read as text, which takes little more memory than they have. Knows nothing of node types.
 
-use serde_json::{Map, Value};
-use std::collections::HashMap;
+use crate::text::{self, Fingerprints};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt::Write;
 
+/// What is said of equal graphs.
+pub const NOTHING_CHANGED: &str = "nothing changed";
+/// Nodes of a graph that can be compared.
+pub const NODES_MAX: usize = 10_000;
+/// Edges, likewise.
+pub const EDGES_MAX: usize = 50_000;
+/// Differences that are told; all are counted.
+pub const DETAILS_MAX: usize = 1_000;
 /// Fields named for one changed node at most.
 const FIELDS_MAX: usize = 50;
+/// Fields of an object within a node that are told apart; a larger one differs as a whole.
+const FIELDS_READ_MAX: usize = 5_000;
+/// Levels of a path.
+const LEVELS_MAX: usize = 8;
+/// Bytes of what stands for an id that is missing, and of a path.
+const NAME_BYTES_MAX: usize = 500;
 /// Fields of a node, an edge or the graph that say how it is drawn, not what it does.
 const DRAWING: &[&str] = &[
     "position",
@@ -40,8 +56,8 @@ pub struct Comparison {
     pub is_graph_changed: bool,
     /// Whether anything differs in how it is drawn.
     pub is_drawing_changed: bool,
-    /// Each of them: the graph, then nodes, then edges, in the order of the second graph, those that were removed
-    /// last.
+    /// Each of them, at most [`DETAILS_MAX`]: the graph, then nodes, then edges, in the order of the second graph, those
+    /// that were removed last.
     pub details: Vec<Difference>,
 }
 
@@ -96,13 +112,32 @@ pub enum Change {
     Changed,
 }
 
-/// Compares two graphs.
-pub fn compare(before: &Value, after: &Value) -> Comparison {
-    let mut found = Comparison::default();
-    found.own_fields(before, after);
-    found.nodes(before, after);
-    found.edges(before, after);
-    found
+/// Why two graphs were not compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Incomparable {
+    /// One of them has too many nodes or edges.
+    #[error("only graphs of at most {NODES_MAX} nodes and {EDGES_MAX} edges are compared")]
+    TooLarge,
+    /// One of them is no JSON that can be read.
+    #[error("one of the graphs can't be read")]
+    Unreadable,
+}
+
+impl From<text::TooMany> for Incomparable {
+    fn from(_: text::TooMany) -> Self {
+        Incomparable::TooLarge
+    }
+}
+
+/// Compares two graphs, given as JSON.
+pub fn compare(before: &str, after: &str) -> Result<Comparison, Incomparable> {
+    let read = |text| serde_json::from_str::<&RawValue>(text).map_err(|_| Incomparable::Unreadable);
+    let mut comparing = Comparing::default();
+    let (before, after) = (read(before)?, read(after)?);
+    comparing.own_fields(before, after);
+    comparing.nodes(before, after)?;
+    comparing.edges(before, after)?;
+    Ok(comparing.found)
 }
 
 impl Comparison {
@@ -129,110 +164,187 @@ impl Comparison {
             text.push_str(if self.is_drawing_changed {
                 "layout changed"
             } else {
-                "nothing changed"
+                NOTHING_CHANGED
             });
         }
         text
     }
 
-    fn own_fields(&mut self, before: &Value, after: &Value) {
-        let empty = Map::new();
-        let (before, after) = (
-            before.as_object().unwrap_or(&empty),
-            after.as_object().unwrap_or(&empty),
-        );
-        let fields = self.differing(before, after, &["nodes", "edges"]);
+    fn tell(&mut self, part: Part, change: Change, fields: Vec<String>) {
+        if self.details.len() < DETAILS_MAX {
+            self.details.push(Difference { part, change, fields });
+        }
+    }
+}
+
+#[derive(Default)]
+struct Comparing {
+    found: Comparison,
+    fingerprints: Fingerprints,
+}
+
+type Fields<'a> = [(Cow<'a, str>, &'a RawValue)];
+
+impl Comparing {
+    fn own_fields(&mut self, before: &RawValue, after: &RawValue) {
+        let own = |graph| text::fields(graph, FIELDS_READ_MAX).unwrap_or_default();
+        let fields = self.differing(&own(before), &own(after), &["nodes", "edges"]);
         if !fields.is_empty() {
-            self.is_graph_changed = true;
-            self.details.push(Difference {
-                part: Part::Graph,
-                change: Change::Changed,
-                fields,
-            });
+            self.found.is_graph_changed = true;
+            self.found.tell(Part::Graph, Change::Changed, fields);
         }
     }
 
-    fn nodes(&mut self, before: &Value, after: &Value) {
-        let mut old: HashMap<String, Vec<&Value>> = HashMap::new();
-        // Reversed, so that `pop` gives those of one id in their order.
-        for node in elements(before, "nodes").iter().rev() {
-            old.entry(node_id(node)).or_default().push(node);
+    fn nodes(&mut self, before: &RawValue, after: &RawValue) -> Result<(), Incomparable> {
+        let (before, after) = (
+            elements(before, "nodes", NODES_MAX)?,
+            elements(after, "nodes", NODES_MAX)?,
+        );
+        let mut old: HashMap<Cow<'_, str>, VecDeque<&RawValue>> = HashMap::new();
+        for node in &before {
+            old.entry(node_id(node)).or_default().push_back(node);
         }
-        for node in elements(after, "nodes") {
+        for node in after {
             let id = node_id(node);
-            match old.get_mut(&id).and_then(Vec::pop) {
+            match old.get_mut(&id).and_then(VecDeque::pop_front) {
                 None => {
-                    self.nodes_added += 1;
-                    self.tell(node_part(id, node), Change::Added, Vec::new());
+                    self.found.nodes_added += 1;
+                    self.found.tell(node_part(node), Change::Added, Vec::new());
                 }
-                Some(known) if known == node => {}
-                Some(known) => self.changed_node(id, known, node),
+                Some(known) if known.get() == node.get() => {}
+                Some(known) => self.changed_node(known, node),
             }
         }
-        let mut left: HashMap<String, usize> = old.into_iter().map(|(id, rest)| (id, rest.len())).collect();
-        for node in elements(before, "nodes") {
-            let id = node_id(node);
-            if left.get_mut(&id).is_some_and(take_one) {
-                self.nodes_removed += 1;
-                self.tell(node_part(id, node), Change::Removed, Vec::new());
+        let mut left: HashMap<Cow<'_, str>, usize> =
+            old.into_iter().map(|(id, rest)| (id, rest.len())).collect();
+        for node in &before {
+            if left.get_mut(&node_id(node)).is_some_and(take_one) {
+                self.found.nodes_removed += 1;
+                self.found.tell(node_part(node), Change::Removed, Vec::new());
             }
         }
+        Ok(())
     }
 
-    fn changed_node(&mut self, id: String, before: &Value, after: &Value) {
-        let fields = match (before, after) {
-            (Value::Object(before), Value::Object(after)) => self.differing(before, after, &[]),
+    fn changed_node(&mut self, before: &RawValue, after: &RawValue) {
+        let fields = match (
+            text::fields(before, FIELDS_READ_MAX),
+            text::fields(after, FIELDS_READ_MAX),
+        ) {
+            (Some(before), Some(after)) => self.differing(&before, &after, &[]),
+            _ if self.fingerprints.are_equal(before, after) => Vec::new(),
             _ => vec![String::new()],
         };
         if !fields.is_empty() {
-            self.nodes_changed += 1;
-            self.tell(node_part(id, after), Change::Changed, fields);
+            self.found.nodes_changed += 1;
+            self.found.tell(node_part(after), Change::Changed, fields);
         }
     }
 
-    fn edges(&mut self, before: &Value, after: &Value) {
-        let mut old: HashMap<Edge, usize> = HashMap::new();
-        for edge in elements(before, "edges") {
-            *old.entry(Edge::read(edge)).or_default() += 1;
+    fn edges(&mut self, before: &RawValue, after: &RawValue) -> Result<(), Incomparable> {
+        let read = |graph| -> Result<Vec<Edge>, Incomparable> {
+            let edges = elements(graph, "edges", EDGES_MAX)?;
+            Ok(edges.into_iter().map(Edge::read).collect())
+        };
+        let (before, after) = (read(before)?, read(after)?);
+        let mut old: HashMap<&Edge, usize> = HashMap::new();
+        for edge in &before {
+            *old.entry(edge).or_default() += 1;
         }
-        for edge in elements(after, "edges").iter().map(Edge::read) {
-            if !old.get_mut(&edge).is_some_and(take_one) {
-                self.edges_added += 1;
-                self.tell(Part::Edge(edge), Change::Added, Vec::new());
+        for edge in &after {
+            if !old.get_mut(edge).is_some_and(take_one) {
+                self.found.edges_added += 1;
+                self.found
+                    .tell(Part::Edge(edge.clone()), Change::Added, Vec::new());
             }
         }
-        for edge in elements(before, "edges").iter().map(Edge::read) {
-            if old.get_mut(&edge).is_some_and(take_one) {
-                self.edges_removed += 1;
-                self.tell(Part::Edge(edge), Change::Removed, Vec::new());
+        for edge in &before {
+            if old.get_mut(edge).is_some_and(take_one) {
+                self.found.edges_removed += 1;
+                self.found
+                    .tell(Part::Edge(edge.clone()), Change::Removed, Vec::new());
             }
         }
-    }
-
-    fn tell(&mut self, part: Part, change: Change, fields: Vec<String>) {
-        self.details.push(Difference { part, change, fields });
+        Ok(())
     }
 
     /// Paths of the fields that differ, without those that say how something is drawn, which are only noted.
-    fn differing(
-        &mut self,
-        before: &Map<String, Value>,
-        after: &Map<String, Value>,
-        leave_out: &[&str],
-    ) -> Vec<String> {
+    fn differing(&mut self, before: &Fields<'_>, after: &Fields<'_>, leave_out: &[&str]) -> Vec<String> {
         let mut fields = Vec::new();
-        let removed = before.keys().filter(|name| !after.contains_key(*name));
-        for name in after.keys().chain(removed) {
-            if leave_out.contains(&name.as_str()) || before.get(name) == after.get(name) {
+        for (name, before, after) in pairs(before, after) {
+            if leave_out.contains(&name) || self.are_equal(before, after) {
                 continue;
             }
-            if DRAWING.contains(&name.as_str()) {
-                self.is_drawing_changed = true;
+            if DRAWING.contains(&name) {
+                self.found.is_drawing_changed = true;
             } else {
-                paths(name.clone(), before.get(name), after.get(name), &mut fields);
+                self.paths(cut(name), (before, after), 1, &mut fields);
             }
         }
         fields
+    }
+
+    fn are_equal(&self, before: Option<&RawValue>, after: Option<&RawValue>) -> bool {
+        match (before, after) {
+            (Some(before), Some(after)) => self.fingerprints.are_equal(before, after),
+            (before, after) => before.is_none() && after.is_none(),
+        }
+    }
+
+    /// Adds the paths below `path` at which two values differ, as these do.
+    fn paths(
+        &self,
+        path: String,
+        (before, after): (Option<&RawValue>, Option<&RawValue>),
+        levels: usize,
+        found: &mut Vec<String>,
+    ) {
+        if found.len() >= FIELDS_MAX {
+            return;
+        }
+        let inner = |value| text::fields(value, FIELDS_READ_MAX);
+        let within = (before.and_then(inner), after.and_then(inner));
+        let (Some(before), Some(after)) = within else {
+            found.push(path);
+            return;
+        };
+        if levels >= LEVELS_MAX || path.len() > NAME_BYTES_MAX {
+            found.push(path);
+            return;
+        }
+        for (name, before, after) in pairs(&before, &after) {
+            if !self.are_equal(before, after) {
+                let path = format!("{path}.{}", cut(name));
+                self.paths(path, (before, after), levels + 1, found);
+            }
+        }
+    }
+}
+
+/// The names of both, those that only the first has last, with the values of each.
+fn pairs<'f, 'a>(
+    before: &'f Fields<'a>,
+    after: &'f Fields<'a>,
+) -> Vec<(&'f str, Option<&'a RawValue>, Option<&'a RawValue>)> {
+    let old: HashMap<&str, &'a RawValue> = before
+        .iter()
+        .map(|(name, value)| (name.as_ref(), *value))
+        .collect();
+    let new: HashSet<&str> = after.iter().map(|(name, _)| name.as_ref()).collect();
+    let both = after
+        .iter()
+        .map(|(name, value)| (name.as_ref(), old.get(name.as_ref()).copied(), Some(*value)));
+    let removed = before
+        .iter()
+        .filter(|(name, _)| !new.contains(name.as_ref()))
+        .map(|(name, value)| (name.as_ref(), Some(*value), None));
+    both.chain(removed).collect()
+}
+
+fn cut(name: &str) -> String {
+    match name.len() > NAME_BYTES_MAX {
+        true => format!("{}…", &name[..name.floor_char_boundary(NAME_BYTES_MAX)]),
+        false => name.to_owned(),
     }
 }
 
@@ -247,61 +359,46 @@ fn take_one(count: &mut usize) -> bool {
     is_there
 }
 
-/// Adds the paths below `path` at which two values differ.
-fn paths(path: String, before: Option<&Value>, after: Option<&Value>, found: &mut Vec<String>) {
-    if before == after || found.len() >= FIELDS_MAX {
-        return;
-    }
-    let (Some(Value::Object(before)), Some(Value::Object(after))) = (before, after) else {
-        found.push(path);
-        return;
-    };
-    let removed = before.keys().filter(|name| !after.contains_key(*name));
-    for name in after.keys().chain(removed) {
-        paths(format!("{path}.{name}"), before.get(name), after.get(name), found);
-    }
+/// The elements of a graph's list; none if it has no such list.
+fn elements<'a>(graph: &'a RawValue, field: &str, max: usize) -> Result<Vec<&'a RawValue>, text::TooMany> {
+    let picked = text::pick(graph.get(), [field]);
+    text::elements(picked.and_then(|[list]| list), max)
 }
 
-fn elements<'a>(graph: &'a Value, field: &str) -> &'a [Value] {
-    graph
-        .get(field)
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
+/// The id, or the node's JSON.
+fn node_id(node: &RawValue) -> Cow<'_, str> {
+    let [id] = text::pick(node.get(), ["id"]).unwrap_or_default();
+    id.and_then(text::string).unwrap_or(Cow::Borrowed(node.get()))
 }
 
-fn node_id(node: &Value) -> String {
-    let id = node.get("id").and_then(Value::as_str);
-    id.map_or_else(|| node.to_string(), str::to_owned)
-}
-
-fn node_part(id: String, node: &Value) -> Part {
-    let node_type = node.get("type").and_then(Value::as_str);
+fn node_part(node: &RawValue) -> Part {
+    let [node_type] = text::pick(node.get(), ["type"]).unwrap_or_default();
     Part::Node {
-        id,
-        node_type: node_type.map(str::to_owned),
+        id: cut(&node_id(node)),
+        node_type: node_type.and_then(text::string).map(|name| cut(&name)),
     }
 }
 
 impl Edge {
-    fn read(edge: &Value) -> Edge {
-        let text = |name: &str| match edge.get(name) {
-            None | Some(Value::Null) => None,
-            Some(Value::String(text)) => Some(text.clone()),
-            Some(other) => Some(other.to_string()),
-        };
-        if !edge.is_object() {
+    fn read(edge: &RawValue) -> Edge {
+        let picked = text::pick(edge.get(), ["source", "sourceHandle", "target", "targetHandle"]);
+        let Some(picked) = picked else {
             return Edge {
-                source: edge.to_string(),
+                source: edge.get().to_owned(),
                 source_handle: None,
                 target: String::new(),
                 target_handle: None,
             };
-        }
+        };
+        let [source, source_handle, target, target_handle] = picked.map(|value| {
+            let value = value.filter(|value| value.get() != "null")?;
+            Some(text::string(value).map_or_else(|| value.get().to_owned(), Cow::into_owned))
+        });
         Edge {
-            source: text("source").unwrap_or_default(),
-            source_handle: text("sourceHandle"),
-            target: text("target").unwrap_or_default(),
-            target_handle: text("targetHandle"),
+            source: source.unwrap_or_default(),
+            source_handle,
+            target: target.unwrap_or_default(),
+            target_handle,
         }
     }
 }

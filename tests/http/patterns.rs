@@ -4,6 +4,7 @@ mod call_interface;
 mod changes;
 mod copies;
 mod history;
+mod large;
 mod lists;
 
 use crate::harness::{Service, User};

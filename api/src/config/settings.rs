@@ -198,6 +198,11 @@ pub const SETTINGS: &[Setting] = &[
         "Largest body under /api; six times as much for deploy, transpile and run, which carry components",
     ),
     setting(
+        "large_request_memory",
+        "256MiB",
+        "Memory for large requests and answers under /api, all together; each user has half of it at most",
+    ),
+    setting(
         "trusted_proxies",
         "none",
         "Networks whose X-Forwarded-For is believed, with commas between",
@@ -442,6 +447,10 @@ fn http(values: &Values, config: &mut Config) -> Result<(), Mistake> {
     set(
         &mut config.api_body_bytes_max,
         values.read("api_max_body", bytes)?,
+    );
+    set(
+        &mut config.large_request_bytes_max,
+        values.read("large_request_memory", bytes)?,
     );
     for network in values.list("trusted_proxies") {
         let parsed = network

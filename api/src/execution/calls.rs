@@ -6,7 +6,7 @@ mod inputs;
 
 use super::acceptor::{self, Accepted};
 use super::active::ActiveDeployment;
-use super::compile::{Asker, LoadFailure};
+use super::compile::{Asker, LoadFailure, Sources};
 use super::live::{self, Ended};
 use super::recover::End;
 use super::status::{DeploymentStatus, RunStatus, TriggeredBy};
@@ -23,8 +23,8 @@ use heddle_runtime::{
     Call, Calls, EffectContext, EffectError, EffectFuture, EffectResult, Park, Tier, result_from_json,
     result_to_json,
 };
-use serde_json::value::to_raw_value;
-use serde_json::{Map, Value, json};
+use serde_json::json;
+use serde_json::value::{RawValue, to_raw_value};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -322,10 +322,10 @@ impl Caller {
         let inner = &self.inner;
         let graph =
             patterns::graph(&mut inner.store.reader().await?.db(), row.id, row.version_number).await?;
-        let graph: Value = serde_json::from_str(&graph.unwrap_or_default()).map_err(ApiError::internal)?;
+        let graph = RawValue::from_string(graph.unwrap_or_default()).map_err(ApiError::internal)?;
+        let sources = Sources::of_graph(graph);
         let mut session = inner.compilers.session(Asker::Deployment(row.owner_id)).await?;
-        let definitions = Value::Object(Map::new());
-        let compiled = session.graph(graph, definitions, Options::default()).await?;
+        let compiled = session.graph(&inner.budget, sources, Options::default()).await?;
         let Some(artifact) = compiled.artifact else {
             let first = compiled.errors.into_iter().next();
             return Ok(Err(

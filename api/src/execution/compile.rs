@@ -3,10 +3,12 @@
 //! deployments.
 
 mod session;
+mod sources;
 mod turns;
 pub mod worker;
 
 pub use session::LoadFailure;
+pub use sources::Sources;
 
 use crate::config::{Config, Isolation};
 use crate::error::ApiError;

@@ -2,7 +2,7 @@
 //! and loading come first; what is stored then is stored at once or not at all.
 
 use super::active::LoadError;
-use super::compile::{Asker, Finding, LoadFailure};
+use super::compile::{Asker, Finding, LoadFailure, Sources};
 use super::status::{DeploymentStatus, Operation};
 use super::{Executions, Inner};
 use crate::access::{Editor, Scope};
@@ -17,7 +17,8 @@ use crate::store::{StoreError, runs, schedules, workspaces};
 use heddle_compiler::Options;
 use heddle_node_stdlib::manifest::Manifest;
 use heddle_runtime::{ProgramError, Tier};
-use serde_json::{Map, Value, json};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// Runs that one statement removes.
@@ -27,7 +28,7 @@ const REMOVED_MAX: i64 = 1_000;
 #[derive(Clone, Debug)]
 pub struct DeployRequest {
     /// Definitions of node types that are not standard, by name.
-    pub node_definitions: Map<String, Value>,
+    pub node_definitions: Box<RawValue>,
     /// Where secrets and variables come from; `None`: the workspace's default.
     pub environment: Option<EnvironmentId>,
     /// Whether its runs record what each node did.
@@ -95,14 +96,17 @@ impl Executions {
         let environment = environment(inner, editor, &row, request.environment).await?;
         let graph =
             patterns::graph(&mut inner.store.reader().await?.db(), pattern, row.version_number).await?;
-        let graph: Value = serde_json::from_str(&graph.unwrap_or_default()).map_err(ApiError::internal)?;
+        let sources = Sources {
+            graph: RawValue::from_string(graph.unwrap_or_default()).map_err(ApiError::internal)?,
+            definitions: request.node_definitions,
+            pinned_nodes: None,
+        };
         let options = Options {
             trace: request.trace,
             ..Options::default()
         };
         let mut session = inner.compilers.session(Asker::Request(editor.user())).await?;
-        let definitions = Value::Object(request.node_definitions);
-        let compiled = session.graph(graph, definitions, options).await?;
+        let compiled = session.graph(&inner.budget, sources, options).await?;
         let (Some(artifact), warnings) = (compiled.artifact, compiled.warnings) else {
             let (errors, warnings) = (compiled.errors, Vec::new());
             return Err(DeployError::Invalid { errors, warnings });

@@ -1,7 +1,7 @@
 //! Test runs: a module that its sender compiled, or made up, runs once for whoever sent it, under the same limits
 //! as everything else of their workspace. Nothing of it is stored.
 
-use super::compile::{Asker, Compiled, LoadFailure};
+use super::compile::{Asker, Compiled, LoadFailure, Sources};
 use super::queue::{Class, Place};
 use super::{Executions, Tenant};
 use crate::access::{Editor, Scope};
@@ -44,12 +44,11 @@ impl Executions {
     pub async fn transpile(
         &self,
         scope: &Scope,
-        graph: Value,
-        definitions: Value,
+        sources: Sources,
         options: Options,
     ) -> Result<Compiled, ApiError> {
         let mut session = self.0.compilers.session(Asker::Request(scope.user())).await?;
-        session.graph(graph, definitions, options).await
+        session.graph(&self.0.budget, sources, options).await
     }
 
     /// Runs a module in the caller's default environment. The outcome, and whether it has a trace.

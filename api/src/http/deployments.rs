@@ -17,7 +17,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -59,7 +59,7 @@ fn triggers(deployment: DeploymentId, stored: &str) -> Result<Vec<Trigger>, Stor
 struct DeployBody {
     /// Definitions of node types that are not standard, by name; `{}` without any.
     #[schema(value_type = Object, example = json!({}))]
-    node_definitions: Map<String, Value>,
+    node_definitions: Box<RawValue>,
     /// Where secrets and variables come from; by default the workspace's `production`.
     environment_id: Option<String>,
     /// Whether runs record what each node did.
@@ -125,7 +125,7 @@ async fn deploy_pattern(
             .map_err(|_| ApiError::field("environmentId", "is no environment of the workspace"))
     });
     let request = DeployRequest {
-        node_definitions: body.node_definitions,
+        node_definitions: extract::object("nodeDefinitions", body.node_definitions)?,
         environment: environment.transpose()?,
         trace: body.trace.unwrap_or(false),
     };

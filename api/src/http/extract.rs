@@ -5,8 +5,9 @@ pub use crate::auth::caller::Caller;
 use crate::access::{Role, Scope};
 use crate::app::App;
 use crate::auth::caller;
+use crate::budget::Owner;
 use crate::error::{ApiError, Code};
-use crate::ids::WorkspaceId;
+use crate::ids::{UserId, WorkspaceId};
 use crate::store::accounts;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
@@ -16,6 +17,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 use utoipa::IntoParams;
 
 impl<S> FromRequestParts<S> for Caller
@@ -32,6 +34,8 @@ where
             app.auth_limits
                 .check_write(caller.scope.user(), app.clock.now())?;
         }
+        // For what is read after this, the body.
+        parts.extensions.insert(caller.scope.user());
         Ok(caller)
     }
 }
@@ -113,16 +117,30 @@ pub struct Json<T>(pub T);
 
 impl<T, S> FromRequest<S> for Json<T>
 where
-    T: DeserializeOwned,
+    T: DeserializeOwned + Send + 'static,
+    App: FromRef<S>,
     S: Send + Sync,
 {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
-        let is_json = is_json(&request);
+        let (is_json, owner) = (is_json(&request), owner(&request));
         let body = read(request, state).await?;
-        decode(is_json, &body).map(Json)
+        let size = (body.len(), READ_FACTOR);
+        let budget = &App::from_ref(state).budget;
+        budget
+            .read(owner, size, move || decode(is_json, &body))
+            .await?
+            .map(Json)
     }
+}
+
+/// How many times as large as its text a body may be once it is read. Graphs and events stay text.
+const READ_FACTOR: usize = 8;
+
+/// Whose request it is, once the caller is known.
+fn owner(request: &Request) -> Owner {
+    request.extensions().get::<UserId>().copied()
 }
 
 /// How many times as large as others a body may be that holds components or a module.
@@ -134,7 +152,7 @@ pub struct CodeJson<T>(pub T);
 
 impl<T, S> FromRequest<S> for CodeJson<T>
 where
-    T: DeserializeOwned,
+    T: DeserializeOwned + Send + 'static,
     App: FromRef<S>,
     S: Send + Sync,
 {
@@ -154,18 +172,22 @@ pub struct OptionalJson<T>(pub T);
 
 impl<T, S> FromRequest<S> for OptionalJson<T>
 where
-    T: DeserializeOwned + Default,
+    T: DeserializeOwned + Default + Send + 'static,
+    App: FromRef<S>,
     S: Send + Sync,
 {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
-        let is_json = is_json(&request);
+        let (is_json, owner) = (is_json(&request), owner(&request));
         let body = read(request, state).await?;
         if body.is_empty() {
             return Ok(OptionalJson(T::default()));
         }
-        decode(is_json, &body).map(OptionalJson)
+        let size = (body.len(), READ_FACTOR);
+        let budget = &App::from_ref(state).budget;
+        let read = budget.read(owner, size, move || decode(is_json, &body)).await?;
+        read.map(OptionalJson)
     }
 }
 
@@ -294,6 +316,22 @@ where
         let path = axum::extract::Path::<T>::from_request_parts(parts, state).await;
         path.map(|path| Path(path.0)).map_err(|_| Code::NotFound.into())
     }
+}
+
+/// A part of a body that must be an object, which stays text.
+pub fn object(path: &str, raw: Box<RawValue>) -> Result<Box<RawValue>, ApiError> {
+    let found = match raw.get().bytes().next() {
+        Some(b'{') => return Ok(raw),
+        Some(b'[') => "sequence",
+        Some(b'"') => "string",
+        Some(b't' | b'f') => "boolean",
+        Some(b'n') => "null",
+        _ => "number",
+    };
+    Err(ApiError::field(
+        path,
+        format!("is wrong: expected a map, found {found}"),
+    ))
 }
 
 /// `limit` and `offset` of a list.

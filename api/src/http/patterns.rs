@@ -5,7 +5,7 @@ mod history;
 mod interface;
 
 use super::extract::{Admin, Caller, Json, Path, Query, limit, offset, printable, text};
-use super::reply::{Listed, OffsetMeta};
+use super::reply::{self, Listed, OffsetMeta};
 use crate::app::App;
 use crate::clock::Timestamp;
 use crate::error::{ApiError, Code, ErrorBody};
@@ -16,6 +16,7 @@ use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::header::{ETAG, IF_MATCH};
 use axum::http::{HeaderMap, HeaderName, StatusCode};
+use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -120,20 +121,20 @@ struct Pattern {
 }
 
 impl Pattern {
-    fn new(row: PatternRow, graph: Graph, starred: bool) -> Result<Self, ApiError> {
-        Ok(Pattern {
+    fn new(row: PatternRow, graph_data: Box<RawValue>, starred: bool) -> Self {
+        Pattern {
             id: row.id,
             name: row.name,
             description: row.description,
             is_public: row.is_public,
             is_template: row.is_template,
             tags: row.tags.0,
-            graph_data: graph.into_json()?,
+            graph_data,
             version_number: row.version_number,
             created_at: row.created_at,
             updated_at: row.updated_at,
             starred,
-        })
+        }
     }
 }
 
@@ -316,7 +317,7 @@ async fn create(
     let row = patterns::create(&app, editor, new).await?;
     Ok((
         StatusCode::CREATED,
-        Answer(Pattern::new(row, Graph::empty(), false)?),
+        Answer(Pattern::new(row, Graph::empty().into_json()?, false)),
     ))
 }
 
@@ -336,13 +337,15 @@ async fn get(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<PatternId>,
-) -> Result<([(HeaderName, String); 1], Answer<Pattern>), ApiError> {
+) -> Result<Response, ApiError> {
     let mut reader = app.store.reader().await?;
     let row = patterns::readable(&mut reader.db(), &caller.scope, id).await?;
-    let graph = patterns::newest_graph(&mut reader.db(), &row).await?;
     let starred = rows::is_starred(&mut reader.db(), &caller.scope, id).await?;
+    drop(reader);
+    let (graph, share) = patterns::newest_graph(&app, caller.scope.user(), &row).await?;
     let tag = (ETAG, format!("\"{}\"", row.version_number));
-    Ok(([tag], Answer(Pattern::new(row, graph, starred)?)))
+    let pattern = Answer(Pattern::new(row, graph, starred));
+    Ok(reply::built(([tag], pattern), share))
 }
 
 /// What is to be different. What is left out stays as it is.
@@ -407,7 +410,10 @@ async fn update(
     Json(request): Json<UpdateRequest>,
 ) -> Result<([(HeaderName, String); 1], Answer<Updated>), ApiError> {
     let editor = caller.scope.editor()?;
-    let graph = request.graph_data.map(|graph| Graph::read("graphData", &graph));
+    let graph = match request.graph_data {
+        Some(graph) => Some(Graph::read(&app, editor.user(), "graphData", graph).await?),
+        None => None,
+    };
     let name = request.name.map(|name| text("name", &name, NAME_CHARS_MAX));
     let summary = request
         .summary
@@ -418,7 +424,7 @@ async fn update(
         is_public: request.is_public,
         is_template: request.is_template,
         tags: request.tags.map(tags).transpose()?,
-        graph: graph.transpose()?,
+        graph,
         summary: summary.transpose()?,
         based_on: based_on(&headers, request.version_number)?,
     };

@@ -1,10 +1,18 @@
 //! Shapes of answers: the interface wraps some in an envelope and leaves others bare.
 
+use crate::budget::Share;
 use crate::clock::{Clock, Timestamp};
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
+
+/// An answer, for which memory was taken until it is built.
+pub fn built(answer: impl IntoResponse, share: Option<Share>) -> Response {
+    let response = answer.into_response();
+    drop(share);
+    response
+}
 
 /// `{success: true, data, timestamp}`.
 #[derive(Debug, Serialize, ToSchema)]

@@ -1,10 +1,10 @@
 //! Compiling a graph for a test, and running what came of it.
 
 use super::deployments::InvalidGraph;
-use super::extract::{Caller, CodeJson};
+use super::extract::{self, Caller, CodeJson};
 use crate::app::App;
 use crate::error::{ApiError, ErrorBody};
-use crate::execution::compile::Finding;
+use crate::execution::compile::{Finding, Sources};
 use crate::execution::{TestRun, TestRunError};
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -14,7 +14,6 @@ use heddle_compiler::Options;
 use heddle_runtime::{LogLine, Outcome, RunError, Status, TraceEntry};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -32,10 +31,10 @@ pub fn routes() -> OpenApiRouter<App> {
 struct TranspileBody {
     /// `{nodes, edges}`.
     #[schema(value_type = Object, example = json!({"nodes": [{"id": "start", "type": "OnManual"}], "edges": []}))]
-    graph_data: Map<String, Value>,
+    graph_data: Box<RawValue>,
     /// Definitions of node types that are not standard, by name; `{}` without any.
     #[schema(value_type = Object, example = json!({}))]
-    node_definitions: Map<String, Value>,
+    node_definitions: Box<RawValue>,
     /// Whether the run tells what each node did.
     trace: Option<bool>,
     /// Nodes before which the run pauses.
@@ -43,7 +42,7 @@ struct TranspileBody {
     breakpoints: Option<Vec<String>>,
     /// Outputs by node: these nodes don't execute.
     #[schema(value_type = Option<Object>, example = json!({}))]
-    pinned_nodes: Option<Map<String, Value>>,
+    pinned_nodes: Option<Box<RawValue>>,
 }
 
 /// A compiled graph.
@@ -79,14 +78,17 @@ async fn transpile(
     let options = Options {
         trace: body.trace.unwrap_or(false),
         breakpoints: body.breakpoints.unwrap_or_default(),
-        pinned_nodes: body.pinned_nodes.unwrap_or_default(),
         ..Options::default()
     };
-    let graph = Value::Object(body.graph_data);
-    let definitions = Value::Object(body.node_definitions);
-    let transpiled = app
-        .executions
-        .transpile(&caller.scope, graph, definitions, options);
+    let sources = Sources {
+        graph: extract::object("graphData", body.graph_data)?,
+        definitions: extract::object("nodeDefinitions", body.node_definitions)?,
+        pinned_nodes: match body.pinned_nodes {
+            Some(pins) => Some(extract::object("pinnedNodes", pins)?),
+            None => None,
+        },
+    };
+    let transpiled = app.executions.transpile(&caller.scope, sources, options);
     let compiled = transpiled.await?;
     let Some(artifact) = compiled.artifact else {
         return Ok(InvalidGraph::answer(compiled.errors, Vec::new()));

@@ -5,11 +5,15 @@ use super::notices::{self, Notice};
 use super::{Db, StoreError, sql};
 use crate::access::{Editor, Scope};
 use crate::clock::Timestamp;
+use crate::error::{ApiError, Code};
 use crate::ids::{DataKeyId, EndpointId, PatternId, RunId, WorkspaceId};
 use crate::signature::Scheme;
 use crate::vault::{Sealed, Vault, VaultError};
-use serde_json::Value;
+use heddle_compiler::compare::NODES_MAX;
+use heddle_compiler::text;
+use serde_json::value::RawValue;
 use sqlx::FromRow;
+use std::collections::{HashMap, HashSet};
 
 /// A node that others reach from outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,12 +41,15 @@ const ALIAS_CHARS_MAX: usize = 100;
 const NODE_ID_BYTES_MAX: usize = 64;
 /// Endpoints of one pattern; a draft's further nodes have none.
 const HOOKS_MAX: usize = 500;
+/// Endpoints of one pattern with those of earlier versions.
+const KEPT_MAX: usize = 2_000;
 
 /// The nodes of a graph that need an endpoint. The graph may be a draft: what can't be read has none.
-pub fn hooks(graph: &Value) -> Vec<HookNode> {
-    let nodes = graph.get("nodes").and_then(Value::as_array);
+pub fn hooks(graph: &str) -> Vec<HookNode> {
+    let [nodes] = text::pick(graph, ["nodes"]).unwrap_or_default();
+    let nodes = text::elements(nodes, NODES_MAX).unwrap_or_default();
     let mut hooks: Vec<HookNode> = Vec::new();
-    for hook in nodes.into_iter().flatten().filter_map(hook) {
+    for hook in nodes.into_iter().filter_map(hook) {
         if hooks.len() < HOOKS_MAX && hooks.iter().all(|known| known.node_id != hook.node_id) {
             hooks.push(hook);
         }
@@ -50,23 +57,30 @@ pub fn hooks(graph: &Value) -> Vec<HookNode> {
     hooks
 }
 
-fn hook(node: &Value) -> Option<HookNode> {
-    let node_id = node.get("id")?.as_str().filter(|id| is_node_id(id))?;
-    let data = node.get("data");
-    let parameter = |name| data?.get("parameters")?.get(name)?.as_str();
-    let kind = match node.get("type")?.as_str()? {
-        "OnWebhook" => HookKind::Webhook(parameter("scheme").and_then(Scheme::named).unwrap_or_default()),
-        "OnEmail" => HookKind::Email,
-        _ => return None,
+fn hook(node: &RawValue) -> Option<HookNode> {
+    let [id, node_type, data] = text::pick(node.get(), ["id", "type", "data"])?;
+    let node_type = text::string(node_type?)?;
+    if node_type != "OnWebhook" && node_type != "OnEmail" {
+        return None;
+    }
+    let node_id = text::string(id?).filter(|id| is_node_id(id))?;
+    let picked = data.and_then(|data| text::pick(data.get(), ["label", "parameters"]));
+    let [label, parameters] = picked.unwrap_or_default();
+    let picked = parameters.and_then(|parameters| text::pick(parameters.get(), ["alias", "scheme"]));
+    let [alias, scheme] = picked
+        .unwrap_or_default()
+        .map(|value| value.and_then(text::string));
+    let kind = match &*node_type {
+        "OnWebhook" => HookKind::Webhook(scheme.and_then(|name| Scheme::named(&name)).unwrap_or_default()),
+        _ => HookKind::Email,
     };
-    let label = || data?.get("label")?.as_str();
-    let alias = parameter("alias").or_else(label).map(str::trim);
-    let alias = alias.filter(|alias| !alias.is_empty()).unwrap_or(node_id);
-    let printable = alias.chars().filter(|c| !c.is_control());
+    let alias = alias.or_else(|| text::string(label?));
+    let alias = alias.as_deref().map(str::trim).filter(|alias| !alias.is_empty());
+    let printable = alias.unwrap_or(&node_id).chars().filter(|c| !c.is_control());
     Some(HookNode {
-        node_id: node_id.to_owned(),
         alias: printable.take(ALIAS_CHARS_MAX).collect(),
         kind,
+        node_id: node_id.into_owned(),
     })
 }
 
@@ -129,39 +143,128 @@ fn unguessable() -> String {
     hex::encode(rand::random::<[u8; 16]>())
 }
 
+/// An endpoint or an address as it is stored.
+#[derive(FromRow)]
+struct Known {
+    node_id: String,
+    alias: String,
+    /// None of an address.
+    scheme: Option<String>,
+    is_present: bool,
+}
+
+impl Known {
+    fn is(&self, hook: &HookNode) -> bool {
+        let scheme = match hook.kind {
+            HookKind::Webhook(scheme) => Some(scheme.name()),
+            HookKind::Email => None,
+        };
+        self.is_present && self.alias == hook.alias && self.scheme.as_deref() == scheme
+    }
+}
+
 /// Makes the endpoints of a pattern those of its newest version. Endpoints whose node is gone are kept, for the
-/// deployed version or a rollback to be reached under the same address.
+/// deployed version or a rollback to be reached under the same address. Writes nothing but what is different.
 pub async fn sync(
     db: &mut Db<'_>,
     vault: &Vault,
-    (pattern, workspace): (PatternId, Option<WorkspaceId>),
+    owner: (PatternId, Option<WorkspaceId>),
     hooks: &[HookNode],
     now: Timestamp,
-) -> Result<(), VaultError> {
-    for table in [
-        "update webhook_endpoints set is_present = false where pattern_id = ?",
-        "update email_endpoints set is_present = false where pattern_id = ?",
+) -> Result<(), ApiError> {
+    let (pattern, _) = owner;
+    let webhooks =
+        sql("select node_id, alias, scheme, is_present from webhook_endpoints where pattern_id = ?");
+    let mailboxes = sql(
+        "select node_id, alias, cast(null as text) as scheme, is_present from email_endpoints where pattern_id = ?",
+    );
+    let webhooks: Vec<Known> = db.all(webhooks.bind(pattern)).await?;
+    let mailboxes: Vec<Known> = db.all(mailboxes.bind(pattern)).await?;
+    let is_webhook = |hook: &HookNode| matches!(hook.kind, HookKind::Webhook(_));
+    let (wanted, wanted_mail): (Vec<&HookNode>, Vec<&HookNode>) =
+        hooks.iter().partition(|hook| is_webhook(hook));
+    let mut is_changed = false;
+    for (known, wanted, table) in [
+        (webhooks, wanted, Table::Webhooks),
+        (mailboxes, wanted_mail, Table::Mailboxes),
     ] {
-        db.execute(sql(table).bind(pattern)).await?;
-    }
-    for hook in hooks {
-        match hook.kind {
-            HookKind::Webhook(scheme) => {
-                sync_webhook(db, vault, (pattern, workspace), (hook, scheme), now).await?
+        let by_id: HashMap<&str, &Known> = known
+            .iter()
+            .map(|known| (known.node_id.as_str(), known))
+            .collect();
+        let ids: HashSet<&str> = wanted.iter().map(|hook| hook.node_id.as_str()).collect();
+        let new = wanted
+            .iter()
+            .filter(|hook| !by_id.contains_key(hook.node_id.as_str()))
+            .count();
+        if new > 0 && known.len() + new > KEPT_MAX {
+            let message = format!(
+                "The pattern has had {} webhooks and addresses of one kind, which all keep theirs; {KEPT_MAX} are \
+                 allowed: clone the pattern to begin anew.",
+                known.len()
+            );
+            return Err(Code::Validation.with(message));
+        }
+        let gone: Vec<&str> = known
+            .iter()
+            .filter(|known| known.is_present && !ids.contains(known.node_id.as_str()))
+            .map(|known| known.node_id.as_str())
+            .collect();
+        is_changed |= !gone.is_empty();
+        table.remove(db, pattern, &gone).await?;
+        for hook in wanted {
+            let known = by_id.get(hook.node_id.as_str());
+            if known.is_some_and(|known| known.is(hook)) {
+                continue;
             }
-            HookKind::Email => sync_email(db, pattern, hook, now).await?,
+            is_changed = true;
+            match (hook.kind, known) {
+                (HookKind::Webhook(scheme), Some(_)) => set_webhook(db, pattern, hook, scheme).await?,
+                (HookKind::Webhook(scheme), None) => {
+                    add_webhook(db, vault, owner, (hook, scheme), now).await?;
+                }
+                (HookKind::Email, _) => sync_email(db, pattern, hook, now).await?,
+            }
         }
     }
-    Ok(notices::tell(db, Notice::Endpoints(pattern)).await?)
+    if is_changed {
+        notices::tell(db, Notice::Endpoints(pattern)).await?;
+    }
+    Ok(())
 }
 
-async fn sync_webhook(
+#[derive(Clone, Copy)]
+enum Table {
+    Webhooks,
+    Mailboxes,
+}
+
+impl Table {
+    /// Notes that the newest version has these nodes no more.
+    async fn remove(self, db: &mut Db<'_>, pattern: PatternId, gone: &[&str]) -> Result<(), StoreError> {
+        let update = match self {
+            Table::Webhooks => {
+                "update webhook_endpoints set is_present = false where pattern_id = ? and node_id in "
+            }
+            Table::Mailboxes => {
+                "update email_endpoints set is_present = false where pattern_id = ? and node_id in "
+            }
+        };
+        for some in gone.chunks(HOOKS_MAX) {
+            let ids = some.iter().map(|id| (*id).to_owned());
+            db.execute(sql(update).bind(pattern).list_of_few_sizes(ids))
+                .await?;
+        }
+        Ok(())
+    }
+}
+
+async fn set_webhook(
     db: &mut Db<'_>,
-    vault: &Vault,
-    (pattern, workspace): (PatternId, Option<WorkspaceId>),
-    (hook, scheme): (&HookNode, Scheme),
-    now: Timestamp,
-) -> Result<(), VaultError> {
+    pattern: PatternId,
+    hook: &HookNode,
+    scheme: Scheme,
+) -> Result<(), StoreError> {
     let known = sql(
         "update webhook_endpoints set is_present = true, alias = ?, scheme = ?
                      where pattern_id = ? and node_id = ?",
@@ -170,9 +273,17 @@ async fn sync_webhook(
     .bind(scheme.name())
     .bind(pattern)
     .bind(&hook.node_id);
-    if db.execute(known).await? > 0 {
-        return Ok(());
-    }
+    db.execute(known).await?;
+    Ok(())
+}
+
+async fn add_webhook(
+    db: &mut Db<'_>,
+    vault: &Vault,
+    (pattern, workspace): (PatternId, Option<WorkspaceId>),
+    (hook, scheme): (&HookNode, Scheme),
+    now: Timestamp,
+) -> Result<(), VaultError> {
     let id = EndpointId::new();
     let secret = scheme.new_secret();
     let sealed = vault
@@ -370,13 +481,13 @@ mod tests {
             hook("c", "c", HookKind::Webhook(Scheme::Heddle)),
             hook("d", "d", HookKind::Email),
         ];
-        assert_eq!(hooks(&graph), found);
+        assert_eq!(hooks(&graph.to_string()), found);
     }
 
     #[test]
     fn what_is_no_graph_has_none() {
         for graph in [json!(null), json!({}), json!({"nodes": {}}), json!([1])] {
-            assert_eq!(hooks(&graph), []);
+            assert_eq!(hooks(&graph.to_string()), []);
         }
     }
 
@@ -386,7 +497,7 @@ mod tests {
         let graph = json!({"nodes": [
             {"id": "a", "type": "OnWebhook", "data": {"parameters": {"alias": alias}}},
         ]});
-        let found = hooks(&graph);
+        let found = hooks(&graph.to_string());
         assert!(found[0].alias.starts_with("twolines x"));
         assert_eq!(found[0].alias.chars().count(), 100);
     }

@@ -51,6 +51,53 @@ pub async fn add(
     db.execute(count).await.map(drop)
 }
 
+/// Adds the version that `row` is now at, with the graph of an earlier one.
+pub async fn add_again(
+    db: &mut Db<'_>,
+    row: &PatternRow,
+    by: UserId,
+    summary: &str,
+    graph_of: i64,
+) -> Result<(), StoreError> {
+    let added = db
+        .execute(
+            sql(
+                "insert into pattern_versions (pattern_id, version_number, created_at, created_by, summary, graph)
+                 select pattern_id, cast(? as bigint), cast(? as bigint), cast(? as text), cast(? as text), graph
+                 from pattern_versions where pattern_id = ? and version_number = ?",
+            )
+            .bind(row.version_number)
+            .bind(row.updated_at)
+            .bind(by)
+            .bind(summary)
+            .bind(row.id)
+            .bind(graph_of),
+        )
+        .await?;
+    if added == 0 {
+        Err(StoreError::Missing)
+    } else {
+        Ok(())
+    }
+}
+
+/// How many bytes the graph of a version has.
+pub async fn graph_bytes(
+    db: &mut Db<'_>,
+    pattern: PatternId,
+    version_number: i64,
+) -> Result<Option<i64>, StoreError> {
+    let found: Option<(i64,)> = db
+        .optional(
+            sql("select cast(octet_length(graph) as bigint) from pattern_versions
+                 where pattern_id = ? and version_number = ?")
+            .bind(pattern)
+            .bind(version_number),
+        )
+        .await?;
+    Ok(found.map(|(bytes,)| bytes))
+}
+
 /// graphData of a version, as it came.
 pub async fn graph(
     db: &mut Db<'_>,

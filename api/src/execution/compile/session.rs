@@ -1,15 +1,16 @@
 //! One turn at the compilers: what a request needs of them, one after the other, in one worker process of its own. A
 //! worker sees bytes of one user only and ends with the turn, so whoever takes one over has gained nothing by it.
 
+use super::sources::READ_FACTOR;
 use super::turns::Turn;
-use super::{Compiled, Compilers, worker};
+use super::{Compiled, Compilers, Sources, worker};
+use crate::budget::{Budget, SMALL_BYTES_MAX, Share};
 use crate::error::{ApiError, Code};
 use crate::execution::blocking;
 use bytesize::ByteSize;
 use heddle_compiler::Options;
 use heddle_processes::{End, Worker, WorkerCommand, WorkerError};
 use heddle_runtime::{Plan, Program, ProgramError, Runtime};
-use serde_json::Value;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -72,28 +73,50 @@ impl<'a> Session<'a> {
     /// Compiles a graph. A limit that ends it is an error of the graph.
     pub async fn graph(
         &mut self,
-        graph: Value,
-        definitions: Value,
+        budget: &Budget,
+        sources: Sources,
         options: Options,
     ) -> Result<Compiled, ApiError> {
         let Some(command) = self.compilers.worker.clone() else {
-            let turn = self.turn.clone();
-            let compile = move || {
-                let _turn = turn;
-                Compiled::from(heddle_compiler::compile(&graph, &definitions, &options))
-            };
-            let bug = |_| Code::Internal.with("Compiling this graph failed by a bug in heddle.");
-            return blocking(compile).await.map_err(bug);
+            return self.graph_here(budget, sources, options).await;
         };
-        let request = blocking(move || worker::graph_request(&graph, &definitions, &options));
+        // The worker reads them, with its own memory.
+        let share = self.share(budget, sources.bytes() * READ_FACTOR).await?;
+        let request = blocking(move || worker::graph_request(sources, &options));
         let request = request.await?.map_err(ApiError::internal)?;
         let compiled = self.ask(&command, request, worker::compiled).await;
+        drop(share);
         match compiled {
-            Ok(Some(compiled)) => Ok(compiled),
+            Ok(Some(compiled)) => Ok(compiled?),
             Ok(None) => Err(broken_answer()),
             Err(Failure::Refused(reason) | Failure::TooMuch(reason)) => Ok(Compiled::refused(reason)),
             Err(Failure::Other(error)) => Err(error),
         }
+    }
+
+    async fn graph_here(
+        &self,
+        budget: &Budget,
+        sources: Sources,
+        options: Options,
+    ) -> Result<Compiled, ApiError> {
+        let share = self.share(budget, sources.memory(options.limits)).await?;
+        let turn = self.turn.clone();
+        let compile = move || {
+            let _held = (turn, share);
+            sources.compile(options)
+        };
+        let bug = |_| Code::Internal.with("Compiling this graph failed by a bug in heddle.");
+        let compiled = blocking(compile).await.map_err(bug)??;
+        Ok(compiled.into())
+    }
+
+    /// Takes memory for a graph that is not small.
+    async fn share(&self, budget: &Budget, bytes: usize) -> Result<Option<Share>, ApiError> {
+        if bytes <= SMALL_BYTES_MAX * READ_FACTOR {
+            return Ok(None);
+        }
+        budget.take(Some(self.turn.user()), bytes).await.map(Some)
     }
 
     /// Compiles what a plan lacks, unless somebody else has by now, and loads it.

@@ -38,6 +38,13 @@ pub struct Turn {
     user: UserId,
 }
 
+impl Turn {
+    /// Whose it is.
+    pub fn user(&self) -> UserId {
+        self.user
+    }
+}
+
 impl Drop for Turn {
     fn drop(&mut self) {
         let mut lanes = self.turns.lanes();

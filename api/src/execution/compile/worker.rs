@@ -3,13 +3,14 @@
 //! A request is a letter and what is to be compiled, an answer the request's SHA-256, a letter and the result. The
 //! service trusts no length and no letter of an answer; machine code it has to trust (ARCHITECTURE.md).
 
-use super::{Compiled, Finding};
+use super::sources::Unreadable;
+use super::{Compiled, Finding, Sources};
 use heddle_compiler::{Artifact, Options};
 use heddle_node_stdlib::manifest::Manifest;
 use heddle_processes::{Channel, ChannelError, FrameError, Rights};
 use heddle_runtime::CompileJob;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 /// Its name on the command line.
@@ -30,28 +31,29 @@ const STACK_BYTES: usize = 32 << 20;
 struct Wishes {
     trace: bool,
     breakpoints: Vec<String>,
-    pinned_nodes: Map<String, Value>,
 }
 
 /// What goes before the module in an answer.
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 struct Told {
+    unreadable: Option<Unreadable>,
     manifest: Option<Manifest>,
     errors: Vec<Finding>,
     warnings: Vec<Finding>,
 }
 
 /// Asks for a graph's module.
-pub fn graph_request(graph: &Value, definitions: &Value, options: &Options) -> serde_json::Result<Vec<u8>> {
+pub fn graph_request(sources: Sources, options: &Options) -> serde_json::Result<Vec<u8>> {
     let wishes = Wishes {
         trace: options.trace,
         breakpoints: options.breakpoints.clone(),
-        pinned_nodes: options.pinned_nodes.clone(),
     };
-    let mut request = vec![GRAPH];
+    let mut request = Vec::with_capacity(sources.bytes() + 1_024);
+    request.push(GRAPH);
     // Each by itself: together they would nest more deeply than any of them may.
-    push_part(&mut request, &serde_json::to_vec(graph)?);
-    push_part(&mut request, &serde_json::to_vec(definitions)?);
+    for text in sources.texts() {
+        push_part(&mut request, text.as_bytes());
+    }
     push_part(&mut request, &serde_json::to_vec(&wishes)?);
     Ok(request)
 }
@@ -77,18 +79,21 @@ pub fn result_of<'a>(request: &[u8], answer: &'a [u8]) -> Option<Result<&'a [u8]
 }
 
 /// What compiling a graph gave; `None`: it is none.
-pub fn compiled(result: &[u8]) -> Option<Compiled> {
+pub fn compiled(result: &[u8]) -> Option<Result<Compiled, Unreadable>> {
     let (told, wasm) = take_part(result)?;
     let told: Told = serde_json::from_slice(told).ok()?;
+    if let Some(unreadable) = told.unreadable {
+        return Some(Err(unreadable));
+    }
     let artifact = told.manifest.map(|manifest| Artifact {
         wasm: wasm.to_vec(),
         manifest,
     });
-    Some(Compiled {
+    Some(Ok(Compiled {
         artifact,
         errors: told.errors,
         warnings: told.warnings,
-    })
+    }))
 }
 
 fn push_part(to: &mut Vec<u8>, part: &[u8]) {
@@ -163,25 +168,44 @@ fn execute(request: &[u8]) -> Result<Vec<u8>, String> {
 fn graph(request: &[u8]) -> Option<Vec<u8>> {
     let (graph, rest) = take_part(request)?;
     let (definitions, rest) = take_part(rest)?;
+    let (pins, rest) = take_part(rest)?;
     let (wishes, _) = take_part(rest)?;
     let wishes: Wishes = serde_json::from_slice(wishes).ok()?;
+    let sources = Sources {
+        graph: serde_json::from_slice(graph).ok()?,
+        definitions: serde_json::from_slice(definitions).ok()?,
+        pinned_nodes: Some(serde_json::from_slice(pins).ok()?)
+            .filter(|pins: &Box<RawValue>| pins.get() != "null"),
+    };
     let options = Options {
         trace: wishes.trace,
         breakpoints: wishes.breakpoints,
-        pinned_nodes: wishes.pinned_nodes,
         ..Options::default()
     };
-    let graph: Value = serde_json::from_slice(graph).ok()?;
-    let definitions: Value = serde_json::from_slice(definitions).ok()?;
-    let compiled = Compiled::from(heddle_compiler::compile(&graph, &definitions, &options));
-    let (manifest, wasm) = match compiled.artifact {
-        Some(artifact) => (Some(artifact.manifest), artifact.wasm),
-        None => (None, Vec::new()),
-    };
-    let told = Told {
-        manifest,
-        errors: compiled.errors,
-        warnings: compiled.warnings,
+    let (told, wasm) = match sources.compile(options).map(Compiled::from) {
+        Ok(compiled) => {
+            let (manifest, wasm) = match compiled.artifact {
+                Some(artifact) => (Some(artifact.manifest), artifact.wasm),
+                None => (None, Vec::new()),
+            };
+            let told = Told {
+                manifest,
+                errors: compiled.errors,
+                warnings: compiled.warnings,
+                ..Told::default()
+            };
+            (told, wasm)
+        }
+        Err(unreadable) => {
+            let unreadable = Some(unreadable);
+            (
+                Told {
+                    unreadable,
+                    ..Told::default()
+                },
+                Vec::new(),
+            )
+        }
     };
     let mut result = Vec::with_capacity(wasm.len() + 1_024);
     push_part(&mut result, &serde_json::to_vec(&told).ok()?);

@@ -5,12 +5,14 @@ use crate::app::App;
 use crate::clock::Timestamp;
 use crate::error::{ApiError, ErrorBody};
 use crate::http::extract::{Caller, Json, OptionalJson, Path, text};
+use crate::http::reply;
 use crate::ids::PatternId;
 use crate::patterns::{self, Graph, NAME_CHARS_MAX, NewPattern};
 use axum::Json as Answer;
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::http::header::CONTENT_DISPOSITION;
-use axum::http::{HeaderName, StatusCode};
+use axum::response::Response;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -80,8 +82,10 @@ async fn clone(
         .transpose()?;
     let mut reader = app.store.reader().await?;
     let original = patterns::readable(&mut reader.db(), &caller.scope, id).await?;
-    let graph = patterns::newest_graph(&mut reader.db(), &original).await?;
     drop(reader);
+    let (graph, share) = patterns::newest_graph(&app, editor.user(), &original).await?;
+    drop(share);
+    let graph = Graph::read(&app, editor.user(), "graphData", graph).await?;
     let default_name = || {
         format!("Copy of {}", original.name)
             .chars()
@@ -135,18 +139,19 @@ async fn export(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<PatternId>,
-) -> Result<([(HeaderName, String); 1], Answer<Export>), ApiError> {
+) -> Result<Response, ApiError> {
     let mut reader = app.store.reader().await?;
     let row = patterns::readable(&mut reader.db(), &caller.scope, id).await?;
-    let graph = patterns::newest_graph(&mut reader.db(), &row).await?;
+    drop(reader);
+    let (graph_data, share) = patterns::newest_graph(&app, caller.scope.user(), &row).await?;
     let header = (CONTENT_DISPOSITION, attachment(&row.name));
     let export = Export {
         name: row.name,
         description: row.description,
-        graph_data: graph.into_json()?,
+        graph_data,
         exported_at: app.clock.now(),
     };
-    Ok(([header], Answer(export)))
+    Ok(reply::built(([header], Answer(export)), share))
 }
 
 /// A `Content-Disposition` (RFC 6266) with a file name that no system takes for a path, in ASCII and in full.
@@ -197,7 +202,7 @@ async fn import(
     Json(request): Json<ImportRequest>,
 ) -> Result<(StatusCode, Answer<Created>), ApiError> {
     let editor = caller.scope.editor()?;
-    let graph = Graph::read("graphData", &request.graph_data)?;
+    let graph = Graph::read(&app, editor.user(), "graphData", request.graph_data).await?;
     if !graph.has_both_lists() {
         return Err(ApiError::field(
             "graphData",

@@ -9,7 +9,7 @@ use crate::patterns;
 use crate::store::versions::{self, VersionRow};
 use axum::Json as Answer;
 use axum::extract::State;
-use heddle_compiler::compare::{Change, Comparison, Difference, Part, compare};
+use heddle_compiler::compare::{Change, Comparison, Difference, Part};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -86,7 +86,7 @@ struct Compared {
     #[schema(example = 2)]
     v2: i64,
     changes: Counts,
-    /// The changes one by one.
+    /// The changes one by one, 1,000 at most.
     details: Vec<VersionDifference>,
 }
 
@@ -212,10 +212,10 @@ async fn compare_versions(
     if v1.min(v2) <= hidden {
         return Err(Code::VersionNotFound.into());
     }
-    let before = patterns::graph(&mut reader.db(), id, v1).await?;
-    let after = patterns::graph(&mut reader.db(), id, v2).await?;
     drop(reader);
-    let mut found = compare(before.value(), after.value());
+    let compared = patterns::compared(&app, caller.scope.user(), id, (v1, v2)).await?;
+    let mut found =
+        compared.map_err(|error| Code::Validation.with(format!("The versions are too large: {error}.")))?;
     let details = std::mem::take(&mut found.details);
     Ok(Answer(Compared {
         v1,
