@@ -1,4 +1,4 @@
-//! What both fuzz targets share: a runtime with small limits, and what no run may do.
+//! What the fuzz targets share: a runtime with small limits, and what no run may do.
 //!
 //! Graphs come from the generator of `tests/semantics`, so that most of them are valid before they are mutated.
 
@@ -14,6 +14,7 @@ mod graph;
 #[allow(dead_code, reason = "the reference evaluator is not used here")]
 mod js;
 pub mod mutate;
+pub mod targets;
 #[path = "../../tests/semantics/terms.rs"]
 mod terms;
 

@@ -17,6 +17,7 @@ mod flow;
 #[expect(dead_code, reason = "other tests have more use for it")]
 #[path = "../shared/component.rs"]
 mod hand_made;
+mod fuzzed;
 mod harness;
 mod key_values;
 mod leases;

@@ -1,0 +1,17 @@
+//! What each target does with its input, without the fuzzer: so that the tests can do the same with the seeds. Each
+//! panics when something does not hold.
+
+pub mod cron;
+pub mod diagnostics;
+pub mod expression;
+pub mod json;
+pub mod signatures;
+
+/// Those whose input is any text, by name.
+pub const ALL: &[(&str, fn(&[u8]))] = &[
+    ("cron", cron::check),
+    ("diagnostics", diagnostics::check),
+    ("expression", expression::check),
+    ("json", json::check),
+    ("signatures", signatures::check),
+];

@@ -1,0 +1,38 @@
+//! Headers of a webhook request, one a line, under the name of a scheme, before an empty line and the body: nobody who
+//! does not know the secret is let in.
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use heddle_api::clock::Timestamp;
+use heddle_api::signature::{Scheme, verify};
+
+/// Checks an input.
+pub fn check(data: &[u8]) {
+    let Some(at) = data.windows(2).position(|two| two == b"\n\n") else {
+        return;
+    };
+    let (head, body) = (&data[..at], &data[at + 2..]);
+    let mut lines = head.split(|byte| *byte == b'\n');
+    let scheme = lines.next().and_then(|name| std::str::from_utf8(name).ok());
+    let scheme = scheme.and_then(Scheme::named).unwrap_or_default();
+    let mut headers = HeaderMap::new();
+    for line in lines.take(100) {
+        let Some(colon) = line.iter().position(|byte| *byte == b':') else {
+            continue;
+        };
+        let name = HeaderName::from_bytes(line[..colon].trim_ascii());
+        let value = HeaderValue::from_bytes(line[colon + 1..].trim_ascii());
+        if let (Ok(name), Ok(value)) = (name, value) {
+            headers.append(name, value);
+        }
+    }
+    let now = Timestamp::from_millis(1_795_251_600_000);
+    for secret in [
+        "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+        "a secret of nobody who reads this",
+    ] {
+        assert!(
+            verify(scheme, secret, &headers, body, now).is_err(),
+            "{scheme:?} {headers:?}"
+        );
+    }
+}
