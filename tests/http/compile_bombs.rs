@@ -121,7 +121,7 @@ async fn processor_time_ends(database: Database) {
 }
 
 async fn memory_ends(database: Database) {
-    let service = with(database, Duration::from_secs(60), 200 << 20).await;
+    let service = with(database, Duration::from_secs(60), 400 << 20).await;
     let ann = service.user("ann").await;
     let refused = run(&service, &ann, &long()).await;
     let told = message(&refused, 400);

@@ -14,10 +14,10 @@ mod document;
 mod example;
 mod external_login;
 mod flow;
+mod fuzzed;
 #[expect(dead_code, reason = "other tests have more use for it")]
 #[path = "../shared/component.rs"]
 mod hand_made;
-mod fuzzed;
 mod harness;
 mod key_values;
 mod leases;

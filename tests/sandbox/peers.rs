@@ -192,8 +192,11 @@ async fn few_bytes_become_no_long_numbers() {
     }
 }
 
+/// What a server says first.
+type Begin = fn(&mut TcpStream) -> Option<Vec<u8>>;
+
 /// Begins as `begin` and goes on with this for ever.
-fn endless_after(begin: fn(&mut TcpStream) -> Option<Vec<u8>>, piece: Vec<u8>) -> u16 {
+fn endless_after(begin: Begin, piece: Vec<u8>) -> u16 {
     serve(move |mut stream| {
         let Some(first) = begin(&mut stream) else { return };
         if stream.write_all(&first).is_ok() {
@@ -212,7 +215,7 @@ async fn endless_answers_of_databases_are_cut_off() {
         b'N',
         &[b"SNOTICE\0M".as_slice(), &[b'x'; 1_000], b"\0\0"].concat(),
     );
-    let cases: [(fn(&mut TcpStream) -> Option<Vec<u8>>, Vec<u8>); 4] = [
+    let cases: [(Begin, Vec<u8>); 4] = [
         (postgres::welcome, status.collect()),
         (postgres::welcome, notice),
         (postgres::welcome, huge(b'D')),

@@ -25,7 +25,7 @@ pub(super) struct Sessions {
 /// An open session.
 enum Session {
     Here(Here),
-    Connector(Connector),
+    Connector(Box<Connector>),
 }
 
 impl pool::Session for Session {
@@ -84,6 +84,6 @@ impl Sessions {
         };
         let place = Places::take(&self.places, tenant, close_idle).await?;
         let opened = Connector::open(program, &self.policy, target, place, statement).await;
-        opened.map(Session::Connector)
+        opened.map(|opened| Session::Connector(Box::new(opened)))
     }
 }
