@@ -2,25 +2,32 @@
 //! message came, by HTTP or SMTP, is not known here.
 
 mod event;
+mod parts;
 pub mod smtp;
 
 use crate::app::App;
 use crate::config::Config;
-use crate::error::ApiError;
+use crate::error::{ApiError, Code};
 use crate::execution::status::TriggeredBy;
 use crate::execution::{Accepted, ActiveDeployment, NewRun};
 use crate::ids::RunId;
 use crate::store::endpoints::{self, MailboxRow};
-use mail_parser::{Address, Message, MessageParser};
+use mail_parser::{Address, Message};
+use parts::Parts;
+pub use parts::Refused;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use tokio::sync::Semaphore;
 
 /// Recipients of one message; more are not looked at.
 pub const RECIPIENTS_MAX: usize = 100;
 /// Bytes of a message.
 pub const BYTES_MAX: usize = 10 << 20;
+
+/// Messages that are read at one time, each of which takes several times its size.
+static READERS: Semaphore = Semaphore::const_new(4);
 
 /// The part of addresses after the @.
 pub fn domain(config: &Config) -> &str {
@@ -93,20 +100,33 @@ pub struct Mail {
 }
 
 impl Mail {
-    /// Reads a message (RFC 5322). `None`: it is none.
-    pub fn read(raw: &[u8]) -> Option<Mail> {
-        let message = MessageParser::default().parse(raw)?;
-        if !message.headers_raw().any(|(name, _)| is_field_name(name)) {
-            return None;
+    /// Reads a message (RFC 5322) where that holds up nobody.
+    pub async fn read(raw: impl AsRef<[u8]> + Send + 'static) -> Result<Mail, ApiError> {
+        // Never closed, so there is always a permit to wait for.
+        let _permit = READERS.acquire().await;
+        let read = tokio::task::spawn_blocking(move || Mail::parse(raw.as_ref())).await;
+        let read = read.map_err(|error| {
+            tracing::error!(%error, "A message could not be read");
+            Code::Internal.with("The message could not be read.")
+        })?;
+        read.map_err(|refused| Code::Validation.with(format!("The message is not taken: {refused}.")))
+    }
+
+    /// Reads a message, in time and memory that its length bounds.
+    pub fn parse(raw: &[u8]) -> Result<Mail, Refused> {
+        let parts = Parts::read(raw)?;
+        let header = &parts.header;
+        if !header.headers_raw().any(|(name, _)| is_field_name(name)) {
+            return Err(Refused::NoMessage);
         }
-        let key = match message.message_id() {
+        let key = match header.message_id() {
             Some(id) => hex::encode(Sha256::digest(id)),
             None => hex::encode(Sha256::digest(raw)),
         };
-        Some(Mail {
-            event: event::of_message(&message)?,
+        Ok(Mail {
+            event: event::of_message(&parts).ok_or(Refused::NoMessage)?,
             key,
-            named: named(&message),
+            named: named(header),
         })
     }
 

@@ -140,6 +140,38 @@ each_database! {
         server.abort();
     }
 
+    async fn however_deep_a_message_is_the_service_goes_on(service: Service) {
+        let service = with_secret(&service).await;
+        let (hook, deployment, address) = reachable(&service).await;
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let place = listener.local_addr().unwrap();
+        let server = tokio::spawn(heddle_api::mail::smtp::serve(service.app.clone(), listener));
+        let from = format!("To: {address}\r\n");
+        // Messages within messages: files, whatever they hold.
+        let nested = format!("{from}{}", "Content-Type: message/rfc822\r\n\r\n".repeat(50_000));
+        let deep: String = (0..20_000).map(|level| format!("Content-Type: multipart/x; boundary=b{level}\r\n\r\n--b{level}\r\n")).collect();
+        let parts = "--b\r\n\r\nx\r\n".repeat(100_000);
+        let parts = format!("{from}Content-Type: multipart/mixed; boundary=b\r\n\r\n{parts}--b--");
+        for (message, status, reply) in [(nested, 202, "250"), (format!("{from}{deep}"), 400, "554"), (parts, 400, "554")] {
+            let taken = post(&service, "", message.clone()).await;
+            assert_eq!(taken.status, status, "{taken}");
+            if status == 400 {
+                assert_eq!(taken.code(), "VALIDATION");
+                assert!(taken.text.contains("The message is not taken: it"), "{taken}");
+            }
+            let mut client = Client::connect(place).await;
+            client.say(&format!("HELO a\r\nMAIL FROM:<>\r\nRCPT TO:<{address}>\r\nDATA")).await;
+            for expected in ["220", "250", "250", "250", "354"] {
+                client.expect(expected).await;
+            }
+            // Another message than the one before, where it is taken.
+            client.say(&format!("X-Way: SMTP\r\n{message}\r\n.")).await;
+            client.expect(reply).await;
+        }
+        assert_eq!(hook.runs(&deployment).await.len(), 2);
+        server.abort();
+    }
+
     async fn a_message_that_is_too_large_is_read_and_refused(service: Service) {
         let (hook, deployment, address) = reachable(&service).await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -114,7 +114,7 @@ struct Inbound {
     request_body(content = String, content_type = "message/rfc822", description = "The message as it came"),
     responses(
         (status = 202, description = "Runs are stored for those recipients that are `accepted`", body = Inbound),
-        (status = 400, description = "VALIDATION: no message of RFC 5322", body = ErrorBody),
+        (status = 400, description = "VALIDATION: no message of RFC 5322, or one of too many or too deeply nested parts", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED", body = ErrorBody),
         (status = 404, description = "NOT_FOUND: none of the recipients, or this way is closed", body = ErrorBody),
         (status = 413, description = "PAYLOAD_TOO_LARGE", body = ErrorBody),
@@ -143,7 +143,7 @@ async fn receive_email(
         return Err(Code::UnsupportedMediaType.with("The body must have the content type message/rfc822."));
     }
     let body = read(request, &app).await?;
-    let mail = Mail::read(&body).ok_or_else(|| ApiError::field("", "the body is no message of RFC 5322"))?;
+    let mail = Mail::read(body).await?;
     let addresses = if query.to.is_empty() {
         mail.recipients()
     } else {

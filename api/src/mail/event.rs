@@ -1,9 +1,10 @@
 //! A message as the pattern receives it: `{from, to, cc, replyTo, subject, date, messageId, text, html, headers,
 //! attachments}`, decoded from whatever character sets and encodings it came in.
 
+use super::parts::{Part, Parts};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use mail_parser::{Addr, Address, Message, MessagePart, MimeHeaders};
+use mail_parser::{Addr, Address, MimeHeaders};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -46,7 +47,8 @@ struct Attachment<'m> {
 }
 
 /// The event of a message. `None`: it can't be written as JSON.
-pub(super) fn of_message(message: &Message<'_>) -> Option<Box<RawValue>> {
+pub(super) fn of_message(parts: &Parts<'_>) -> Option<Box<RawValue>> {
+    let message = &parts.header;
     let mut headers: BTreeMap<String, String> = BTreeMap::new();
     for (name, value) in message.headers_raw() {
         let value = value.trim();
@@ -66,10 +68,10 @@ pub(super) fn of_message(message: &Message<'_>) -> Option<Box<RawValue>> {
         subject: message.subject(),
         date: message.date().map(mail_parser::DateTime::to_rfc3339),
         message_id: message.message_id(),
-        text: message.body_text(0),
-        html: message.body_html(0),
+        text: parts.text(),
+        html: parts.html(),
         headers,
-        attachments: message.attachments().map(attachment).collect(),
+        attachments: parts.attachments().map(attachment).collect(),
     };
     serde_json::value::to_raw_value(&event).ok()
 }
@@ -88,15 +90,17 @@ fn mailboxes<'m>(addresses: Option<&'m Address<'_>>) -> Vec<Mailbox<'m>> {
         .collect()
 }
 
-fn attachment<'m>(part: &'m MessagePart<'_>) -> Attachment<'m> {
-    let content_type = part.content_type().map(|kind| match kind.subtype() {
+fn attachment<'m>(part: &'m Part<'_>) -> Attachment<'m> {
+    let header = part.header.as_ref();
+    let content_type = header.and_then(|header| header.content_type());
+    let content_type = content_type.map(|kind| match kind.subtype() {
         Some(subtype) => format!("{}/{subtype}", kind.ctype()),
         None => kind.ctype().to_owned(),
     });
     Attachment {
-        filename: part.attachment_name(),
+        filename: header.and_then(|header| header.attachment_name()),
         content_type: content_type.unwrap_or_else(|| "application/octet-stream".to_owned()),
-        content_id: part.content_id(),
+        content_id: header.and_then(|header| header.content_id()),
         size: part.contents().len(),
         content: STANDARD.encode(part.contents()),
     }
@@ -123,7 +127,7 @@ mod tests {
 
     #[test]
     fn everything_is_decoded() {
-        let mail = Mail::read(MESSAGE.as_bytes()).unwrap();
+        let mail = Mail::parse(MESSAGE.as_bytes()).unwrap();
         let event: Value = serde_json::from_str(mail.event.get()).unwrap();
         assert_eq!(
             event["from"],
@@ -146,7 +150,7 @@ mod tests {
 
     #[test]
     fn recipients_are_found_once_each() {
-        let mail = Mail::read(MESSAGE.as_bytes()).unwrap();
+        let mail = Mail::parse(MESSAGE.as_bytes()).unwrap();
         assert_eq!(
             mail.recipients(),
             ["0123@mail.example.com", "a@example.com", "b@example.com"]
@@ -155,7 +159,7 @@ mod tests {
 
     #[test]
     fn the_key_is_the_message_id_or_else_the_message() {
-        let key = |raw: &str| Mail::read(raw.as_bytes()).unwrap().key;
+        let key = |raw: &str| Mail::parse(raw.as_bytes()).unwrap().key;
         assert_eq!(key(MESSAGE), key(&MESSAGE.replace("Hallo", "Servus")));
         assert_ne!(key(MESSAGE), key(&MESSAGE.replace("<one@", "<two@")));
         let anonymous = MESSAGE.replace("Message-ID", "X-Id");
@@ -165,7 +169,7 @@ mod tests {
     #[test]
     fn what_has_no_header_is_no_message() {
         for raw in [&b""[..], b"\r\n\r\n", b"\0\0\0"] {
-            assert!(Mail::read(raw).is_none(), "{raw:?}");
+            assert!(Mail::parse(raw).is_err(), "{raw:?}");
         }
     }
 }

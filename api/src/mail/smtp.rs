@@ -4,8 +4,10 @@
 
 use super::{BYTES_MAX, Delivery, Destination, Mail, RECIPIENTS_MAX, destination, domain};
 use crate::app::App;
+use crate::error::Code;
 use smtp_proto::request::receiver::DataReceiver;
 use smtp_proto::{Error, Request};
+use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -207,8 +209,8 @@ impl Session {
         };
         let recipients = std::mem::take(&mut self.recipients);
         self.forget();
-        let reply = deliver(&self.app, &recipients, &message).await;
-        self.answer(reply).await
+        let reply = deliver(&self.app, &recipients, message).await;
+        self.answer(&reply).await
     }
 
     /// A message with its dots unstuffed. `None`: it was too large; its rest was read and thrown away.
@@ -255,23 +257,28 @@ impl Session {
 
 /// Starts the runs of all recipients; the reply is for all of them, so that of the most patient one decides. Those
 /// that have run know the message when it comes again.
-async fn deliver(app: &App, recipients: &[String], message: &[u8]) -> &'static str {
-    let Some(mail) = Mail::read(message) else {
-        return "554 5.6.0 This is no message of RFC 5322";
+async fn deliver(app: &App, recipients: &[String], message: Vec<u8>) -> Cow<'static, str> {
+    let mail = match Mail::read(message).await {
+        Ok(mail) => mail,
+        // It will be no better later: whoever sent it must not try again.
+        Err(error) if error.code() == Code::Validation => {
+            return format!("554 5.6.0 {}", error.message()).into();
+        }
+        Err(_) => return "451 4.3.0 Try again later".into(),
     };
     for address in recipients {
         match mail.deliver(app, address).await {
             Ok(Delivery::Accepted(_) | Delivery::Duplicate(_)) => {}
             Ok(Delivery::Inactive | Delivery::Unknown) => {
-                return "450 4.2.1 No deployment of the pattern is active";
+                return "450 4.2.1 No deployment of the pattern is active".into();
             }
             Err(error) => {
                 tracing::warn!("A message can't be taken now: {}", error.message());
-                return "451 4.3.0 Try again later";
+                return "451 4.3.0 Try again later".into();
             }
         }
     }
-    "250 2.0.0 Its runs are stored"
+    "250 2.0.0 Its runs are stored".into()
 }
 
 async fn in_time<T>(work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
