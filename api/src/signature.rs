@@ -6,7 +6,7 @@ use axum::http::HeaderMap;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, Mac};
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
 use std::time::Duration;
 use subtle::ConstantTimeEq;
 
@@ -153,6 +153,41 @@ pub fn verify(
             let signed = [id.as_bytes(), b".", seconds.as_bytes(), b".", body];
             matches(&standard_webhooks_key(secret), &signed, signatures)
         }
+    }
+}
+
+/// By what the sender has signed, the id of the event of a request that [`verify`] has passed: Standard Webhooks'
+/// `webhook-id`, the `id` of Stripe's event, or, of a signature that holds a time, the signature. Other schemes sign the
+/// body only, and two events may have the same one.
+pub fn signed_id(scheme: Scheme, headers: &HeaderMap, body: &[u8]) -> Option<String> {
+    let digest = |kind: &str, signed: &[u8]| format!("{kind}:{}", hex::encode(Sha256::digest(signed)));
+    match scheme {
+        Scheme::StandardWebhooks => {
+            let id = header(headers, "webhook-id").ok()?;
+            Some(digest("webhook-id", id.as_bytes()))
+        }
+        Scheme::Stripe => {
+            #[derive(serde::Deserialize)]
+            struct Event {
+                id: String,
+            }
+            let event: Option<Event> = serde_json::from_slice(body).ok();
+            Some(match event {
+                Some(event) => digest("stripe-event", event.id.as_bytes()),
+                None => {
+                    // The time and the body are what is signed; a signature may be one of several.
+                    let value = header(headers, scheme.header()).ok()?;
+                    let fields = || value.split(',').filter_map(|field| field.trim().split_once('='));
+                    let (_, seconds) = fields().find(|(name, _)| *name == "t")?;
+                    digest("stripe", &[seconds.as_bytes(), b".", body].concat())
+                }
+            })
+        }
+        Scheme::Slack => {
+            let seconds = header(headers, "X-Slack-Request-Timestamp").ok()?;
+            Some(digest("slack", &[seconds.as_bytes(), b":", body].concat()))
+        }
+        Scheme::Heddle | Scheme::Github | Scheme::Shopify => None,
     }
 }
 

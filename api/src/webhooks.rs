@@ -6,6 +6,7 @@ mod cache;
 pub mod event;
 pub mod ingest;
 pub mod journal;
+pub mod shown;
 pub mod snippets;
 
 pub use cache::Endpoint;

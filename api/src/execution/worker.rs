@@ -15,6 +15,7 @@ use crate::clock::Timestamp;
 use crate::error::{ApiError, Code};
 use crate::ids::RunId;
 use crate::store::runs::ResultRow;
+use crate::webhooks::shown::shown;
 use heddle_node_stdlib::abi::code;
 use heddle_node_stdlib::manifest::Retry;
 use heddle_runtime::{Outcome, RunError, RunRequest, Status, TRACE_TARGET};
@@ -450,7 +451,8 @@ struct Failure<'a> {
     pattern_id: crate::ids::PatternId,
     node_id: Option<&'a str>,
     error: Option<&'a RunError>,
-    event_data: &'a RawValue,
+    /// As it is shown: another pattern has no use for its credentials.
+    event_data: Box<RawValue>,
 }
 
 /// Runs the error pattern that the failed run's settings name, once, if it is the same tenant's. A run that itself
@@ -481,7 +483,7 @@ async fn tell_error_pattern(inner: &Arc<Inner>, job: &Job, ended: &Ended) {
             pattern_id: job.deployment.pattern_id,
             node_id: ended.error.as_ref().and_then(|error| error.node_id.as_deref()),
             error: ended.error.as_ref(),
-            event_data: &job.event,
+            event_data: shown(job.event.clone()),
         };
         let event = serde_json::value::to_raw_value(&failure).map_err(ApiError::internal)?;
         let request = acceptor::Request {

@@ -11,6 +11,7 @@ use crate::execution::{Accepted, NewRun};
 use crate::ids::{DeploymentId, PatternId, RunId};
 use crate::store::deployments::{self, DeploymentRow};
 use crate::store::runs::listing::{self, Filter, RunRow};
+use crate::webhooks::shown::shown;
 use axum::extract::State;
 use heddle_runtime::RunError;
 use serde::{Deserialize, Serialize};
@@ -136,7 +137,7 @@ impl Run {
     fn new(app: &App, row: &mut RunRow) -> Run {
         let error = read_error(row.error.as_deref());
         let event = match row.event.take() {
-            Some(event) => stored(Some(event)),
+            Some(event) => stored(Some(event)).map(shown),
             None if row.event_chars > 0 => {
                 Some(raw(&json!({ "$truncated": true, "chars": row.event_chars })))
             }

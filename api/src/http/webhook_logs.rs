@@ -8,6 +8,7 @@ use crate::error::{ApiError, Code, ErrorBody};
 use crate::ids::{PatternId, RunId, WebhookLogId};
 use crate::store::patterns;
 use crate::store::webhook_logs::{self, Filter, LogRow, LogStatus, TappedRow, Whose};
+use crate::webhooks::shown::shown;
 use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
@@ -268,7 +269,7 @@ impl TryFrom<TappedRow> for TapEvent {
             node_id: row.node_id,
             webhook_alias: row.alias,
             received_at: row.received_at,
-            event_data: RawValue::from_string(row.event).map_err(ApiError::internal)?,
+            event_data: shown(RawValue::from_string(row.event).map_err(ApiError::internal)?),
         })
     }
 }

@@ -1,8 +1,11 @@
 //! A request as the pattern receives it: `{headers, body, method, query}`.
 
+use super::shown::MASK;
+use crate::signature::Scheme;
 use axum::http::HeaderMap;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 #[derive(Serialize)]
@@ -31,8 +34,10 @@ pub(super) fn of_request(
     headers: &HeaderMap,
     query: Option<&str>,
     body: &[u8],
+    scheme: Scheme,
 ) -> Result<Box<RawValue>, serde_json::Error> {
-    with_body(headers, query, "POST", serde_json::from_slice(body)?)
+    let body = serde_json::from_slice(body)?;
+    written(headers, query, "POST", body, Some(scheme.header()))
 }
 
 /// The event of a request whose body was read.
@@ -42,9 +47,25 @@ pub fn with_body(
     method: &str,
     body: &RawValue,
 ) -> Result<Box<RawValue>, serde_json::Error> {
+    written(headers, query, method, body, None)
+}
+
+/// `signature`: the header whose value has served its purpose. With it and the body anybody could send the request
+/// again, with other unsigned headers and another query; so it goes no further.
+fn written(
+    headers: &HeaderMap,
+    query: Option<&str>,
+    method: &str,
+    body: &RawValue,
+    signature: Option<&str>,
+) -> Result<Box<RawValue>, serde_json::Error> {
     let mut by_name: BTreeMap<&str, String> = BTreeMap::new();
     for (name, value) in headers {
-        let value = String::from_utf8_lossy(value.as_bytes());
+        let is_signature = signature.is_some_and(|signature| name.as_str().eq_ignore_ascii_case(signature));
+        let value = match is_signature {
+            true => Cow::Borrowed(MASK),
+            false => String::from_utf8_lossy(value.as_bytes()),
+        };
         by_name
             .entry(name.as_str())
             .and_modify(|held| {
@@ -70,9 +91,29 @@ pub fn with_body(
 
 #[cfg(test)]
 mod tests {
-    use super::of_request;
+    use super::Scheme;
     use axum::http::{HeaderMap, HeaderValue};
+    use serde_json::value::RawValue;
     use serde_json::{Value, json};
+
+    fn of_request(
+        headers: &HeaderMap,
+        query: Option<&str>,
+        body: &[u8],
+    ) -> Result<Box<RawValue>, serde_json::Error> {
+        super::of_request(headers, query, body, Scheme::Github)
+    }
+
+    #[test]
+    fn the_signature_that_was_checked_goes_no_further() {
+        let mut headers = HeaderMap::new();
+        headers.append("X-Hub-Signature-256", HeaderValue::from_static("sha256=ab"));
+        headers.append("X-Slack-Signature", HeaderValue::from_static("of another"));
+        let event = of_request(&headers, None, b"1").unwrap();
+        let event: Value = serde_json::from_str(event.get()).unwrap();
+        let expected = json!({"x-hub-signature-256": "***", "x-slack-signature": "of another"});
+        assert_eq!(event["headers"], expected);
+    }
 
     #[test]
     fn headers_and_query_keys_may_be_repeated() {

@@ -5,6 +5,7 @@ use super::answer::{to_sender, too_late};
 use super::cache::Endpoint;
 use super::event;
 use super::journal::Entry;
+use super::shown::{is_credential, shown};
 use crate::app::App;
 use crate::clock::Timestamp;
 use crate::error::{ApiError, Code};
@@ -223,8 +224,12 @@ pub async fn deliver(
         Ok(event) => event,
         Err(error) => return refuse(&app, arrival, pattern, LogStatus::SignatureInvalid, error).await,
     };
+    let key = idempotency_key(admitted.scheme(), &headers, &body);
     drop(body);
-    let outcome = accept(&app, &admitted, idempotency_key(&headers), event.clone()).await;
+    let has_credentials = headers.keys().any(|name| is_credential(name.as_str()));
+    let outcome = accept(&app, &admitted, key, event.clone()).await;
+    // The tap is only looked at: what is masked there need not be kept.
+    let event = if has_credentials { shown(event) } else { event };
     let tap = Some((endpoint.id, String::from(Box::<str>::from(event))));
     let (response, status, run_id, tap) = match outcome {
         Outcome::Refused(status, error) => return refuse(&app, arrival, pattern, status, error).await,
@@ -257,7 +262,7 @@ fn check(
     signature::verify(admitted.scheme(), secret, headers, body, app.clock.now()).map_err(|refusal| {
         Code::SignatureInvalid.with(format!("The request is not signed right: {refusal}."))
     })?;
-    event::of_request(headers, query, body)
+    event::of_request(headers, query, body, admitted.scheme())
         .map_err(|error| ApiError::field("", format!("the body is no JSON: {error}")))
 }
 
@@ -343,8 +348,12 @@ fn duplicate(run: RunId) -> Response {
     Json(json!({"status": "duplicate", "message": message, "runId": run})).into_response()
 }
 
-/// `X-Idempotency-Key`, or else `X-Request-Id`.
-fn idempotency_key(headers: &HeaderMap) -> Option<String> {
+/// What is signed besides the body comes first, so that a request that was overheard can't be sent again under another
+/// key; then `X-Idempotency-Key`, or else `X-Request-Id`.
+fn idempotency_key(scheme: Scheme, headers: &HeaderMap, body: &[u8]) -> Option<String> {
+    if let Some(id) = signature::signed_id(scheme, headers, body) {
+        return Some(id);
+    }
     let given = |name| {
         headers
             .get(name)

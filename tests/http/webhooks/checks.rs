@@ -130,4 +130,84 @@ each_database! {
         assert_eq!(at(now).send().await.status, 202);
         assert_eq!(hook.post("{}").header("x-hub-signature-256", &github(&hook.secret)).send().await.status, 401);
     }
+
+    async fn signatures_and_credentials_are_for_the_pattern_only(service: Service) {
+        let after = [returns("{{ $input.headers.authorization.length + $input.headers.cookie.length }}")];
+        let hook = Hook::saved(&service, graph(json!({}), &after)).await;
+        let deployment = hook.deploy().await;
+        let signature = sign(&hook.secret, "{}");
+        let sent = hook.post("{}").header("x-webhook-signature", &signature).header("authorization", "Bearer t0ken")
+            .header("cookie", "session=s3cret").header("x-stays", "shown").send().await;
+        let run = sent.body["runId"].as_str().unwrap_or_else(|| panic!("{sent}")).to_owned();
+        let path = format!("/api/deployments/{deployment}/runs");
+        let replayed = service.post(&format!("{path}/{run}/replay")).bearer(&hook.user.token).send().await;
+        assert_eq!(replayed.status, 200, "{replayed}");
+        let again = replayed.body["data"]["runId"].as_str().unwrap_or_else(|| panic!("{replayed}")).to_owned();
+        let shown = |name: &str| if name == "x-stays" { "shown" } else { "***" };
+        for run in [&run, &again] {
+            service.ended(&hook.user, &deployment, run).await;
+            let one = hook.get(&format!("{path}/{run}")).await;
+            assert_eq!(one.body["data"]["output"], 26, "the pattern has them, and so has its replay: {one}");
+            for name in ["authorization", "cookie", "x-webhook-signature", "x-stays"] {
+                assert_eq!(one.body["data"]["eventData"]["headers"][name], shown(name));
+            }
+        }
+        let (runs, taps) = (hook.runs(&deployment).await, hook.tapped().await);
+        for event in [&runs[0]["eventData"], &runs[1]["eventData"], &taps[0]["eventData"]] {
+            for name in ["authorization", "cookie", "x-webhook-signature", "x-stays"] {
+                assert_eq!(event["headers"][name], shown(name), "{event}");
+            }
+        }
+        let mut reader = service.app.store.reader().await.unwrap();
+        for query in ["select event from runs", "select event from tap_events"] {
+            let events: Vec<(String,)> = reader.db().all(heddle_api::store::sql(query)).await.unwrap();
+            assert!(!events.is_empty() && !events.iter().any(|(event,)| event.contains(&signature)), "{query}");
+        }
+    }
+
+    async fn what_was_overheard_is_a_duplicate_under_any_key(service: Service) {
+        let now = service.app.clock.now().millis() / 1000;
+        let hook = Hook::saved(&service, graph(json!({"scheme": "slack"}), &[])).await;
+        hook.deploy().await;
+        let slack = |seconds: i64, key: &str| {
+            let signature = sign(&hook.secret, &format!("v0:{seconds}:{{}}"));
+            hook.post_with(&format!("?with={key}"), "{}").header("x-slack-signature", &format!("v0={signature}"))
+                .header("x-slack-request-timestamp", &seconds.to_string()).header("x-idempotency-key", key)
+        };
+        let stripe = |seconds: i64, body: &str, key: &str| {
+            let signature = sign(&hook.secret, &format!("{seconds}.{body}"));
+            hook.post_with(&format!("?with={key}"), body)
+                .header("stripe-signature", &format!("t={seconds},v1={signature}")).header("x-idempotency-key", key)
+        };
+        let standard = |seconds: i64, id: &str, key: &str| {
+            use base64::Engine as _;
+            let signature = hex::decode(sign(&hook.secret, &format!("{id}.{seconds}.{{}}"))).unwrap();
+            let signature = base64::engine::general_purpose::STANDARD.encode(signature);
+            hook.post_with(&format!("?with={key}"), "{}").header("webhook-signature", &format!("v1,{signature}"))
+                .header("webhook-id", id).header("webhook-timestamp", &seconds.to_string()).header("x-idempotency-key", key)
+        };
+        let mut told = Vec::new();
+        for request in [slack(now, "a"), slack(now, "b"), slack(now + 1, "b")] {
+            told.push(request.send().await.body["status"].clone());
+        }
+        hook.save(graph(json!({"scheme": "stripe"}), &[])).await;
+        hook.deploy().await;
+        for request in [
+            stripe(now, r#"{"id":"evt_1"}"#, "a"), stripe(now, r#"{"id":"evt_1"}"#, "b"), stripe(now + 9, r#"{"id":"evt_1"}"#, "c"),
+            stripe(now, r#"{"id":"evt_2"}"#, "a"), stripe(now, "[]", "a"), stripe(now, "[]", "b"), stripe(now + 1, "[]", "b"),
+        ] {
+            told.push(request.send().await.body["status"].clone());
+        }
+        hook.save(graph(json!({"scheme": "standard-webhooks"}), &[])).await;
+        hook.deploy().await;
+        for request in [standard(now, "m1", "a"), standard(now + 1, "m1", "b"), standard(now, "m2", "a")] {
+            told.push(request.send().await.body["status"].clone());
+        }
+        let (accepted, duplicate) = ("accepted", "duplicate");
+        assert_eq!(told, [
+            accepted, duplicate, accepted,
+            accepted, duplicate, duplicate, accepted, accepted, duplicate, accepted,
+            accepted, duplicate, accepted,
+        ]);
+    }
 }
