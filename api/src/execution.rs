@@ -58,7 +58,7 @@ use calls::Latest;
 use compile::Compilers;
 use connections::TenantConnections;
 use environments::Environments;
-use heddle_runtime::{Limits, Runtime, RuntimeConfig, RuntimeError, Services, SqliteFiles};
+use heddle_runtime::{CacheKey, Limits, Runtime, RuntimeConfig, RuntimeError, Services, SqliteFiles};
 use journal::Journals;
 use key_values::StoredValues;
 use lease::Lease;
@@ -188,6 +188,7 @@ impl Executions {
             },
             runtime_config: RuntimeConfig {
                 cache_dir: Some(config.cache_dir.clone()),
+                cache_key: Some(CacheKey::derived(&config.master_key)),
                 egress: config.egress.clone(),
                 sqlite_files: config
                     .sqlite_dir

@@ -1,19 +1,26 @@
 //! Machine code on disk and in memory.
 //!
 //! Deserialising machine code is running it: a file is used only from our own directory, which nobody else may
-//! write to, and only when its content has the digest that is kept with it. Two processes may share a directory:
-//! files are written beside their final name and renamed. A broken file is compiled again.
+//! write to, only when it is our own, and only when it has the MAC that is kept with it, made with a key that nobody
+//! else has, of the content and of the name. Two processes may share a directory: files are written beside their final
+//! name and renamed. A broken file is compiled again.
 
+mod key;
+
+use hmac::{Hmac, Mac};
+use rustix::process::geteuid;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::fs;
 use std::hash::{Hash, Hasher};
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use wasmtime::component::Component;
 use wasmtime::{Engine, Module};
+
+pub use key::CacheKey;
 
 /// Of a file, that are read at a time.
 const PIECE_BYTES: usize = 64 << 10;
@@ -29,15 +36,23 @@ pub fn sha256(bytes: &[u8]) -> Digest256 {
 /// Directory of serialised modules.
 pub struct DiskCache {
     dir: PathBuf,
-    /// Part of every name: code of another wasmtime or configuration is not even looked at.
+    /// Part of every name: code of another wasmtime, configuration or key is not even looked at.
     engine_id: String,
+    key: CacheKey,
 }
 
 impl DiskCache {
-    /// Opens `dir`, creating it for this user only.
-    pub fn open(dir: &Path, engine: &Engine) -> io::Result<Self> {
+    /// Opens `dir`, creating it for this user only. Without a key it has one of its own, in a file within it.
+    pub fn open(dir: &Path, engine: &Engine, key: Option<&CacheKey>) -> io::Result<Self> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
         let metadata = fs::metadata(dir)?;
+        if metadata.uid() != geteuid().as_raw() {
+            let message = format!(
+                "{} is another user's, and machine code is loaded from it: name a directory of your own",
+                dir.display()
+            );
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
+        }
         if metadata.mode() & 0o022 != 0 {
             let message = format!(
                 "others may write to {}, and machine code is loaded from it: `chmod 700` it, or name another directory",
@@ -45,13 +60,19 @@ impl DiskCache {
             );
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
         }
+        let key = match key {
+            Some(key) => key.clone(),
+            None => CacheKey::of_dir(dir)?,
+        };
         let mut hasher = Sha256Hasher(Sha256::new());
         engine.precompile_compatibility_hash().hash(&mut hasher);
         hasher.write(wasmtime_version().as_bytes());
+        hasher.write(&key.id());
         let engine_id = hex(&hasher.0.finalize()[..8]);
         Ok(DiskCache {
             dir: dir.to_owned(),
             engine_id,
+            key,
         })
     }
 
@@ -59,16 +80,25 @@ impl DiskCache {
     pub fn load(&self, engine: &Engine, key: &Digest256) -> Option<(Module, usize)> {
         let (file, expected) = self.open_kept(key)?;
         // Read piece by piece: it is megabytes, which are mapped and need not be in memory besides.
-        let mut hasher = Sha256::new();
-        let bytes = io::copy(&mut BufReader::with_capacity(PIECE_BYTES, &file), &mut hasher).ok()?;
-        if hex(&hasher.finalize()) != expected {
-            return None;
+        let mut mac = self.mac(key);
+        let mut bytes = 0;
+        let mut reader = BufReader::with_capacity(PIECE_BYTES, &file);
+        loop {
+            let piece = reader.fill_buf().ok()?;
+            if piece.is_empty() {
+                break;
+            }
+            mac.update(piece);
+            let length = piece.len();
+            bytes += length;
+            reader.consume(length);
         }
+        mac.verify_slice(&expected).ok()?;
         #[expect(unsafe_code, reason = "loading machine code that this program wrote")]
-        // SAFETY: the file was written by `store` from wasmtime's own output, lies in a directory that only this
-        // user may write to, belongs to this user, and its content has the digest recorded when it was written.
+        // SAFETY: the file was written by `store` from wasmtime's own output, since its content has a MAC of a key that
+        // only this program has; and it can't have changed since it was read, unless by this user, whose own it is.
         let module = unsafe { Module::deserialize_open_file(engine, file) }.ok()?;
-        Some((module, usize::try_from(bytes).ok()?))
+        Some((module, bytes))
     }
 
     /// The component kept under `key`, likewise.
@@ -76,27 +106,33 @@ impl DiskCache {
         let (mut file, expected) = self.open_kept(key)?;
         let mut code = Vec::new();
         file.read_to_end(&mut code).ok()?;
-        if hex(&sha256(&code)) != expected {
-            return None;
-        }
+        self.mac(key).chain_update(&code).verify_slice(&expected).ok()?;
         #[expect(unsafe_code, reason = "loading machine code that this program wrote")]
         // SAFETY: as in `load`.
         let component = unsafe { Component::deserialize(engine, &code) }.ok()?;
         Some((component, code.len()))
     }
 
-    /// The file under `key`, and the digest that it was written with.
-    fn open_kept(&self, key: &Digest256) -> Option<(fs::File, String)> {
+    /// The file under `key`, and the MAC that it was written with.
+    fn open_kept(&self, key: &Digest256) -> Option<(fs::File, Vec<u8>)> {
         let path = self.path(key);
-        let expected = fs::read_to_string(path.with_extension("sha256")).ok()?;
-        Some((open_own(&path)?, expected.trim().to_owned()))
+        let mut expected = Vec::new();
+        let mac = open_own(&path.with_extension("mac"))?;
+        mac.take(64).read_to_end(&mut expected).ok()?;
+        Some((open_own(&path)?, expected))
+    }
+
+    /// A MAC that has the name already, so that no file serves under another one.
+    fn mac(&self, key: &Digest256) -> Hmac<Sha256> {
+        self.key.mac().chain_update(&self.engine_id).chain_update(key)
     }
 
     /// Keeps `code` under `key`. A failure costs only the next start's time.
     pub fn store(&self, key: &Digest256, code: &[u8]) -> io::Result<()> {
         let path = self.path(key);
         self.write(&path, code)?;
-        self.write(&path.with_extension("sha256"), hex(&sha256(code)).as_bytes())
+        let mac = self.mac(key).chain_update(code).finalize().into_bytes();
+        self.write(&path.with_extension("mac"), &mac)
     }
 
     fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -122,11 +158,12 @@ impl DiskCache {
     }
 }
 
-/// Opens a file that nobody but its owner can have written.
+/// Opens a file of this user that nobody else can have written.
 fn open_own(path: &Path) -> Option<fs::File> {
     let file = fs::File::open(path).ok()?;
     let metadata = file.metadata().ok()?;
-    (metadata.mode() & 0o077 == 0 && metadata.is_file()).then_some(file)
+    let is_own = metadata.mode() & 0o077 == 0 && metadata.uid() == geteuid().as_raw();
+    (is_own && metadata.is_file()).then_some(file)
 }
 
 fn wasmtime_version() -> &'static str {

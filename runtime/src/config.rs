@@ -1,5 +1,6 @@
 //! What an operator sets. Knows nothing of flags, files or the environment.
 
+use crate::codecache::CacheKey;
 use crate::egress::EgressPolicy;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -32,6 +33,8 @@ pub struct ConnectorProgram {
 pub struct RuntimeConfig {
     /// Where machine code is kept between starts; created with mode 0700. `None`: everything is compiled anew.
     pub cache_dir: Option<PathBuf>,
+    /// By which it is known that this program wrote what is kept. `None`: a random one, in a file in `cache_dir`.
+    pub cache_key: Option<CacheKey>,
     /// Addresses that effects may reach besides public ones.
     pub egress: EgressPolicy,
     /// Which SQLite files SqlQuery may open.
@@ -65,6 +68,7 @@ impl Default for RuntimeConfig {
         let threads = std::thread::available_parallelism().map_or(2, usize::from);
         RuntimeConfig {
             cache_dir: None,
+            cache_key: None,
             egress: EgressPolicy::default(),
             sqlite_files: SqliteFiles::None,
             sqlite_bytes_max: 1 << 30,

@@ -4,9 +4,11 @@
 //! Knows nothing of where connections are kept.
 
 use crate::effects::EffectError;
+use crate::hosts;
 use crate::key_values::{KeyValues, MemoryValues};
 use crate::secrets::Vault;
 use heddle_node_stdlib::abi::code;
+use reqwest::Url;
 use serde_json::{Map, Value};
 use std::fmt;
 use std::pin::Pin;
@@ -123,37 +125,16 @@ impl Connection {
 
     /// Refuses hosts that the connection does not name, if it names any.
     pub(crate) fn check_host(&self, host: &str, port: Option<u16>) -> Result<(), EffectError> {
-        let host = host.trim_matches(['[', ']']);
-        let names = |entry: &String| {
-            let (name, at) = split_port(entry);
-            let fits = match name.strip_prefix("*.") {
-                Some(domain) => host.len().checked_sub(domain.len() + 1).is_some_and(|dot| {
-                    host.get(dot..)
-                        .is_some_and(|end| end.starts_with('.') && end[1..].eq_ignore_ascii_case(domain))
-                }),
-                None => name.trim_matches(['[', ']']).eq_ignore_ascii_case(host),
-            };
-            fits && at.is_none_or(|at| Some(at) == port)
-        };
-        if self.hosts.is_empty() || self.hosts.iter().any(names) {
+        if self.hosts.is_empty() || hosts::names(&self.hosts, host, port) {
             return Ok(());
         }
+        let host = host.trim_matches(['[', ']']);
         let message = format!(
             "The connection `{}` may be sent to {} only, not to {host}.",
             self.name,
             self.hosts.join(", ")
         );
         Err(EffectError::new(code::NOT_PERMITTED, message))
-    }
-}
-
-fn split_port(entry: &str) -> (&str, Option<u16>) {
-    match entry.rsplit_once(':') {
-        Some((name, port)) if !name.contains(':') || name.ends_with(']') => match port.parse() {
-            Ok(port) => (name, Some(port)),
-            Err(_) => (entry, None),
-        },
-        _ => (entry, None),
     }
 }
 
@@ -208,12 +189,22 @@ impl Granted {
             if let Value::String(secret) = value
                 && !PLAIN_FIELDS.contains(&name.as_str())
             {
-                self.vault.note_use(secret);
-                self.vault.note_use(secret.trim());
+                self.vault.note_use(secret)?;
+                self.vault.note_use(secret.trim())?;
+                if let Some(password) = password_of(secret) {
+                    self.vault.note_use(&password)?;
+                }
             }
         }
         Ok(connection)
     }
+}
+
+/// The password within a URL, such as that of a database.
+fn password_of(url: &str) -> Option<String> {
+    let url = Url::parse(url.trim()).ok()?;
+    let password = percent_encoding::percent_decode_str(url.password()?);
+    Some(password.decode_utf8_lossy().into_owned())
 }
 
 /// What a host gives to the effects of a run. By default it has no connections, and keeps values in memory.

@@ -16,7 +16,7 @@ mod sleep;
 mod sql;
 mod wait;
 
-use crate::connections::Granted;
+use crate::connections::{Connection, Granted};
 use crate::journal::Journal;
 use crate::key_values::KeyValues;
 use crate::secrets::Vault;
@@ -68,11 +68,21 @@ pub trait Effect: Send + Sync + 'static {
         false
     }
 
-    /// Whether secrets are put in place of their references in its requests: not where code or a pattern of the user's
-    /// own would see them.
-    fn reveals_secrets(&self) -> bool {
-        true
+    /// What becomes of references to secrets in its requests. Nothing, unless it is known where they go.
+    fn reveals(&self) -> Reveals {
+        Reveals::Nothing
     }
+}
+
+/// Whether secrets are put in place of their references.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reveals {
+    /// They stay references: what is kept, or handed to code and patterns, holds no secret.
+    Nothing,
+    /// The effect sends to a host. It puts those in that are bound to hosts, when it knows which one it is.
+    ToHost,
+    /// The effect makes a digest or a signature.
+    Digest,
 }
 
 /// What an effect is given besides its request.
@@ -159,6 +169,14 @@ impl EffectContext {
 /// An effect's request, as its kind reads it.
 fn read<T: DeserializeOwned>(request: Value) -> Result<T, EffectError> {
     serde_json::from_value(request).map_err(|error| EffectError::parameter(error.to_string()))
+}
+
+/// The connection that a request names in `connection`.
+async fn opened(request: &Value, context: &EffectContext) -> Result<Connection, EffectError> {
+    match request.get("connection").and_then(Value::as_str) {
+        Some(reference) => context.connections.open(reference).await,
+        None => Err(EffectError::parameter("missing field `connection`")),
+    }
 }
 
 /// Does the work within this time; `late` says for a person what was not done in how many milliseconds.

@@ -15,6 +15,7 @@ mod ending;
 mod engine;
 mod executor;
 mod host;
+mod hosts;
 mod javascript;
 mod journal;
 pub mod key_values;
@@ -28,6 +29,7 @@ mod secrets;
 mod stdlib;
 mod trace;
 
+pub use codecache::CacheKey;
 pub use compile::CompileJob;
 pub use complexity::TooComplex;
 pub use config::{ConnectorProgram, RuntimeConfig, SqliteFiles};
@@ -43,6 +45,7 @@ pub use outcome::{LogLine, Outcome, RunError, Status, TraceEntry, Usage};
 pub use plan::Plan;
 pub use program::{Program, ProgramError};
 pub use request::{Callbacks, Limits, RunRequest};
+pub use secrets::{Secret, Secrets};
 
 use codecache::{Digest256, DiskCache, Recent, sha256};
 use component::{Components, Threads};
@@ -128,9 +131,11 @@ impl Runtime {
         let open = |engine| {
             let dir = config.cache_dir.as_deref();
             let opened = dir.map(|dir| {
-                DiskCache::open(dir, engine).map_err(|source| RuntimeError::Cache {
-                    path: dir.display().to_string(),
-                    source,
+                DiskCache::open(dir, engine, config.cache_key.as_ref()).map_err(|source| {
+                    RuntimeError::Cache {
+                        path: dir.display().to_string(),
+                        source,
+                    }
                 })
             });
             opened.transpose()

@@ -3,8 +3,8 @@
 use crate::connections::Services;
 use crate::effects::Calls;
 use crate::journal::RunJournal;
+use crate::secrets::Secrets;
 use serde_json::value::RawValue;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ pub struct RunRequest {
     /// `$vars` as a JSON object.
     pub variables: serde_json::Map<String, serde_json::Value>,
     /// Secrets by name; their values never enter the sandbox.
-    pub secrets: BTreeMap<String, String>,
+    pub secrets: Secrets,
     /// What is known of its effects, if it can continue from a former execution; without it nothing is recorded.
     pub journal: Option<RunJournal>,
     /// Runs other patterns, where there are any.
@@ -57,7 +57,7 @@ impl RunRequest {
             trigger_node_id: None,
             event,
             variables: serde_json::Map::new(),
-            secrets: BTreeMap::new(),
+            secrets: Secrets::new(),
             journal: None,
             calls: None,
             callbacks: None,

@@ -1,22 +1,34 @@
-//! Secrets of one run: put in place of their references when a request leaves the sandbox, and taken out of
-//! whatever comes back. Values never enter the guest.
+//! Secrets of one run: put in place of their references when a request leaves the sandbox, each only where it may go,
+//! and taken out of whatever comes back. Values never enter the guest.
 
+mod mask;
+mod reference;
+mod value;
+
+use crate::codecache::{Digest256, sha256};
 use crate::effects::EffectError;
+use crate::hosts;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
 use heddle_node_stdlib::abi::code;
+use mask::{MASKED_BYTES_MIN, Masker};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use reference::{PREFIX, Reference};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use zeroize::Zeroizing;
 
-/// What stands in place of a secret's value.
-const MASK: &str = "***";
-/// Shorter values are not masked: they would be found in everything.
-const MASKED_BYTES_MIN: usize = 4;
-const PREFIX: &str = "heddle-secret";
+pub use value::{Secret, Secrets};
+
+/// Different values that one run may use.
+const USED_MAX: usize = 1_000;
+/// Their bytes together.
+const USED_BYTES_MAX: usize = 4 << 20;
+/// Bytes that a request may have once its secrets are in it.
+const REVEALED_BYTES_MAX: usize = 64 << 20;
 /// What JavaScript's encodeURIComponent leaves alone.
 const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
@@ -29,14 +41,34 @@ const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'(')
     .remove(b')');
 
+/// Where a request goes whose references are replaced.
+#[derive(Clone, Copy, Debug)]
+pub enum Destination<'a> {
+    /// Not known yet: secrets that are bound to hosts stay references.
+    Anywhere,
+    /// To this host.
+    Host(&'a str, Option<u16>),
+    /// Nowhere: what is made of it is a digest or a signature, from which no value can be read, or is only looked at.
+    Inside,
+}
+
 /// The secrets of one run.
 pub struct Vault {
-    secrets: BTreeMap<String, String>,
+    secrets: Secrets,
     /// Names that the manifest grants.
     granted: Vec<String>,
     nonce: String,
-    /// Spellings of the values used so far, longest first.
-    needles: Mutex<Vec<String>>,
+    used: Mutex<Used>,
+}
+
+/// The values used so far.
+#[derive(Default)]
+struct Used {
+    values: Vec<Zeroizing<String>>,
+    digests: HashSet<Digest256>,
+    bytes: usize,
+    /// Of all values, made when it is first needed after a change.
+    masker: Option<Arc<Masker>>,
 }
 
 impl std::fmt::Debug for Vault {
@@ -46,96 +78,86 @@ impl std::fmt::Debug for Vault {
 }
 
 impl Vault {
-    pub fn new(secrets: BTreeMap<String, String>, granted: Vec<String>, nonce: String) -> Self {
+    pub fn new(secrets: Secrets, granted: Vec<String>, nonce: String) -> Self {
         Vault {
             secrets,
             granted,
             nonce,
-            needles: Mutex::default(),
+            used: Mutex::default(),
         }
     }
 
     /// Whether any secret has left the sandbox.
     pub fn was_used(&self) -> bool {
-        !self
-            .needles
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .is_empty()
+        !self.used().values.is_empty()
     }
 
-    /// The request with every reference replaced by its secret.
-    pub fn reveal(&self, value: Value) -> Result<Value, EffectError> {
+    /// The request with every reference replaced by its secret, as far as it may go there.
+    pub fn reveal(&self, value: Value, to: Destination<'_>) -> Result<Value, EffectError> {
+        let mut room = REVEALED_BYTES_MAX;
+        self.reveal_within(value, to, &mut room)
+    }
+
+    fn reveal_within(
+        &self,
+        value: Value,
+        to: Destination<'_>,
+        room: &mut usize,
+    ) -> Result<Value, EffectError> {
         Ok(match value {
-            Value::String(text) if text.contains(PREFIX) => Value::String(self.reveal_text(&text)?),
+            Value::String(text) if text.contains(PREFIX) => Value::String(self.reveal_text(&text, to, room)?),
             Value::Array(items) => Value::Array(
                 items
                     .into_iter()
-                    .map(|item| self.reveal(item))
+                    .map(|item| self.reveal_within(item, to, room))
                     .collect::<Result<_, _>>()?,
             ),
             Value::Object(members) => Value::Object(
                 members
                     .into_iter()
-                    .map(|(name, value)| Ok((name, self.reveal(value)?)))
+                    .map(|(name, value)| Ok((name, self.reveal_within(value, to, room)?)))
                     .collect::<Result<_, EffectError>>()?,
             ),
             other => other,
         })
     }
 
+    /// A value to be kept for other runs, with references that they can read.
+    pub fn to_keep(&self, value: Value) -> Value {
+        each_text(value, &|text| reference::to_keep(text, &self.nonce))
+    }
+
+    /// What [`Vault::to_keep`] gave to this or another run.
+    pub fn from_kept(&self, value: Value) -> Value {
+        each_text(value, &|text| reference::from_kept(text, &self.nonce))
+    }
+
     /// The text with every secret's value that this run has used replaced by `***`.
     pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let needles = self.needles.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut text = Cow::Borrowed(text);
-        for needle in needles.iter() {
-            if text.contains(needle.as_str()) {
-                text = Cow::Owned(text.replace(needle.as_str(), MASK));
-            }
+        match self.masker() {
+            Some(masker) => masker.text(text),
+            None => Cow::Borrowed(text),
         }
-        text
     }
 
     /// The bytes with the values of secrets replaced, for what is not text.
     pub fn mask_bytes(&self, bytes: Vec<u8>) -> Vec<u8> {
-        let needles = self.needles.lock().unwrap_or_else(PoisonError::into_inner);
-        needles
-            .iter()
-            .fold(bytes, |bytes, needle| replace_bytes(bytes, needle.as_bytes()))
+        match self.masker() {
+            Some(masker) => masker.bytes(bytes),
+            None => bytes,
+        }
+    }
+
+    /// Whether a secret is in it.
+    pub fn is_in(&self, bytes: &[u8]) -> bool {
+        self.masker().is_some_and(|masker| masker.is_in(bytes))
     }
 
     /// The value with every secret hidden in its strings, names and numbers.
     pub fn mask_value(&self, value: Value) -> Value {
-        if self
-            .needles
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .is_empty()
-        {
-            return value;
-        }
-        match value {
-            Value::String(text) => match self.mask(&text) {
-                Cow::Borrowed(_) => Value::String(text),
-                Cow::Owned(masked) => Value::String(masked),
-            },
-            Value::Number(number) => {
-                let text = number.to_string();
-                match self.mask(&text) {
-                    Cow::Borrowed(_) => Value::Number(number),
-                    Cow::Owned(masked) => Value::String(masked),
-                }
-            }
-            Value::Array(items) => {
-                Value::Array(items.into_iter().map(|item| self.mask_value(item)).collect())
-            }
-            Value::Object(members) => Value::Object(
-                members
-                    .into_iter()
-                    .map(|(name, value)| (self.mask(&name).into_owned(), self.mask_value(value)))
-                    .collect(),
-            ),
-            other => other,
+        match self.masker() {
+            Some(masker) => mask_within(&masker, value),
+            None => value,
         }
     }
 
@@ -153,7 +175,7 @@ impl Vault {
             .unwrap_or_else(|_| RawValue::NULL.to_owned())
     }
 
-    fn reveal_text(&self, text: &str) -> Result<String, EffectError> {
+    fn reveal_text(&self, text: &str, to: Destination<'_>, room: &mut usize) -> Result<String, EffectError> {
         // A reference within JSON text gets the value as JSON spells it.
         let within_json = text.trim_start().starts_with(['{', '['])
             && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
@@ -167,87 +189,154 @@ impl Vault {
                 rest = &reference[PREFIX.len()..];
                 continue;
             };
-            let value = self.value(&found.name)?;
-            if found.percent_encoded {
-                revealed.extend(utf8_percent_encode(value, COMPONENT));
-            } else if within_json {
-                revealed.push_str(json_escaped(value).as_str());
-            } else {
-                revealed.push_str(value);
+            let length_before = revealed.len();
+            match self.value(found.name, to)? {
+                None => revealed.push_str(&reference[..found.len]),
+                Some(value) if found.percent_encoded => {
+                    revealed.extend(utf8_percent_encode(value, COMPONENT));
+                }
+                Some(value) if within_json => revealed.push_str(json_escaped(value).as_str()),
+                Some(value) => revealed.push_str(value),
             }
+            *room = room
+                .checked_sub(revealed.len() - length_before)
+                .ok_or_else(|| {
+                    let message = format!(
+                        "With its secrets the request would have more than {} MiB. Refer to them less often in it.",
+                        REVEALED_BYTES_MAX >> 20
+                    );
+                    EffectError::new(code::EFFECT_LIMIT, message)
+                })?;
             rest = &reference[found.len..];
         }
         revealed.push_str(rest);
         Ok(revealed)
     }
 
-    fn value(&self, name: &str) -> Result<&str, EffectError> {
+    /// A secret's value, if it is to be put in there.
+    fn value(&self, name: &str, to: Destination<'_>) -> Result<Option<&str>, EffectError> {
         if !self.granted.iter().any(|granted| granted == name) {
             let message = format!("The pattern's manifest does not list the secret `{name}`.");
             return Err(EffectError::new(code::NOT_PERMITTED, message));
         }
-        let Some(value) = self.secrets.get(name) else {
+        let Some(secret) = self.secrets.get(name) else {
             let message = format!("There is no secret `{name}`. Set it, or correct its name in the pattern.");
             return Err(EffectError::new(code::CONNECTION_MISSING, message));
         };
-        self.note_use(value);
-        Ok(value)
+        let is_bound = !secret.hosts().is_empty();
+        match to {
+            Destination::Anywhere if is_bound => return Ok(None),
+            Destination::Host(host, port) if is_bound && !hosts::names(secret.hosts(), host, port) => {
+                return Err(misdirected(name, secret, host, port));
+            }
+            _ => {}
+        }
+        self.note_use(secret.expose())?;
+        Ok(Some(secret.expose()))
     }
 
     /// From now on this value is masked.
-    pub fn note_use(&self, value: &str) {
+    pub fn note_use(&self, value: &str) -> Result<(), EffectError> {
         if value.len() < MASKED_BYTES_MIN {
-            return;
+            return Ok(());
         }
-        let mut needles = self.needles.lock().unwrap_or_else(PoisonError::into_inner);
-        for spelling in spellings(value) {
-            if spelling.len() >= MASKED_BYTES_MIN && !needles.contains(&spelling) {
-                needles.push(spelling);
+        let digest = sha256(value.as_bytes());
+        let mut used = self.used();
+        if used.digests.contains(&digest) {
+            return Ok(());
+        }
+        used.bytes += value.len();
+        if used.values.len() >= USED_MAX || used.bytes > USED_BYTES_MAX {
+            let message = format!(
+                "The run has used more than {USED_MAX} different secrets, or more than {} MiB of them.",
+                USED_BYTES_MAX >> 20
+            );
+            return Err(EffectError::new(code::EFFECT_LIMIT, message));
+        }
+        used.digests.insert(digest);
+        used.values.push(Zeroizing::new(value.to_owned()));
+        used.masker = None;
+        Ok(())
+    }
+
+    fn used(&self) -> MutexGuard<'_, Used> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Of all values used so far; `None`: there is nothing to mask.
+    fn masker(&self) -> Option<Arc<Masker>> {
+        let mut used = self.used();
+        if used.values.is_empty() {
+            return None;
+        }
+        if used.masker.is_none() {
+            let all: Vec<Zeroizing<String>> = used.values.iter().flat_map(|value| spellings(value)).collect();
+            used.masker = Some(Arc::new(Masker::new(&all)));
+        }
+        used.masker.clone()
+    }
+}
+
+fn misdirected(name: &str, secret: &Secret, host: &str, port: Option<u16>) -> EffectError {
+    let hosts = secret.hosts().join(", ");
+    let to = match (host, port) {
+        ("", _) => "what has no host".to_owned(),
+        (host, Some(port)) => format!("{host}:{port}"),
+        (host, None) => host.to_owned(),
+    };
+    let message = format!(
+        "The secret `{name}` may be sent to {hosts} only, not to {to}. Add the host to the secret's `hosts` if it is \
+         to be trusted with it, or correct the node's address."
+    );
+    EffectError::new(code::NOT_PERMITTED, message)
+}
+
+/// The value with all its texts changed; names of members stay.
+fn each_text(value: Value, change: &dyn Fn(&str) -> String) -> Value {
+    match value {
+        Value::String(text) if text.contains(PREFIX) => Value::String(change(&text)),
+        Value::Array(items) => Value::Array(items.into_iter().map(|item| each_text(item, change)).collect()),
+        Value::Object(members) => Value::Object(
+            members
+                .into_iter()
+                .map(|(name, value)| (name, each_text(value, change)))
+                .collect(),
+        ),
+        other => other,
+    }
+}
+
+fn mask_within(masker: &Masker, value: Value) -> Value {
+    match value {
+        Value::String(text) => match masker.text(&text) {
+            Cow::Borrowed(_) => Value::String(text),
+            Cow::Owned(masked) => Value::String(masked),
+        },
+        Value::Number(number) => {
+            let text = number.to_string();
+            match masker.text(&text) {
+                Cow::Borrowed(_) => Value::Number(number),
+                Cow::Owned(masked) => Value::String(masked),
             }
         }
-        needles.sort_by_key(|needle| std::cmp::Reverse(needle.len()));
-    }
-}
-
-/// A reference as [`heddle_node_stdlib::abi::secret_reference`] writes it, or the same after URL encoding.
-struct Reference {
-    name: String,
-    percent_encoded: bool,
-    len: usize,
-}
-
-impl Reference {
-    fn read(text: &str, nonce: &str) -> Option<Self> {
-        let rest = text.strip_prefix(PREFIX)?;
-        let (rest, open_encoded) = strip(rest, "(", "%28")?;
-        let end = rest.find([';', '%'])?;
-        let (name, rest) = rest.split_at(end);
-        let (rest, separator_encoded) = strip(rest, ";", "%3B")?;
-        let rest = rest.strip_prefix(nonce)?;
-        let (rest, close_encoded) = strip(rest, ")", "%29")?;
-        Some(Reference {
-            name: name.to_owned(),
-            percent_encoded: open_encoded || separator_encoded || close_encoded,
-            len: text.len() - rest.len(),
-        })
-    }
-}
-
-fn strip<'a>(text: &'a str, plain: &str, encoded: &str) -> Option<(&'a str, bool)> {
-    match text.strip_prefix(plain) {
-        Some(rest) => Some((rest, false)),
-        None => text
-            .get(..encoded.len())
-            .filter(|start| start.eq_ignore_ascii_case(encoded))
-            .map(|_| (&text[encoded.len()..], true)),
+        Value::Array(items) => {
+            Value::Array(items.into_iter().map(|item| mask_within(masker, item)).collect())
+        }
+        Value::Object(members) => Value::Object(
+            members
+                .into_iter()
+                .map(|(name, value)| (masker.text(&name).into_owned(), mask_within(masker, value)))
+                .collect(),
+        ),
+        other => other,
     }
 }
 
 /// The ways in which a service may give a value back.
-fn spellings(value: &str) -> Vec<String> {
+fn spellings(value: &str) -> Vec<Zeroizing<String>> {
     let percent: String = utf8_percent_encode(value, COMPONENT).collect();
     let strict: String = utf8_percent_encode(value, NON_ALPHANUMERIC).collect();
-    vec![
+    let mut all = vec![
         value.to_owned(),
         json_escaped(value),
         percent.replace("%20", "+"),
@@ -257,7 +346,27 @@ fn spellings(value: &str) -> Vec<String> {
         STANDARD_NO_PAD.encode(value),
         URL_SAFE.encode(value),
         URL_SAFE_NO_PAD.encode(value),
-    ]
+    ];
+    for offset in 0..3 {
+        all.extend([&STANDARD_NO_PAD, &URL_SAFE_NO_PAD].map(|engine| within_base64(value, offset, engine)));
+    }
+    all.sort_unstable();
+    all.dedup();
+    all.into_iter().map(Zeroizing::new).collect()
+}
+
+/// What base64 makes of the value within a longer text, `offset` bytes after a group of three: without the characters
+/// that other bytes have a share in.
+fn within_base64(
+    value: &str,
+    offset: usize,
+    engine: &base64::engine::general_purpose::GeneralPurpose,
+) -> String {
+    let bytes = Zeroizing::new([&[0; 2][..offset], value.as_bytes()].concat());
+    let encoded = Zeroizing::new(engine.encode(&*bytes));
+    let first = (offset * 8).div_ceil(6);
+    let last = bytes.len() * 8 / 6;
+    encoded.get(first..last).unwrap_or_default().to_owned()
 }
 
 /// The inside of the JSON string.
@@ -268,19 +377,4 @@ fn json_escaped(value: &str) -> String {
         .and_then(|text| text.strip_suffix('"'))
         .unwrap_or(&quoted)
         .to_owned()
-}
-
-fn replace_bytes(bytes: Vec<u8>, needle: &[u8]) -> Vec<u8> {
-    let mut replaced = Vec::new();
-    let mut rest = bytes.as_slice();
-    while let Some(at) = rest.windows(needle.len()).position(|window| window == needle) {
-        replaced.extend_from_slice(&rest[..at]);
-        replaced.extend_from_slice(MASK.as_bytes());
-        rest = &rest[at + needle.len()..];
-    }
-    if replaced.is_empty() && rest.len() == bytes.len() {
-        return bytes;
-    }
-    replaced.extend_from_slice(rest);
-    replaced
 }

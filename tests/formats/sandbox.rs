@@ -51,7 +51,7 @@ impl Node {
     pub async fn run_with(&self, event: &Value, secrets: &[(&str, &str)]) -> Result<Value, String> {
         let secrets = secrets
             .iter()
-            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned().into()));
         let request = RunRequest {
             started_at_ms: 1_790_000_000_000,
             secrets: BTreeMap::from_iter(secrets),

@@ -48,9 +48,13 @@ async fn environment(service: &Service, user: &User, name: &str) -> String {
 async fn opened(service: &Service, environment: &str) -> BTreeMap<String, String> {
     let mut reader = service.app.store.reader().await.unwrap();
     let environment = environment.parse().unwrap();
-    secrets::open_all(&mut reader.db(), &service.app.vault, environment)
+    let opened = secrets::open_all(&mut reader.db(), &service.app.vault, environment)
         .await
-        .unwrap()
+        .unwrap();
+    let exposed = opened
+        .into_iter()
+        .map(|(name, secret)| (name, secret.expose().to_owned()));
+    exposed.collect()
 }
 
 fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {

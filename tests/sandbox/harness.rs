@@ -86,7 +86,7 @@ pub fn request(trigger: u32, event: &Value) -> RunRequest {
         started_at_ms: 1_700_000_000_123,
         seed: 7,
         trigger_node_id: Some(trigger.to_string()),
-        secrets: BTreeMap::from([("KEY".to_owned(), "hush \"quiet\" & still".to_owned())]),
+        secrets: BTreeMap::from([("KEY".to_owned(), "hush \"quiet\" & still".to_owned().into())]),
         ..RunRequest::new(RawValue::from_string(event.to_string()).unwrap())
     }
 }

@@ -3,7 +3,9 @@
 use crate::harness::{START, code, load, manifest, module, open_runtime, request, runtime, runtime_with};
 use crate::server::{Server, ok, redirect, response};
 use heddle_node_stdlib::abi::secret_reference;
-use heddle_runtime::{EgressPolicy, Limits, Outcome, Program, RunRequest, Runtime, RuntimeConfig, Tier};
+use heddle_runtime::{
+    EgressPolicy, Limits, Outcome, Program, RunRequest, Runtime, RuntimeConfig, Secret, Tier,
+};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -493,4 +495,130 @@ async fn digests_are_those_of_the_standards() {
 fn base64_of(text: &str) -> String {
     use base64::Engine as _;
     base64::engine::general_purpose::STANDARD.encode(text)
+}
+
+/// The harness's request, with the secret bound to these hosts.
+fn bound(trigger: u32, event: &Value, hosts: &[String]) -> RunRequest {
+    let secret = Secret::new(SECRET.to_owned(), hosts.to_vec());
+    RunRequest {
+        secrets: [("KEY".to_owned(), secret)].into(),
+        ..request(trigger, event)
+    }
+}
+
+#[tokio::test]
+async fn a_secret_goes_to_its_hosts_only() {
+    let server = Server::start(ok).await;
+    let runtime = open_runtime();
+    let program = load(&runtime, START);
+    let port = server.address.port();
+    let mut http = get(&server.url("/"));
+    http["headers"] = json!([["x-key", SECRET_REFERENCE]]);
+    for (hosts, allowed) in [
+        (vec!["127.0.0.1".to_owned()], true),
+        (
+            vec!["a.example.com".to_owned(), format!("127.0.0.1:{port}")],
+            true,
+        ),
+        (vec!["127.0.0.1:1".to_owned()], false),
+        (vec!["*.example.com".to_owned()], false),
+    ] {
+        let result = perform_on(&runtime, &program, bound(WITH_SECRET, &http, &hosts)).await;
+        if allowed {
+            assert_eq!(result["ok"]["status"], 200, "{result}");
+            continue;
+        }
+        assert_eq!(error_code(&result), "NOT_PERMITTED");
+        let message = result["error"]["message"].as_str().unwrap();
+        let expected = format!(
+            "The secret `KEY` may be sent to {} only, not to 127.0.0.1:{port}. ",
+            hosts[0]
+        );
+        assert!(message.starts_with(&expected), "{message}");
+    }
+    assert_eq!(server.requests().len(), 2);
+    // In every place of a request, and whatever follows it.
+    let elsewhere = ["api.example.com".to_owned()];
+    for place in [
+        json!({"method": "POST", "body": {"text": format!("{{\"a\":\"{SECRET_REFERENCE}\"}}")}}),
+        json!({"auth": {"bearer": SECRET_REFERENCE}}),
+        json!({"auth": {"basic": {"user": "ann", "password": SECRET_REFERENCE}}}),
+        json!({"url": server.url(&format!("/{SECRET_REFERENCE}"))}),
+        json!({"url": format!("http://x:{SECRET_REFERENCE}@127.0.0.1:{port}/")}),
+        json!({"idempotencyKey": SECRET_REFERENCE}),
+    ] {
+        let mut http = get(&server.url("/"));
+        for (name, value) in place.as_object().unwrap() {
+            http[name] = value.clone();
+        }
+        let result = perform_on(&runtime, &program, bound(WITH_SECRET, &http, &elsewhere)).await;
+        assert_eq!(error_code(&result), "NOT_PERMITTED", "{place}");
+    }
+    assert_eq!(server.requests().len(), 2);
+    // A digest tells nobody the value.
+    let hmac = json!({"algorithm": "sha256", "value": "x", "secret": SECRET_REFERENCE});
+    let result = perform_on(&runtime, &program, bound(HMAC, &hmac, &elsewhere)).await;
+    assert_eq!(result["ok"].as_str().map(str::len), Some(64), "{result}");
+}
+
+#[tokio::test]
+async fn a_value_is_masked_in_longer_base64_and_in_part() {
+    let long: String = (0..40).map(|number| format!("{number:03}-key/")).collect();
+    let echo = long.clone();
+    let server = Server::start(move |_| {
+        let parts = [&echo[..100], &echo[200..]].join(" and ");
+        ok(&format!(
+            "{} {} {} {parts}",
+            base64_of(&format!("a:{echo}")),
+            base64_of(&format!("ab:{echo}")),
+            base64_of(&format!("abc:{echo}"))
+        ))
+    })
+    .await;
+    let runtime = open_runtime();
+    let mut http = get(&server.url("/"));
+    http["headers"] = json!([["x-key", SECRET_REFERENCE]]);
+    let request = RunRequest {
+        secrets: [("KEY".to_owned(), Secret::from(long.clone()))].into(),
+        ..request(WITH_SECRET, &http)
+    };
+    let result = perform_on(&runtime, &load(&runtime, START), request).await;
+    let text = result["ok"]["text"].as_str().unwrap();
+    assert!(text.len() < 150 && text.matches("***").count() >= 5, "{text}");
+    for index in 0..long.len() - 32 {
+        let part = &long[index..index + 32];
+        assert!(!text.contains(part), "{part} in {text}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_grows_without_end_is_refused() {
+    let runtime = open_runtime();
+    let mut http = get("http://127.0.0.1:1/");
+    http["method"] = json!("POST");
+    http["body"] = json!({"text": SECRET_REFERENCE.repeat(2_000)});
+    let request = RunRequest {
+        secrets: [("KEY".to_owned(), Secret::from("x".repeat(64 << 10)))].into(),
+        ..request(WITH_SECRET, &http)
+    };
+    let result = perform_on(&runtime, &load(&runtime, START), request).await;
+    assert_eq!(error_code(&result), "EFFECT_LIMIT");
+}
+
+#[tokio::test]
+async fn an_address_may_be_a_secret_that_is_bound_to_itself() {
+    let server = Server::start(ok).await;
+    let runtime = open_runtime();
+    let program = load(&runtime, START);
+    for (hosts, expected) in [(["127.0.0.1"], Some(200)), (["hooks.example.com"], None)] {
+        let secret = Secret::new(server.url("/hook/t0ken"), hosts.map(str::to_owned).to_vec());
+        let request = RunRequest {
+            secrets: [("KEY".to_owned(), secret)].into(),
+            ..request(WITH_SECRET, &get(SECRET_REFERENCE))
+        };
+        let result = perform_on(&runtime, &program, request).await;
+        assert_eq!(result["ok"]["status"].as_u64(), expected, "{result}");
+        assert!(!result.to_string().contains("t0ken"), "{result}");
+    }
+    assert_eq!(server.requests().len(), 1);
 }

@@ -1,6 +1,9 @@
 //! KeyValue on values in memory.
 
-use crate::services::{Given, closed_runtime, run};
+use crate::server::{Server, ok};
+use crate::services::{Given, closed_runtime, open_runtime, run, run_with};
+use heddle_runtime::Services;
+use heddle_runtime::key_values::{KeyValueOperation, KeyValueRequest, KeyValueScope};
 use serde_json::{Value, json};
 
 /// Several accesses within one run, which share its values: the outputs as one array.
@@ -89,4 +92,49 @@ async fn what_does_not_fit_fails_the_node() {
             "{failure}"
         );
     }
+}
+
+#[tokio::test]
+async fn references_to_secrets_stay_references() {
+    let server = Server::start(|request| ok(request)).await;
+    let kept = Services::default();
+    let runtime = open_runtime();
+    let set = json!({"operation": "set", "key": "k", "value": {
+        "token": "Bearer {{ $secrets.KEY }}", "forged": "heddle-secret(KEY;kept)",
+    }});
+    let written = run_with(&runtime, &[("set", "KeyValue", set)], &kept).await;
+    let value = KeyValueRequest {
+        scope: KeyValueScope::Pattern,
+        key: "k".to_owned(),
+        operation: KeyValueOperation::Get,
+        time_to_live: None,
+    };
+    let stored = kept.key_values.access(value).await.unwrap();
+    assert_eq!(
+        stored,
+        json!({"token": "Bearer heddle-secret(KEY;kept)", "forged": "heddle-secret~(KEY;kept)"})
+    );
+    assert!(
+        !written.output().to_string().contains("hush"),
+        "the run sees a reference"
+    );
+    // Another run gets a reference that is good for it, and what only looked like one as it was.
+    let sent = json!({
+        "method": "POST", "url": server.url("/"), "bodyType": "text", "body": "{{ $nodes.got.forged }}",
+        "headers": {"X-Token": "{{ $nodes.got.token }}"}, "bodyOnly": true,
+    });
+    let get = json!({"operation": "get", "key": "k"});
+    let use_it = json!({ "message": "{{ $secrets.KEY }}" });
+    let nodes = [
+        ("got", "KeyValue", get),
+        ("log", "Log", use_it),
+        ("send", "HttpRequest", sent),
+    ];
+    run_with(&runtime, &nodes, &kept).await;
+    let request = server.requests().remove(0);
+    assert!(
+        request.contains("x-token: Bearer hush \"quiet\" & still\r\n"),
+        "{request}"
+    );
+    assert!(request.ends_with("heddle-secret(KEY;kept)"), "{request}");
 }

@@ -1,7 +1,8 @@
 //! What a run is told, what it leaves behind, and machine code on disk.
 
 use crate::harness::{START, config, load, request, runtime, runtime_with};
-use heddle_runtime::{Runtime, RuntimeConfig, RuntimeError, Status, Tier};
+use heddle_runtime::{CacheKey, RunRequest, Runtime, RuntimeConfig, RuntimeError, Secret, Status, Tier};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -132,4 +133,80 @@ fn a_cache_that_others_may_write_to_is_refused() {
         ..config()
     });
     assert!(matches!(result.err().unwrap(), RuntimeError::Cache { .. }));
+}
+
+/// Code that is executed must be this program's, not only whole: neither another file's MAC nor a digest that anybody
+/// can make will do, and whoever has another key sees nothing of it.
+#[tokio::test]
+async fn machine_code_of_others_is_not_loaded() {
+    let dir = directory("forged");
+    let wasm = crate::harness::module(START, &crate::harness::manifest());
+    cached(&dir).load(&wasm, Tier::Optimized).unwrap();
+    let files = machine_code(&dir);
+    let [one, other] = files.as_slice() else {
+        panic!("{files:?}")
+    };
+    let codes = [one, other].map(|file| fs::read(file).unwrap());
+    // Each under the other's name, with its own MAC.
+    let macs = [one, other].map(|file| fs::read(file.with_extension("mac")).unwrap());
+    for (file, (code, mac)) in [other, one].into_iter().zip(codes.iter().zip(&macs)) {
+        fs::write(file, code).unwrap();
+        fs::write(file.with_extension("mac"), mac).unwrap();
+    }
+    let runtime = cached(&dir);
+    let program = runtime.load(&wasm, Tier::Optimized).unwrap();
+    let outcome = runtime.run(&program, request(0, &json!(5))).await;
+    assert_eq!(outcome.output.unwrap().get(), "5");
+    // Both were compiled again.
+    assert_ne!(fs::read(one).unwrap(), codes[1]);
+    assert_ne!(fs::read(other).unwrap(), codes[0]);
+
+    let keyed = |key: &[u8]| {
+        let runtime = runtime_with(RuntimeConfig {
+            cache_dir: Some(dir.clone()),
+            cache_key: Some(CacheKey::derived(key)),
+            ..config()
+        });
+        runtime.load(&wasm, Tier::Optimized).unwrap();
+        machine_code(&dir).len()
+    };
+    assert_eq!(
+        (keyed(b"a server's"), keyed(b"another's"), keyed(b"a server's")),
+        (4, 6, 6)
+    );
+}
+
+#[test]
+fn a_key_that_others_may_read_is_refused() {
+    let dir = directory("known-key");
+    drop(cached(&dir));
+    let key = dir.join("key");
+    assert_eq!(fs::metadata(&key).unwrap().permissions().mode() & 0o777, 0o600);
+    for (mode, bytes) in [(0o644, 32), (0o600, 31)] {
+        fs::write(&key, vec![7; bytes]).unwrap();
+        fs::set_permissions(&key, fs::Permissions::from_mode(mode)).unwrap();
+        let refused = Runtime::new(RuntimeConfig {
+            cache_dir: Some(dir.clone()),
+            ..config()
+        });
+        let message = refused.err().unwrap().to_string();
+        assert!(message.contains("must be yours alone"), "{message}");
+    }
+}
+
+#[test]
+fn secrets_and_keys_are_printed_by_nothing() {
+    let request = RunRequest {
+        secrets: [("KEY".to_owned(), Secret::from("hush".to_owned()))].into(),
+        ..RunRequest::new(RawValue::NULL.to_owned())
+    };
+    let config = RuntimeConfig {
+        cache_key: Some(CacheKey::derived(b"hush")),
+        ..config()
+    };
+    for printed in [format!("{request:?}"), format!("{config:?}")] {
+        assert!(!printed.contains("hush"), "{printed}");
+    }
+    assert!(format!("{config:?}").contains("cache_key: Some(CacheKey)"));
+    assert!(format!("{request:?}").contains("{\"KEY\": Secret}"));
 }

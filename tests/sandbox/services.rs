@@ -181,12 +181,32 @@ pub async fn run_data(runtime: &Runtime, node_type: &str, data: Value, given: &G
     run_pattern(runtime, &pattern, given, limits).await
 }
 
+/// Runs nodes of these ids, types and parameters in a row, with these services; the output is the last one's.
+pub async fn run_with(runtime: &Runtime, nodes: &[(&str, &str, Value)], services: &Services) -> Ran {
+    let mut drawn = vec![json!({ "id": "start", "type": "OnManual" })];
+    let mut edges = Vec::new();
+    let mut last = "start";
+    for (id, node_type, parameters) in nodes {
+        drawn.push(json!({ "id": id, "type": node_type, "data": { "parameters": parameters } }));
+        edges.push(json!({ "source": last, "target": id }));
+        last = id;
+    }
+    drawn.push(json!({ "id": "end", "type": "Return" }));
+    edges.push(json!({ "source": last, "target": "end" }));
+    let pattern = json!({ "nodes": drawn, "edges": edges });
+    run_served(runtime, &pattern, services.clone(), Limits::default()).await
+}
+
 /// Runs a pattern that begins at the node `start`.
 async fn run_pattern(runtime: &Runtime, pattern: &Value, given: &Given, limits: Limits) -> Ran {
     let services = Services {
         connections: Arc::new(given.clone()),
         ..Services::default()
     };
+    run_served(runtime, pattern, services, limits).await
+}
+
+async fn run_served(runtime: &Runtime, pattern: &Value, services: Services, limits: Limits) -> Ran {
     let compiled = heddle_compiler::compile(pattern, &json!({}), &Options::default());
     let artifact = compiled
         .artifact

@@ -176,7 +176,10 @@ fn request(args: &RunArgs) -> Result<RunRequest, Failure> {
         trigger_node_id: args.trigger.clone(),
         event,
         variables,
-        secrets,
+        secrets: secrets
+            .into_iter()
+            .map(|(name, value)| (name, value.into()))
+            .collect(),
         journal: None,
         calls: None,
         callbacks: None,

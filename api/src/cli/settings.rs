@@ -10,7 +10,7 @@ use crate::config::{Config, keys};
 use crate::store::sqlite_file::{self, Depth};
 use bytesize::ByteSize;
 use clap::Args;
-use heddle_runtime::{Runtime, RuntimeConfig};
+use heddle_runtime::{CacheKey, Runtime, RuntimeConfig};
 use serde_json::{Map, Value, json};
 use std::os::unix::fs::PermissionsExt;
 use std::process::ExitCode;
@@ -154,6 +154,7 @@ fn database(config: &Config) -> Result<String, String> {
 fn sandbox(config: &Config) -> Result<String, String> {
     let runtime = RuntimeConfig {
         cache_dir: Some(config.cache_dir.clone()),
+        cache_key: Some(CacheKey::derived(&config.master_key)),
         ..RuntimeConfig::default()
     };
     Runtime::new(runtime).map_err(|error| error.to_string())?;

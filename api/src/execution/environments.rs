@@ -5,8 +5,9 @@ use crate::error::ApiError;
 use crate::ids::EnvironmentId;
 use crate::store::{Store, secrets};
 use crate::vault::Vault;
+use heddle_runtime::Secrets;
 use serde_json::{Map, Value};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -21,7 +22,7 @@ pub(super) struct Given {
     /// `$vars`.
     pub variables: Map<String, Value>,
     /// Secrets by name.
-    pub secrets: BTreeMap<String, String>,
+    pub secrets: Secrets,
 }
 
 /// Reads environments.

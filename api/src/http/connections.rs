@@ -301,7 +301,7 @@ struct NewConnection {
 }
 
 /// Hosts without scheme, user or path.
-fn checked_hosts(hosts: Option<Vec<String>>) -> Result<Vec<String>, ApiError> {
+pub fn checked_hosts(hosts: Option<Vec<String>>) -> Result<Vec<String>, ApiError> {
     let hosts = hosts.unwrap_or_default();
     if hosts.len() > HOSTS_MAX {
         return Err(ApiError::field("hosts", "must have at most 50 entries"));
@@ -423,6 +423,7 @@ async fn seed(
             name,
             value,
             connection: Some(row.id),
+            hosts: &row.hosts.0,
         };
         secrets::set(db, &app.vault, environment, secret, row.created_at).await?;
     }

@@ -1,5 +1,6 @@
 //! `/api/workspaces/{id}/environments`: environments, their secrets and variables.
 
+use super::connections::checked_hosts;
 use super::extract::{Json, Member, Path, printable, text};
 use super::reply::{Deleted, Enveloped};
 use crate::access::Scope;
@@ -167,6 +168,10 @@ struct Secret {
     name: String,
     created_at: Timestamp,
     updated_at: Timestamp,
+    /// Hosts that it may be sent to, if it is bound to any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(example = json!(["api.openai.com"]))]
+    hosts: Vec<String>,
 }
 
 impl From<SecretRow> for Secret {
@@ -175,6 +180,7 @@ impl From<SecretRow> for Secret {
             name: row.name,
             created_at: row.created_at,
             updated_at: row.updated_at,
+            hosts: row.hosts.0,
         }
     }
 }
@@ -210,6 +216,11 @@ async fn list_secrets(
 struct SecretRequest {
     #[schema(example = "correct-horse", min_length = 1, max_length = 65536)]
     value: String,
+    /// Hosts that runs may send it to: `api.example.com`, `api.example.com:8443` or `*.example.com`. None: any that a
+    /// pattern names.
+    #[serde(default)]
+    #[schema(max_items = 50, example = json!(["smtp.example.com"]))]
+    hosts: Option<Vec<String>>,
 }
 
 /// Sets a secret; admins of the workspace may.
@@ -240,6 +251,7 @@ async fn set_secret(
     scope.manager()?;
     allowed_name("name", &name)?;
     secret_value("value", &request.value)?;
+    let hosts = checked_hosts(request.hosts)?;
     let (service, now) = (app.clone(), app.clock.now());
     let set = app.store.write(move |db| {
         Box::pin(async move {
@@ -248,6 +260,7 @@ async fn set_secret(
                 name: &name,
                 value: &request.value,
                 connection: None,
+                hosts: &hosts,
             };
             secrets::set(db, &service.vault, &environment, secret, now).await?;
             let payer = Payer::Workspace(environment.workspace_id);

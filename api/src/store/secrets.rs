@@ -1,5 +1,6 @@
 //! Secrets and variables of environments. A secret's value goes in through the vault and comes out for runs only.
 
+use super::connections::Hosts;
 use super::notices::{self, Notice};
 use super::workspaces::EnvironmentRow;
 use super::{Db, StoreError, sql};
@@ -7,9 +8,10 @@ use crate::access::{Manager, Scope};
 use crate::clock::Timestamp;
 use crate::ids::{ConnectionId, DataKeyId, EnvironmentId, UserId, WorkspaceId};
 use crate::vault::{Sealed, Vault, VaultError};
+use heddle_runtime::{Secret, Secrets};
 use serde_json::{Map, Value};
 use sqlx::FromRow;
-use std::collections::BTreeMap;
+use zeroize::Zeroizing;
 
 /// What may be seen of a secret.
 #[derive(Clone, Debug, FromRow)]
@@ -22,6 +24,9 @@ pub struct SecretRow {
     /// When last set.
     #[sqlx(try_from = "i64")]
     pub updated_at: Timestamp,
+    /// Hosts that it may be sent to; none: any.
+    #[sqlx(try_from = "String")]
+    pub hosts: Hosts,
 }
 
 /// All secrets of an environment in clear, for a run in it.
@@ -29,7 +34,7 @@ pub async fn open_all(
     db: &mut Db<'_>,
     vault: &Vault,
     environment: EnvironmentId,
-) -> Result<BTreeMap<String, String>, VaultError> {
+) -> Result<Secrets, VaultError> {
     #[derive(FromRow)]
     struct Found {
         #[sqlx(try_from = "String")]
@@ -38,15 +43,17 @@ pub async fn open_all(
         #[sqlx(try_from = "String")]
         data_key: DataKeyId,
         ciphertext: Vec<u8>,
+        #[sqlx(try_from = "String")]
+        hosts: Hosts,
     }
     let found: Vec<Found> = db
         .all(
-            sql("select e.workspace_id, s.name, s.data_key, s.ciphertext
+            sql("select e.workspace_id, s.name, s.data_key, s.ciphertext, s.hosts
                  from secrets s join environments e on e.id = s.environment_id where e.id = ?")
             .bind(environment),
         )
         .await?;
-    let mut values = BTreeMap::new();
+    let mut values = Secrets::new();
     for row in found {
         let sealed = Sealed {
             data_key: row.data_key,
@@ -54,10 +61,17 @@ pub async fn open_all(
         };
         let aad = aad(environment, &row.name);
         let value = vault.open(db, Some(row.workspace_id), &aad, &sealed).await?;
-        let value = String::from_utf8(value).map_err(|_| VaultError::Unopenable)?;
-        values.insert(row.name, value);
+        let value = text(value).ok_or(VaultError::Unopenable)?;
+        values.insert(row.name, Secret::new(value, row.hosts.0));
     }
     Ok(values)
+}
+
+/// The text of these bytes, which are wiped if they are none.
+fn text(bytes: Vec<u8>) -> Option<String> {
+    String::from_utf8(bytes)
+        .map_err(|error| drop(Zeroizing::new(error.into_bytes())))
+        .ok()
 }
 
 /// Names and times of an environment's secrets, by name.
@@ -67,7 +81,7 @@ pub async fn list(
     environment: EnvironmentId,
 ) -> Result<Vec<SecretRow>, StoreError> {
     db.all(
-        sql("select s.name, s.created_at, s.updated_at
+        sql("select s.name, s.created_at, s.updated_at, s.hosts
              from secrets s join environments e on e.id = s.environment_id
              where e.workspace_id = ? and e.id = ? order by s.name")
         .bind(scope.workspace())
@@ -84,7 +98,7 @@ pub async fn find(
     name: &str,
 ) -> Result<Option<SecretRow>, StoreError> {
     db.optional(
-        sql("select s.name, s.created_at, s.updated_at
+        sql("select s.name, s.created_at, s.updated_at, s.hosts
              from secrets s join environments e on e.id = s.environment_id
              where e.workspace_id = ? and e.id = ? and s.name = ?")
         .bind(scope.workspace())
@@ -103,6 +117,8 @@ pub struct NewSecret<'a> {
     pub value: &'a str,
     /// The connection that seeds it.
     pub connection: Option<ConnectionId>,
+    /// Hosts that it may be sent to; none: any.
+    pub hosts: &'a [String],
 }
 
 /// Sets a secret. The caller holds the environment's row, so the right to it is proven: an editor seeds it from a
@@ -119,18 +135,19 @@ pub async fn set(
     let sealed = vault.seal(db, workspace, &aad, secret.value.as_bytes()).await?;
     db.execute(
         sql("insert into secrets
-                 (environment_id, name, data_key, ciphertext, connection_id, created_at, updated_at)
-             values (?, ?, ?, ?, ?, ?, ?)
+                 (environment_id, name, data_key, ciphertext, connection_id, created_at, updated_at, hosts)
+             values (?, ?, ?, ?, ?, ?, ?, ?)
              on conflict (environment_id, name) do update set data_key = excluded.data_key,
                  ciphertext = excluded.ciphertext, connection_id = excluded.connection_id,
-                 updated_at = excluded.updated_at")
+                 updated_at = excluded.updated_at, hosts = excluded.hosts")
         .bind(environment.id)
         .bind(secret.name)
         .bind(sealed.data_key)
         .bind(sealed.bytes)
         .bind(secret.connection)
         .bind(now)
-        .bind(now),
+        .bind(now)
+        .bind(serde_json::to_string(secret.hosts).unwrap_or_default()),
     )
     .await?;
     Ok(notices::tell(db, Notice::Environments).await?)

@@ -13,6 +13,7 @@ use sqlx::FromRow;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
+use zeroize::Zeroizing;
 
 /// How long servers have to be started anew with the new key.
 pub const HANDOVER: Duration = Duration::from_secs(24 * 60 * 60);
@@ -20,7 +21,7 @@ pub const HANDOVER: Duration = Duration::from_secs(24 * 60 * 60);
 /// The master keys that this server knows.
 pub(super) struct MasterKeys {
     given: MasterKeyId,
-    given_bytes: [u8; MASTER_KEY_BYTES],
+    given_bytes: Zeroizing<[u8; MASTER_KEY_BYTES]>,
     known: RwLock<HashMap<String, Arc<Key>>>,
 }
 
@@ -30,7 +31,7 @@ impl MasterKeys {
         let known = HashMap::from([(given.as_str().to_owned(), Arc::new(Key::new(master_key)))]);
         MasterKeys {
             given,
-            given_bytes: *master_key,
+            given_bytes: Zeroizing::new(*master_key),
             known: RwLock::new(known),
         }
     }

@@ -5,7 +5,7 @@ use super::log::{Printed, Written};
 use super::requests::Sender;
 use super::{ExecuteArguments, ExecuteResults, Ready};
 use crate::codecache::sha256;
-use crate::effects::{Effect, EffectContext, EffectError, EffectFuture, EffectResult};
+use crate::effects::{Effect, EffectContext, EffectError, EffectFuture, EffectResult, Reveals};
 use crate::executor::{Foreground, Job, Panicked, Phase, continue_on};
 use crate::limits::{RunLimiter, Stop, grouped};
 use crate::outcome::LogLine;
@@ -160,8 +160,8 @@ impl Effect for Called {
     }
 
     /// Code sees references only; they are replaced when a request leaves.
-    fn reveals_secrets(&self) -> bool {
-        false
+    fn reveals(&self) -> Reveals {
+        Reveals::Nothing
     }
 }
 

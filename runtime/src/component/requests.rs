@@ -3,6 +3,7 @@
 use super::call::CallState;
 use crate::effects::{Effect, EffectContext, EffectError, EffectResult};
 use crate::executor::{Job, Panicked, continue_on};
+use crate::secrets::Destination;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use heddle_node_stdlib::abi::code;
@@ -81,7 +82,8 @@ async fn send(mut store: StoreContextMut<'_, CallState>, request: Request) -> Re
         )
     };
     let vault = context.vault.clone();
-    let sent = match vault.reveal(as_effect(request, &key)) {
+    // The effect itself puts those in that are bound to hosts.
+    let sent = match vault.reveal(as_effect(request, &key), Destination::Anywhere) {
         Ok(request) => {
             let job: Job<EffectResult> = http.start(request, context);
             continue_on(&io, job).await.unwrap_or_else(|Panicked| {

@@ -93,8 +93,4 @@ impl Effect for CallPattern {
     fn only_waits(&self) -> bool {
         true
     }
-
-    fn reveals_secrets(&self) -> bool {
-        false
-    }
 }

@@ -1,13 +1,15 @@
 //! `chat`: a chat completion as OpenAI's API defines it. Request: `{connection, body, timeoutMs?, idempotencyKey?}`;
 //! result as of `http`. The connection has `apiKey` and may have `baseUrl` and `organization`.
 
-use super::http::Http;
-use super::{Effect, EffectContext, EffectFuture, read};
+use super::http::{Http, destination, url_of};
+use super::{Effect, EffectContext, EffectFuture, Reveals, opened, read};
 use serde::Deserialize;
 use serde_json::Value;
 
 /// Where connections without a `baseUrl` go.
 const BASE_URL: &str = "https://api.openai.com/v1";
+
+const PATH: &str = "chat/completions";
 
 /// The effect; it sends by the `http` effect.
 pub struct Chat(pub Http);
@@ -15,7 +17,6 @@ pub struct Chat(pub Http);
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Request {
-    connection: String,
     body: Value,
     #[serde(default)]
     timeout_ms: Option<f64>,
@@ -31,18 +32,19 @@ impl Effect for Chat {
     fn start(&self, request: Value, context: EffectContext) -> EffectFuture {
         let http = self.0.clone();
         Box::pin(async move {
-            let request: Request = read(request)?;
-            let mut connection = context.connections.open(&request.connection).await?;
+            let mut connection = opened(&request, &context).await?;
             connection
                 .fields
                 .entry("baseUrl")
                 .or_insert_with(|| BASE_URL.into());
+            let (url, _) = url_of(PATH, Some(&connection))?;
+            let request: Request = read(context.vault.reveal(request, destination(&url))?)?;
             let mut headers = vec![("content-type".to_owned(), "application/json".to_owned())];
             if let Some(organization) = connection.text(&["organization"]) {
                 headers.push(("openai-organization".to_owned(), organization));
             }
             let post = super::http::Post {
-                path: "chat/completions",
+                path: PATH,
                 headers,
                 body: request.body.to_string(),
                 timeout_ms: request.timeout_ms,
@@ -50,5 +52,9 @@ impl Effect for Chat {
             };
             http.post(post, connection, &context).await
         })
+    }
+
+    fn reveals(&self) -> Reveals {
+        Reveals::ToHost
     }
 }

@@ -1,7 +1,7 @@
 //! `hash` and `hmac`: `{"algorithm", "value", "secret"?, "encoding"}` gives the digest as text. Outside of the
 //! sandbox because the key of an HMAC is a secret, which never enters it.
 
-use super::{Effect, EffectContext, EffectError, EffectFuture, EffectResult, read};
+use super::{Effect, EffectContext, EffectError, EffectFuture, EffectResult, Reveals, read};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hmac::digest::{Digest, KeyInit};
@@ -39,6 +39,10 @@ impl Effect for Hash {
     fn is_repeatable(&self) -> bool {
         true
     }
+
+    fn reveals(&self) -> Reveals {
+        Reveals::Digest
+    }
 }
 
 impl Effect for Hmac {
@@ -52,6 +56,10 @@ impl Effect for Hmac {
 
     fn is_repeatable(&self) -> bool {
         true
+    }
+
+    fn reveals(&self) -> Reveals {
+        Reveals::Digest
     }
 }
 

@@ -12,10 +12,12 @@ mod failure;
 mod oauth;
 mod pages;
 
-use super::{Effect, EffectContext, EffectError, EffectFuture, EffectResult, read, within};
+use super::{Effect, EffectContext, EffectError, EffectFuture, EffectResult, Reveals, read, within};
 use crate::connections::Connection;
 use crate::egress::{EgressPolicy, GuardedHttp};
-use auth::{Auth, Credentials, url_of};
+use crate::secrets::Destination;
+pub(super) use auth::url_of;
+use auth::{Auth, Credentials};
 use exchange::{Answer, Exchange};
 use heddle_node_stdlib::abi::code;
 use pages::Pagination;
@@ -62,14 +64,27 @@ impl Effect for Http {
     fn start(&self, request: Value, context: EffectContext) -> EffectFuture {
         let http = self.clone();
         Box::pin(async move {
-            let request: Request = read(request)?;
-            let connection = match &request.connection {
+            let connection = match request.get("connection").and_then(Value::as_str) {
                 Some(reference) => Some(context.connections.open(reference).await?),
                 None => None,
             };
+            // The address may be a secret itself: where it leads is known only with it.
+            let url = request.get("url").cloned().unwrap_or_default();
+            let url = context.vault.reveal(url, Destination::Inside)?;
+            let (url, _) = url_of(url.as_str().unwrap_or_default(), connection.as_ref())?;
+            let request: Request = read(context.vault.reveal(request, destination(&url))?)?;
             http.in_time(request, connection, &context).await
         })
     }
+
+    fn reveals(&self) -> Reveals {
+        Reveals::ToHost
+    }
+}
+
+/// Where a request to this URL goes.
+pub(super) fn destination(url: &Url) -> Destination<'_> {
+    Destination::Host(url.host_str().unwrap_or_default(), url.port_or_known_default())
 }
 
 /// A request that another effect sends by a connection with a `baseUrl`.
@@ -95,7 +110,6 @@ impl Http {
             headers: post.headers,
             body: Some(Body::Text(post.body)),
             auth: None,
-            connection: None,
             timeout_ms: post.timeout_ms,
             follow_redirects: false,
             idempotency_key: post.idempotency_key,
@@ -128,8 +142,6 @@ struct Request {
     body: Option<Body>,
     #[serde(default)]
     auth: Option<Auth>,
-    #[serde(default)]
-    connection: Option<String>,
     #[serde(default)]
     timeout_ms: Option<f64>,
     #[serde(default = "yes")]

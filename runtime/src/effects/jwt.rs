@@ -2,7 +2,7 @@
 //! compact form) with its signature; `"verify"`, with `signature` besides, gives whether that is the right one. Outside
 //! of the sandbox because the secret never enters it. Knows nothing of what tokens claim.
 
-use super::{Effect, EffectContext, EffectError, EffectFuture, EffectResult, read};
+use super::{Effect, EffectContext, EffectError, EffectFuture, EffectResult, Reveals, read};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use heddle_node_stdlib::abi::code;
@@ -64,6 +64,10 @@ impl Effect for Jwt {
 
     fn is_repeatable(&self) -> bool {
         true
+    }
+
+    fn reveals(&self) -> Reveals {
+        Reveals::Digest
     }
 }
 

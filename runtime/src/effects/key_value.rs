@@ -38,16 +38,22 @@ async fn access(request: Request, context: &EffectContext) -> EffectResult {
         let message = format!("A key has 1 to {KEY_BYTES_MAX} bytes.");
         return Err(EffectError::new(code::KEY_VALUE_LIMIT, message));
     }
+    // What is kept names secrets and never holds them.
+    let vault = &context.vault;
+    let key = match vault.to_keep(request.key.into()) {
+        Value::String(key) => key,
+        _ => String::new(),
+    };
     let operation = match request.operation.as_str() {
         "get" => KeyValueOperation::Get,
-        "set" => KeyValueOperation::Set(request.value),
+        "set" => KeyValueOperation::Set(vault.to_keep(request.value)),
         "delete" => KeyValueOperation::Delete,
         "increment" => KeyValueOperation::Increment(match &request.value {
             Value::Null => 1.0,
             Value::Number(number) => number.as_f64().unwrap_or_default(),
             _ => return Err(EffectError::parameter("`value` of an increment is a number.")),
         }),
-        "append" => KeyValueOperation::Append(request.value),
+        "append" => KeyValueOperation::Append(vault.to_keep(request.value)),
         other => {
             return Err(EffectError::parameter(format!(
                 "There is no operation `{other}`."
@@ -61,12 +67,14 @@ async fn access(request: Request, context: &EffectContext) -> EffectResult {
     };
     let request = KeyValueRequest {
         scope,
-        key: request.key,
+        key,
         operation,
         time_to_live: request
             .ttl_ms
             .map(|ms| Duration::from_millis(ms.clamp(1.0, 1e14) as u64)),
     };
     let accessed = context.key_values.access(request).await;
-    accessed.map_err(|error| EffectError::new(error.code(), error.to_string()))
+    accessed
+        .map(|value| vault.from_kept(value))
+        .map_err(|error| EffectError::new(error.code(), error.to_string()))
 }

@@ -4,10 +4,11 @@
 
 mod stream;
 
-use super::{Effect, EffectContext, EffectError, EffectFuture, read, within};
+use super::{Effect, EffectContext, EffectError, EffectFuture, Reveals, opened, read, within};
 use crate::codecache::{hex, sha256};
 use crate::connections::Connection;
 use crate::egress::{DialError, EgressPolicy, Meter, Metered, ResolveError, denied_address, dial};
+use crate::secrets::Destination;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use heddle_node_stdlib::abi::code;
@@ -42,7 +43,6 @@ impl Mail {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Request {
-    connection: String,
     from: String,
     to: Vec<String>,
     #[serde(default)]
@@ -81,9 +81,10 @@ impl Effect for Mail {
     fn start(&self, request: Value, context: EffectContext) -> EffectFuture {
         let policy = self.0.clone();
         Box::pin(async move {
-            let request: Request = read(request)?;
-            let connection = context.connections.open(&request.connection).await?;
+            let connection = opened(&request, &context).await?;
             let server = Server::of(&connection)?;
+            let to = Destination::Host(&server.host, Some(server.port));
+            let request: Request = read(context.vault.reveal(request, to)?)?;
             let key = request
                 .idempotency_key
                 .as_deref()
@@ -94,6 +95,10 @@ impl Effect for Mail {
             within(time_max, server.send(&policy, &message), late).await?;
             Ok(json!({ "messageId": id }))
         })
+    }
+
+    fn reveals(&self) -> Reveals {
+        Reveals::ToHost
     }
 }
 

@@ -1,11 +1,13 @@
 //! The effects of one run: those at work, those that have ended, those that a former execution had ended, and those
 //! that have parked.
 
-use super::{Effect, EffectContext, EffectError, EffectResult, Park, result_to_json};
+use super::{Effect, EffectContext, EffectError, EffectResult, Park, Reveals, result_to_json};
 use crate::TRACE_TARGET;
 use crate::journal::{Entry, Record};
 use crate::limits::Stop;
+use crate::secrets::{Destination, Vault};
 use heddle_node_stdlib::abi::code;
+use serde_json::Value;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError};
@@ -19,6 +21,9 @@ use tracing::{Instrument, Span};
 const IN_FLIGHT_MAX: usize = 32;
 /// Requests of one run that wait or are at work, together.
 const REQUEST_BYTES_MAX: usize = 64 << 20;
+
+/// Larger requests and results are read, filled in and masked aside.
+const LARGE_BYTES: usize = 64 << 10;
 
 /// The effects of one run. Dropping it cancels those that are at work.
 pub struct RunEffects {
@@ -323,30 +328,77 @@ async fn perform(prepared: Prepared, in_flight: Arc<Semaphore>) -> Done {
     } else {
         in_flight.acquire_owned().await.ok()
     };
-    let result = match serde_json::from_str(&request) {
-        Ok(request) if !effect.reveals_secrets() => effect.start(request, *context).await,
-        Ok(request) => match vault.reveal(request) {
-            Ok(request) => effect.start(request, *context).await,
-            Err(error) => Err(error),
-        },
-        Err(error) => Err(EffectError::parameter(format!("The request is no JSON: {error}"))),
+    let (reveals, revealing) = (effect.reveals(), vault.clone());
+    let reading = aside(request.len(), move || revealed(&request, reveals, &revealing));
+    let result = match reading.await.flatten() {
+        Ok(request) => effect.start(request, *context).await,
+        Err(error) => Err(error),
     };
-    let masked = match result {
-        Ok(value) => Ok(vault.mask_value(value)),
-        Err(error) => {
-            note_failure(&error);
-            Err(EffectError {
-                code: error.code,
-                message: vault.mask(&error.message).into_owned(),
-            })
-        }
-    };
+    if let Err(error) = &result {
+        note_failure(error);
+    }
+    let bytes = result.as_ref().map_or(0, weight);
+    let written = aside(bytes, move || to_json(masked(result, &vault))).await;
     let park = parks.lock().unwrap_or_else(PoisonError::into_inner).take();
     Done {
-        json: to_json(masked),
+        json: written.unwrap_or_else(|error| to_json(Err(error))),
         park,
         _permit: permit,
     }
+}
+
+/// Does what takes time by this many bytes: at once, or where it holds up no other effect.
+async fn aside<T: Send + 'static>(
+    bytes: usize,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, EffectError> {
+    if bytes <= LARGE_BYTES {
+        return Ok(work());
+    }
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|_| EffectError::new(code::INTERNAL, "The effect was broken off."))
+}
+
+/// A request with its secrets, as far as it is known where they go.
+fn revealed(request: &str, reveals: Reveals, vault: &Vault) -> EffectResult {
+    let request = serde_json::from_str(request)
+        .map_err(|error| EffectError::parameter(format!("The request is no JSON: {error}")))?;
+    match reveals {
+        Reveals::Nothing => Ok(request),
+        Reveals::ToHost => vault.reveal(request, Destination::Anywhere),
+        Reveals::Digest => vault.reveal(request, Destination::Inside),
+    }
+}
+
+/// A result without the secrets that the run has used.
+fn masked(result: EffectResult, vault: &Vault) -> EffectResult {
+    result
+        .map(|value| vault.mask_value(value))
+        .map_err(|error| EffectError {
+            message: vault.mask(&error.message).into_owned(),
+            ..error
+        })
+}
+
+/// Bytes of a value, roughly; counted only until they are many.
+fn weight(value: &Value) -> usize {
+    let (mut bytes, mut values) = (0, vec![value]);
+    while let Some(value) = values.pop() {
+        bytes += 8;
+        match value {
+            Value::String(text) => bytes += text.len(),
+            Value::Array(items) => values.extend(items),
+            Value::Object(members) => {
+                bytes += members.keys().map(String::len).sum::<usize>();
+                values.extend(members.values());
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+        if bytes > LARGE_BYTES {
+            break;
+        }
+    }
+    bytes
 }
 
 /// Codes only: messages may hold what the service said.

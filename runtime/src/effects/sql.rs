@@ -17,8 +17,9 @@ mod sqlite;
 mod target;
 mod tunnel;
 
-use super::{Effect, EffectContext, EffectError, EffectFuture, EffectResult, read, within};
+use super::{Effect, EffectContext, EffectError, EffectFuture, EffectResult, Reveals, opened, read, within};
 use crate::config::RuntimeConfig;
+use crate::secrets::Destination;
 use heddle_node_stdlib::abi::code;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -56,7 +57,6 @@ impl Sql {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Request {
-    connection: String,
     query: String,
     #[serde(default)]
     parameters: Vec<Value>,
@@ -98,9 +98,10 @@ impl Effect for Sql {
     fn start(&self, request: Value, context: EffectContext) -> EffectFuture {
         let shared = self.0.clone();
         Box::pin(async move {
-            let request: Request = read(request)?;
-            let connection = context.connections.open(&request.connection).await?;
+            let connection = opened(&request, &context).await?;
             let target = Target::of(&connection)?;
+            let to = Destination::Host(&target.host, Some(target.port));
+            let request: Request = read(context.vault.reveal(request, to)?)?;
             let statement = Statement {
                 query: request.query,
                 parameters: request.parameters,
@@ -113,6 +114,10 @@ impl Effect for Sql {
             let work = shared.execute(&target, tenant.as_deref(), &statement);
             within(statement.timeout, work, late).await
         })
+    }
+
+    fn reveals(&self) -> Reveals {
+        Reveals::ToHost
     }
 }
 

@@ -79,12 +79,28 @@ each_database! {
 
         let mut reader = service.app.store.reader().await.unwrap();
         let opened = secrets::open_all(&mut reader.db(), &service.app.vault, id_in(&production)).await.unwrap();
-        assert_eq!(opened["SMTP_PASSWORD"], "sécond\n");
+        assert_eq!(opened["SMTP_PASSWORD"].expose(), "sécond\n");
         drop(reader);
 
         let deleted = service.delete(&one).bearer(&ann.token).send().await;
         assert_eq!(deleted.data(200), &json!({"id": "SMTP_PASSWORD", "status": "deleted"}));
         service.delete(&one).bearer(&ann.token).send().await.assert_refused(404, "NOT_FOUND");
+    }
+
+    async fn a_secret_may_be_bound_to_hosts(service: Service) {
+        let ann = service.user("ann").await;
+        let production = production(&service, &ann).await;
+        let one = format!("{production}/secrets/KEY");
+        let set = send(&service, &ann, "PUT", &one, json!({"value": "v", "hosts": ["api.example.com"]})).await;
+        assert_eq!(set.data(200)["hosts"], json!(["api.example.com"]));
+        assert_eq!(get(&service, &ann, &format!("{production}/secrets")).await.data(200)[0]["hosts"], json!(["api.example.com"]));
+        for hosts in [json!("x"), json!(["https://x"]), json!([""]), json!(vec!["x"; 51])] {
+            let wrong = send(&service, &ann, "PUT", &one, json!({"value": "v", "hosts": hosts})).await;
+            assert_eq!(wrong.status, 400, "{wrong}");
+        }
+        // A new value without hosts is for any.
+        let set = send(&service, &ann, "PUT", &one, json!({"value": "v"})).await;
+        assert_eq!(set.data(200).get("hosts"), None);
     }
 
     async fn what_is_wrong_with_a_secret_is_named(service: Service) {
@@ -172,7 +188,7 @@ each_database! {
         }
         let mut reader = service.app.store.reader().await.unwrap();
         let opened = secrets::open_all(&mut reader.db(), &service.app.vault, id_in(&production)).await.unwrap();
-        assert_eq!(opened["X"], "x");
+        assert_eq!(opened["X"].expose(), "x");
     }
 
     async fn a_secret_moved_in_the_database_does_not_open(service: Service) {

@@ -41,10 +41,10 @@ impl Auth {
     ) -> Result<Option<HeaderName>, EffectError> {
         let (name, value) = match self {
             Auth::Basic { user, password } => {
-                let secret = vault.mask(&password) != password || vault.mask(&user) != user;
+                let secret = vault.is_in(password.as_bytes()) || vault.is_in(user.as_bytes());
                 let credentials = STANDARD.encode(format!("{user}:{password}"));
                 if secret {
-                    vault.note_use(&credentials);
+                    vault.note_use(&credentials)?;
                 }
                 (AUTHORIZATION, format!("Basic {credentials}"))
             }
@@ -116,7 +116,10 @@ fn inferred(connection: &Connection) -> Option<&'static str> {
 }
 
 /// The URL of a request that may be relative to its connection's `baseUrl`, and whether it is.
-pub(super) fn url_of(url: &str, connection: Option<&Connection>) -> Result<(Url, bool), EffectError> {
+pub(in crate::effects) fn url_of(
+    url: &str,
+    connection: Option<&Connection>,
+) -> Result<(Url, bool), EffectError> {
     let no_url =
         |error: &dyn std::fmt::Display| EffectError::parameter(format!("`{url}` is no URL: {error}."));
     let base = connection.and_then(|connection| connection.text(&["baseUrl"]));

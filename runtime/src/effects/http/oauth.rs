@@ -139,7 +139,7 @@ impl Tokens {
                 slot.insert(token).value.clone()
             }
         };
-        vault.note_use(&value);
+        vault.note_use(&value)?;
         Ok(value)
     }
 
@@ -181,7 +181,7 @@ async fn request(clients: &GuardedHttp, grant: &Grant, vault: &Vault) -> Result<
         .body(grant.form());
     if !grant.in_body {
         let credentials = grant.basic();
-        vault.note_use(&credentials);
+        vault.note_use(&credentials)?;
         // Base64 is fit for a header.
         if let Ok(mut value) = HeaderValue::from_str(&format!("Basic {credentials}")) {
             value.set_sensitive(true);

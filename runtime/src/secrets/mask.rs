@@ -1,0 +1,284 @@
+//! Finds the values of secrets in texts: in one pass, however many there are, in time that only the text's length
+//! decides, and in memory that only the values' lengths do. Short spellings are looked for as a whole, long ones in
+//! pieces, so that a part of a long value is hidden as well.
+
+use aho_corasick::Anchored;
+use aho_corasick::automaton::Automaton;
+use aho_corasick::nfa::contiguous::NFA;
+use std::borrow::Cow;
+use std::ops::Range;
+use zeroize::Zeroizing;
+
+/// What stands in place of a secret's value.
+pub const MASK: &str = "***";
+/// Shorter spellings are not masked: they would be found in everything.
+pub const MASKED_BYTES_MIN: usize = 4;
+/// From this length on a spelling is looked for in pieces.
+const LONG_BYTES_MIN: usize = 64;
+const PIECE_BYTES: usize = 32;
+
+type Piece = [u8; PIECE_BYTES];
+
+/// A set of spellings. What they cover of a text is one `***` for each stretch.
+pub struct Masker {
+    short: Option<NFA>,
+    pieces: Pieces,
+}
+
+impl Masker {
+    pub fn new(spellings: &[Zeroizing<String>]) -> Self {
+        let wanted = spellings.iter().filter(|text| text.len() >= MASKED_BYTES_MIN);
+        let (long, short): (Vec<_>, Vec<_>) = wanted.partition(|text| text.len() >= LONG_BYTES_MIN);
+        // It is refused only beyond billions of bytes.
+        let automaton = || NFA::new(short.iter().map(|text| text.as_bytes())).ok();
+        Masker {
+            short: (!short.is_empty()).then(automaton).flatten(),
+            pieces: Pieces::new(long.iter().map(|text| text.as_bytes())),
+        }
+    }
+
+    /// The stretches of a text that spellings cover, in order and apart.
+    fn covered(&self, text: &[u8]) -> Vec<Range<usize>> {
+        let mut covered = Vec::new();
+        self.find_short(text, &mut covered);
+        let mut by_piece = Vec::new();
+        self.pieces.find(text, &mut by_piece);
+        if by_piece.is_empty() {
+            return covered;
+        }
+        covered.extend(by_piece);
+        covered.sort_unstable_by_key(|found: &Range<usize>| found.start);
+        let mut merged: Vec<Range<usize>> = Vec::with_capacity(covered.len());
+        for found in covered {
+            match merged.last_mut() {
+                Some(Range { end, .. }) if *end >= found.start => *end = found.end.max(*end),
+                _ => merged.push(found),
+            }
+        }
+        merged
+    }
+
+    fn find_short(&self, text: &[u8], covered: &mut Vec<Range<usize>>) {
+        let Some((automaton, mut state)) = self
+            .short
+            .as_ref()
+            .and_then(|automaton| Some((automaton, automaton.start_state(Anchored::No).ok()?)))
+        else {
+            return;
+        };
+        for (index, byte) in text.iter().enumerate() {
+            state = automaton.next_state(Anchored::No, state, *byte);
+            if !automaton.is_match(state) {
+                continue;
+            }
+            // The first pattern of a state is its longest.
+            let length = automaton.pattern_len(automaton.match_pattern(state, 0));
+            join(covered, index + 1 - length..index + 1);
+        }
+    }
+
+    pub fn is_in(&self, bytes: &[u8]) -> bool {
+        !self.covered(bytes).is_empty()
+    }
+
+    pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let covered = self.covered(text.as_bytes());
+        if covered.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        let mut masked = String::with_capacity(text.len());
+        let mut at = 0;
+        for found in covered {
+            // A piece may begin within a character.
+            let start = text.floor_char_boundary(found.start);
+            let end = text.ceil_char_boundary(found.end);
+            if start >= at {
+                masked.push_str(&text[at..start]);
+                masked.push_str(MASK);
+            }
+            at = end.max(at);
+        }
+        masked.push_str(&text[at..]);
+        Cow::Owned(masked)
+    }
+
+    pub fn bytes(&self, bytes: Vec<u8>) -> Vec<u8> {
+        let covered = self.covered(&bytes);
+        if covered.is_empty() {
+            return bytes;
+        }
+        let mut masked = Vec::with_capacity(bytes.len());
+        let mut at = 0;
+        for found in covered {
+            masked.extend_from_slice(&bytes[at..found.start]);
+            masked.extend_from_slice(MASK.as_bytes());
+            at = found.end;
+        }
+        masked.extend_from_slice(&bytes[at..]);
+        masked
+    }
+}
+
+/// Adds a stretch that ends after all others; what it touches is one with it.
+fn join(covered: &mut Vec<Range<usize>>, found: Range<usize>) {
+    let mut start = found.start;
+    while let Some(last) = covered.pop_if(|last| last.end >= found.start) {
+        start = start.min(last.start);
+    }
+    covered.push(start..found.end);
+}
+
+/// Pieces of long spellings: one after the other, and the last one.
+#[derive(Default)]
+struct Pieces {
+    sorted: Zeroizing<Vec<Piece>>,
+    /// Bits for the first bytes of pieces: most places of a text are passed by one look.
+    filter: Vec<u64>,
+    shift: u32,
+}
+
+impl Pieces {
+    fn new<'a>(spellings: impl Iterator<Item = &'a [u8]>) -> Self {
+        let mut sorted = Zeroizing::new(Vec::new());
+        for spelling in spellings {
+            let (pieces, _) = spelling.as_chunks::<PIECE_BYTES>();
+            sorted.extend_from_slice(pieces);
+            sorted.extend(spelling.last_chunk::<PIECE_BYTES>());
+        }
+        if sorted.is_empty() {
+            return Pieces::default();
+        }
+        sorted.sort_unstable();
+        sorted.dedup();
+        let bits = (sorted.len() * 16).next_power_of_two().max(1 << 10);
+        let mut pieces = Pieces {
+            filter: vec![0; bits / 64],
+            shift: 64 - bits.trailing_zeros(),
+            sorted: Zeroizing::default(),
+        };
+        for piece in sorted.iter() {
+            let bit = pieces.bit(piece);
+            if let Some(word) = pieces.filter.get_mut(bit / 64) {
+                *word |= 1 << (bit % 64);
+            }
+        }
+        pieces.sorted = sorted;
+        pieces
+    }
+
+    /// The filter's bit for what begins like this.
+    fn bit(&self, piece: &Piece) -> usize {
+        let first = piece.first_chunk::<8>().copied().unwrap_or_default();
+        let mixed = u64::from_le_bytes(first).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed >> self.shift) as usize
+    }
+
+    fn find(&self, text: &[u8], covered: &mut Vec<Range<usize>>) {
+        if self.sorted.is_empty() {
+            return;
+        }
+        for (at, window) in text.windows(PIECE_BYTES).enumerate() {
+            let Ok(window) = <&Piece>::try_from(window) else {
+                continue;
+            };
+            let bit = self.bit(window);
+            let may_be = self
+                .filter
+                .get(bit / 64)
+                .is_some_and(|word| word >> (bit % 64) & 1 == 1);
+            if may_be && self.sorted.binary_search(window).is_ok() {
+                join(covered, at..at + PIECE_BYTES);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The definition: every byte within an occurrence of a spelling, or of a piece of a long one, is covered.
+    fn naive(spellings: &[String], text: &[u8]) -> Vec<Range<usize>> {
+        let mut needles: Vec<&[u8]> = Vec::new();
+        for spelling in spellings.iter().map(String::as_bytes) {
+            match spelling.len() {
+                0..MASKED_BYTES_MIN => {}
+                MASKED_BYTES_MIN..LONG_BYTES_MIN => needles.push(spelling),
+                length => {
+                    needles.extend(spelling.chunks_exact(PIECE_BYTES));
+                    needles.push(&spelling[length - PIECE_BYTES..]);
+                }
+            }
+        }
+        let mut is_covered = vec![false; text.len()];
+        for needle in needles {
+            for (at, window) in text.windows(needle.len()).enumerate() {
+                if window == needle {
+                    is_covered[at..at + needle.len()].fill(true);
+                }
+            }
+        }
+        let mut stretches: Vec<Range<usize>> = Vec::new();
+        for (at, _) in is_covered.iter().enumerate().filter(|(_, covered)| **covered) {
+            match stretches.last_mut() {
+                Some(last) if last.end == at => last.end = at + 1,
+                _ => stretches.push(at..at + 1),
+            }
+        }
+        stretches
+    }
+
+    /// Few letters, so that spellings overlap, repeat and are within each other.
+    fn word(random: &mut fastrand::Rng, length: usize) -> String {
+        (0..length)
+            .map(|_| *random.choice(['a', 'b', 'ü'].iter()).unwrap_or(&'a'))
+            .collect()
+    }
+
+    #[test]
+    fn the_result_is_that_of_the_definition() {
+        let mut random = fastrand::Rng::with_seed(17);
+        for _ in 0..3_000 {
+            let mut spellings: Vec<String> = Vec::new();
+            for _ in 0..random.usize(1..8) {
+                let length = match random.bool() {
+                    true => random.usize(1..9),
+                    false => random.usize(50..150),
+                };
+                spellings.push(word(&mut random, length));
+            }
+            let mut text = String::new();
+            while text.len() < 400 {
+                let part = random.choice(spellings.iter()).cloned().unwrap_or_default();
+                let cut = part.floor_char_boundary(random.usize(0..=part.len()));
+                let length = random.usize(0..6);
+                text.push_str(if random.bool() { &part } else { &part[cut..] });
+                text.push_str(&word(&mut random, length));
+            }
+            let wiped: Vec<_> = spellings.iter().cloned().map(Zeroizing::new).collect();
+            let masker = Masker::new(&wiped);
+            let expected = naive(&spellings, text.as_bytes());
+            assert_eq!(
+                masker.covered(text.as_bytes()),
+                expected,
+                "{spellings:?} in {text}"
+            );
+            assert_eq!(masker.is_in(text.as_bytes()), !expected.is_empty());
+            let stars = masker.text(&text).matches(MASK).count();
+            let bytes = masker.bytes(text.clone().into_bytes());
+            assert_eq!(
+                bytes.windows(3).filter(|window| window == b"***").count(),
+                expected.len()
+            );
+            assert!(stars <= expected.len() && (stars > 0) == !expected.is_empty());
+        }
+    }
+
+    #[test]
+    fn characters_stay_whole() {
+        let secret = "ü".repeat(40);
+        let masker = Masker::new(&[Zeroizing::new(format!("x{secret}"))]);
+        assert_eq!(masker.text(&format!("<{secret}>")), "<***>");
+        assert_eq!(masker.text("ü"), "ü");
+    }
+}
