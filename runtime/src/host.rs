@@ -1,6 +1,7 @@
 //! The host's side of `abi::HOST_FUNCTIONS`. Every length and address comes from inside the sandbox: it is
 //! checked against the guest's memory before anything is allocated, and every call is charged for its size.
 
+use crate::answer_headers;
 use crate::limits::Stop;
 use crate::outcome::LogLine;
 use crate::sandbox::{Asked, Finish, RunState};
@@ -163,8 +164,19 @@ pub fn log_line(caller: &mut Host<'_>, line: Logged) -> wasmtime::Result<()> {
 
 fn respond(mut caller: Host<'_>, at: i32, len: i32) -> wasmtime::Result<()> {
     let response = output(&mut caller, at, len, "response")?;
+    let state = caller.data_mut();
+    if let Some(message) = answer_headers::warning(response.get())
+        && state.log_room().is_ok_and(|room| message.len() <= room)
+    {
+        state.log_bytes += message.len();
+        state.logs.push(LogLine {
+            level: "warn",
+            message,
+            node_id: None,
+        });
+    }
     // The first response wins; the guest calls this at most once.
-    caller.data_mut().response.get_or_insert(response);
+    state.response.get_or_insert(response);
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Knows nothing of graphs, HTTP servers, databases or users.
 
+pub mod answer_headers;
 mod codecache;
 mod compile;
 mod complexity;

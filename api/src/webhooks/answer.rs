@@ -14,27 +14,11 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use heddle_runtime::answer_headers;
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
-
-/// Headers that belong to the connection (RFC 9110, section 7.6.1) or are the service's to write.
-const NOT_THE_PATTERNS: [&str; 13] = [
-    "connection",
-    "content-length",
-    "date",
-    "keep-alive",
-    "proxy-authenticate",
-    "proxy-authorization",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "x-request-id",
-    "x-run-id",
-];
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -135,14 +119,14 @@ fn responded_with(responded: &RawValue) -> Result<Response, String> {
     Ok(response)
 }
 
-/// Adds those that can be sent. A name in `Connection` would be one of the connection's too, but that header is not
-/// sent itself.
+/// Adds those that can be sent; of the others the run's log tells. A name in `Connection` would be one of the
+/// connection's too, but that header is not sent itself.
 fn add_headers(headers: &mut HeaderMap, given: BTreeMap<String, String>) {
     for (name, value) in given {
         let name = HeaderName::try_from(name);
         let value = HeaderValue::try_from(value);
         if let (Ok(name), Ok(value)) = (name, value)
-            && !NOT_THE_PATTERNS.contains(&name.as_str())
+            && answer_headers::refusal(name.as_str()).is_none()
         {
             headers.insert(name, value);
         }

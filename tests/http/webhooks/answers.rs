@@ -95,6 +95,45 @@ each_database! {
         assert_eq!(hook.log_statuses().await, [("accepted".to_owned(), 418)]);
     }
 
+    async fn a_response_can_not_speak_for_the_whole_service(service: Service) {
+        let respond = responds(json!({
+            "status": 201, "headers": {
+                "Location": "https://example.com/thanks", "X-Kind": "redirect", "Cache-Control": "max-age=60",
+                "Set-Cookie": "session=stolen", "Strict-Transport-Security": "max-age=1", "Clear-Site-Data": "\"*\"",
+                "Service-Worker-Allowed": "/", "X-Accel-Redirect": "/private", "Alt-Svc": "h3=\":443\"",
+                "Content-Security-Policy": "default-src *",
+            },
+        }));
+        let hook = Hook::saved(&service, graph(json!({}), &[respond])).await;
+        let deployment = hook.deploy().await;
+        let reply = hook.signed("{}").send().await;
+        assert_eq!(reply.status, 201);
+        let of = |name: &str| {
+            let values = reply.headers.get_all(name).iter().map(|value| value.to_str().unwrap().to_owned());
+            values.collect::<Vec<_>>()
+        };
+        assert_eq!(of("location"), ["https://example.com/thanks"]);
+        assert_eq!(of("x-kind"), ["redirect"]);
+        assert_eq!(of("cache-control"), ["max-age=60"]);
+        let refused = [
+            "set-cookie", "strict-transport-security", "clear-site-data", "service-worker-allowed", "x-accel-redirect",
+            "alt-svc",
+        ];
+        for name in refused {
+            assert_eq!(of(name), Vec::<String>::new(), "{name}");
+        }
+        // Of several policies each holds.
+        assert!(of("content-security-policy").iter().any(|policy| policy.starts_with("sandbox ")));
+        let run = &hook.runs(&deployment).await[0]["id"];
+        let path = format!("/api/deployments/{deployment}/runs/{}", run.as_str().unwrap());
+        let run = service.get(&path).bearer(&hook.user.token).send().await;
+        let logged = run.body.to_string();
+        for name in ["`Set-Cookie`", "`Clear-Site-Data`", "`X-Accel-Redirect`"] {
+            assert!(logged.contains(name), "{run}");
+        }
+        assert!(!logged.contains("`X-Kind`"), "{run}");
+    }
+
     async fn responses_are_json_text_or_bytes(service: Service) {
         let hook = Hook::saved(&service, graph(json!({}), &[])).await;
         for (parameters, content_type, text) in [
