@@ -8,6 +8,7 @@ use crate::budget::Budget;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::execution::Executions;
+use crate::onlookers::Onlookers;
 use crate::peers::Peers;
 use crate::store::Store;
 use crate::vault::Vault;
@@ -44,6 +45,8 @@ pub struct Inner {
     pub webhooks: Webhooks,
     /// The other servers on the same database.
     pub peers: Peers,
+    /// Who looks on at runs.
+    pub onlookers: Onlookers,
 }
 
 impl App {
@@ -65,6 +68,7 @@ impl App {
         );
         let webhooks = Webhooks::new(&config, store.clone(), clock.clone(), vault.clone());
         let auth_limits = AuthLimits::new(&config, store.is_shared());
+        let onlookers = Onlookers::new(&config.http);
         let external_login = config.external_login.clone();
         let external_login = external_login.map(|provider| ExternalProvider::new(provider, &config.egress));
         App(Arc::new(Inner {
@@ -80,6 +84,7 @@ impl App {
             executions,
             webhooks,
             peers: Peers::default(),
+            onlookers,
         }))
     }
 }

@@ -14,6 +14,7 @@ mod nodes;
 mod outcome;
 mod output;
 mod pattern;
+mod process;
 mod progress;
 mod reference;
 mod report;

@@ -1,6 +1,7 @@
 //! Settings of the service: what there is, and how texts become values. Read once at start; knows nothing of what
 //! they do. Where the texts come from is `config::sources`, which keys there are `config::keys`.
 
+pub mod http;
 pub mod keys;
 pub mod settings;
 pub mod sources;
@@ -66,6 +67,8 @@ pub struct Config {
     pub api_body_bytes_max: usize,
     /// Memory for requests that take much of it, all together.
     pub large_request_bytes_max: usize,
+    /// What connections may take.
+    pub http: http::HttpLimits,
     /// Peers whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<IpNet>,
     /// Origins of browser pages that may use the API; `*` is any.
@@ -224,6 +227,7 @@ impl Config {
             webhook_body_bytes_max: 1 << 20,
             api_body_bytes_max: 8 << 20,
             large_request_bytes_max: 256 << 20,
+            http: http::HttpLimits::default(),
             trusted_proxies: Vec::new(),
             cors_origins: Vec::new(),
             egress: EgressPolicy::default(),

@@ -71,6 +71,8 @@ codes! {
     VersionNotFound = 404 "VERSION_NOT_FOUND" "The pattern has no such version.",
     /// The path has other methods.
     MethodNotAllowed = 405 "METHOD_NOT_ALLOWED" "This path does not have that method.",
+    /// The headers or the body came too slowly.
+    RequestTimeout = 408 "REQUEST_TIMEOUT" "The request took too long to arrive.",
     /// The state has changed, or the name is taken.
     Conflict = 409 "CONFLICT" "This conflicts with the present state.",
     /// The email is registered.

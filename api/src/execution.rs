@@ -198,6 +198,8 @@ impl Executions {
                 connectors_max: config.connectors_max,
                 concurrent_runs_max: EXECUTING_MAX as u32,
                 background_threads: config.workers.max(1),
+                // What effects bring is decoded, masked and written as JSON there.
+                io_threads: config.workers.max(1),
                 ..RuntimeConfig::default()
             },
             compilers: Compilers::new(config),

@@ -24,6 +24,7 @@ pub mod reply;
 mod request_metrics;
 pub mod runs;
 pub mod schedules;
+pub mod server;
 pub mod session;
 pub mod tails;
 pub mod test_runs;

@@ -17,6 +17,7 @@ pub mod ids;
 pub mod mail;
 pub mod names;
 pub mod notices;
+pub mod onlookers;
 pub mod patterns;
 pub mod peers;
 pub mod quota;

@@ -119,12 +119,19 @@ pub struct Deployed {
 
 impl User<'_> {
     pub async fn new(process: &Process) -> User<'_> {
+        User::named(process, "ann").await
+    }
+
+    /// The same with another name.
+    pub async fn named<'p>(process: &'p Process, name: &str) -> User<'p> {
         let mut user = User {
             process,
             client: reqwest::Client::builder().no_proxy().build().unwrap(),
             token: String::new(),
         };
-        let account = json!({"email": "ann@example.com", "firstName": "Ann", "lastName": "Lee", "password": "correct-horse"});
+        let email = format!("{name}@example.com");
+        let account =
+            json!({"email": email, "firstName": name, "lastName": "Lee", "password": "correct-horse"});
         let made = user.call("POST", "/api/auth/register", account).await;
         user.token = text(&made["data"]["token"]);
         user

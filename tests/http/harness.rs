@@ -14,6 +14,7 @@ pub use request::{Reply, Request};
 use heddle_api::app::App;
 use heddle_api::clock::{Clock, Timestamp};
 use heddle_api::config::{AuthRateLimit, Config, Isolation};
+use heddle_api::http::server;
 use heddle_api::store::Store;
 use serde_json::json;
 use std::net::SocketAddr;
@@ -110,9 +111,9 @@ impl Service {
         let app = App::new(config, store, Clock::manual(start));
         app.vault.start(&app.store, None).await.unwrap();
         let router = heddle_api::http::router(&app);
+        let (limits, trusted) = (app.config.http.clone(), app.config.trusted_proxies.clone());
         let server = tokio::spawn(async move {
-            let service = router.into_make_service_with_connect_info::<SocketAddr>();
-            axum::serve(listener, service).await.unwrap();
+            server::serve(listener, router, &limits, &trusted, std::future::pending()).await;
         });
         Service {
             app,

@@ -28,6 +28,7 @@ mod quotas;
 mod runs;
 mod schedules;
 mod secrecy;
+mod server;
 mod sessions;
 mod test_runs;
 mod vault;

@@ -10,6 +10,7 @@ mod damage;
 mod effects;
 mod full_disk;
 mod keys;
+mod limits;
 mod load;
 mod message;
 mod outage;

@@ -4,7 +4,7 @@
 use super::failure::{Exit, Failure};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// The embedded database.
@@ -12,13 +12,55 @@ pub fn database(data_dir: &Path) -> PathBuf {
     data_dir.join("heddle.db")
 }
 
-/// Makes the directory, for its user only, unless it is there.
+/// Beginnings of the names of our files in the directory.
+const OURS: [&str; 4] = ["heddle.db", "master-key", "jwt-secret", "serve.lock"];
+
+/// Makes the directory, for its user only, unless it is there. What is there already and can be read by others, as older
+/// versions made it, is kept from them.
 pub fn make(data_dir: &Path) -> Result<(), Failure> {
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(data_dir);
     made.map_err(|error| {
         let message = format!("the data directory {} can't be made: {error}", data_dir.display());
         Failure::new(Exit::File, "FILE", message)
-    })
+    })?;
+    if let Err(error) = keep_private(data_dir) {
+        let dir = data_dir.display();
+        tracing::warn!(%error, "Others on this machine may be able to read {dir}: {error}. Run `chmod -R go= {dir}`");
+    }
+    Ok(())
+}
+
+fn keep_private(data_dir: &Path) -> io::Result<()> {
+    let mut has_strangers = false;
+    for entry in fs::read_dir(data_dir)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if OURS.iter().any(|ours| name.starts_with(ours)) {
+            // Not what a link leads to.
+            if entry.file_type()?.is_file() {
+                close_to_others(&entry.path(), 0o600)?;
+            }
+        } else if name != "cache" {
+            has_strangers = true;
+        }
+    }
+    if has_strangers {
+        // A directory that others use as well is theirs to close.
+        return Ok(());
+    }
+    close_to_others(data_dir, 0o700)
+}
+
+fn close_to_others(path: &Path, mode: u32) -> io::Result<()> {
+    let found = path.metadata()?.permissions().mode();
+    if found & 0o077 == 0 {
+        return Ok(());
+    }
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
+    let (path, found) = (path.display(), found & 0o777);
+    tracing::info!("{path} could be read by others (mode {found:o}): it is private now (mode {mode:o})");
+    Ok(())
 }
 
 /// Held for as long as a process has the embedded database to itself; it ends with the process, however that ends.

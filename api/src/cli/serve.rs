@@ -3,13 +3,15 @@
 use super::data_dir::{self, Lock};
 use super::failure::{Exit, Failure};
 use super::output;
+use super::process;
 use crate::app::App;
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::config::http::CONNECTIONS_MIN;
 use crate::config::settings;
 use crate::config::sources::{Flags, Values};
 use crate::demo;
-use crate::http;
+use crate::http::{self, server};
 use crate::mail::smtp;
 use crate::notices;
 use crate::peers;
@@ -17,7 +19,6 @@ use crate::scheduler;
 use crate::store::{Store, StoreError};
 use crate::telemetry;
 use clap::Args;
-use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -44,6 +45,7 @@ pub struct ServeArgs {
 /// Runs the command until a signal ends it.
 pub fn serve(args: &ServeArgs) -> Result<ExitCode, Failure> {
     let values = Values::gather(&args.settings, std::env::vars())?;
+    let files = process::prepare()?;
     let config = settings::read(&values)?;
     let base_url_given = values.text("base_url").is_some();
     let executor = tokio::runtime::Builder::new_multi_thread()
@@ -53,7 +55,7 @@ pub fn serve(args: &ServeArgs) -> Result<ExitCode, Failure> {
         .map_err(|error| Failure::new(Exit::File, "FILE", format!("cannot start threads: {error}")))?;
     let traces = telemetry::start(&config, executor.handle().clone())?;
     executor.block_on(async {
-        let ended = listen(config, base_url_given, args.demo).await;
+        let ended = listen(config, base_url_given, args.demo, files).await;
         if let Some(traces) = traces {
             traces.stop().await;
         }
@@ -67,6 +69,7 @@ pub async fn open(config: &Config) -> Result<Store, Failure> {
         Some(url) => Store::open_postgres(url).await,
         None => {
             data_dir::make(&config.data_dir)?;
+            process::keep_files_private();
             Store::open_sqlite(&data_dir::database(&config.data_dir)).await
         }
     };
@@ -111,7 +114,12 @@ pub fn wait<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
     Ok(executor.block_on(work))
 }
 
-async fn listen(mut config: Config, base_url_given: bool, is_demo: bool) -> Result<ExitCode, Failure> {
+async fn listen(
+    mut config: Config,
+    base_url_given: bool,
+    is_demo: bool,
+    files: u64,
+) -> Result<ExitCode, Failure> {
     let failed = |what: &str, error: &dyn std::fmt::Display| {
         Failure::new(Exit::File, "FILE", format!("cannot {what}: {error}"))
     };
@@ -136,6 +144,7 @@ async fn listen(mut config: Config, base_url_given: bool, is_demo: bool) -> Resu
         let path = path.display();
         tracing::info!(%path, "Made a key, readable by this user only: keep a copy of {path} in a safe place");
     }
+    process::fit(&mut config.http, files);
     let _lock = match config.database_url {
         Some(_) => None,
         None => {
@@ -156,10 +165,12 @@ async fn listen(mut config: Config, base_url_given: bool, is_demo: bool) -> Resu
     peers::start(&app);
     let started = app.executions.start().await;
     started.map_err(|error| Failure::new(Exit::File, "ENGINE", error.message()))?;
+    process::seal();
     let scheduler = app.config.role.executes().then(|| scheduler::start(app.clone()));
     let mail = take_mail(&app).await?;
     let (executions, stopping) = (app.executions.clone(), app.executions.clone());
-    let service = http::router(&app).into_make_service_with_connect_info::<SocketAddr>();
+    let router = http::router(&app);
+    let metrics = give_metrics(&app).await?;
     output::result(&format!("listening on http://{address}"))?;
     if is_demo {
         let told = demo::set_up(&app)
@@ -168,7 +179,8 @@ async fn listen(mut config: Config, base_url_given: bool, is_demo: bool) -> Resu
         output::result(&told)?;
     }
     let (drain, draining) = tokio::sync::oneshot::channel::<()>();
-    let server = axum::serve(listener, service).with_graceful_shutdown(async move {
+    let (limits, trusted) = (&app.config.http, &app.config.trusted_proxies);
+    let server = server::serve(listener, router, limits, trusted, async move {
         stop.asked().await;
         tracing::info!("Stopping: what has begun is finished first");
         stopping.begin_stop();
@@ -189,15 +201,35 @@ async fn listen(mut config: Config, base_url_given: bool, is_demo: bool) -> Resu
         }
     };
     tokio::select! {
-        ended = server => ended.map_err(|error| failed("serve", &error))?,
+        () = server => {}
         () = overdue => tracing::warn!("Some requests did not end in time and are cut off"),
     }
     executions.stop(RUNS_DRAIN_MAX).await;
+    if let Some(metrics) = metrics {
+        metrics.abort();
+    }
     app.webhooks.journal.flush().await;
     if tokio::time::timeout(CLOSE_MAX, app.store.close()).await.is_err() {
         tracing::warn!("The database was not closed properly: the next start makes up for it");
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Serves metrics at their own address, if they have one.
+async fn give_metrics(app: &App) -> Result<Option<JoinHandle<()>>, Failure> {
+    let Some(address) = app.config.http.metrics_listen else {
+        return Ok(None);
+    };
+    let listener = TcpListener::bind(address).await.map_err(|error| {
+        let message = format!("cannot listen on {address} for metrics: {error}");
+        Failure::new(Exit::File, "FILE", message)
+    })?;
+    let (router, mut limits) = (http::health::metrics_alone(app), app.config.http.clone());
+    limits.connections_max = CONNECTIONS_MIN;
+    limits.connections_per_address_max = None;
+    Ok(Some(tokio::spawn(async move {
+        server::serve(listener, router, &limits, &[], std::future::pending()).await;
+    })))
 }
 
 /// Starts the SMTP listener, if there is to be one.

@@ -1,5 +1,6 @@
 //! The settings by name, and how their texts are read. One table serves flags, environment, file and documentation.
 
+use super::http::HttpLimits;
 use super::sources::{Mistake, Values};
 use super::{AuthRateLimit, Config, ExternalLogin, Isolation, LogFormat, RegistrationLimit, Role, keys};
 use crate::quota::Quota;
@@ -196,6 +197,44 @@ pub const SETTINGS: &[Setting] = &[
         "api_max_body",
         "8MiB",
         "Largest body under /api; six times as much for deploy, transpile and run, which carry components",
+    ),
+    setting("header_timeout", "15s", "Longest time for a request's headers"),
+    setting(
+        "body_timeout",
+        "30s",
+        "Longest time for a request's body, and a second more for each 16 KiB of it",
+    ),
+    setting(
+        "idle_timeout",
+        "75s",
+        "Longest time between two requests on a connection",
+    ),
+    setting(
+        "stall_timeout",
+        "30s",
+        "Longest time in which nothing of a body comes, or nothing of an answer is taken",
+    ),
+    setting(
+        "max_connections",
+        "10000",
+        "Connections in all; fewer when the system allows few open files",
+    ),
+    setting(
+        "max_connections_per_address",
+        "an eighth of max_connections",
+        "Connections of an address (IPv6: a /64), but for this machine and trusted_proxies",
+    ),
+    setting(
+        "max_unfinished_bodies",
+        "256MiB",
+        "Bytes of bodies that have arrived in part; a quarter of it for an address",
+    ),
+    setting("max_streams", "1000", "Live tails (…/stream) in all"),
+    setting("max_streams_per_user", "50", "Live tails of one user"),
+    setting(
+        "metrics_listen",
+        "none",
+        "Address for /metrics alone; without one it is at listen, for peers in private networks",
     ),
     setting(
         "large_request_memory",
@@ -452,6 +491,7 @@ fn http(values: &Values, config: &mut Config) -> Result<(), Mistake> {
         &mut config.large_request_bytes_max,
         values.read("large_request_memory", bytes)?,
     );
+    config.http = HttpLimits::read(values)?;
     for network in values.list("trusted_proxies") {
         let parsed = network
             .parse()
@@ -566,7 +606,7 @@ fn mail(values: &Values, config: &mut Config) -> Result<(), Mistake> {
     Ok(())
 }
 
-fn set<T>(field: &mut T, value: Option<T>) {
+pub(super) fn set<T>(field: &mut T, value: Option<T>) {
     if let Some(value) = value {
         *field = value;
     }
@@ -579,11 +619,11 @@ fn web_address(text: &str) -> Result<String, String> {
     }
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
     humantime::parse_duration(text).map_err(|_| "must be a duration, such as 24h or 30d".to_owned())
 }
 
-fn bytes(text: &str) -> Result<usize, String> {
+pub(super) fn bytes(text: &str) -> Result<usize, String> {
     let size = ByteSize::from_str(text).map_err(|_| "must be a size, such as 8MiB".to_owned())?;
     usize::try_from(size.as_u64()).map_err(|_| "is too large".to_owned())
 }

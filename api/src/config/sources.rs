@@ -59,10 +59,19 @@ impl Values {
                 continue;
             }
             let key = name.trim_start_matches("HEDDLE_").to_lowercase();
-            let setting = known(&key).ok_or_else(|| unknown(&name, &key, variable))?;
             // An empty variable is how shells and containers leave one out.
-            if !value.is_empty() {
-                values.insert(setting.name, (value, Source::Environment));
+            if value.is_empty() && (known(&key).is_some() || in_file(&key).is_some()) {
+                continue;
+            }
+            let (setting, value) = match in_file(&key) {
+                Some(setting) => (setting, kept_in(&name, &value)?),
+                None => {
+                    let setting = known(&key).ok_or_else(|| unknown(&name, &key, variable))?;
+                    (setting, (value, Source::Environment))
+                }
+            };
+            if values.insert(setting.name, value).is_some() {
+                return Err(twice(&variable(setting.name)));
             }
         }
         for (setting, value) in from_file(file.as_deref())? {
@@ -118,6 +127,34 @@ impl Values {
     }
 }
 
+/// The secret setting whose file a key names, as `master_key_file` does: a file can be kept from others in ways in which
+/// a process's environment can't.
+fn in_file(key: &str) -> Option<&'static Setting> {
+    known(key.strip_suffix("_file")?).filter(|setting| setting.is_secret)
+}
+
+/// What is in a file that `place` names.
+fn kept_in(place: &str, path: &str) -> Result<(String, Source), Mistake> {
+    let path = PathBuf::from(path);
+    let text = std::fs::read_to_string(&path).map_err(|error| {
+        Mistake::new(
+            place,
+            format!("names {}, which can't be read: {error}", path.display()),
+        )
+    })?;
+    if text.trim().is_empty() {
+        return Err(Mistake::new(
+            place,
+            format!("names {}, which is empty", path.display()),
+        ));
+    }
+    Ok((text, Source::File(path)))
+}
+
+fn twice(name: &str) -> Mistake {
+    Mistake::new(name, "is given by its value and by a file: leave one of them out")
+}
+
 fn known(key: &str) -> Option<&'static Setting> {
     SETTINGS.iter().find(|setting| setting.name == key)
 }
@@ -158,14 +195,24 @@ fn from_file(named: Option<&Path>) -> Result<Given, Mistake> {
     };
     let table: toml::Table = text.parse().map_err(|error| Mistake::new(&shown, error))?;
     let source = Source::File(path.to_owned());
-    let given = table.into_iter().map(|(key, value)| {
+    let mut given = Given::new();
+    for (key, value) in table {
         let place = format!("`{key}` in {shown}");
-        let setting = known(&key).ok_or_else(|| unknown(&place, &key, |name| format!("`{name}`")))?;
         let text = plain(value)
             .ok_or_else(|| Mistake::new(&place, "must be a text, a number, true, false or a list"))?;
-        Ok((setting.name, (text, source.clone())))
-    });
-    given.collect()
+        let (setting, value) = match in_file(&key) {
+            Some(setting) => (setting, kept_in(&place, &text)?),
+            None => {
+                let setting = known(&key).ok_or_else(|| unknown(&place, &key, |name| format!("`{name}`")))?;
+                (setting, (text, source.clone()))
+            }
+        };
+        if given.iter().any(|(name, _)| *name == setting.name) {
+            return Err(twice(&format!("`{}` in {shown}", setting.name)));
+        }
+        given.push((setting.name, value));
+    }
+    Ok(given)
 }
 
 fn plain(value: toml::Value) -> Option<String> {

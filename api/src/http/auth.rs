@@ -11,12 +11,15 @@ use crate::error::{ApiError, Code, ErrorBody};
 use crate::ids::{UserId, WorkspaceId};
 use crate::store::accounts::{self, UserRow};
 use crate::store::{StoreError, credentials};
-use axum::extract::State;
+use axum::extract::{DefaultBodyLimit, State};
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+
+/// Bytes of a body here, where nobody has to be known: names, an address, a password.
+pub(super) const BODY_BYTES_MAX: usize = 16 << 10;
 
 /// The routes.
 pub fn routes() -> OpenApiRouter<App> {
@@ -24,6 +27,7 @@ pub fn routes() -> OpenApiRouter<App> {
         .routes(routes!(register))
         .routes(routes!(login))
         .routes(routes!(me))
+        .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
 }
 
 /// A user, as others' clients see them.

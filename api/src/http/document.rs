@@ -69,6 +69,7 @@ pub fn document() -> Value {
     let mut document = serde_json::to_value(document).unwrap_or_default();
     for (name, description) in [
         ("Unauthorized", "UNAUTHORIZED or TOKEN_EXPIRED"),
+        ("RequestTimeout", "REQUEST_TIMEOUT: the body came too slowly"),
         ("PayloadTooLarge", "PAYLOAD_TOO_LARGE"),
         ("UnsupportedMediaType", "UNSUPPORTED_MEDIA_TYPE"),
         ("RateLimited", "RATE_LIMITED: too many changes by this user"),
@@ -99,6 +100,7 @@ fn complete(operation: &mut Map<String, Value>, is_change: bool) {
     };
     for (applies, status, name) in [
         (needs_token, "401", "Unauthorized"),
+        (has_body, "408", "RequestTimeout"),
         (has_body, "413", "PayloadTooLarge"),
         (has_body, "415", "UnsupportedMediaType"),
         (needs_token && is_change, "429", "RateLimited"),

@@ -2,6 +2,7 @@
 
 pub use crate::auth::caller::Caller;
 
+use super::server;
 use crate::access::{Role, Scope};
 use crate::app::App;
 use crate::auth::caller;
@@ -212,8 +213,14 @@ pub async fn read<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, 
     let body = Bytes::from_request(request, state).await;
     body.map_err(|rejection: BytesRejection| match rejection.status() {
         StatusCode::PAYLOAD_TOO_LARGE => Code::PayloadTooLarge.into(),
-        _ => Code::Validation.with("The body could not be read to its end."),
+        _ => unread(&rejection),
     })
+}
+
+/// What is told of a body that could not be read to its end.
+pub fn unread(error: &(dyn std::error::Error + 'static)) -> ApiError {
+    let unreadable = || Code::Validation.with("The body could not be read to its end.");
+    server::trouble(error).unwrap_or_else(unreadable)
 }
 
 /// Reads JSON; a mistake is told with the path to it.

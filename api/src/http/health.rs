@@ -4,10 +4,14 @@ use crate::app::App;
 use crate::error::{ApiError, Code, ErrorBody};
 use crate::store::sql;
 use crate::telemetry;
-use axum::extract::State;
+use axum::Router;
+use axum::extract::{ConnectInfo, Extension, State};
+use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
-use axum::response::IntoResponse;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
 use serde::Serialize;
+use std::net::{IpAddr, SocketAddr};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -52,17 +56,97 @@ async fn readyz(State(app): State<App>) -> Result<axum::Json<Health>, ApiError> 
     Ok(axum::Json(Health { status: "ok" }))
 }
 
-/// Gives the metrics in Prometheus' text form.
+/// `/metrics` by itself, for a listener of its own.
+pub fn metrics_alone(app: &App) -> Router {
+    Router::new()
+        .route("/metrics", get(async |State(app): State<App>| rendered(&app)))
+        .with_state(app.clone())
+}
+
+/// Gives the metrics in Prometheus' text form, to peers on this machine and in private networks that ask directly. With
+/// `metrics_listen` they are at that address only.
 #[utoipa::path(
     get, path = "/metrics", tag = "Operation", security(()),
-    responses((status = 200, description = "Metrics", body = String, content_type = "text/plain"))
+    responses(
+        (status = 200, description = "Metrics", body = String, content_type = "text/plain"),
+        (status = 403, description = "FORBIDDEN: the peer is no near one, or asks by way of a proxy", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND: they are served at another address", body = ErrorBody),
+    )
 )]
-async fn metrics(State(app): State<App>) -> impl IntoResponse {
+async fn metrics(
+    State(app): State<App>,
+    peer: Option<Extension<ConnectInfo<SocketAddr>>>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    if app.config.http.metrics_listen.is_some() {
+        return Err(Code::NotFound.with("Metrics are served at an address of their own."));
+    }
+    // Only a router that is called without a socket has no peer.
+    let is_near = peer.is_none_or(|Extension(ConnectInfo(peer))| is_near(peer.ip()));
+    let is_forwarded = FORWARDED_BY.iter().any(|name| headers.contains_key(*name));
+    if !is_near || is_forwarded {
+        let message = "Metrics are for this machine and private networks, and not by way of a proxy: the setting \
+            metrics_listen gives them an address of their own.";
+        return Err(Code::Forbidden.with(message));
+    }
+    Ok(rendered(&app))
+}
+
+/// Headers by which proxies tell that they are one.
+const FORWARDED_BY: [&str; 3] = ["x-forwarded-for", "forwarded", "via"];
+
+/// Whether an address is this machine's, or one that the internet does not route.
+fn is_near(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(address) => {
+            let [first, second, ..] = address.octets();
+            let is_shared = first == 100 && (64..128).contains(&second);
+            address.is_loopback() || address.is_private() || address.is_link_local() || is_shared
+        }
+        IpAddr::V6(address) => {
+            address.is_loopback() || address.is_unique_local() || address.is_unicast_link_local()
+        }
+    }
+}
+
+fn rendered(app: &App) -> Response {
     app.executions.gauge();
     let text = telemetry::metrics().map(|metrics| {
         metrics.run_upkeep();
         metrics.render()
     });
     let content_type = "text/plain; version=0.0.4; charset=utf-8";
-    ([(CONTENT_TYPE, content_type)], text.unwrap_or_default())
+    ([(CONTENT_TYPE, content_type)], text.unwrap_or_default()).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_near;
+
+    #[test]
+    fn near_is_what_the_internet_does_not_route() {
+        for near in [
+            "127.0.0.1",
+            "10.1.2.3",
+            "192.168.0.1",
+            "172.16.0.1",
+            "100.64.0.1",
+            "169.254.0.1",
+            "::1",
+            "fd00::1",
+            "fe80::1",
+            "::ffff:10.0.0.1",
+        ] {
+            assert!(is_near(near.parse().unwrap()), "{near}");
+        }
+        for far in [
+            "8.8.8.8",
+            "100.128.0.1",
+            "172.32.0.1",
+            "2001:db8::1",
+            "::ffff:8.8.8.8",
+        ] {
+            assert!(!is_near(far.parse().unwrap()), "{far}");
+        }
+    }
 }

@@ -1,8 +1,9 @@
-//! What stands around every request: an id, a line in the log, and the answer to a panic.
+//! What stands around every request: an id, a line in the log, headers that every answer has, and the answer to a panic.
 
 use super::request_metrics;
 use crate::error::{ApiError, Code};
 use axum::extract::{MatchedPath, Request};
+use axum::http::header::{CACHE_CONTROL, Entry, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderName, HeaderValue, Method};
 use axum::response::{IntoResponse, Response};
 use pin_project_lite::pin_project;
@@ -123,8 +124,15 @@ impl Facts {
         let status = response.status().as_u16();
         request_metrics::count(method, route, status, self.started.elapsed());
         tracing::info!(method, route, status, "{method} {route} {status}");
+        let headers = response.headers_mut();
         if let Ok(value) = HeaderValue::from_str(&self.id) {
-            response.headers_mut().insert(REQUEST_ID.clone(), value);
+            headers.insert(REQUEST_ID.clone(), value);
+        }
+        // Answers hold tokens and others' data: nobody keeps them, and nobody takes them for what they don't say they are.
+        for (name, value) in [(CACHE_CONTROL, "no-store"), (X_CONTENT_TYPE_OPTIONS, "nosniff")] {
+            if let Entry::Vacant(vacant) = headers.entry(name) {
+                vacant.insert(HeaderValue::from_static(value));
+            }
         }
     }
 }

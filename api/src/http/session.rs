@@ -1,6 +1,6 @@
 //! `/api/auth`: which logins there are, the external one, and new tokens for old ones.
 
-use super::auth::{Session, logged_in, session};
+use super::auth::{BODY_BYTES_MAX, Session, logged_in, session};
 use super::client_ip::ClientIp;
 use super::extract::{Json, LoggedIn, printable};
 use super::reply::Enveloped;
@@ -14,7 +14,7 @@ use crate::store::accounts::{self, UserRow, email_key};
 use crate::store::credentials::{self, Cleared};
 use crate::store::notices::Notice;
 use crate::store::{Db, StoreError};
-use axum::extract::State;
+use axum::extract::{DefaultBodyLimit, State};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -27,6 +27,7 @@ pub fn routes() -> OpenApiRouter<App> {
         .routes(routes!(ext))
         .routes(routes!(refresh))
         .routes(routes!(switch_workspace))
+        .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
 }
 
 /// Which logins there are.

@@ -8,6 +8,7 @@ use crate::error::{ApiError, ErrorBody};
 use crate::execution::status::RunStatus;
 use crate::execution::tail::{RunChange, Watch};
 use crate::ids::{DeploymentId, RunId};
+use crate::onlookers::Seat;
 use crate::store::runs::upkeep;
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -47,10 +48,17 @@ struct Onlooker {
     /// What is still to be told before anything else.
     first: Option<Event>,
     is_over: bool,
+    _seat: Seat,
 }
 
 impl Onlooker {
-    fn new(app: App, headers: HeaderMap, deployment: DeploymentId, run: Option<RunId>) -> Onlooker {
+    fn new(
+        app: App,
+        seat: Seat,
+        headers: HeaderMap,
+        deployment: DeploymentId,
+        run: Option<RunId>,
+    ) -> Onlooker {
         Onlooker {
             changes: app.executions.tail().watch(deployment),
             looks: tokio::time::interval(LOOK_EVERY),
@@ -62,6 +70,7 @@ impl Onlooker {
             run,
             first: None,
             is_over: false,
+            _seat: seat,
         }
     }
 
@@ -161,6 +170,7 @@ fn event<T: Serialize>(name: &'static str, data: &T) -> Event {
         (status = 200, description = "Events", body = RunChange, content_type = "text/event-stream"),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 404, description = "NOT_FOUND", body = ErrorBody),
+        (status = 429, description = "RATE_LIMITED: the user has too many live tails open", body = ErrorBody),
     )
 )]
 async fn stream_runs(
@@ -169,7 +179,8 @@ async fn stream_runs(
     Path(id): Path<DeploymentId>,
     headers: HeaderMap,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiError> {
-    let onlooker = Onlooker::new(app.clone(), headers, id, None);
+    let seat = app.onlookers.seat(caller.scope.user())?;
+    let onlooker = Onlooker::new(app.clone(), seat, headers, id, None);
     deployment(&app, &caller.scope, id).await?;
     Ok(onlooker.stream())
 }
@@ -182,6 +193,7 @@ async fn stream_runs(
         (status = 200, description = "Events", body = WholeRun, content_type = "text/event-stream"),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 404, description = "NOT_FOUND", body = ErrorBody),
+        (status = 429, description = "RATE_LIMITED: the user has too many live tails open", body = ErrorBody),
     )
 )]
 async fn stream_run(
@@ -191,8 +203,9 @@ async fn stream_run(
     headers: HeaderMap,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiError> {
     let (id, run) = ids;
+    let seat = app.onlookers.seat(caller.scope.user())?;
     // Looks on before it reads, so that no change falls between the two.
-    let mut onlooker = Onlooker::new(app.clone(), headers, id, Some(run));
+    let mut onlooker = Onlooker::new(app.clone(), seat, headers, id, Some(run));
     let row = runs::visible(&app, &caller.scope, (id, run)).await?;
     onlooker.is_over = row.status != RunStatus::Running;
     onlooker.first = Some(event("run", &WholeRun::new(&app, row)));

@@ -1,7 +1,7 @@
 //! `/webhooks/:webhookId`: where events come in. No token: requests are signed.
 
 use super::client_ip::ClientIp;
-use super::extract::Path;
+use super::extract::{Path, unread};
 use super::middleware::RequestId;
 use super::to_the_end::ToTheEnd;
 use crate::app::App;
@@ -104,16 +104,16 @@ async fn receive(
 
 /// A body of at most so many bytes, in reasonable time.
 pub(super) async fn read(body: Body, bytes_max: usize) -> Result<Bytes, ApiError> {
-    let unreadable = || Code::Validation.with("The body could not be read to its end.");
+    let too_late = || Code::RequestTimeout.with("The body took too long to arrive.");
     let too_large = || Code::PayloadTooLarge.with(format!("The body has more than {bytes_max} bytes."));
     if body.size_hint().lower() > bytes_max as u64 {
         return Err(too_large());
     }
     let collected = tokio::time::timeout(BODY_TIME_MAX, Limited::new(body, bytes_max).collect()).await;
-    match collected.map_err(|_| unreadable())? {
+    match collected.map_err(|_| too_late())? {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => Err(too_large()),
-        Err(_) => Err(unreadable()),
+        Err(error) => Err(unread(&*error)),
     }
 }
 

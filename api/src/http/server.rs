@@ -1,0 +1,257 @@
+//! Connections: from `accept` to the routes, by HTTP/1.1 only. What a client may take of time, places and memory is
+//! bounded here, before anything is known of it; what is beyond a limit is answered if that costs nothing, or else
+//! closed, and counted. Knows nothing of what the routes do.
+//!
+//! No request waits for a lock or sets a timer: connections note what they do ([`connection`]), and one task looks at
+//! all of them once in a while ([`places`]).
+
+mod connection;
+mod exchange;
+mod places;
+mod received;
+mod socket;
+
+pub use received::trouble;
+
+use crate::config::http::{CONNECTIONS_MIN, HttpLimits};
+use crate::error::{ApiError, Code};
+use axum::Router;
+use axum::response::IntoResponse;
+use connection::{Closing, Phase};
+use exchange::Exchange;
+use http_body_util::BodyExt;
+use hyper::server::conn::http1;
+use hyper_util::rt::TokioIo;
+use ipnet::IpNet;
+use places::{Place, Places, Refusal};
+use socket::Socket;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+use std::time::{Duration, Instant};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::AbortHandle;
+
+/// Bytes of a request's line and headers.
+const HEAD_BYTES_MAX: usize = 32 << 10;
+/// Bytes of a connection that wait to be read or written.
+const BUFFER_BYTES_MAX: usize = 128 << 10;
+/// How long nothing is accepted when the system has nothing left to accept it with.
+const EXHAUSTED_FOR: Duration = Duration::from_millis(50);
+/// How often, and how long each time, a new connection waits for another one to give way.
+const WAITS_MAX: u32 = 10;
+const WAIT: Duration = Duration::from_millis(20);
+/// How often it is logged that nothing can be accepted.
+const TOLD_EVERY: Duration = Duration::from_secs(5);
+
+/// Descriptors that connections of these limits may take.
+pub fn descriptors(connections_max: usize) -> usize {
+    connections_max + 2 * places::reserve(connections_max)
+}
+
+/// As many connections as so many descriptors do for, at least a few.
+pub fn connections_within(descriptors_max: usize) -> usize {
+    let mut connections = descriptors_max;
+    while connections > CONNECTIONS_MIN && descriptors(connections) > descriptors_max {
+        connections -= 1;
+    }
+    connections
+}
+
+/// Serves until `stop` ends, and then until all that has begun is answered. Ends never before, whatever happens to the
+/// listener.
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    limits: &HttpLimits,
+    trusted: &[IpNet],
+    stop: impl Future<Output = ()>,
+) {
+    let places = Places::new(limits, trusted);
+    let watched = places.clone();
+    let _watch = AbortOnDrop(tokio::spawn(async move { watched.watch().await }).abort_handle());
+    let refusals = Refusals::new().await;
+    let mut builder = http1::Builder::new();
+    builder
+        .max_buf_size(BUFFER_BYTES_MAX)
+        .max_header_size(HEAD_BYTES_MAX);
+    let accepting = async {
+        let mut told_at = None;
+        loop {
+            let (stream, peer) = match listener.accept().await {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    not_accepted(&error, &places, &mut told_at).await;
+                    continue;
+                }
+            };
+            match placed(&places, peer.ip()).await {
+                Ok(place) => {
+                    let (router, places) = (router.clone(), places.clone());
+                    tokio::spawn(converse(builder.clone(), stream, peer, router, place, places));
+                }
+                Err(refusal) => refusals.tell(&stream, refusal),
+            }
+        }
+    };
+    tokio::select! {
+        () = accepting => {}
+        () = stop => {}
+    }
+    drop(listener);
+    places.stop().await;
+}
+
+/// A place for a new connection. While others have been told to give way, it is waited for them to go: meanwhile
+/// further ones wait in the system's own queue, and nobody is refused for whom there is about to be room.
+async fn placed(places: &Arc<Places>, peer: IpAddr) -> Result<Place, Refusal> {
+    for _ in 0..WAITS_MAX {
+        match places.take(peer) {
+            Err(Refusal::Full) if places.are_some_leaving() => {
+                // Over or not: it is looked again.
+                let _ = tokio::time::timeout(WAIT, places.one_left()).await;
+            }
+            taken => return taken,
+        }
+    }
+    places.take(peer)
+}
+
+/// What a client did is its own affair; what the system lacks gets time to come back.
+async fn not_accepted(error: &io::Error, places: &Places, told_at: &mut Option<Instant>) {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
+    if matches!(
+        error.kind(),
+        ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted
+    ) {
+        return;
+    }
+    metrics::counter!("heddle_http_accept_errors_total").increment(1);
+    if told_at.is_none_or(|at| at.elapsed() > TOLD_EVERY) {
+        *told_at = Some(Instant::now());
+        tracing::error!(%error, "No connection can be accepted for now: {error}");
+    }
+    places.shrink();
+    tokio::time::sleep(EXHAUSTED_FOR).await;
+}
+
+/// One connection, to its end.
+async fn converse(
+    builder: http1::Builder,
+    stream: TcpStream,
+    peer: SocketAddr,
+    router: Router,
+    place: Place,
+    places: Arc<Places>,
+) {
+    let connection = place.connection.clone();
+    let io = TokioIo::new(Socket::new(stream, connection.clone()));
+    let exchange = Exchange {
+        router,
+        peer,
+        connection: connection.clone(),
+        places,
+    };
+    let mut exchanges = builder.serve_connection(io, exchange);
+    let mut known: Option<Waker> = None;
+    let mut is_stopping = false;
+    let closing = std::future::poll_fn(|cx| {
+        if !known.as_ref().is_some_and(|known| known.will_wake(cx.waker())) {
+            known = Some(cx.waker().clone());
+            connection.set_waker(cx.waker());
+        }
+        if let Some(closing) = connection.closing() {
+            return Poll::Ready(Some(closing));
+        }
+        if !is_stopping && connection.is_stopping() {
+            is_stopping = true;
+            if connection.phase() == Phase::New {
+                // Nothing has begun that could be finished.
+                return Poll::Ready(None);
+            }
+            Pin::new(&mut exchanges).graceful_shutdown();
+        }
+        // How it ends is the client's affair.
+        Pin::new(&mut exchanges).poll(cx).map(|_| None)
+    })
+    .await;
+    match closing {
+        Some(Closing::SlowHeaders) if connection.phase() == Phase::Head => {
+            let slow = Code::RequestTimeout.with("The request's headers took too long to arrive.");
+            let told = as_bytes(slow).await;
+            // What does not fit into the socket's empty buffer is not waited for.
+            let _ = exchanges
+                .into_parts()
+                .io
+                .into_inner()
+                .into_inner()
+                .try_write(&told);
+        }
+        _ => drop(exchanges),
+    }
+    // Not before its descriptor is closed.
+    drop(place);
+}
+
+/// Answers for those who get no place: made once, and sent without waiting.
+struct Refusals {
+    address: Vec<u8>,
+    full: Vec<u8>,
+}
+
+impl Refusals {
+    async fn new() -> Self {
+        let address =
+            Code::RateLimited.with("Your address has too many connections open: close some, or reuse them.");
+        let full = Code::Unavailable.with("All of the service's connections are taken: try again shortly.");
+        Refusals {
+            address: as_bytes(address.retry_after_s(1)).await,
+            full: as_bytes(full.retry_after_s(1)).await,
+        }
+    }
+
+    fn tell(&self, stream: &TcpStream, refusal: Refusal) {
+        metrics::counter!("heddle_http_refused_total", "reason" => refusal.name()).increment(1);
+        let told = match refusal {
+            Refusal::Address => &self.address,
+            Refusal::Full => &self.full,
+        };
+        // An empty buffer takes it; what happens then is the client's affair.
+        let _ = stream.try_write(told);
+    }
+}
+
+/// An error as the last thing that is said on a connection.
+async fn as_bytes(error: ApiError) -> Vec<u8> {
+    let (parts, body) = error.into_response().into_parts();
+    let body = body
+        .collect()
+        .await
+        .map(|body| body.to_bytes())
+        .unwrap_or_default();
+    let mut told = format!(
+        "HTTP/1.1 {}\r\nconnection: close\r\ncontent-length: {}\r\n",
+        parts.status,
+        body.len()
+    );
+    for (name, value) in &parts.headers {
+        if name != axum::http::header::CONTENT_LENGTH {
+            told.push_str(&format!("{name}: {}\r\n", value.to_str().unwrap_or_default()));
+        }
+    }
+    told.push_str("\r\n");
+    let mut told = told.into_bytes();
+    told.extend_from_slice(&body);
+    told
+}
+
+/// Ends a task with this value.
+struct AbortOnDrop(AbortHandle);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

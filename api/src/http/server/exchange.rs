@@ -1,0 +1,120 @@
+//! A request and its answer, between hyper and the routes.
+
+use super::connection::Connection;
+use super::places::Places;
+use super::received::Received;
+use crate::error::Code;
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::ConnectInfo;
+use axum::http::header::CONNECTION;
+use axum::http::{HeaderValue, Request, Response};
+use axum::response::IntoResponse;
+use axum::routing::future::RouteFuture;
+use hyper::body::{Body as _, Frame, Incoming, SizeHint};
+use pin_project_lite::pin_project;
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+/// What is answered when all ordinary places are taken.
+const OF_HEALTH: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
+
+/// Serves the requests of one connection.
+pub(super) struct Exchange {
+    pub router: Router,
+    pub peer: SocketAddr,
+    pub connection: Arc<Connection>,
+    pub places: Arc<Places>,
+}
+
+impl hyper::service::Service<Request<Incoming>> for Exchange {
+    type Response = Response<Answer>;
+    type Error = Infallible;
+    type Future = Answering;
+
+    fn call(&self, mut request: Request<Incoming>) -> Answering {
+        let connection = self.connection.clone();
+        let has_body = !request.body().is_end_stream();
+        connection.has_request(has_body);
+        if connection.is_reserve && !OF_HEALTH.contains(&request.uri().path()) {
+            metrics::counter!("heddle_http_refused_total", "reason" => "full").increment(1);
+            return Answering::Refused { connection };
+        }
+        request.extensions_mut().insert(ConnectInfo(self.peer));
+        let request = request.map(|body| match has_body {
+            true => Body::new(Received::new(body, connection.clone(), self.places.clone())),
+            false => Body::empty(),
+        });
+        // A router is one pointer, and always ready.
+        let answer = tower::Service::call(&mut self.router.clone(), request);
+        Answering::Routed { answer, connection }
+    }
+}
+
+pin_project! {
+    /// An answer on its way.
+    #[project = AnsweringProjected]
+    pub(super) enum Answering {
+        Routed { #[pin] answer: RouteFuture<Infallible>, connection: Arc<Connection> },
+        Refused { connection: Arc<Connection> },
+    }
+}
+
+impl Future for Answering {
+    type Output = Result<Response<Answer>, Infallible>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let (response, connection) = match self.project() {
+            AnsweringProjected::Routed { answer, connection } => (ready!(answer.poll(cx))?, connection),
+            AnsweringProjected::Refused { connection } => (full(), connection),
+        };
+        let closes = connection.is_reserve || connection.is_spoilt();
+        let connection = connection.clone();
+        let mut response = response.map(|body| Answer { body, connection });
+        if closes {
+            let close = HeaderValue::from_static("close");
+            response.headers_mut().insert(CONNECTION, close);
+        }
+        Poll::Ready(Ok(response))
+    }
+}
+
+fn full() -> Response<Body> {
+    let message = "All of the service's connections are taken: try again shortly.";
+    Code::Unavailable.with(message).retry_after_s(1).into_response()
+}
+
+/// The body of an answer: its end is that of the exchange.
+pub(super) struct Answer {
+    body: Body,
+    connection: Arc<Connection>,
+}
+
+impl hyper::body::Body for Answer {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        self.connection.has_answered();
+    }
+}

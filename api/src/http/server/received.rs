@@ -1,0 +1,150 @@
+//! A request's body on its way in: it has to come on, and what of all bodies has arrived in part is bounded. Knows
+//! nothing of who reads it; its errors find their way to the answer through [`trouble`].
+
+use super::connection::Connection;
+use super::places::Places;
+use crate::error::{ApiError, Code};
+use axum::BoxError;
+use axum::body::Bytes;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use std::error::Error;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+/// What a piece of a body costs beside its bytes, so that many small ones are as dear as they are.
+const PIECE_BYTES: usize = 64;
+
+/// Why a body can't be read to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Trouble {
+    /// It took longer than it may.
+    #[error("the body came too slowly")]
+    Late,
+    /// Too much of other bodies has arrived in part.
+    #[error("too many bodies are on their way")]
+    NoRoom,
+}
+
+/// What is told of the trouble with a body that an error comes from.
+pub fn trouble(error: &(dyn Error + 'static)) -> Option<ApiError> {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        match error.downcast_ref::<Trouble>() {
+            Some(Trouble::Late) => return Some(Code::RequestTimeout.into()),
+            Some(Trouble::NoRoom) => {
+                let message = "Too many large bodies are on their way here at once: try again shortly.";
+                return Some(Code::Unavailable.with(message).retry_after_s(1));
+            }
+            None => cause = error.source(),
+        }
+    }
+    None
+}
+
+/// The body of a request.
+pub(super) struct Received {
+    body: Incoming,
+    connection: Arc<Connection>,
+    places: Arc<Places>,
+    bytes: usize,
+    /// Counted among the unfinished.
+    held: usize,
+    is_over: bool,
+}
+
+impl Received {
+    pub fn new(body: Incoming, connection: Arc<Connection>, places: Arc<Places>) -> Self {
+        Received {
+            body,
+            connection,
+            places,
+            bytes: 0,
+            held: 0,
+            is_over: false,
+        }
+    }
+
+    fn end(&mut self) {
+        if !self.is_over {
+            self.is_over = true;
+            self.connection.body_ended();
+        }
+        self.release();
+    }
+
+    fn release(&mut self) {
+        if self.held > 0 {
+            self.places.release(&self.connection.address, self.held);
+            self.held = 0;
+        }
+    }
+
+    /// Counts a piece, unless it is the last one.
+    fn take(&mut self, bytes: usize) -> Result<(), Trouble> {
+        self.connection.body_came(bytes);
+        if self.body.is_end_stream() {
+            self.end();
+            return Ok(());
+        }
+        let had = self.bytes;
+        self.bytes += bytes;
+        let cost = bytes + PIECE_BYTES;
+        self.held += cost;
+        match self.places.hold(&self.connection.address, cost, had) {
+            true => Ok(()),
+            false => Err(Trouble::NoRoom),
+        }
+    }
+}
+
+impl Body for Received {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        match Pin::new(&mut self.body).poll_frame(cx) {
+            Poll::Ready(Some(Ok(frame))) => {
+                let bytes = frame.data_ref().map_or(0, Bytes::len);
+                Poll::Ready(Some(match self.take(bytes) {
+                    Ok(()) => Ok(frame),
+                    Err(trouble) => {
+                        metrics::counter!("heddle_http_refused_total", "reason" => "bodies").increment(1);
+                        self.connection.spoil();
+                        Err(trouble.into())
+                    }
+                }))
+            }
+            Poll::Ready(Some(Err(error))) => Poll::Ready(Some(Err(error.into()))),
+            Poll::Ready(None) => {
+                self.end();
+                Poll::Ready(None)
+            }
+            Poll::Pending if self.connection.is_late() => Poll::Ready(Some(Err(Trouble::Late.into()))),
+            Poll::Pending => {
+                self.connection.body_starves();
+                Poll::Pending
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for Received {
+    fn drop(&mut self) {
+        self.release();
+        if !self.is_over {
+            self.connection.body_ended();
+        }
+    }
+}

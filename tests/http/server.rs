@@ -1,0 +1,378 @@
+//! What clients may take of the server's time, places and memory, over real TCP. The database has no part in it, so SQLite
+//! stands for both.
+
+use crate::harness::{Database, Service, doubling};
+use heddle_api::config::Config;
+use serde_json::{Value, json};
+use std::net::SocketAddr;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpSocket, TcpStream};
+
+/// A time that is over soon; every client that keeps within it is done long before.
+const SOON: Duration = Duration::from_millis(200);
+
+async fn service(change: impl FnOnce(&mut Config)) -> Service {
+    Service::with(Database::Sqlite, change).await
+}
+
+/// A connection from this address of the loopback network.
+async fn connect_from(from: &str, to: SocketAddr) -> TcpStream {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind(SocketAddr::new(from.parse().unwrap(), 0)).unwrap();
+    socket.connect(to).await.unwrap()
+}
+
+/// All that comes until the server closes.
+async fn rest(stream: &mut TcpStream) -> String {
+    let mut bytes = Vec::new();
+    // A reset is an end too; what came before it counts.
+    let _ = stream.read_to_end(&mut bytes).await;
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Sends this, and gives what comes until the server closes.
+async fn told(service: &Service, sent: &[u8]) -> String {
+    let mut stream = TcpStream::connect(service.address).await.unwrap();
+    stream.write_all(sent).await.unwrap();
+    rest(&mut stream).await
+}
+
+/// Status, headers in lower case, and the body as JSON.
+fn read(answer: &str) -> (u16, String, Value) {
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_default();
+    let status = head.split(' ').nth(1).unwrap_or_default().parse().unwrap_or(0);
+    let body = serde_json::from_str(body).unwrap_or(Value::Null);
+    (status, head.to_ascii_lowercase(), body)
+}
+
+fn assert_last_word(answer: &str, status: u16, code: &str) {
+    let (found, head, body) = read(answer);
+    assert_eq!(
+        (found, &body["error"]["code"]),
+        (status, &json!(code)),
+        "{answer}"
+    );
+    assert_eq!(body["success"], false, "{answer}");
+    assert!(head.contains("connection: close"), "{answer}");
+}
+
+/// A request of this length of body, of which only so much is sent.
+fn half_sent(path: &str, token: &str, length: usize, sent: usize) -> String {
+    let body = "x".repeat(sent);
+    format!(
+        "POST {path} HTTP/1.1\r\nhost: heddle\r\nauthorization: Bearer {token}\r\n\
+         content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+    )
+}
+
+/// The answer to a request on a new connection from this address.
+async fn asked_from(from: &str, service: &Service, path: &str) -> String {
+    let mut stream = connect_from(from, service.address).await;
+    let request = format!("GET {path} HTTP/1.1\r\nhost: heddle\r\nconnection: close\r\n\r\n");
+    // Refused before it is read, it can't be sent to its end.
+    let _ = stream.write_all(request.as_bytes()).await;
+    rest(&mut stream).await
+}
+
+async fn metric(service: &Service, name: &str) -> f64 {
+    let metrics = service.get("/metrics").send().await.text;
+    let line = metrics
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    line.map_or(0.0, |number| number.parse().unwrap())
+}
+
+#[tokio::test]
+async fn headers_that_take_too_long_are_answered_and_the_connection_is_closed() {
+    let service = service(|config| config.http.header_timeout = SOON).await;
+    let answer = told(&service, b"GET /healthz HTTP/1.1\r\nhost: hed").await;
+    assert_last_word(&answer, 408, "REQUEST_TIMEOUT");
+    assert_eq!(told(&service, b"").await, "", "who says nothing is told nothing");
+    assert_eq!(service.get("/healthz").send().await.status, 200);
+}
+
+#[tokio::test]
+async fn a_body_that_takes_too_long_is_answered_and_the_connection_is_closed() {
+    let service = service(|config| config.http.body_timeout = SOON).await;
+    let answer = told(&service, half_sent("/api/auth/login", "", 1000, 10).as_bytes()).await;
+    assert_last_word(&answer, 408, "REQUEST_TIMEOUT");
+}
+
+#[tokio::test]
+async fn a_body_of_which_nothing_more_comes_is_answered_before_its_time_is_over() {
+    let service = service(|config| config.http.stall_timeout = SOON).await;
+    let chunked = "POST /api/auth/login HTTP/1.1\r\nhost: heddle\r\ncontent-type: application/json\r\n\
+                   transfer-encoding: chunked\r\n\r\n1\r\n{\r\n";
+    assert_last_word(&told(&service, chunked.as_bytes()).await, 408, "REQUEST_TIMEOUT");
+}
+
+#[tokio::test]
+async fn an_idle_connection_is_closed_and_one_in_use_is_kept() {
+    let service = service(|config| config.http.idle_timeout = SOON).await;
+    let mut stream = TcpStream::connect(service.address).await.unwrap();
+    let request = b"GET /healthz HTTP/1.1\r\nhost: heddle\r\n\r\n";
+    stream.write_all(&[&request[..], request].concat()).await.unwrap();
+    let answers = rest(&mut stream).await;
+    assert_eq!(answers.matches("HTTP/1.1 200").count(), 2, "{answers}");
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_take_its_answers_is_closed() {
+    let service = service(|config| config.http.stall_timeout = SOON).await;
+    let mut greedy = TcpStream::connect(service.address).await.unwrap();
+    let request = "GET /api/openapi.json HTTP/1.1\r\nhost: heddle\r\n\r\n".repeat(200);
+    greedy.write_all(request.as_bytes()).await.unwrap();
+    // Another service of this process may count as well, which only makes this end earlier than it should.
+    while metric(&service, "heddle_http_closed_total{reason=\"stalled\"}").await == 0.0 {
+        tokio::task::yield_now().await;
+    }
+    let answers = rest(&mut greedy).await;
+    assert!(answers.matches("HTTP/1.1 200").count() < 200);
+}
+
+#[tokio::test]
+async fn http_2_without_tls_is_not_spoken() {
+    let service = service(|_| {}).await;
+    let mut sent = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0".to_vec();
+    // POST /api/auth/login by HPACK's static table, as 200 streams that all have bodies to come.
+    for stream in 0..200_u32 {
+        let headers = b"\x83\x86\x44\x0f/api/auth/login\x41\x06heddle";
+        sent.extend_from_slice(&[0, 0, headers.len() as u8, 1, 4]);
+        sent.extend_from_slice(&(2 * stream + 1).to_be_bytes());
+        sent.extend_from_slice(headers);
+    }
+    let mut stream = TcpStream::connect(service.address).await.unwrap();
+    // Closed at the first line, it takes no more.
+    let _ = stream.write_all(&sent).await;
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer).await;
+    assert!(
+        answer.is_empty() || answer.starts_with(b"HTTP/1.1 4"),
+        "{:?}",
+        String::from_utf8_lossy(&answer)
+    );
+}
+
+#[tokio::test]
+async fn headers_that_are_too_long_are_refused() {
+    let service = service(|_| {}).await;
+    let long = format!(
+        "GET /healthz HTTP/1.1\r\nhost: heddle\r\nx-long: {}\r\n\r\n",
+        "x".repeat(40_000)
+    );
+    assert_eq!(read(&told(&service, long.as_bytes()).await).0, 431);
+    let many = "x-one: a\r\n".repeat(101);
+    let many = format!("GET /healthz HTTP/1.1\r\nhost: heddle\r\n{many}\r\n");
+    assert_eq!(read(&told(&service, many.as_bytes()).await).0, 431);
+}
+
+#[tokio::test]
+async fn one_address_gets_so_many_connections_and_others_are_served() {
+    let service = service(|config| config.http.connections_per_address_max = Some(20)).await;
+    let mut flood = Vec::new();
+    for _ in 0..20 {
+        flood.push(connect_from("127.0.0.2", service.address).await);
+    }
+    for _ in 0..20 {
+        let mut one_more = connect_from("127.0.0.2", service.address).await;
+        assert_last_word(&rest(&mut one_more).await, 429, "RATE_LIMITED");
+    }
+    for other in ["127.0.0.1", "127.0.0.3"] {
+        let answer = asked_from(other, &service, "/healthz").await;
+        assert_eq!(read(&answer).0, 200, "{answer}");
+    }
+    // A place is free again as soon as its connection has ended.
+    drop(flood);
+    while read(&asked_from("127.0.0.2", &service, "/healthz").await).0 != 200 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_trusted_proxy_has_as_many_connections_as_there_are() {
+    let service = service(|config| {
+        config.http.connections_per_address_max = Some(2);
+        config.trusted_proxies = vec!["127.0.0.2/32".parse().unwrap()];
+    })
+    .await;
+    let mut open = Vec::new();
+    for _ in 0..20 {
+        open.push(connect_from("127.0.0.2", service.address).await);
+    }
+    assert_eq!(read(&asked_from("127.0.0.2", &service, "/healthz").await).0, 200);
+}
+
+#[tokio::test]
+async fn idle_connections_give_way_to_new_ones_when_all_places_are_taken() {
+    let service = service(|config| {
+        config.http.connections_max = 16;
+        config.http.connections_per_address_max = Some(16);
+    })
+    .await;
+    let mut idle = Vec::new();
+    for number in 0..200 {
+        let from = format!("127.0.1.{}", number / 10 + 1);
+        idle.push(connect_from(&from, service.address).await);
+        if number % 20 == 0 {
+            let answer = asked_from("127.0.0.3", &service, "/api/auth/providers").await;
+            assert_eq!(read(&answer).0, 200, "after {number}: {answer}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn health_is_told_when_every_place_is_at_work() {
+    let service = service(|config| {
+        config.http.connections_max = 16;
+        config.http.connections_per_address_max = Some(16);
+    })
+    .await;
+    let mut at_work = Vec::new();
+    for _ in 0..16 {
+        let mut stream = connect_from("127.0.0.2", service.address).await;
+        let request = half_sent("/api/auth/login", "", 1000, 10);
+        stream.write_all(request.as_bytes()).await.unwrap();
+        at_work.push(stream);
+    }
+    // Until the bodies are being read, their connections could still give way.
+    loop {
+        let answer = asked_from("127.0.0.3", &service, "/api/auth/providers").await;
+        if read(&answer).0 == 503 {
+            assert_last_word(&answer, 503, "UNAVAILABLE");
+            break;
+        }
+        let mut stream = connect_from("127.0.0.2", service.address).await;
+        let request = half_sent("/api/auth/login", "", 1000, 10);
+        // It may be one too many for its address.
+        let _ = stream.write_all(request.as_bytes()).await;
+        at_work.push(stream);
+    }
+    for path in ["/healthz", "/readyz"] {
+        let answer = asked_from("127.0.0.3", &service, path).await;
+        assert_eq!(read(&answer).0, 200, "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn bodies_that_arrive_in_part_are_bounded_together_and_small_ones_always_come_in() {
+    let service = service(|config| config.http.unfinished_bytes_max = 1 << 20).await;
+    let ann = service.user("ann").await;
+    let mut held = Vec::new();
+    for _ in 0..8 {
+        let mut stream = TcpStream::connect(service.address).await.unwrap();
+        let request = half_sent("/api/patterns", &ann.token, 1 << 20, 300 << 10);
+        // It may be refused in the middle.
+        let _ = stream.write_all(request.as_bytes()).await;
+        held.push(stream);
+    }
+    // Those that found room are silent until their time is over, long after the others.
+    let answers = held.iter_mut().map(|stream| Box::pin(rest(stream)));
+    let (first, _, _) = futures_util::future::select_all(answers).await;
+    assert_last_word(&first, 503, "UNAVAILABLE");
+    let login = json!({"email": "ann@example.com", "password": "correct-horse"});
+    let login = service.post("/api/auth/login").json(&login).send().await;
+    assert_eq!(login.status, 200, "{login}");
+}
+
+#[tokio::test]
+async fn who_is_not_known_yet_sends_small_bodies_only() {
+    let service = service(|_| {}).await;
+    for path in ["login", "register", "ext"] {
+        let body = format!("{{\"email\": \"{}\"}}", "x".repeat(17 << 10));
+        let path = format!("/api/auth/{path}");
+        let reply = service
+            .post(&path)
+            .header("content-type", "application/json")
+            .body(body);
+        reply.send().await.assert_refused(413, "PAYLOAD_TOO_LARGE");
+    }
+}
+
+#[tokio::test]
+async fn a_user_has_so_many_live_tails_and_others_have_theirs() {
+    let service = service(|config| {
+        config.http.streams_per_user_max = 2;
+        config.http.streams_max = 3;
+    })
+    .await;
+    let open = async |token: &str, id: &str| {
+        let mut stream = TcpStream::connect(service.address).await.unwrap();
+        let request = format!(
+            "GET /api/deployments/{id}/runs/stream HTTP/1.1\r\nhost: heddle\r\nauthorization: Bearer {token}\r\n\r\n"
+        );
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut head = [0; 4096];
+        let count = stream.read(&mut head).await.unwrap();
+        let status = read(&format!("{}\r\n\r\n", String::from_utf8_lossy(&head[..count]))).0;
+        (status, stream)
+    };
+    let (ann, bob) = (service.user("ann").await, service.user("bob").await);
+    let (anns, bobs) = (
+        service.deployed(&ann, &doubling()).await,
+        service.deployed(&bob, &doubling()).await,
+    );
+    let first = open(&ann.token, &anns).await;
+    let second = open(&ann.token, &anns).await;
+    assert_eq!((first.0, second.0), (200, 200));
+    assert_eq!(open(&ann.token, &anns).await.0, 429);
+    let third = open(&bob.token, &bobs).await;
+    assert_eq!(third.0, 200);
+    assert_eq!(open(&bob.token, &bobs).await.0, 503, "in all there are no more");
+    drop(first);
+    while open(&bob.token, &bobs).await.0 != 200 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn answers_are_neither_kept_nor_taken_for_something_else() {
+    let service = service(|_| {}).await;
+    let header = |reply: &crate::harness::Reply, name: &str| {
+        reply
+            .headers
+            .get(name)
+            .map(|value| value.to_str().unwrap().to_owned())
+    };
+    let login = json!({"email": "nobody@example.com", "password": "correct-horse"});
+    let replies = [
+        service.post("/api/auth/login").json(&login).send().await,
+        service.get("/api/auth/providers").send().await,
+        service.get("/nothing").send().await,
+        service.get("/healthz").send().await,
+    ];
+    for reply in replies {
+        assert_eq!(
+            header(&reply, "cache-control").as_deref(),
+            Some("no-store"),
+            "{reply}"
+        );
+        assert_eq!(
+            header(&reply, "x-content-type-options").as_deref(),
+            Some("nosniff"),
+            "{reply}"
+        );
+    }
+    let page = service.get("/docs").send().await;
+    assert_eq!(header(&page, "cache-control").as_deref(), Some("no-cache"));
+    assert_eq!(
+        header(&page, "x-content-type-options").as_deref(),
+        Some("nosniff")
+    );
+}
+
+#[tokio::test]
+async fn metrics_are_for_near_peers_that_ask_directly() {
+    let beside = service(|_| {}).await;
+    assert_eq!(beside.get("/metrics").send().await.status, 200);
+    for proxy in ["x-forwarded-for", "forwarded", "via"] {
+        let reply = beside.get("/metrics").header(proxy, "192.0.2.1").send().await;
+        reply.assert_refused(403, "FORBIDDEN");
+    }
+    let apart = service(|config| config.http.metrics_listen = Some(([127, 0, 0, 1], 1).into())).await;
+    apart
+        .get("/metrics")
+        .send()
+        .await
+        .assert_refused(404, "NOT_FOUND");
+}
