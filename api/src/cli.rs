@@ -22,6 +22,7 @@ mod restore;
 mod run;
 mod serve;
 mod settings;
+mod starts;
 mod trace;
 mod user;
 mod validate;

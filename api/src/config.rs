@@ -97,6 +97,8 @@ pub struct Config {
     pub queue_runs_max: usize,
     /// A server that has not renewed its lease for so long has lost its runs to others.
     pub lease: Duration,
+    /// Unit of the waits before starts that follow crashes.
+    pub crash_backoff: Duration,
     /// Ended runs are kept for so long.
     pub retention: Duration,
     /// Ended runs that a workspace keeps at most.
@@ -242,6 +244,7 @@ impl Config {
             workers: std::thread::available_parallelism().map_or(2, usize::from),
             queue_runs_max: 10_000,
             lease: Duration::from_secs(15),
+            crash_backoff: Duration::from_secs(1),
             retention: Duration::from_secs(30 * 24 * 60 * 60),
             retention_runs_max: 100_000,
             mail_domain: "localhost".to_owned(),

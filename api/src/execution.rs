@@ -16,6 +16,7 @@ mod connections;
 pub mod deploy;
 mod early;
 mod environments;
+mod error_pattern;
 mod heed;
 mod insist;
 mod journal;
@@ -32,6 +33,7 @@ mod run_metrics;
 pub mod status;
 pub mod tail;
 mod test_run;
+mod trials;
 mod waker;
 mod worker;
 
@@ -78,6 +80,8 @@ use tokio::sync::watch;
 const EXECUTING_MAX: usize = 256;
 /// Bytes of events that wait in memory.
 const WAITING_BYTES_MAX: usize = 64 << 20;
+/// Bytes of events that have no room there, and are read when their turn comes.
+const STORED_BYTES_MAX: usize = 1 << 30;
 
 /// Whose limits a run counts against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -166,6 +170,7 @@ impl Executions {
         let limits = queue::Limits {
             waiting_max: config.queue_runs_max,
             waiting_bytes_max: WAITING_BYTES_MAX,
+            stored_bytes_max: STORED_BYTES_MAX,
             executing_max: EXECUTING_MAX,
             tenant_executing_max: config.workspace_concurrency_max.max(1),
         };
@@ -287,6 +292,9 @@ impl Executions {
     pub async fn start(&self) -> Result<(), ApiError> {
         self.0.runtime().await?;
         self.0.compilers.tell();
+        if self.0.lease.executes() {
+            trials::before_all(&self.0).await;
+        }
         deploy::check_all(&self.0);
         if self.0.lease.executes() {
             claims::start(&self.0);

@@ -2,6 +2,8 @@
 
 mod listing;
 mod lives;
+mod owners;
+mod recording;
 mod retention;
 mod stats;
 mod tails;

@@ -14,6 +14,7 @@ mod limits;
 mod load;
 mod message;
 mod outage;
+mod poison;
 #[path = "../http/harness/postgres.rs"]
 mod postgres;
 mod sender;

@@ -49,19 +49,31 @@ impl Server {
     }
 
     /// The same by a command of one's own, which begins in a directory that has the data directory in it.
-    pub fn start_by(mut command: Command, variables: &[(&str, &str)]) -> Server {
-        let mut process = command
+    pub fn start_by(command: Command, variables: &[(&str, &str)]) -> Server {
+        let told = Server::listening(Server::spawn(command, variables));
+        told.unwrap_or_else(|told| panic!("the server did not start: {told}"))
+    }
+
+    /// Begins to start.
+    pub fn spawn(mut command: Command, variables: &[(&str, &str)]) -> Child {
+        command
             .env("HEDDLE_LISTEN", "127.0.0.1:0")
             // Compiling the standard library takes its time.
             .env(
                 "HEDDLE_CACHE_DIR",
                 concat!(env!("CARGO_TARGET_TMPDIR"), "/process"),
             )
+            // Tests kill servers faster than anything else does.
+            .env("HEDDLE_CRASH_BACKOFF", "0s")
             .envs(variables.iter().copied())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .unwrap();
+            .unwrap()
+    }
+
+    /// Waits until a server listens; what it has said if it has ended instead.
+    pub fn listening(mut process: Child) -> Result<Server, String> {
         let mut line = String::new();
         BufReader::new(process.stdout.as_mut().unwrap())
             .read_line(&mut line)
@@ -69,30 +81,36 @@ impl Server {
         let Some(address) = line.trim().strip_prefix("listening on http://") else {
             let mut told = String::new();
             process.stderr.take().unwrap().read_to_string(&mut told).unwrap();
-            panic!("the server did not start: {line}{told}");
+            let _ = process.wait();
+            return Err(format!("{line}{told}"));
         };
         let address = address.to_owned();
         // Nobody reads the log: it must not fill its pipe.
         let mut log = process.stderr.take().unwrap();
         std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
-        Server { address, process }
+        Ok(Server { address, process })
     }
 
     /// Sends a request; status and body.
     pub fn call(&self, method: &str, path: &str, token: &str, body: &str) -> (u16, Value) {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
+        self.try_call(method, path, token, body).unwrap()
+    }
+
+    /// The same of a server that may die; `None`: it has.
+    pub fn try_call(&self, method: &str, path: &str, token: &str, body: &str) -> Option<(u16, Value)> {
+        let mut stream = TcpStream::connect(&self.address).ok()?;
         let length = body.len();
         write!(
             stream,
             "{method} {path} HTTP/1.1\r\nhost: heddle\r\nconnection: close\r\nauthorization: Bearer {token}\r\n\
              content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
         )
-        .unwrap();
+        .ok()?;
         let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
+        stream.read_to_string(&mut answer).ok()?;
+        let status = answer.split(' ').nth(1)?.parse().ok()?;
         let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
-        (status, serde_json::from_str(body).unwrap_or(Value::Null))
+        Some((status, serde_json::from_str(body).unwrap_or(Value::Null)))
     }
 
     /// Events of a stream, as they come.
@@ -132,16 +150,21 @@ impl Server {
     /// Registers a user and deploys a pattern: the user's token and the deployment's id.
     pub fn deploy(&self, graph: &Value) -> (String, String) {
         let token = self.register();
-        let (_, pattern) = self.call("POST", "/api/patterns", &token, r#"{"name": "Tested"}"#);
+        let deployment = self.deploy_as(&token, graph);
+        (token, deployment)
+    }
+
+    /// Deploys a pattern of a user: the deployment's id.
+    pub fn deploy_as(&self, token: &str, graph: &Value) -> String {
+        let (_, pattern) = self.call("POST", "/api/patterns", token, r#"{"name": "Tested"}"#);
         let path = format!("/api/patterns/{}", pattern["id"].as_str().unwrap());
         let body = json!({"graphData": graph}).to_string();
-        let (status, saved) = self.call("PUT", &path, &token, &body);
+        let (status, saved) = self.call("PUT", &path, token, &body);
         assert_eq!(status, 200, "{saved}");
         let path = format!("{path}/deploy");
-        let (status, deployed) = self.call("POST", &path, &token, r#"{"nodeDefinitions": {}}"#);
+        let (status, deployed) = self.call("POST", &path, token, r#"{"nodeDefinitions": {}}"#);
         assert_eq!(status, 200, "{deployed}");
-        let deployment = deployed["data"]["deploymentId"].as_str().unwrap();
-        (token, deployment.to_owned())
+        deployed["data"]["deploymentId"].as_str().unwrap().to_owned()
     }
 
     /// Registers a user: its token.

@@ -4,6 +4,7 @@ use super::data_dir::{self, Lock};
 use super::failure::{Exit, Failure};
 use super::output;
 use super::process;
+use super::starts::Start;
 use crate::app::App;
 use crate::clock::Clock;
 use crate::config::Config;
@@ -152,8 +153,19 @@ async fn listen(
             Some(Lock::take(&config.data_dir)?)
         }
     };
-    let store = open(&config).await?;
     let mut stop = Stop::new().map_err(|error| failed("listen for signals", &error))?;
+    let start = Start::note(&config.data_dir);
+    let wait = start.wait(config.crash_backoff);
+    if !wait.is_zero() {
+        tracing::warn!(
+            "The last starts of this server did not end gracefully: it waits {wait:?} (crash_backoff)"
+        );
+        tokio::select! {
+            () = tokio::time::sleep(wait) => {}
+            () = stop.asked() => return Ok(ExitCode::SUCCESS),
+        }
+    }
+    let store = open(&config).await?;
     let app = App::new(config, store, Clock::System);
     let started = app
         .vault
@@ -212,6 +224,7 @@ async fn listen(
     if tokio::time::timeout(CLOSE_MAX, app.store.close()).await.is_err() {
         tracing::warn!("The database was not closed properly: the next start makes up for it");
     }
+    start.end();
     Ok(ExitCode::SUCCESS)
 }
 

@@ -294,12 +294,17 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "queue_runs",
         "10000",
-        "Accepted runs that wait in memory; beyond it webhooks get 503",
+        "Accepted runs that wait; beyond it webhooks get 503",
     ),
     setting(
         "lease_ms",
         "15000",
         "After so many milliseconds without a sign of life a server's runs are others', with PostgreSQL; at least 1000",
+    ),
+    setting(
+        "crash_backoff",
+        "1s",
+        "After two crashes in a row a start waits twice this time, then 5, 10 and 15 times; 0s: not at all",
     ),
     setting("retention", "30d", "How long ended runs are kept"),
     setting(
@@ -554,6 +559,7 @@ fn runs(values: &Values, config: &mut Config) -> Result<(), Mistake> {
     if config.lease < LEASE_MIN {
         return Err(values.mistake("lease_ms", "must be at least 1000"));
     }
+    set(&mut config.crash_backoff, values.read("crash_backoff", duration)?);
     set(&mut config.retention, values.read("retention", duration)?);
     set(&mut config.retention_runs_max, values.parsed("retention_runs")?);
     Ok(())

@@ -59,7 +59,12 @@ impl Ticket {
     pub async fn ended(self) -> Result<Arc<Ended>, ApiError> {
         let ended = live::wait(self.end).await;
         ended.ok_or_else(|| {
-            Code::Unavailable.with("The service stops before the run has ended; the run is taken up again.")
+            let message = format!(
+                "The run {} is accepted, but its end can't be told here: the service stops, or could not store it. The run \
+                 goes on; ask for it by its id.",
+                self.run_id
+            );
+            Code::Unavailable.with(message)
         })
     }
 }
@@ -129,7 +134,7 @@ impl Acceptor {
     fn pass(&self, queue: &Queue, request: &Request) -> Option<(RunId, Place, Reservation)> {
         let _next = self.next();
         let bytes = request.event.get().len();
-        let (place, reservation) = queue.pass(request.deployment.tenant, Class::of(request.wait), bytes)?;
+        let (place, reservation) = queue.pass(request.deployment.share(), Class::of(request.wait), bytes)?;
         Some((RunId::new(), place, reservation))
     }
 }
@@ -163,12 +168,12 @@ async fn begin_or_send(inner: &Arc<Inner>, request: Request) -> Result<Accepted,
 
 /// Room where the run is going to wait: in this server's queue, or among all that wait to be claimed.
 fn reserve(inner: &Inner, request: &Request) -> Result<Option<Reservation>, Full> {
-    let tenant = request.deployment.tenant;
+    let share = request.deployment.share();
     if !inner.lease.executes() {
-        return inner.backlog.add(tenant).map(|()| None);
+        return inner.backlog.add(share.owner).map(|()| None);
     }
     let bytes = request.event.get().len();
-    inner.queue.reserve(tenant, bytes).map(Some)
+    inner.queue.reserve(share, bytes).map(Some)
 }
 
 /// The same where waiting for room could be waiting for oneself.
@@ -184,16 +189,21 @@ async fn send(
     check_lease(inner).await?;
     let (answer, answered) = oneshot::channel();
     let key = request.key.take();
+    let is_held_here = reservation.as_ref().is_some_and(|it| !it.is_stored());
     inner.acceptor.send_next(|id| {
-        let job = job(inner, id, request);
+        let mut job = job(inner, id, request);
         if !inner.lease.executes() && job.wait {
             // As of one that has parked, only what is told of its end will be here: maybe before this server knows that
             // it is stored.
             job.live.set_parked(true);
             inner.live().insert(id, job.live.clone());
         }
+        let row = row(&job, key.clone());
+        if !is_held_here {
+            job.leave_event();
+        }
         Waiting {
-            row: Some(row(&job, key.clone())),
+            row: Some(row),
             key,
             job,
             stage: Stage::Due,
@@ -250,7 +260,7 @@ fn job(inner: &Inner, run: RunId, request: Request) -> Job {
     Job {
         run,
         owner: inner.lease.owner(),
-        live: Live::new(request.deployment.id, request.deployment.tenant),
+        live: Live::new(request.deployment.id, request.deployment.share()),
         deployment: request.deployment,
         triggered_by: request.triggered_by,
         node_id: request.node_id,
@@ -262,6 +272,8 @@ fn job(inner: &Inner, run: RunId, request: Request) -> Job {
         depth: request.depth,
         has_history: false,
         was_taken: false,
+        is_event_left: false,
+        is_suspect: false,
     }
 }
 

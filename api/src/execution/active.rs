@@ -2,6 +2,7 @@
 //! older than the last change that this server made, or has heard of.
 
 use super::compile::{Asker, LoadFailure};
+use super::queue::Share;
 use super::status::DeploymentStatus;
 use super::{Executions, Inner, Tenant, blocking};
 use crate::error::ApiError;
@@ -25,6 +26,10 @@ pub struct ActiveDeployment {
     pub pattern_id: PatternId,
     /// Whose limits its runs count against.
     pub tenant: Tenant,
+    /// Who owns the tenant.
+    pub owner: UserId,
+    /// Whether its runs have brought a server down, so that each is announced.
+    pub is_struck: bool,
     /// Where its secrets and variables come from.
     pub environment: Option<EnvironmentId>,
     /// The pattern's version.
@@ -41,10 +46,20 @@ impl ActiveDeployment {
             id: row.id,
             pattern_id: row.pattern_id,
             tenant: Tenant::of(row.user_id, row.workspace_id),
+            owner: row.owner_id,
+            is_struck: row.strikes > 0,
             environment: row.environment_id,
             version_number: row.version_number,
             artifact: row.artifact.clone(),
             program,
+        }
+    }
+
+    /// Whose part of the queue its runs take.
+    pub fn share(&self) -> Share {
+        Share {
+            owner: self.owner,
+            tenant: self.tenant,
         }
     }
 

@@ -1,8 +1,9 @@
 //! What a server that only accepts knows of the runs that wait to be claimed: enough to refuse more of them in time. It
 //! counts what it accepts, and asks the database now and then for what all have accepted and nobody has claimed.
 
-use super::queue::{Full, Limits};
-use super::{Inner, Tenant};
+use super::Inner;
+use super::queue::{Full, Limits, fits};
+use crate::ids::UserId;
 use crate::store::StoreError;
 use crate::store::runs::upkeep;
 use std::collections::HashMap;
@@ -11,11 +12,11 @@ use std::time::Duration;
 
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// Runs that wait to be claimed, by tenant.
+/// Runs that wait to be claimed, by owner.
 #[derive(Debug)]
 pub(super) struct Backlog {
     limits: Limits,
-    waiting: Mutex<HashMap<Tenant, usize>>,
+    waiting: Mutex<HashMap<UserId, usize>>,
 }
 
 impl Backlog {
@@ -27,19 +28,19 @@ impl Backlog {
         }
     }
 
-    fn waiting(&self) -> MutexGuard<'_, HashMap<Tenant, usize>> {
+    fn waiting(&self) -> MutexGuard<'_, HashMap<UserId, usize>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts one more, unless all that waits, or the tenant's part of it, is too much already.
-    pub fn add(&self, tenant: Tenant) -> Result<(), Full> {
+    /// Counts one more, unless all that waits, or the owner's part of it, is too much already.
+    pub fn add(&self, owner: UserId) -> Result<(), Full> {
         let mut waiting = self.waiting();
-        let of_tenant = waiting.get(&tenant).copied().unwrap_or(0);
+        let own = waiting.get(&owner).copied().unwrap_or(0);
         let of_all: usize = waiting.values().sum();
-        if of_all >= self.limits.waiting_max || of_tenant >= self.limits.tenant_waiting_max() {
+        if !fits(own, of_all, 1, self.limits.waiting_max) {
             return Err(Full);
         }
-        waiting.insert(tenant, of_tenant + 1);
+        waiting.insert(owner, own + 1);
         Ok(())
     }
 }
@@ -65,8 +66,8 @@ async fn look(inner: &Inner) -> Result<(), StoreError> {
     let limit = i64::try_from(inner.backlog.limits.waiting_max).unwrap_or(i64::MAX);
     let rows = upkeep::unclaimed(&mut inner.store.reader().await?.db(), limit).await?;
     let mut found = HashMap::new();
-    for (workspace, user, runs) in rows {
-        *found.entry(Tenant::of(user, workspace)).or_default() += usize::try_from(runs).unwrap_or(0);
+    for (owner, runs) in rows {
+        *found.entry(owner).or_default() += usize::try_from(runs).unwrap_or(0);
     }
     metrics::gauge!("heddle_runs_unclaimed").set(found.values().sum::<usize>() as f64);
     *inner.backlog.waiting() = found;

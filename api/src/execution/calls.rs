@@ -274,7 +274,7 @@ impl Caller {
         let row = deployments::for_system(&mut self.inner.store.reader().await?.db(), id).await?;
         Ok(match row.map(|row| row.status) {
             Some(DeploymentStatus::Paused) => "paused",
-            Some(DeploymentStatus::Failed) => "deployed, but its module can't be loaded",
+            Some(DeploymentStatus::Failed) => "stopped, for the reason that its deployment tells",
             _ => "not deployed",
         })
     }

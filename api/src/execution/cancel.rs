@@ -125,7 +125,7 @@ impl Inner {
 
     pub(super) fn cancel(self: &Arc<Self>, run: RunId, found: &Live) {
         found.cancel();
-        if self.queue.expel(found.tenant, run) {
+        if self.queue.expel(found.share, run) {
             return;
         }
         for job in self.take_held(|job| job.run == run) {

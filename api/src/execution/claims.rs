@@ -4,6 +4,7 @@
 use super::nudge::keep_looking;
 use super::{Inner, Tenant, recover};
 use crate::error::ApiError;
+use crate::ids::UserId;
 use crate::store::runs::upkeep::{self, Claim};
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,8 +44,9 @@ async fn look(inner: Arc<Inner>) -> Result<Duration, ApiError> {
             runs_max: count(runs_max),
             tenant_runs_max: count(room.tenant_runs_max),
             full: room.full.iter().map(Tenant::to_string).collect(),
+            full_owners: room.full_owners.iter().map(UserId::to_string).collect(),
         };
-        let is_partial = !room.full.is_empty();
+        let is_partial = !room.full.is_empty() || !room.full_owners.is_empty();
         let claimed = group(&inner, claim).await?;
         if claimed < runs_max {
             return Ok(if is_partial { PAUSE_PARTLY_FULL } else { PAUSE_MAX });

@@ -127,12 +127,14 @@ impl Executions {
             pattern_name: row.name,
             user_id: row.owner_id,
             workspace_id: row.workspace_id,
+            owner_id: row.owner_id,
             environment_id: environment,
             status: DeploymentStatus::Active,
             version_number: row.version_number,
             artifact: hex::encode(program.digest()),
             triggers: Value::Array(triggers).to_string(),
             error_message: None,
+            strikes: 0,
             confirmed_at: now,
             created_at: now,
             updated_at: now,
@@ -355,11 +357,14 @@ impl Inner {
                         }
                     };
                     deployments::set_status(db, deployment, status, reason, now).await?;
+                    let mut strikes = row.strikes;
                     if operation == Operation::Redeploy {
                         deployments::confirm(db, deployment, now).await?;
+                        strikes = 0;
                     }
                     Ok::<_, ApiError>(DeploymentRow {
                         status,
+                        strikes,
                         updated_at: now,
                         ..row
                     })
@@ -374,7 +379,7 @@ impl Inner {
     pub(super) fn changed(self: &Arc<Self>, row: &DeploymentRow) {
         self.actives.forget(row.pattern_id);
         let mut paused = self.paused();
-        if row.status == DeploymentStatus::Paused {
+        if row.holds_runs() {
             paused.insert(row.id);
             return;
         }

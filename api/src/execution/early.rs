@@ -33,6 +33,7 @@ impl Inner {
     pub(super) fn may_begin_early(&self, request: &Request) -> bool {
         let deployment = &request.deployment;
         self.lease.executes()
+            && !deployment.is_struck
             && !journal::is_needed(&deployment.manifest().rights)
             && !self.paused().contains(&deployment.id)
     }

@@ -196,6 +196,10 @@ async fn keep(store: Store, lease: Arc<Lease>, executions: Weak<Inner>) {
         }
         let wait = match written {
             Ok(Ok(true)) => {
+                if !is_registered && let Some(inner) = executions.upgrade() {
+                    // What has died before may have stopped deployments that were read just now.
+                    inner.actives.forget_all();
+                }
                 is_registered = true;
                 lease.renewed(sent_at, !store.is_shared());
                 if !store.is_shared() {
@@ -234,7 +238,7 @@ async fn keep(store: Store, lease: Arc<Lease>, executions: Weak<Inner>) {
 async fn write(db: &mut Db<'_>, lease: &Lease, is_registered: bool) -> Result<bool, StoreError> {
     let (owner, role, now) = (lease.owner(), lease.role, servers::now(db).await?);
     if !db.is_postgres() {
-        servers::remove_others(db, &owner).await?;
+        servers::remove_others(db, &owner, now).await?;
         let never = Timestamp::from_millis(i64::MAX);
         return servers::register(db, &owner, role, now, never)
             .await

@@ -1,7 +1,7 @@
 //! Runs that this server has accepted and not yet ended, as others can reach them: to cancel them, and to wait for
 //! their end.
 
-use super::Tenant;
+use super::queue::Share;
 use super::status::{Phase, RunStatus};
 use crate::ids::DeploymentId;
 use heddle_runtime::RunError;
@@ -31,7 +31,7 @@ const LOST: u8 = 2;
 #[derive(Debug)]
 pub(super) struct Live {
     pub deployment: DeploymentId,
-    pub tenant: Tenant,
+    pub share: Share,
     interruption: AtomicU8,
     parked: AtomicBool,
     wake: Notify,
@@ -40,10 +40,10 @@ pub(super) struct Live {
 }
 
 impl Live {
-    pub fn new(deployment: DeploymentId, tenant: Tenant) -> Arc<Self> {
+    pub fn new(deployment: DeploymentId, share: Share) -> Arc<Self> {
         Arc::new(Live {
             deployment,
-            tenant,
+            share,
             interruption: AtomicU8::new(NONE),
             parked: AtomicBool::new(false),
             wake: Notify::new(),

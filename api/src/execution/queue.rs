@@ -1,32 +1,42 @@
-//! Who may execute next. Runs wait in memory in lanes, one for each tenant; lanes take turns, each within its own
-//! limit, so that no tenant's backlog is another's waiting time. A share of all places, and of each lane's, is
-//! kept for what somebody waits for. Knows nothing of what runs are.
+//! Who may execute next. Runs wait in memory in lanes, one for each tenant; owners take turns, and the tenants of each
+//! among themselves, each within its own limit, so that no backlog is another's waiting time. A share of all places, and
+//! of each lane's, is kept for what somebody waits for. Of everything that can run out an owner gets no more than what is
+//! free. Knows nothing of what runs are.
+
+mod shares;
+mod state;
 
 use super::Tenant;
-use crate::ids::RunId;
-use std::collections::{HashMap, VecDeque};
+use crate::ids::{RunId, UserId};
+use state::{Lane, State};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
+
+pub(super) use shares::fits;
+
+/// Whose part of everything something takes: a tenant's, and that of the user who owns all of its workspaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Share {
+    /// Who owns the tenant.
+    pub owner: UserId,
+    /// The tenant.
+    pub tenant: Tenant,
+}
 
 /// How much may wait, and how much may execute.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Runs that wait, all together.
     pub waiting_max: usize,
-    /// Bytes of their events, all together.
+    /// Bytes of their events in memory, all together.
     pub waiting_bytes_max: usize,
+    /// Bytes of the events that only the database has, all together.
+    pub stored_bytes_max: usize,
     /// Runs that execute, all together.
     pub executing_max: usize,
     /// Runs of one tenant that execute.
     pub tenant_executing_max: usize,
-}
-
-impl Limits {
-    /// What one tenant's waiting runs may take of the queue.
-    pub const fn tenant_waiting_max(&self) -> usize {
-        self.waiting_max.div_ceil(2)
-    }
 }
 
 /// Places that runs nobody waits for leave free.
@@ -75,30 +85,6 @@ struct Shared {
     room: Notify,
 }
 
-#[derive(Default)]
-struct State {
-    lanes: HashMap<Tenant, Lane>,
-    /// Tenants with something that waits and a free place in their lane, in the order of their turns.
-    turns: [VecDeque<Tenant>; 2],
-    waiting: usize,
-    waiting_bytes: usize,
-    executing: usize,
-    executing_background: usize,
-    closed: bool,
-    stopped: bool,
-}
-
-#[derive(Default)]
-struct Lane {
-    entries: [VecDeque<Entry>; 2],
-    has_turn: [bool; 2],
-    reserved: usize,
-    /// Those of the reserved that still have to execute.
-    due: usize,
-    executing: usize,
-    executing_background: usize,
-}
-
 /// What there is room for.
 #[derive(Clone, Debug)]
 pub struct Room {
@@ -108,30 +94,57 @@ pub struct Room {
     pub tenant_runs_max: usize,
     /// Tenants of which enough runs wait here already.
     pub full: Vec<Tenant>,
+    /// Owners of which enough runs wait here already.
+    pub full_owners: Vec<UserId>,
 }
 
 /// The queue is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
+/// Where an event waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Held {
+    Here(usize),
+    /// In the database only.
+    Stored(usize),
+}
+
 /// Room in the queue, given back when dropped.
 pub struct Reservation {
     queue: Queue,
-    tenant: Tenant,
-    bytes: usize,
+    share: Share,
+    event: Held,
     is_due: bool,
+}
+
+impl Reservation {
+    /// Whether the event has to wait in the database only.
+    pub fn is_stored(&self) -> bool {
+        matches!(self.event, Held::Stored(_))
+    }
 }
 
 impl Drop for Reservation {
     fn drop(&mut self) {
         let mut state = self.queue.state();
+        let (here, stored) = match self.event {
+            Held::Here(bytes) => (bytes, 0),
+            Held::Stored(bytes) => (0, bytes),
+        };
         state.waiting = state.waiting.saturating_sub(1);
-        state.waiting_bytes = state.waiting_bytes.saturating_sub(self.bytes);
-        if let Some(lane) = state.lanes.get_mut(&self.tenant) {
+        state.waiting_bytes = state.waiting_bytes.saturating_sub(here);
+        state.stored_bytes = state.stored_bytes.saturating_sub(stored);
+        if let Some(owner) = state.owners.get_mut(&self.share.owner) {
+            owner.waiting = owner.waiting.saturating_sub(1);
+            owner.waiting_bytes = owner.waiting_bytes.saturating_sub(here);
+            owner.stored_bytes = owner.stored_bytes.saturating_sub(stored);
+        }
+        if let Some(lane) = state.lanes.get_mut(&self.share) {
             lane.reserved = lane.reserved.saturating_sub(1);
             lane.due = lane.due.saturating_sub(usize::from(self.is_due));
         }
-        state.forget_if_idle(self.tenant);
+        state.forget_if_idle(self.share);
         drop(state);
         self.queue.0.room.notify_waiters();
     }
@@ -140,15 +153,27 @@ impl Drop for Reservation {
 /// A place among the executing, given to the next when dropped.
 pub struct Place {
     queue: Queue,
-    tenant: Tenant,
+    share: Share,
     class: Class,
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
         let limits = self.queue.limits();
-        self.queue.state().leave(self.tenant, self.class, &limits);
+        self.queue.state().leave(self.share, self.class, &limits);
         self.queue.start_next();
+    }
+}
+
+/// For as long as it lives nothing starts.
+pub struct Hold(Queue);
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.holds = state.holds.saturating_sub(1);
+        drop(state);
+        self.0.start_next();
     }
 }
 
@@ -182,7 +207,7 @@ impl Queue {
     pub fn room(&self) -> Room {
         let limits = self.limits();
         let state = self.state();
-        let has_many = |lane: &&Lane| lane.reserved >= limits.tenant_executing_max;
+        let has_many = |lane: &Lane| lane.reserved >= limits.tenant_executing_max;
         Room {
             runs: limits
                 .executing_max
@@ -193,7 +218,13 @@ impl Queue {
                 .lanes
                 .iter()
                 .filter(|(_, lane)| has_many(lane))
-                .map(|(tenant, _)| *tenant)
+                .map(|(share, _)| share.tenant)
+                .collect(),
+            full_owners: state
+                .owners
+                .iter()
+                .filter(|(_, owner)| owner.waiting >= limits.executing_max / 2)
+                .map(|(owner, _)| *owner)
                 .collect(),
         }
     }
@@ -202,69 +233,103 @@ impl Queue {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Room for one more run, unless the queue or the tenant's part of it is full.
-    pub fn reserve(&self, tenant: Tenant, bytes: usize) -> Result<Reservation, Full> {
-        self.reserve_in(&mut self.state(), tenant, bytes, true)
+    /// Room for one more run, unless the queue or the owner's part of it is full. What memory has no room for waits in the
+    /// database.
+    pub fn reserve(&self, share: Share, bytes: usize) -> Result<Reservation, Full> {
+        let mut state = self.state();
+        let event = match self.fits_here(&state, share, bytes) {
+            true => Held::Here(bytes),
+            false => Held::Stored(bytes),
+        };
+        self.reserve_in(&mut state, share, event, true)
+    }
+
+    fn fits_here(&self, state: &State, share: Share, bytes: usize) -> bool {
+        let own = state
+            .owners
+            .get(&share.owner)
+            .map_or(0, |owner| owner.waiting_bytes);
+        fits(own, state.waiting_bytes, bytes, self.0.limits.waiting_bytes_max)
     }
 
     fn reserve_in(
         &self,
         state: &mut State,
-        tenant: Tenant,
-        bytes: usize,
+        share: Share,
+        event: Held,
         is_due: bool,
     ) -> Result<Reservation, Full> {
         let limits = &self.0.limits;
-        let full = state.closed
+        let (waiting, stored) = state
+            .owners
+            .get(&share.owner)
+            .map_or((0, 0), |owner| (owner.waiting, owner.stored_bytes));
+        let (here_more, stored_more) = match event {
+            Held::Here(bytes) => (bytes, 0),
+            Held::Stored(bytes) => (0, bytes),
+        };
+        let is_full = state.closed
             || state.stopped
-            || state.waiting >= limits.waiting_max
-            || state.waiting_bytes.saturating_add(bytes) > limits.waiting_bytes_max
-            || state
-                .lanes
-                .get(&tenant)
-                .is_some_and(|lane| lane.reserved >= limits.tenant_waiting_max());
-        if full {
+            || !fits(waiting, state.waiting, 1, limits.waiting_max)
+            || (stored_more > 0 && !fits(stored, state.stored_bytes, stored_more, limits.stored_bytes_max));
+        if is_full {
             return Err(Full);
         }
         state.waiting += 1;
-        state.waiting_bytes += bytes;
-        let lane = state.lanes.entry(tenant).or_default();
+        state.waiting_bytes += here_more;
+        state.stored_bytes += stored_more;
+        let lane = state.lane(share);
         lane.reserved += 1;
         lane.due += usize::from(is_due);
+        if let Some(owner) = state.owners.get_mut(&share.owner) {
+            owner.waiting += 1;
+            owner.waiting_bytes += here_more;
+            owner.stored_bytes += stored_more;
+        }
         Ok(Reservation {
             queue: self.clone(),
-            tenant,
-            bytes,
+            share,
+            event,
             is_due,
         })
     }
 
     /// A place for a run that passes by the queue, with room to keep it afterwards: only if there is a place for all
     /// of the tenant's runs that came before it as well, so that it overtakes none.
-    pub fn pass(&self, tenant: Tenant, class: Class, bytes: usize) -> Option<(Place, Reservation)> {
+    pub fn pass(&self, share: Share, class: Class, bytes: usize) -> Option<(Place, Reservation)> {
         let limits = self.limits();
         let mut state = self.state();
-        let lane = state.lanes.entry(tenant).or_default();
-        let has_place = lane.due < lane.places(class, &limits) && state.has_place(class, &limits);
-        let reserved = has_place.then(|| self.reserve_in(&mut state, tenant, bytes, false));
-        let Some(Ok(reservation)) = reserved else {
-            state.forget_if_idle(tenant);
+        if !state.may_pass(share, class, &limits) || !self.fits_here(&state, share, bytes) {
             return None;
-        };
-        state.enter(tenant, class);
+        }
+        let reservation = self
+            .reserve_in(&mut state, share, Held::Here(bytes), false)
+            .ok()?;
+        state.enter(share, class);
         let queue = self.clone();
-        Some((Place { queue, tenant, class }, reservation))
+        Some((Place { queue, share, class }, reservation))
+    }
+
+    /// A place for a run that is tried while nothing else starts.
+    pub fn admit(&self, share: Share, class: Class) -> Place {
+        self.state().enter(share, class);
+        let queue = self.clone();
+        Place { queue, share, class }
+    }
+
+    /// From now on nothing starts, until what is given is dropped.
+    pub fn hold(&self) -> Hold {
+        self.state().holds += 1;
+        Hold(self.clone())
     }
 
     /// Waits for room rather than fail: for runs that were accepted before.
-    pub async fn reserve_patiently(&self, tenant: Tenant, bytes: usize) -> Reservation {
-        // What is larger than the whole queue takes all of it.
-        let bytes = bytes.min(self.0.limits.waiting_bytes_max);
+    pub async fn reserve_patiently(&self, share: Share, bytes: usize) -> Reservation {
         loop {
             let room = self.0.room.notified();
             tokio::pin!(room);
             room.as_mut().enable();
-            match self.reserve(tenant, bytes) {
+            match self.reserve(share, bytes) {
                 Ok(reservation) => return reservation,
                 Err(Full) => room.await,
             }
@@ -274,7 +339,7 @@ impl Queue {
     /// Queues a run, or something else when `run` is `None`, and starts it if there is a free place.
     pub fn push(
         &self,
-        tenant: Tenant,
+        share: Share,
         class: Class,
         run: Option<RunId>,
         reservation: Option<Reservation>,
@@ -286,16 +351,16 @@ impl Queue {
             _reservation: reservation,
         };
         let mut state = self.state();
-        state.lanes.entry(tenant).or_default().entries[class as usize].push_back(entry);
-        state.give_turn(tenant, class, &self.limits());
+        state.lane(share).entries[class as usize].push_back(entry);
+        state.give_turn(share, class, &self.limits());
         drop(state);
         self.start_next();
     }
 
     /// Takes a run out of its lane and starts it without a place. `false`: it doesn't wait here.
-    pub fn expel(&self, tenant: Tenant, run: RunId) -> bool {
+    pub fn expel(&self, share: Share, run: RunId) -> bool {
         let mut state = self.state();
-        let entry = state.lanes.get_mut(&tenant).and_then(|lane| {
+        let entry = state.lanes.get_mut(&share).and_then(|lane| {
             lane.entries.iter_mut().find_map(|entries| {
                 let index = entries.iter().position(|entry| entry.run == Some(run))?;
                 entries.remove(index)
@@ -330,7 +395,7 @@ impl Queue {
     fn start_next(&self) {
         loop {
             let next = self.state().next(&self.limits());
-            let Some((tenant, class, entry)) = next else {
+            let Some((share, class, entry)) = next else {
                 return;
             };
             let queue = self.clone();
@@ -338,108 +403,7 @@ impl Queue {
                 start, _reservation, ..
             } = entry;
             drop(_reservation);
-            start(Some(Place { queue, tenant, class }));
+            start(Some(Place { queue, share, class }));
         }
-    }
-}
-
-impl State {
-    /// Puts a tenant in the order of turns if it has something to start and may.
-    fn give_turn(&mut self, tenant: Tenant, class: Class, limits: &Limits) {
-        let Some(lane) = self.lanes.get_mut(&tenant) else {
-            return;
-        };
-        if !lane.has_turn[class as usize] && lane.may_start(class, limits) {
-            lane.has_turn[class as usize] = true;
-            self.turns[class as usize].push_back(tenant);
-        }
-    }
-
-    fn next(&mut self, limits: &Limits) -> Option<(Tenant, Class, Entry)> {
-        if self.stopped {
-            return None;
-        }
-        [Class::Awaited, Class::Background]
-            .into_iter()
-            .find_map(|class| self.next_of(class, limits))
-    }
-
-    fn next_of(&mut self, class: Class, limits: &Limits) -> Option<(Tenant, Class, Entry)> {
-        loop {
-            if !self.has_place(class, limits) {
-                return None;
-            }
-            let tenant = self.turns[class as usize].pop_front()?;
-            let Some(lane) = self.lanes.get_mut(&tenant) else {
-                continue;
-            };
-            lane.has_turn[class as usize] = false;
-            if !lane.may_start(class, limits) {
-                continue;
-            }
-            let Some(entry) = lane.entries[class as usize].pop_front() else {
-                continue;
-            };
-            self.enter(tenant, class);
-            self.give_turn(tenant, class, limits);
-            return Some((tenant, class, entry));
-        }
-    }
-
-    fn has_place(&self, class: Class, limits: &Limits) -> bool {
-        self.executing < limits.executing_max
-            && (class == Class::Awaited || self.executing_background < without_reserve(limits.executing_max))
-    }
-
-    fn enter(&mut self, tenant: Tenant, class: Class) {
-        let background = usize::from(class == Class::Background);
-        self.executing += 1;
-        self.executing_background += background;
-        if let Some(lane) = self.lanes.get_mut(&tenant) {
-            lane.executing += 1;
-            lane.executing_background += background;
-        }
-    }
-
-    fn leave(&mut self, tenant: Tenant, class: Class, limits: &Limits) {
-        let background = usize::from(class == Class::Background);
-        self.executing = self.executing.saturating_sub(1);
-        self.executing_background = self.executing_background.saturating_sub(background);
-        if let Some(lane) = self.lanes.get_mut(&tenant) {
-            lane.executing = lane.executing.saturating_sub(1);
-            lane.executing_background = lane.executing_background.saturating_sub(background);
-        }
-        self.give_turn(tenant, Class::Awaited, limits);
-        self.give_turn(tenant, Class::Background, limits);
-        self.forget_if_idle(tenant);
-    }
-
-    fn forget_if_idle(&mut self, tenant: Tenant) {
-        if self.lanes.get(&tenant).is_some_and(Lane::is_idle) {
-            self.lanes.remove(&tenant);
-        }
-    }
-}
-
-impl Lane {
-    fn may_start(&self, class: Class, limits: &Limits) -> bool {
-        !self.entries[class as usize].is_empty() && self.places(class, limits) > 0
-    }
-
-    /// Free places.
-    fn places(&self, class: Class, limits: &Limits) -> usize {
-        let places = limits.tenant_executing_max.saturating_sub(self.executing);
-        match class {
-            Class::Awaited => places,
-            Class::Background => places
-                .min(without_reserve(limits.tenant_executing_max).saturating_sub(self.executing_background)),
-        }
-    }
-
-    fn is_idle(&self) -> bool {
-        self.executing == 0
-            && self.reserved == 0
-            && self.entries.iter().all(VecDeque::is_empty)
-            && self.has_turn == [false; 2]
     }
 }

@@ -1,21 +1,25 @@
 //! Recording: the ends of runs are stored in groups, and only then told to those who wait for them. What the
-//! database does not take now is kept and tried again, so that no end is lost while the server lives.
+//! database does not take now is kept and tried again, so that no end is lost while the server lives. What it refuses is
+//! told to nobody.
 
 use super::Inner;
 use super::calls;
 use super::insist::insist;
 use super::live::Ended;
+use super::record;
 use super::run_metrics;
 use super::status::{Phase, RunStatus, TriggeredBy};
-use super::worker::Job;
+use super::worker::{self, Job};
 use crate::clock::{Clock, Timestamp};
 use crate::ids::RunId;
 use crate::store::notices::{self, Notice};
 use crate::store::runs::{self, ResultRow, journal, responses};
 use crate::store::{Db, Store, StoreError};
+use heddle_node_stdlib::abi::code;
+use heddle_runtime::RunError;
 use metrics::counter;
 use serde_json::value::RawValue;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
@@ -60,6 +64,23 @@ impl Finished {
         }
     }
 
+    /// The same as it is stored without what the run has made.
+    fn without_result(self) -> Self {
+        match self {
+            Finished::End { row, job, .. } => Finished::End {
+                ended: worker::failed(RunStatus::Failure, refused()),
+                row,
+                job,
+            },
+            Finished::Park { row, job, .. } => Finished::Park {
+                response: None,
+                row,
+                job,
+            },
+            other => other,
+        }
+    }
+
     const fn row(&self) -> Option<&Arc<ResultRow>> {
         match self {
             Finished::End { row, .. } | Finished::Attempt { row, .. } | Finished::Park { row, .. } => {
@@ -92,6 +113,32 @@ struct Elsewhere {
 }
 
 impl Change {
+    /// The same without anything that a run has made.
+    fn without_result(&self) -> Self {
+        let row = &self.row;
+        let mut bare = ResultRow::running(row.id, row.owner.clone(), row.attempt);
+        (bare.status, bare.completed_at, bare.resumes_at, bare.wake_at) =
+            (row.status, row.completed_at, row.resumes_at, row.wake_at);
+        let has_ended = bare.status != RunStatus::Running;
+        if has_ended {
+            bare.status = RunStatus::Failure;
+            bare.error = Some(record::error(&refused()));
+        }
+        let told = |run| calls::told(run, &worker::failed(RunStatus::Failure, refused()));
+        Change {
+            tell: self
+                .tell
+                .clone()
+                .map(|(parent, key, _)| (parent, key, told(row.id))),
+            elsewhere: self.elsewhere.clone().map(|elsewhere| Elsewhere {
+                response: None,
+                ..elsewhere
+            }),
+            row: Arc::new(bare),
+            ..self.clone()
+        }
+    }
+
     fn of(finished: &Finished, now: Timestamp) -> Option<Self> {
         let mut change = Change {
             row: finished.row()?.clone(),
@@ -160,58 +207,73 @@ async fn work(store: Store, clock: Clock, executions: Weak<Inner>, mut finished:
         let stored = store_group(&store, changes).await;
         let Some(inner) = executions.upgrade() else { return };
         for it in group.drain(..) {
-            match it.job().filter(|job| !stored.contains(&job.run)) {
-                Some(_) => withdraw(&inner, it),
-                None => settle(&inner, it),
+            match it.job().map(|job| stored.get(&job.run)) {
+                Some(None) => withdraw(&inner, it),
+                Some(Some(As::WithoutResult)) => settle(&inner, it.without_result()),
+                Some(Some(As::Told)) | None => settle(&inner, it),
             }
         }
     }
 }
 
-/// Stores ends, and gives the runs of those that are stored: the others are not this server's any more, or have been
-/// ended by somebody else.
-async fn store_group(store: &Store, changes: Vec<Change>) -> HashSet<RunId> {
+/// What of an end is stored.
+#[derive(Clone, Copy)]
+enum As {
+    /// All of it.
+    Told,
+    /// That it ended, and that what came of it was refused.
+    WithoutResult,
+}
+
+/// Stores ends, and gives the runs of those that are stored: the others are not this server's any more, have been ended
+/// by somebody else, or were refused altogether.
+async fn store_group(store: &Store, changes: Vec<Change>) -> HashMap<RunId, As> {
     if changes.is_empty() {
-        return HashSet::new();
+        return HashMap::new();
     }
     let changes: Arc<[Change]> = changes.into();
     let runs = changes.len();
     let waits = |reason: &str| tracing::warn!(runs, "The ends of runs can't be stored yet: {reason}");
     match insist(|| write(store, changes.clone()), waits).await {
-        Ok(stored) => return stored,
+        Ok(stored) => return stored.into_iter().map(|run| (run, As::Told)).collect(),
         Err(error) => tracing::error!(runs, %error, "The ends of runs could not be stored together"),
     }
     // Something in one of them is refused: each by itself, so that the others don't suffer.
-    let mut stored = HashSet::new();
+    let mut stored = HashMap::new();
     for change in changes.iter() {
         let run = change.row.id;
         match write_alone(store, change).await {
             Ok(alone) => stored.extend(alone),
+            // It goes on as a stray.
             Err(error) => {
-                tracing::error!(%run, %error, "The end of a run could not be stored");
-                // Whoever waits for it is told all the same.
-                stored.insert(run);
+                tracing::error!(%run, %error, "The end of a run could not be stored: it is taken up again")
             }
         }
     }
     stored
 }
 
-async fn write_alone(store: &Store, change: &Change) -> Result<HashSet<RunId>, StoreError> {
-    let error = match write(store, [change.clone()].into()).await {
-        Ok(stored) => return Ok(stored),
+async fn write_alone(store: &Store, change: &Change) -> Result<Option<(RunId, As)>, StoreError> {
+    let waits = |reason: &str| tracing::warn!("The end of a run can't be stored yet: {reason}");
+    let error = match insist(|| write(store, [change.clone()].into()), waits).await {
+        Ok(stored) => return Ok(stored.into_iter().next().map(|run| (run, As::Told))),
         Err(error) => error,
     };
-    let row = &change.row;
-    tracing::error!(run = %row.id, %error, "The end of a run could not be stored as it is");
-    let mut bare = ResultRow::running(row.id, row.owner.clone(), row.attempt);
-    (bare.status, bare.completed_at, bare.resumes_at, bare.wake_at) =
-        (row.status, row.completed_at, row.resumes_at, row.wake_at);
-    let bare = Change {
-        row: Arc::new(bare),
-        ..change.clone()
-    };
-    write(store, [bare].into()).await
+    let run = change.row.id;
+    tracing::error!(%run, %error, "The end of a run could not be stored as it is");
+    let bare = change.without_result();
+    let stored = insist(|| write(store, [bare.clone()].into()), waits).await?;
+    Ok(stored.into_iter().next().map(|run| (run, As::WithoutResult)))
+}
+
+/// What is kept of an end that was refused.
+fn refused() -> RunError {
+    RunError {
+        code: code::INTERNAL.to_owned(),
+        message: "The run has ended, but the database refused to store what came of it. The log of the server says why."
+            .to_owned(),
+        node_id: None,
+    }
 }
 
 async fn write(store: &Store, changes: Arc<[Change]>) -> Result<HashSet<RunId>, StoreError> {
@@ -253,10 +315,10 @@ async fn write_all(db: &mut Db<'_>, changes: &[Change]) -> Result<HashSet<RunId>
 }
 
 /// Nothing of it counts. Whoever waits for the end of a run that was cancelled elsewhere is told so; others hear that
-/// the run goes on elsewhere.
+/// the run goes on.
 fn withdraw(inner: &Inner, finished: Finished) {
     let Some(job) = finished.job() else { return };
-    tracing::info!(run = %job.run, "An execution of a run ended that is not this server's any more");
+    tracing::info!(run = %job.run, "An execution of a run ended that does not count");
     inner.forget(job);
     if let Finished::End { job, ended, .. } = finished
         && job.live.is_cancelled()
@@ -273,6 +335,10 @@ fn settle(inner: &Arc<Inner>, finished: Finished) {
             counter!("heddle_run_retries_total").increment(1);
             job.attempt = job.attempt.saturating_add(1);
             inner.tail.phase(&job, Phase::Waiting);
+            // It has ended once.
+            job.is_suspect = false;
+            // Waits may be long, and there is no room taken for it.
+            job.leave_event();
             job.queue_after(inner, wait);
         }
         Finished::Park { job, response, .. } => {

@@ -1,12 +1,13 @@
-//! Runs that a server left running are taken up again, oldest first and a few at a time, so that one which brings
-//! servers down is blamed, and not those that wait behind it. Parked ones that are woken go on in the same way.
+//! Runs that a server left running are taken up again, oldest first and a few at a time. Parked ones that are woken go on
+//! in the same way. What may have brought the server down is tried first (`trials`).
 //!
 //! A server has left its runs when its lease is over and its row is removed, which any other one does.
 
 use super::active::{ActiveDeployment, LoadError};
 use super::live::{self, Live};
 use super::status::RunStatus;
-use super::worker::{self, Job};
+use super::trials::Trials;
+use super::worker::Job;
 use super::{Inner, record};
 use crate::error::ApiError;
 use crate::ids::RunId;
@@ -24,8 +25,6 @@ use std::time::Duration;
 const GROUP_MAX: usize = 64;
 /// How long a group's runs may take before the next group follows.
 const GROUP_PATIENCE: Duration = Duration::from_secs(1);
-/// A run that is taken up more often than this is given up.
-const TAKEOVERS_MAX: i64 = 5;
 /// Wait before asking a database again that does not answer.
 const DATABASE_RETRY: Duration = Duration::from_secs(1);
 
@@ -34,9 +33,9 @@ pub(super) fn start(inner: &Arc<Inner>) {
     let inner = inner.clone();
     tokio::spawn(async move {
         let mut stopping = inner.stopping.subscribe();
-        let mut strays = HashSet::new();
+        let (mut strays, mut trials) = (HashSet::new(), Trials::default());
         while !*stopping.borrow() {
-            let wait = match look(&inner, &mut strays).await {
+            let wait = match look(&inner, &mut strays, &mut trials).await {
                 Ok(()) => inner.lease.period(),
                 Err(error) => {
                     tracing::error!("Runs that were left could not be taken up: {}", error.message());
@@ -48,7 +47,7 @@ pub(super) fn start(inner: &Arc<Inner>) {
     });
 }
 
-async fn look(inner: &Arc<Inner>, strays: &mut HashSet<RunId>) -> Result<(), ApiError> {
+async fn look(inner: &Arc<Inner>, strays: &mut HashSet<RunId>, trials: &mut Trials) -> Result<(), ApiError> {
     if !inner.lease.is_valid().await {
         return Ok(());
     }
@@ -73,7 +72,7 @@ async fn look(inner: &Arc<Inner>, strays: &mut HashSet<RunId>) -> Result<(), Api
     inner.queue.share_among(usize::try_from(executing).unwrap_or(1));
     hand_back_strays(inner, strays).await?;
     while !*inner.stopping.borrow() && group(inner).await? > 0 {}
-    Ok(())
+    trials.look(inner).await
 }
 
 /// Gives up runs that are this server's in the database and not in memory, seen so twice: the answer of the database
@@ -134,6 +133,36 @@ pub(super) async fn go_on(
     row: LeftRow,
     owner: &Arc<str>,
 ) -> Result<Option<End>, ApiError> {
+    let resumes_at = row.resumes_at;
+    let Some(mut job) = prepare(inner, row, owner).await? else {
+        return Ok(None);
+    };
+    let wait_ms = resumes_at.unwrap_or(0).saturating_sub(inner.clock.now().millis());
+    match u64::try_from(wait_ms) {
+        Ok(wait_ms) if wait_ms > 0 => {
+            job.leave_event();
+            job.queue_after(inner, Duration::from_millis(wait_ms));
+            Ok(None)
+        }
+        _ => {
+            let end = job.live.watch();
+            let (share, bytes) = (job.deployment.share(), job.event.get().len());
+            let reservation = inner.queue.reserve_patiently(share, bytes).await;
+            if reservation.is_stored() {
+                job.leave_event();
+            }
+            job.queue(inner, Some(reservation));
+            Ok(Some(end))
+        }
+    }
+}
+
+/// What this server is to do of a run that it has taken; `None`: nothing.
+pub(super) async fn prepare(
+    inner: &Arc<Inner>,
+    row: LeftRow,
+    owner: &Arc<str>,
+) -> Result<Option<Job>, ApiError> {
     let active = match deployment_of(inner, &row).await {
         Ok(Some(active)) => active,
         Ok(None) => return Ok(None),
@@ -150,31 +179,11 @@ pub(super) async fn go_on(
     };
     // One that somebody waits for was kept when it parked.
     let kept = inner.live().get(&row.id).cloned();
-    let live = kept.unwrap_or_else(|| Live::new(active.id, active.tenant));
+    let live = kept.unwrap_or_else(|| Live::new(active.id, active.share()));
     live.set_parked(false);
-    let end = live.watch();
-    let (tenant, takeovers, resumes_at) = (active.tenant, row.takeovers, row.resumes_at);
     let job = job(row, owner.clone(), active, live.clone());
     inner.live().insert(job.run, live);
-    if takeovers > TAKEOVERS_MAX {
-        let message =
-            format!("The run was begun {takeovers} times, and each time the server stopped before its end.");
-        let error = error("INTERRUPTED", message);
-        worker::end_without_executing(inner, job, RunStatus::DeadLetter, error).await;
-        return Ok(None);
-    }
-    let wait_ms = resumes_at.unwrap_or(0).saturating_sub(inner.clock.now().millis());
-    match u64::try_from(wait_ms) {
-        Ok(wait_ms) if wait_ms > 0 => {
-            job.queue_after(inner, Duration::from_millis(wait_ms));
-            Ok(None)
-        }
-        _ => {
-            let reservation = inner.queue.reserve_patiently(tenant, job.event.get().len()).await;
-            job.queue(inner, Some(reservation));
-            Ok(Some(end))
-        }
-    }
+    Ok(Some(job))
 }
 
 /// The deployment with the module that the run began with; `None`: it was deleted in the meantime, and its runs with it.
@@ -218,6 +227,8 @@ fn job(row: LeftRow, owner: Arc<str>, deployment: Arc<ActiveDeployment>, live: A
         depth: u32::try_from(row.depth).unwrap_or(u32::MAX),
         has_history: true,
         was_taken: true,
+        is_event_left: false,
+        is_suspect: row.suspicion > 0,
         live,
     }
 }
@@ -236,7 +247,7 @@ async fn give_up(inner: &Inner, (row, owner): (&LeftRow, &Arc<str>), reason: &st
     Ok(())
 }
 
-fn error(code: &str, message: String) -> RunError {
+pub(super) fn error(code: &str, message: String) -> RunError {
     RunError {
         code: code.to_owned(),
         message,

@@ -13,7 +13,7 @@ pub enum DeploymentStatus {
     Active,
     /// Its triggers wait for resume.
     Paused,
-    /// Its module can't be loaded.
+    /// Its module can't be loaded, or its runs have brought servers down.
     Failed,
     /// Its triggers are gone; its runs are kept.
     Undeployed,

@@ -2,10 +2,11 @@
 //! as everything else of their workspace. Nothing of it is stored.
 
 use super::compile::{Asker, Compiled, LoadFailure, Sources};
-use super::queue::{Class, Place};
+use super::queue::{Class, Place, Share};
 use super::{Executions, Tenant};
 use crate::access::{Editor, Scope};
 use crate::error::{ApiError, Code};
+use crate::ids::UserId;
 use crate::store::workspaces;
 use heddle_compiler::Options;
 use heddle_node_stdlib::abi::code;
@@ -65,7 +66,11 @@ impl Executions {
         let environment = self.default_environment(editor).await?;
         let given = inner.environments.given(environment).await?;
         let tenant = Tenant::of(editor.user(), editor.workspace());
-        let _place = self.place(tenant, inner.test_timeout).await?;
+        let share = Share {
+            owner: self.owner(editor).await?,
+            tenant,
+        };
+        let _place = self.place(share, inner.test_timeout).await?;
         let limits = Limits {
             deadline: inner.test_timeout.min(inner.limits.deadline),
             ..inner.limits.clone()
@@ -116,14 +121,23 @@ impl Executions {
         Ok(environment.map(|environment| environment.id))
     }
 
+    /// Who owns the workspace that the caller is in.
+    async fn owner(&self, editor: &Editor) -> Result<UserId, ApiError> {
+        let Some(workspace) = editor.workspace() else {
+            return Ok(editor.user());
+        };
+        let owner = workspaces::owner(&mut self.0.store.reader().await?.db(), workspace).await?;
+        Ok(owner.unwrap_or(editor.user()))
+    }
+
     /// A place among the executing runs of a tenant.
-    async fn place(&self, tenant: Tenant, patience: Duration) -> Result<Place, ApiError> {
+    async fn place(&self, share: Share, patience: Duration) -> Result<Place, ApiError> {
         let full = || {
             Code::Unavailable
                 .with("Too many runs of your workspace execute: try again shortly.")
                 .retry_after_s(1)
         };
-        let reservation = self.0.queue.reserve(tenant, 0).map_err(|_| full())?;
+        let reservation = self.0.queue.reserve(share, 0).map_err(|_| full())?;
         let (sender, place) = oneshot::channel();
         let start = Box::new(move |place: Option<Place>| {
             // Whoever waited has gone when it comes back, and with it the place.
@@ -131,7 +145,7 @@ impl Executions {
         });
         self.0
             .queue
-            .push(tenant, Class::Awaited, None, Some(reservation), start);
+            .push(share, Class::Awaited, None, Some(reservation), start);
         match tokio::time::timeout(patience, place).await {
             Ok(Ok(place)) => Ok(place),
             _ => Err(full()),

@@ -2,9 +2,10 @@
 //! another attempt.
 
 use super::Inner;
-use super::acceptor;
 use super::active::ActiveDeployment;
 use super::environments::Given;
+use super::error_pattern;
+use super::insist::insist;
 use super::journal::{self, Continued};
 use super::live::{Ended, Live};
 use super::queue::{Class, Place, Reservation};
@@ -14,12 +15,11 @@ use super::status::{Phase, RunStatus, TriggeredBy};
 use crate::clock::Timestamp;
 use crate::error::{ApiError, Code};
 use crate::ids::RunId;
-use crate::store::runs::ResultRow;
-use crate::webhooks::shown::shown;
+use crate::store::StoreError;
+use crate::store::runs::{self, ResultRow, suspects};
 use heddle_node_stdlib::abi::code;
 use heddle_node_stdlib::manifest::Retry;
 use heddle_runtime::{Outcome, RunError, RunRequest, Status, TRACE_TARGET};
-use serde::Serialize;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 use std::sync::{Arc, PoisonError};
@@ -53,10 +53,22 @@ pub struct Job {
     pub(super) has_history: bool,
     /// Whether it was taken up or woken here, so that another server may have had it before.
     pub(super) was_taken: bool,
+    /// Whether only the database has its event for now.
+    pub(super) is_event_left: bool,
+    /// Whether it may have brought a server down.
+    pub(super) is_suspect: bool,
     pub(super) live: Arc<Live>,
 }
 
 impl Job {
+    /// Leaves the event to the database until the run begins.
+    pub(super) fn leave_event(&mut self) {
+        if self.event.get() != "null" {
+            self.event = RawValue::NULL.to_owned();
+            self.is_event_left = true;
+        }
+    }
+
     /// What others see of it.
     pub(super) fn without_event(&self) -> Job {
         Job {
@@ -73,12 +85,12 @@ impl Job {
     /// Puts the run in its tenant's lane.
     pub(super) fn queue(self, inner: &Arc<Inner>, reservation: Option<Reservation>) {
         let class = Class::of(self.wait);
-        let (tenant, run) = (self.deployment.tenant, self.run);
+        let (share, run) = (self.deployment.share(), self.run);
         let this = inner.clone();
         let start = Box::new(move |place| {
             tokio::spawn(begin(this, self, place));
         });
-        inner.queue.push(tenant, class, Some(run), reservation, start);
+        inner.queue.push(share, class, Some(run), reservation, start);
     }
 
     /// Queues the run when its next attempt is due, or at once when it is cancelled or lost before.
@@ -95,7 +107,7 @@ impl Job {
     }
 }
 
-async fn begin(inner: Arc<Inner>, job: Job, place: Option<Place>) {
+pub(super) async fn begin(inner: Arc<Inner>, job: Job, place: Option<Place>) {
     if !inner.lease.is_held(&job.owner).await {
         return inner.forget(&job);
     }
@@ -105,6 +117,9 @@ async fn begin(inner: Arc<Inner>, job: Job, place: Option<Place>) {
     let Some(job) = inner.hold_if_paused(job) else {
         return;
     };
+    if (job.is_suspect || job.deployment.is_struck) && !inner.announce(&job).await {
+        return inner.forget(&job);
+    }
     inner.tail.phase(&job, Phase::Executing);
     let attempted = perform(&inner, job).await;
     finish(&inner, attempted).await;
@@ -206,6 +221,13 @@ fn park(job: Job, started_at: Timestamp, outcome: Outcome) -> Finished {
 /// When the run began, and what came of it; `None`: it was cancelled or lost.
 async fn attempt(inner: &Arc<Inner>, job: &mut Job) -> (Timestamp, Option<Outcome>) {
     let now = inner.clock.now();
+    if job.is_event_left {
+        match event(inner, job).await {
+            Some(Ok(event)) => (job.event, job.is_event_left) = (event, false),
+            Some(Err(error)) => return (now, Some(Outcome::refused(error))),
+            None => return (now, None),
+        }
+    }
     let continued = match continued(inner, job, now).await {
         Some(Ok(continued)) => continued,
         Some(Err(error)) => return (now, Some(Outcome::refused(error))),
@@ -306,6 +328,11 @@ async fn continued(inner: &Inner, job: &Job, now: Timestamp) -> Option<Result<Op
     Some(read.map(Some))
 }
 
+/// The event that the database has. `None`: the run was cancelled or lost.
+async fn event(inner: &Inner, job: &Job) -> Option<Result<Box<RawValue>, RunError>> {
+    patiently(job, || inner.event_of(job.run), "The run's event can't be read.").await
+}
+
 /// What the run's environment gives it. `None`: the run was cancelled or lost.
 async fn given(inner: &Inner, job: &Job) -> Option<Result<Arc<Given>, RunError>> {
     let read = || inner.environments.given(job.deployment.environment);
@@ -398,7 +425,7 @@ fn backoff(retry: &Retry, attempt: u32) -> Duration {
 /// Records the end of a run, after its error pattern was told.
 async fn end(inner: &Arc<Inner>, job: Job, ended: Ended, outcome: Option<(Timestamp, Outcome)>) {
     if ended.status.has_failed() {
-        tell_error_pattern(inner, &job, &ended).await;
+        error_pattern::tell(inner, &job, &ended).await;
         inner.cancel_called(&job).await;
     }
     let row = Arc::new(end_row(&job, &ended, outcome, inner.clock.now()));
@@ -443,72 +470,6 @@ pub(super) async fn end_without_executing(inner: &Arc<Inner>, job: Job, status: 
     end(inner, job, failed(status, error), None).await;
 }
 
-/// The event of OnError.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Failure<'a> {
-    run_id: RunId,
-    pattern_id: crate::ids::PatternId,
-    node_id: Option<&'a str>,
-    error: Option<&'a RunError>,
-    /// As it is shown: another pattern has no use for its credentials.
-    event_data: Box<RawValue>,
-}
-
-/// Runs the error pattern that the failed run's settings name, once, if it is the same tenant's. A run that itself
-/// tells of an error tells of none, so that error patterns can't chase each other.
-async fn tell_error_pattern(inner: &Arc<Inner>, job: &Job, ended: &Ended) {
-    let settings = &job.deployment.manifest().settings;
-    let Some(pattern) = &settings.error_pattern_id else {
-        return;
-    };
-    if job.triggered_by == TriggeredBy::Error {
-        return;
-    }
-    let told = async {
-        let Ok(pattern) = pattern.parse() else {
-            return Ok(false);
-        };
-        let Some(deployment) = inner.active_for(pattern).await? else {
-            return Ok(false);
-        };
-        let Some(trigger) = deployment.trigger("OnError") else {
-            return Ok(false);
-        };
-        if deployment.tenant != job.deployment.tenant {
-            return Ok(false);
-        }
-        let failure = Failure {
-            run_id: job.run,
-            pattern_id: job.deployment.pattern_id,
-            node_id: ended.error.as_ref().and_then(|error| error.node_id.as_deref()),
-            error: ended.error.as_ref(),
-            event_data: shown(job.event.clone()),
-        };
-        let event = serde_json::value::to_raw_value(&failure).map_err(ApiError::internal)?;
-        let request = acceptor::Request {
-            triggered_by: TriggeredBy::Error,
-            node_id: Some(trigger.node_id.clone()),
-            event,
-            key: Some((job.run.to_string(), "error".to_owned())),
-            wait: false,
-            parent: None,
-            depth: 0,
-            deployment,
-        };
-        acceptor::accept_without_room(inner, request).await.map(|_| true)
-    };
-    match told.await {
-        Ok(true) => {}
-        Ok(false) => {
-            tracing::warn!(run = %job.run, pattern, "The error pattern is not active, or has no OnError")
-        }
-        Err(error) => {
-            tracing::error!(run = %job.run, pattern, "The error pattern was not run: {}", error.message())
-        }
-    }
-}
-
 impl Inner {
     /// Nothing more is done for a run that is not this server's any more.
     pub(super) fn forget(&self, job: &Job) {
@@ -522,13 +483,37 @@ impl Inner {
         }
     }
 
-    /// Holds the run if its deployment is paused; else gives it back.
-    fn hold_if_paused(&self, job: Job) -> Option<Job> {
+    /// Says durably that the run is about to execute. `false`: it is not this server's any more.
+    async fn announce(&self, job: &Job) -> bool {
+        let write = || {
+            let (owner, run) = (job.owner.clone(), job.run);
+            self.store
+                .write(move |db| Box::pin(async move { suspects::announce(db, &owner, run).await }))
+        };
+        let waits = |reason: &str| tracing::warn!("Runs under suspicion have to wait: {reason}");
+        insist(write, waits).await.unwrap_or_else(|error: StoreError| {
+            tracing::error!(run = %job.run, %error, "A run under suspicion can't begin");
+            false
+        })
+    }
+
+    /// The event that the database has of a run.
+    pub(super) async fn event_of(&self, run: RunId) -> Result<Box<RawValue>, ApiError> {
+        let found = runs::event_of(&mut self.store.reader().await?.db(), run).await?;
+        let event = found.ok_or(StoreError::Missing)?;
+        // What was stored as JSON is JSON.
+        let event = event.and_then(|event| RawValue::from_string(event).ok());
+        Ok(event.unwrap_or_else(|| RawValue::NULL.to_owned()))
+    }
+
+    /// Holds the run if its deployment is paused or stopped; else gives it back.
+    fn hold_if_paused(&self, mut job: Job) -> Option<Job> {
         let paused = self.paused();
         if !paused.contains(&job.deployment.id) {
             return Some(job);
         }
         job.live.set_phase(Phase::Queued);
+        job.leave_event();
         self.held.lock().unwrap_or_else(PoisonError::into_inner).push(job);
         None
     }

@@ -1,6 +1,7 @@
 //! Deployments and the modules that they run.
 
 use super::notices::{self, Notice};
+use super::runs::suspects::STRIKES_MAX;
 use super::{Db, Sql, StoreError, sql};
 use crate::access::{Editor, Manager, Scope};
 use crate::clock::Timestamp;
@@ -21,6 +22,8 @@ pub struct DeploymentRow {
     pub user_id: UserId,
     /// Whose it is.
     pub workspace_id: Option<WorkspaceId>,
+    /// Who owns the workspace, or the deployment if it is in none.
+    pub owner_id: UserId,
     /// Where its secrets and variables come from.
     pub environment_id: Option<EnvironmentId>,
     /// State.
@@ -34,6 +37,8 @@ pub struct DeploymentRow {
     pub triggers: String,
     /// Why it failed.
     pub error_message: Option<String>,
+    /// How many servers its runs have brought down since it was deployed.
+    pub strikes: i64,
     /// When its module was last put in place.
     #[sqlx(try_from = "i64")]
     pub confirmed_at: Timestamp,
@@ -54,6 +59,11 @@ impl DeploymentRow {
             .any(|trigger| trigger["type"] == node_type && trigger["nodeId"] == node_id)
     }
 
+    /// Whether its runs are held: it is paused, or was stopped since they bring servers down.
+    pub fn holds_runs(&self) -> bool {
+        self.status == DeploymentStatus::Paused || self.strikes >= STRIKES_MAX
+    }
+
     /// Whether it keeps this trigger's address in use: it has the trigger, and was not undeployed.
     pub fn holds(&self, node_type: &str, node_id: &str) -> bool {
         self.status != DeploymentStatus::Undeployed && self.has_trigger(node_type, node_id)
@@ -61,7 +71,9 @@ impl DeploymentRow {
 }
 
 const DEPLOYMENT: &str = "select d.id, d.pattern_id, d.pattern_name, d.user_id, d.workspace_id, d.environment_id,
-    d.status, d.version_number, d.artifact, d.triggers, d.error_message, d.confirmed_at, d.created_at, d.updated_at
+    d.status, d.version_number, d.artifact, d.triggers, d.error_message, d.strikes, d.confirmed_at, d.created_at, d.updated_at,
+    coalesce((select m.user_id from memberships m where m.workspace_id = d.workspace_id and m.role = 'owner'
+              order by m.created_at, m.user_id limit 1), d.user_id) as owner_id
     from deployments d ";
 
 /// Those that belong to the caller's workspace, or to the caller and no workspace.
@@ -140,10 +152,10 @@ pub async fn count_in_environment(
     db.one(count).await.map(|(count,): (i64,)| count)
 }
 
-/// Deployments that are paused.
+/// Deployments that are paused or stopped.
 pub async fn paused(db: &mut Db<'_>) -> Result<Vec<(DeploymentId,)>, StoreError> {
-    db.all(sql("select id from deployments where status = 'paused'"))
-        .await
+    let query = sql("select id from deployments where status = 'paused' or strikes >= ?");
+    db.all(query.bind(STRIKES_MAX)).await
 }
 
 /// Adds a deployment, or puts it in the place of the pattern's one, which keeps its id and its time of creation.
@@ -155,7 +167,7 @@ pub async fn put(db: &mut Db<'_>, _: &Editor, row: &DeploymentRow) -> Result<(),
              on conflict (pattern_id) do update set pattern_name = excluded.pattern_name,
              environment_id = excluded.environment_id, status = excluded.status,
              version_number = excluded.version_number, artifact = excluded.artifact, triggers = excluded.triggers,
-             error_message = excluded.error_message, confirmed_at = excluded.confirmed_at,
+             error_message = excluded.error_message, strikes = 0, confirmed_at = excluded.confirmed_at,
              updated_at = excluded.updated_at")
         .bind(row.id)
         .bind(row.pattern_id)
@@ -195,10 +207,10 @@ pub async fn set_status(
     notices::tell(db, Notice::Deployment(deployment)).await
 }
 
-/// Notes that the module was put in place.
+/// Notes that the module was put in place: what its runs did before does not count any more.
 pub async fn confirm(db: &mut Db<'_>, deployment: DeploymentId, now: Timestamp) -> Result<(), StoreError> {
     db.execute(
-        sql("update deployments set confirmed_at = ? where id = ?")
+        sql("update deployments set confirmed_at = ?, strikes = 0 where id = ?")
             .bind(now)
             .bind(deployment),
     )

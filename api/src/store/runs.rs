@@ -5,6 +5,7 @@ pub mod listing;
 mod packed;
 pub mod responses;
 pub mod stats;
+pub mod suspects;
 pub mod upkeep;
 
 use super::{Arg, Db, Store, StoreError, inserts, sql};
@@ -128,6 +129,14 @@ pub async fn accept(
 pub async fn accept_alone(store: &Store, server: &str, rows: Vec<AcceptedRow>) -> Result<(), StoreError> {
     let rows = rows.into_iter().map(|row| row.cells(server));
     store.execute_all(inserts(ACCEPTED, rows, None)).await
+}
+
+/// The event of a run, if it is there.
+pub async fn event_of(db: &mut Db<'_>, run: RunId) -> Result<Option<Option<String>>, StoreError> {
+    let found: Option<(Option<String>,)> = db
+        .optional(sql("select event from runs where id = ?").bind(run))
+        .await?;
+    Ok(found.map(|(event,)| event))
 }
 
 /// A key that a run wants to take.
@@ -278,7 +287,7 @@ pub async fn record(db: &mut Db<'_>, rows: &[&ResultRow]) -> Result<Vec<RunId>, 
          fuel_used = x.fuel_used, memory_bytes_peak = x.memory_bytes_peak,
          wake_at = case when x.wake_at is null then null when runs.woken then 0 else x.wake_at end,
          woken = case when x.wake_at is null then runs.woken else false end,
-         takeovers = case when x.wake_at is null then runs.takeovers else 0 end
+         takeovers = case when x.wake_at is null then runs.takeovers else 0 end, suspicion = 0, announced_by = null
          from (select r.value->>0 as id, r.value->>1 as status, r.value->>2 as phase,
                cast(r.value->>3 as bigint) as attempt, cast(r.value->>4 as bigint) as resumes_at,
                cast(r.value->>5 as bigint) as started_at, cast(r.value->>6 as bigint) as completed_at,

@@ -2,6 +2,7 @@
 //! the clocks of machines need not agree. A run belongs to the server whose id is its owner, and to nobody once that
 //! row is gone.
 
+use super::runs::suspects;
 use super::{Db, StoreError, sql};
 use crate::clock::Timestamp;
 use crate::config::Role;
@@ -38,11 +39,19 @@ pub async fn register(
     .map(drop)
 }
 
-/// Removes all servers but this one: only one can have a SQLite database.
-pub async fn remove_others(db: &mut Db<'_>, id: &str) -> Result<(), StoreError> {
-    db.execute(sql("delete from servers where id <> ?").bind(id))
-        .await
-        .map(drop)
+/// Removes all servers but this one, which have died: only one can have a SQLite database.
+pub async fn remove_others(db: &mut Db<'_>, id: &str, now: Timestamp) -> Result<(), StoreError> {
+    let dead = sql("delete from servers where id <> ? returning id, trying").bind(id);
+    let dead: Vec<(String, bool)> = db.all(dead).await?;
+    judge_all(db, dead, now).await.map(drop)
+}
+
+/// What has brought them down is looked for in the same transaction.
+async fn judge_all(db: &mut Db<'_>, dead: Vec<(String, bool)>, now: Timestamp) -> Result<u64, StoreError> {
+    for (id, was_trying) in &dead {
+        suspects::judge(db, id, *was_trying, now).await?;
+    }
+    Ok(dead.len() as u64)
 }
 
 /// Lengthens a lease. `false`: the server was removed, and its runs may be another's.
@@ -53,8 +62,9 @@ pub async fn renew(db: &mut Db<'_>, id: &str, expires_at: Timestamp) -> Result<b
 
 /// Removes the servers whose leases are over; how many there were.
 pub async fn remove_expired(db: &mut Db<'_>, now: Timestamp) -> Result<u64, StoreError> {
-    db.execute(sql("delete from servers where expires_at < ?").bind(now))
-        .await
+    let dead = sql("delete from servers where expires_at < ? returning id, trying").bind(now);
+    let dead: Vec<(String, bool)> = db.all(dead).await?;
+    judge_all(db, dead, now).await
 }
 
 /// How many there are, and how many of them execute runs.

@@ -111,6 +111,16 @@ pub async fn create(
     })
 }
 
+/// Who has owned a workspace for longest.
+pub async fn owner(db: &mut Db<'_>, workspace: WorkspaceId) -> Result<Option<UserId>, StoreError> {
+    let query = sql(
+        "select user_id from memberships where workspace_id = ? and role = 'owner'
+         order by created_at, user_id limit 1",
+    );
+    let owner: Option<(UserId,)> = db.optional(query.bind(workspace)).await?;
+    Ok(owner.map(|(owner,)| owner))
+}
+
 /// Renames the manager's workspace.
 pub async fn rename(
     db: &mut Db<'_>,

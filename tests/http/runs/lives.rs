@@ -136,7 +136,7 @@ each_database! {
         let rewound: Result<(), StoreError> = service.app.store.write(move |db| Box::pin(async move {
             db.execute(sql("update runs set status = 'running', phase = 'queued', owner = 'gone', output = null,
                  completed_at = null")).await?;
-            db.execute(sql("update runs set takeovers = 5 where id = ?").bind(doomed)).await?;
+            db.execute(sql("update runs set suspicion = -2 where id = ?").bind(doomed)).await?;
             Ok(())
         })).await;
         rewound.unwrap();

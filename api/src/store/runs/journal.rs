@@ -167,10 +167,13 @@ async fn wake(db: &mut Db<'_>, run: RunId) -> Result<(), StoreError> {
 /// When the first parked run goes on whose deployment is not paused.
 pub async fn next_wake(db: &mut Db<'_>) -> Result<Option<Timestamp>, StoreError> {
     let (next,): (Option<i64>,) = db
-        .one(sql(
-            "select min(r.wake_at) from runs r join deployments d on d.id = r.deployment_id
-             where r.wake_at is not null and r.status = 'running' and d.status <> 'paused'",
-        ))
+        .one(
+            sql(
+                "select min(r.wake_at) from runs r join deployments d on d.id = r.deployment_id
+                 where r.wake_at is not null and r.status = 'running' and d.status <> 'paused' and d.strikes < ?",
+            )
+            .bind(super::suspects::STRIKES_MAX),
+        )
         .await?;
     Ok(next.map(Timestamp::from_millis))
 }

@@ -1,5 +1,6 @@
 //! Runs as the service itself looks after them: those whose server stopped, and those that are old.
 
+use super::suspects::STRIKES_MAX;
 use crate::access::Editor;
 use crate::clock::Timestamp;
 use crate::execution::status::{RunStatus, TriggeredBy};
@@ -29,8 +30,6 @@ pub struct LeftRow {
     pub version_number: i64,
     /// Attempt, from 1.
     pub attempt: i64,
-    /// How often it was taken up, this time included.
-    pub takeovers: i64,
     /// When accepted.
     #[sqlx(try_from = "i64")]
     pub accepted_at: Timestamp,
@@ -44,17 +43,19 @@ pub struct LeftRow {
     pub depth: i64,
     /// Whether somebody may wait for its end.
     pub awaited: bool,
+    /// During how many deaths of servers it may have been executing; below zero: it has brought so many down.
+    pub suspicion: i64,
     /// Whose run it is, unless that is gone.
     pub pattern_id: Option<PatternId>,
 }
 
-const LEFT: &str =
+pub(super) const LEFT: &str =
     ") returning id, deployment_id, triggered_by, node_id, event, artifact, version_number, attempt,
-    takeovers, accepted_at, resumes_at, parent_id, parent_key, depth, awaited,
+    suspicion, accepted_at, resumes_at, parent_id, parent_key, depth, awaited,
     (select d.pattern_id from deployments d where d.id = runs.deployment_id) as pattern_id";
 
 /// Ends the selection of rows that are about to be changed. Servers pass over what others are at.
-const fn skip_locked(db: &Db<'_>) -> &'static str {
+pub(super) const fn skip_locked(db: &Db<'_>) -> &'static str {
     match db {
         Db::Sqlite(_) => "",
         Db::Postgres(_) => " for update of r skip locked",
@@ -69,16 +70,20 @@ async fn taken(db: &mut Db<'_>, query: Sql) -> Result<Vec<LeftRow>, StoreError> 
     Ok(rows)
 }
 
-/// Takes up to `limit` runs that no server has, oldest first; those of paused deployments are left until these are
-/// resumed. None for a server that is none any more. Runs that were handed back are not counted as taken up.
+/// Takes up to `limit` runs that no server has and that are under no suspicion, oldest first; those of paused and stopped
+/// deployments are left until these go on. None for a server that is none any more. Runs that were handed back are not
+/// counted as taken up.
 pub async fn take_up(db: &mut Db<'_>, owner: &str, limit: i64) -> Result<Vec<LeftRow>, StoreError> {
     let query = sql(
-        "update runs set takeovers = takeovers + case owner when '' then 0 else 1 end, owner = ? where id in (
+        "update runs set takeovers = takeovers + case owner when '' then 0 else 1 end, owner = ?,
+         announced_by = null where id in (
          select r.id from runs r join deployments d on d.id = r.deployment_id
-         where r.status = 'running' and r.wake_at is null and d.status <> 'paused'
-         and r.owner not in (select s.id from servers s) and exists (select 1 from servers s where s.id = ?)",
+         where r.status = 'running' and r.wake_at is null and r.suspicion = 0 and d.status <> 'paused'
+         and d.strikes < ? and r.owner not in (select s.id from servers s)
+         and exists (select 1 from servers s where s.id = ?)",
     )
     .bind(owner)
+    .bind(STRIKES_MAX)
     .bind(owner);
     taken(db, query.push(" order by r.id limit ?").bind(limit)).await
 }
@@ -94,26 +99,39 @@ pub struct Claim {
     pub tenant_runs_max: i64,
     /// Tenants of which no more runs have room: workspaces, and users outside of any.
     pub full: Vec<String>,
+    /// Users of whose workspaces no more runs have room.
+    pub full_owners: Vec<String>,
 }
 
 /// Takes runs that another server has accepted and nobody has had yet: those first that somebody waits for, then one of
-/// each tenant after the other. Claims follow each other, so that none passes over what another one leaves.
+/// each owner after the other, and of an owner's tenants in the same way. Claims follow each other, so that none passes
+/// over what another one leaves.
 pub async fn claim(db: &mut Db<'_>, claim: Claim) -> Result<Vec<LeftRow>, StoreError> {
     if db.is_postgres() {
         db.execute(sql("select pg_advisory_xact_lock(?)").bind(CLAIMS_LOCK))
             .await?;
     }
-    let query = sql("update runs set owner = ? where id in (
+    let query = sql("update runs set owner = ?, announced_by = null where id in (
          select r.id from runs r join (
-             select u.id, u.awaited, row_number() over (
-                 partition by coalesce(d.workspace_id, d.user_id) order by u.awaited desc, u.id) as place
-             from runs u join deployments d on d.id = u.deployment_id
-             where u.owner = '' and u.status = 'running' and u.wake_at is null and u.takeovers = 0
-             and d.status <> 'paused' and coalesce(d.workspace_id, d.user_id) not in ")
+             select v.id, v.awaited, v.owner_id, v.place as tenant_place, row_number() over (
+                 partition by v.owner_id order by v.awaited desc, v.place, v.id) as place
+             from (
+                 select u.id, u.awaited, d.owner_id, row_number() over (
+                     partition by d.tenant_id order by u.awaited desc, u.id) as place
+                 from runs u join (")
     .bind(claim.owner.as_ref())
-    .list(claim.full.iter().chain([&String::new()]))
+    .push(TENANTS)
     .push(
-        ") w on w.id = r.id where w.place <= ? and r.owner = ''
+        ") d on d.id = u.deployment_id
+                 where u.owner = '' and u.status = 'running' and u.wake_at is null and u.takeovers = 0
+                 and u.suspicion = 0 and d.status <> 'paused' and d.strikes < ? and d.tenant_id not in ",
+    )
+    .bind(STRIKES_MAX)
+    .list(claim.full.iter().chain([&String::new()]))
+    .push(" and d.owner_id not in ")
+    .list(claim.full_owners.iter().chain([&String::new()]))
+    .push(
+        ") v) w on w.id = r.id where w.tenant_place <= ? and r.owner = ''
          and exists (select 1 from servers s where s.id = ?) order by w.awaited desc, w.place, w.id limit ?",
     )
     .bind(claim.tenant_runs_max)
@@ -122,20 +140,23 @@ pub async fn claim(db: &mut Db<'_>, claim: Claim) -> Result<Vec<LeftRow>, StoreE
     taken(db, query).await
 }
 
+/// Deployments with their tenants, and with who owns these.
+const TENANTS: &str = "select id, status, strikes, coalesce(workspace_id, user_id) as tenant_id,
+    coalesce((select m.user_id from memberships m where m.workspace_id = deployments.workspace_id and m.role = 'owner'
+              order by m.created_at, m.user_id limit 1), user_id) as owner_id from deployments";
+
 /// Any number that nothing else locks.
 const CLAIMS_LOCK: i64 = 0x6865_6464_6c65;
 
-/// How many runs wait to be claimed, by tenant; none counts for more than `limit` in all.
-pub async fn unclaimed(
-    db: &mut Db<'_>,
-    limit: i64,
-) -> Result<Vec<(Option<WorkspaceId>, UserId, i64)>, StoreError> {
-    let query = sql("select d.workspace_id, d.user_id, count(*) from (
+/// How many runs wait to be claimed, by owner; none counts for more than `limit` in all.
+pub async fn unclaimed(db: &mut Db<'_>, limit: i64) -> Result<Vec<(UserId, i64)>, StoreError> {
+    let query = sql("select d.owner_id, count(*) from (
              select deployment_id from runs where owner = '' and status = 'running' and wake_at is null
-             and takeovers = 0 limit ?) r
-         join deployments d on d.id = r.deployment_id where d.status <> 'paused'
-         group by d.workspace_id, d.user_id");
-    db.all(query.bind(limit)).await
+             and takeovers = 0 limit ?) r join (")
+    .bind(limit)
+    .push(TENANTS)
+    .push(") d on d.id = r.deployment_id where d.status <> 'paused' and d.strikes < ? group by d.owner_id");
+    db.all(query.bind(STRIKES_MAX)).await
 }
 
 /// Takes up to `limit` parked runs whose time has come, whichever server has parked them, those first that have waited longest; those of paused
@@ -147,13 +168,14 @@ pub async fn wake_up(
     limit: i64,
 ) -> Result<Vec<LeftRow>, StoreError> {
     let query = sql(
-        "update runs set owner = ?, wake_at = null, woken = false, phase = 'queued' where id in (
+        "update runs set owner = ?, wake_at = null, woken = false, phase = 'queued', announced_by = null where id in (
          select r.id from runs r join deployments d on d.id = r.deployment_id
-         where r.wake_at <= ? and r.status = 'running' and d.status <> 'paused'
+         where r.wake_at <= ? and r.status = 'running' and d.status <> 'paused' and d.strikes < ?
          and exists (select 1 from servers s where s.id = ?) order by r.wake_at, r.id limit ?",
     )
     .bind(owner)
     .bind(now)
+    .bind(STRIKES_MAX)
     .bind(owner)
     .bind(limit);
     taken(db, query).await
@@ -181,14 +203,17 @@ pub async fn owned(db: &mut Db<'_>, owner: &str) -> Result<Vec<(RunId,)>, StoreE
 
 /// Gives up runs of a server, so that anybody takes them up.
 pub async fn hand_back(db: &mut Db<'_>, owner: &str, runs: &[RunId]) -> Result<u64, StoreError> {
-    let query = sql("update runs set owner = '' where status = 'running' and owner = ? and id in ");
+    let query = sql(
+        "update runs set owner = '', announced_by = null where status = 'running' and owner = ? and id in ",
+    );
     db.execute(query.bind(owner).list(runs.iter().map(RunId::to_string)))
         .await
 }
 
 /// Gives up all runs of a server that stops.
 pub async fn hand_back_all(db: &mut Db<'_>, owner: &str) -> Result<u64, StoreError> {
-    let query = sql("update runs set owner = '' where status = 'running' and wake_at is null and owner = ?");
+    let query = sql("update runs set owner = '', announced_by = null
+         where status = 'running' and wake_at is null and owner = ?");
     db.execute(query.bind(owner)).await
 }
 

@@ -1,0 +1,74 @@
+//! Starts that nothing graceful followed. A server that dies again and again waits before it starts anew, longer each
+//! time, so that whoever starts it again does not give up on it. Knows nothing of why servers die.
+
+use super::data_dir;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Starts count for so long.
+const AGE_MAX_MS: u128 = 5 * 60 * 1_000;
+/// More of them make no difference.
+const KEPT_MAX: usize = 8;
+/// Waits after none, one, two… deaths, in units. With one second systemd's default limit (five starts within ten seconds) is
+/// not met, and probes that allow for half a minute are passed.
+const WAITS: [u32; 6] = [0, 0, 2, 5, 10, 15];
+
+/// This start, in a file of its data directory.
+pub struct Start {
+    path: PathBuf,
+    deaths: usize,
+}
+
+impl Start {
+    /// Notes the start. A file that can't be read or written costs no more than the wait.
+    pub fn note(data_dir: &Path) -> Self {
+        let path = data_dir.join("starts");
+        let (process, now_ms) = (std::process::id(), now_ms());
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        let starts = text.lines().filter_map(|line| {
+            let (process, at_ms) = line.split_once(' ')?;
+            Some((process.parse::<u32>().ok()?, at_ms.parse::<u128>().ok()?))
+        });
+        let recent: Vec<(u32, u128)> = starts
+            .filter(|(_, at_ms)| now_ms.saturating_sub(*at_ms) < AGE_MAX_MS)
+            .collect();
+        // Servers that share PostgreSQL may share the directory as well.
+        let deaths = recent
+            .iter()
+            .filter(|(other, _)| *other == process || !is_alive(*other))
+            .count();
+        let first = recent.len().saturating_sub(KEPT_MAX - 1);
+        let kept = recent.into_iter().skip(first).chain([(process, now_ms)]);
+        let text: String = kept
+            .map(|(process, at_ms)| format!("{process} {at_ms}\n"))
+            .collect();
+        let written = data_dir::make(data_dir).is_ok() && fs::write(&path, text).is_ok();
+        if !written {
+            tracing::warn!(path = %path.display(), "This start can't be noted: after a crash the next one won't wait");
+        }
+        Start { path, deaths }
+    }
+
+    /// How long to wait before anything else.
+    pub fn wait(&self, unit: Duration) -> Duration {
+        let units = WAITS.get(self.deaths).or(WAITS.last());
+        unit * units.copied().unwrap_or(0)
+    }
+
+    /// After a graceful end all is well again.
+    pub fn end(self) {
+        // Whatever remains is forgotten with time.
+        let _ = fs::remove_file(self.path);
+    }
+}
+
+fn now_ms() -> u128 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_millis())
+}
+
+/// Where the system does not say, all others have died.
+fn is_alive(process: u32) -> bool {
+    Path::new("/proc").join(process.to_string()).exists()
+}
