@@ -497,6 +497,9 @@ fn expressions_reach_nothing_and_leave_nothing() {
         "(0, eval)('var polluted = 1; undefined.x')",
         "Reflect.set(Object.prototype, 'polluted', 1) || undefined.x",
         "Symbol.prototype.description.x.y",
+        // n8n CVE-2026-85165: state that a setter of the host keeps.
+        "Error.prepareStackTrace = () => 'kept'",
+        "Error.stackTraceLimit = 0",
     ] {
         assert!(expression(&mut guest, source).is_err(), "{source}");
         assert_eq!(expression(&mut guest, unchanged), before, "{source}");

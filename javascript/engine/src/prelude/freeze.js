@@ -24,6 +24,11 @@
     if (prototype === Error.prototype || prototype instanceof Error) assignable(prototype);
   }
 
+  // What V8 has and the standard has not: setters that keep for the whole realm what they are given. A frozen object's
+  // setters still work, so they have to go.
+  delete Error.prepareStackTrace;
+  delete Error.stackTraceLimit;
+
   const found = new Set();
   const add = (value) => {
     if (typeof value === "function" || (typeof value === "object" && value !== null)) found.add(value);
