@@ -1,7 +1,7 @@
 //! Every operation of the document is called by those who must not: without a token, with a bad one, by a stranger,
 //! by a viewer, by somebody who is no admin. An operation that this file does not know how to call fails it.
 
-mod fixture;
+pub mod fixture;
 
 use crate::document::{Operation, operations};
 use crate::harness::{Reply, Request, Service, User, each_database};

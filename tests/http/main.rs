@@ -24,6 +24,7 @@ mod leases;
 mod mail;
 mod operation;
 mod patterns;
+mod published_attacks;
 mod quotas;
 mod runs;
 mod schedules;

@@ -1,6 +1,7 @@
 //! Tokens: how they are had, renewed and refused; limits of trying.
 
 mod ending;
+mod forged;
 mod limits;
 mod tampering;
 

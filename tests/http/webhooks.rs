@@ -3,6 +3,7 @@
 mod answers;
 mod checks;
 pub mod fixture;
+mod forged;
 mod owners;
 mod records;
 mod snippets;

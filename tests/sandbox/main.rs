@@ -25,6 +25,7 @@ mod plans;
 #[path = "../http/harness/postgres.rs"]
 mod postgres;
 mod programs;
+mod published_attacks;
 mod records;
 mod scripts;
 mod server;
