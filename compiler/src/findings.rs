@@ -138,7 +138,7 @@ impl Findings {
 
     /// Takes what reading this source costs from what the graph may cost. Fails with what to say, if anything: it is
     /// said once.
-    pub fn take_source(&mut self, bytes: usize, cost: Cost) -> Result<(), Option<Diagnostic>> {
+    pub fn take_source(&mut self, bytes: usize, cost: Cost) -> Result<(), Option<Box<Diagnostic>>> {
         let Reading {
             bytes_left,
             again_bytes_left,
@@ -167,7 +167,9 @@ impl Findings {
             ),
         };
         let help = "divide it into several patterns".to_owned();
-        Err(Some(Diagnostic::error("too-large", message).with_help(help)))
+        Err(Some(Box::new(
+            Diagnostic::error("too-large", message).with_help(help),
+        )))
     }
 
     fn count(&mut self, severity: Severity) -> &mut Count {

@@ -128,7 +128,7 @@ impl Vault {
     }
 
     /// What [`Vault::to_keep`] gave to this or another run.
-    pub fn from_kept(&self, value: Value) -> Value {
+    pub fn kept(&self, value: Value) -> Value {
         each_text(value, &|text| reference::from_kept(text, &self.nonce))
     }
 

@@ -96,7 +96,7 @@ async fn what_does_not_fit_fails_the_node() {
 
 #[tokio::test]
 async fn references_to_secrets_stay_references() {
-    let server = Server::start(|request| ok(request)).await;
+    let server = Server::start(ok).await;
     let kept = Services::default();
     let runtime = open_runtime();
     let set = json!({"operation": "set", "key": "k", "value": {

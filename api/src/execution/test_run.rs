@@ -11,7 +11,6 @@ use crate::store::workspaces;
 use heddle_compiler::Options;
 use heddle_node_stdlib::abi::code;
 use heddle_runtime::{Limits, Outcome, ProgramError, RunRequest, Tier};
-use serde_json::Value;
 use serde_json::value::RawValue;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;

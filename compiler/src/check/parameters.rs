@@ -300,7 +300,7 @@ impl Parameters<'_, '_, '_> {
         }
         if let Err(told) = self.found.take_source(source.len(), cost) {
             if let Some(diagnostic) = told {
-                self.report(diagnostic, path);
+                self.report(*diagnostic, path);
             }
             return None;
         }

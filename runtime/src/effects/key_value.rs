@@ -75,6 +75,6 @@ async fn access(request: Request, context: &EffectContext) -> EffectResult {
     };
     let accessed = context.key_values.access(request).await;
     accessed
-        .map(|value| vault.from_kept(value))
+        .map(|value| vault.kept(value))
         .map_err(|error| EffectError::new(error.code(), error.to_string()))
 }

@@ -270,7 +270,7 @@ mod tests {
                 bytes.windows(3).filter(|window| window == b"***").count(),
                 expected.len()
             );
-            assert!(stars <= expected.len() && (stars > 0) == !expected.is_empty());
+            assert!(stars <= expected.len() && (stars > 0) != expected.is_empty());
         }
     }
 

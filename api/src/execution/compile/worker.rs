@@ -10,7 +10,6 @@ use heddle_node_stdlib::manifest::Manifest;
 use heddle_processes::{Channel, ChannelError, FrameError, Rights};
 use heddle_runtime::CompileJob;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 /// Its name on the command line.
@@ -79,7 +78,7 @@ pub fn result_of<'a>(request: &[u8], answer: &'a [u8]) -> Option<Result<&'a [u8]
 }
 
 /// What compiling a graph gave; `None`: it is none.
-pub fn compiled(result: &[u8]) -> Option<Result<Compiled, Unreadable>> {
+pub(super) fn compiled(result: &[u8]) -> Option<Result<Compiled, Unreadable>> {
     let (told, wasm) = take_part(result)?;
     let told: Told = serde_json::from_slice(told).ok()?;
     if let Some(unreadable) = told.unreadable {
@@ -174,8 +173,10 @@ fn graph(request: &[u8]) -> Option<Vec<u8>> {
     let sources = Sources {
         graph: serde_json::from_slice(graph).ok()?,
         definitions: serde_json::from_slice(definitions).ok()?,
-        pinned_nodes: Some(serde_json::from_slice(pins).ok()?)
-            .filter(|pins: &Box<RawValue>| pins.get() != "null"),
+        pinned_nodes: match pins {
+            b"null" => None,
+            pins => Some(serde_json::from_slice(pins).ok()?),
+        },
     };
     let options = Options {
         trace: wishes.trace,

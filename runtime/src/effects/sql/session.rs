@@ -24,7 +24,7 @@ pub(super) struct Sessions {
 
 /// An open session.
 enum Session {
-    Here(Here),
+    Here(Box<Here>),
     Connector(Box<Connector>),
 }
 
@@ -73,7 +73,9 @@ impl Sessions {
         statement: &Statement,
     ) -> Result<Session, EffectError> {
         let Some(program) = &self.program else {
-            return Here::open(&self.policy, target).await.map(Session::Here);
+            return Here::open(&self.policy, target)
+                .await
+                .map(|opened| Session::Here(Box::new(opened)));
         };
         let tenant = tenant.unwrap_or_default();
         let close_idle = |of: Option<&str>| {
