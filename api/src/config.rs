@@ -5,6 +5,7 @@ pub mod http;
 pub mod keys;
 pub mod settings;
 pub mod sources;
+pub mod table;
 
 use crate::names::names;
 use crate::quota::Quotas;

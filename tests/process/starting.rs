@@ -139,7 +139,7 @@ fn the_doctor_finds_a_key_that_others_can_read() {
 #[test]
 fn the_page_on_the_server_lists_every_setting_as_the_server_knows_it() {
     let page = include_str!("../../docs/server.md");
-    for setting in heddle_api::config::settings::SETTINGS {
+    for setting in heddle_api::config::table::SETTINGS {
         let row = format!("| `{}` | {} | {} |", setting.name, setting.default, setting.help);
         assert!(page.contains(&row), "docs/server.md lacks: {row}");
     }

@@ -13,7 +13,7 @@ pub fn database(data_dir: &Path) -> PathBuf {
 }
 
 /// Beginnings of the names of our files in the directory.
-const OURS: [&str; 4] = ["heddle.db", "master-key", "jwt-secret", "serve.lock"];
+const OURS: [&str; 5] = ["heddle.db", "master-key", "jwt-secret", "serve.lock", "starts"];
 
 /// Makes the directory, for its user only, unless it is there. What is there already and can be read by others, as older
 /// versions made it, is kept from them.

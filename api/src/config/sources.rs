@@ -1,7 +1,7 @@
 //! Where settings come from: flags, then the environment, then `heddle.toml`. A name that nothing has stops the
 //! start, so that a misspelt one is never silently without effect.
 
-use super::settings::{SETTINGS, Setting};
+use super::table::{SETTINGS, Setting};
 use clap::{Arg, ArgMatches, Command};
 use std::collections::BTreeMap;
 use std::fmt;

@@ -31,6 +31,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
+use tokio::io::AsyncReadExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::AbortHandle;
 
@@ -43,6 +44,9 @@ const EXHAUSTED_FOR: Duration = Duration::from_millis(50);
 /// How often, and how long each time, a new connection waits for another one to give way.
 const WAITS_MAX: u32 = 10;
 const WAIT: Duration = Duration::from_millis(20);
+/// How long, and how many bytes, of a body are read that nobody wants any more.
+const LINGER_MAX: Duration = Duration::from_secs(1);
+const LINGER_BYTES_MAX: usize = 16 << 20;
 /// How often it is logged that nothing can be accepted.
 const TOLD_EVERY: Duration = Duration::from_secs(5);
 
@@ -177,6 +181,7 @@ async fn converse(
         Pin::new(&mut exchanges).poll(cx).map(|_| None)
     })
     .await;
+    let is_answered = closing.is_none() && connection.phase() != Phase::New && !is_stopping;
     match closing {
         Some(Closing::SlowHeaders) if connection.phase() == Phase::Head => {
             let slow = Code::RequestTimeout.with("The request's headers took too long to arrive.");
@@ -189,10 +194,28 @@ async fn converse(
                 .into_inner()
                 .try_write(&told);
         }
+        None if is_answered => linger(exchanges.into_parts().io.into_inner().into_inner()).await,
         _ => drop(exchanges),
     }
     // Not before its descriptor is closed.
     drop(place);
+}
+
+/// Reads for a moment what a client still sends after its answer. Closed at once, the connection would be reset, and a
+/// client in the midst of a body that is too large would lose the answer that says so.
+async fn linger(mut stream: TcpStream) {
+    let mut dropped = [0; 16 << 10];
+    let reading = async {
+        let mut left = LINGER_BYTES_MAX;
+        while let Ok(read @ 1..) = stream.read(&mut dropped).await {
+            match left.checked_sub(read) {
+                Some(less) => left = less,
+                None => break,
+            }
+        }
+    };
+    // A client that sends nothing and does not close either has its answer by now.
+    let _ = tokio::time::timeout(LINGER_MAX, reading).await;
 }
 
 /// Answers for those who get no place: made once, and sent without waiting.

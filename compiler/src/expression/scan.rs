@@ -23,7 +23,7 @@ pub(crate) struct Cost {
 }
 
 /// A source may have so many of these bytes, and so many times its own length.
-const READ_AGAIN_BYTES_MAX: usize = 16 << 10;
+const READ_AGAIN_BYTES_MAX: usize = 64 << 10;
 const READ_AGAIN_FACTOR: usize = 16;
 
 impl Cost {

@@ -7,8 +7,11 @@ pub mod expression;
 pub mod json;
 pub mod signatures;
 
+/// What a target does with an input.
+pub type Check = fn(&[u8]);
+
 /// Those whose input is any text, by name.
-pub const ALL: &[(&str, fn(&[u8]))] = &[
+pub const ALL: &[(&str, Check)] = &[
     ("cron", cron::check),
     ("diagnostics", diagnostics::check),
     ("expression", expression::check),

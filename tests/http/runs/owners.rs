@@ -46,7 +46,6 @@ async fn share_the_queue(database: Database) {
     let ann = service.user("ann").await;
     for inside in in_workspaces(&service, &ann, 3).await {
         let id = service.deployed(&inside, &endless()).await;
-        service.started(&inside, &id, &json!({})).await;
         while service.execute(&inside, &id, "", &json!({})).await.status == 200 {}
     }
     assert_eq!(service.app.executions.counts().0, 4, "half of the queue");
