@@ -596,9 +596,9 @@ async fn a_request_that_grows_without_end_is_refused() {
     let runtime = open_runtime();
     let mut http = get("http://127.0.0.1:1/");
     http["method"] = json!("POST");
-    http["body"] = json!({"text": SECRET_REFERENCE.repeat(2_000)});
+    http["body"] = json!({"text": SECRET_REFERENCE.repeat(100)});
     let request = RunRequest {
-        secrets: [("KEY".to_owned(), Secret::from("x".repeat(64 << 10)))].into(),
+        secrets: [("KEY".to_owned(), Secret::from("x".repeat(1 << 20)))].into(),
         ..request(WITH_SECRET, &http)
     };
     let result = perform_on(&runtime, &load(&runtime, START), request).await;
@@ -618,7 +618,7 @@ async fn an_address_may_be_a_secret_that_is_bound_to_itself() {
         };
         let result = perform_on(&runtime, &program, request).await;
         assert_eq!(result["ok"]["status"].as_u64(), expected, "{result}");
-        assert!(!result.to_string().contains("t0ken"), "{result}");
+        assert!(!result.to_string().contains(&server.url("")), "{result}");
     }
     assert_eq!(server.requests().len(), 1);
 }
