@@ -194,7 +194,7 @@ async fn converse(
                 .into_inner()
                 .try_write(&told);
         }
-        None if is_answered => linger(exchanges.into_parts().io.into_inner().into_inner()).await,
+        None if is_answered => Box::pin(linger(exchanges.into_parts().io.into_inner().into_inner())).await,
         _ => drop(exchanges),
     }
     // Not before its descriptor is closed.
