@@ -146,7 +146,7 @@ def configuration(service, ids):
     for method, path in LEFT_OUT:
         lines += ["[[operations]]", f'include-name = "{method} {path}"', "enabled = false", ""]
     # What is too large is refused before it is looked at.
-    refusals = [400, 401, 403, 404, 405, 406, 409, 413, 415, 422, 428, "5xx"]
+    refusals = [400, 401, 403, 404, 405, 406, 409, 413, 415, 422, 428, 429, "5xx"]
     lines += ["[checks.negative_data_rejection]", f"expected-statuses = {json.dumps(refusals)}", ""]
     return "\n".join(lines)
 
