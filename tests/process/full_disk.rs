@@ -55,12 +55,10 @@ fn on_a_full_disk_nothing_is_accepted_and_nothing_accepted_is_lost() {
         }
         answer.status == 202
     };
-    let first_refused = (0..EVENTS_MAX).find(|event| !send(*event)).unwrap();
-    assert!(first_refused > 0);
-    let refused: Vec<usize> = (first_refused..first_refused + 20)
-        .filter(|event| !send(*event))
-        .collect();
-    assert!(!refused.is_empty());
+    // What the log has moved into the database meanwhile makes room for a few more between those that are refused.
+    let refused: Vec<usize> = (0..EVENTS_MAX).filter(|event| !send(*event)).take(20).collect();
+    assert_eq!(refused.len(), 20);
+    assert!(refused[0] > 0);
     let path = format!("/api/deployments/{}/runs", hook.deployment);
     assert_eq!(
         server.call("GET", &path, &hook.token, "").0,
