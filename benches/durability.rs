@@ -34,7 +34,7 @@ mod process;
 mod session;
 
 use gate::Gate;
-use heddle_api::store::{Store, sql};
+use heddle_store::{Store, sql};
 use load::{Extent, Target};
 use process::{Process, User};
 use serde_json::{Value, json};

@@ -10,13 +10,13 @@
     reason = "a benchmark stops at the first surprise and prints"
 )]
 
-use heddle_api::access::{Editor, Role, Scope, WorkspaceRole};
 use heddle_api::app::App;
-use heddle_api::clock::{Clock, Timestamp};
-use heddle_api::ids::{PatternId, UserId, WorkspaceId};
-use heddle_api::store::accounts::{self, UserRow};
-use heddle_api::store::patterns::{self, Filter, Order, PatternRow, Sort, Tags};
-use heddle_api::store::{Store, StoreError, versions};
+use heddle_model::access::{Editor, Role, Scope, WorkspaceRole};
+use heddle_model::clock::{Clock, Timestamp};
+use heddle_model::ids::{PatternId, UserId, WorkspaceId};
+use heddle_store::accounts::{self, UserRow};
+use heddle_store::patterns::{self, Filter, Order, PatternRow, Sort, Tags};
+use heddle_store::{Store, StoreError, versions};
 use std::future::Future;
 use std::time::{Duration, Instant};
 

@@ -7,9 +7,14 @@ pub mod settings;
 pub mod sources;
 pub mod table;
 
-use crate::names::names;
-use crate::quota::Quotas;
-use heddle_runtime::{ConnectorProgram, EgressPolicy};
+use heddle_execution::compile::{self, Isolation};
+use heddle_model::quota::Quotas;
+use heddle_model::server_role::ServerRole;
+use heddle_runtime::{CacheKey, ConnectorProgram, EgressPolicy};
+use heddle_service::auth::external::ExternalLogin;
+use heddle_service::auth::limits::{self, AuthRateLimit, RegistrationLimit};
+use heddle_service::auth::token::Lifetimes;
+use heddle_service::{onlookers, webhooks};
 use ipnet::IpNet;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -29,7 +34,7 @@ pub struct Config {
     /// PostgreSQL; `None`: SQLite in the data directory.
     pub database_url: Option<String>,
     /// What this server does of the service's work.
-    pub role: Role,
+    pub role: ServerRole,
     /// Where compilers and other readers of strangers' bytes execute.
     pub isolation: Isolation,
     /// Processor time of one compilation, in whole seconds.
@@ -118,74 +123,6 @@ pub struct Config {
     pub otlp_endpoint: Option<String>,
 }
 
-/// What a server does, of several on one PostgreSQL.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// Everything.
-    All,
-    /// Accepts, answers, tests and deploys; what is accepted executes elsewhere.
-    Api,
-    /// Executes, keeps schedules and clears away; answers nothing but health and metrics.
-    Worker,
-}
-names!(Role: All = "all", Api = "api", Worker = "worker");
-
-impl Role {
-    /// Whether it executes what is deployed.
-    pub const fn executes(self) -> bool {
-        matches!(self, Role::All | Role::Worker)
-    }
-
-    /// Whether it serves the whole HTTP interface.
-    pub const fn answers(self) -> bool {
-        matches!(self, Role::All | Role::Api)
-    }
-}
-
-/// Where work on strangers' bytes executes that no sandbox holds.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Isolation {
-    /// In threads of this process, which bytes that crash a parser, or make it explode, take with them.
-    Thread,
-    /// In confined processes, which are started of this program: the binary `heddle`.
-    Process(PathBuf),
-}
-
-/// How often logging in and registering may be tried.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AuthRateLimit {
-    /// Within a minute for one email; 0: any number.
-    pub per_email: u32,
-    /// Within a minute for one address; 0: any number.
-    pub per_ip: u32,
-}
-
-/// How many users may register.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RegistrationLimit {
-    /// Within an hour from one address; 0: any number.
-    pub per_ip: u32,
-    /// Within an hour in all; 0: any number.
-    pub in_all: u32,
-}
-
-/// A login by another service: OpenID Connect with an issuer, or plain OAuth 2.0 with its URLs.
-#[derive(Clone)]
-pub struct ExternalLogin {
-    /// Client id.
-    pub client_id: String,
-    /// Client secret.
-    pub client_secret: String,
-    /// OpenID Connect issuer, whose configuration is discovered.
-    pub issuer: Option<String>,
-    /// Token endpoint, when there is no discovery.
-    pub token_url: Option<String>,
-    /// Userinfo endpoint, when there is no discovery.
-    pub userinfo_url: Option<String>,
-    /// Redirect URI with which clients get their codes.
-    pub redirect_uri: String,
-}
-
 /// Form of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {
@@ -204,7 +141,7 @@ impl Config {
             cache_dir: data_dir.join("cache"),
             data_dir,
             database_url: None,
-            role: Role::All,
+            role: ServerRole::All,
             isolation: Isolation::Thread,
             compile_timeout: Duration::from_secs(20),
             compile_memory_bytes_max: 1 << 30,
@@ -254,6 +191,68 @@ impl Config {
             log: "info".to_owned(),
             log_format: LogFormat::Text,
             otlp_endpoint: None,
+        }
+    }
+
+    /// What of it the service needs.
+    pub fn service(&self) -> heddle_service::Settings {
+        heddle_service::Settings {
+            execution: self.execution(),
+            master_key: self.master_key,
+            jwt_secret: self.jwt_secret.clone(),
+            lifetimes: Lifetimes {
+                token: self.token_ttl,
+                session: self.session_ttl,
+            },
+            auth_limits: limits::Settings {
+                attempts: self.auth_rate_limit,
+                registrations: self.registration_limit,
+                writes_per_minute: self.write_rate_limit,
+            },
+            external_login: self.external_login.clone(),
+            quotas: self.quotas,
+            large_request_bytes_max: self.large_request_bytes_max,
+            webhooks: webhooks::Settings {
+                requests_per_minute: self.webhook_rate_limit,
+                log_age_max: self.retention,
+            },
+            onlookers: onlookers::Limits {
+                in_all: self.http.streams_max,
+                per_user: self.http.streams_per_user_max,
+            },
+            mail_domain: self.mail_domain.clone(),
+        }
+    }
+
+    /// What of it executing needs.
+    fn execution(&self) -> heddle_execution::Settings {
+        heddle_execution::Settings {
+            role: self.role,
+            queue_runs_max: self.queue_runs_max,
+            workspace_concurrency_max: self.workspace_concurrency_max,
+            lease: self.lease,
+            run_fuel_max: self.run_fuel_max,
+            run_memory_bytes_max: self.run_memory_bytes_max,
+            run_timeout: self.run_timeout,
+            test_timeout: self.test_timeout,
+            quotas: self.quotas,
+            retention: self.retention,
+            retention_runs_max: self.retention_runs_max,
+            cache_dir: self.cache_dir.clone(),
+            cache_key: CacheKey::derived(&self.master_key),
+            egress: self.egress.clone(),
+            sqlite_dir: self.sqlite_dir.clone(),
+            connectors: self.connectors.clone(),
+            connectors_max: self.connectors_max,
+            workers: self.workers,
+            base_url: self.base_url.clone(),
+            callback_secret: self.jwt_secret.clone(),
+            compilers: compile::Settings {
+                isolation: self.isolation.clone(),
+                timeout: self.compile_timeout,
+                memory_bytes_max: self.compile_memory_bytes_max,
+                workers: self.workers,
+            },
         }
     }
 }

@@ -10,6 +10,7 @@ pub mod connections;
 pub mod deployments;
 pub mod document;
 pub mod environments;
+pub mod error;
 pub mod extract;
 pub mod figures;
 pub mod health;
@@ -35,12 +36,13 @@ pub mod webhooks;
 pub mod workspaces;
 
 use crate::app::App;
-use crate::error::Code;
 use crate::telemetry;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::Method;
 use axum::http::header::{CONTENT_DISPOSITION, RETRY_AFTER};
+use error::ApiError;
+use heddle_model::Code;
 use std::time::Duration;
 use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -130,10 +132,8 @@ pub fn router(app: &App) -> Router {
     };
     let (routes, _document) = served.split_for_parts();
     routes
-        .fallback(|| async { Code::NotFound.with("There is nothing at this path.") })
-        .method_not_allowed_fallback(|| async {
-            Code::MethodNotAllowed.with(Code::MethodNotAllowed.parts().2)
-        })
+        .fallback(|| async { ApiError::from(Code::NotFound.with("There is nothing at this path.")) })
+        .method_not_allowed_fallback(|| async { ApiError::from(Code::MethodNotAllowed) })
         // As one, since each layer of a router is boxed and cloned for each request. The first one is the outermost.
         .layer(
             ServiceBuilder::new()

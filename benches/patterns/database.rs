@@ -2,7 +2,7 @@
 
 use heddle_api::app::App;
 use heddle_api::config::Config;
-use heddle_api::store::{Store, StoreError, sql};
+use heddle_store::{Store, StoreError, sql};
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use std::net::SocketAddr;
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use heddle_api::mail::Mail;
+use heddle_service::mail::Mail;
 use libfuzzer_sys::fuzz_target;
 
 /// What makes parts, in the spellings that mail-parser takes for the same.

@@ -5,7 +5,7 @@ use crate::hand_made::{base64, component_with};
 use crate::harness::{Database, Reply, Service, User, doubling, each_database};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use heddle_api::config::Isolation;
+use heddle_execution::compile::Isolation;
 use serde_json::{Value, json};
 use std::time::Duration;
 

@@ -2,7 +2,7 @@
 
 use crate::harness::{Reply, Service, User, each_database};
 use crate::sessions::{claims, switched, workspace};
-use heddle_api::store::secrets;
+use heddle_store::secrets;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

@@ -330,8 +330,9 @@ async fn node_types_are_listed_for_everybody() {
 #[test]
 fn no_two_schemas_are_called_alike() {
     let mut found = BTreeSet::new();
-    let sources = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut waiting = vec![sources];
+    let api = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let crates = ["src", "model/src", "store/src", "execution/src", "service/src"];
+    let mut waiting: Vec<_> = crates.iter().map(|sources| api.join(sources)).collect();
     while let Some(path) = waiting.pop() {
         if path.is_dir() {
             waiting.extend(

@@ -6,9 +6,9 @@ mod proven;
 
 use crate::harness::{Database, Reply, Service};
 use crate::sessions::account;
-use heddle_api::clock::Clock;
-use heddle_api::config::ExternalLogin;
+use heddle_model::clock::Clock;
 use heddle_runtime::EgressPolicy;
+use heddle_service::auth::external::ExternalLogin;
 use oidc_provider::OidcProvider;
 use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -12,10 +12,12 @@ pub use deployed::{chain, doubling, endless};
 pub use request::{Reply, Request};
 
 use heddle_api::app::App;
-use heddle_api::clock::{Clock, Timestamp};
-use heddle_api::config::{AuthRateLimit, Config, Isolation};
+use heddle_api::config::Config;
 use heddle_api::http::server;
-use heddle_api::store::Store;
+use heddle_execution::compile::Isolation;
+use heddle_model::clock::{Clock, Timestamp};
+use heddle_service::auth::limits::AuthRateLimit;
+use heddle_store::Store;
 use serde_json::json;
 use std::net::SocketAddr;
 use std::path::PathBuf;

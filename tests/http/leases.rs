@@ -2,15 +2,15 @@
 //! service's own statements with a clock of the test's own: every accepted run ends once, nobody takes a run from a
 //! server that may count on its lease, and no recorded effect is done again.
 
-use heddle_api::clock::Timestamp;
-use heddle_api::config::Role;
-use heddle_api::execution::lease::valid_until;
-use heddle_api::execution::status::{RunStatus, TriggeredBy};
-use heddle_api::ids::{DeploymentId, RunId};
-use heddle_api::store::runs::journal::{self, EntryRow};
-use heddle_api::store::runs::upkeep::{self, Claim};
-use heddle_api::store::runs::{self, AcceptedRow, ResultRow, suspects};
-use heddle_api::store::{Db, Store, StoreError, servers, sql};
+use heddle_execution::lease::valid_until;
+use heddle_model::clock::Timestamp;
+use heddle_model::ids::{DeploymentId, RunId};
+use heddle_model::server_role::ServerRole;
+use heddle_model::status::{RunStatus, TriggeredBy};
+use heddle_store::runs::journal::{self, EntryRow};
+use heddle_store::runs::upkeep::{self, Claim};
+use heddle_store::runs::{self, AcceptedRow, ResultRow, suspects};
+use heddle_store::{Db, Store, StoreError, servers, sql};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -185,7 +185,7 @@ impl World {
                 let expires_at = now.plus(LEASE);
                 match is_registered {
                     true => servers::renew(db, &owner, expires_at).await,
-                    false => servers::register(db, &owner, Role::All, now, expires_at)
+                    false => servers::register(db, &owner, ServerRole::All, now, expires_at)
                         .await
                         .map(|()| true),
                 }

@@ -98,7 +98,7 @@ each_database! {
         let (hook, deployment, address) = reachable(&service).await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let place = listener.local_addr().unwrap();
-        let server = tokio::spawn(heddle_api::mail::smtp::serve(service.app.clone(), listener));
+        let server = tokio::spawn(heddle_service::mail::smtp::serve(service.app.service.clone(), listener));
         let mut client = Client::connect(place).await;
         client.expect("220").await;
         for (command, reply) in [
@@ -145,7 +145,7 @@ each_database! {
         let (hook, deployment, address) = reachable(&service).await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let place = listener.local_addr().unwrap();
-        let server = tokio::spawn(heddle_api::mail::smtp::serve(service.app.clone(), listener));
+        let server = tokio::spawn(heddle_service::mail::smtp::serve(service.app.service.clone(), listener));
         let from = format!("To: {address}\r\n");
         // Messages within messages: files, whatever they hold.
         let nested = format!("{from}{}", "Content-Type: message/rfc822\r\n\r\n".repeat(50_000));
@@ -176,7 +176,7 @@ each_database! {
         let (hook, deployment, address) = reachable(&service).await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let place = listener.local_addr().unwrap();
-        let server = tokio::spawn(heddle_api::mail::smtp::serve(service.app.clone(), listener));
+        let server = tokio::spawn(heddle_service::mail::smtp::serve(service.app.service.clone(), listener));
         let mut client = Client::connect(place).await;
         client.say(&format!("HELO a\r\nMAIL FROM:<>\r\nRCPT TO:<{address}>\r\nDATA")).await;
         for reply in ["220", "250", "250", "250", "354"] {

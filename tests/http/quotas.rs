@@ -2,8 +2,9 @@
 
 use crate::harness::{Database, Reply, Service, User};
 use crate::sessions::{account, switched, workspace};
-use heddle_api::config::{Config, RegistrationLimit};
-use heddle_api::quota::Quota;
+use heddle_api::config::Config;
+use heddle_model::quota::Quota;
+use heddle_service::auth::limits::RegistrationLimit;
 use serde_json::{Value, json};
 use std::time::Duration;
 

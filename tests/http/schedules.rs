@@ -2,10 +2,10 @@
 
 use crate::harness::{Database, Service, each_database};
 use crate::webhooks::fixture::Hook;
-use heddle_api::access::WorkspaceRole;
 use heddle_api::app::App;
-use heddle_api::clock::Timestamp;
-use heddle_api::scheduler;
+use heddle_execution::scheduler;
+use heddle_model::access::WorkspaceRole;
+use heddle_model::clock::Timestamp;
 use serde_json::{Value, json};
 
 fn graph(parameters: Value) -> Value {
@@ -18,7 +18,7 @@ async fn tick(service: &Service, time: &str) -> usize {
     let now = service.app.clock.now().millis();
     let step = u64::try_from(time.millis() - now).unwrap();
     service.app.clock.advance(std::time::Duration::from_millis(step));
-    scheduler::tick(&service.app, time).await.unwrap()
+    scheduler::tick(&service.app.executions, time).await.unwrap()
 }
 
 /// When runs were due, oldest first.
@@ -118,13 +118,13 @@ each_database! {
         let deployment = hook.deploy().await;
         let due = Timestamp::parse("2026-11-21T10:00:00Z").unwrap();
         // As many servers do at once; or one that stopped before it wrote down that the tick ran.
-        let ticks = (0..8).map(|_| scheduler::tick(&service.app, due));
+        let ticks = (0..8).map(|_| scheduler::tick(&service.app.executions, due));
         let runs: usize = futures_util::future::join_all(ticks).await.into_iter().map(Result::unwrap).sum();
         assert_eq!(runs, 1);
         assert_eq!(hook.runs(&deployment).await.len(), 1);
         service.app.clock.advance(std::time::Duration::from_secs(3600));
         assert_eq!(set(&hook, &deployment, json!({"cronExpression": "0 10 * * *"})).await.status, 200);
-        assert_eq!(scheduler::tick(&service.app, due).await.unwrap(), 0);
+        assert_eq!(scheduler::tick(&service.app.executions, due).await.unwrap(), 0);
         assert_eq!(hook.runs(&deployment).await.len(), 1);
     }
 
@@ -220,7 +220,10 @@ async fn several_servers_run_a_schedule_once() {
         let now = Timestamp::parse(&time).unwrap();
         let step = u64::try_from(now.millis() - one.clock.now().millis()).unwrap();
         one.clock.advance(std::time::Duration::from_millis(step));
-        let (here, there) = tokio::join!(scheduler::tick(one, now), scheduler::tick(&another, now));
+        let (here, there) = tokio::join!(
+            scheduler::tick(&one.executions, now),
+            scheduler::tick(&another.executions, now)
+        );
         assert_eq!(here.unwrap() + there.unwrap(), 1, "{time}");
         times.push(time);
     }

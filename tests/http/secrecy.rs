@@ -4,7 +4,7 @@ use crate::harness::{Service, each_database};
 use crate::sessions::claims;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use heddle_api::store::{Db, sql};
+use heddle_store::{Db, sql};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};

@@ -155,7 +155,7 @@ each_database! {
     async fn a_refreshed_token_has_the_roles_of_now(service: Service) {
         let ann = service.user("ann").await;
         let promoted = service.app.store.write(|db| Box::pin(async move {
-            heddle_api::store::accounts::set_role(db, "ann@example.com", heddle_api::access::Role::Admin).await
+            heddle_store::accounts::set_role(db, "ann@example.com", heddle_model::access::Role::Admin).await
         }));
         assert!(promoted.await.unwrap());
         service.app.clock.advance(std::time::Duration::from_secs(60));
@@ -180,7 +180,7 @@ each_database! {
 
         let switch = |token: &str, body: Value| service.post("/api/auth/switch-workspace").bearer(token).json(&body).send();
         switch(&bob.token, json!({"workspaceId": other})).await.assert_refused(404, "WORKSPACE_NOT_FOUND");
-        let missing = heddle_api::ids::WorkspaceId::new();
+        let missing = heddle_model::ids::WorkspaceId::new();
         switch(&bob.token, json!({"workspaceId": missing})).await.assert_refused(404, "WORKSPACE_NOT_FOUND");
         assert_eq!(switch(&ann.token, json!({"workspaceId": "x"})).await.wrong_fields(), ["workspaceId"]);
         assert_eq!(switch(&ann.token, json!({})).await.wrong_fields(), ["workspaceId"]);

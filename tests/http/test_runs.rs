@@ -3,7 +3,7 @@
 use crate::harness::{Database, Reply, Service, User, chain, doubling, each_database, endless};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use heddle_api::access::WorkspaceRole;
+use heddle_model::access::WorkspaceRole;
 use serde_json::{Value, json};
 use std::time::Duration;
 

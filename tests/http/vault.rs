@@ -1,10 +1,10 @@
 //! The vault: what is encrypted opens only where it was put, and the master key can be exchanged while it is used.
 
 use crate::harness::{Service, each_database};
-use heddle_api::clock::Clock;
-use heddle_api::ids::WorkspaceId;
-use heddle_api::store::{StoreError, sql};
-use heddle_api::vault::{Sealed, Vault, VaultError};
+use heddle_model::clock::Clock;
+use heddle_model::ids::WorkspaceId;
+use heddle_store::vault::{Sealed, Vault, VaultError};
+use heddle_store::{StoreError, sql};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;

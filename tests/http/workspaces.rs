@@ -85,11 +85,11 @@ each_database! {
         let mut reader = service.app.store.reader().await.unwrap();
         for table in ["data_keys", "secrets", "connections", "environments", "memberships"] {
             let count = match table {
-                "data_keys" => heddle_api::store::sql("select count(*) from data_keys"),
-                "secrets" => heddle_api::store::sql("select count(*) from secrets"),
-                "connections" => heddle_api::store::sql("select count(*) from connections"),
-                "environments" => heddle_api::store::sql("select count(*) from environments"),
-                _ => heddle_api::store::sql("select count(*) from memberships"),
+                "data_keys" => heddle_store::sql("select count(*) from data_keys"),
+                "secrets" => heddle_store::sql("select count(*) from secrets"),
+                "connections" => heddle_store::sql("select count(*) from connections"),
+                "environments" => heddle_store::sql("select count(*) from environments"),
+                _ => heddle_store::sql("select count(*) from memberships"),
             };
             let (count,): (i64,) = reader.db().one(count).await.unwrap();
             assert_eq!(count, 0, "{table}");
@@ -120,7 +120,7 @@ each_database! {
     async fn strangers_do_not_find_a_workspace(service: Service) {
         let (ann, eve) = (service.user("ann").await, service.user("eve").await);
         let path = format!("/api/workspaces/{}", active(&ann));
-        let missing = format!("/api/workspaces/{}", heddle_api::ids::WorkspaceId::new());
+        let missing = format!("/api/workspaces/{}", heddle_model::ids::WorkspaceId::new());
         for path in [path.as_str(), missing.as_str(), "/api/workspaces/nonsense"] {
             get(&service, &eve, path).await.assert_refused(404, "WORKSPACE_NOT_FOUND");
             let renamed = send(&service, &eve, "PATCH", path, json!({"name": "Mine"})).await;

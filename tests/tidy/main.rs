@@ -23,13 +23,39 @@ const ARROWS: &[(&str, &[&str])] = &[
         &["heddle-javascript", "heddle-node-stdlib", "heddle-processes"],
     ),
     ("processes", &[]),
+    ("api/model", &[]),
+    ("api/store", &["heddle-model"]),
+    (
+        "api/execution",
+        &[
+            "heddle-compiler",
+            "heddle-model",
+            "heddle-node-stdlib",
+            "heddle-processes",
+            "heddle-runtime",
+            "heddle-store",
+        ],
+    ),
+    (
+        "api/service",
+        &[
+            "heddle-compiler",
+            "heddle-execution",
+            "heddle-model",
+            "heddle-runtime",
+            "heddle-store",
+        ],
+    ),
     (
         "api",
         &[
             "heddle-compiler",
+            "heddle-execution",
+            "heddle-model",
             "heddle-node-stdlib",
-            "heddle-processes",
             "heddle-runtime",
+            "heddle-service",
+            "heddle-store",
         ],
     ),
 ];
@@ -45,6 +71,11 @@ const KEPT_OUT: &[(&str, &[&str])] = &[
         &["tokio", "wasmtime", "reqwest", "rand", "axum", "sqlx"],
     ),
     ("runtime", &["axum", "clap"]),
+    ("api/model", &["tokio", "axum", "wasmtime", "reqwest", "hyper"]),
+    ("api/store", &["axum", "http", "wasmtime", "reqwest", "hyper"]),
+    ("api/execution", &["axum", "http", "sqlx", "clap", "hyper"]),
+    ("api/service", &["axum", "sqlx", "clap", "hyper"]),
+    ("api", &["sqlx", "wasmtime"]),
     (
         "processes",
         &["wasmtime", "sqlx", "axum", "reqwest", "serde_json"],

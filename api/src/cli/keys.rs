@@ -3,14 +3,14 @@
 use super::failure::{Exit, Failure};
 use super::output;
 use super::serve;
-use crate::clock::Clock;
 use crate::config::Config;
 use crate::config::keys;
 use crate::config::settings;
 use crate::config::sources::{Flags, Values};
-use crate::store::Store;
-use crate::vault::{MASTER_KEY_BYTES, MasterKeyId, Vault, VaultError};
 use clap::{Args, Subcommand};
+use heddle_model::clock::Clock;
+use heddle_store::Store;
+use heddle_store::vault::{MASTER_KEY_BYTES, MasterKeyId, Vault, VaultError};
 use serde_json::json;
 use std::io::{self, BufRead};
 use std::process::ExitCode;

@@ -6,20 +6,21 @@ use super::output;
 use super::process;
 use super::starts::Start;
 use crate::app::App;
-use crate::clock::Clock;
 use crate::config::Config;
 use crate::config::http::CONNECTIONS_MIN;
 use crate::config::settings;
 use crate::config::sources::{Flags, Values};
 use crate::demo;
 use crate::http::{self, server};
-use crate::mail::smtp;
-use crate::notices;
-use crate::peers;
-use crate::scheduler;
-use crate::store::{Store, StoreError};
 use crate::telemetry;
 use clap::Args;
+use heddle_execution::scheduler;
+use heddle_model::clock::Clock;
+use heddle_service::mail::smtp;
+use heddle_service::notices;
+use heddle_service::peers::Peers;
+use heddle_service::webhooks::sweeper;
+use heddle_store::{Store, StoreError};
 use std::process::ExitCode;
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -172,13 +173,19 @@ async fn listen(
         .start(&app.store, app.config.master_key_previous.as_ref())
         .await;
     started.map_err(|error| Failure::new(Exit::File, "DATABASE", error.to_string()))?;
-    let listening = notices::start(&app).await;
+    let peers = Peers::new(app.service.clone());
+    let listening = notices::start(&app, &peers).await;
     listening.map_err(|error| Failure::new(Exit::File, "DATABASE", error.to_string()))?;
-    peers::start(&app);
+    peers.start();
     let started = app.executions.start().await;
     started.map_err(|error| Failure::new(Exit::File, "ENGINE", error.message()))?;
     process::seal();
-    let scheduler = app.config.role.executes().then(|| scheduler::start(app.clone()));
+    let scheduler = app.config.role.executes().then(|| {
+        [
+            scheduler::start(app.executions.clone()),
+            sweeper::start(app.service.clone()),
+        ]
+    });
     let mail = take_mail(&app).await?;
     let (executions, stopping) = (app.executions.clone(), app.executions.clone());
     let router = http::router(&app);
@@ -196,8 +203,8 @@ async fn listen(
         stop.asked().await;
         tracing::info!("Stopping: what has begun is finished first");
         stopping.begin_stop();
-        if let Some(scheduler) = scheduler {
-            scheduler.abort();
+        for task in scheduler.into_iter().flatten() {
+            task.abort();
         }
         if let Some(mail) = mail {
             mail.abort();
@@ -254,7 +261,7 @@ async fn take_mail(app: &App) -> Result<Option<JoinHandle<()>>, Failure> {
         let message = format!("cannot listen on {address} for mail: {error}");
         Failure::new(Exit::File, "FILE", message)
     })?;
-    Ok(Some(tokio::spawn(smtp::serve(app.clone(), listener))))
+    Ok(Some(tokio::spawn(smtp::serve(app.service.clone(), listener))))
 }
 
 /// The signals that ask for an end: SIGTERM and SIGINT.

@@ -3,17 +3,17 @@
 use super::failure::{Exit, Failure};
 use super::output;
 use super::serve;
-use crate::access::Role;
-use crate::auth::password;
-use crate::clock::Clock;
 use crate::config::settings;
 use crate::config::sources::{Flags, Values};
-use crate::ids::UserId;
-use crate::store::accounts::{self, UserRow};
-use crate::store::{Store, StoreError, credentials};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use clap::{Args, Subcommand};
+use heddle_model::access::Role;
+use heddle_model::clock::Clock;
+use heddle_model::ids::UserId;
+use heddle_service::auth::password;
+use heddle_store::accounts::{self, UserRow};
+use heddle_store::{Store, StoreError, credentials};
 use serde_json::json;
 use std::io::BufRead;
 use std::process::ExitCode;
@@ -147,7 +147,7 @@ async fn create(
     given: Option<String>,
     role: Role,
 ) -> Result<(), Failure> {
-    let email = crate::auth::email::read(email).map_err(|error| Failure::usage(error.message()))?;
+    let email = heddle_service::auth::email::read(email).map_err(|error| Failure::usage(error.message()))?;
     let (made, hash) = hashed(given).await?;
     let row = UserRow {
         id: UserId::new(),

@@ -1,8 +1,8 @@
 //! `heddle worker`: the confined processes that the service starts of itself. Not for people.
 
 use super::failure::Failure;
-use crate::execution::compile::worker;
 use clap::Args;
+use heddle_execution::compile::worker;
 use std::process::ExitCode;
 
 /// What the service gives a worker.

@@ -2,10 +2,14 @@
 
 use super::http::HttpLimits;
 use super::sources::{Mistake, Values};
-use super::{AuthRateLimit, Config, ExternalLogin, Isolation, LogFormat, RegistrationLimit, Role, keys};
-use crate::quota::Quota;
+use super::{Config, LogFormat, keys};
 use bytesize::ByteSize;
+use heddle_execution::compile::Isolation;
+use heddle_model::quota::Quota;
+use heddle_model::server_role::ServerRole;
 use heddle_runtime::{ConnectorProgram, EgressPolicy};
+use heddle_service::auth::external::ExternalLogin;
+use heddle_service::auth::limits::{AuthRateLimit, RegistrationLimit};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -60,7 +64,7 @@ fn identity(values: &Values, config: &mut Config) -> Result<(), Mistake> {
         ));
     }
     set(&mut config.role, values.read("role", role)?);
-    if config.role != Role::All && config.database_url.is_none() {
+    if config.role != ServerRole::All && config.database_url.is_none() {
         let why = format!(
             "{} needs a database_url: the embedded database has one server, which does all",
             config.role.name()
@@ -319,8 +323,8 @@ pub(super) fn bytes(text: &str) -> Result<usize, String> {
     usize::try_from(size.as_u64()).map_err(|_| "is too large".to_owned())
 }
 
-fn role(text: &str) -> Result<Role, String> {
-    Role::try_from(text.to_owned()).map_err(|_| "must be all, api or worker".to_owned())
+fn role(text: &str) -> Result<ServerRole, String> {
+    ServerRole::try_from(text.to_owned()).map_err(|_| "must be all, api or worker".to_owned())
 }
 
 fn truth(text: &str) -> Result<bool, String> {

@@ -5,12 +5,13 @@ use super::client_ip::ClientIp;
 use super::extract::{Json, LoggedIn};
 use super::reply::Enveloped;
 use crate::app::App;
-use crate::auth::password;
-use crate::auth::token;
-use crate::clock::Timestamp;
-use crate::error::{ApiError, Code, ErrorBody};
-use crate::store::{StoreError, accounts, credentials};
+use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::State;
+use heddle_model::Code;
+use heddle_model::clock::Timestamp;
+use heddle_service::auth::password;
+use heddle_service::auth::token;
+use heddle_store::{StoreError, accounts, credentials};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use utoipa::ToSchema;
@@ -49,7 +50,7 @@ async fn logout(
     State(app): State<App>,
     LoggedIn(caller): LoggedIn,
 ) -> Result<Enveloped<LoggedOut>, ApiError> {
-    let login = caller.session.ok_or(Code::Unauthorized)?;
+    let login = caller.session.clone().ok_or(Code::Unauthorized)?;
     let (now, until) = (app.clock.now(), app.tokens.end_of(&login));
     let ended = app
         .store
@@ -116,7 +117,7 @@ async fn set_password(
         return Err(Code::LocalAuthDisabled.into());
     }
     let now = app.clock.now();
-    app.auth_limits.check_ip(ip, now)?;
+    app.auth_limits.check_ip(ip.limit_key(), now)?;
     may_try(&app, &caller.email, ip).await?;
     if let Err(error) = password::acceptable(&request.new_password) {
         return Err(ApiError::field(
@@ -126,7 +127,7 @@ async fn set_password(
     }
     let user = accounts::by_id(&mut app.store.reader().await?.db(), caller.scope.user()).await?;
     let user = user.ok_or(Code::Unauthorized)?;
-    let login = caller.session.ok_or(Code::Unauthorized)?;
+    let login = caller.session.clone().ok_or(Code::Unauthorized)?;
     match &user.password_hash {
         None => recent(&login, now)?,
         Some(hash) => {
@@ -134,7 +135,9 @@ async fn set_password(
             let is_right =
                 given.len() <= password::BYTES_MAX && app.passwords.verify(given, Some(hash.clone())).await?;
             if !is_right {
-                return Err(Code::InvalidCredentials.with("The current password is wrong."));
+                return Err(Code::InvalidCredentials
+                    .with("The current password is wrong.")
+                    .into());
             }
         }
     }
@@ -158,5 +161,6 @@ fn recent(login: &token::Session, now: Timestamp) -> Result<(), ApiError> {
         return Ok(());
     }
     Err(Code::Forbidden
-        .with("You have no password yet: log in once more, and choose one within ten minutes of it."))
+        .with("You have no password yet: log in once more, and choose one within ten minutes of it.")
+        .into())
 }

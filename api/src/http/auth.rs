@@ -3,16 +3,17 @@
 use super::client_ip::ClientIp;
 use super::extract::{Caller, Json, printable, text};
 use super::reply::Enveloped;
-use crate::access::{Role, WorkspaceRole};
 use crate::app::App;
-use crate::auth::{email, password, token};
-use crate::clock::Timestamp;
-use crate::error::{ApiError, Code, ErrorBody};
-use crate::ids::{UserId, WorkspaceId};
-use crate::store::accounts::{self, UserRow};
-use crate::store::{StoreError, credentials};
+use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::StatusCode;
+use heddle_model::Code;
+use heddle_model::access::{Role, WorkspaceRole};
+use heddle_model::clock::Timestamp;
+use heddle_model::ids::{UserId, WorkspaceId};
+use heddle_service::auth::{email, password, token};
+use heddle_store::accounts::{self, UserRow};
+use heddle_store::{StoreError, credentials};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -103,13 +104,14 @@ async fn register(
     if !app.config.local_auth {
         return Err(Code::LocalAuthDisabled.into());
     }
-    app.auth_limits.check_ip(ip, app.clock.now())?;
+    app.auth_limits.check_ip(ip.limit_key(), app.clock.now())?;
     let email = email::read(&request.email)?;
     app.auth_limits.check_email(&email, app.clock.now())?;
     let first_name = text("firstName", &request.first_name, 100)?;
     let last_name = text("lastName", &request.last_name, 100)?;
     password::acceptable(&request.password)?;
-    app.auth_limits.check_registration(ip, app.clock.now())?;
+    app.auth_limits
+        .check_registration(ip.limit_key(), app.clock.now())?;
     let user = UserRow {
         id: UserId::new(),
         email,
@@ -169,7 +171,7 @@ async fn login(
     if !app.config.local_auth {
         return Err(Code::LocalAuthDisabled.into());
     }
-    app.auth_limits.check_ip(ip, app.clock.now())?;
+    app.auth_limits.check_ip(ip.limit_key(), app.clock.now())?;
     printable("email", &request.email)?;
     may_try(&app, &request.email, ip).await?;
     let user = accounts::by_email(&mut app.store.reader().await?.db(), &request.email).await?;
@@ -191,17 +193,17 @@ pub(super) async fn may_try(app: &App, email: &str, ip: ClientIp) -> Result<(), 
     let address = ip.limit_key().to_string();
     let mut reader = app.store.reader().await?;
     if credentials::is_known(&mut reader.db(), email, &address, now).await? {
-        return app.auth_limits.check_known(email, ip, now);
+        return Ok(app.auth_limits.check_known(email, ip.limit_key(), now)?);
     }
-    Err(refused)
+    Err(refused.into())
 }
 
 /// What a user gets who has just proven who they are, from this address.
 pub(super) async fn logged_in(app: &App, user: UserRow, ip: ClientIp) -> Result<Session, ApiError> {
     if user.is_disabled {
-        return Err(
-            Code::InvalidCredentials.with("This account is disabled: ask whoever operates the service.")
-        );
+        return Err(Code::InvalidCredentials
+            .with("This account is disabled: ask whoever operates the service.")
+            .into());
     }
     let (now, address) = (app.clock.now(), ip.limit_key().to_string());
     let mut reader = app.store.reader().await?;

@@ -4,15 +4,16 @@ use super::client_ip::ClientIp;
 use super::extract::Path;
 use super::webhooks::read;
 use crate::app::App;
-use crate::error::{ApiError, Code, ErrorBody};
-use crate::ids::RunId;
-use crate::webhooks::event;
+use crate::http::error::{ApiError, ErrorBody};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderMap, Method};
 use axum::response::{IntoResponse, Response};
+use heddle_model::Code;
+use heddle_model::ids::RunId;
+use heddle_service::webhooks::event;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 use utoipa_axum::router::OpenApiRouter;
@@ -93,9 +94,9 @@ async fn answer(
     (run, token, place): (RunId, String, String),
     request: Request,
 ) -> Result<Response, ApiError> {
-    app.webhooks.limit(&ip, app.clock.now())?;
+    app.webhooks.limit(ip.limit_key(), app.clock.now())?;
     if !app.executions.is_callback(run, &token, &place) {
-        return Err(Code::NotFound.with("No run has made this URL."));
+        return Err(Code::NotFound.with("No run has made this URL.").into());
     }
     let (parts, body) = request.into_parts();
     let body = match parts.method {
@@ -123,8 +124,11 @@ fn content(headers: &HeaderMap, body: &[u8]) -> Result<Box<RawValue>, ApiError> 
         .unwrap_or_default();
     let essence = essence.trim().to_ascii_lowercase();
     if essence == "application/json" || essence.ends_with("+json") {
-        return serde_json::from_slice(body)
-            .map_err(|error| Code::Validation.with(format!("The body is no JSON: {error}.")));
+        return serde_json::from_slice(body).map_err(|error| {
+            Code::Validation
+                .with(format!("The body is no JSON: {error}."))
+                .into()
+        });
     }
     let value = match essence.as_str() {
         "application/x-www-form-urlencoded" => {
@@ -134,7 +138,11 @@ fn content(headers: &HeaderMap, body: &[u8]) -> Result<Box<RawValue>, ApiError> 
         }
         _ => match std::str::from_utf8(body) {
             Ok(text) => Value::String(text.to_owned()),
-            Err(_) => return Err(Code::Validation.with("The body is neither JSON, a form nor UTF-8 text.")),
+            Err(_) => {
+                return Err(Code::Validation
+                    .with("The body is neither JSON, a form nor UTF-8 text.")
+                    .into());
+            }
         },
     };
     to_raw_value(&value).map_err(ApiError::internal)

@@ -2,27 +2,22 @@
 //! addresses that it saw itself: the right-most entries of `X-Forwarded-For`.
 
 use crate::app::App;
-use crate::error::ApiError;
+use crate::http::error::ApiError;
 use axum::extract::{ConnectInfo, FromRef, FromRequestParts};
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
+use heddle_service::rate_limit::LimitKey;
 use ipnet::IpNet;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// The client's address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientIp(pub IpAddr);
 
 impl ClientIp {
-    /// What limits are counted by: an IPv4 address, or the /64 that one IPv6 client can roam in.
-    pub fn limit_key(self) -> IpAddr {
-        match self.0 {
-            IpAddr::V4(_) => self.0,
-            IpAddr::V6(address) => {
-                let [a, b, c, d, ..] = address.segments();
-                IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
-            }
-        }
+    /// What limits are counted by.
+    pub fn limit_key(self) -> LimitKey {
+        LimitKey::of(self.0)
     }
 }
 

@@ -3,20 +3,21 @@
 
 use super::environments::{environment, secret_value};
 use super::extract::{Caller, Json, Path, text};
-use crate::access::{Editor, WorkspaceRole};
 use crate::app::App;
-use crate::clock::Timestamp;
-use crate::error::{ApiError, Code, ErrorBody};
-use crate::ids::{ConnectionId, EnvironmentId};
-use crate::quota::Quota;
-use crate::secret_name;
-use crate::store::Db;
-use crate::store::connections::{self, ConnectionRow};
-use crate::store::quota::{self, Payer};
-use crate::store::secrets::{self, NewSecret};
-use crate::store::workspaces::{self, EnvironmentRow};
+use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::State;
 use axum::http::StatusCode;
+use heddle_model::Code;
+use heddle_model::access::{Editor, WorkspaceRole};
+use heddle_model::clock::Timestamp;
+use heddle_model::ids::{ConnectionId, EnvironmentId};
+use heddle_model::quota::Quota;
+use heddle_model::secret_name;
+use heddle_store::Db;
+use heddle_store::connections::{self, ConnectionRow};
+use heddle_store::quota::{self, Payer};
+use heddle_store::secrets::{self, NewSecret};
+use heddle_store::workspaces::{self, EnvironmentRow};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -415,7 +416,7 @@ async fn seed(
             return Err(Code::Forbidden.with(format!(
                 "The environment {} has a secret {name} that isn't yours: an admin of the workspace can replace it.",
                 environment.name
-            )));
+            )).into());
         }
     }
     for (name, value) in seeds {

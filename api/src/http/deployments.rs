@@ -5,17 +5,18 @@ use super::inbound::{self, EmailEndpoint};
 use super::reply::{Enveloped, Listed, PageMeta};
 use super::webhook_endpoints::{self, WebhookEndpoint};
 use crate::app::App;
-use crate::clock::Timestamp;
-use crate::error::{ApiError, Code, ErrorBody};
-use crate::execution::compile::Finding;
-use crate::execution::deploy::{DeployError, DeployRequest};
-use crate::execution::status::{DeploymentStatus, RunStatus};
-use crate::ids::{DeploymentId, EnvironmentId, PatternId};
-use crate::store::deployments::{self, ListedRow};
-use crate::store::{StoreError, patterns};
+use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use heddle_execution::compile::Finding;
+use heddle_execution::deploy::{DeployError, DeployRequest};
+use heddle_model::Code;
+use heddle_model::clock::Timestamp;
+use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId};
+use heddle_model::status::{DeploymentStatus, RunStatus};
+use heddle_store::deployments::{self, ListedRow};
+use heddle_store::{StoreError, patterns};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -141,7 +142,7 @@ async fn deploy_pattern(
             Ok(Enveloped::new(deployed).into_response())
         }
         Err(DeployError::Invalid { errors, warnings }) => Ok(InvalidGraph::answer(errors, warnings)),
-        Err(DeployError::Other(error)) => Err(error),
+        Err(DeployError::Other(error)) => Err(error.into()),
     }
 }
 

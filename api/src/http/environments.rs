@@ -3,20 +3,21 @@
 use super::connections::checked_hosts;
 use super::extract::{Json, Member, Path, printable, text};
 use super::reply::{Deleted, Enveloped};
-use crate::access::Scope;
 use crate::app::App;
-use crate::clock::Timestamp;
-use crate::error::{ApiError, Code, ErrorBody};
-use crate::ids::{EnvironmentId, WorkspaceId};
-use crate::quota::Quota;
-use crate::secret_name;
-use crate::store::deployments;
-use crate::store::quota::{self, Payer};
-use crate::store::secrets::{self, NewSecret, SecretRow};
-use crate::store::workspaces::{self, EnvironmentRow};
-use crate::store::{Db, StoreError};
+use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::State;
 use axum::http::StatusCode;
+use heddle_model::access::Scope;
+use heddle_model::clock::Timestamp;
+use heddle_model::ids::{EnvironmentId, WorkspaceId};
+use heddle_model::quota::Quota;
+use heddle_model::secret_name;
+use heddle_model::{Code, ServiceError};
+use heddle_store::deployments;
+use heddle_store::quota::{self, Payer};
+use heddle_store::secrets::{self, NewSecret, SecretRow};
+use heddle_store::workspaces::{self, EnvironmentRow};
+use heddle_store::{Db, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -113,7 +114,9 @@ async fn create_environment(
         })
     });
     match created.await {
-        Err(StoreError::Unique) => Err(Code::Conflict.with("The workspace has an environment of this name.")),
+        Err(StoreError::Unique) => Err(Code::Conflict
+            .with("The workspace has an environment of this name.")
+            .into()),
         created => Ok((StatusCode::CREATED, Enveloped::new(created?.into()))),
     }
 }
@@ -306,7 +309,9 @@ async fn delete_secret(
         move |db| Box::pin(async move { secrets::delete(db, &manager, id, &name).await })
     });
     if !deleted.await? {
-        return Err(Code::NotFound.with("There is no such secret in this environment."));
+        return Err(Code::NotFound
+            .with("There is no such secret in this environment.")
+            .into());
     }
     app.executions.environments().changed();
     Ok(Deleted::new(name))
@@ -404,7 +409,7 @@ pub async fn environment(
     db: &mut Db<'_>,
     scope: &Scope,
     id: EnvironmentId,
-) -> Result<EnvironmentRow, ApiError> {
+) -> Result<EnvironmentRow, ServiceError> {
     let found = workspaces::environment(db, scope, id).await?;
     found.ok_or_else(|| Code::NotFound.with("There is no such environment in this workspace."))
 }

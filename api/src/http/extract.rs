@@ -1,25 +1,37 @@
 //! What handlers take: who calls, and bodies, queries and paths whose mistakes are told by field.
 
-pub use crate::auth::caller::Caller;
-
 use super::server;
-use crate::access::{Role, Scope};
 use crate::app::App;
-use crate::auth::caller;
-use crate::budget::Owner;
-use crate::error::{ApiError, Code};
-use crate::ids::{UserId, WorkspaceId};
-use crate::store::accounts;
+use crate::http::error::ApiError;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{DefaultBodyLimit, FromRef, FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
+use heddle_execution::budget::Owner;
+use heddle_model::Code;
+use heddle_model::access::{Role, Scope};
+use heddle_model::ids::{UserId, WorkspaceId};
+use heddle_service::auth::caller;
+use heddle_store::accounts;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
+use std::ops::Deref;
 use utoipa::IntoParams;
+
+/// A caller with a valid token, whose right to make one more change has been counted.
+#[derive(Clone, Debug)]
+pub struct Caller(caller::Caller);
+
+impl Deref for Caller {
+    type Target = caller::Caller;
+
+    fn deref(&self) -> &caller::Caller {
+        &self.0
+    }
+}
 
 impl<S> FromRequestParts<S> for Caller
 where
@@ -37,7 +49,7 @@ where
         }
         // For what is read after this, the body.
         parts.extensions.insert(caller.scope.user());
-        Ok(caller)
+        Ok(Caller(caller))
     }
 }
 
@@ -55,7 +67,9 @@ where
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let caller = Caller::from_request_parts(parts, state).await?;
         if caller.by_api_key {
-            return Err(Code::Forbidden.with("This needs a token from a login: an API key does not do."));
+            return Err(Code::Forbidden
+                .with("This needs a token from a login: an API key does not do.")
+                .into());
         }
         Ok(LoggedIn(caller))
     }
@@ -106,7 +120,9 @@ where
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let caller = Caller::from_request_parts(parts, state).await?;
         if caller.role != Role::Admin {
-            return Err(Code::Forbidden.with("This needs the role admin in the service."));
+            return Err(Code::Forbidden
+                .with("This needs the role admin in the service.")
+                .into());
         }
         Ok(Admin(caller))
     }
@@ -219,7 +235,11 @@ pub async fn read<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, 
 
 /// What is told of a body that could not be read to its end.
 pub fn unread(error: &(dyn std::error::Error + 'static)) -> ApiError {
-    let unreadable = || Code::Validation.with("The body could not be read to its end.");
+    let unreadable = || {
+        Code::Validation
+            .with("The body could not be read to its end.")
+            .into()
+    };
     server::trouble(error).unwrap_or_else(unreadable)
 }
 

@@ -1,8 +1,7 @@
 //! `/healthz`, `/readyz` and `/metrics`: for those who operate the service, without a token.
 
 use crate::app::App;
-use crate::error::{ApiError, Code, ErrorBody};
-use crate::store::sql;
+use crate::http::error::{ApiError, ErrorBody};
 use crate::telemetry;
 use axum::Router;
 use axum::extract::{ConnectInfo, Extension, State};
@@ -10,6 +9,7 @@ use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use heddle_model::Code;
 use serde::Serialize;
 use std::net::{IpAddr, SocketAddr};
 use utoipa::ToSchema;
@@ -50,9 +50,7 @@ async fn healthz() -> axum::Json<Health> {
     )
 )]
 async fn readyz(State(app): State<App>) -> Result<axum::Json<Health>, ApiError> {
-    let mut reader = app.store.reader().await?;
-    let answered: Result<(i64,), _> = reader.db().one(sql("select cast(1 as bigint)")).await;
-    answered.map_err(|_| Code::Unavailable)?;
+    app.store.ping().await.map_err(|_| Code::Unavailable)?;
     Ok(axum::Json(Health { status: "ok" }))
 }
 
@@ -79,7 +77,9 @@ async fn metrics(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     if app.config.http.metrics_listen.is_some() {
-        return Err(Code::NotFound.with("Metrics are served at an address of their own."));
+        return Err(Code::NotFound
+            .with("Metrics are served at an address of their own.")
+            .into());
     }
     // Only a router that is called without a socket has no peer.
     let is_near = peer.is_none_or(|Extension(ConnectInfo(peer))| is_near(peer.ip()));
@@ -87,7 +87,7 @@ async fn metrics(
     if !is_near || is_forwarded {
         let message = "Metrics are for this machine and private networks, and not by way of a proxy: the setting \
             metrics_listen gives them an address of their own.";
-        return Err(Code::Forbidden.with(message));
+        return Err(Code::Forbidden.with(message).into());
     }
     Ok(rendered(&app))
 }

@@ -2,18 +2,19 @@
 
 use super::extract::{Query, read};
 use super::webhook_endpoints::EndpointStatus;
-use crate::access::Scope;
 use crate::app::App;
-use crate::error::{ApiError, Code, ErrorBody};
-use crate::execution::status::DeploymentStatus;
-use crate::ids::{EndpointId, RunId};
-use crate::mail::{self, BYTES_MAX, Delivery, Mail, RECIPIENTS_MAX};
-use crate::store::deployments::DeploymentRow;
-use crate::store::{Db, endpoints};
+use crate::http::error::{ApiError, ErrorBody};
 use axum::Json;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
+use heddle_model::Code;
+use heddle_model::access::Scope;
+use heddle_model::ids::{EndpointId, RunId};
+use heddle_model::status::DeploymentStatus;
+use heddle_service::mail::{self, BYTES_MAX, Delivery, Mail, RECIPIENTS_MAX};
+use heddle_store::deployments::DeploymentRow;
+use heddle_store::{Db, endpoints};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
@@ -60,7 +61,7 @@ pub async fn of_deployment_row(
         .filter(|row| deployment.has_trigger("OnEmail", &row.node_id));
     let endpoint = |row: endpoints::MailboxRow| EmailEndpoint {
         id: row.id,
-        address: mail::address(&app.config, &row.mailbox),
+        address: mail::address(&app.mail_domain, &row.mailbox),
         node_id: row.node_id,
         alias: row.alias,
         status,
@@ -130,7 +131,9 @@ async fn receive_email(
     let secret = app.config.inbound_secret.as_deref();
     let secret = secret.ok_or_else(|| Code::NotFound.with("No e-mail is taken in by HTTP here."))?;
     if !knows(request.headers(), secret) {
-        return Err(Code::Unauthorized.with("The shared secret is missing or wrong."));
+        return Err(Code::Unauthorized
+            .with("The shared secret is missing or wrong.")
+            .into());
     }
     let content_type = request
         .headers()
@@ -140,7 +143,9 @@ async fn receive_email(
         .and_then(|text| text.split(';').next())
         .unwrap_or_default();
     if !essence.trim().eq_ignore_ascii_case("message/rfc822") {
-        return Err(Code::UnsupportedMediaType.with("The body must have the content type message/rfc822."));
+        return Err(Code::UnsupportedMediaType
+            .with("The body must have the content type message/rfc822.")
+            .into());
     }
     let body = read(request, &app).await?;
     let mail = Mail::read(body).await?;
@@ -167,7 +172,7 @@ async fn receive_email(
         .iter()
         .all(|recipient| matches!(recipient.status, RecipientStatus::Unknown))
     {
-        return Err(Code::NotFound.with("Nobody has the message's addresses."));
+        return Err(Code::NotFound.with("Nobody has the message's addresses.").into());
     }
     Ok((StatusCode::ACCEPTED, Json(Inbound { recipients })))
 }

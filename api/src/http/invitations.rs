@@ -2,14 +2,15 @@
 
 use super::extract::{LoggedIn, Path};
 use super::reply::{Deleted, Enveloped};
-use crate::access::WorkspaceRole;
 use crate::app::App;
-use crate::clock::Timestamp;
-use crate::error::{ApiError, Code, ErrorBody};
-use crate::ids::{InvitationId, UserId, WorkspaceId};
-use crate::store::accounts::{self, UserRow};
-use crate::store::invitations::{self, ReceivedRow};
+use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::State;
+use heddle_model::Code;
+use heddle_model::access::WorkspaceRole;
+use heddle_model::clock::Timestamp;
+use heddle_model::ids::{InvitationId, UserId, WorkspaceId};
+use heddle_store::accounts::{self, UserRow};
+use heddle_store::invitations::{self, ReceivedRow};
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -159,11 +160,13 @@ async fn invited(app: &App, user: UserId) -> Result<UserRow, ApiError> {
         return Err(Code::Forbidden.with(
             "It is not proven that your email address is yours: log in by the login provider, or ask whoever operates the \
              service to verify it.",
-        ));
+        ).into());
     }
     Ok(user)
 }
 
 fn gone() -> ApiError {
-    Code::NotFound.with("There is no such invitation for you: it may have been taken back, or be over.")
+    Code::NotFound
+        .with("There is no such invitation for you: it may have been taken back, or be over.")
+        .into()
 }

@@ -3,19 +3,20 @@
 
 use super::extract::{Json, Member, Path};
 use super::reply::{Deleted, Enveloped};
-use crate::access::{Scope, WorkspaceRole};
 use crate::app::App;
-use crate::auth::email;
-use crate::clock::Timestamp;
-use crate::error::{ApiError, Code, ErrorBody};
-use crate::ids::{InvitationId, UserId, WorkspaceId};
-use crate::quota::Quota;
-use crate::store::Db;
-use crate::store::invitations::{self, InvitationRow};
-use crate::store::quota::{self, Payer};
-use crate::store::workspaces::{self, MemberRow};
+use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::State;
 use axum::http::StatusCode;
+use heddle_model::Code;
+use heddle_model::access::{Scope, WorkspaceRole};
+use heddle_model::clock::Timestamp;
+use heddle_model::ids::{InvitationId, UserId, WorkspaceId};
+use heddle_model::quota::Quota;
+use heddle_service::auth::email;
+use heddle_store::Db;
+use heddle_store::invitations::{self, InvitationRow};
+use heddle_store::quota::{self, Payer};
+use heddle_store::workspaces::{self, MemberRow};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -204,7 +205,9 @@ async fn withdraw_invitation(
         .store
         .write(move |db| Box::pin(async move { invitations::withdraw(db, &manager, invitation).await }));
     if !withdrawn.await? {
-        return Err(Code::NotFound.with("There is no such invitation to this workspace."));
+        return Err(Code::NotFound
+            .with("There is no such invitation to this workspace.")
+            .into());
     }
     Ok(Deleted::new(invitation))
 }
@@ -297,19 +300,23 @@ async fn remove_member(
 
 async fn member(db: &mut Db<'_>, scope: &Scope, user: UserId) -> Result<MemberRow, ApiError> {
     let member = workspaces::member(db, scope, user).await?;
-    member.ok_or_else(|| Code::NotFound.with("There is no such member of this workspace."))
+    Ok(member.ok_or_else(|| Code::NotFound.with("There is no such member of this workspace."))?)
 }
 
 fn not_above(scope: &Scope, role: WorkspaceRole) -> Result<(), ApiError> {
     if role > scope.role() {
-        return Err(Code::Forbidden.with("Only owners of the workspace make, change or remove owners."));
+        return Err(Code::Forbidden
+            .with("Only owners of the workspace make, change or remove owners.")
+            .into());
     }
     Ok(())
 }
 
 fn keeps_an_owner(leaving: &MemberRow, owners: i64) -> Result<(), ApiError> {
     if leaving.role == WorkspaceRole::Owner && owners <= 1 {
-        return Err(Code::Conflict.with("This is the workspace's last owner: make another one first."));
+        return Err(Code::Conflict
+            .with("This is the workspace's last owner: make another one first.")
+            .into());
     }
     Ok(())
 }

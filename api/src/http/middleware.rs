@@ -1,11 +1,12 @@
 //! What stands around every request: an id, a line in the log, headers that every answer has, and the answer to a panic.
 
 use super::request_metrics;
-use crate::error::{ApiError, Code};
+use crate::http::error::ApiError;
 use axum::extract::{MatchedPath, Request};
 use axum::http::header::{CACHE_CONTROL, Entry, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderName, HeaderValue, Method};
 use axum::response::{IntoResponse, Response};
+use heddle_model::Code;
 use pin_project_lite::pin_project;
 use std::any::Any;
 use std::pin::Pin;

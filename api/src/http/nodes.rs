@@ -2,8 +2,9 @@
 
 use super::extract::Path;
 use crate::catalogue;
-use crate::error::{ApiError, Code, ErrorBody};
+use crate::http::error::{ApiError, ErrorBody};
 use axum::Json as Answer;
+use heddle_model::Code;
 use heddle_node_stdlib::catalogue::node_type;
 use serde_json::Value;
 use utoipa::ToSchema;

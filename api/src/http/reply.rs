@@ -1,9 +1,9 @@
 //! Shapes of answers: the interface wraps some in an envelope and leaves others bare.
 
-use crate::budget::Share;
-use crate::clock::{Clock, Timestamp};
 use axum::Json;
 use axum::response::{IntoResponse, Response};
+use heddle_execution::budget::Share;
+use heddle_model::clock::{Clock, Timestamp};
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -2,18 +2,19 @@
 
 use super::extract::{self, Caller, Path, Query};
 use super::reply::{Enveloped, Listed, PageMeta};
-use crate::access::Scope;
 use crate::app::App;
-use crate::clock::Timestamp;
-use crate::error::{ApiError, Code, ErrorBody};
-use crate::execution::status::{DeploymentStatus, Phase, RunStatus, TriggeredBy};
-use crate::execution::{Accepted, NewRun};
-use crate::ids::{DeploymentId, PatternId, RunId};
-use crate::store::deployments::{self, DeploymentRow};
-use crate::store::runs::listing::{self, Filter, RunRow};
-use crate::webhooks::shown::shown;
+use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::State;
+use heddle_execution::{Accepted, NewRun};
+use heddle_model::Code;
+use heddle_model::access::Scope;
+use heddle_model::clock::Timestamp;
+use heddle_model::ids::{DeploymentId, PatternId, RunId};
+use heddle_model::shown::shown;
+use heddle_model::status::{DeploymentStatus, Phase, RunStatus, TriggeredBy};
 use heddle_runtime::RunError;
+use heddle_store::deployments::{self, DeploymentRow};
+use heddle_store::runs::listing::{self, Filter, RunRow};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
@@ -289,7 +290,9 @@ async fn retry_run(
     let editor = caller.scope.editor()?;
     let row = visible(&app, &editor, ids).await?;
     if !row.status.has_failed() {
-        return Err(Code::InvalidStatus.with("Only a run that has failed can be retried."));
+        return Err(Code::InvalidStatus
+            .with("Only a run that has failed can be retried.")
+            .into());
     }
     let deployment = deployment(&app, &editor, row.deployment_id).await?;
     again(&app, deployment.pattern_id, row).await
@@ -316,7 +319,9 @@ async fn replay_run(
     let editor = caller.scope.editor()?;
     let row = visible(&app, &editor, ids).await?;
     if row.status == RunStatus::Running {
-        return Err(Code::InvalidStatus.with("Only a run that has ended can be replayed."));
+        return Err(Code::InvalidStatus
+            .with("Only a run that has ended can be replayed.")
+            .into());
     }
     let deployment = deployment(&app, &editor, row.deployment_id).await?;
     if deployment.status != DeploymentStatus::Active {
@@ -370,7 +375,7 @@ async fn cancel_run(
     let editor = caller.scope.editor()?;
     let row = visible(&app, &editor, ids).await?;
     if row.status != RunStatus::Running {
-        return Err(Code::InvalidStatus.with("The run has ended already."));
+        return Err(Code::InvalidStatus.with("The run has ended already.").into());
     }
     let status = app.executions.cancel(&editor, row.deployment_id, row.id).await?;
     Ok(Enveloped::new(Started {

@@ -14,11 +14,12 @@ mod socket;
 pub use received::trouble;
 
 use crate::config::http::{CONNECTIONS_MIN, HttpLimits};
-use crate::error::{ApiError, Code};
+use crate::http::error::ApiError;
 use axum::Router;
 use axum::response::IntoResponse;
 use connection::{Closing, Phase};
 use exchange::Exchange;
+use heddle_model::Code;
 use http_body_util::BodyExt;
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
@@ -185,7 +186,7 @@ async fn converse(
     match closing {
         Some(Closing::SlowHeaders) if connection.phase() == Phase::Head => {
             let slow = Code::RequestTimeout.with("The request's headers took too long to arrive.");
-            let told = as_bytes(slow).await;
+            let told = as_bytes(slow.into()).await;
             // What does not fit into the socket's empty buffer is not waited for.
             let _ = exchanges
                 .into_parts()
@@ -230,8 +231,8 @@ impl Refusals {
             Code::RateLimited.with("Your address has too many connections open: close some, or reuse them.");
         let full = Code::Unavailable.with("All of the service's connections are taken: try again shortly.");
         Refusals {
-            address: as_bytes(address.retry_after_s(1)).await,
-            full: as_bytes(full.retry_after_s(1)).await,
+            address: as_bytes(address.retry_after_s(1).into()).await,
+            full: as_bytes(full.retry_after_s(1).into()).await,
         }
     }
 

@@ -4,17 +4,18 @@ use super::auth::{BODY_BYTES_MAX, Session, logged_in, session};
 use super::client_ip::ClientIp;
 use super::extract::{Json, LoggedIn, printable};
 use super::reply::Enveloped;
-use crate::access::Role;
 use crate::app::App;
-use crate::auth::external::{Identity, Login};
-use crate::clock::Timestamp;
-use crate::error::{ApiError, Code, ErrorBody};
-use crate::ids::{UserId, WorkspaceId};
-use crate::store::accounts::{self, UserRow, email_key};
-use crate::store::credentials::{self, Cleared};
-use crate::store::notices::Notice;
-use crate::store::{Db, StoreError};
+use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::{DefaultBodyLimit, State};
+use heddle_model::Code;
+use heddle_model::access::Role;
+use heddle_model::clock::Timestamp;
+use heddle_model::ids::{UserId, WorkspaceId};
+use heddle_service::auth::external::{Identity, Login};
+use heddle_store::accounts::{self, UserRow, email_key};
+use heddle_store::credentials::{self, Cleared};
+use heddle_store::notices::Notice;
+use heddle_store::{Db, StoreError};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -92,7 +93,7 @@ async fn ext(
 ) -> Result<Enveloped<Session>, ApiError> {
     let external = app.external_login.as_ref().ok_or(Code::ExtAuthDisabled)?;
     let now = app.clock.now();
-    app.auth_limits.check_ip(ip, now)?;
+    app.auth_limits.check_ip(ip.limit_key(), now)?;
     printable("code", &request.code)?;
     if request.code.is_empty() || request.code.len() > 4096 {
         return Err(ApiError::field("code", "must have 1 to 4096 characters"));
@@ -166,15 +167,15 @@ async fn known_or_new(
         if !identity.email_verified {
             return Err(Code::EmailAlreadyExists.with(
                 "A user with this email is registered, and the provider has not verified that it is yours.",
-            ));
+            ).into());
         }
         if !user.email_verified {
             return proven(db, user, &identity, now).await;
         }
         if !credentials::link(db, user.id, &identity.subject).await? {
-            return Err(Code::EmailAlreadyExists.with(
-                "A user with this email is registered, and logs in as somebody else at the provider.",
-            ));
+            return Err(Code::EmailAlreadyExists
+                .with("A user with this email is registered, and logs in as somebody else at the provider.")
+                .into());
         }
         accounts::set_avatar(db, user.id, avatar_url).await?;
         return Ok((again(db, user.id).await?, None));
@@ -233,7 +234,7 @@ async fn refresh(State(app): State<App>, LoggedIn(caller): LoggedIn) -> Result<E
     let membership = scope.workspace().map(|workspace| (workspace, scope.role()));
     let user = accounts::by_id(&mut app.store.reader().await?.db(), scope.user()).await?;
     let user = user.ok_or(Code::Unauthorized)?;
-    let login = caller.session.ok_or(Code::Unauthorized)?;
+    let login = caller.session.clone().ok_or(Code::Unauthorized)?;
     Ok(Enveloped::new(session(&app, user, membership, &login)?))
 }
 
@@ -269,7 +270,7 @@ async fn switch_workspace(
     let user = accounts::by_id(&mut reader.db(), user)
         .await?
         .ok_or(Code::Unauthorized)?;
-    let login = caller.session.ok_or(Code::Unauthorized)?;
+    let login = caller.session.clone().ok_or(Code::Unauthorized)?;
     Ok(Enveloped::new(session(
         &app,
         user,

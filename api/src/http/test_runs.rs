@@ -3,14 +3,14 @@
 use super::deployments::InvalidGraph;
 use super::extract::{self, Caller, CodeJson};
 use crate::app::App;
-use crate::error::{ApiError, ErrorBody};
-use crate::execution::compile::{Finding, Sources};
-use crate::execution::{TestRun, TestRunError};
+use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use heddle_compiler::Options;
+use heddle_execution::compile::{Finding, Sources};
+use heddle_execution::{TestRun, TestRunError};
 use heddle_runtime::{LogLine, Outcome, RunError, Status, TraceEntry};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -197,6 +197,6 @@ async fn run_code(
     match app.executions.test_run(&editor, TestRun { wasm, event }).await {
         Ok((outcome, has_trace)) => Ok(axum::Json(TestResult::new(outcome, has_trace))),
         Err(TestRunError::Refused(error)) => Err(ApiError::field("code", format!("can't be run: {error}"))),
-        Err(TestRunError::Other(error)) => Err(error),
+        Err(TestRunError::Other(error)) => Err(error.into()),
     }
 }

@@ -2,16 +2,17 @@
 
 use super::extract::{Caller, Json, Path, Query, text};
 use super::reply::Enveloped;
-use crate::access::Scope;
 use crate::app::App;
-use crate::error::{ApiError, Code, ErrorBody};
-use crate::execution::status::DeploymentStatus;
-use crate::ids::{DeploymentId, EndpointId, PatternId};
-use crate::store::deployments::{self, DeploymentRow};
-use crate::store::endpoints::{self, EndpointRow};
-use crate::store::{Db, patterns};
-use crate::webhooks::snippets::Snippets;
+use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::State;
+use heddle_model::Code;
+use heddle_model::access::Scope;
+use heddle_model::ids::{DeploymentId, EndpointId, PatternId};
+use heddle_model::status::DeploymentStatus;
+use heddle_service::webhooks::snippets::Snippets;
+use heddle_store::deployments::{self, DeploymentRow};
+use heddle_store::endpoints::{self, EndpointRow};
+use heddle_store::{Db, patterns};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -256,7 +257,7 @@ async fn endpoint(
 ) -> Result<EndpointRow, ApiError> {
     let rows = endpoints::of_pattern(db, scope, deployment.pattern_id).await?;
     let found = rows.into_iter().find(|row| row.id.to_string() == endpoint);
-    found.ok_or_else(|| Code::NotFound.with("The deployment has no such webhook endpoint."))
+    Ok(found.ok_or_else(|| Code::NotFound.with("The deployment has no such webhook endpoint."))?)
 }
 
 /// For which endpoint snippets are.

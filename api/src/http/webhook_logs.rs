@@ -3,14 +3,16 @@
 use super::extract::{Caller, Path, Query, limit, page};
 use super::reply::PageMeta;
 use crate::app::App;
-use crate::clock::Timestamp;
-use crate::error::{ApiError, Code, ErrorBody};
-use crate::ids::{PatternId, RunId, WebhookLogId};
-use crate::store::patterns;
-use crate::store::webhook_logs::{self, Filter, LogRow, LogStatus, TappedRow, Whose};
-use crate::webhooks::shown::shown;
+use crate::http::error::{ApiError, ErrorBody};
 use axum::Json;
 use axum::extract::State;
+use heddle_model::Code;
+use heddle_model::clock::Timestamp;
+use heddle_model::ids::{PatternId, RunId, WebhookLogId};
+use heddle_model::shown::shown;
+use heddle_model::status::WebhookStatus;
+use heddle_store::patterns;
+use heddle_store::webhook_logs::{self, Filter, LogRow, TappedRow, Whose};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -31,7 +33,7 @@ pub fn routes() -> OpenApiRouter<App> {
 struct LogQuery {
     /// With this status.
     #[param(inline)]
-    status: Option<LogStatus>,
+    status: Option<WebhookStatus>,
     /// Not before this time.
     #[param(value_type = Option<String>, format = DateTime)]
     since: Option<Timestamp>,
@@ -54,7 +56,7 @@ struct LogEntry {
     /// As in the URL.
     webhook_id: String,
     pattern_id: Option<PatternId>,
-    status: LogStatus,
+    status: WebhookStatus,
     /// HTTP status of the answer.
     #[schema(example = 202)]
     status_code: i64,
@@ -98,7 +100,7 @@ struct LogSummary {
     /// As in the URL.
     webhook_id: String,
     pattern_id: Option<PatternId>,
-    status: LogStatus,
+    status: WebhookStatus,
     /// HTTP status of the answer.
     #[schema(example = 202)]
     status_code: i64,

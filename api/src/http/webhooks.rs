@@ -1,19 +1,23 @@
 //! `/webhooks/:webhookId`: where events come in. No token: requests are signed.
 
+mod answer;
+mod ingest;
+
 use super::client_ip::ClientIp;
 use super::extract::{Path, unread};
 use super::middleware::RequestId;
 use super::to_the_end::ToTheEnd;
 use crate::app::App;
-use crate::error::{ApiError, Code, ErrorBody};
-use crate::webhooks::ingest::{self, Arrival};
+use crate::http::error::{ApiError, ErrorBody};
 use axum::Json;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{DefaultBodyLimit, Extension, Request, State};
 use axum::http::StatusCode;
 use axum::http::header::{CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 use axum::response::{IntoResponse, Response};
+use heddle_model::Code;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use ingest::Arrival;
 use serde::Serialize;
 use std::time::Duration;
 use utoipa::ToSchema;
@@ -107,12 +111,12 @@ pub(super) async fn read(body: Body, bytes_max: usize) -> Result<Bytes, ApiError
     let too_late = || Code::RequestTimeout.with("The body took too long to arrive.");
     let too_large = || Code::PayloadTooLarge.with(format!("The body has more than {bytes_max} bytes."));
     if body.size_hint().lower() > bytes_max as u64 {
-        return Err(too_large());
+        return Err(too_large().into());
     }
     let collected = tokio::time::timeout(BODY_TIME_MAX, Limited::new(body, bytes_max).collect()).await;
     match collected.map_err(|_| too_late())? {
         Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(too_large()),
+        Err(error) if error.is::<LengthLimitError>() => Err(too_large().into()),
         Err(error) => Err(unread(&*error)),
     }
 }
@@ -147,7 +151,9 @@ async fn verify(
     request: Request,
 ) -> Result<Response, ApiError> {
     if !ingest::is_active(&app, &webhook_id).await? {
-        return Err(Code::NotFound.with("There is no such webhook, or it is not active."));
+        return Err(Code::NotFound
+            .with("There is no such webhook, or it is not active.")
+            .into());
     }
     let query = request.uri().query().unwrap_or_default().as_bytes();
     let value = |name| {

@@ -2,17 +2,18 @@
 
 use super::extract::{Caller, Json, LoggedIn, Member, text};
 use super::reply::{Deleted, Enveloped};
-use crate::access::WorkspaceRole;
 use crate::app::App;
-use crate::clock::Timestamp;
-use crate::error::{ApiError, Code, ErrorBody};
-use crate::ids::WorkspaceId;
-use crate::quota::Quota;
-use crate::store::StoreError;
-use crate::store::quota::{self, Payer};
-use crate::store::workspaces::{self, WorkspaceRow};
+use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::State;
 use axum::http::StatusCode;
+use heddle_model::access::WorkspaceRole;
+use heddle_model::clock::Timestamp;
+use heddle_model::ids::WorkspaceId;
+use heddle_model::quota::Quota;
+use heddle_model::{Code, ServiceError};
+use heddle_store::StoreError;
+use heddle_store::quota::{self, Payer};
+use heddle_store::workspaces::{self, WorkspaceRow};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -171,7 +172,7 @@ async fn delete_workspace(State(app): State<App>, member: Member) -> Result<Enve
             if workspaces::has_patterns(db, &owner).await? {
                 return Err(Code::Conflict.with("The workspace has patterns: delete them first."));
             }
-            Ok::<(), ApiError>(workspaces::delete(db, &owner).await?)
+            Ok::<(), ServiceError>(workspaces::delete(db, &owner).await?)
         })
     });
     deleted.await?;

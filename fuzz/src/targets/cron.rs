@@ -1,8 +1,8 @@
 //! A cron expression and, on the next line, a time zone: the next times are found, in order, and what never comes is
 //! known without a search.
 
-use heddle_api::clock::Timestamp;
-use heddle_api::schedule::{CatchUp, Schedule};
+use heddle_execution::schedule::{CatchUp, Schedule};
+use heddle_model::clock::Timestamp;
 
 /// Checks an input.
 pub fn check(data: &[u8]) {

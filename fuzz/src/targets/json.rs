@@ -1,9 +1,9 @@
 //! JSON as text, as imports, exports and versions are kept and compared: what is read of it agrees with reading all of
 //! it.
 
-use heddle_api::store::endpoints::hooks;
 use heddle_compiler::compare::{Comparison, compare};
 use heddle_compiler::text::{self, Fingerprints};
+use heddle_service::patterns::hooks::hooks;
 use serde_json::Value;
 
 /// Checks an input: one text, or two with a line between them that has only `---`.

@@ -2,8 +2,8 @@
 //! does not know the secret is let in.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
-use heddle_api::clock::Timestamp;
-use heddle_api::signature::{Scheme, verify};
+use heddle_model::clock::Timestamp;
+use heddle_model::signature::{Scheme, verify};
 
 /// Checks an input.
 pub fn check(data: &[u8]) {

@@ -2,7 +2,7 @@
 
 use crate::document::Operation;
 use crate::harness::{Service, User, doubling};
-use heddle_api::access::WorkspaceRole;
+use heddle_model::access::WorkspaceRole;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

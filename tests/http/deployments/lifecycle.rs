@@ -1,7 +1,7 @@
 //! From deploy to delete, every transition.
 
 use crate::harness::{Reply, Service, User, chain, doubling, each_database, endless};
-use heddle_api::access::WorkspaceRole;
+use heddle_model::access::WorkspaceRole;
 use serde_json::{Value, json};
 
 const NOW: &str = "2026-11-21T09:00:00.000Z";
@@ -146,9 +146,9 @@ each_database! {
         let id = service.deploy(&ann, &pattern).await;
         service.operate(&ann, &id, "pause").await;
         let broken = service.app.store.write(|db| Box::pin(async move {
-            db.execute(heddle_api::store::sql("update artifacts set wasm = ?").bind(vec![0_u8; 4])).await
+            db.execute(heddle_store::sql("update artifacts set wasm = ?").bind(vec![0_u8; 4])).await
         }));
-        let broken: Result<u64, heddle_api::store::StoreError> = broken.await;
+        let broken: Result<u64, heddle_store::StoreError> = broken.await;
         assert_eq!(broken.unwrap(), 1);
         failed(&service.operate(&ann, &id, "resume").await, 400, "NOT_ACTIVE");
         let whole = one(&service, &ann, &id).await;

@@ -3,7 +3,7 @@
 use super::cheating::{GOOD, Next, signed, start};
 use super::{CLIENT_ID, ext, service};
 use crate::harness::{Database, Reply, Service, User, doubling};
-use heddle_api::access::WorkspaceRole;
+use heddle_model::access::WorkspaceRole;
 use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -112,7 +112,7 @@ async fn verified_before(service: &Service, issuer: &str, next: &Next) {
     let verified = service
         .app
         .store
-        .write(move |db| Box::pin(async move { heddle_api::store::credentials::verify(db, id).await }));
+        .write(move |db| Box::pin(async move { heddle_store::credentials::verify(db, id).await }));
     verified.await.unwrap();
     let deployment = service.deployed(&olga, &doubling()).await;
     let arrived = arrives(service, issuer, next, "olga", "olga@example.com").await;
@@ -136,9 +136,10 @@ async fn linked_before(service: &Service, issuer: &str, next: &Next) {
     let squatter = service.user("lena").await;
     let id = squatter.id.parse().unwrap();
     let subject = format!("{issuer}|lena");
-    let linked = service.app.store.write(move |db| {
-        Box::pin(async move { heddle_api::store::credentials::link(db, id, &subject).await })
-    });
+    let linked = service
+        .app
+        .store
+        .write(move |db| Box::pin(async move { heddle_store::credentials::link(db, id, &subject).await }));
     assert!(linked.await.unwrap());
     let arrived = arrives(service, issuer, next, "lena", "lena@example.com").await;
     assert_eq!(user(&arrived).id, squatter.id);

@@ -1,9 +1,9 @@
 //! Members and admins, made in the database so that a test depends on nothing else.
 
 use super::{Service, User};
-use heddle_api::access::{Role, WorkspaceRole};
-use heddle_api::ids::{UserId, WorkspaceId};
-use heddle_api::store::{StoreError, sql};
+use heddle_model::access::{Role, WorkspaceRole};
+use heddle_model::ids::{UserId, WorkspaceId};
+use heddle_store::{StoreError, sql};
 use serde_json::json;
 
 impl Service {

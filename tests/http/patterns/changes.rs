@@ -2,7 +2,7 @@
 
 use super::{NOW, get, node, pattern, save};
 use crate::harness::{Request, Service, each_database};
-use heddle_api::access::WorkspaceRole;
+use heddle_model::access::WorkspaceRole;
 use serde_json::json;
 use std::time::Duration;
 
@@ -185,7 +185,7 @@ each_database! {
             "select count(*) from pattern_stars",
         ] {
             let mut reader = service.app.store.reader().await.unwrap();
-            let (left,): (i64,) = reader.db().one(heddle_api::store::sql(table)).await.unwrap();
+            let (left,): (i64,) = reader.db().one(heddle_store::sql(table)).await.unwrap();
             assert_eq!(left, 0, "{table}");
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{edge, get, node, pattern, save};
 use crate::harness::{Service, User, each_database};
-use heddle_api::ids::UserId;
+use heddle_model::ids::UserId;
 use serde_json::{Value, json};
 
 /// A graph of so many bytes at least.

@@ -4,7 +4,7 @@ use super::{all_of, row};
 use crate::harness::{Reply, Service, User, chain, each_database, endless};
 use crate::sessions::claims;
 use crate::webhooks::fixture::{Hook, graph, returns};
-use heddle_api::access::WorkspaceRole;
+use heddle_model::access::WorkspaceRole;
 use serde_json::{Value, json};
 
 const SECRET: &str = "the-owners-key";

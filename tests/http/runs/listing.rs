@@ -1,7 +1,7 @@
 //! What is shown of runs.
 
 use crate::harness::{Service, chain, doubling, each_database};
-use heddle_api::access::WorkspaceRole;
+use heddle_model::access::WorkspaceRole;
 use serde_json::{Value, json};
 
 const NOW: &str = "2026-11-21T09:00:00.000Z";

@@ -2,8 +2,8 @@
 
 use crate::harness::{Database, Service, chain, doubling, each_database, endless};
 use heddle_api::app::App;
-use heddle_api::execution::status::Phase;
-use heddle_api::store::{StoreError, sql};
+use heddle_model::status::Phase;
+use heddle_store::{StoreError, sql};
 use serde_json::{Value, json};
 
 /// Fails with a retry setting of three attempts without a wait to speak of.

@@ -1,7 +1,7 @@
 //! Ends that the database refuses: nobody is told of them.
 
 use crate::harness::{Database, Service, chain};
-use heddle_api::store::{Store, StoreError, sql};
+use heddle_store::{Store, StoreError, sql};
 use serde_json::json;
 
 /// Has the database refuse every end of a run, or take it again.

@@ -1,8 +1,8 @@
 //! Figures of runs against a naive computation from the rows.
 
 use crate::harness::{Service, doubling, each_database};
-use heddle_api::clock::Timestamp;
-use heddle_api::store::{StoreError, sql};
+use heddle_model::clock::Timestamp;
+use heddle_store::{StoreError, sql};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -118,7 +118,7 @@ each_database! {
                     sql("insert into runs (id, deployment_id, status, phase, triggered_by, artifact, version_number,
                          attempt, owner, takeovers, accepted_at, started_at, duration_ms)
                          values (?, ?, ?, 'ended', ?, '', 1, 1, '', 0, ?, ?, ?)")
-                    .bind(heddle_api::ids::RunId::new())
+                    .bind(heddle_model::ids::RunId::new())
                     .bind(&deployment)
                     .bind(run.status)
                     .bind(run.trigger)

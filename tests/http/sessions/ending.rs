@@ -2,8 +2,8 @@
 
 use super::{account, claims};
 use crate::harness::{Database, Reply, Service, User, each_database};
-use heddle_api::config::AuthRateLimit;
-use heddle_api::store::credentials;
+use heddle_service::auth::limits::AuthRateLimit;
+use heddle_store::credentials;
 use serde_json::{Value, json};
 use std::time::Duration;
 

@@ -2,7 +2,8 @@
 
 use super::account;
 use crate::harness::{Database, Reply, Service, each_database};
-use heddle_api::config::{AuthRateLimit, Config};
+use heddle_api::config::Config;
+use heddle_service::auth::limits::AuthRateLimit;
 use serde_json::json;
 use std::time::Duration;
 

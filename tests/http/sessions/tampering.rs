@@ -4,8 +4,8 @@ use super::{claims, switched, workspace};
 use crate::harness::{Service, each_database};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use heddle_api::auth::token::{Lifetimes, Tokens};
-use heddle_api::clock::Clock;
+use heddle_model::clock::Clock;
+use heddle_service::auth::token::{Lifetimes, Tokens};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ each_database! {
         for (claim, value) in [
             ("role", json!("admin")),
             ("workspaceRole", json!("owner")),
-            ("sub", json!(heddle_api::ids::UserId::new())),
+            ("sub", json!(heddle_model::ids::UserId::new())),
             ("exp", json!(i64::MAX)),
         ] {
             let mut claims = claims(&ann.token);
@@ -59,7 +59,7 @@ each_database! {
         let forge = |secret: &str| {
             let tokens = Tokens::new(secret, HOUR, service.app.clock.clone());
             let user = ann.id.parse().unwrap();
-            tokens.issue(user, "ann@example.com", heddle_api::access::Role::Admin, None, &tokens.begin(0)).unwrap()
+            tokens.issue(user, "ann@example.com", heddle_model::access::Role::Admin, None, &tokens.begin(0)).unwrap()
         };
         refused(&service, &forge("another secret of thirty-two characters"), "UNAUTHORIZED").await;
         refused(&service, &forge(""), "UNAUTHORIZED").await;
@@ -77,8 +77,8 @@ each_database! {
 
     async fn a_token_of_somebody_who_is_not_there_is_refused(service: Service) {
         let tokens = Tokens::new(&service.app.config.jwt_secret, HOUR, Clock::System);
-        let user = heddle_api::ids::UserId::new();
-        let role = heddle_api::access::Role::User;
+        let user = heddle_model::ids::UserId::new();
+        let role = heddle_model::access::Role::User;
         refused(&service, &tokens.issue(user, "x@example.com", role, None, &tokens.begin(0)).unwrap(), "UNAUTHORIZED").await;
     }
 

@@ -160,7 +160,7 @@ each_database! {
         }
         let mut reader = service.app.store.reader().await.unwrap();
         for query in ["select event from runs", "select event from tap_events"] {
-            let events: Vec<(String,)> = reader.db().all(heddle_api::store::sql(query)).await.unwrap();
+            let events: Vec<(String,)> = reader.db().all(heddle_store::sql(query)).await.unwrap();
             assert!(!events.is_empty() && !events.iter().any(|(event,)| event.contains(&signature)), "{query}");
         }
     }

@@ -2,7 +2,7 @@
 
 use super::fixture::{Hook, sign};
 use crate::harness::{Service, each_database};
-use heddle_api::access::WorkspaceRole;
+use heddle_model::access::WorkspaceRole;
 use serde_json::{Value, json};
 
 fn two(parameters: Value) -> Value {

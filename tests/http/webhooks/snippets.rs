@@ -31,7 +31,7 @@ async fn executed(interpreter: &'static [&'static str], program: String) -> Opti
 each_database! {
     async fn they_send_what_is_accepted(service: Service) {
         // Senders use the machine's clock.
-        let now = heddle_api::clock::Clock::System.now().millis() - service.app.clock.now().millis();
+        let now = heddle_model::clock::Clock::System.now().millis() - service.app.clock.now().millis();
         service.app.clock.advance(std::time::Duration::from_millis(u64::try_from(now).unwrap_or(0)));
         let hook = Hook::saved(&service, graph(json!({}), &[])).await;
         for scheme in ["heddle", "github", "stripe", "slack", "shopify", "standard-webhooks"] {

@@ -2,8 +2,8 @@
 
 use super::{NOW, active, get, join, send};
 use crate::harness::{Service, User, doubling, each_database};
-use heddle_api::ids::EnvironmentId;
-use heddle_api::store::secrets;
+use heddle_model::ids::EnvironmentId;
+use heddle_store::secrets;
 use serde_json::json;
 use std::time::Duration;
 
@@ -206,12 +206,12 @@ each_database! {
               where environment_id = (select max(environment_id) from secrets)", &there),
         ] {
             let done = service.app.store.write(move |db| Box::pin(async move {
-                db.execute(heddle_api::store::sql(change)).await
+                db.execute(heddle_store::sql(change)).await
             }));
-            assert!(done.await.map_err(|error: heddle_api::store::StoreError| error).unwrap() > 0);
+            assert!(done.await.map_err(|error: heddle_store::StoreError| error).unwrap() > 0);
             let mut reader = service.app.store.reader().await.unwrap();
             let opened = secrets::open_all(&mut reader.db(), &service.app.vault, id_in(environment)).await;
-            assert!(matches!(opened, Err(heddle_api::vault::VaultError::Unopenable)), "{opened:?}");
+            assert!(matches!(opened, Err(heddle_store::vault::VaultError::Unopenable)), "{opened:?}");
         }
     }
 }

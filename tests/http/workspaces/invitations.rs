@@ -2,7 +2,7 @@
 
 use super::{NOW, active, get, join, send};
 use crate::harness::{Reply, Service, User, each_database};
-use heddle_api::store::credentials;
+use heddle_store::credentials;
 use serde_json::{Value, json};
 use std::time::Duration;
 

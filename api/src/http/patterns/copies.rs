@@ -2,17 +2,17 @@
 
 use super::{Created, GraphSchema, description};
 use crate::app::App;
-use crate::clock::Timestamp;
-use crate::error::{ApiError, ErrorBody};
+use crate::http::error::{ApiError, ErrorBody};
 use crate::http::extract::{Caller, Json, OptionalJson, Path, text};
 use crate::http::reply;
-use crate::ids::PatternId;
-use crate::patterns::{self, Graph, NAME_CHARS_MAX, NewPattern};
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_DISPOSITION;
 use axum::response::Response;
+use heddle_model::clock::Timestamp;
+use heddle_model::ids::PatternId;
+use heddle_service::patterns::{self, Graph, NAME_CHARS_MAX, NewPattern};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;

@@ -1,15 +1,16 @@
 //! Versions of patterns: listed, compared, restored.
 
 use crate::app::App;
-use crate::clock::Timestamp;
-use crate::error::{ApiError, Code, ErrorBody};
+use crate::http::error::{ApiError, ErrorBody};
 use crate::http::extract::{Caller, Json, Path, Query};
-use crate::ids::PatternId;
-use crate::patterns;
-use crate::store::versions::{self, VersionRow};
 use axum::Json as Answer;
 use axum::extract::State;
 use heddle_compiler::compare::{Change, Comparison, Difference, Part};
+use heddle_model::Code;
+use heddle_model::clock::Timestamp;
+use heddle_model::ids::PatternId;
+use heddle_service::patterns;
+use heddle_store::versions::{self, VersionRow};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;

@@ -1,13 +1,14 @@
 //! What a pattern takes and gives when another pattern calls it.
 
 use crate::app::App;
-use crate::error::{ApiError, Detail, ErrorBody};
+use crate::http::error::{ApiError, ErrorBody};
 use crate::http::extract::{Caller, Json, Path, text};
-use crate::ids::PatternId;
-use crate::patterns;
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::StatusCode;
+use heddle_model::error::Detail;
+use heddle_model::ids::PatternId;
+use heddle_service::patterns;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;

@@ -3,7 +3,7 @@
 use super::connection::Connection;
 use super::places::Places;
 use super::received::Received;
-use crate::error::Code;
+use crate::http::error::ApiError;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::ConnectInfo;
@@ -11,6 +11,7 @@ use axum::http::header::CONNECTION;
 use axum::http::{HeaderValue, Request, Response};
 use axum::response::IntoResponse;
 use axum::routing::future::RouteFuture;
+use heddle_model::Code;
 use hyper::body::{Body as _, Frame, Incoming, SizeHint};
 use pin_project_lite::pin_project;
 use std::convert::Infallible;
@@ -84,7 +85,7 @@ impl Future for Answering {
 
 fn full() -> Response<Body> {
     let message = "All of the service's connections are taken: try again shortly.";
-    Code::Unavailable.with(message).retry_after_s(1).into_response()
+    ApiError::from(Code::Unavailable.with(message).retry_after_s(1)).into_response()
 }
 
 /// The body of an answer: its end is that of the exchange.

@@ -139,7 +139,7 @@ impl Places {
     /// A place for a connection from this address, or why there is none.
     pub fn take(self: &Arc<Self>, peer: IpAddr) -> Result<Place, Refusal> {
         let peer = peer.to_canonical();
-        let key = ClientIp(peer).limit_key();
+        let key = ClientIp(peer).limit_key().address();
         let mut held = self.held();
         let (address, count) = match held.by_address.get(&key) {
             Some((address, count)) => (address.clone(), *count),

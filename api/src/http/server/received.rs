@@ -3,9 +3,10 @@
 
 use super::connection::Connection;
 use super::places::Places;
-use crate::error::{ApiError, Code};
+use crate::http::error::ApiError;
 use axum::BoxError;
 use axum::body::Bytes;
+use heddle_model::Code;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use std::error::Error;
 use std::pin::Pin;
@@ -34,7 +35,7 @@ pub fn trouble(error: &(dyn Error + 'static)) -> Option<ApiError> {
             Some(Trouble::Late) => return Some(Code::RequestTimeout.into()),
             Some(Trouble::NoRoom) => {
                 let message = "Too many large bodies are on their way here at once: try again shortly.";
-                return Some(Code::Unavailable.with(message).retry_after_s(1));
+                return Some(Code::Unavailable.with(message).retry_after_s(1).into());
             }
             None => cause = error.source(),
         }

@@ -1,0 +1,226 @@
+//! One turn at the compilers: what a request needs of them, one after the other, in one worker process of its own. A
+//! worker sees bytes of one user only and ends with the turn, so whoever takes one over has gained nothing by it.
+
+use super::sources::READ_FACTOR;
+use super::turns::Turn;
+use super::{Compiled, Compilers, Sources, worker};
+use crate::blocking;
+use crate::budget::{Budget, SMALL_BYTES_MAX, Share};
+use bytesize::ByteSize;
+use heddle_compiler::Options;
+use heddle_model::error::{Code, ServiceError};
+use heddle_processes::{End, Worker, WorkerCommand, WorkerError};
+use heddle_runtime::{Plan, Program, ProgramError, Runtime};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// By the clock a turn may take so many times the processor time that it has, and at least a minute: on a busy machine
+/// they differ.
+const CLOCK_FACTOR: u32 = 3;
+const CLOCK_MIN: Duration = Duration::from_secs(60);
+/// Sent by the system to a process that has used up its processor time.
+const SIGXCPU: i32 = 24;
+
+/// Why a module could not be loaded.
+#[derive(Debug)]
+pub enum LoadFailure {
+    /// It is none that may run here.
+    Program(ProgramError),
+    /// Anything else, which has nothing to do with the module.
+    Other(ServiceError),
+}
+
+impl From<ServiceError> for LoadFailure {
+    fn from(error: ServiceError) -> Self {
+        LoadFailure::Other(error)
+    }
+}
+
+impl From<ProgramError> for LoadFailure {
+    fn from(error: ProgramError) -> Self {
+        LoadFailure::Program(error)
+    }
+}
+
+/// Why there is no result.
+enum Failure {
+    /// The compiler says so.
+    Refused(String),
+    /// A limit ended it, which the message names.
+    TooMuch(String),
+    /// Anything else.
+    Other(ServiceError),
+}
+
+/// A turn. The place is given back when it is dropped, and what is under way ends.
+pub struct Session<'a> {
+    compilers: &'a Compilers,
+    turn: Arc<Turn>,
+    worker: Option<Worker>,
+    began: Instant,
+}
+
+impl<'a> Session<'a> {
+    pub(super) fn new(compilers: &'a Compilers, turn: Turn) -> Self {
+        Session {
+            compilers,
+            turn: Arc::new(turn),
+            worker: None,
+            began: Instant::now(),
+        }
+    }
+
+    /// Compiles a graph. A limit that ends it is an error of the graph.
+    pub async fn graph(
+        &mut self,
+        budget: &Budget,
+        sources: Sources,
+        options: Options,
+    ) -> Result<Compiled, ServiceError> {
+        let Some(command) = self.compilers.worker.clone() else {
+            return self.graph_here(budget, sources, options).await;
+        };
+        // The worker reads them, with its own memory.
+        let share = self.share(budget, sources.bytes() * READ_FACTOR).await?;
+        let request = blocking(move || worker::graph_request(sources, &options));
+        let request = request.await?.map_err(ServiceError::internal)?;
+        let compiled = self.ask(&command, request, worker::compiled).await;
+        drop(share);
+        match compiled {
+            Ok(Some(compiled)) => Ok(compiled?),
+            Ok(None) => Err(broken_answer()),
+            Err(Failure::Refused(reason) | Failure::TooMuch(reason)) => Ok(Compiled::refused(reason)),
+            Err(Failure::Other(error)) => Err(error),
+        }
+    }
+
+    async fn graph_here(
+        &self,
+        budget: &Budget,
+        sources: Sources,
+        options: Options,
+    ) -> Result<Compiled, ServiceError> {
+        let share = self.share(budget, sources.memory(options.limits)).await?;
+        let turn = self.turn.clone();
+        let compile = move || {
+            let _held = (turn, share);
+            sources.compile(options)
+        };
+        let bug = |_| Code::Internal.with("Compiling this graph failed by a bug in heddle.");
+        let compiled = blocking(compile).await.map_err(bug)??;
+        Ok(compiled.into())
+    }
+
+    /// Takes memory for a graph that is not small.
+    async fn share(&self, budget: &Budget, bytes: usize) -> Result<Option<Share>, ServiceError> {
+        if bytes <= SMALL_BYTES_MAX * READ_FACTOR {
+            return Ok(None);
+        }
+        budget.take(Some(self.turn.user()), bytes).await.map(Some)
+    }
+
+    /// Compiles what a plan lacks, unless somebody else has by now, and loads it.
+    pub async fn load(&mut self, runtime: &Runtime, plan: Plan) -> Result<Program, LoadFailure> {
+        let (runtime, turn) = (runtime.clone(), self.turn.clone());
+        let Some(command) = self.compilers.worker.clone() else {
+            let load = move || {
+                let _turn = turn;
+                runtime.compile_here(plan)
+            };
+            return Ok(blocking(load).await??);
+        };
+        let look = {
+            let runtime = runtime.clone();
+            move || {
+                let mut plan = plan;
+                runtime.look_again(&mut plan);
+                let requests: Vec<_> = plan.jobs().iter().map(worker::code_request).collect();
+                (plan, requests)
+            }
+        };
+        let (plan, requests) = blocking(look).await?;
+        let mut codes = Vec::with_capacity(requests.len());
+        for (index, request) in requests.into_iter().enumerate() {
+            let code = self.ask(&command, request, <[u8]>::to_vec).await;
+            codes.push(code.map_err(|failure| match failure {
+                Failure::Refused(reason) => match plan.jobs().get(index) {
+                    Some(job) => job.refused(reason).into(),
+                    None => ProgramError::Compile(reason).into(),
+                },
+                Failure::TooMuch(reason) => ProgramError::TooCostly(reason).into(),
+                Failure::Other(error) => LoadFailure::Other(error),
+            })?);
+        }
+        let load = move || {
+            let _turn = turn;
+            runtime.assemble(plan, codes)
+        };
+        Ok(blocking(load).await??)
+    }
+
+    /// Sends a request to this turn's worker, and reads the result.
+    async fn ask<T: Send + 'static>(
+        &mut self,
+        command: &WorkerCommand,
+        request: Vec<u8>,
+        read: fn(&[u8]) -> T,
+    ) -> Result<T, Failure> {
+        let patience = self.compilers.timeout.saturating_mul(CLOCK_FACTOR).max(CLOCK_MIN);
+        let worker = match &mut self.worker {
+            Some(worker) => worker,
+            none => {
+                let started = Worker::start(command.clone()).await;
+                none.insert(started.map_err(|error| failure(error, command, patience))?)
+            }
+        };
+        let deadline = patience.saturating_sub(self.began.elapsed());
+        let answer = worker.ask(&request, deadline).await;
+        let answer = answer.map_err(|error| failure(error, command, patience))?;
+        let read = move || worker::result_of(&request, &answer).map(|result| result.map(read));
+        match blocking(read).await.map_err(Failure::Other)? {
+            Some(Ok(result)) => Ok(result),
+            Some(Err(reason)) => Err(Failure::Refused(reason)),
+            None => Err(Failure::Other(broken_answer())),
+        }
+    }
+}
+
+fn broken_answer() -> ServiceError {
+    ServiceError::internal(anyhow::anyhow!("a compiler's answer can't be used"))
+}
+
+/// What a worker's failure means for whoever asked.
+fn failure(error: WorkerError, command: &WorkerCommand, patience: Duration) -> Failure {
+    let limits = &command.limits;
+    match &error {
+        _ if error.is_out_of_memory() => Failure::TooMuch(format!(
+            "compiling it takes more memory than the {} that are allowed (the setting compile_memory)",
+            ByteSize(limits.address_space_bytes_max)
+        )),
+        WorkerError::Died {
+            end: End::Signal(SIGXCPU),
+            ..
+        } => Failure::TooMuch(format!(
+            "compiling it takes more than the {} s of processor time that are allowed (the setting compile_timeout_ms)",
+            limits.processor_seconds_max
+        )),
+        WorkerError::RequestTooLarge { bytes, bytes_max } => Failure::TooMuch(format!(
+            "it has {bytes} bytes; at most {bytes_max} can be compiled"
+        )),
+        WorkerError::TimedOut(_) => Failure::Other(
+            Code::Unavailable
+                .with(format!(
+                    "Compiling took longer than {} s: try again when the service has less to do.",
+                    patience.as_secs()
+                ))
+                .retry_after_s(10),
+        ),
+        WorkerError::Died { end, last_words } => {
+            tracing::error!(%end, last_words, "A compiler's process ended in the midst of its work");
+            Failure::Other(
+                Code::Internal.with("Compiling failed: the compiler's process ended unexpectedly."),
+            )
+        }
+        _ => Failure::Other(ServiceError::internal(error)),
+    }
+}

@@ -1,0 +1,226 @@
+//! The journals of runs: entries of all runs together are stored in groups, in the order in which they came. A run
+//! that starts again is given what its journal holds.
+
+use super::Inner;
+use super::insist::insist;
+use super::lease::Lease;
+use super::worker::Job;
+use heddle_model::clock::Clock;
+use heddle_model::error::ServiceError;
+use heddle_model::ids::RunId;
+use heddle_node_stdlib::manifest::Rights;
+use heddle_runtime::{Entry, Journal, Permission, Recorded, RunJournal};
+use heddle_store::runs::journal::{self, EntryRow};
+use heddle_store::{Store, StoreError};
+use serde_json::{Value, json};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::sync::{mpsc, oneshot};
+
+/// Batches of entries in one statement.
+const GROUP_MAX: usize = 256;
+/// Why an entry is not kept.
+const LOST: &str = "the run has ended, or another server has it by now";
+/// Key of the entry that tells when the run began.
+const BEGINNING: &str = "";
+
+type Stored = Result<HashSet<RunId>, String>;
+
+struct Batch {
+    rows: Vec<EntryRow>,
+    run: RunId,
+    stored: oneshot::Sender<Result<(), String>>,
+}
+
+/// Hands entries to the task that stores them. How many wait is bounded by the runs that execute, each of which
+/// waits for its own.
+#[derive(Clone, Debug)]
+pub(super) struct Journals(mpsc::UnboundedSender<Batch>);
+
+impl Journals {
+    pub fn start(store: Store) -> Self {
+        let (sender, batches) = mpsc::unbounded_channel();
+        tokio::spawn(work(store, batches));
+        Journals(sender)
+    }
+}
+
+async fn work(store: Store, mut batches: mpsc::UnboundedReceiver<Batch>) {
+    let mut group = Vec::with_capacity(GROUP_MAX);
+    while batches.recv_many(&mut group, GROUP_MAX).await > 0 {
+        let rows = newest(
+            group
+                .iter_mut()
+                .flat_map(|batch: &mut Batch| std::mem::take(&mut batch.rows)),
+        );
+        let stored = store_rows(&store, rows).await;
+        for batch in group.drain(..) {
+            let answer = match &stored {
+                Ok(kept) if kept.contains(&batch.run) => Ok(()),
+                Ok(_) => Err(LOST.to_owned()),
+                Err(reason) => Err(reason.clone()),
+            };
+            // Nobody listens when the run has gone, or need not know.
+            let _ = batch.stored.send(answer);
+        }
+    }
+}
+
+/// The last entry of each effect.
+fn newest(rows: impl Iterator<Item = EntryRow>) -> Vec<EntryRow> {
+    let mut by_key: HashMap<(RunId, String), EntryRow> = HashMap::new();
+    for row in rows {
+        by_key.insert((row.run, row.key.clone()), row);
+    }
+    let mut rows: Vec<EntryRow> = by_key.into_values().collect();
+    // In one order, so that two servers can't wait for each other.
+    rows.sort_by(|a, b| (a.run, &a.key).cmp(&(b.run, &b.key)));
+    rows
+}
+
+async fn store_rows(store: &Store, rows: Vec<EntryRow>) -> Stored {
+    let rows: Arc<[EntryRow]> = rows.into();
+    let write = || {
+        let rows = rows.clone();
+        store.write(move |db| Box::pin(async move { journal::keep(db, &rows).await }))
+    };
+    let waits = |reason: &str| tracing::warn!("The results of effects can't be stored yet: {reason}");
+    insist(write, waits).await.map_err(|error: StoreError| {
+        tracing::error!(%error, "The results of effects could not be stored");
+        "the database refuses it".to_owned()
+    })
+}
+
+/// One run's way to its journal.
+#[derive(Debug)]
+pub(super) struct Sink {
+    journals: Journals,
+    lease: Arc<Lease>,
+    clock: Clock,
+    run: RunId,
+    owner: Arc<str>,
+    started_at_ms: i64,
+    is_used: AtomicBool,
+}
+
+impl Journal for Sink {
+    fn record(&self, entries: Vec<Entry>) -> Recorded {
+        let mut rows: Vec<EntryRow> = entries
+            .into_iter()
+            .map(|entry| {
+                let number = entry
+                    .number
+                    .map(|number| i64::try_from(number).unwrap_or(i64::MAX));
+                EntryRow::new(self.run, self.owner.clone(), entry.key, number, entry.json)
+            })
+            .collect();
+        if !self.is_used.swap(true, Ordering::SeqCst) {
+            let beginning = json!({ "startedAtMs": self.started_at_ms }).to_string();
+            rows.push(EntryRow::new(
+                self.run,
+                self.owner.clone(),
+                BEGINNING.to_owned(),
+                None,
+                beginning,
+            ));
+        }
+        let (stored, answer) = oneshot::channel();
+        let run = self.run;
+        let sent = self.journals.0.send(Batch { rows, run, stored });
+        let (lease, owner) = (self.lease.clone(), self.owner.clone());
+        Box::pin(async move {
+            let gone = || "the service stops".to_owned();
+            sent.map_err(|_| gone())?;
+            answer.await.unwrap_or_else(|_| Err(gone()))?;
+            // The process may have stood still since.
+            match lease.is_held(&owner).await {
+                true => Ok(()),
+                false => Err(LOST.to_owned()),
+            }
+        })
+    }
+
+    fn permission(&self) -> Permission {
+        let (lease, owner) = (self.lease.clone(), self.owner.clone());
+        Box::pin(async move {
+            if !lease.is_held(&owner).await {
+                // The run is about to be dropped.
+                std::future::pending().await
+            }
+        })
+    }
+
+    fn now_ms(&self) -> i64 {
+        self.clock.now().millis()
+    }
+}
+
+/// What a run continues from.
+pub(super) struct Continued {
+    /// With what it holds by now.
+    pub journal: RunJournal,
+    /// When the run began.
+    pub started_at_ms: i64,
+    sink: Arc<Sink>,
+}
+
+impl Continued {
+    /// Whether there is something that a later execution, or the end, has to know of.
+    pub fn is_used(&self) -> bool {
+        self.sink.is_used.load(Ordering::SeqCst)
+    }
+}
+
+/// Whether a pattern may have effects at all.
+pub(super) fn is_needed(rights: &Rights) -> bool {
+    !rights.effects.is_empty() || rights.javascript
+}
+
+impl Inner {
+    /// The journal of a run that starts to execute; read only if it may hold something.
+    pub(super) async fn continued(&self, job: &Job, now_ms: i64) -> Result<Continued, ServiceError> {
+        let mut entries = Vec::new();
+        let mut signals = HashMap::new();
+        let mut began_at_ms = None;
+        if job.has_history {
+            let mut reader = self.store.reader().await?;
+            for kept in journal::entries(&mut reader.db(), job.run).await? {
+                if kept.key == BEGINNING {
+                    let beginning: Value = serde_json::from_str(&kept.entry).unwrap_or_default();
+                    began_at_ms = beginning["startedAtMs"].as_i64();
+                    continue;
+                }
+                entries.push(Entry {
+                    key: kept.key,
+                    number: kept.number.and_then(|number| u64::try_from(number).ok()),
+                    json: kept.entry,
+                });
+            }
+            for (key, payload) in journal::signals(&mut reader.db(), job.run).await? {
+                signals.insert(key, serde_json::from_str(&payload).unwrap_or_default());
+            }
+        }
+        // Without a result that depends on it, the run begins now.
+        let began_at_ms = began_at_ms.filter(|_| !entries.is_empty());
+        let started_at_ms = began_at_ms.unwrap_or(now_ms);
+        let sink = Arc::new(Sink {
+            journals: self.journals.clone(),
+            lease: self.lease.clone(),
+            clock: self.clock.clone(),
+            run: job.run,
+            owner: job.owner.clone(),
+            started_at_ms,
+            is_used: AtomicBool::new(began_at_ms.is_some()),
+        });
+        Ok(Continued {
+            journal: RunJournal {
+                entries,
+                signals,
+                journal: sink.clone(),
+            },
+            started_at_ms,
+            sink,
+        })
+    }
+}

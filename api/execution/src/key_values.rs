@@ -1,0 +1,111 @@
+//! The values that a deployment's runs keep: the pattern's own, and those that the tenant's patterns share.
+
+use heddle_model::clock::{Clock, Timestamp};
+use heddle_model::ids::PatternId;
+use heddle_model::tenant::Tenant;
+use heddle_runtime::key_values::{
+    KEYS_MAX, KeyValueError, KeyValueFuture, KeyValueOperation, KeyValueRequest, KeyValueScope, KeyValues,
+    applied, too_many_keys,
+};
+use heddle_store::key_values::{self, ValueOwner, ValueRow};
+use heddle_store::{Db, Store, StoreError};
+use serde_json::Value;
+use std::fmt;
+
+/// Values of one pattern and its tenant.
+pub(super) struct StoredValues {
+    pub store: Store,
+    pub clock: Clock,
+    pub tenant: Tenant,
+    pub pattern: PatternId,
+}
+
+impl fmt::Debug for StoredValues {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("StoredValues").field(&self.pattern).finish()
+    }
+}
+
+/// Why a change is undone.
+enum Undone {
+    Refused(KeyValueError),
+    Failed(StoreError),
+}
+
+impl From<StoreError> for Undone {
+    fn from(error: StoreError) -> Self {
+        Undone::Failed(error)
+    }
+}
+
+impl KeyValues for StoredValues {
+    fn access(&self, request: KeyValueRequest) -> KeyValueFuture {
+        let owner = match (request.scope, self.tenant) {
+            (KeyValueScope::Pattern, _) => ValueOwner::Pattern(self.pattern),
+            (KeyValueScope::Workspace, Tenant::Workspace(id)) => ValueOwner::Workspace(id),
+            (KeyValueScope::Workspace, Tenant::User(id)) => ValueOwner::User(id),
+        };
+        let (store, now) = (self.store.clone(), self.clock.now());
+        Box::pin(async move {
+            let accessed = match request.operation {
+                KeyValueOperation::Get => read(&store, owner, &request.key, now).await,
+                _ => {
+                    store
+                        .write(move |db| Box::pin(change(db, owner, request, now)))
+                        .await
+                }
+            };
+            accessed.map_err(|undone| match undone {
+                Undone::Refused(error) => error,
+                Undone::Failed(error) => {
+                    tracing::error!(%error, "A kept value can't be accessed");
+                    KeyValueError::Unavailable("The service can't keep values now.".to_owned())
+                }
+            })
+        })
+    }
+}
+
+async fn read(store: &Store, owner: ValueOwner, key: &str, now: Timestamp) -> Result<Value, Undone> {
+    let mut reader = store.reader().await?;
+    let row = key_values::find(&mut reader.db(), owner, key, now).await?;
+    Ok(row.map(|row| parsed(&row)).unwrap_or_default())
+}
+
+async fn change(
+    db: &mut Db<'_>,
+    owner: ValueOwner,
+    request: KeyValueRequest,
+    now: Timestamp,
+) -> Result<Value, Undone> {
+    let key = &request.key;
+    let current = key_values::hold(db, owner, key, now).await?;
+    if current.is_none()
+        && request.operation != KeyValueOperation::Delete
+        && key_values::count(db, owner, now, KEYS_MAX).await? >= KEYS_MAX
+    {
+        return Err(Undone::Refused(too_many_keys()));
+    }
+    let is_set = matches!(request.operation, KeyValueOperation::Set(_));
+    let (kept, output) = applied(current.as_ref().map(parsed), request.operation).map_err(Undone::Refused)?;
+    let Some(kept) = kept else {
+        key_values::remove(db, owner, key).await?;
+        return Ok(output);
+    };
+    let expires_at = match request.time_to_live {
+        Some(time) => Some(now.plus(time).millis()),
+        None if is_set => None,
+        None => current.and_then(|row| row.expires_at),
+    };
+    let row = ValueRow {
+        value: kept.to_string(),
+        expires_at,
+    };
+    key_values::put(db, owner, key, &row).await?;
+    Ok(output)
+}
+
+/// What is stored was written by this file.
+fn parsed(row: &ValueRow) -> Value {
+    serde_json::from_str(&row.value).unwrap_or_default()
+}

@@ -1,0 +1,120 @@
+//! Runs that this server has accepted and not yet ended, as others can reach them: to cancel them, and to wait for
+//! their end.
+
+use super::queue::Share;
+use heddle_model::ids::DeploymentId;
+use heddle_model::status::{Phase, RunStatus};
+use heddle_runtime::RunError;
+use serde_json::value::RawValue;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use tokio::sync::{Notify, watch};
+
+/// A run's end, as the one who waits for it is told.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// How it ended.
+    pub status: RunStatus,
+    /// What Return gave.
+    pub output: Option<Box<RawValue>>,
+    /// Why it failed.
+    pub error: Option<RunError>,
+    /// `{status, headers, body, bodyType}` of RespondToWebhook.
+    pub response: Option<Box<RawValue>>,
+}
+
+const NONE: u8 = 0;
+const CANCELLED: u8 = 1;
+const LOST: u8 = 2;
+
+/// A run under way.
+#[derive(Debug)]
+pub(super) struct Live {
+    pub deployment: DeploymentId,
+    pub share: Share,
+    interruption: AtomicU8,
+    parked: AtomicBool,
+    wake: Notify,
+    phase: AtomicU8,
+    ended: watch::Sender<Option<Arc<Ended>>>,
+}
+
+impl Live {
+    pub fn new(deployment: DeploymentId, share: Share) -> Arc<Self> {
+        Arc::new(Live {
+            deployment,
+            share,
+            interruption: AtomicU8::new(NONE),
+            parked: AtomicBool::new(false),
+            wake: Notify::new(),
+            phase: AtomicU8::new(Phase::Queued as u8),
+            ended: watch::Sender::new(None),
+        })
+    }
+
+    pub fn cancel(&self) {
+        self.interruption.fetch_max(CANCELLED, Ordering::SeqCst);
+        self.wake.notify_one();
+    }
+
+    pub fn is_cancelled(&self) -> bool {
+        self.interruption.load(Ordering::SeqCst) == CANCELLED
+    }
+
+    /// The run is another server's.
+    pub fn lose(&self) {
+        self.interruption.store(LOST, Ordering::SeqCst);
+        self.wake.notify_one();
+    }
+
+    pub fn is_lost(&self) -> bool {
+        self.interruption.load(Ordering::SeqCst) == LOST
+    }
+
+    /// Waits until the run is cancelled or lost.
+    pub async fn interrupted(&self) {
+        while self.interruption.load(Ordering::SeqCst) == NONE {
+            self.wake.notified().await;
+        }
+    }
+
+    /// Whether it is parked, so that nothing of it is here but this.
+    pub fn is_parked(&self) -> bool {
+        self.parked.load(Ordering::SeqCst)
+    }
+
+    pub fn set_parked(&self, parked: bool) {
+        self.parked.store(parked, Ordering::SeqCst);
+    }
+
+    /// Whether somebody waits for its end.
+    pub fn is_watched(&self) -> bool {
+        self.ended.receiver_count() > 0
+    }
+
+    pub fn set_phase(&self, phase: Phase) {
+        self.phase.store(phase as u8, Ordering::Relaxed);
+    }
+
+    pub fn phase(&self) -> Phase {
+        let phase = self.phase.load(Ordering::Relaxed);
+        Phase::ALL
+            .get(usize::from(phase))
+            .copied()
+            .unwrap_or(Phase::Ended)
+    }
+
+    pub fn end(&self, ended: Ended) {
+        self.ended.send_replace(Some(Arc::new(ended)));
+    }
+
+    pub fn watch(&self) -> watch::Receiver<Option<Arc<Ended>>> {
+        self.ended.subscribe()
+    }
+}
+
+/// Waits for an end; `None`: the server stops before it, or has lost the run to another one.
+pub(super) async fn wait(mut ended: watch::Receiver<Option<Arc<Ended>>>) -> Option<Arc<Ended>> {
+    let end = ended.wait_for(Option::is_some).await.ok()?;
+    end.clone()
+}

@@ -1,0 +1,55 @@
+//! What operators can set of executing.
+
+use crate::compile;
+use heddle_model::quota::Quotas;
+use heddle_model::server_role::ServerRole;
+use heddle_runtime::{CacheKey, ConnectorProgram, EgressPolicy};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What operators can set of executing.
+#[derive(Clone)]
+pub struct Settings {
+    /// What this server does, of several.
+    pub role: ServerRole,
+    /// Runs that may wait.
+    pub queue_runs_max: usize,
+    /// Runs of one workspace that execute at once.
+    pub workspace_concurrency_max: usize,
+    /// How long this server counts as alive after it was last heard of.
+    pub lease: Duration,
+    /// Wasm instructions of a run.
+    pub run_fuel_max: u64,
+    /// Memory of a run in bytes.
+    pub run_memory_bytes_max: usize,
+    /// Time of a run.
+    pub run_timeout: Duration,
+    /// Time of a test run.
+    pub test_timeout: Duration,
+    /// How much a user may store.
+    pub quotas: Quotas,
+    /// How long ended runs are kept.
+    pub retention: Duration,
+    /// Ended runs that are kept of one workspace.
+    pub retention_runs_max: u64,
+    /// Where machine code is kept.
+    pub cache_dir: PathBuf,
+    /// Signs what is kept there.
+    pub cache_key: CacheKey,
+    /// Addresses that patterns may reach although they aren't public.
+    pub egress: EgressPolicy,
+    /// Where files of SQLite connections are; `None`: there are no such connections.
+    pub sqlite_dir: Option<PathBuf>,
+    /// What drivers of databases execute in; `None`: in this process.
+    pub connectors: Option<ConnectorProgram>,
+    /// Connectors at once.
+    pub connectors_max: usize,
+    /// Threads for what computes.
+    pub workers: usize,
+    /// Of the service, as callback URLs begin.
+    pub base_url: String,
+    /// What the tokens of callback URLs follow from.
+    pub callback_secret: String,
+    /// How graphs are compiled.
+    pub compilers: compile::Settings,
+}

@@ -1,0 +1,228 @@
+//! What runs do, as it happens, for those who look on. Costs nothing while nobody does.
+
+use super::live::Ended;
+use super::worker::Job;
+use heddle_model::clock::Timestamp;
+use heddle_model::ids::{DeploymentId, RunId};
+use heddle_model::status::{Phase, RunStatus, TriggeredBy};
+use heddle_runtime::RunError;
+use serde::{Deserialize, Serialize};
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{Notify, broadcast};
+use utoipa::ToSchema;
+
+/// Changes that a slow onlooker may be behind.
+const BACKLOG_MAX: usize = 1_024;
+
+/// A change of a run.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RunChange {
+    /// The run.
+    pub run_id: RunId,
+    /// Its deployment.
+    pub deployment_id: DeploymentId,
+    /// Its state.
+    pub status: RunStatus,
+    /// What it is doing.
+    pub phase: Phase,
+    /// What started it.
+    pub triggered_by: TriggeredBy,
+    /// Attempt, from 1.
+    pub attempt: u32,
+    /// When accepted.
+    pub accepted_at: Timestamp,
+    /// Why it failed, once it has ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub error: Option<RunError>,
+}
+
+/// Where changes are told. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Tail(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    here: broadcast::Sender<Arc<RunChange>>,
+    /// How many look on here, by deployment.
+    watched: Mutex<HashMap<DeploymentId, usize>>,
+    is_watched_elsewhere: AtomicBool,
+    elsewhere: Mutex<Elsewhere>,
+    /// Something has changed that other servers are to be told.
+    news: Notify,
+}
+
+/// What other servers look on at.
+#[derive(Debug, Default)]
+struct Elsewhere {
+    /// Until when, unless they say so again.
+    until: HashMap<DeploymentId, Instant>,
+    /// To be told to them.
+    changes: VecDeque<Arc<RunChange>>,
+}
+
+impl Default for Tail {
+    fn default() -> Self {
+        Tail(Arc::new(Shared {
+            here: broadcast::Sender::new(BACKLOG_MAX),
+            watched: Mutex::default(),
+            is_watched_elsewhere: AtomicBool::new(false),
+            elsewhere: Mutex::default(),
+            news: Notify::new(),
+        }))
+    }
+}
+
+/// Somebody who looks on at a deployment's runs.
+#[derive(Debug)]
+pub struct Watch {
+    tail: Tail,
+    deployment: DeploymentId,
+    changes: broadcast::Receiver<Arc<RunChange>>,
+}
+
+impl Watch {
+    /// The next change of a run of the deployment; the error says how many were missed, or that there are no more.
+    pub async fn next(&mut self) -> Result<Arc<RunChange>, RecvError> {
+        loop {
+            let change = self.changes.recv().await?;
+            if change.deployment_id == self.deployment {
+                return Ok(change);
+            }
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let mut watched = self.tail.watched();
+        if let Entry::Occupied(mut count) = watched.entry(self.deployment) {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
+        }
+    }
+}
+
+impl Tail {
+    /// All changes of the deployment's runs from now on.
+    pub fn watch(&self, deployment: DeploymentId) -> Watch {
+        let changes = self.0.here.subscribe();
+        *self.watched().entry(deployment).or_default() += 1;
+        self.0.news.notify_one();
+        Watch {
+            tail: self.clone(),
+            deployment,
+            changes,
+        }
+    }
+
+    fn watched(&self) -> MutexGuard<'_, HashMap<DeploymentId, usize>> {
+        self.0.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn elsewhere(&self) -> MutexGuard<'_, Elsewhere> {
+        self.0.elsewhere.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many look on here.
+    pub fn onlookers(&self) -> usize {
+        self.0.here.receiver_count()
+    }
+
+    /// The deployments that are looked on at here.
+    pub fn watched_here(&self) -> Vec<DeploymentId> {
+        self.watched().keys().copied().collect()
+    }
+
+    /// Waits for a new onlooker, or for a change that onlookers elsewhere are to be told.
+    pub async fn news(&self) {
+        self.0.news.notified().await;
+    }
+
+    /// Another server's onlookers are to be told of these deployments' runs until then.
+    pub fn watch_elsewhere(&self, deployments: &[DeploymentId], until: Instant) {
+        let mut elsewhere = self.elsewhere();
+        elsewhere
+            .until
+            .extend(deployments.iter().map(|deployment| (*deployment, until)));
+        self.0
+            .is_watched_elsewhere
+            .store(!elsewhere.until.is_empty(), Ordering::Relaxed);
+    }
+
+    /// Takes what other servers' onlookers are to be told, and forgets those that have gone by `now`.
+    pub fn take_for_elsewhere(&self, now: Instant) -> Vec<Arc<RunChange>> {
+        if !self.0.is_watched_elsewhere.load(Ordering::Relaxed) {
+            return Vec::new();
+        }
+        let mut elsewhere = self.elsewhere();
+        elsewhere.until.retain(|_, until| *until > now);
+        self.0
+            .is_watched_elsewhere
+            .store(!elsewhere.until.is_empty(), Ordering::Relaxed);
+        elsewhere.changes.drain(..).collect()
+    }
+
+    /// A change of a run that another server has.
+    pub fn told_by_another(&self, change: RunChange) {
+        // Refused only when nobody looks on here any more.
+        let _ = self.0.here.send(Arc::new(change));
+    }
+
+    pub(super) fn accepted(&self, job: &Job) {
+        self.tell(job, RunStatus::Running, Phase::Queued, None);
+    }
+
+    pub(super) fn phase(&self, job: &Job, phase: Phase) {
+        job.live.set_phase(phase);
+        self.tell(job, RunStatus::Running, phase, None);
+    }
+
+    pub(super) fn ended(&self, job: &Job, ended: &Ended) {
+        job.live.set_phase(Phase::Ended);
+        self.tell(job, ended.status, Phase::Ended, ended.error.as_ref());
+    }
+
+    fn tell(&self, job: &Job, status: RunStatus, phase: Phase, error: Option<&RunError>) {
+        let is_watched_elsewhere = self.0.is_watched_elsewhere.load(Ordering::Relaxed);
+        if self.0.here.receiver_count() == 0 && !is_watched_elsewhere {
+            return;
+        }
+        let change = Arc::new(RunChange {
+            run_id: job.run,
+            deployment_id: job.deployment.id,
+            status,
+            phase,
+            triggered_by: job.triggered_by,
+            attempt: job.attempt,
+            accepted_at: job.accepted_at,
+            error: error.cloned(),
+        });
+        if is_watched_elsewhere {
+            self.tell_elsewhere(&change);
+        }
+        // Refused only when the last onlooker has just gone.
+        let _ = self.0.here.send(change);
+    }
+
+    fn tell_elsewhere(&self, change: &Arc<RunChange>) {
+        let mut elsewhere = self.elsewhere();
+        if !elsewhere.until.contains_key(&change.deployment_id) {
+            return;
+        }
+        if elsewhere.changes.len() >= BACKLOG_MAX {
+            elsewhere.changes.pop_front();
+        }
+        elsewhere.changes.push_back(change.clone());
+        drop(elsewhere);
+        self.0.news.notify_one();
+    }
+}

@@ -1,0 +1,106 @@
+//! Time as a parameter: everything that the service dates asks a [`Clock`], and tests move theirs by hand.
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use utoipa::ToSchema;
+
+/// A moment, in milliseconds since 1970 UTC. In JSON an ISO 8601 text with three decimals and `Z`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ToSchema)]
+#[schema(value_type = String, format = DateTime, example = "2026-11-21T09:30:00.000Z")]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    /// From milliseconds since 1970 UTC.
+    pub const fn from_millis(millis: i64) -> Self {
+        Timestamp(millis)
+    }
+
+    /// Milliseconds since 1970 UTC.
+    pub const fn millis(self) -> i64 {
+        self.0
+    }
+
+    /// So much later; stays at the end of time rather than overflow.
+    pub fn plus(self, duration: Duration) -> Self {
+        let millis = i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
+        Timestamp(self.0.saturating_add(millis))
+    }
+
+    /// So much earlier.
+    pub fn minus(self, duration: Duration) -> Self {
+        let millis = i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
+        Timestamp(self.0.saturating_sub(millis))
+    }
+
+    /// From an RFC 3339 text; what is finer than a millisecond is cut off.
+    pub fn parse(text: &str) -> Option<Self> {
+        let parsed = DateTime::parse_from_rfc3339(text).ok()?;
+        Some(Timestamp(parsed.timestamp_millis()))
+    }
+}
+
+impl std::fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let date: DateTime<Utc> = DateTime::from_timestamp_millis(self.0).unwrap_or_default();
+        f.write_str(&date.to_rfc3339_opts(SecondsFormat::Millis, true))
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Timestamp::parse(&text)
+            .ok_or_else(|| de::Error::custom("expected an ISO 8601 time such as 2026-11-21T09:30:00.000Z"))
+    }
+}
+
+impl From<i64> for Timestamp {
+    fn from(millis: i64) -> Self {
+        Timestamp(millis)
+    }
+}
+
+/// Tells the time.
+#[derive(Clone, Debug, Default)]
+pub enum Clock {
+    /// The machine's.
+    #[default]
+    System,
+    /// Stands still until it is set: for tests.
+    Manual(Arc<AtomicI64>),
+}
+
+impl Clock {
+    /// A clock that stands still at `time`.
+    pub fn manual(time: Timestamp) -> Self {
+        Clock::Manual(Arc::new(AtomicI64::new(time.millis())))
+    }
+
+    /// Now.
+    pub fn now(&self) -> Timestamp {
+        match self {
+            Clock::System => {
+                let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                Timestamp(i64::try_from(now.as_millis()).unwrap_or(i64::MAX))
+            }
+            Clock::Manual(millis) => Timestamp(millis.load(Ordering::SeqCst)),
+        }
+    }
+
+    /// Moves a manual clock forward; the machine's can't be moved.
+    pub fn advance(&self, duration: Duration) {
+        if let Clock::Manual(millis) = self {
+            let step = i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
+            millis.fetch_add(step, Ordering::SeqCst);
+        }
+    }
+}

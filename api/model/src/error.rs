@@ -1,0 +1,205 @@
+//! Errors of the service: the code is what clients match on, the message is for a person, the source is for the
+//! operator's log and never leaves the process.
+
+use crate::quota::Exceeded;
+use serde::Serialize;
+use std::borrow::Cow;
+use utoipa::ToSchema;
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal $message:literal,)*) => {
+        /// What kind of error it is. How HTTP says it is decided where HTTP is spoken.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Code { $($(#[$doc])* $variant),* }
+
+        impl Code {
+            /// All of them.
+            pub const ALL: &'static [Code] = &[$(Code::$variant),*];
+
+            /// The name that clients match on.
+            pub const fn name(self) -> &'static str {
+                match self { $(Code::$variant => $name),* }
+            }
+
+            /// What is said unless something better is known.
+            pub const fn message(self) -> &'static str {
+                match self { $(Code::$variant => $message),* }
+            }
+        }
+    };
+}
+
+codes! {
+    /// The request can't be understood.
+    Validation = "VALIDATION" "The request is not valid.",
+    /// A run of a paused deployment was asked for.
+    Paused = "PAUSED" "The deployment is paused: resume it first.",
+    /// Pause of what is paused.
+    AlreadyPaused = "ALREADY_PAUSED" "The deployment is already paused.",
+    /// Resume of what is not paused.
+    NotPaused = "NOT_PAUSED" "The deployment is not paused.",
+    /// The deployment is undeployed or failed.
+    NotActive = "NOT_ACTIVE" "The deployment is not active: deploy or redeploy the pattern first.",
+    /// A schedule for a pattern without OnSchedule.
+    NoSchedule = "NO_SCHEDULE" "The deployment has no schedule trigger: add an OnSchedule node and deploy again.",
+    /// The run's status rules the operation out.
+    InvalidStatus = "INVALID_STATUS" "The run's status does not allow this.",
+    /// Replay needs an active deployment.
+    DeploymentNotActive = "DEPLOYMENT_NOT_ACTIVE" "The deployment is not active: deploy or resume it first.",
+    /// Replay of a run without event.
+    NoEventData = "NO_EVENT_DATA" "The original run has no event data.",
+    /// No token, or one that is malformed or badly signed.
+    Unauthorized = "UNAUTHORIZED" "A valid token is needed: send `Authorization: Bearer <token>`.",
+    /// The token's time is over.
+    TokenExpired = "TOKEN_EXPIRED" "The token has expired: log in again.",
+    /// Wrong email or password.
+    InvalidCredentials = "INVALID_CREDENTIALS" "The email or the password is wrong.",
+    /// The webhook's signature is missing or wrong.
+    SignatureInvalid = "SIGNATURE_INVALID" "The signature is missing or wrong.",
+    /// The caller's role does not allow it.
+    Forbidden = "FORBIDDEN" "Your role does not allow this.",
+    /// There would be more than there may be.
+    QuotaExceeded = "QUOTA_EXCEEDED" "This would be more than there may be.",
+    /// Email and password are switched off.
+    LocalAuthDisabled = "LOCAL_AUTH_DISABLED" "Registration and login by password are switched off here.",
+    /// No external login is configured.
+    ExtAuthDisabled = "EXT_AUTH_DISABLED" "No external login is configured here.",
+    /// There is no such thing, or it is somebody else's.
+    NotFound = "NOT_FOUND" "There is no such thing here.",
+    /// The workspace is missing or somebody else's.
+    WorkspaceNotFound = "WORKSPACE_NOT_FOUND" "There is no such workspace, or you are not a member of it.",
+    /// The pattern has no such version.
+    VersionNotFound = "VERSION_NOT_FOUND" "The pattern has no such version.",
+    /// The path has other methods.
+    MethodNotAllowed = "METHOD_NOT_ALLOWED" "This path does not have that method.",
+    /// The headers or the body came too slowly.
+    RequestTimeout = "REQUEST_TIMEOUT" "The request took too long to arrive.",
+    /// The state has changed, or the name is taken.
+    Conflict = "CONFLICT" "This conflicts with the present state.",
+    /// The email is registered.
+    EmailAlreadyExists = "EMAIL_ALREADY_EXISTS" "This email is already registered.",
+    /// It was there, and is over.
+    Gone = "GONE" "This is over.",
+    /// The body is too large.
+    PayloadTooLarge = "PAYLOAD_TOO_LARGE" "The body is too large.",
+    /// The body is not JSON.
+    UnsupportedMediaType = "UNSUPPORTED_MEDIA_TYPE" "The body must have the content type application/json.",
+    /// Too many requests.
+    RateLimited = "RATE_LIMITED" "Too many requests: try again later.",
+    /// A bug, or a broken database.
+    Internal = "INTERNAL" "Something went wrong here. The request id finds it in the server's log.",
+    /// The database or the queue can't take it now.
+    Unavailable = "UNAVAILABLE" "The service can't take this now: try again shortly.",
+    /// A test run took too long.
+    ExecutionTimeout = "EXECUTION_TIMEOUT" "The execution took longer than allowed.",
+}
+
+impl Code {
+    /// The error with a message that knows more.
+    pub fn with(self, message: impl Into<Cow<'static, str>>) -> ServiceError {
+        ServiceError {
+            code: self,
+            message: message.into(),
+            details: Vec::new(),
+            retry_after_s: None,
+            source: None,
+        }
+    }
+}
+
+/// What is wrong with one field.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Detail {
+    /// The field, as in `inputs[0].name`; empty for the body as a whole.
+    pub path: String,
+    /// What is wrong with it.
+    pub message: String,
+}
+
+/// What went wrong, for whoever asked.
+#[derive(Debug)]
+pub struct ServiceError {
+    code: Code,
+    message: Cow<'static, str>,
+    details: Vec<Detail>,
+    retry_after_s: Option<u64>,
+    source: Option<anyhow::Error>,
+}
+
+impl ServiceError {
+    /// One field is wrong.
+    pub fn field(path: impl Into<String>, message: impl Into<String>) -> Self {
+        ServiceError::fields(vec![Detail {
+            path: path.into(),
+            message: message.into(),
+        }])
+    }
+
+    /// Several fields are wrong.
+    pub fn fields(details: Vec<Detail>) -> Self {
+        let told: Vec<String> = details
+            .iter()
+            .map(|detail| match detail.path.as_str() {
+                "" => detail.message.clone(),
+                path => format!("`{path}` {}", detail.message),
+            })
+            .collect();
+        let mut error = Code::Validation.with(told.join("; "));
+        error.details = details;
+        error
+    }
+
+    /// Something is broken; the reason goes to the log only.
+    pub fn internal(source: impl Into<anyhow::Error>) -> Self {
+        ServiceError::from(Code::Internal).caused_by(source)
+    }
+
+    /// The same, with the seconds after which to try again.
+    pub fn retry_after_s(mut self, seconds: u64) -> Self {
+        self.retry_after_s = Some(seconds.max(1));
+        self
+    }
+
+    /// The same, with what caused it, which goes to the log only.
+    pub fn caused_by(mut self, source: impl Into<anyhow::Error>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// The code.
+    pub const fn code(&self) -> Code {
+        self.code
+    }
+
+    /// The message.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Fields that are wrong.
+    pub fn details(&self) -> &[Detail] {
+        &self.details
+    }
+
+    /// Seconds after which to try again, if that is known.
+    pub const fn retry_after(&self) -> Option<u64> {
+        self.retry_after_s
+    }
+
+    /// What caused it: for the operator's log, never for clients.
+    pub const fn source(&self) -> Option<&anyhow::Error> {
+        self.source.as_ref()
+    }
+}
+
+impl From<Code> for ServiceError {
+    fn from(code: Code) -> Self {
+        code.with(code.message())
+    }
+}
+
+impl From<Exceeded> for ServiceError {
+    fn from(exceeded: Exceeded) -> Self {
+        Code::QuotaExceeded.with(exceeded.to_string())
+    }
+}

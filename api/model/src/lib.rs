@@ -1,0 +1,17 @@
+//! What the service speaks of: ids, times, roles, statuses, errors, quotas and signatures. Everything here is a value or a
+//! pure function of values; nothing reads a database, a file or a socket, and nothing knows HTTP's status codes.
+
+pub mod access;
+pub mod clock;
+pub mod error;
+pub mod ids;
+pub mod names;
+pub mod quota;
+pub mod secret_name;
+pub mod server_role;
+pub mod shown;
+pub mod signature;
+pub mod status;
+pub mod tenant;
+
+pub use error::{Code, ServiceError};

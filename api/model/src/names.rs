@@ -1,0 +1,33 @@
+//! Enumerations that stand as names in JSON and in the database.
+
+/// A name that no variant has.
+#[derive(Debug, thiserror::Error)]
+#[error("`{0}` is not known")]
+pub struct UnknownName(pub String);
+
+/// Gives an enumeration the name of each variant, both ways: `names!(Role: User = "user", Admin = "admin")`.
+#[macro_export]
+macro_rules! names {
+    ($type:ident: $($variant:ident = $name:literal),* $(,)?) => {
+        impl $type {
+            /// All of them.
+            pub const ALL: &'static [$type] = &[$($type::$variant),*];
+
+            /// The name in JSON and in the database.
+            pub const fn name(self) -> &'static str {
+                match self { $($type::$variant => $name),* }
+            }
+        }
+
+        impl TryFrom<String> for $type {
+            type Error = $crate::names::UnknownName;
+
+            fn try_from(name: String) -> Result<Self, $crate::names::UnknownName> {
+                match name.as_str() {
+                    $($name => Ok($type::$variant),)*
+                    _ => Err($crate::names::UnknownName(name)),
+                }
+            }
+        }
+    };
+}

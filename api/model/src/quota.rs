@@ -1,0 +1,130 @@
+//! How much one user may store and have made. One table serves settings, checks and messages; what is counted, and how, is
+//! in the store.
+
+macro_rules! quotas {
+    ($($(#[$doc:meta])* $variant:ident = $setting:literal $default:literal $noun:literal $advice:literal,)*) => {
+        /// Something that there may be only so much of.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Quota { $($(#[$doc])* $variant),* }
+
+        impl Quota {
+            /// All of them.
+            pub const ALL: &'static [Quota] = &[$(Quota::$variant),*];
+
+            /// The setting, its default, what it limits, and what to do about it.
+            const fn facts(self) -> (&'static str, u64, &'static str, &'static str) {
+                match self { $(Quota::$variant => ($setting, $default, $noun, $advice)),* }
+            }
+        }
+    };
+}
+
+quotas! {
+    /// Workspaces that a user has made.
+    Workspaces = "quota_workspaces" 100 "workspaces that one user may make" "delete one that nobody needs",
+    /// Environments of all workspaces that a user has made.
+    Environments = "quota_environments" 500 "environments that the workspaces of one user may have"
+        "delete one that nobody needs",
+    /// Members of and invitations to all workspaces that a user has made.
+    Members = "quota_members" 5_000 "members and invitations that the workspaces of one user may have"
+        "remove some",
+    /// Patterns that a user has made.
+    Patterns = "quota_patterns" 10_000 "patterns that one user may make" "delete some",
+    /// Bytes of all versions of the patterns that a user has made.
+    PatternBytes = "quota_pattern_bytes" 1_073_741_824 "bytes that all versions of one user's patterns may have"
+        "delete patterns with a long history; a clone has none",
+    /// Versions of a pattern.
+    Versions = "quota_versions" 100_000 "versions that a pattern may have" "clone it, and go on with the clone",
+    /// Webhooks and mail addresses of a pattern, also of nodes that it no longer has.
+    Endpoints = "quota_endpoints" 1_000 "webhooks and mail addresses that a pattern may have had"
+        "clone it, and go on with the clone",
+    /// Secrets in the workspaces that a user has made.
+    Secrets = "quota_secrets" 5_000 "secrets that the workspaces of one user may have" "delete some",
+    /// Bytes of these secrets.
+    SecretBytes = "quota_secret_bytes" 67_108_864 "bytes that the secrets in the workspaces of one user may have"
+        "delete some",
+    /// Connections that a user has made.
+    Connections = "quota_connections" 1_000 "connections that one user may make" "delete some",
+    /// Bytes of the credentials of these connections.
+    ConnectionBytes = "quota_connection_bytes" 67_108_864 "bytes that the credentials of one user's connections may have"
+        "delete some",
+    /// API keys of a user.
+    ApiKeys = "quota_api_keys" 200 "API keys that one user may have" "delete some that are no longer used",
+    /// Bytes of the modules of a user's deployments.
+    ModuleBytes = "quota_module_bytes" 1_073_741_824 "bytes that the modules of one user's deployments may have"
+        "delete deployments, or make components smaller",
+    /// Schedules of a user's deployments.
+    Schedules = "quota_schedules" 2_000 "schedules that one user's deployments may have" "delete deployments",
+}
+
+impl Quota {
+    /// The setting.
+    pub const fn setting(self) -> &'static str {
+        self.facts().0
+    }
+
+    /// Whether it counts bytes.
+    pub const fn is_of_bytes(self) -> bool {
+        matches!(
+            self,
+            Quota::PatternBytes | Quota::SecretBytes | Quota::ConnectionBytes | Quota::ModuleBytes
+        )
+    }
+}
+
+/// The quotas of this service.
+#[derive(Clone, Copy, Debug)]
+pub struct Quotas([u64; Quota::ALL.len()]);
+
+impl Default for Quotas {
+    fn default() -> Self {
+        let mut limits = [0; Quota::ALL.len()];
+        for (limit, quota) in limits.iter_mut().zip(Quota::ALL) {
+            *limit = quota.facts().1;
+        }
+        Quotas(limits)
+    }
+}
+
+impl Quotas {
+    /// How much there may be; `None`: any amount.
+    pub fn limit(&self, quota: Quota) -> Option<i64> {
+        let limit = self.0.get(quota as usize).copied().unwrap_or_default();
+        (limit > 0).then(|| i64::try_from(limit).unwrap_or(i64::MAX))
+    }
+
+    /// Refuses so many at once.
+    pub fn allows(&self, quota: Quota, count: usize) -> Result<(), Exceeded> {
+        match self.limit(quota) {
+            Some(limit) if i64::try_from(count).unwrap_or(i64::MAX) > limit => Err(Exceeded { quota, limit }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Sets how much there may be; 0: any amount.
+    pub fn set(&mut self, quota: Quota, limit: u64) {
+        if let Some(kept) = self.0.get_mut(quota as usize) {
+            *kept = limit;
+        }
+    }
+}
+
+/// There would be more than there may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct Exceeded {
+    /// Of what.
+    pub quota: Quota,
+    /// How much there may be.
+    pub limit: i64,
+}
+
+impl std::fmt::Display for Exceeded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (setting, _, noun, advice) = self.quota.facts();
+        write!(
+            f,
+            "This would be more than the {} {noun} ({setting}): {advice}, or ask whoever operates the service for more.",
+            self.limit
+        )
+    }
+}

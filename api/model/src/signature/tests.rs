@@ -1,0 +1,251 @@
+//! The examples that the senders publish, and what must not pass.
+
+use super::{Refusal, Scheme, verify};
+use crate::clock::Timestamp;
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+/// A request as its sender made it.
+struct Example {
+    scheme: Scheme,
+    secret: &'static str,
+    headers: Vec<(&'static str, String)>,
+    body: &'static str,
+    at_s: i64,
+}
+
+impl Example {
+    fn verify(&self) -> Result<(), Refusal> {
+        let header = |(name, value): &(&'static str, String)| {
+            (
+                HeaderName::try_from(*name).unwrap(),
+                HeaderValue::try_from(value.as_str()).unwrap(),
+            )
+        };
+        let headers: HeaderMap = self.headers.iter().map(header).collect();
+        let now = Timestamp::from_millis(self.at_s * 1000);
+        verify(self.scheme, self.secret, &headers, self.body.as_bytes(), now)
+    }
+
+    fn with_header(mut self, name: &str, value: &str) -> Self {
+        for (known, held) in &mut self.headers {
+            if known.eq_ignore_ascii_case(name) {
+                *held = value.to_owned();
+            }
+        }
+        self
+    }
+}
+
+/// From "Validating webhook deliveries" in GitHub's documentation.
+fn github() -> Example {
+    Example {
+        scheme: Scheme::Github,
+        secret: "It's a Secret to Everybody",
+        headers: vec![(
+            "X-Hub-Signature-256",
+            "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17".to_owned(),
+        )],
+        body: "Hello, World!",
+        at_s: 0,
+    }
+}
+
+/// GitHub's example in the service's own header.
+fn heddle() -> Example {
+    Example {
+        scheme: Scheme::Heddle,
+        headers: vec![(
+            "X-Webhook-Signature",
+            "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17".to_owned(),
+        )],
+        ..github()
+    }
+}
+
+/// From the tests of Stripe's libraries.
+fn stripe() -> Example {
+    Example {
+        scheme: Scheme::Stripe,
+        secret: "webhook_secret",
+        headers: vec![(
+            "Stripe-Signature",
+            "t=1533204620,v1=82216eca827bcb7b34b8055eb2d2d9e6bc13b9ac39ded14a61e69f70c565f53a,\
+             v0=63f3a72374a733066c4be69ed7f8e5ac85c22c9f0a6a612ab9a025a9e4ee7eef"
+                .to_owned(),
+        )],
+        body: include_str!("stripe_event.json"),
+        at_s: 1_533_204_620,
+    }
+}
+
+/// From "Verifying requests from Slack".
+fn slack() -> Example {
+    Example {
+        scheme: Scheme::Slack,
+        secret: "8f742231b10e8888abcd99yyyzzz85a5",
+        headers: vec![
+            (
+                "X-Slack-Signature",
+                "v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503".to_owned(),
+            ),
+            ("X-Slack-Request-Timestamp", "1531420618".to_owned()),
+        ],
+        body: "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&\
+               channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&\
+               response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F\
+               96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c",
+        at_s: 1_531_420_618,
+    }
+}
+
+/// Shopify publishes the rule without figures; these are from SQLPage's page on `hmac`.
+fn shopify() -> Example {
+    Example {
+        scheme: Scheme::Shopify,
+        secret: "test-webhook-secret",
+        headers: vec![(
+            "X-Shopify-Hmac-SHA256",
+            "QNyObTlKbMx2qDlPF/ZOZcBqg5OgPg+2oky3zldc0Gw=".to_owned(),
+        )],
+        body: r#"{"id":1234567890,"email":"customer@example.com","total_price":"123.45"}"#,
+        at_s: 0,
+    }
+}
+
+/// From the reference libraries of Standard Webhooks.
+fn standard_webhooks() -> Example {
+    Example {
+        scheme: Scheme::StandardWebhooks,
+        secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+        headers: vec![
+            ("webhook-id", "msg_p5jXN8AQM9LWM0D4loKWxJek".to_owned()),
+            ("webhook-timestamp", "1614265330".to_owned()),
+            (
+                "webhook-signature",
+                "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=".to_owned(),
+            ),
+        ],
+        body: r#"{"test": 2432232314}"#,
+        at_s: 1_614_265_330,
+    }
+}
+
+fn all() -> [Example; 6] {
+    [
+        heddle(),
+        github(),
+        stripe(),
+        slack(),
+        shopify(),
+        standard_webhooks(),
+    ]
+}
+
+#[test]
+fn published_examples_verify() {
+    for example in all() {
+        assert_eq!(example.verify(), Ok(()), "{}", example.scheme.name());
+    }
+}
+
+#[test]
+fn another_body_or_secret_does_not() {
+    for example in all() {
+        let scheme = example.scheme;
+        let changed = Example {
+            body: "{}",
+            ..example
+        };
+        assert_eq!(changed.verify(), Err(Refusal::Wrong), "{}", scheme.name());
+    }
+    for example in all() {
+        let scheme = example.scheme;
+        let changed = Example {
+            secret: "another",
+            ..example
+        };
+        assert_eq!(changed.verify(), Err(Refusal::Wrong), "{}", scheme.name());
+    }
+}
+
+#[test]
+fn a_missing_or_malformed_header_is_named() {
+    for mut example in all() {
+        let header = example.scheme.header();
+        example
+            .headers
+            .retain(|(name, _)| !name.eq_ignore_ascii_case(header));
+        assert_eq!(example.verify(), Err(Refusal::Missing(header)));
+    }
+    for scheme in [heddle, github, stripe, slack, shopify] {
+        let example = scheme();
+        let header = example.scheme.header();
+        let malformed = example.with_header(header, "nonsense!").verify();
+        assert_eq!(malformed, Err(Refusal::Malformed(header)));
+    }
+    let example = standard_webhooks().with_header("webhook-signature", "nonsense!");
+    assert_eq!(example.verify(), Err(Refusal::Wrong));
+}
+
+#[test]
+fn the_prefix_is_optional_only_in_the_services_own_scheme() {
+    let digest = heddle().headers[0].1.clone();
+    let prefixed = heddle().with_header("X-Webhook-Signature", &format!("sha256={digest}"));
+    assert_eq!(prefixed.verify(), Ok(()));
+    let bare = github().with_header("X-Hub-Signature-256", &digest);
+    assert_eq!(bare.verify(), Err(Refusal::Malformed("X-Hub-Signature-256")));
+}
+
+#[test]
+fn timestamps_may_be_five_minutes_off_and_no_more() {
+    for example in [stripe, slack, standard_webhooks] {
+        for (off_s, verdict) in [
+            (300, Ok(())),
+            (-300, Ok(())),
+            (301, Err(Refusal::Timestamp)),
+            (-301, Err(Refusal::Timestamp)),
+        ] {
+            let mut example = example();
+            example.at_s += off_s;
+            assert_eq!(example.verify(), verdict, "{} {off_s}", example.scheme.name());
+        }
+    }
+    let far = slack().with_header("X-Slack-Request-Timestamp", "9223372036854775807");
+    assert_eq!(far.verify(), Err(Refusal::Timestamp));
+}
+
+#[test]
+fn one_right_signature_among_several_is_enough() {
+    let right = stripe().headers[0].1.clone();
+    let two = stripe().with_header(
+        "Stripe-Signature",
+        &right.replace(",v1=", &format!(",v1={},v1=", "0".repeat(64))),
+    );
+    assert_eq!(two.verify(), Ok(()));
+    let right = standard_webhooks().headers[2].1.clone();
+    let two = standard_webhooks().with_header("webhook-signature", &format!("v1a,AAAA v1,AAAA {right}"));
+    assert_eq!(two.verify(), Ok(()));
+}
+
+#[test]
+fn a_cut_off_signature_does_not_match() {
+    let cut = heddle().with_header("X-Webhook-Signature", "7571");
+    assert_eq!(cut.verify(), Err(Refusal::Wrong));
+    let empty = heddle().with_header("X-Webhook-Signature", "");
+    assert_eq!(empty.verify(), Err(Refusal::Wrong));
+}
+
+#[test]
+fn new_secrets_have_256_bits_and_differ() {
+    for scheme in Scheme::ALL {
+        let (one, two) = (scheme.new_secret(), scheme.new_secret());
+        assert_ne!(one, two);
+        let length = if scheme == Scheme::StandardWebhooks {
+            6 + 44
+        } else {
+            64
+        };
+        assert_eq!(one.len(), length);
+        assert_eq!(Scheme::named(scheme.name()), Some(scheme));
+    }
+}

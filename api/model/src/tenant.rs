@@ -1,0 +1,29 @@
+//! Whose limits a run counts against, and whose connections and values it may use.
+
+use crate::ids::{UserId, WorkspaceId};
+
+/// A workspace, or a user outside of workspaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Tenant {
+    /// A workspace.
+    Workspace(WorkspaceId),
+    /// A user, outside of workspaces.
+    User(UserId),
+}
+
+impl Tenant {
+    /// The workspace if there is one.
+    pub fn of(user: UserId, workspace: Option<WorkspaceId>) -> Self {
+        workspace.map_or(Tenant::User(user), Tenant::Workspace)
+    }
+}
+
+impl std::fmt::Display for Tenant {
+    /// The id.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Tenant::Workspace(workspace) => workspace.fmt(f),
+            Tenant::User(user) => user.fmt(f),
+        }
+    }
+}

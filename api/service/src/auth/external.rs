@@ -1,0 +1,76 @@
+//! The login by another service: the authorization-code exchange of OAuth 2.0 (RFC 6749, with PKCE, RFC 7636) and
+//! OpenID Connect Core 1.0. The client has sent the person to the provider and brings back the code; here it
+//! becomes an identity. Knows nothing of users.
+
+mod claims;
+mod id_token;
+mod login;
+mod provider;
+
+pub use login::{ExternalLogin, Identity, Login};
+
+use claims::{Claims, identity};
+use heddle_model::clock::Timestamp;
+use heddle_model::error::{Code, ServiceError};
+use heddle_runtime::EgressPolicy;
+use login::LoginError;
+use provider::{Provider, Tokens};
+use std::sync::Arc;
+
+/// The configured provider. Cheap to clone.
+#[derive(Clone)]
+pub struct ExternalProvider(Arc<Provider>);
+
+impl ExternalProvider {
+    /// With these settings; connections pass the egress guard.
+    pub fn new(settings: ExternalLogin, egress: &EgressPolicy) -> Self {
+        ExternalProvider(Arc::new(Provider::new(settings, egress)))
+    }
+
+    /// Exchanges a code for the identity of the person who logged in.
+    pub async fn identify(&self, login: Login<'_>, now: Timestamp) -> Result<Identity, ServiceError> {
+        self.exchange(login, now).await.map_err(|error| match error {
+            LoginError::Refused(reason) => {
+                tracing::info!(reason, "An external login was refused: {reason}");
+                Code::InvalidCredentials
+                    .with("The login provider did not confirm this login: start it again.")
+            }
+            LoginError::Unavailable(reason) => {
+                tracing::error!(reason, "The login provider can't be used: {reason}");
+                Code::Unavailable
+                    .with("The login provider can't be reached at the moment: try again shortly.")
+                    .retry_after_s(5)
+            }
+        })
+    }
+
+    async fn exchange(&self, login: Login<'_>, now: Timestamp) -> Result<Identity, LoginError> {
+        let provider = &*self.0;
+        let endpoints = provider.endpoints(now).await?;
+        let tokens = provider.tokens(&endpoints, login).await?;
+        let claims = match &endpoints.issuer {
+            Some(issuer) => {
+                let id_token = tokens.id_token.as_deref().ok_or_else(|| {
+                    LoginError::Refused("there is no ID token: is the scope openid asked for?".to_owned())
+                })?;
+                let mut claims = provider.check_id_token(&endpoints, issuer, id_token, now).await?;
+                if endpoints.userinfo.is_some() {
+                    let more = self.userinfo(&endpoints, &tokens).await?;
+                    if more.subject() != claims.subject() {
+                        return Err(LoginError::Refused(
+                            "userinfo tells of another subject".to_owned(),
+                        ));
+                    }
+                    claims = more.or(claims);
+                }
+                claims
+            }
+            None => self.userinfo(&endpoints, &tokens).await?,
+        };
+        identity(provider.name(), claims)
+    }
+
+    async fn userinfo(&self, endpoints: &provider::Endpoints, tokens: &Tokens) -> Result<Claims, LoginError> {
+        self.0.userinfo(endpoints, tokens).await
+    }
+}

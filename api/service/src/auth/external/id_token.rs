@@ -1,0 +1,102 @@
+//! The check of an ID token (OpenID Connect Core 1.0, section 3.1.3.7): signed by a key of the provider, for this
+//! client, and not out of date.
+
+use super::claims::Claims;
+use super::login::LoginError;
+use crate::auth::signing;
+use heddle_model::clock::Timestamp;
+use jsonwebtoken::jwk::{Jwk, JwkSet, KeyAlgorithm, PublicKeyUse};
+use jsonwebtoken::{Algorithm, DecodingKey, Header, Validation};
+use serde::Deserialize;
+
+/// Clocks differ by so much.
+const LEEWAY_S: i64 = 60;
+
+/// The provider's public keys.
+pub(super) struct Keys(Vec<ProviderKey>);
+
+struct ProviderKey {
+    id: Option<String>,
+    algorithm: Option<KeyAlgorithm>,
+    key: DecodingKey,
+}
+
+impl Keys {
+    /// Those of a set that can check signatures.
+    pub fn new(set: &JwkSet) -> Self {
+        signing::install();
+        let usable = |jwk: &&Jwk| !matches!(jwk.common.public_key_use, Some(PublicKeyUse::Encryption));
+        let keys = set.keys.iter().filter(usable).filter_map(|jwk| {
+            Some(ProviderKey {
+                id: jwk.common.key_id.clone(),
+                algorithm: jwk.common.key_algorithm,
+                key: DecodingKey::from_jwk(jwk).ok()?,
+            })
+        });
+        Keys(keys.collect())
+    }
+
+    /// Whether the key that signed this token is among them, by its id.
+    pub fn know(&self, token: &str) -> bool {
+        jsonwebtoken::decode_header(token).is_ok_and(|header| self.candidates(&header).next().is_some())
+    }
+
+    fn candidates<'a>(&'a self, header: &'a Header) -> impl Iterator<Item = &'a DecodingKey> {
+        self.0
+            .iter()
+            .filter(|key| header.kid.is_none() || key.id == header.kid)
+            .filter(|key| {
+                key.algorithm
+                    .is_none_or(|algorithm| algorithm == header.alg.into())
+            })
+            .map(|key| &key.key)
+    }
+}
+
+#[derive(Deserialize)]
+struct IdToken {
+    exp: i64,
+    azp: Option<String>,
+    #[serde(flatten)]
+    claims: Claims,
+}
+
+/// What a token tells, if it is genuine and meant for this client.
+pub(super) fn check(
+    keys: &Keys,
+    token: &str,
+    issuer: &str,
+    client_id: &str,
+    now: Timestamp,
+) -> Result<Claims, LoginError> {
+    let refused = |reason: String| LoginError::Refused(format!("the ID token is refused: {reason}"));
+    let header = jsonwebtoken::decode_header(token).map_err(|error| refused(error.to_string()))?;
+    // A public key is no secret: anybody could sign with it as an HMAC key.
+    if matches!(header.alg, Algorithm::HS256 | Algorithm::HS384 | Algorithm::HS512) {
+        return Err(refused("it is not signed by a private key".to_owned()));
+    }
+    let mut validation = Validation::new(header.alg);
+    // The service's own clock decides, below.
+    validation.validate_exp = false;
+    validation.set_required_spec_claims(&["exp", "iss", "aud", "sub"]);
+    validation.set_issuer(&[issuer]);
+    validation.set_audience(&[client_id]);
+    let mut failure = "no key of the provider has its key id".to_owned();
+    for key in keys.candidates(&header) {
+        let token = match jsonwebtoken::decode::<IdToken>(token, key, &validation) {
+            Ok(decoded) => decoded.claims,
+            Err(error) => {
+                failure = error.to_string();
+                continue;
+            }
+        };
+        if token.azp.is_some_and(|party| party != client_id) {
+            return Err(refused("it was issued to another client".to_owned()));
+        }
+        if token.exp.saturating_add(LEEWAY_S) <= now.millis().div_euclid(1000) {
+            return Err(refused("it has expired".to_owned()));
+        }
+        return Ok(token.claims);
+    }
+    Err(refused(failure))
+}

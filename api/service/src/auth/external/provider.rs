@@ -1,0 +1,329 @@
+//! What the provider is asked over HTTP: its configuration (OpenID Connect Discovery 1.0), its keys (RFC 7517),
+//! tokens and userinfo. Every connection passes the runtime's egress guard.
+
+use super::claims::Claims;
+use super::id_token::{self, Keys};
+use super::login::{ExternalLogin, Login, LoginError};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use heddle_model::clock::Timestamp;
+use heddle_runtime::{EgressPolicy, GuardedHttp};
+use jsonwebtoken::jwk::JwkSet;
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use reqwest::{Method, StatusCode, Url};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::error::Error as _;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+const TIMEOUT: Duration = Duration::from_secs(10);
+const ANSWER_BYTES_MAX: usize = 1 << 20;
+/// How long a provider's configuration and keys are taken for current.
+const FRESH: Duration = Duration::from_secs(60 * 60);
+
+/// Where the provider is reached, and how it wants to be.
+pub(super) struct Endpoints {
+    /// OpenID Connect: who signs ID tokens.
+    pub issuer: Option<String>,
+    token: Url,
+    pub userinfo: Option<Url>,
+    keys: Option<Url>,
+    /// The client's secret goes into the body, not into the Authorization header.
+    secret_in_body: bool,
+}
+
+/// The token endpoint's answer.
+#[derive(Deserialize)]
+pub(super) struct Tokens {
+    access_token: String,
+    pub id_token: Option<String>,
+}
+
+/// The provider.
+pub(super) struct Provider {
+    settings: ExternalLogin,
+    egress: EgressPolicy,
+    http: GuardedHttp,
+    discovered: Mutex<Option<(Timestamp, Arc<Endpoints>)>>,
+    keys: Mutex<Option<(Timestamp, Arc<Keys>)>>,
+}
+
+/// A request to the provider.
+struct Ask {
+    method: Method,
+    url: Url,
+    authorization: Option<String>,
+    form: Option<String>,
+}
+
+impl Provider {
+    pub fn new(settings: ExternalLogin, egress: &EgressPolicy) -> Self {
+        Provider {
+            settings,
+            http: GuardedHttp::new(egress),
+            egress: egress.clone(),
+            discovered: Mutex::default(),
+            keys: Mutex::default(),
+        }
+    }
+
+    /// What its subjects are told apart from those of another provider by.
+    pub fn name(&self) -> &str {
+        let settings = &self.settings;
+        settings
+            .issuer
+            .as_deref()
+            .or(settings.token_url.as_deref())
+            .unwrap_or_default()
+    }
+
+    pub async fn endpoints(&self, now: Timestamp) -> Result<Arc<Endpoints>, LoginError> {
+        if let Some(endpoints) = fresh(&self.discovered, now) {
+            return Ok(endpoints);
+        }
+        let endpoints = match &self.settings.issuer {
+            Some(issuer) => self.discover(issuer).await?,
+            None => Endpoints {
+                issuer: None,
+                token: url(self.settings.token_url.as_deref())?,
+                userinfo: Some(url(self.settings.userinfo_url.as_deref())?),
+                keys: None,
+                secret_in_body: true,
+            },
+        };
+        let endpoints = Arc::new(endpoints);
+        *locked(&self.discovered) = Some((now, endpoints.clone()));
+        Ok(endpoints)
+    }
+
+    async fn discover(&self, issuer: &str) -> Result<Endpoints, LoginError> {
+        #[derive(Deserialize)]
+        struct Configuration {
+            issuer: String,
+            token_endpoint: String,
+            userinfo_endpoint: Option<String>,
+            jwks_uri: String,
+            token_endpoint_auth_methods_supported: Option<Vec<String>>,
+        }
+        let at = format!(
+            "{}/.well-known/openid-configuration",
+            issuer.trim_end_matches('/')
+        );
+        let configuration: Configuration = self.get(url(Some(&at))?, None).await?;
+        if configuration.issuer != issuer {
+            let other = configuration.issuer;
+            return Err(LoginError::Unavailable(format!(
+                "the issuer is configured as {issuer}, but calls itself {other}: they must be equal"
+            )));
+        }
+        let methods = configuration.token_endpoint_auth_methods_supported;
+        // Without a list it is client_secret_basic, says Discovery.
+        let knows_basic =
+            methods.is_none_or(|methods| methods.iter().any(|method| method == "client_secret_basic"));
+        let userinfo = configuration.userinfo_endpoint.as_deref();
+        Ok(Endpoints {
+            issuer: Some(configuration.issuer),
+            token: url(Some(&configuration.token_endpoint))?,
+            userinfo: userinfo.map(|userinfo| url(Some(userinfo))).transpose()?,
+            keys: Some(url(Some(&configuration.jwks_uri))?),
+            secret_in_body: !knows_basic,
+        })
+    }
+
+    /// Exchanges the code.
+    pub async fn tokens(&self, endpoints: &Endpoints, login: Login<'_>) -> Result<Tokens, LoginError> {
+        let ask = self.token_request(endpoints, login);
+        let (status, body) = self.ask(ask).await?;
+        if status.is_server_error() {
+            return Err(LoginError::Unavailable(format!(
+                "the token endpoint answered {status}"
+            )));
+        }
+        // What is no token is a refusal: some providers say so with 200.
+        serde_json::from_slice(&body).map_err(|_| {
+            let error = serde_json::from_slice::<Refusal>(&body).map(|refusal| refusal.error);
+            let error = error.unwrap_or_else(|_| "no reason given".to_owned());
+            LoginError::Refused(format!("the token endpoint answered {status}: {error}"))
+        })
+    }
+
+    fn token_request(&self, endpoints: &Endpoints, login: Login<'_>) -> Ask {
+        let settings = &self.settings;
+        let mut form = form_urlencoded::Serializer::new(String::new());
+        form.append_pair("grant_type", "authorization_code");
+        form.append_pair("code", login.code);
+        form.append_pair("redirect_uri", &settings.redirect_uri);
+        if let Some(verifier) = login.code_verifier {
+            form.append_pair("code_verifier", verifier);
+        }
+        let authorization = if endpoints.secret_in_body {
+            form.append_pair("client_id", &settings.client_id);
+            form.append_pair("client_secret", &settings.client_secret);
+            None
+        } else {
+            let encoded = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
+            let pair = format!(
+                "{}:{}",
+                encoded(&settings.client_id),
+                encoded(&settings.client_secret)
+            );
+            Some(format!("Basic {}", STANDARD.encode(pair)))
+        };
+        Ask {
+            method: Method::POST,
+            url: endpoints.token.clone(),
+            authorization,
+            form: Some(form.finish()),
+        }
+    }
+
+    /// What the provider tells of the person.
+    pub async fn userinfo(&self, endpoints: &Endpoints, tokens: &Tokens) -> Result<Claims, LoginError> {
+        let userinfo = endpoints.userinfo.clone();
+        let userinfo =
+            userinfo.ok_or_else(|| LoginError::Unavailable("there is no userinfo URL".to_owned()))?;
+        self.get(userinfo, Some(format!("Bearer {}", tokens.access_token)))
+            .await
+    }
+
+    /// Checks an ID token against the provider's keys; unknown keys are asked for anew.
+    pub async fn check_id_token(
+        &self,
+        endpoints: &Endpoints,
+        issuer: &str,
+        id_token: &str,
+        now: Timestamp,
+    ) -> Result<Claims, LoginError> {
+        let kept = fresh(&self.keys, now);
+        let keys = match kept.filter(|keys| keys.know(id_token)) {
+            Some(keys) => keys,
+            None => {
+                let at = endpoints.keys.clone();
+                let at =
+                    at.ok_or_else(|| LoginError::Unavailable("the provider names no keys".to_owned()))?;
+                let set: JwkSet = self.get(at, None).await?;
+                let keys = Arc::new(Keys::new(&set));
+                *locked(&self.keys) = Some((now, keys.clone()));
+                keys
+            }
+        };
+        id_token::check(&keys, id_token, issuer, &self.settings.client_id, now)
+    }
+
+    async fn get<T: DeserializeOwned>(
+        &self,
+        url: Url,
+        authorization: Option<String>,
+    ) -> Result<T, LoginError> {
+        let place = place(&url);
+        let ask = Ask {
+            method: Method::GET,
+            url,
+            authorization,
+            form: None,
+        };
+        let (status, body) = self.ask(ask).await?;
+        if !status.is_success() {
+            return Err(LoginError::Unavailable(format!("{place} answered {status}")));
+        }
+        serde_json::from_slice(&body).map_err(|error| {
+            LoginError::Unavailable(format!("{place} answered something unexpected: {error}"))
+        })
+    }
+
+    /// Sends a request and reads all of the answer, within a time and a size.
+    async fn ask(&self, ask: Ask) -> Result<(StatusCode, Vec<u8>), LoginError> {
+        let place = place(&ask.url);
+        tokio::time::timeout(TIMEOUT, self.exchange(ask))
+            .await
+            .unwrap_or_else(|_| {
+                let waited_s = TIMEOUT.as_secs();
+                Err(LoginError::Unavailable(format!(
+                    "{place} did not answer within {waited_s} s"
+                )))
+            })
+    }
+
+    async fn exchange(&self, ask: Ask) -> Result<(StatusCode, Vec<u8>), LoginError> {
+        let place = place(&ask.url);
+        self.check_scheme(&ask.url)?;
+        let client = self.http.client(&ask.url);
+        let client = client.map_err(|error| LoginError::Unavailable(error.to_string()))?;
+        let mut request = client
+            .request(ask.method, ask.url)
+            .header(ACCEPT, "application/json");
+        if let Some(authorization) = ask.authorization {
+            request = request.header(AUTHORIZATION, authorization);
+        }
+        if let Some(form) = ask.form {
+            request = request
+                .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+                .body(form);
+        }
+        let failed = |error: reqwest::Error| LoginError::Unavailable(format!("{place}: {}", chain(&error)));
+        let mut response = request.send().await.map_err(failed)?;
+        let status = response.status();
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(failed)? {
+            if body.len() + chunk.len() > ANSWER_BYTES_MAX {
+                return Err(LoginError::Unavailable(format!(
+                    "{place} answered more than 1 MiB"
+                )));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok((status, body))
+    }
+
+    /// Secrets and identities travel encrypted, except to hosts that the operator lists.
+    fn check_scheme(&self, url: &Url) -> Result<(), LoginError> {
+        let host = url.host_str().unwrap_or_default();
+        let address: Option<IpAddr> = host.trim_matches(['[', ']']).parse().ok();
+        if url.scheme() == "https" || self.egress.lists(host, url.port_or_known_default(), address) {
+            return Ok(());
+        }
+        Err(LoginError::Unavailable(format!(
+            "{} is not encrypted: use https, or list the host in HEDDLE_EGRESS_ALLOW",
+            place(url)
+        )))
+    }
+}
+
+#[derive(Deserialize)]
+struct Refusal {
+    error: String,
+}
+
+fn url(text: Option<&str>) -> Result<Url, LoginError> {
+    let text = text.unwrap_or_default();
+    Url::parse(text).map_err(|error| LoginError::Unavailable(format!("`{text}` is no URL: {error}")))
+}
+
+/// Scheme, host and port: queries may hold what is private.
+fn place(url: &Url) -> String {
+    url.origin().ascii_serialization()
+}
+
+/// An error with its causes, which is where the reason is.
+fn chain(error: &reqwest::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}
+
+fn fresh<T>(kept: &Mutex<Option<(Timestamp, Arc<T>)>>, now: Timestamp) -> Option<Arc<T>> {
+    let kept = locked(kept);
+    let (since, value) = kept.as_ref()?;
+    (now < since.plus(FRESH)).then(|| value.clone())
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,130 @@
+//! How often somebody may try to log in, register, invite, or change something.
+
+use crate::rate_limit::{LimitKey, RateLimiter};
+use crate::token_bucket::TokenBuckets;
+use heddle_model::clock::Timestamp;
+use heddle_model::error::{Code, ServiceError};
+use heddle_model::ids::UserId;
+use heddle_store::accounts::email_key;
+use sha2::{Digest, Sha256};
+use std::net::IpAddr;
+use std::time::Duration;
+
+const MINUTE: Duration = Duration::from_secs(60);
+const HOUR: Duration = Duration::from_secs(60 * 60);
+/// Invitations that one user sends within a minute.
+const INVITATIONS_PER_MINUTE: u32 = 30;
+
+/// How often logging in may be tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AuthRateLimit {
+    /// Within a minute for one email; 0: any number.
+    pub per_email: u32,
+    /// Within a minute for one address; 0: any number.
+    pub per_ip: u32,
+}
+
+/// How many users may register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RegistrationLimit {
+    /// Within an hour from one address; 0: any number.
+    pub per_ip: u32,
+    /// Within an hour in all; 0: any number.
+    pub in_all: u32,
+}
+
+/// All of these limits.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Of attempts to log in.
+    pub attempts: AuthRateLimit,
+    /// Of registrations.
+    pub registrations: RegistrationLimit,
+    /// Changes that one user makes within a minute; 0: any number.
+    pub writes_per_minute: u32,
+}
+
+/// Counts attempts by address and by email.
+#[derive(Debug)]
+pub struct AuthLimits {
+    /// By address.
+    pub by_ip: RateLimiter<IpAddr>,
+    /// By hash, so that long emails take no more memory than short ones.
+    pub by_email: RateLimiter<[u8; 32]>,
+    /// By both, for addresses from which the email's user has logged in before: strangers' attempts don't count there.
+    by_known: RateLimiter<([u8; 32], IpAddr)>,
+    invitations: RateLimiter<UserId>,
+    registrations_by_ip: TokenBuckets<IpAddr>,
+    registrations: TokenBuckets<()>,
+    writes: TokenBuckets<UserId>,
+}
+
+impl AuthLimits {
+    /// With these limits, of this server or of all that share its database.
+    pub fn new(settings: Settings, is_shared: bool) -> Self {
+        let (limit, registrations) = (settings.attempts, settings.registrations);
+        AuthLimits {
+            by_ip: RateLimiter::new(limit.per_ip).shared_if(is_shared),
+            by_email: RateLimiter::new(limit.per_email).shared_if(is_shared),
+            by_known: RateLimiter::new(limit.per_email),
+            invitations: RateLimiter::new(INVITATIONS_PER_MINUTE),
+            registrations_by_ip: TokenBuckets::new(registrations.per_ip, HOUR),
+            registrations: TokenBuckets::new(registrations.in_all, HOUR),
+            writes: TokenBuckets::new(settings.writes_per_minute, MINUTE),
+        }
+    }
+
+    /// Counts an attempt from this address, or refuses it.
+    pub fn check_ip(&self, ip: LimitKey, now: Timestamp) -> Result<(), ServiceError> {
+        self.by_ip.check(&ip.0, now)
+    }
+
+    /// Counts an attempt for this email, or refuses it, whether anybody has the email or not.
+    pub fn check_email(&self, email: &str, now: Timestamp) -> Result<(), ServiceError> {
+        self.by_email.check(&hash(email), now)
+    }
+
+    /// The same for an address from which the email's user has logged in before.
+    pub fn check_known(&self, email: &str, ip: LimitKey, now: Timestamp) -> Result<(), ServiceError> {
+        self.by_known.check(&(hash(email), ip.0), now)
+    }
+
+    /// Counts a registration, or refuses it.
+    pub fn check_registration(&self, ip: LimitKey, now: Timestamp) -> Result<(), ServiceError> {
+        let limit = self.registrations_by_ip.capacity();
+        let checked = self.registrations_by_ip.check(&ip.0, now);
+        checked.map_err(|seconds| {
+            Code::RateLimited
+                .with(format!(
+                    "At most {limit} users register from one address within an hour (registration_limit)."
+                ))
+                .retry_after_s(seconds)
+        })?;
+        self.registrations.check(&(), now).map_err(|seconds| {
+            Code::RateLimited
+                .with("Too many users register at the moment (registration_limit): try again later.")
+                .retry_after_s(seconds)
+        })
+    }
+
+    /// Counts a change by this user, or refuses it.
+    pub fn check_write(&self, user: UserId, now: Timestamp) -> Result<(), ServiceError> {
+        let limit = self.writes.capacity();
+        self.writes.check(&user, now).map_err(|seconds| {
+            Code::RateLimited
+                .with(format!(
+                    "A user makes at most {limit} changes within a minute (write_rate_limit)."
+                ))
+                .retry_after_s(seconds)
+        })
+    }
+
+    /// Counts an invitation by this user, or refuses it.
+    pub fn check_invitation(&self, user: UserId, now: Timestamp) -> Result<(), ServiceError> {
+        self.invitations.check(&user, now)
+    }
+}
+
+fn hash(email: &str) -> [u8; 32] {
+    Sha256::digest(email_key(email)).into()
+}

@@ -1,0 +1,167 @@
+//! Tokens: JWT (RFC 7519) signed with HS256.
+
+use super::signing;
+use heddle_model::access::{Role, WorkspaceRole};
+use heddle_model::clock::{Clock, Timestamp};
+use heddle_model::error::{Code, ServiceError};
+use heddle_model::ids::{UserId, WorkspaceId};
+use jsonwebtoken::errors::ErrorKind;
+use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+use uuid::Uuid;
+
+/// What a token says. Roles in it are for the client's eyes: rights are read from the database with every request.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Claims {
+    /// User.
+    pub sub: UserId,
+    /// Email.
+    pub email: String,
+    /// Role in the service.
+    pub role: Role,
+    /// Active workspace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace_id: Option<WorkspaceId>,
+    /// Role in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace_role: Option<WorkspaceRole>,
+    /// Issued at, in seconds since 1970.
+    pub iat: i64,
+    /// Expires at, in seconds since 1970.
+    pub exp: i64,
+    /// Unique.
+    pub jti: String,
+    /// The login that it goes back to; without it, as in tokens of earlier versions, the token is its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sid: Option<String>,
+    /// When that login was, in seconds since 1970.
+    #[serde(default, rename = "auth_time", skip_serializing_if = "Option::is_none")]
+    pub auth_time: Option<i64>,
+    /// The user's generation of tokens: all tokens of a generation end at once.
+    #[serde(default, rename = "gen")]
+    pub generation: i64,
+}
+
+/// A login, from which tokens follow each other until it ends.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// Id.
+    pub id: String,
+    /// When the user proved who they are, in seconds since 1970.
+    pub began_at: i64,
+    /// The user's generation of tokens.
+    pub generation: i64,
+}
+
+impl Claims {
+    /// The login that the token goes back to.
+    pub fn session(&self) -> Session {
+        Session {
+            id: self.sid.clone().unwrap_or_else(|| self.jti.clone()),
+            began_at: self.auth_time.unwrap_or(self.iat),
+            generation: self.generation,
+        }
+    }
+}
+
+/// How long things last.
+#[derive(Clone, Copy, Debug)]
+pub struct Lifetimes {
+    /// A token.
+    pub token: Duration,
+    /// A login, however often its token is renewed.
+    pub session: Duration,
+}
+
+/// Makes and checks tokens.
+pub struct Tokens {
+    encoding: EncodingKey,
+    decoding: DecodingKey,
+    validation: Validation,
+    lifetimes: Lifetimes,
+    clock: Clock,
+}
+
+impl Tokens {
+    /// With this secret and these lifetimes.
+    pub fn new(secret: &str, lifetimes: Lifetimes, clock: Clock) -> Self {
+        signing::install();
+        let mut validation = Validation::new(Algorithm::HS256);
+        // The service's own clock decides, below.
+        validation.validate_exp = false;
+        validation.set_required_spec_claims(&["exp"]);
+        Tokens {
+            encoding: EncodingKey::from_secret(secret.as_bytes()),
+            decoding: DecodingKey::from_secret(secret.as_bytes()),
+            validation,
+            lifetimes,
+            clock,
+        }
+    }
+
+    /// A login that begins now.
+    pub fn begin(&self, generation: i64) -> Session {
+        Session {
+            id: Uuid::now_v7().to_string(),
+            began_at: seconds(self.clock.now()),
+            generation,
+        }
+    }
+
+    /// When a login is over, whatever was done to renew it.
+    pub fn end_of(&self, session: &Session) -> Timestamp {
+        Timestamp::from_millis(session.began_at.saturating_mul(1000)).plus(self.lifetimes.session)
+    }
+
+    /// A token for a user in a workspace.
+    pub fn issue(
+        &self,
+        user: UserId,
+        email: &str,
+        role: Role,
+        membership: Option<(WorkspaceId, WorkspaceRole)>,
+        session: &Session,
+    ) -> Result<String, ServiceError> {
+        let now = self.clock.now();
+        let exp = now.plus(self.lifetimes.token).min(self.end_of(session));
+        let claims = Claims {
+            sub: user,
+            email: email.to_owned(),
+            role,
+            workspace_id: membership.map(|(workspace, _)| workspace),
+            workspace_role: membership.map(|(_, role)| role),
+            iat: seconds(now),
+            exp: seconds(exp),
+            jti: Uuid::now_v7().to_string(),
+            sid: Some(session.id.clone()),
+            auth_time: Some(session.began_at),
+            generation: session.generation,
+        };
+        jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &self.encoding)
+            .map_err(ServiceError::internal)
+    }
+
+    /// What a token says, if it is ours and its time is not over.
+    pub fn check(&self, token: &str) -> Result<Claims, ServiceError> {
+        let checked = jsonwebtoken::decode::<Claims>(token, &self.decoding, &self.validation);
+        let claims = match checked {
+            Ok(checked) => checked.claims,
+            Err(error) if matches!(error.kind(), ErrorKind::ExpiredSignature) => {
+                return Err(Code::TokenExpired.into());
+            }
+            Err(_) => return Err(Code::Unauthorized.into()),
+        };
+        let now = self.clock.now();
+        // The longest login may have become shorter since the token was made.
+        if claims.exp <= seconds(now) || self.end_of(&claims.session()) <= now {
+            return Err(Code::TokenExpired.into());
+        }
+        Ok(claims)
+    }
+}
+
+fn seconds(time: Timestamp) -> i64 {
+    time.millis().div_euclid(1000)
+}

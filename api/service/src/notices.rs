@@ -1,0 +1,60 @@
+//! What other servers have changed: what this one keeps in memory is brought in line with it.
+
+use crate::Service;
+use crate::peers::Peers;
+use heddle_store::StoreError;
+use heddle_store::notices::{Heard, Listener, Notice};
+use std::time::Duration;
+
+/// Wait before trying a database again that does not answer.
+const RETRY: Duration = Duration::from_millis(200);
+
+/// Listens from now on, in the background, if other servers can use the database at all.
+pub async fn start(service: &Service, peers: &Peers) -> Result<(), StoreError> {
+    if let Some(listener) = service.store.listen().await? {
+        tokio::spawn(listen(service.clone(), peers.clone(), listener));
+    }
+    Ok(())
+}
+
+async fn listen(service: Service, peers: Peers, mut listener: Listener) {
+    loop {
+        match listener.next().await {
+            Ok(Heard::Notice(notice)) => heed(&service, notice).await,
+            Ok(Heard::Talk(text)) => peers.hear(&text),
+            Err(StoreError::Closed) => return,
+            Err(error) => {
+                tracing::warn!("Changes by other servers are not heard of for now: {error}");
+                drop(listener);
+                listener = again(&service).await;
+                heed(&service, Notice::Everything).await;
+            }
+        }
+    }
+}
+
+async fn again(service: &Service) -> Listener {
+    loop {
+        match service.store.listen().await {
+            Ok(Some(listener)) => return listener,
+            Ok(None) => std::future::pending().await,
+            Err(_) => tokio::time::sleep(RETRY).await,
+        }
+    }
+}
+
+/// Until it is done: a change that is not heeded would be forgotten.
+async fn heed(service: &Service, notice: Notice) {
+    match notice {
+        Notice::Endpoints(pattern) => return service.webhooks.changed(pattern),
+        Notice::Everything => service.webhooks.all_changed(),
+        _ => {}
+    }
+    while let Err(error) = service.executions.heed(notice).await {
+        tracing::warn!(
+            "A change by another server can't be followed yet: {}",
+            error.message()
+        );
+        tokio::time::sleep(RETRY).await;
+    }
+}

@@ -1,0 +1,89 @@
+//! How many look on at runs, in all and for each user: everybody who does keeps a connection, and is told of each change.
+//! Knows nothing of what they see.
+
+use heddle_model::error::{Code, ServiceError};
+use heddle_model::ids::UserId;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// How many may.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// In all.
+    pub in_all: usize,
+    /// Of one user.
+    pub per_user: usize,
+}
+
+/// Everybody who looks on here. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Onlookers(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    all_max: usize,
+    of_user_max: usize,
+    counts: Mutex<Counts>,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    all: usize,
+    by_user: HashMap<UserId, usize>,
+}
+
+/// The leave to look on; it ends when it is dropped.
+#[derive(Debug)]
+pub struct Seat {
+    onlookers: Onlookers,
+    user: UserId,
+}
+
+impl Onlookers {
+    /// Within these limits.
+    pub fn new(limits: Limits) -> Self {
+        Onlookers(Arc::new(Inner {
+            all_max: limits.in_all,
+            of_user_max: limits.per_user,
+            counts: Mutex::default(),
+        }))
+    }
+
+    fn counts(&self) -> MutexGuard<'_, Counts> {
+        self.0.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets a user look on once more, or says which limit is reached.
+    pub fn seat(&self, user: UserId) -> Result<Seat, ServiceError> {
+        let counts = &mut *self.counts();
+        if counts.all >= self.0.all_max {
+            let message = "Too many live tails are open here: try again shortly.";
+            return Err(Code::Unavailable.with(message).retry_after_s(5));
+        }
+        let of_user = counts.by_user.entry(user).or_default();
+        if *of_user >= self.0.of_user_max {
+            let message =
+                format!("You have {of_user} live tails open, which is as many as one user may: close some.");
+            return Err(Code::RateLimited.with(message).retry_after_s(5));
+        }
+        *of_user += 1;
+        counts.all += 1;
+        Ok(Seat {
+            onlookers: self.clone(),
+            user,
+        })
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let mut counts = self.onlookers.counts();
+        counts.all -= 1;
+        if let Some(of_user) = counts.by_user.get_mut(&self.user) {
+            *of_user -= 1;
+            if *of_user == 0 {
+                counts.by_user.remove(&self.user);
+            }
+        }
+    }
+}

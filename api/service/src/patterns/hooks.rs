@@ -1,0 +1,117 @@
+//! Which nodes of a graph are reached from outside. The graph may be a draft: it is looked through as text, and what can't be
+//! read is left out.
+
+use heddle_compiler::compare::NODES_MAX;
+use heddle_compiler::text;
+use heddle_model::signature::Scheme;
+use heddle_store::endpoints::{HOOKS_MAX, HookKind, HookNode};
+use serde_json::value::RawValue;
+
+/// Characters of an alias; the rest is cut off.
+const ALIAS_CHARS_MAX: usize = 100;
+/// Bytes of a node's id, as the compiler takes it.
+const NODE_ID_BYTES_MAX: usize = 64;
+
+/// The nodes of a graph that need an endpoint. The graph may be a draft: what can't be read has none.
+pub fn hooks(graph: &str) -> Vec<HookNode> {
+    let [nodes] = text::pick(graph, ["nodes"]).unwrap_or_default();
+    let nodes = text::elements(nodes, NODES_MAX).unwrap_or_default();
+    let mut hooks: Vec<HookNode> = Vec::new();
+    for hook in nodes.into_iter().filter_map(hook) {
+        if hooks.len() < HOOKS_MAX && hooks.iter().all(|known| known.node_id != hook.node_id) {
+            hooks.push(hook);
+        }
+    }
+    hooks
+}
+
+fn hook(node: &RawValue) -> Option<HookNode> {
+    let [id, node_type, data] = text::pick(node.get(), ["id", "type", "data"])?;
+    let node_type = text::string(node_type?)?;
+    if node_type != "OnWebhook" && node_type != "OnEmail" {
+        return None;
+    }
+    let node_id = text::string(id?).filter(|id| is_node_id(id))?;
+    let picked = data.and_then(|data| text::pick(data.get(), ["label", "parameters"]));
+    let [label, parameters] = picked.unwrap_or_default();
+    let picked = parameters.and_then(|parameters| text::pick(parameters.get(), ["alias", "scheme"]));
+    let [alias, scheme] = picked
+        .unwrap_or_default()
+        .map(|value| value.and_then(text::string));
+    let kind = match &*node_type {
+        "OnWebhook" => HookKind::Webhook(scheme.and_then(|name| Scheme::named(&name)).unwrap_or_default()),
+        _ => HookKind::Email,
+    };
+    let alias = alias.or_else(|| text::string(label?));
+    let alias = alias.as_deref().map(str::trim).filter(|alias| !alias.is_empty());
+    let printable = alias.unwrap_or(&node_id).chars().filter(|c| !c.is_control());
+    Some(HookNode {
+        alias: printable.take(ALIAS_CHARS_MAX).collect(),
+        kind,
+        node_id: node_id.into_owned(),
+    })
+}
+
+/// Whether it can be deployed, which keeps its length within what an index takes.
+fn is_node_id(id: &str) -> bool {
+    (1..=NODE_ID_BYTES_MAX).contains(&id.len())
+        && id
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::hooks;
+    use heddle_model::signature::Scheme;
+    use heddle_store::endpoints::{HookKind, HookNode};
+    use serde_json::json;
+
+    fn hook(node_id: &str, alias: &str, kind: HookKind) -> HookNode {
+        HookNode {
+            node_id: node_id.to_owned(),
+            alias: alias.to_owned(),
+            kind,
+        }
+    }
+
+    #[test]
+    fn nodes_reached_from_outside_are_found_in_any_draft() {
+        let graph = json!({"nodes": [
+            {"id": "a", "type": "OnWebhook", "data": {"parameters": {"alias": " orders ", "scheme": "github"}}},
+            {"id": "b", "type": "OnWebhook", "data": {"label": "Payments", "parameters": {"scheme": "no such"}}},
+            {"id": "c", "type": "OnWebhook"},
+            {"id": "c", "type": "OnWebhook", "data": {"label": "the id is taken"}},
+            {"id": "d", "type": "OnEmail", "data": 7},
+            {"id": "e", "type": "OnManual"},
+            {"id": "f\u{0}", "type": "OnWebhook"},
+            {"type": "OnWebhook"},
+            "nonsense",
+        ]});
+        let found = [
+            hook("a", "orders", HookKind::Webhook(Scheme::Github)),
+            hook("b", "Payments", HookKind::Webhook(Scheme::Heddle)),
+            hook("c", "c", HookKind::Webhook(Scheme::Heddle)),
+            hook("d", "d", HookKind::Email),
+        ];
+        assert_eq!(hooks(&graph.to_string()), found);
+    }
+
+    #[test]
+    fn what_is_no_graph_has_none() {
+        for graph in [json!(null), json!({}), json!({"nodes": {}}), json!([1])] {
+            assert_eq!(hooks(&graph.to_string()), []);
+        }
+    }
+
+    #[test]
+    fn an_alias_is_one_line_of_bounded_length() {
+        let alias = format!("two\nlines {}", "x".repeat(1000));
+        let graph = json!({"nodes": [
+            {"id": "a", "type": "OnWebhook", "data": {"parameters": {"alias": alias}}},
+        ]});
+        let found = hooks(&graph.to_string());
+        assert!(found[0].alias.starts_with("twolines x"));
+        assert_eq!(found[0].alias.chars().count(), 100);
+    }
+}

@@ -1,0 +1,205 @@
+//! What servers that share a database tell each other without a row of it: requests that count against limits, which
+//! deployments somebody looks on at, and what those deployments' runs do. It may be lost or late, and nothing that has to
+//! be right depends on it.
+
+use crate::Service;
+use heddle_execution::tail::RunChange;
+use heddle_model::ids::DeploymentId;
+use heddle_store::StoreError;
+use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use uuid::Uuid;
+
+/// How often something is told, at most.
+const TOLD_EVERY: Duration = Duration::from_millis(250);
+/// How often it is said again that somebody looks on.
+const WATCHING_AGAIN: Duration = Duration::from_secs(2);
+/// Past this, without having been said again, nobody does.
+const WATCHING_MAX: Duration = Duration::from_secs(6);
+/// Bytes of changes in a message: PostgreSQL takes 7,999, of which those around them are less than 100.
+const CHANGES_BYTES_MAX: usize = 7_800;
+/// Deployments in a message, of 39 bytes each.
+const DEPLOYMENTS_MAX: usize = 150;
+/// Addresses in a message, of 60 bytes at most.
+const ADDRESSES_MAX: usize = 100;
+/// Emails in a message, of 75 bytes.
+const EMAILS_MAX: usize = 80;
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Message {
+    /// A process, which hears itself too.
+    from: String,
+    said: Said,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Said {
+    /// Webhook requests let through, by address.
+    Webhooks(Vec<(IpAddr, usize)>),
+    /// Attempts to log in, by address.
+    Logins(Vec<(IpAddr, usize)>),
+    /// The same by the email's hash, in hex.
+    Emails(Vec<(String, usize)>),
+    /// Somebody looks on at these deployments.
+    Watching(Vec<DeploymentId>),
+    /// What runs of those that others look on at do.
+    Changes(Vec<RunChange>),
+}
+
+/// The other servers. Cheap to clone.
+#[derive(Clone)]
+pub struct Peers {
+    /// Of this process.
+    id: Arc<str>,
+    service: Service,
+}
+
+impl Peers {
+    /// Of this process's service.
+    pub fn new(service: Service) -> Self {
+        Peers {
+            id: Uuid::now_v7().to_string().into(),
+            service,
+        }
+    }
+
+    /// Takes in what a server has said.
+    pub fn hear(&self, text: &str) {
+        // A newer server may say what this one does not know.
+        let Ok(Message { from, said }) = serde_json::from_str(text) else {
+            return;
+        };
+        if *from == *self.id {
+            return;
+        }
+        let service = &self.service;
+        let now = service.clock.now();
+        match said {
+            Said::Webhooks(counts) => {
+                for (ip, count) in counts {
+                    service.webhooks.limiter.count(&ip, count, now);
+                }
+            }
+            Said::Logins(counts) => {
+                for (ip, count) in counts {
+                    service.auth_limits.by_ip.count(&ip, count, now);
+                }
+            }
+            Said::Emails(counts) => {
+                for (email, count) in counts {
+                    let mut hash = [0; 32];
+                    if hex::decode_to_slice(email, &mut hash).is_ok() {
+                        service.auth_limits.by_email.count(&hash, count, now);
+                    }
+                }
+            }
+            Said::Watching(deployments) => {
+                let until = Instant::now() + WATCHING_MAX;
+                service.executions.tail().watch_elsewhere(&deployments, until);
+            }
+            Said::Changes(changes) => {
+                for change in changes {
+                    service.executions.tail().told_by_another(change);
+                }
+            }
+        }
+    }
+
+    /// Begins to tell, in the background, if there can be others.
+    pub fn start(&self) {
+        if !self.service.store.is_shared() {
+            return;
+        }
+        let peers = self.clone();
+        tokio::spawn(async move {
+            let mut watching_said_at = None;
+            loop {
+                let pause = tokio::time::sleep(TOLD_EVERY);
+                if let Err(error) = peers.tell(&mut watching_said_at).await {
+                    tracing::debug!("Other servers can't be told anything for now: {error}");
+                }
+                tokio::select! {
+                    () = peers.service.executions.tail().news() => {}
+                    () = pause => {}
+                }
+            }
+        });
+    }
+
+    async fn say(&self, said: Said) -> Result<(), StoreError> {
+        let from = self.id.to_string();
+        let message = serde_json::to_string(&Message { from, said });
+        let message = message.map_err(|error| StoreError::Database(error.to_string()))?;
+        self.service.store.talk(message).await
+    }
+
+    async fn tell(
+        &self,
+        watching_said_at: &mut Option<(Instant, Vec<DeploymentId>)>,
+    ) -> Result<(), StoreError> {
+        let service = &self.service;
+        self.tell_watching(watching_said_at).await?;
+        for message in in_messages(service.executions.tail().take_for_elsewhere(Instant::now())) {
+            self.say(Said::Changes(message)).await?;
+        }
+        for counts in service.webhooks.limiter.take_untold().chunks(ADDRESSES_MAX) {
+            self.say(Said::Webhooks(counts.to_vec())).await?;
+        }
+        for counts in service.auth_limits.by_ip.take_untold().chunks(ADDRESSES_MAX) {
+            self.say(Said::Logins(counts.to_vec())).await?;
+        }
+        for counts in service.auth_limits.by_email.take_untold().chunks(EMAILS_MAX) {
+            let counts = counts.iter().map(|(email, count)| (hex::encode(email), *count));
+            self.say(Said::Emails(counts.collect())).await?;
+        }
+        Ok(())
+    }
+
+    async fn tell_watching(&self, said: &mut Option<(Instant, Vec<DeploymentId>)>) -> Result<(), StoreError> {
+        let mut watched = self.service.executions.tail().watched_here();
+        watched.sort_unstable();
+        let is_known = said
+            .as_ref()
+            .is_some_and(|(at, before)| *before == watched && at.elapsed() < WATCHING_AGAIN);
+        if watched.is_empty() || is_known {
+            return Ok(());
+        }
+        for deployments in watched.chunks(DEPLOYMENTS_MAX) {
+            self.say(Said::Watching(deployments.to_vec())).await?;
+        }
+        *said = Some((Instant::now(), watched));
+        Ok(())
+    }
+}
+
+/// Changes in as few messages as hold them. One that is too long by itself goes without its error, which whoever
+/// looks on can read with the run.
+fn in_messages(changes: Vec<Arc<RunChange>>) -> Vec<Vec<RunChange>> {
+    let mut messages: Vec<Vec<RunChange>> = Vec::new();
+    let mut room = 0;
+    for change in changes {
+        let mut change = Arc::unwrap_or_clone(change);
+        let mut bytes = bytes_of(&change);
+        if bytes > CHANGES_BYTES_MAX {
+            change.error = None;
+            bytes = bytes_of(&change);
+        }
+        match messages.last_mut() {
+            Some(last) if bytes <= room => last.push(change),
+            _ => {
+                messages.push(vec![change]);
+                room = CHANGES_BYTES_MAX;
+            }
+        }
+        room = room.saturating_sub(bytes);
+    }
+    messages
+}
+
+/// In a message, with the comma.
+fn bytes_of(change: &RunChange) -> usize {
+    serde_json::to_string(change).map_or(0, |text| text.len() + 1)
+}

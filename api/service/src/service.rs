@@ -1,0 +1,115 @@
+//! What all requests share.
+
+use crate::auth::external::{ExternalLogin, ExternalProvider};
+use crate::auth::limits::{self, AuthLimits};
+use crate::auth::password::Passwords;
+use crate::auth::token::{Lifetimes, Tokens};
+use crate::onlookers::{self, Onlookers};
+use crate::webhooks::{self, Webhooks};
+use heddle_execution::Executions;
+use heddle_execution::budget::Budget;
+use heddle_model::clock::Clock;
+use heddle_model::quota::Quotas;
+use heddle_store::Store;
+use heddle_store::vault::Vault;
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// What operators can set of the service.
+pub struct Settings {
+    /// Of executing.
+    pub execution: heddle_execution::Settings,
+    /// Encrypts what is secret in the database.
+    pub master_key: [u8; 32],
+    /// Signs tokens.
+    pub jwt_secret: String,
+    /// How long tokens and logins last.
+    pub lifetimes: Lifetimes,
+    /// How often somebody may try.
+    pub auth_limits: limits::Settings,
+    /// The login by another service, if there is one.
+    pub external_login: Option<ExternalLogin>,
+    /// How much a user may store.
+    pub quotas: Quotas,
+    /// Memory for all large requests together, in bytes.
+    pub large_request_bytes_max: usize,
+    /// Of what comes in.
+    pub webhooks: webhooks::Settings,
+    /// How many look on at runs.
+    pub onlookers: onlookers::Limits,
+    /// The part of patterns' mail addresses after the @.
+    pub mail_domain: String,
+}
+
+/// The service. Cheap to clone.
+#[derive(Clone)]
+pub struct Service(Arc<Parts>);
+
+/// The parts of a [`Service`].
+pub struct Parts {
+    /// Memory for large requests.
+    pub budget: Budget,
+    /// The database.
+    pub store: Store,
+    /// Time.
+    pub clock: Clock,
+    /// Makes and checks tokens.
+    pub tokens: Tokens,
+    /// Checks passwords.
+    pub passwords: Passwords,
+    /// Counts attempts to log in.
+    pub auth_limits: AuthLimits,
+    /// The login by another service, if there is one.
+    pub external_login: Option<ExternalProvider>,
+    /// Encrypts secrets.
+    pub vault: Arc<Vault>,
+    /// Runs what is deployed.
+    pub executions: Executions,
+    /// Takes events in.
+    pub webhooks: Webhooks,
+    /// Who looks on at runs.
+    pub onlookers: Onlookers,
+    /// How much a user may store.
+    pub quotas: Quotas,
+    /// The part of patterns' mail addresses after the @.
+    pub mail_domain: String,
+}
+
+impl Service {
+    /// From its parts. Starts the writing of the webhook log and nothing else.
+    pub fn new(settings: Settings, store: Store, clock: Clock) -> Self {
+        let vault = Arc::new(Vault::new(&settings.master_key, clock.clone()));
+        let budget = Budget::new(settings.large_request_bytes_max);
+        let egress = settings.execution.egress.clone();
+        let external_login = settings.external_login;
+        Service(Arc::new(Parts {
+            executions: Executions::new(
+                settings.execution,
+                store.clone(),
+                clock.clone(),
+                vault.clone(),
+                budget.clone(),
+            ),
+            tokens: Tokens::new(&settings.jwt_secret, settings.lifetimes, clock.clone()),
+            passwords: Passwords::default(),
+            auth_limits: AuthLimits::new(settings.auth_limits, store.is_shared()),
+            external_login: external_login.map(|provider| ExternalProvider::new(provider, &egress)),
+            webhooks: Webhooks::new(settings.webhooks, store.clone(), clock.clone(), vault.clone()),
+            onlookers: Onlookers::new(settings.onlookers),
+            quotas: settings.quotas,
+            mail_domain: settings.mail_domain,
+            budget,
+            store,
+            clock,
+            vault,
+        }))
+    }
+}
+
+impl Deref for Service {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}

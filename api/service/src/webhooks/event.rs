@@ -1,0 +1,147 @@
+//! A request as the pattern receives it: `{headers, body, method, query}`.
+
+use heddle_model::shown::MASK;
+use heddle_model::signature::Scheme;
+use http::HeaderMap;
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+#[derive(Serialize)]
+struct Event<'a> {
+    headers: BTreeMap<&'a str, String>,
+    /// As it came, so that no number loses a digit.
+    body: &'a RawValue,
+    method: &'a str,
+    query: BTreeMap<String, Values>,
+}
+
+/// The values of a query's key: a text, or an array of them when the key is repeated.
+struct Values(Vec<String>);
+
+impl Serialize for Values {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0.as_slice() {
+            [one] => one.serialize(serializer),
+            several => several.serialize(serializer),
+        }
+    }
+}
+
+/// The event of a POST, or what is wrong with its body.
+pub fn of_request(
+    headers: &HeaderMap,
+    query: Option<&str>,
+    body: &[u8],
+    scheme: Scheme,
+) -> Result<Box<RawValue>, serde_json::Error> {
+    let body = serde_json::from_slice(body)?;
+    written(headers, query, "POST", body, Some(scheme.header()))
+}
+
+/// The event of a request whose body was read.
+pub fn with_body(
+    headers: &HeaderMap,
+    query: Option<&str>,
+    method: &str,
+    body: &RawValue,
+) -> Result<Box<RawValue>, serde_json::Error> {
+    written(headers, query, method, body, None)
+}
+
+/// `signature`: the header whose value has served its purpose. With it and the body anybody could send the request
+/// again, with other unsigned headers and another query; so it goes no further.
+fn written(
+    headers: &HeaderMap,
+    query: Option<&str>,
+    method: &str,
+    body: &RawValue,
+    signature: Option<&str>,
+) -> Result<Box<RawValue>, serde_json::Error> {
+    let mut by_name: BTreeMap<&str, String> = BTreeMap::new();
+    for (name, value) in headers {
+        let is_signature = signature.is_some_and(|signature| name.as_str().eq_ignore_ascii_case(signature));
+        let value = match is_signature {
+            true => Cow::Borrowed(MASK),
+            false => String::from_utf8_lossy(value.as_bytes()),
+        };
+        by_name
+            .entry(name.as_str())
+            .and_modify(|held| {
+                held.push_str(", ");
+                held.push_str(&value);
+            })
+            .or_insert_with(|| value.into_owned());
+    }
+    let mut by_key: BTreeMap<String, Values> = BTreeMap::new();
+    for (key, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
+        let values = by_key
+            .entry(key.into_owned())
+            .or_insert_with(|| Values(Vec::new()));
+        values.0.push(value.into_owned());
+    }
+    serde_json::value::to_raw_value(&Event {
+        headers: by_name,
+        body,
+        method,
+        query: by_key,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Scheme;
+    use http::{HeaderMap, HeaderValue};
+    use serde_json::value::RawValue;
+    use serde_json::{Value, json};
+
+    fn of_request(
+        headers: &HeaderMap,
+        query: Option<&str>,
+        body: &[u8],
+    ) -> Result<Box<RawValue>, serde_json::Error> {
+        super::of_request(headers, query, body, Scheme::Github)
+    }
+
+    #[test]
+    fn the_signature_that_was_checked_goes_no_further() {
+        let mut headers = HeaderMap::new();
+        headers.append("X-Hub-Signature-256", HeaderValue::from_static("sha256=ab"));
+        headers.append("X-Slack-Signature", HeaderValue::from_static("of another"));
+        let event = of_request(&headers, None, b"1").unwrap();
+        let event: Value = serde_json::from_str(event.get()).unwrap();
+        let expected = json!({"x-hub-signature-256": "***", "x-slack-signature": "of another"});
+        assert_eq!(event["headers"], expected);
+    }
+
+    #[test]
+    fn headers_and_query_keys_may_be_repeated() {
+        let mut headers = HeaderMap::new();
+        headers.append("X-One", HeaderValue::from_static("a"));
+        headers.append("X-Two", HeaderValue::from_static("b"));
+        headers.append("X-Two", HeaderValue::from_static("c"));
+        headers.append("X-Latin", HeaderValue::from_bytes(b"caf\xe9").unwrap());
+        let event = of_request(&headers, Some("a=1&b=2&a=3&c&d=%C3%A9+%26"), b"[1]").unwrap();
+        let expected = json!({
+            "headers": {"x-latin": "caf\u{fffd}", "x-one": "a", "x-two": "b, c"},
+            "body": [1],
+            "method": "POST",
+            "query": {"a": ["1", "3"], "b": "2", "c": "", "d": "é &"},
+        });
+        assert_eq!(serde_json::from_str::<Value>(event.get()).unwrap(), expected);
+    }
+
+    #[test]
+    fn the_body_keeps_its_digits() {
+        let event = of_request(&HeaderMap::new(), None, b" {\"n\": 12345678901234567890.10 } ").unwrap();
+        assert!(event.get().contains("12345678901234567890.10"));
+    }
+
+    #[test]
+    fn what_is_no_json_is_refused() {
+        for body in [&b""[..], b"{", b"{} {}", b"\"\xff\"", b"nope", b"{\"a\":1,}"] {
+            assert!(of_request(&HeaderMap::new(), None, body).is_err(), "{body:?}");
+        }
+    }
+}

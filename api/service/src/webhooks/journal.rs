@@ -1,0 +1,182 @@
+//! Writes down what came to webhooks, behind the requests: each write takes all that has gathered during the one
+//! before it. Whoever reads the log first waits for what was answered before, so that nobody misses a line.
+
+use heddle_model::clock::Timestamp;
+use heddle_model::ids::EndpointId;
+use heddle_store::webhook_logs::{self, LogRow, TAP_EVENTS_MAX, TapRow};
+use heddle_store::{Sql, Store, StoreError};
+use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
+use tokio::sync::{mpsc, oneshot};
+
+/// Entries that wait; then requests wait to be written down.
+const QUEUE_MAX: usize = 8192;
+/// Entries that are written together.
+const GROUP_MAX: usize = 512;
+/// Rows of one transaction of SQLite, whose one writer others wait for.
+const PIECE_MAX: usize = 128;
+/// How long an entry waits for others, so that few events a second don't each cost a commit more.
+const LINGER: Duration = Duration::from_millis(50);
+/// Writes that are tried before entries are given up, with a pause between them.
+const ATTEMPTS_MAX: u32 = 10;
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// A request that was answered.
+pub struct Entry {
+    /// Its line of the log.
+    pub log: LogRow,
+    /// For the tap.
+    pub tap: Option<(EndpointId, String)>,
+}
+
+enum Message {
+    Entry(Box<Entry>),
+    Flush(oneshot::Sender<()>),
+}
+
+/// Takes entries. Dropping the last one ends the writing, after what waits is written.
+#[derive(Clone)]
+pub struct Journal(mpsc::Sender<Message>);
+
+impl Journal {
+    /// Starts writing.
+    pub fn start(store: Store) -> Self {
+        let (sender, messages) = mpsc::channel(QUEUE_MAX);
+        tokio::spawn(work(store, messages));
+        Journal(sender)
+    }
+
+    /// Writes an entry down, soon.
+    pub async fn add(&self, entry: Entry) {
+        if self.0.send(Message::Entry(Box::new(entry))).await.is_err() {
+            tracing::error!("a line of the webhook log is lost: its writer has ended");
+        }
+    }
+
+    /// Waits until all that was added before is on disk.
+    pub async fn flush(&self) {
+        let (sender, done) = oneshot::channel();
+        if self.0.send(Message::Flush(sender)).await.is_ok() {
+            // An error means that the writer has ended, and there is nothing to wait for.
+            let _ = done.await;
+        }
+    }
+}
+
+async fn work(store: Store, mut messages: mpsc::Receiver<Message>) {
+    let mut group = Vec::with_capacity(GROUP_MAX);
+    while messages.recv_many(&mut group, GROUP_MAX).await > 0 {
+        gather(&mut messages, &mut group).await;
+        let mut logs = Vec::new();
+        let mut taps = Taps::default();
+        let mut waiting = Vec::new();
+        for message in group.drain(..) {
+            match message {
+                Message::Entry(entry) => {
+                    if let Some((endpoint, event)) = entry.tap {
+                        taps.add(endpoint, entry.log.created_at, event);
+                    }
+                    logs.push(entry.log);
+                }
+                Message::Flush(done) => waiting.push(done),
+            }
+        }
+        if !logs.is_empty() {
+            write(&store, &logs, &taps.newest()).await;
+        }
+        for done in waiting {
+            // Whoever waited may have gone.
+            let _ = done.send(());
+        }
+    }
+}
+
+/// Adds what comes within [`LINGER`], unless somebody waits for the log.
+async fn gather(messages: &mut mpsc::Receiver<Message>, group: &mut Vec<Message>) {
+    let over = tokio::time::sleep(LINGER);
+    tokio::pin!(over);
+    let is_awaited = |group: &[Message]| group.iter().any(|it| matches!(it, Message::Flush(_)));
+    while group.len() < GROUP_MAX && !is_awaited(group) {
+        let room = GROUP_MAX - group.len();
+        tokio::select! {
+            count = messages.recv_many(group, room) => if count == 0 { return },
+            () = &mut over => return,
+        }
+    }
+}
+
+/// Events of a group; of each endpoint only those that the tap will keep.
+#[derive(Default)]
+struct Taps {
+    rows: Vec<TapRow>,
+    count: HashMap<EndpointId, i64>,
+}
+
+impl Taps {
+    fn add(&mut self, endpoint_id: EndpointId, received_at: Timestamp, event: String) {
+        *self.count.entry(endpoint_id).or_default() += 1;
+        self.rows.push(TapRow {
+            endpoint_id,
+            received_at,
+            event,
+        });
+    }
+
+    /// The newest of each endpoint, oldest first.
+    fn newest(mut self) -> Vec<TapRow> {
+        let mut is_kept = |row: &TapRow| {
+            let left = self.count.entry(row.endpoint_id).or_default();
+            *left -= 1;
+            *left < TAP_EVENTS_MAX
+        };
+        self.rows.retain(|row| is_kept(row));
+        self.rows
+    }
+}
+
+/// What one transaction writes.
+struct Piece<'a> {
+    lines: &'a [LogRow],
+    events: &'a [TapRow],
+}
+
+impl<'a> Piece<'a> {
+    /// All in one if it is few.
+    fn of(lines: &'a [LogRow], events: &'a [TapRow], rows_max: usize) -> VecDeque<Self> {
+        if lines.len() + events.len() <= rows_max {
+            return [Piece { lines, events }].into();
+        }
+        let of_lines = lines.chunks(rows_max).map(|lines| Piece { lines, events: &[] });
+        let of_events = events.chunks(rows_max).map(|events| Piece { lines: &[], events });
+        of_lines.chain(of_events).collect()
+    }
+
+    fn statements(&self) -> Vec<Sql> {
+        let mut statements = webhook_logs::append_for_ingestion(self.lines);
+        statements.extend(webhook_logs::tap_for_ingestion(self.events));
+        statements
+    }
+}
+
+async fn write(store: &Store, logs: &[LogRow], taps: &[TapRow]) {
+    let rows_max = if store.is_shared() { GROUP_MAX } else { PIECE_MAX };
+    let mut pieces = Piece::of(logs, taps, rows_max);
+    let mut attempt = 1;
+    while let Some(piece) = pieces.front() {
+        match store.execute_all(piece.statements()).await {
+            Ok(()) => {
+                pieces.pop_front();
+            }
+            Err(error @ StoreError::Unavailable(_)) if attempt < ATTEMPTS_MAX => {
+                tracing::warn!(%error, attempt, "the webhook log can't be written now");
+                tokio::time::sleep(PAUSE).await;
+                attempt += 1;
+            }
+            Err(error) => {
+                let lines: usize = pieces.iter().map(|piece| piece.lines.len()).sum();
+                tracing::error!(%error, lines, "{lines} lines of the webhook log are lost: {error}");
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Keeps the webhook log short, in the background.
+
+use crate::Service;
+use std::time::Duration;
+use tokio::task::JoinHandle;
+
+const SWEEP_EVERY: Duration = Duration::from_secs(60);
+
+/// Deletes what is too old of the webhook log, until the task is aborted; that does no harm at any moment.
+pub fn start(service: Service) -> JoinHandle<()> {
+    tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(SWEEP_EVERY).await;
+            if let Err(error) = service.webhooks.sweep(service.clock.now()).await {
+                tracing::error!(%error, "Old lines of the webhook log can't be deleted now");
+            }
+        }
+    })
+}

@@ -1,0 +1,137 @@
+//! From the end of a run to an HTTP response. What RespondToWebhook gave comes out of a sandbox: it may choose status,
+//! headers and body, and can't break the connection or act with the service's own origin.
+
+use crate::http::error::ApiError;
+use axum::Json;
+use axum::body::Body;
+use axum::http::header::{
+    CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue, X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use heddle_execution::Ended;
+use heddle_model::Code;
+use heddle_model::ids::RunId;
+use heddle_model::status::RunStatus;
+use heddle_runtime::answer_headers;
+use serde::Deserialize;
+use serde_json::json;
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Responded {
+    status: u16,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    body: Box<RawValue>,
+    body_type: String,
+}
+
+/// The answer to a sender that has waited for its run.
+pub(super) fn to_sender(run: RunId, ended: &Ended) -> Response {
+    let mut response = match &ended.response {
+        Some(responded) => {
+            responded_with(responded).unwrap_or_else(|problem| failed(run, "RESPONSE", &problem))
+        }
+        None => without_response(run, ended),
+    };
+    // An id is a valid header value.
+    if let Ok(value) = HeaderValue::from_str(&run.to_string()) {
+        response.headers_mut().insert("x-run-id", value);
+    }
+    response
+}
+
+fn without_response(run: RunId, ended: &Ended) -> Response {
+    if ended.status == RunStatus::Success {
+        let output = ended.output.as_deref();
+        return Json(json!({"status": "completed", "runId": run, "output": output})).into_response();
+    }
+    match &ended.error {
+        Some(error) if error.code == "TIMEOUT" => too_late(run).into_response(),
+        error => {
+            let body = json!({"status": "failed", "runId": run, "error": error});
+            (StatusCode::INTERNAL_SERVER_ERROR, Json(body)).into_response()
+        }
+    }
+}
+
+fn failed(run: RunId, code: &str, message: &str) -> Response {
+    let error = json!({"code": code, "message": message, "nodeId": null});
+    let body = json!({"status": "failed", "runId": run, "error": error});
+    (StatusCode::INTERNAL_SERVER_ERROR, Json(body)).into_response()
+}
+
+/// The run took longer than it, or its sender, may.
+pub(super) fn too_late(run: RunId) -> ApiError {
+    Code::ExecutionTimeout
+        .with(format!("The run {run} has not ended in time."))
+        .into()
+}
+
+/// What RespondToWebhook gave, as HTTP.
+fn responded_with(responded: &RawValue) -> Result<Response, String> {
+    let unreadable = |error: serde_json::Error| format!("What RespondToWebhook gave can't be sent: {error}");
+    let responded: Responded = serde_json::from_str(responded.get()).map_err(unreadable)?;
+    let status = StatusCode::from_u16(responded.status)
+        .ok()
+        .filter(|status| (200..=599).contains(&status.as_u16()))
+        .ok_or_else(|| {
+            format!(
+                "RespondToWebhook gave the status {}, which can't be sent",
+                responded.status
+            )
+        })?;
+    let (content_type, body) = match responded.body_type.as_str() {
+        "text" => {
+            let text: String = serde_json::from_str(responded.body.get()).map_err(unreadable)?;
+            ("text/plain; charset=utf-8", Body::from(text))
+        }
+        "base64" => {
+            let text: String = serde_json::from_str(responded.body.get()).map_err(unreadable)?;
+            let bytes = STANDARD
+                .decode(text)
+                .map_err(|error| format!("RespondToWebhook's body is no base64: {error}"))?;
+            ("application/octet-stream", Body::from(bytes))
+        }
+        _ => ("application/json", Body::from(responded.body.get().to_owned())),
+    };
+    let has_body = !matches!(
+        status,
+        StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::NOT_MODIFIED
+    );
+    let mut response = Response::new(if has_body { body } else { Body::empty() });
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    if has_body {
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    }
+    add_headers(headers, responded.headers);
+    // A page that a pattern makes is not the service's own: no access to what a browser keeps for this origin.
+    headers.append(
+        CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static(
+            "sandbox allow-downloads allow-forms allow-modals allow-popups allow-scripts",
+        ),
+    );
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    Ok(response)
+}
+
+/// Adds those that can be sent; of the others the run's log tells. A name in `Connection` would be one of the
+/// connection's too, but that header is not sent itself.
+fn add_headers(headers: &mut HeaderMap, given: BTreeMap<String, String>) {
+    for (name, value) in given {
+        let name = HeaderName::try_from(name);
+        let value = HeaderValue::try_from(value);
+        if let (Ok(name), Ok(value)) = (name, value)
+            && answer_headers::refusal(name.as_str()).is_none()
+        {
+            headers.insert(name, value);
+        }
+    }
+}

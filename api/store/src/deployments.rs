@@ -1,0 +1,410 @@
+//! Deployments and the modules that they run.
+
+use super::notices::{self, Notice};
+use super::runs::suspects::STRIKES_MAX;
+use super::{Db, Sql, StoreError, sql};
+use heddle_model::access::{Editor, Manager, Scope};
+use heddle_model::clock::Timestamp;
+use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, UserId, WorkspaceId};
+use heddle_model::status::DeploymentStatus;
+use sqlx::FromRow;
+
+/// A deployment.
+#[derive(Clone, Debug, FromRow)]
+pub struct DeploymentRow {
+    /// Id.
+    pub id: DeploymentId,
+    /// What is deployed.
+    pub pattern_id: PatternId,
+    /// Its name when it was deployed.
+    pub pattern_name: String,
+    /// Who deployed it.
+    pub user_id: UserId,
+    /// Whose it is.
+    pub workspace_id: Option<WorkspaceId>,
+    /// Who owns the workspace, or the deployment if it is in none.
+    pub owner_id: UserId,
+    /// Where its secrets and variables come from.
+    pub environment_id: Option<EnvironmentId>,
+    /// State.
+    #[sqlx(try_from = "String")]
+    pub status: DeploymentStatus,
+    /// The version that it was deployed from.
+    pub version_number: i64,
+    /// SHA-256 of its module, in hex.
+    pub artifact: String,
+    /// `[{type, nodeId}]` as JSON.
+    pub triggers: String,
+    /// Why it failed.
+    pub error_message: Option<String>,
+    /// How many servers its runs have brought down since it was deployed.
+    pub strikes: i64,
+    /// When its module was last put in place.
+    #[sqlx(try_from = "i64")]
+    pub confirmed_at: Timestamp,
+    /// When first deployed.
+    #[sqlx(try_from = "i64")]
+    pub created_at: Timestamp,
+    /// When its state last changed.
+    #[sqlx(try_from = "i64")]
+    pub updated_at: Timestamp,
+}
+
+impl DeploymentRow {
+    /// Whether the deployed version has this trigger.
+    pub fn has_trigger(&self, node_type: &str, node_id: &str) -> bool {
+        let triggers: Vec<serde_json::Value> = serde_json::from_str(&self.triggers).unwrap_or_default();
+        triggers
+            .iter()
+            .any(|trigger| trigger["type"] == node_type && trigger["nodeId"] == node_id)
+    }
+
+    /// Whether its runs are held: it is paused, or was stopped since they bring servers down.
+    pub fn holds_runs(&self) -> bool {
+        self.status == DeploymentStatus::Paused || self.strikes >= STRIKES_MAX
+    }
+
+    /// Whether it keeps this trigger's address in use: it has the trigger, and was not undeployed.
+    pub fn holds(&self, node_type: &str, node_id: &str) -> bool {
+        self.status != DeploymentStatus::Undeployed && self.has_trigger(node_type, node_id)
+    }
+}
+
+const DEPLOYMENT: &str = "select d.id, d.pattern_id, d.pattern_name, d.user_id, d.workspace_id, d.environment_id,
+    d.status, d.version_number, d.artifact, d.triggers, d.error_message, d.strikes, d.confirmed_at, d.created_at, d.updated_at,
+    coalesce((select m.user_id from memberships m where m.workspace_id = d.workspace_id and m.role = 'owner'
+              order by m.created_at, m.user_id limit 1), d.user_id) as owner_id
+    from deployments d ";
+
+/// Those that belong to the caller's workspace, or to the caller and no workspace.
+pub(super) fn tenant(query: Sql, scope: &Scope) -> Sql {
+    query
+        .push("(d.workspace_id = ? or (d.workspace_id is null and d.user_id = ?))")
+        .bind(scope.workspace())
+        .bind(scope.user())
+}
+
+/// A deployment that the caller may see.
+pub async fn visible(
+    db: &mut Db<'_>,
+    scope: &Scope,
+    deployment: DeploymentId,
+) -> Result<Option<DeploymentRow>, StoreError> {
+    let query = sql(DEPLOYMENT).push("where d.id = ? and ").bind(deployment);
+    db.optional(tenant(query, scope)).await
+}
+
+/// The deployment of a pattern, if the caller may see it.
+pub async fn visible_of_pattern(
+    db: &mut Db<'_>,
+    scope: &Scope,
+    pattern: PatternId,
+) -> Result<Option<DeploymentRow>, StoreError> {
+    let query = sql(DEPLOYMENT).push("where d.pattern_id = ? and ").bind(pattern);
+    db.optional(tenant(query, scope)).await
+}
+
+/// A deployment that the caller may change. In a transaction nobody else changes it before that one's end.
+pub async fn owned(
+    db: &mut Db<'_>,
+    editor: &Editor,
+    deployment: DeploymentId,
+) -> Result<Option<DeploymentRow>, StoreError> {
+    let query = tenant(
+        sql(DEPLOYMENT).push("where d.id = ? and ").bind(deployment),
+        editor,
+    );
+    let lock = if db.is_postgres() { " for update" } else { "" };
+    db.optional(query.push(lock)).await
+}
+
+/// The deployment of a pattern, for work that the service does by itself.
+pub async fn for_system(db: &mut Db<'_>, pattern: PatternId) -> Result<Option<DeploymentRow>, StoreError> {
+    db.optional(sql(DEPLOYMENT).push("where d.pattern_id = ?").bind(pattern))
+        .await
+}
+
+/// A deployment by its id, for work that the service does by itself.
+pub async fn by_id_for_system(
+    db: &mut Db<'_>,
+    deployment: DeploymentId,
+) -> Result<Option<DeploymentRow>, StoreError> {
+    db.optional(sql(DEPLOYMENT).push("where d.id = ?").bind(deployment))
+        .await
+}
+
+/// All deployments whose triggers work, for work that the service does by itself.
+pub async fn all_active(db: &mut Db<'_>) -> Result<Vec<DeploymentRow>, StoreError> {
+    db.all(sql(DEPLOYMENT).push("where d.status = 'active' order by d.id"))
+        .await
+}
+
+/// How many of a workspace's deployments take their secrets and variables from this environment.
+pub async fn count_in_environment(
+    db: &mut Db<'_>,
+    scope: &Scope,
+    environment: EnvironmentId,
+) -> Result<i64, StoreError> {
+    let count = sql("select count(*) from deployments where workspace_id = ? and environment_id = ?")
+        .bind(scope.workspace())
+        .bind(environment)
+        .push(" and status <> 'undeployed'");
+    db.one(count).await.map(|(count,): (i64,)| count)
+}
+
+/// Deployments that are paused or stopped.
+pub async fn paused(db: &mut Db<'_>) -> Result<Vec<(DeploymentId,)>, StoreError> {
+    let query = sql("select id from deployments where status = 'paused' or strikes >= ?");
+    db.all(query.bind(STRIKES_MAX)).await
+}
+
+/// Adds a deployment, or puts it in the place of the pattern's one, which keeps its id and its time of creation.
+pub async fn put(db: &mut Db<'_>, _: &Editor, row: &DeploymentRow) -> Result<(), StoreError> {
+    db.execute(
+        sql("insert into deployments (id, pattern_id, pattern_name, user_id, workspace_id, environment_id, status,
+             version_number, artifact, triggers, error_message, confirmed_at, created_at, updated_at)
+             values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+             on conflict (pattern_id) do update set pattern_name = excluded.pattern_name,
+             environment_id = excluded.environment_id, status = excluded.status,
+             version_number = excluded.version_number, artifact = excluded.artifact, triggers = excluded.triggers,
+             error_message = excluded.error_message, strikes = 0, confirmed_at = excluded.confirmed_at,
+             updated_at = excluded.updated_at")
+        .bind(row.id)
+        .bind(row.pattern_id)
+        .bind(&row.pattern_name)
+        .bind(row.user_id)
+        .bind(row.workspace_id)
+        .bind(row.environment_id)
+        .bind(row.status)
+        .bind(row.version_number)
+        .bind(&row.artifact)
+        .bind(&row.triggers)
+        .bind(row.error_message.clone())
+        .bind(row.confirmed_at)
+        .bind(row.created_at)
+        .bind(row.updated_at),
+    )
+    .await?;
+    notices::tell(db, Notice::Deployed(row.pattern_id)).await
+}
+
+/// Writes a new state, for a caller who has checked that it may be.
+pub async fn set_status(
+    db: &mut Db<'_>,
+    deployment: DeploymentId,
+    status: DeploymentStatus,
+    error_message: Option<&str>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    db.execute(
+        sql("update deployments set status = ?, error_message = ?, updated_at = ? where id = ?")
+            .bind(status)
+            .bind(error_message)
+            .bind(now)
+            .bind(deployment),
+    )
+    .await?;
+    notices::tell(db, Notice::Deployment(deployment)).await
+}
+
+/// Notes that the module was put in place: what its runs did before does not count any more.
+pub async fn confirm(db: &mut Db<'_>, deployment: DeploymentId, now: Timestamp) -> Result<(), StoreError> {
+    db.execute(
+        sql("update deployments set confirmed_at = ?, strikes = 0 where id = ?")
+            .bind(now)
+            .bind(deployment),
+    )
+    .await?;
+    Ok(())
+}
+
+/// Removes the deployment, not its runs.
+pub async fn remove(db: &mut Db<'_>, _: &Editor, deployment: DeploymentId) -> Result<(), StoreError> {
+    db.execute(sql("delete from deployments where id = ?").bind(deployment))
+        .await?;
+    notices::tell(db, Notice::Deployment(deployment)).await
+}
+
+/// Removes the deployments of a workspace that is being deleted, not their runs.
+pub async fn remove_of_workspace(db: &mut Db<'_>, manager: &Manager) -> Result<(), StoreError> {
+    db.execute(sql("delete from deployments where workspace_id = ?").bind(manager.workspace()))
+        .await?;
+    notices::tell(db, Notice::Everything).await
+}
+
+/// A deployment in a list, with what its runs amount to.
+#[derive(Clone, Debug, FromRow)]
+pub struct ListedRow {
+    /// Id.
+    pub id: DeploymentId,
+    /// What is deployed.
+    pub pattern_id: PatternId,
+    /// The pattern's name now, or when it was deployed if it is gone.
+    pub pattern_name: String,
+    /// State.
+    #[sqlx(try_from = "String")]
+    pub status: DeploymentStatus,
+    /// `[{type, nodeId}]` as JSON.
+    pub triggers: String,
+    /// The version that it was deployed from.
+    pub version_number: i64,
+    /// Why it failed.
+    pub error_message: Option<String>,
+    /// When first deployed.
+    #[sqlx(try_from = "i64")]
+    pub created_at: Timestamp,
+    /// When its state last changed.
+    #[sqlx(try_from = "i64")]
+    pub updated_at: Timestamp,
+    /// Runs that are kept.
+    pub total_runs: i64,
+    /// The last run's status; `None`: there is no run.
+    pub last_status: Option<String>,
+    /// When it started, in milliseconds.
+    pub last_started_at: Option<i64>,
+    /// How long it took.
+    pub last_duration_ms: Option<i64>,
+}
+
+/// A page of the caller's deployments, newest first.
+pub async fn list(
+    db: &mut Db<'_>,
+    scope: &Scope,
+    status: Option<DeploymentStatus>,
+    limit: i64,
+    offset: i64,
+) -> Result<Vec<ListedRow>, StoreError> {
+    let query = tenant(
+        sql("select d.id, d.pattern_id, coalesce(p.name, d.pattern_name) as pattern_name, d.status, d.triggers,
+             d.version_number, d.error_message, d.created_at, d.updated_at,
+             (select count(*) from runs r where r.deployment_id = d.id) as total_runs,
+             l.status as last_status, coalesce(l.started_at, l.accepted_at) as last_started_at,
+             l.duration_ms as last_duration_ms
+             from deployments d left join patterns p on p.id = d.pattern_id
+             left join runs l on l.id = (select r.id from runs r where r.deployment_id = d.id
+                                         order by r.accepted_at desc, r.id desc limit 1)
+             where "),
+        scope,
+    );
+    let query = of_status(query, status);
+    let query = query.push(" order by d.created_at desc, d.id desc limit ? offset ?");
+    db.all(query.bind(limit).bind(offset)).await
+}
+
+fn of_status(query: Sql, status: Option<DeploymentStatus>) -> Sql {
+    match status {
+        Some(status) => query.push(" and d.status = ?").bind(status),
+        None => query,
+    }
+}
+
+/// How many deployments the caller has.
+pub async fn count(
+    db: &mut Db<'_>,
+    scope: &Scope,
+    status: Option<DeploymentStatus>,
+) -> Result<i64, StoreError> {
+    let query = tenant(sql("select count(*) from deployments d where "), scope);
+    let (count,): (i64,) = db.one(of_status(query, status)).await?;
+    Ok(count)
+}
+
+/// How many deployments the caller has in each state.
+pub async fn count_by_status(
+    db: &mut Db<'_>,
+    scope: &Scope,
+) -> Result<Vec<(DeploymentStatus, i64)>, StoreError> {
+    #[derive(FromRow)]
+    struct Counted {
+        #[sqlx(try_from = "String")]
+        status: DeploymentStatus,
+        total: i64,
+    }
+    let query = tenant(
+        sql("select d.status, count(*) as total from deployments d where "),
+        scope,
+    );
+    let counted: Vec<Counted> = db.all(query.push(" group by d.status")).await?;
+    Ok(counted
+        .into_iter()
+        .map(|counted| (counted.status, counted.total))
+        .collect())
+}
+
+/// Keeps a module; one that is kept already is as new, so that [`sweep_artifacts`] leaves it.
+pub async fn keep_artifact(
+    db: &mut Db<'_>,
+    hash: &str,
+    wasm: &[u8],
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    db.execute(
+        sql("insert into artifacts (hash, wasm, created_at) values (?, ?, ?) 
+             on conflict (hash) do update set created_at = excluded.created_at")
+        .bind(hash)
+        .bind(wasm)
+        .bind(now),
+    )
+    .await?;
+    Ok(())
+}
+
+/// A module, by the SHA-256 of its content in hex.
+pub async fn artifact(db: &mut Db<'_>, hash: &str) -> Result<Option<Vec<u8>>, StoreError> {
+    let found: Option<(Vec<u8>,)> = db
+        .optional(sql("select wasm from artifacts where hash = ?").bind(hash))
+        .await?;
+    Ok(found.map(|(wasm,)| wasm))
+}
+
+/// Removes modules that nothing refers to and that are older than `before`.
+pub async fn sweep_artifacts(db: &mut Db<'_>, before: Timestamp) -> Result<u64, StoreError> {
+    db.execute(
+        sql("delete from artifacts where created_at < ?
+             and not exists (select 1 from deployments d where d.artifact = artifacts.hash)
+             and not exists (select 1 from runs r where r.status = 'running' and r.artifact = artifacts.hash)")
+        .bind(before),
+    )
+    .await
+}
+
+/// Notes that a deployment's module can't be loaded, unless it has another one by now.
+pub async fn fail_for_system(
+    db: &mut Db<'_>,
+    deployment: DeploymentId,
+    artifact: &str,
+    reason: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    db.execute(
+        sql(
+            "update deployments set status = ?, error_message = ?, updated_at = ?
+             where id = ? and artifact = ? and status = ?",
+        )
+        .bind(DeploymentStatus::Failed)
+        .bind(reason)
+        .bind(now)
+        .bind(deployment)
+        .bind(artifact)
+        .bind(DeploymentStatus::Active),
+    )
+    .await?;
+    notices::tell(db, Notice::Deployment(deployment)).await
+}
+
+/// Undeploys a pattern that is being deleted.
+pub async fn undeploy_deleted(
+    db: &mut Db<'_>,
+    _: &Editor,
+    pattern: PatternId,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    db.execute(
+        sql("update deployments set status = ?, updated_at = ? where pattern_id = ?")
+            .bind(DeploymentStatus::Undeployed)
+            .bind(now)
+            .bind(pattern),
+    )
+    .await?;
+    notices::tell(db, Notice::Deployed(pattern)).await
+}

@@ -1,0 +1,394 @@
+//! Webhook endpoints and e-mail addresses: one for each such node of a pattern, for as long as the pattern exists,
+//! so that an address survives undeploying, redeploying and even a version without the node.
+
+use super::notices::{self, Notice};
+use super::{Db, StoreError, sql};
+use crate::vault::{Sealed, Vault, VaultError};
+use heddle_model::access::{Editor, Scope};
+use heddle_model::clock::Timestamp;
+use heddle_model::error::{Code, ServiceError};
+use heddle_model::ids::{DataKeyId, EndpointId, PatternId, RunId, WorkspaceId};
+use heddle_model::signature::Scheme;
+use sqlx::FromRow;
+use std::collections::{HashMap, HashSet};
+
+/// A node that others reach from outside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HookNode {
+    /// Id in the graph.
+    pub node_id: String,
+    /// What people call it.
+    pub alias: String,
+    /// By what it is reached.
+    pub kind: HookKind,
+}
+
+/// By what a node is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HookKind {
+    /// OnWebhook.
+    Webhook(Scheme),
+    /// OnEmail.
+    Email,
+}
+
+/// Endpoints of one pattern; a draft's further nodes have none.
+pub const HOOKS_MAX: usize = 500;
+/// Endpoints of one pattern with those of earlier versions.
+const KEPT_MAX: usize = 2_000;
+
+/// A webhook endpoint.
+#[derive(Clone, Debug, FromRow)]
+pub struct EndpointRow {
+    /// Id.
+    pub id: EndpointId,
+    /// Whose node it is.
+    pub pattern_id: PatternId,
+    /// The pattern's workspace.
+    pub workspace_id: Option<WorkspaceId>,
+    /// The node.
+    pub node_id: String,
+    /// The unguessable part of the URL.
+    pub webhook_id: String,
+    /// What people call it.
+    pub alias: String,
+    /// How senders sign, in the newest version.
+    scheme: String,
+    secret_key_id: DataKeyId,
+    secret: Vec<u8>,
+    /// Whether the newest version has the node.
+    pub is_present: bool,
+}
+
+impl EndpointRow {
+    /// How senders sign, in the newest version.
+    pub fn scheme(&self) -> Scheme {
+        Scheme::named(&self.scheme).unwrap_or_default()
+    }
+
+    /// The secret.
+    pub async fn secret(&self, db: &mut Db<'_>, vault: &Vault) -> Result<String, VaultError> {
+        let sealed = Sealed {
+            data_key: self.secret_key_id,
+            bytes: self.secret.clone(),
+        };
+        let bytes = vault
+            .open(db, self.workspace_id, &row_name(self.id), &sealed)
+            .await?;
+        String::from_utf8(bytes).map_err(|_| VaultError::Unopenable)
+    }
+}
+
+fn row_name(id: EndpointId) -> String {
+    format!("webhook_endpoints/{id}")
+}
+
+/// 128 random bits.
+fn unguessable() -> String {
+    hex::encode(rand::random::<[u8; 16]>())
+}
+
+/// An endpoint or an address as it is stored.
+#[derive(FromRow)]
+struct Known {
+    node_id: String,
+    alias: String,
+    /// None of an address.
+    scheme: Option<String>,
+    is_present: bool,
+}
+
+impl Known {
+    fn is(&self, hook: &HookNode) -> bool {
+        let scheme = match hook.kind {
+            HookKind::Webhook(scheme) => Some(scheme.name()),
+            HookKind::Email => None,
+        };
+        self.is_present && self.alias == hook.alias && self.scheme.as_deref() == scheme
+    }
+}
+
+/// Makes the endpoints of a pattern those of its newest version. Endpoints whose node is gone are kept, for the
+/// deployed version or a rollback to be reached under the same address. Writes nothing but what is different.
+pub async fn sync(
+    db: &mut Db<'_>,
+    vault: &Vault,
+    owner: (PatternId, Option<WorkspaceId>),
+    hooks: &[HookNode],
+    now: Timestamp,
+) -> Result<(), ServiceError> {
+    let (pattern, _) = owner;
+    let webhooks =
+        sql("select node_id, alias, scheme, is_present from webhook_endpoints where pattern_id = ?");
+    let mailboxes = sql(
+        "select node_id, alias, cast(null as text) as scheme, is_present from email_endpoints where pattern_id = ?",
+    );
+    let webhooks: Vec<Known> = db.all(webhooks.bind(pattern)).await?;
+    let mailboxes: Vec<Known> = db.all(mailboxes.bind(pattern)).await?;
+    let is_webhook = |hook: &HookNode| matches!(hook.kind, HookKind::Webhook(_));
+    let (wanted, wanted_mail): (Vec<&HookNode>, Vec<&HookNode>) =
+        hooks.iter().partition(|hook| is_webhook(hook));
+    let mut is_changed = false;
+    for (known, wanted, table) in [
+        (webhooks, wanted, Table::Webhooks),
+        (mailboxes, wanted_mail, Table::Mailboxes),
+    ] {
+        let by_id: HashMap<&str, &Known> = known
+            .iter()
+            .map(|known| (known.node_id.as_str(), known))
+            .collect();
+        let ids: HashSet<&str> = wanted.iter().map(|hook| hook.node_id.as_str()).collect();
+        let new = wanted
+            .iter()
+            .filter(|hook| !by_id.contains_key(hook.node_id.as_str()))
+            .count();
+        if new > 0 && known.len() + new > KEPT_MAX {
+            let message = format!(
+                "The pattern has had {} webhooks and addresses of one kind, which all keep theirs; {KEPT_MAX} are \
+                 allowed: clone the pattern to begin anew.",
+                known.len()
+            );
+            return Err(Code::Validation.with(message));
+        }
+        let gone: Vec<&str> = known
+            .iter()
+            .filter(|known| known.is_present && !ids.contains(known.node_id.as_str()))
+            .map(|known| known.node_id.as_str())
+            .collect();
+        is_changed |= !gone.is_empty();
+        table.remove(db, pattern, &gone).await?;
+        for hook in wanted {
+            let known = by_id.get(hook.node_id.as_str());
+            if known.is_some_and(|known| known.is(hook)) {
+                continue;
+            }
+            is_changed = true;
+            match (hook.kind, known) {
+                (HookKind::Webhook(scheme), Some(_)) => set_webhook(db, pattern, hook, scheme).await?,
+                (HookKind::Webhook(scheme), None) => {
+                    add_webhook(db, vault, owner, (hook, scheme), now).await?;
+                }
+                (HookKind::Email, _) => sync_email(db, pattern, hook, now).await?,
+            }
+        }
+    }
+    if is_changed {
+        notices::tell(db, Notice::Endpoints(pattern)).await?;
+    }
+    Ok(())
+}
+
+#[derive(Clone, Copy)]
+enum Table {
+    Webhooks,
+    Mailboxes,
+}
+
+impl Table {
+    /// Notes that the newest version has these nodes no more.
+    async fn remove(self, db: &mut Db<'_>, pattern: PatternId, gone: &[&str]) -> Result<(), StoreError> {
+        let update = match self {
+            Table::Webhooks => {
+                "update webhook_endpoints set is_present = false where pattern_id = ? and node_id in "
+            }
+            Table::Mailboxes => {
+                "update email_endpoints set is_present = false where pattern_id = ? and node_id in "
+            }
+        };
+        for some in gone.chunks(HOOKS_MAX) {
+            let ids = some.iter().map(|id| (*id).to_owned());
+            db.execute(sql(update).bind(pattern).list_of_few_sizes(ids))
+                .await?;
+        }
+        Ok(())
+    }
+}
+
+async fn set_webhook(
+    db: &mut Db<'_>,
+    pattern: PatternId,
+    hook: &HookNode,
+    scheme: Scheme,
+) -> Result<(), StoreError> {
+    let known = sql(
+        "update webhook_endpoints set is_present = true, alias = ?, scheme = ?
+                     where pattern_id = ? and node_id = ?",
+    )
+    .bind(&hook.alias)
+    .bind(scheme.name())
+    .bind(pattern)
+    .bind(&hook.node_id);
+    db.execute(known).await?;
+    Ok(())
+}
+
+async fn add_webhook(
+    db: &mut Db<'_>,
+    vault: &Vault,
+    (pattern, workspace): (PatternId, Option<WorkspaceId>),
+    (hook, scheme): (&HookNode, Scheme),
+    now: Timestamp,
+) -> Result<(), VaultError> {
+    let id = EndpointId::new();
+    let secret = scheme.new_secret();
+    let sealed = vault
+        .seal(db, workspace, &row_name(id), secret.as_bytes())
+        .await?;
+    db.execute(
+        sql(
+            "insert into webhook_endpoints (id, pattern_id, workspace_id, node_id, webhook_id, alias, scheme,
+             secret_key_id, secret, is_present, created_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, true, ?)",
+        )
+        .bind(id)
+        .bind(pattern)
+        .bind(workspace)
+        .bind(&hook.node_id)
+        .bind(unguessable())
+        .bind(&hook.alias)
+        .bind(scheme.name())
+        .bind(sealed.data_key)
+        .bind(sealed.bytes)
+        .bind(now),
+    )
+    .await?;
+    Ok(())
+}
+
+async fn sync_email(
+    db: &mut Db<'_>,
+    pattern: PatternId,
+    hook: &HookNode,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    db.execute(
+        sql(
+            "insert into email_endpoints (id, pattern_id, node_id, mailbox, alias, is_present, created_at)
+             values (?, ?, ?, ?, ?, true, ?)
+             on conflict (pattern_id, node_id) do update set is_present = true, alias = excluded.alias",
+        )
+        .bind(EndpointId::new())
+        .bind(pattern)
+        .bind(&hook.node_id)
+        .bind(unguessable())
+        .bind(&hook.alias)
+        .bind(now),
+    )
+    .await?;
+    Ok(())
+}
+
+/// Deletes what leads to a pattern, and what came in for it, when the pattern itself is deleted.
+pub async fn remove(db: &mut Db<'_>, _: &Editor, pattern: PatternId) -> Result<(), StoreError> {
+    for statement in [
+        "delete from tap_events where endpoint_id in (select id from webhook_endpoints where pattern_id = ?)",
+        "delete from webhook_logs where pattern_id = ?",
+        "delete from webhook_endpoints where pattern_id = ?",
+        "delete from email_endpoints where pattern_id = ?",
+        "update schedules set next_due_at = null
+         where deployment_id in (select id from deployments where pattern_id = ?)",
+    ] {
+        db.execute(sql(statement).bind(pattern)).await?;
+    }
+    notices::tell(db, Notice::Endpoints(pattern)).await
+}
+
+const ENDPOINT: &str =
+    "select id, pattern_id, workspace_id, node_id, webhook_id, alias, scheme, secret_key_id, secret,
+    is_present from webhook_endpoints ";
+
+/// The endpoint under this URL, for the ingestion.
+pub async fn for_ingestion(db: &mut Db<'_>, webhook_id: &str) -> Result<Option<EndpointRow>, StoreError> {
+    db.optional(sql(ENDPOINT).push("where webhook_id = ?").bind(webhook_id))
+        .await
+}
+
+/// The run that an event with this key made at this endpoint, for the ingestion.
+pub async fn key_holder_for_ingestion(
+    db: &mut Db<'_>,
+    endpoint: EndpointId,
+    key: &str,
+    now: Timestamp,
+) -> Result<Option<RunId>, StoreError> {
+    let holder = sql("select run_id from idempotency_keys where scope = ? and key = ? and expires_at > ?");
+    let found: Option<(RunId,)> = db.optional(holder.bind(endpoint).bind(key).bind(now)).await?;
+    Ok(found.map(|(run,)| run))
+}
+
+/// All endpoints of a pattern that the caller has been shown to see, oldest first.
+pub async fn of_pattern(
+    db: &mut Db<'_>,
+    _: &Scope,
+    pattern: PatternId,
+) -> Result<Vec<EndpointRow>, StoreError> {
+    let order = " order by created_at, id";
+    db.all(
+        sql(ENDPOINT)
+            .push("where pattern_id = ?")
+            .bind(pattern)
+            .push(order),
+    )
+    .await
+}
+
+/// Gives an endpoint of a pattern that the caller may change another secret.
+pub async fn set_secret(
+    db: &mut Db<'_>,
+    vault: &Vault,
+    _: &Editor,
+    endpoint: &EndpointRow,
+    secret: &str,
+) -> Result<(), VaultError> {
+    let name = row_name(endpoint.id);
+    let sealed = vault
+        .seal(db, endpoint.workspace_id, &name, secret.as_bytes())
+        .await?;
+    db.execute(
+        sql("update webhook_endpoints set secret_key_id = ?, secret = ? where id = ?")
+            .bind(sealed.data_key)
+            .bind(sealed.bytes)
+            .bind(endpoint.id),
+    )
+    .await?;
+    Ok(notices::tell(db, Notice::Endpoints(endpoint.pattern_id)).await?)
+}
+
+/// An address of a pattern.
+#[derive(Clone, Debug, FromRow)]
+pub struct MailboxRow {
+    /// Id.
+    pub id: EndpointId,
+    /// Whose node it is.
+    pub pattern_id: PatternId,
+    /// The node.
+    pub node_id: String,
+    /// What stands before the @.
+    pub mailbox: String,
+    /// What people call it.
+    pub alias: String,
+    /// Whether the newest version has the node.
+    pub is_present: bool,
+}
+
+const MAILBOX: &str = "select id, pattern_id, node_id, mailbox, alias, is_present from email_endpoints ";
+
+/// The mailbox of this name, for incoming mail.
+pub async fn mailbox_for_ingestion(db: &mut Db<'_>, mailbox: &str) -> Result<Option<MailboxRow>, StoreError> {
+    db.optional(sql(MAILBOX).push("where mailbox = ?").bind(mailbox))
+        .await
+}
+
+/// All addresses of a pattern that the caller has been shown to see, oldest first.
+pub async fn mailboxes(
+    db: &mut Db<'_>,
+    _: &Scope,
+    pattern: PatternId,
+) -> Result<Vec<MailboxRow>, StoreError> {
+    let order = " order by created_at, id";
+    db.all(
+        sql(MAILBOX)
+            .push("where pattern_id = ?")
+            .bind(pattern)
+            .push(order),
+    )
+    .await
+}

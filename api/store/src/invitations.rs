@@ -1,0 +1,200 @@
+//! Invitations to workspaces: whom their admins would have as members, and who has not answered yet. There need not be a
+//! user with an invited email.
+
+use super::accounts::email_key;
+use super::{Db, StoreError, sql};
+use heddle_model::access::{Manager, Scope, WorkspaceRole};
+use heddle_model::clock::Timestamp;
+use heddle_model::ids::{InvitationId, UserId, WorkspaceId};
+use sqlx::FromRow;
+use std::time::Duration;
+
+/// An invitation that nobody answers is over after so long.
+pub const AGE_MAX: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// An invitation, as the workspace sees it.
+#[derive(Clone, Debug, FromRow)]
+pub struct InvitationRow {
+    /// Id.
+    #[sqlx(try_from = "String")]
+    pub id: InvitationId,
+    /// Whose email.
+    pub email: String,
+    /// The role that they would have.
+    #[sqlx(try_from = "String")]
+    pub role: WorkspaceRole,
+    /// When invited.
+    #[sqlx(try_from = "i64")]
+    pub created_at: Timestamp,
+    /// When it is over.
+    #[sqlx(try_from = "i64")]
+    pub expires_at: Timestamp,
+}
+
+/// An invitation, as whom it is for sees it.
+#[derive(Clone, Debug, FromRow)]
+pub struct ReceivedRow {
+    /// Id.
+    #[sqlx(try_from = "String")]
+    pub id: InvitationId,
+    /// Workspace.
+    #[sqlx(try_from = "String")]
+    pub workspace_id: WorkspaceId,
+    /// Its name.
+    pub workspace_name: String,
+    /// The role that they would have.
+    #[sqlx(try_from = "String")]
+    pub role: WorkspaceRole,
+    /// Who invites.
+    #[sqlx(try_from = "String")]
+    pub invited_by: UserId,
+    /// Their email.
+    pub inviter_email: String,
+    /// Their role in the workspace now; `None`: they have left.
+    pub inviter_role: Option<String>,
+    /// When invited.
+    #[sqlx(try_from = "i64")]
+    pub created_at: Timestamp,
+    /// When it is over.
+    #[sqlx(try_from = "i64")]
+    pub expires_at: Timestamp,
+}
+
+impl ReceivedRow {
+    /// Whether whoever invited could still do so.
+    pub fn holds(&self) -> bool {
+        let role = self.inviter_role.clone().map(WorkspaceRole::try_from);
+        matches!(role, Some(Ok(role)) if role >= WorkspaceRole::Admin && role >= self.role)
+    }
+}
+
+/// Invites an email to the manager's workspace; one that was invited before is so anew, with this role.
+pub async fn invite(
+    db: &mut Db<'_>,
+    manager: &Manager,
+    email: &str,
+    role: WorkspaceRole,
+    now: Timestamp,
+) -> Result<InvitationRow, StoreError> {
+    let workspace = manager.workspace().ok_or(StoreError::Missing)?;
+    let over = sql("delete from invitations where workspace_id = ? and expires_at <= ?");
+    db.execute(over.bind(workspace).bind(now)).await?;
+    db.one(
+        sql("insert into invitations (id, workspace_id, email, email_key, role, invited_by, created_at, expires_at)
+             values (?, ?, ?, ?, ?, ?, ?, ?)
+             on conflict (workspace_id, email_key) do update set role = excluded.role,
+                 invited_by = excluded.invited_by, created_at = excluded.created_at,
+                 expires_at = excluded.expires_at
+             returning id, email, role, created_at, expires_at")
+        .bind(InvitationId::new())
+        .bind(workspace)
+        .bind(email)
+        .bind(email_key(email))
+        .bind(role)
+        .bind(manager.user())
+        .bind(now)
+        .bind(now.plus(AGE_MAX)),
+    )
+    .await
+}
+
+/// The unanswered invitations of the manager's workspace, the oldest first.
+pub async fn list(
+    db: &mut Db<'_>,
+    manager: &Manager,
+    now: Timestamp,
+) -> Result<Vec<InvitationRow>, StoreError> {
+    db.all(
+        sql("select id, email, role, created_at, expires_at from invitations
+             where workspace_id = ? and expires_at > ? order by created_at, id")
+        .bind(manager.workspace())
+        .bind(now),
+    )
+    .await
+}
+
+/// Takes an invitation of the manager's workspace back; whether there was one.
+pub async fn withdraw(
+    db: &mut Db<'_>,
+    manager: &Manager,
+    invitation: InvitationId,
+) -> Result<bool, StoreError> {
+    let delete = sql("delete from invitations where workspace_id = ? and id = ?");
+    Ok(db
+        .execute(delete.bind(manager.workspace()).bind(invitation))
+        .await?
+        > 0)
+}
+
+const RECEIVED: &str = "select i.id, i.workspace_id, w.name as workspace_name, i.role, i.invited_by,
+    s.email as inviter_email, m.role as inviter_role, i.created_at, i.expires_at
+    from invitations i join workspaces w on w.id = i.workspace_id join users s on s.id = i.invited_by
+    left join memberships m on m.workspace_id = i.workspace_id and m.user_id = i.invited_by
+    where i.email_key = ? and i.expires_at > ? ";
+
+/// The invitations for an email, the newest first, at most `limit`.
+pub async fn received(
+    db: &mut Db<'_>,
+    email: &str,
+    now: Timestamp,
+    limit: i64,
+) -> Result<Vec<ReceivedRow>, StoreError> {
+    let select = sql(RECEIVED).bind(email_key(email)).bind(now);
+    db.all(
+        select
+            .push("order by i.created_at desc, i.id desc limit ?")
+            .bind(limit),
+    )
+    .await
+}
+
+/// Takes an invitation for an email out, to be answered.
+pub async fn take(
+    db: &mut Db<'_>,
+    email: &str,
+    invitation: InvitationId,
+    now: Timestamp,
+) -> Result<Option<ReceivedRow>, StoreError> {
+    let select = sql(RECEIVED).bind(email_key(email)).bind(now);
+    let found: Option<ReceivedRow> = db.optional(select.push("and i.id = ?").bind(invitation)).await?;
+    let Some(found) = found else { return Ok(None) };
+    // Two answers at once: one of them finds nothing.
+    let delete = sql("delete from invitations where id = ?").bind(invitation);
+    Ok((db.execute(delete).await? > 0).then_some(found))
+}
+
+/// Makes a user a member of the workspace that they were invited to.
+pub async fn join(
+    db: &mut Db<'_>,
+    user: UserId,
+    invitation: &ReceivedRow,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    db.execute(
+        sql(
+            "insert into memberships (workspace_id, user_id, role, created_at) values (?, ?, ?, ?)
+             on conflict (workspace_id, user_id) do nothing",
+        )
+        .bind(invitation.workspace_id)
+        .bind(user)
+        .bind(invitation.role)
+        .bind(now),
+    )
+    .await
+    .map(drop)
+}
+
+/// Whether an email is a member's of the scope's workspace.
+pub async fn is_member(db: &mut Db<'_>, scope: &Scope, email: &str) -> Result<bool, StoreError> {
+    let found: Option<(String,)> = db
+        .optional(
+            sql(
+                "select m.user_id from memberships m join users u on u.id = m.user_id
+                 where m.workspace_id = ? and u.email_key = ?",
+            )
+            .bind(scope.workspace())
+            .bind(email_key(email)),
+        )
+        .await?;
+    Ok(found.is_some())
+}

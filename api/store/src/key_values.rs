@@ -1,0 +1,127 @@
+//! Values that patterns keep from run to run. What an operation makes of a value is for whoever changes it.
+
+use super::{Db, StoreError, sql};
+use heddle_model::clock::Timestamp;
+use heddle_model::ids::{PatternId, UserId, WorkspaceId};
+use sqlx::FromRow;
+
+/// Whose values.
+#[derive(Clone, Copy, Debug)]
+pub enum ValueOwner {
+    /// A pattern's.
+    Pattern(PatternId),
+    /// A workspace's.
+    Workspace(WorkspaceId),
+    /// A user's, outside of workspaces.
+    User(UserId),
+}
+
+impl ValueOwner {
+    fn scope(self) -> String {
+        match self {
+            ValueOwner::Pattern(id) => format!("pattern/{id}"),
+            ValueOwner::Workspace(id) => format!("workspace/{id}"),
+            ValueOwner::User(id) => format!("user/{id}"),
+        }
+    }
+}
+
+/// A value as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct ValueRow {
+    /// JSON.
+    pub value: String,
+    /// In milliseconds; `None`: never.
+    pub expires_at: Option<i64>,
+}
+
+impl ValueRow {
+    fn is_there(&self, now: Timestamp) -> bool {
+        self.expires_at.is_none_or(|at| at > now.millis())
+    }
+}
+
+/// The value, unless it has expired.
+pub async fn find(
+    db: &mut Db<'_>,
+    owner: ValueOwner,
+    key: &str,
+    now: Timestamp,
+) -> Result<Option<ValueRow>, StoreError> {
+    let select = sql("select value, expires_at from key_values where scope = ? and key = ?")
+        .bind(owner.scope())
+        .bind(key);
+    let row: Option<ValueRow> = db.optional(select).await?;
+    Ok(row.filter(|row| row.is_there(now)))
+}
+
+/// The value, held until the transaction ends: nobody else changes it meanwhile, nor makes it if it is not there.
+pub async fn hold(
+    db: &mut Db<'_>,
+    owner: ValueOwner,
+    key: &str,
+    now: Timestamp,
+) -> Result<Option<ValueRow>, StoreError> {
+    let (pattern, workspace, user) = match owner {
+        ValueOwner::Pattern(id) => (Some(id), None, None),
+        ValueOwner::Workspace(id) => (None, Some(id), None),
+        ValueOwner::User(id) => (None, None, Some(id)),
+    };
+    // A row that has expired takes the place of one that is not there. The update changes nothing, but locks.
+    let insert = sql(
+        "insert into key_values (scope, key, value, expires_at, pattern_id, workspace_id, user_id)
+         values (?, ?, 'null', 0, ?, ?, ?)
+         on conflict (scope, key) do update set key = excluded.key returning value, expires_at",
+    )
+    .bind(owner.scope())
+    .bind(key)
+    .bind(pattern)
+    .bind(workspace)
+    .bind(user);
+    let row: Option<ValueRow> = db.optional(insert).await?;
+    Ok(row.filter(|row| row.is_there(now)))
+}
+
+/// Replaces a value that is held.
+pub async fn put(db: &mut Db<'_>, owner: ValueOwner, key: &str, row: &ValueRow) -> Result<(), StoreError> {
+    let update = sql("update key_values set value = ?, expires_at = ? where scope = ? and key = ?")
+        .bind(&row.value)
+        .bind(row.expires_at)
+        .bind(owner.scope())
+        .bind(key);
+    db.execute(update).await.map(drop)
+}
+
+/// Removes a value.
+pub async fn remove(db: &mut Db<'_>, owner: ValueOwner, key: &str) -> Result<(), StoreError> {
+    let delete = sql("delete from key_values where scope = ? and key = ?")
+        .bind(owner.scope())
+        .bind(key);
+    db.execute(delete).await.map(drop)
+}
+
+/// How many of an owner's values have not expired, counted up to one more than `max`.
+pub async fn count(
+    db: &mut Db<'_>,
+    owner: ValueOwner,
+    now: Timestamp,
+    max: usize,
+) -> Result<usize, StoreError> {
+    let select = sql("select count(*) from (select 1 as one from key_values
+         where scope = ? and (expires_at is null or expires_at > ?) limit ?) counted")
+    .bind(owner.scope())
+    .bind(now)
+    .bind(i64::try_from(max).unwrap_or(i64::MAX).saturating_add(1));
+    let (count,): (i64,) = db.one(select).await?;
+    Ok(usize::try_from(count).unwrap_or_default())
+}
+
+/// Deletes at most `batch` values that have expired; how many there were.
+pub async fn delete_expired(db: &mut Db<'_>, now: Timestamp, batch: i64) -> Result<u64, StoreError> {
+    let delete = sql("delete from key_values where (scope, key) in
+         (select scope, key from key_values where expires_at <= ? limit ?) and expires_at <= ?")
+    .bind(now)
+    .bind(batch)
+    .bind(now);
+    db.execute(delete).await
+}

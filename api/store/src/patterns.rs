@@ -1,0 +1,388 @@
+//! Patterns, their tags and stars. Graphs and their history are in [`super::versions`].
+
+pub use super::versions::graph;
+use super::{Db, Sql, StoreError, sql};
+use heddle_model::access::{Editor, Scope};
+use heddle_model::clock::Timestamp;
+use heddle_model::ids::{PatternId, UserId, WorkspaceId};
+use sqlx::FromRow;
+
+/// A pattern without its graph.
+#[derive(Clone, Debug, FromRow)]
+pub struct PatternRow {
+    /// Id.
+    pub id: PatternId,
+    /// Who made it.
+    pub owner_id: UserId,
+    /// Where it was made.
+    pub workspace_id: Option<WorkspaceId>,
+    /// Name.
+    pub name: String,
+    /// Description, maybe empty.
+    pub description: String,
+    /// Whether everybody may read, star and clone it.
+    pub is_public: bool,
+    /// Whether it is meant to be cloned.
+    pub is_template: bool,
+    /// Tags in the order that the user gave.
+    #[sqlx(try_from = "String")]
+    pub tags: Tags,
+    /// Newest version.
+    pub version_number: i64,
+    /// When made.
+    #[sqlx(try_from = "i64")]
+    pub created_at: Timestamp,
+    /// When last saved.
+    #[sqlx(try_from = "i64")]
+    pub updated_at: Timestamp,
+    /// `{inputs, outputs}` as JSON.
+    pub call_interface: Option<String>,
+}
+
+/// Tags, a JSON array in the database.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tags(pub Vec<String>);
+
+impl TryFrom<String> for Tags {
+    type Error = serde_json::Error;
+
+    fn try_from(text: String) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(&text).map(Tags)
+    }
+}
+
+impl From<&Tags> for super::Arg {
+    fn from(tags: &Tags) -> Self {
+        serde_json::Value::from(tags.0.as_slice()).to_string().into()
+    }
+}
+
+/// A text as it is compared without regard to case: each character's capital form in lower case, so that `ß` is
+/// `ss` and both small sigmas are one.
+pub fn folded(text: &str) -> String {
+    text.chars()
+        .flat_map(char::to_uppercase)
+        .flat_map(char::to_lowercase)
+        .collect()
+}
+
+const PATTERN: &str =
+    "select p.id, p.owner_id, p.workspace_id, p.name, p.description, p.is_public, p.is_template,
+    p.tags, p.version_number, p.created_at, p.updated_at, p.call_interface from patterns p ";
+
+/// The patterns that belong to the caller's workspace, or to the caller and no workspace.
+fn tenant(query: Sql, scope: &Scope) -> Sql {
+    query
+        .push("(p.workspace_id = ? or (p.workspace_id is null and p.owner_id = ?))")
+        .bind(scope.workspace())
+        .bind(scope.user())
+}
+
+/// The caller's own pattern, or their workspace's.
+pub async fn visible(
+    db: &mut Db<'_>,
+    scope: &Scope,
+    pattern: PatternId,
+) -> Result<Option<PatternRow>, StoreError> {
+    db.optional(tenant(
+        sql(PATTERN).push("where p.id = ? and ").bind(pattern),
+        scope,
+    ))
+    .await
+}
+
+/// A pattern that the caller may look at: as [`visible`], or anybody's public one. What it is connected to
+/// (deployments, runs, webhooks and their secrets) is not public.
+pub async fn readable(
+    db: &mut Db<'_>,
+    scope: &Scope,
+    pattern: PatternId,
+) -> Result<Option<PatternRow>, StoreError> {
+    let query = sql(PATTERN)
+        .push("where p.id = ? and (p.is_public or ")
+        .bind(pattern);
+    db.optional(tenant(query, scope).push(")")).await
+}
+
+/// The newest version that the caller may not see although they may look at the pattern: others see what was saved since
+/// it was last made public, its own workspace sees everything (0). `None`: they may not look at it.
+pub async fn hidden_until(
+    db: &mut Db<'_>,
+    scope: &Scope,
+    pattern: PatternId,
+) -> Result<Option<i64>, StoreError> {
+    let query =
+        tenant(sql("select case when "), scope).push(" then 0 else p.private_until end from patterns p ");
+    let query = query.push("where p.id = ? and (p.is_public or ").bind(pattern);
+    let found: Option<(i64,)> = db.optional(tenant(query, scope).push(")")).await?;
+    Ok(found.map(|(hidden,)| hidden))
+}
+
+/// The pattern, if the caller may change it. In a transaction nobody else changes it before that one's end.
+pub async fn owned(
+    db: &mut Db<'_>,
+    editor: &Editor,
+    pattern: PatternId,
+) -> Result<Option<PatternRow>, StoreError> {
+    let query = tenant(sql(PATTERN).push("where p.id = ? and ").bind(pattern), editor);
+    let lock = if db.is_postgres() { " for update" } else { "" };
+    db.optional(query.push(lock)).await
+}
+
+/// The pattern, for work that the service does by itself.
+pub async fn for_system(db: &mut Db<'_>, pattern: PatternId) -> Result<Option<PatternRow>, StoreError> {
+    db.optional(sql(PATTERN).push("where p.id = ?").bind(pattern))
+        .await
+}
+
+/// Adds a pattern; its first version is added by [`super::versions::add`].
+pub async fn insert(db: &mut Db<'_>, _: &Editor, row: &PatternRow) -> Result<(), StoreError> {
+    db.execute(
+        sql(
+            "insert into patterns (id, owner_id, workspace_id, name, name_key, description, is_public, is_template,
+             tags, version_number, created_at, updated_at, call_interface, private_until)
+             values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        )
+        .bind(row.id)
+        .bind(row.owner_id)
+        .bind(row.workspace_id)
+        .bind(&row.name)
+        .bind(folded(&row.name))
+        .bind(&row.description)
+        .bind(row.is_public)
+        .bind(row.is_template)
+        .bind(&row.tags)
+        .bind(row.version_number)
+        .bind(row.created_at)
+        .bind(row.updated_at)
+        .bind(row.call_interface.clone())
+        .bind(if row.is_public { 0 } else { row.version_number }),
+    )
+    .await?;
+    insert_tags(db, row).await
+}
+
+/// Writes all that can change of a pattern that [`owned`] has given in this transaction.
+pub async fn update(db: &mut Db<'_>, _: &Editor, row: &PatternRow) -> Result<(), StoreError> {
+    db.execute(
+        sql(
+            "update patterns set name = ?, name_key = ?, description = ?, is_public = ?, is_template = ?, tags = ?,
+             version_number = ?, updated_at = ?, call_interface = ?,
+             private_until = case when ? then private_until else ? end where id = ?",
+        )
+        .bind(&row.name)
+        .bind(folded(&row.name))
+        .bind(&row.description)
+        .bind(row.is_public)
+        .bind(row.is_template)
+        .bind(&row.tags)
+        .bind(row.version_number)
+        .bind(row.updated_at)
+        .bind(row.call_interface.clone())
+        .bind(row.is_public)
+        .bind(row.version_number)
+        .bind(row.id),
+    )
+    .await?;
+    db.execute(sql("delete from pattern_tags where pattern_id = ?").bind(row.id))
+        .await?;
+    insert_tags(db, row).await
+}
+
+async fn insert_tags(db: &mut Db<'_>, row: &PatternRow) -> Result<(), StoreError> {
+    for tag in &row.tags.0 {
+        db.execute(
+            sql("insert into pattern_tags (pattern_id, tag) values (?, ?) on conflict do nothing")
+                .bind(row.id)
+                .bind(tag),
+        )
+        .await?;
+    }
+    Ok(())
+}
+
+/// Deletes a pattern that [`owned`] has given, with its versions, tags and stars.
+pub async fn delete(db: &mut Db<'_>, _: &Editor, pattern: PatternId) -> Result<(), StoreError> {
+    db.execute(sql("delete from patterns where id = ?").bind(pattern))
+        .await?;
+    Ok(())
+}
+
+/// What a list is asked for.
+#[derive(Clone, Debug)]
+pub struct Filter {
+    /// Part of the name, in any case.
+    pub search: Option<String>,
+    /// Public ones, or others, only.
+    pub is_public: Option<bool>,
+    /// Templates, or others, only.
+    pub is_template: Option<bool>,
+    /// All of them must be there.
+    pub tags: Vec<String>,
+    /// Order.
+    pub order: Order,
+    /// Rows at most.
+    pub limit: i64,
+    /// Rows to leave out.
+    pub offset: i64,
+}
+
+/// Order of a list.
+#[derive(Clone, Copy, Debug)]
+pub struct Order {
+    /// By what.
+    pub by: Sort,
+    /// Largest or newest first.
+    pub is_descending: bool,
+}
+
+/// What lists are sorted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    /// Name, without regard to case.
+    Name,
+    /// When made.
+    CreatedAt,
+    /// When last saved.
+    UpdatedAt,
+}
+
+/// A page of the caller's own patterns in the active workspace, and how many there are in all.
+pub async fn list(
+    db: &mut Db<'_>,
+    scope: &Scope,
+    filter: &Filter,
+) -> Result<(Vec<PatternRow>, i64), StoreError> {
+    let (total,): (i64,) = db
+        .one(filtered(sql("select count(*) from patterns p "), scope, filter))
+        .await?;
+    let order = match (filter.order.by, filter.order.is_descending) {
+        (Sort::Name, false) => " order by p.name_key, p.id",
+        (Sort::Name, true) => " order by p.name_key desc, p.id desc",
+        (Sort::CreatedAt, false) => " order by p.created_at, p.id",
+        (Sort::CreatedAt, true) => " order by p.created_at desc, p.id desc",
+        (Sort::UpdatedAt, false) => " order by p.updated_at, p.id",
+        (Sort::UpdatedAt, true) => " order by p.updated_at desc, p.id desc",
+    };
+    let page = filtered(sql(PATTERN), scope, filter)
+        .push(order)
+        .push(" limit ? offset ?")
+        .bind(filter.limit)
+        .bind(filter.offset);
+    Ok((db.all(page).await?, total))
+}
+
+fn filtered(query: Sql, scope: &Scope, filter: &Filter) -> Sql {
+    let mut query = match scope.workspace() {
+        Some(workspace) => query.push("where p.workspace_id = ?").bind(workspace),
+        None => query.push("where p.workspace_id is null"),
+    };
+    query = query.push(" and p.owner_id = ?").bind(scope.user());
+    if let Some(part) = &filter.search {
+        query = query
+            .push(" and p.name_key like ? escape '!'")
+            .bind(containing(part));
+    }
+    if let Some(is_public) = filter.is_public {
+        query = query.push(" and p.is_public = ?").bind(is_public);
+    }
+    if let Some(is_template) = filter.is_template {
+        query = query.push(" and p.is_template = ?").bind(is_template);
+    }
+    for tag in &filter.tags {
+        query = query
+            .push(" and exists (select 1 from pattern_tags t where t.pattern_id = p.id and t.tag = ?)")
+            .bind(tag);
+    }
+    query
+}
+
+/// The `like` pattern of folded texts with this part, `!` being the escape.
+fn containing(part: &str) -> String {
+    let mut pattern = String::from("%");
+    for c in folded(part).chars() {
+        if matches!(c, '%' | '_' | '!') {
+            pattern.push('!');
+        }
+        pattern.push(c);
+    }
+    pattern.push('%');
+    pattern
+}
+
+/// Figures of the whole service.
+#[derive(Clone, Copy, Debug, FromRow)]
+pub struct Totals {
+    /// Patterns.
+    pub patterns: i64,
+    /// Public ones.
+    pub public: i64,
+    /// Templates.
+    pub templates: i64,
+    /// Versions of all of them.
+    pub versions: i64,
+}
+
+/// Counts all tenants' patterns.
+pub async fn totals_for_system(db: &mut Db<'_>) -> Result<Totals, StoreError> {
+    // Version numbers have no gaps, so the newest is the count.
+    db.one(sql(
+        "select count(*) as patterns, count(case when is_public then 1 end) as public,
+            count(case when is_template then 1 end) as templates,
+            cast(coalesce(sum(version_number), 0) as bigint) as versions from patterns",
+    ))
+    .await
+}
+
+/// Whether the caller starred this pattern.
+pub async fn is_starred(db: &mut Db<'_>, scope: &Scope, pattern: PatternId) -> Result<bool, StoreError> {
+    let found: Option<(String,)> = db
+        .optional(
+            sql("select user_id from pattern_stars where pattern_id = ? and user_id = ?")
+                .bind(pattern)
+                .bind(scope.user()),
+        )
+        .await?;
+    Ok(found.is_some())
+}
+
+/// Gives the caller's star, or takes it back; whether it is there now. `None`: no such pattern to be seen.
+pub async fn toggle_star(
+    db: &mut Db<'_>,
+    scope: &Scope,
+    pattern: PatternId,
+    now: Timestamp,
+) -> Result<Option<bool>, StoreError> {
+    if readable(db, scope, pattern).await?.is_none() {
+        return Ok(None);
+    }
+    if db.is_postgres() {
+        // Two toggles at once must undo each other.
+        db.execute(
+            sql("select pg_advisory_xact_lock(hashtextextended(?, 0))")
+                .bind(format!("star {pattern} {}", scope.user())),
+        )
+        .await?;
+    }
+    let removed = db
+        .execute(
+            sql("delete from pattern_stars where pattern_id = ? and user_id = ?")
+                .bind(pattern)
+                .bind(scope.user()),
+        )
+        .await?;
+    if removed > 0 {
+        return Ok(Some(false));
+    }
+    // Selected, since the pattern may have been deleted in between.
+    let added = db
+        .execute(
+            sql("insert into pattern_stars (pattern_id, user_id, created_at)
+                 select id, cast(? as text), cast(? as bigint) from patterns where id = ?")
+            .bind(scope.user())
+            .bind(now)
+            .bind(pattern),
+        )
+        .await?;
+    Ok((added > 0).then_some(true))
+}

@@ -1,0 +1,105 @@
+//! What counts toward quotas, and the check that a change stays within them. The change is made first and counted within its
+//! own transaction, one of an owner's after the other: so changes at once can't slip through together, and nothing that is
+//! deleted, by whatever way, has to be counted down.
+
+use super::{Db, Sql, StoreError, sql};
+use heddle_model::ids::{PatternId, UserId, WorkspaceId};
+use heddle_model::quota::{Exceeded, Quota, Quotas};
+
+/// Whose quotas a change counts toward.
+#[derive(Clone, Copy, Debug)]
+pub enum Payer {
+    /// A user's.
+    User(UserId),
+    /// Those of whoever made the workspace.
+    Workspace(WorkspaceId),
+    /// A pattern's own.
+    Pattern(PatternId),
+}
+
+/// Checks what this transaction has added; its error undoes it. To be called once in a transaction, at its end.
+pub async fn check(db: &mut Db<'_>, quotas: &Quotas, added: &[(Payer, &[Quota])]) -> Result<(), StoreError> {
+    let mut owners = Vec::with_capacity(added.len());
+    for (payer, counted) in added {
+        owners.extend(owner(db, *payer).await?.map(|owner| (owner, *counted)));
+    }
+    // In one order, so that no two transactions wait for each other.
+    owners.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+    for (owner, counted) in owners {
+        if db.is_postgres() {
+            // What others of the same owner have added is committed before it is counted here.
+            let lock = sql("select pg_advisory_xact_lock(hashtextextended(?, 0))");
+            db.execute(lock.bind(format!("quota {owner}"))).await?;
+        }
+        for quota in counted.iter().copied() {
+            let Some(limit) = quotas.limit(quota) else {
+                continue;
+            };
+            let (used,): (i64,) = db.one(used(quota, &owner)).await?;
+            if used > limit {
+                return Err(StoreError::Quota(Exceeded { quota, limit }));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// By what is counted; `None`: a workspace that nobody made, which only earlier versions could leave.
+async fn owner(db: &mut Db<'_>, payer: Payer) -> Result<Option<String>, StoreError> {
+    let workspace = match payer {
+        Payer::User(user) => return Ok(Some(user.to_string())),
+        Payer::Pattern(pattern) => return Ok(Some(pattern.to_string())),
+        Payer::Workspace(workspace) => workspace,
+    };
+    let maker = sql("select created_by from workspaces where id = ?").bind(workspace);
+    let found: Option<(Option<String>,)> = db.optional(maker).await?;
+    Ok(found.and_then(|(maker,)| maker))
+}
+
+fn used(quota: Quota, owner: &str) -> Sql {
+    let text = match quota {
+        Quota::Workspaces => "select count(*) from workspaces where created_by = ?",
+        Quota::Environments => {
+            "select count(*) from environments e join workspaces w on w.id = e.workspace_id where w.created_by = ?"
+        }
+        Quota::Members => {
+            "select (select count(*) from memberships m join workspaces w on w.id = m.workspace_id
+                     where w.created_by = ?)
+                  + (select count(*) from invitations i join workspaces w on w.id = i.workspace_id
+                     where w.created_by = ?)"
+        }
+        Quota::Patterns => "select count(*) from patterns where owner_id = ?",
+        Quota::PatternBytes => {
+            "select cast(coalesce(sum(stored_bytes), 0) as bigint) from patterns where owner_id = ?"
+        }
+        // Numbered without gaps.
+        Quota::Versions => "select version_number from patterns where id = ?",
+        Quota::Endpoints => {
+            "select (select count(*) from webhook_endpoints where pattern_id = ?)
+                  + (select count(*) from email_endpoints where pattern_id = ?)"
+        }
+        Quota::Secrets => {
+            "select count(*) from secrets s join environments e on e.id = s.environment_id
+             join workspaces w on w.id = e.workspace_id where w.created_by = ?"
+        }
+        Quota::SecretBytes => {
+            "select cast(coalesce(sum(length(s.ciphertext)), 0) as bigint) from secrets s
+             join environments e on e.id = s.environment_id join workspaces w on w.id = e.workspace_id
+             where w.created_by = ?"
+        }
+        Quota::Connections => "select count(*) from connections where user_id = ?",
+        Quota::ConnectionBytes => {
+            "select cast(coalesce(sum(length(ciphertext)), 0) as bigint) from connections where user_id = ?"
+        }
+        Quota::ApiKeys => "select count(*) from api_keys where user_id = ?",
+        Quota::ModuleBytes => {
+            "select cast(coalesce(sum(length(a.wasm)), 0) as bigint) from deployments d
+             join artifacts a on a.hash = d.artifact where d.user_id = ?"
+        }
+        Quota::Schedules => {
+            "select count(*) from schedules s join deployments d on d.id = s.deployment_id where d.user_id = ?"
+        }
+    };
+    let owners = text.matches('?').count();
+    (0..owners).fold(sql(text), |query, _| query.bind(owner))
+}

@@ -1,0 +1,208 @@
+//! What runs know of their effects, and what has come for those that wait.
+
+use super::packed::{pack, unpack};
+use super::{elements, json};
+use crate::notices::{self, Notice};
+use crate::{Db, StoreError, sql};
+use heddle_model::clock::Timestamp;
+use heddle_model::ids::RunId;
+use serde::{Serialize, Serializer};
+use sqlx::FromRow;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// An entry of a run's journal.
+#[derive(Clone, Debug)]
+pub struct EntryRow {
+    /// The run.
+    pub run: RunId,
+    /// The server that has it.
+    pub owner: Arc<str>,
+    /// Which effect of the run; empty: when the run began.
+    pub key: String,
+    /// Place among those that have ended; `None`: it has parked.
+    pub number: Option<i64>,
+    /// As it is stored.
+    entry: String,
+}
+
+impl EntryRow {
+    /// Of a run that `owner` has: the result of the effect `key` as JSON, or without a number its state.
+    pub fn new(run: RunId, owner: Arc<str>, key: String, number: Option<i64>, json: String) -> Self {
+        EntryRow {
+            run,
+            owner,
+            key,
+            number,
+            entry: pack(json),
+        }
+    }
+}
+
+impl Serialize for EntryRow {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (self.run, &self.key, self.number, &self.entry, &self.owner).serialize(serializer)
+    }
+}
+
+/// Keeps entries, of which no two are of the same effect, as far as their runs are still their owner's; gives the runs
+/// whose entries are kept.
+pub async fn keep(db: &mut Db<'_>, rows: &[EntryRow]) -> Result<HashSet<RunId>, StoreError> {
+    let query = sql("insert into journal_entries (run_id, key, number, entry)
+         select r.value->>0, r.value->>1, cast(r.value->>2 as bigint), r.value->>3")
+    .push(elements(db))
+    .bind(json(rows)?)
+    .push(
+        " where exists (select 1 from runs x where x.id = r.value->>0 and x.owner = r.value->>4 and x.status = 'running')
+         on conflict (run_id, key) do update set number = excluded.number, entry = excluded.entry returning run_id",
+    );
+    let kept: Vec<(RunId,)> = db.all(query).await?;
+    Ok(kept.into_iter().map(|(run,)| run).collect())
+}
+
+/// An entry as it is read.
+#[derive(Clone, Debug, FromRow)]
+pub struct Kept {
+    /// Which effect.
+    pub key: String,
+    /// Place among those that have ended.
+    pub number: Option<i64>,
+    /// JSON.
+    pub entry: String,
+}
+
+impl Kept {
+    fn unpacked(mut self) -> Result<Self, StoreError> {
+        self.entry = unpack(self.entry)?;
+        Ok(self)
+    }
+}
+
+/// All entries of a run.
+pub async fn entries(db: &mut Db<'_>, run: RunId) -> Result<Vec<Kept>, StoreError> {
+    let rows: Vec<Kept> = db
+        .all(sql("select key, number, entry from journal_entries where run_id = ?").bind(run))
+        .await?;
+    rows.into_iter().map(Kept::unpacked).collect()
+}
+
+/// What has come for a run, by key.
+pub async fn signals(db: &mut Db<'_>, run: RunId) -> Result<Vec<(String, String)>, StoreError> {
+    let rows: Vec<(String, String)> = db
+        .all(sql("select key, payload from signals where run_id = ?").bind(run))
+        .await?;
+    rows.into_iter()
+        .map(|(key, payload)| Ok((key, unpack(payload)?)))
+        .collect()
+}
+
+/// Forgets the effects of an execution of a node, which a further attempt is to do again.
+pub async fn forget(db: &mut Db<'_>, run: RunId, execution: &str) -> Result<(), StoreError> {
+    let prefix = format!("{execution}/");
+    let query = sql("delete from journal_entries where run_id = ? and substr(key, 1, length(?)) = ?");
+    db.execute(query.bind(run).bind(&prefix).bind(&prefix)).await?;
+    Ok(())
+}
+
+/// Forgets all of runs that have ended.
+pub async fn clear(db: &mut Db<'_>, runs: &[RunId]) -> Result<(), StoreError> {
+    let ids = || runs.iter().map(RunId::to_string);
+    db.execute(sql("delete from journal_entries where run_id in ").list(ids()))
+        .await?;
+    db.execute(sql("delete from signals where run_id in ").list(ids()))
+        .await?;
+    Ok(())
+}
+
+/// Forgets up to `limit` entries and signals of runs that have ended otherwise, or are gone.
+pub async fn sweep(db: &mut Db<'_>, limit: i64) -> Result<u64, StoreError> {
+    let entries = db
+        .execute(
+            sql("delete from journal_entries where (run_id, key) in (
+                 select j.run_id, j.key from journal_entries j where not exists
+                 (select 1 from runs r where r.id = j.run_id and r.status = 'running') limit ?)")
+            .bind(limit),
+        )
+        .await?;
+    let signals = db
+        .execute(
+            sql("delete from signals where (run_id, key) in (
+                 select s.run_id, s.key from signals s where not exists
+                 (select 1 from runs r where r.id = s.run_id and r.status = 'running') limit ?)")
+            .bind(limit),
+        )
+        .await?;
+    Ok(entries.max(signals))
+}
+
+/// Something comes for an effect of a run, which goes on if it is parked. `false`: it has come before.
+pub async fn signal(db: &mut Db<'_>, run: RunId, key: &str, payload: &str) -> Result<bool, StoreError> {
+    let inserted = db
+        .execute(
+            sql("insert into signals (run_id, key, payload) values (?, ?, ?) on conflict do nothing")
+                .bind(run)
+                .bind(key)
+                .bind(pack(payload.to_owned())),
+        )
+        .await?;
+    if inserted > 0 {
+        wake(db, run).await?;
+    }
+    Ok(inserted > 0)
+}
+
+/// Lets a parked run go on; one that is about to park won't stay.
+async fn wake(db: &mut Db<'_>, run: RunId) -> Result<(), StoreError> {
+    db.execute(
+        sql(
+            "update runs set woken = true, wake_at = case when wake_at is null then null else 0 end
+             where id = ? and status = 'running'",
+        )
+        .bind(run),
+    )
+    .await?;
+    notices::tell(db, Notice::Woken).await
+}
+
+/// When the first parked run goes on whose deployment is not paused.
+pub async fn next_wake(db: &mut Db<'_>) -> Result<Option<Timestamp>, StoreError> {
+    let (next,): (Option<i64>,) = db
+        .one(
+            sql(
+                "select min(r.wake_at) from runs r join deployments d on d.id = r.deployment_id
+                 where r.wake_at is not null and r.status = 'running' and d.status <> 'paused' and d.strikes < ?",
+            )
+            .bind(super::suspects::STRIKES_MAX),
+        )
+        .await?;
+    Ok(next.map(Timestamp::from_millis))
+}
+
+/// The state of a run that waits, or may wait: in a transaction nobody else changes it before that one's end.
+pub async fn is_running(db: &mut Db<'_>, run: RunId) -> Result<Option<bool>, StoreError> {
+    let lock = if db.is_postgres() { " for update" } else { "" };
+    let query = sql("select status from runs where id = ?").bind(run).push(lock);
+    let found: Option<(String,)> = db.optional(query).await?;
+    Ok(found.map(|(status,)| status == "running"))
+}
+
+/// One of these entries of a run, if there is any.
+pub async fn entry_of(db: &mut Db<'_>, run: RunId, keys: [String; 2]) -> Result<Option<Kept>, StoreError> {
+    let query = sql("select key, number, entry from journal_entries where run_id = ? and key in ").bind(run);
+    let kept: Option<Kept> = db.optional(query.list(keys)).await?;
+    kept.map(Kept::unpacked).transpose()
+}
+
+/// Runs under way that a run waits for.
+pub async fn children(db: &mut Db<'_>, parent: RunId) -> Result<Vec<(RunId,)>, StoreError> {
+    db.all(sql("select id from runs where parent_id = ? and status = 'running'").bind(parent))
+        .await
+}
+
+/// The run whose CallPattern waits for a run, and which of its effects that is.
+pub async fn parent_of(db: &mut Db<'_>, run: RunId) -> Result<Option<(RunId, String)>, StoreError> {
+    db.optional(
+        sql("select parent_id, parent_key from runs where id = ? and parent_id is not null").bind(run),
+    )
+    .await
+}

@@ -1,0 +1,132 @@
+//! Runs as their owners look at them.
+
+use crate::deployments::tenant;
+use crate::{Db, Sql, StoreError, sql};
+use heddle_model::access::Scope;
+use heddle_model::clock::Timestamp;
+use heddle_model::ids::{DeploymentId, RunId};
+use heddle_model::status::{Phase, RunStatus, TriggeredBy};
+use sqlx::FromRow;
+
+/// Events, outputs and logs beyond this many characters are left out of lists.
+pub const LISTED_CHARS_MAX: i64 = 64 * 1024;
+
+/// A run.
+#[derive(Clone, Debug, FromRow)]
+pub struct RunRow {
+    /// Id.
+    pub id: RunId,
+    /// Whose run it is.
+    pub deployment_id: DeploymentId,
+    /// State.
+    #[sqlx(try_from = "String")]
+    pub status: RunStatus,
+    /// What it is doing, as far as the database knows.
+    #[sqlx(try_from = "String")]
+    pub phase: Phase,
+    /// What started it.
+    #[sqlx(try_from = "String")]
+    pub triggered_by: TriggeredBy,
+    /// Where it started.
+    pub node_id: Option<String>,
+    /// eventData as JSON.
+    pub event: Option<String>,
+    /// Length of the event in characters, 0 without one.
+    pub event_chars: i64,
+    /// The pattern's version.
+    pub version_number: i64,
+    /// Attempt, from 1.
+    pub attempt: i64,
+    /// When accepted.
+    #[sqlx(try_from = "i64")]
+    pub accepted_at: Timestamp,
+    /// When the last attempt started, in milliseconds.
+    pub started_at: Option<i64>,
+    /// When it ended, in milliseconds.
+    pub completed_at: Option<i64>,
+    /// How long the last attempt executed.
+    pub duration_ms: Option<i64>,
+    /// JSON.
+    pub output: Option<String>,
+    /// `{code, message, nodeId}` as JSON.
+    pub error: Option<String>,
+    /// `[{level, message, nodeId}]` as JSON.
+    pub logs: Option<String>,
+    /// What each node did, as JSON.
+    pub trace: Option<String>,
+    /// Fuel used.
+    pub fuel_used: Option<i64>,
+    /// Peak memory in bytes.
+    pub memory_bytes_peak: Option<i64>,
+}
+
+/// Which runs a list shows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Filter {
+    /// Of this state only.
+    pub status: Option<RunStatus>,
+    /// Started by this only.
+    pub triggered_by: Option<TriggeredBy>,
+}
+
+fn filtered(query: Sql, deployment: DeploymentId, filter: Filter) -> Sql {
+    let mut query = query.push(" where r.deployment_id = ?").bind(deployment);
+    if let Some(status) = filter.status {
+        query = query.push(" and r.status = ?").bind(status);
+    }
+    if let Some(triggered_by) = filter.triggered_by {
+        query = query.push(" and r.triggered_by = ?").bind(triggered_by);
+    }
+    query
+}
+
+/// Runs of a deployment that the caller was found to see, newest first. Without outputs and traces, and without
+/// events and logs that are large.
+pub async fn page(
+    db: &mut Db<'_>,
+    _: &Scope,
+    deployment: DeploymentId,
+    filter: Filter,
+    limit: i64,
+    offset: i64,
+) -> Result<Vec<RunRow>, StoreError> {
+    let query = sql("select r.id, r.deployment_id, r.status, r.phase, r.triggered_by, r.node_id,
+         case when length(r.event) <= ? then r.event end as event,
+         cast(coalesce(length(r.event), 0) as bigint) as event_chars, r.version_number, r.attempt, r.accepted_at,
+         r.started_at, r.completed_at, r.duration_ms, cast(null as text) as output, r.error,
+         case when length(r.logs) <= ? then r.logs end as logs, cast(null as text) as trace, r.fuel_used,
+         r.memory_bytes_peak from runs r")
+    .bind(LISTED_CHARS_MAX)
+    .bind(LISTED_CHARS_MAX);
+    let query = filtered(query, deployment, filter);
+    let query = query.push(" order by r.accepted_at desc, r.id desc limit ? offset ?");
+    db.all(query.bind(limit).bind(offset)).await
+}
+
+/// How many runs the filter leaves of a deployment that the caller was found to see.
+pub async fn count(
+    db: &mut Db<'_>,
+    _: &Scope,
+    deployment: DeploymentId,
+    filter: Filter,
+) -> Result<i64, StoreError> {
+    let query = filtered(sql("select count(*) from runs r"), deployment, filter);
+    let (count,): (i64,) = db.one(query).await?;
+    Ok(count)
+}
+
+/// A run with all that is kept of it, if the caller may see it.
+pub async fn visible(
+    db: &mut Db<'_>,
+    scope: &Scope,
+    deployment: DeploymentId,
+    run: RunId,
+) -> Result<Option<RunRow>, StoreError> {
+    let query = sql("select r.id, r.deployment_id, r.status, r.phase, r.triggered_by, r.node_id, r.event,
+         cast(coalesce(length(r.event), 0) as bigint) as event_chars, r.version_number, r.attempt, r.accepted_at,
+         r.started_at, r.completed_at, r.duration_ms, r.output, r.error, r.logs, r.trace, r.fuel_used,
+         r.memory_bytes_peak from runs r join deployments d on d.id = r.deployment_id where r.id = ? and d.id = ? and ")
+    .bind(run)
+    .bind(deployment);
+    db.optional(tenant(query, scope)).await
+}

@@ -1,0 +1,77 @@
+//! Texts of journals as they are stored: JSON as it is, or, when that is shorter, `z` and the zlib stream of it in base64,
+//! which no JSON begins with. Both databases store text alike, and short entries stay readable.
+
+use crate::StoreError;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::bufread::ZlibDecoder;
+use flate2::write::ZlibEncoder;
+use std::io::{Read, Write};
+
+/// Shorter texts are not worth it.
+const PACKED_BYTES_MIN: usize = 2 << 10;
+const MARK: char = 'z';
+
+/// The form in which JSON is stored.
+pub(super) fn pack(json: String) -> String {
+    if json.len() < PACKED_BYTES_MIN {
+        return json;
+    }
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
+    let compressed = encoder.write_all(json.as_bytes()).and_then(|()| encoder.finish());
+    // Writing to memory does not fail; if it did, the text is stored as it is.
+    let Ok(compressed) = compressed else {
+        return json;
+    };
+    let mut packed = String::from(MARK);
+    STANDARD.encode_string(compressed, &mut packed);
+    if packed.len() < json.len() { packed } else { json }
+}
+
+/// The JSON that was stored.
+pub(super) fn unpack(stored: String) -> Result<String, StoreError> {
+    let Some(packed) = stored.strip_prefix(MARK) else {
+        return Ok(stored);
+    };
+    let corrupt =
+        |what: &dyn std::fmt::Display| StoreError::Database(format!("a run's journal can't be read: {what}"));
+    let compressed = STANDARD.decode(packed).map_err(|error| corrupt(&error))?;
+    let mut json = String::new();
+    ZlibDecoder::new(compressed.as_slice())
+        .read_to_string(&mut json)
+        .map_err(|error| corrupt(&error))?;
+    Ok(json)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{pack, unpack};
+
+    #[test]
+    fn what_is_packed_is_shorter_and_comes_back() {
+        let short = r#"{"ok":1}"#.to_owned();
+        assert_eq!(pack(short.clone()), short);
+        let long = format!("[{}]", vec![r#"{"id":"o-1","größe":12.5}"#; 1_000].join(","));
+        let packed = pack(long.clone());
+        assert!(packed.starts_with('z') && packed.len() * 10 < long.len());
+        assert_eq!(unpack(packed).unwrap(), long);
+        assert_eq!(unpack(short.clone()).unwrap(), short);
+        assert!(unpack("zno base64".to_owned()).is_err());
+        assert!(unpack("zAAAA".to_owned()).is_err());
+    }
+
+    #[test]
+    fn what_would_not_be_shorter_stays() {
+        let mut bits = 1u64;
+        let noise: String = (0..4_000)
+            .map(|_| {
+                bits ^= bits << 13;
+                bits ^= bits >> 7;
+                bits ^= bits << 17;
+                char::from(b'0' + (bits % 75) as u8)
+            })
+            .collect();
+        assert_eq!(pack(noise.clone()), noise);
+    }
+}

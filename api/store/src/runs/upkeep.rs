@@ -1,0 +1,378 @@
+//! Runs as the service itself looks after them: those whose server stopped, and those that are old.
+
+use super::suspects::STRIKES_MAX;
+use crate::notices::{self, Notice};
+use crate::{Db, Sql, StoreError, sql};
+use heddle_model::access::Editor;
+use heddle_model::clock::Timestamp;
+use heddle_model::ids::{DeploymentId, PatternId, RunId, UserId, WorkspaceId};
+use heddle_model::status::{RunStatus, TriggeredBy};
+use sqlx::FromRow;
+use std::sync::Arc;
+
+/// A run that goes on: another start of the server left it behind, or it was parked.
+#[derive(Clone, Debug, FromRow)]
+pub struct LeftRow {
+    /// Id.
+    pub id: RunId,
+    /// Whose run it is.
+    pub deployment_id: DeploymentId,
+    /// What started it.
+    #[sqlx(try_from = "String")]
+    pub triggered_by: TriggeredBy,
+    /// Where it starts.
+    pub node_id: Option<String>,
+    /// eventData as JSON.
+    pub event: Option<String>,
+    /// SHA-256 of its module, in hex.
+    pub artifact: String,
+    /// The pattern's version.
+    pub version_number: i64,
+    /// Attempt, from 1.
+    pub attempt: i64,
+    /// When accepted.
+    #[sqlx(try_from = "i64")]
+    pub accepted_at: Timestamp,
+    /// When its next attempt is due, in milliseconds.
+    pub resumes_at: Option<i64>,
+    /// The run whose CallPattern waits for it.
+    pub parent_id: Option<RunId>,
+    /// Which of its parent's effects that is.
+    pub parent_key: Option<String>,
+    /// How many runs called each other above it.
+    pub depth: i64,
+    /// Whether somebody may wait for its end.
+    pub awaited: bool,
+    /// During how many deaths of servers it may have been executing; below zero: it has brought so many down.
+    pub suspicion: i64,
+    /// Whose run it is, unless that is gone.
+    pub pattern_id: Option<PatternId>,
+}
+
+pub(super) const LEFT: &str =
+    ") returning id, deployment_id, triggered_by, node_id, event, artifact, version_number, attempt,
+    suspicion, accepted_at, resumes_at, parent_id, parent_key, depth, awaited,
+    (select d.pattern_id from deployments d where d.id = runs.deployment_id) as pattern_id";
+
+/// Ends the selection of rows that are about to be changed. Servers pass over what others are at.
+pub(super) const fn skip_locked(db: &Db<'_>) -> &'static str {
+    match db {
+        Db::Sqlite(_) => "",
+        Db::Postgres(_) => " for update of r skip locked",
+    }
+}
+
+/// Runs of a selection that are this server's now, in the order of acceptance.
+async fn taken(db: &mut Db<'_>, query: Sql) -> Result<Vec<LeftRow>, StoreError> {
+    let query = query.push(skip_locked(db)).push(LEFT);
+    let mut rows: Vec<LeftRow> = db.all(query).await?;
+    rows.sort_by_key(|row| row.id);
+    Ok(rows)
+}
+
+/// Takes up to `limit` runs that no server has and that are under no suspicion, oldest first; those of paused and stopped
+/// deployments are left until these go on. None for a server that is none any more. Runs that were handed back are not
+/// counted as taken up.
+pub async fn take_up(db: &mut Db<'_>, owner: &str, limit: i64) -> Result<Vec<LeftRow>, StoreError> {
+    let query = sql(
+        "update runs set takeovers = takeovers + case owner when '' then 0 else 1 end, owner = ?,
+         announced_by = null where id in (
+         select r.id from runs r join deployments d on d.id = r.deployment_id
+         where r.status = 'running' and r.wake_at is null and r.suspicion = 0 and d.status <> 'paused'
+         and d.strikes < ? and r.owner not in (select s.id from servers s)
+         and exists (select 1 from servers s where s.id = ?)",
+    )
+    .bind(owner)
+    .bind(STRIKES_MAX)
+    .bind(owner);
+    taken(db, query.push(" order by r.id limit ?").bind(limit)).await
+}
+
+/// What a server may claim of the runs that others have accepted.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    /// Who claims.
+    pub owner: Arc<str>,
+    /// Runs in all.
+    pub runs_max: i64,
+    /// Runs of one tenant.
+    pub tenant_runs_max: i64,
+    /// Tenants of which no more runs have room: workspaces, and users outside of any.
+    pub full: Vec<String>,
+    /// Users of whose workspaces no more runs have room.
+    pub full_owners: Vec<String>,
+}
+
+/// Takes runs that another server has accepted and nobody has had yet: those first that somebody waits for, then one of
+/// each owner after the other, and of an owner's tenants in the same way. Claims follow each other, so that none passes
+/// over what another one leaves.
+pub async fn claim(db: &mut Db<'_>, claim: Claim) -> Result<Vec<LeftRow>, StoreError> {
+    if db.is_postgres() {
+        db.execute(sql("select pg_advisory_xact_lock(?)").bind(CLAIMS_LOCK))
+            .await?;
+    }
+    let query = sql("update runs set owner = ?, announced_by = null where id in (
+         select r.id from runs r join (
+             select v.id, v.awaited, v.owner_id, v.place as tenant_place, row_number() over (
+                 partition by v.owner_id order by v.awaited desc, v.place, v.id) as place
+             from (
+                 select u.id, u.awaited, d.owner_id, row_number() over (
+                     partition by d.tenant_id order by u.awaited desc, u.id) as place
+                 from runs u join (")
+    .bind(claim.owner.as_ref())
+    .push(TENANTS)
+    .push(
+        ") d on d.id = u.deployment_id
+                 where u.owner = '' and u.status = 'running' and u.wake_at is null and u.takeovers = 0
+                 and u.suspicion = 0 and d.status <> 'paused' and d.strikes < ? and d.tenant_id not in ",
+    )
+    .bind(STRIKES_MAX)
+    .list(claim.full.iter().chain([&String::new()]))
+    .push(" and d.owner_id not in ")
+    .list(claim.full_owners.iter().chain([&String::new()]))
+    .push(
+        ") v) w on w.id = r.id where w.tenant_place <= ? and r.owner = ''
+         and exists (select 1 from servers s where s.id = ?) order by w.awaited desc, w.place, w.id limit ?",
+    )
+    .bind(claim.tenant_runs_max)
+    .bind(claim.owner.as_ref())
+    .bind(claim.runs_max);
+    taken(db, query).await
+}
+
+/// Deployments with their tenants, and with who owns these.
+const TENANTS: &str = "select id, status, strikes, coalesce(workspace_id, user_id) as tenant_id,
+    coalesce((select m.user_id from memberships m where m.workspace_id = deployments.workspace_id and m.role = 'owner'
+              order by m.created_at, m.user_id limit 1), user_id) as owner_id from deployments";
+
+/// Any number that nothing else locks.
+const CLAIMS_LOCK: i64 = 0x6865_6464_6c65;
+
+/// How many runs wait to be claimed, by owner; none counts for more than `limit` in all.
+pub async fn unclaimed(db: &mut Db<'_>, limit: i64) -> Result<Vec<(UserId, i64)>, StoreError> {
+    let query = sql("select d.owner_id, count(*) from (
+             select deployment_id from runs where owner = '' and status = 'running' and wake_at is null
+             and takeovers = 0 limit ?) r join (")
+    .bind(limit)
+    .push(TENANTS)
+    .push(") d on d.id = r.deployment_id where d.status <> 'paused' and d.strikes < ? group by d.owner_id");
+    db.all(query.bind(STRIKES_MAX)).await
+}
+
+/// Takes up to `limit` parked runs whose time has come, whichever server has parked them, those first that have waited longest; those of paused
+/// deployments are left until these are resumed.
+pub async fn wake_up(
+    db: &mut Db<'_>,
+    owner: &str,
+    now: Timestamp,
+    limit: i64,
+) -> Result<Vec<LeftRow>, StoreError> {
+    let query = sql(
+        "update runs set owner = ?, wake_at = null, woken = false, phase = 'queued', announced_by = null where id in (
+         select r.id from runs r join deployments d on d.id = r.deployment_id
+         where r.wake_at <= ? and r.status = 'running' and d.status <> 'paused' and d.strikes < ?
+         and exists (select 1 from servers s where s.id = ?) order by r.wake_at, r.id limit ?",
+    )
+    .bind(owner)
+    .bind(now)
+    .bind(STRIKES_MAX)
+    .bind(owner)
+    .bind(limit);
+    taken(db, query).await
+}
+
+/// Parks a run that could not be taken up.
+pub async fn park_again(
+    db: &mut Db<'_>,
+    owner: &str,
+    run: RunId,
+    until: Timestamp,
+) -> Result<(), StoreError> {
+    let query = sql(
+        "update runs set wake_at = ?, phase = 'waiting' where id = ? and owner = ? and status = 'running'",
+    );
+    db.execute(query.bind(until).bind(run).bind(owner)).await?;
+    Ok(())
+}
+
+/// The runs that a server has and that are not parked.
+pub async fn owned(db: &mut Db<'_>, owner: &str) -> Result<Vec<(RunId,)>, StoreError> {
+    db.all(sql("select id from runs where owner = ? and status = 'running' and wake_at is null").bind(owner))
+        .await
+}
+
+/// Gives up runs of a server, so that anybody takes them up.
+pub async fn hand_back(db: &mut Db<'_>, owner: &str, runs: &[RunId]) -> Result<u64, StoreError> {
+    let query = sql(
+        "update runs set owner = '', announced_by = null where status = 'running' and owner = ? and id in ",
+    );
+    db.execute(query.bind(owner).list(runs.iter().map(RunId::to_string)))
+        .await
+}
+
+/// Gives up all runs of a server that stops.
+pub async fn hand_back_all(db: &mut Db<'_>, owner: &str) -> Result<u64, StoreError> {
+    let query = sql("update runs set owner = '', announced_by = null
+         where status = 'running' and wake_at is null and owner = ?");
+    db.execute(query.bind(owner)).await
+}
+
+/// Ends a run that this server does not execute. `false`: it had ended before.
+pub async fn end_unowned(
+    db: &mut Db<'_>,
+    _: &Editor,
+    run: RunId,
+    status: RunStatus,
+    error: &str,
+    now: Timestamp,
+) -> Result<bool, StoreError> {
+    let changed = db
+        .execute(
+            sql(
+                "update runs set status = ?, phase = 'ended', error = ?, completed_at = ?, resumes_at = null, wake_at = null
+                 where id = ? and status = 'running'",
+            )
+            .bind(status)
+            .bind(error)
+            .bind(now)
+            .bind(run),
+        )
+        .await?;
+    if changed > 0 {
+        notices::tell(db, Notice::Cancelled(run)).await?;
+    }
+    Ok(changed > 0)
+}
+
+/// Ends a run as cancelled that this server does not execute, for the run that had called it.
+pub async fn end_by_service(
+    db: &mut Db<'_>,
+    run: RunId,
+    error: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    db.execute(
+        sql(
+            "update runs set status = ?, phase = 'ended', error = ?, completed_at = ?, resumes_at = null, wake_at = null
+             where id = ? and status = 'running'",
+        )
+        .bind(RunStatus::Failure)
+        .bind(error)
+        .bind(now)
+        .bind(run),
+    )
+    .await?;
+    notices::tell(db, Notice::Cancelled(run)).await
+}
+
+/// How a run has ended.
+#[derive(Clone, Debug, FromRow)]
+pub struct EndRow {
+    /// State.
+    #[sqlx(try_from = "String")]
+    pub status: RunStatus,
+    /// JSON.
+    pub output: Option<String>,
+    /// JSON: `{code, message, nodeId}`.
+    pub error: Option<String>,
+}
+
+/// What is kept of a run's end.
+pub async fn end_of(db: &mut Db<'_>, run: RunId) -> Result<Option<EndRow>, StoreError> {
+    db.optional(sql("select status, output, error from runs where id = ?").bind(run))
+        .await
+}
+
+/// Those of these runs that have not ended.
+pub async fn running_of(db: &mut Db<'_>, runs: &[RunId]) -> Result<Vec<(RunId,)>, StoreError> {
+    let query = sql("select id from runs where status = 'running' and id in ");
+    db.all(query.list(runs.iter().map(RunId::to_string))).await
+}
+
+/// Deployments, one after another, with their workspaces.
+pub async fn deployments_after(
+    db: &mut Db<'_>,
+    after: Option<DeploymentId>,
+    limit: i64,
+) -> Result<Vec<(DeploymentId, Option<WorkspaceId>)>, StoreError> {
+    let query = match after {
+        Some(after) => sql("select id, workspace_id from deployments where id > ?").bind(after),
+        None => sql("select id, workspace_id from deployments"),
+    };
+    db.all(query.push(" order by id limit ?").bind(limit)).await
+}
+
+/// Removes up to `limit` ended runs of a deployment that were accepted before a time, oldest first.
+pub async fn remove_before(
+    db: &mut Db<'_>,
+    deployment: DeploymentId,
+    before: Timestamp,
+    limit: i64,
+) -> Result<u64, StoreError> {
+    db.execute(
+        sql(
+            "delete from runs where id in (select id from runs where deployment_id = ? and accepted_at < ?
+             and status <> 'running' order by accepted_at limit ?)",
+        )
+        .bind(deployment)
+        .bind(before)
+        .bind(limit),
+    )
+    .await
+}
+
+/// How many runs a workspace has.
+pub async fn count_of_workspace(db: &mut Db<'_>, workspace: WorkspaceId) -> Result<i64, StoreError> {
+    let (count,): (i64,) = db
+        .one(
+            sql("select count(*) from deployments d join runs r on r.deployment_id = d.id where d.workspace_id = ?")
+                .bind(workspace),
+        )
+        .await?;
+    Ok(count)
+}
+
+/// Removes up to `limit` ended runs of a workspace, oldest first.
+pub async fn remove_oldest(db: &mut Db<'_>, workspace: WorkspaceId, limit: i64) -> Result<u64, StoreError> {
+    db.execute(
+        sql("delete from runs where id in (
+             select r.id from deployments d join runs r on r.deployment_id = d.id
+             where d.workspace_id = ? and r.status <> 'running' order by r.accepted_at limit ?)")
+        .bind(workspace)
+        .bind(limit),
+    )
+    .await
+}
+
+/// Removes up to `limit` runs of a deployment, whatever their state.
+pub async fn remove_of(db: &mut Db<'_>, deployment: DeploymentId, limit: i64) -> Result<u64, StoreError> {
+    db.execute(
+        sql("delete from runs where id in (select id from runs where deployment_id = ? limit ?)")
+            .bind(deployment)
+            .bind(limit),
+    )
+    .await
+}
+
+/// Removes up to `limit` runs whose deployment is gone.
+pub async fn remove_orphans(db: &mut Db<'_>, limit: i64) -> Result<u64, StoreError> {
+    db.execute(
+        sql(
+            "delete from runs where id in (select r.id from runs r where not exists
+             (select 1 from deployments d where d.id = r.deployment_id) limit ?)",
+        )
+        .bind(limit),
+    )
+    .await
+}
+
+/// Removes idempotency keys over their time.
+pub async fn remove_keys(db: &mut Db<'_>, now: Timestamp, limit: i64) -> Result<u64, StoreError> {
+    db.execute(
+        sql("delete from idempotency_keys where (scope, key) in
+             (select scope, key from idempotency_keys where expires_at <= ? limit ?)")
+        .bind(now)
+        .bind(limit),
+    )
+    .await
+}

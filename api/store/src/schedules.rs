@@ -1,0 +1,142 @@
+//! Schedules of deployments: a row for each OnSchedule node, with when it is due next.
+
+use super::{Db, StoreError, sql};
+use heddle_model::access::Editor;
+use heddle_model::clock::Timestamp;
+use heddle_model::ids::{DeploymentId, EndpointId, PatternId};
+use sqlx::FromRow;
+
+/// A schedule.
+#[derive(Clone, Debug, FromRow)]
+pub struct ScheduleRow {
+    /// Id; keys of its runs are unique within it.
+    pub id: EndpointId,
+    /// Whose it is.
+    pub deployment_id: DeploymentId,
+    /// The OnSchedule node.
+    pub node_id: String,
+    /// As the deployed version has it.
+    pub cron: String,
+    /// As the deployed version has it.
+    pub timezone: String,
+    /// As the deployed version has it.
+    pub catch_up: String,
+    /// As it was set for the deployment.
+    pub set_cron: Option<String>,
+    /// As it was set for the deployment.
+    pub set_timezone: Option<String>,
+    /// When it is due next; `None`: never, or not while the deployment is not active.
+    pub next_due_at: Option<i64>,
+}
+
+impl ScheduleRow {
+    /// The expression and the zone that hold.
+    pub fn effective(&self) -> (&str, &str) {
+        match (&self.set_cron, &self.set_timezone) {
+            (Some(cron), Some(timezone)) => (cron, timezone),
+            _ => (&self.cron, &self.timezone),
+        }
+    }
+}
+
+const SCHEDULE: &str = "select s.id, s.deployment_id, s.node_id, s.cron, s.timezone, s.catch_up, s.set_cron,
+    s.set_timezone, s.next_due_at from schedules s ";
+
+/// The schedules of a deployment that the caller may change, by node.
+pub async fn of_deployment(
+    db: &mut Db<'_>,
+    _: &Editor,
+    deployment: DeploymentId,
+) -> Result<Vec<ScheduleRow>, StoreError> {
+    let order = " order by s.node_id";
+    db.all(
+        sql(SCHEDULE)
+            .push("where s.deployment_id = ?")
+            .bind(deployment)
+            .push(order),
+    )
+    .await
+}
+
+/// Makes these the schedules of a deployment.
+pub async fn replace(
+    db: &mut Db<'_>,
+    editor: &Editor,
+    deployment: DeploymentId,
+    rows: &[ScheduleRow],
+) -> Result<(), StoreError> {
+    remove(db, editor, deployment).await?;
+    for row in rows {
+        db.execute(
+            sql("insert into schedules (id, deployment_id, node_id, cron, timezone, catch_up, set_cron, set_timezone,
+                 next_due_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?)")
+            .bind(row.id)
+            .bind(deployment)
+            .bind(&row.node_id)
+            .bind(&row.cron)
+            .bind(&row.timezone)
+            .bind(&row.catch_up)
+            .bind(row.set_cron.clone())
+            .bind(row.set_timezone.clone())
+            .bind(row.next_due_at),
+        )
+        .await?;
+    }
+    Ok(())
+}
+
+/// Keeps the schedules of a deployment from being due, until they are registered again.
+pub async fn hold(db: &mut Db<'_>, _: &Editor, deployment: DeploymentId) -> Result<(), StoreError> {
+    let hold = sql("update schedules set next_due_at = null where deployment_id = ?");
+    db.execute(hold.bind(deployment)).await.map(drop)
+}
+
+/// Deletes the schedules of a deployment.
+pub async fn remove(db: &mut Db<'_>, _: &Editor, deployment: DeploymentId) -> Result<(), StoreError> {
+    let delete = sql("delete from schedules where deployment_id = ?");
+    db.execute(delete.bind(deployment)).await.map(drop)
+}
+
+/// A schedule whose time has come, and what is deployed.
+#[derive(Clone, Debug, FromRow)]
+pub struct DueRow {
+    /// The schedule.
+    #[sqlx(flatten)]
+    pub schedule: ScheduleRow,
+    /// The deployment's pattern.
+    pub pattern_id: PatternId,
+}
+
+/// Schedules whose time has come, the longest due first, for the scheduler.
+pub async fn due_for_system(db: &mut Db<'_>, now: Timestamp, limit: i64) -> Result<Vec<DueRow>, StoreError> {
+    db.all(
+        sql("select s.id, s.deployment_id, s.node_id, s.cron, s.timezone, s.catch_up, s.set_cron, s.set_timezone,
+             s.next_due_at, d.pattern_id from schedules s join deployments d on d.id = s.deployment_id
+             where s.next_due_at <= ? order by s.next_due_at, s.id limit ?")
+        .bind(now)
+        .bind(limit),
+    )
+    .await
+}
+
+/// When the next schedule is due, for the scheduler.
+pub async fn next_due_for_system(db: &mut Db<'_>) -> Result<Option<Timestamp>, StoreError> {
+    let (next,): (Option<i64>,) = db.one(sql("select min(next_due_at) from schedules")).await?;
+    Ok(next.map(Timestamp::from_millis))
+}
+
+/// Sets when a schedule is due next, unless it has been changed since it was read; for the scheduler.
+pub async fn advance_for_system(
+    db: &mut Db<'_>,
+    read: &ScheduleRow,
+    next: Option<Timestamp>,
+) -> Result<(), StoreError> {
+    db.execute(
+        sql("update schedules set next_due_at = ? where id = ? and next_due_at = ?")
+            .bind(next)
+            .bind(read.id)
+            .bind(read.next_due_at),
+    )
+    .await?;
+    Ok(())
+}

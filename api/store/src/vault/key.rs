@@ -1,0 +1,81 @@
+//! One AES-256-GCM key and what it does. Knows nothing of databases.
+
+use crate::Arg;
+use aes_gcm::Aes256Gcm;
+use aes_gcm::aead::{Aead, KeyInit, Nonce, Payload};
+use sha2::{Digest, Sha256};
+use std::fmt;
+
+/// Bytes of a key.
+pub const MASTER_KEY_BYTES: usize = 32;
+const NONCE_BYTES: usize = 12;
+
+/// Name of a master key: the beginning of its hash, so that equal keys have equal names everywhere.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MasterKeyId(String);
+
+impl MasterKeyId {
+    /// Of this key.
+    pub fn of(master_key: &[u8; MASTER_KEY_BYTES]) -> Self {
+        let hash = Sha256::new()
+            .chain_update("heddle master key")
+            .chain_update(master_key);
+        let hash = hash.finalize();
+        MasterKeyId(hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    /// As it is stored.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for MasterKeyId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl From<MasterKeyId> for Arg {
+    fn from(id: MasterKeyId) -> Arg {
+        id.0.into()
+    }
+}
+
+/// A key that is ready for use.
+pub(super) struct Key(Aes256Gcm);
+
+impl Key {
+    pub fn new(bytes: &[u8; MASTER_KEY_BYTES]) -> Self {
+        Key(Aes256Gcm::new(&(*bytes).into()))
+    }
+
+    /// What a new key is made from.
+    pub fn random_bytes() -> [u8; MASTER_KEY_BYTES] {
+        rand::random()
+    }
+
+    /// A key that another one wraps.
+    pub fn unwrapped(wrapping: &Key, aad: &[u8], wrapped: &[u8]) -> Option<Self> {
+        let bytes: [u8; MASTER_KEY_BYTES] = wrapping.open(aad, wrapped)?.try_into().ok()?;
+        Some(Key::new(&bytes))
+    }
+
+    /// Nonce, ciphertext and tag. Nonces are random: a data key serves one workspace, far below the 2³² values
+    /// up to which that is sound.
+    pub fn seal(&self, aad: &[u8], plaintext: &[u8]) -> Vec<u8> {
+        let nonce: [u8; NONCE_BYTES] = rand::random();
+        let payload = Payload { msg: plaintext, aad };
+        let ciphertext = self
+            .0
+            .encrypt(&Nonce::<Aes256Gcm>::from(nonce), payload)
+            .expect("fails above 64 GiB only, which no request can bring");
+        [nonce.as_slice(), &ciphertext].concat()
+    }
+
+    pub fn open(&self, aad: &[u8], sealed: &[u8]) -> Option<Vec<u8>> {
+        let (nonce, msg) = sealed.split_first_chunk::<NONCE_BYTES>()?;
+        let payload = Payload { msg, aad };
+        self.0.decrypt(&Nonce::<Aes256Gcm>::from(*nonce), payload).ok()
+    }
+}

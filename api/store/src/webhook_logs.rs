@@ -1,0 +1,240 @@
+//! What came to webhooks: a line for every request, and the newest events of each endpoint (the tap).
+
+use super::{Arg, Db, Sql, StoreError, inserts, sql};
+use heddle_model::access::{Editor, Scope};
+use heddle_model::clock::Timestamp;
+use heddle_model::ids::{EndpointId, PatternId, RunId, WebhookLogId};
+use heddle_model::status::WebhookStatus;
+use sqlx::FromRow;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// Events that the tap keeps for an endpoint.
+pub const TAP_EVENTS_MAX: i64 = 20;
+/// How long it keeps them.
+pub const TAP_AGE_MAX: Duration = Duration::from_secs(30 * 60);
+
+/// A line of the log.
+#[derive(Clone, Debug, FromRow)]
+pub struct LogRow {
+    /// Id.
+    pub id: WebhookLogId,
+    /// As it stood in the URL.
+    pub webhook_id: String,
+    /// Whose it is, if there is such a webhook.
+    pub pattern_id: Option<PatternId>,
+    /// What became of the request.
+    #[sqlx(try_from = "String")]
+    pub status: WebhookStatus,
+    /// HTTP status of the answer.
+    pub status_code: i64,
+    /// Why it was not accepted.
+    pub rejection_reason: Option<String>,
+    /// Who sent it.
+    pub ip_address: String,
+    /// With what.
+    pub user_agent: Option<String>,
+    /// Bytes of the body.
+    pub content_length: i64,
+    /// `X-Request-Id` of the answer.
+    pub request_id: String,
+    /// The run, if there is one.
+    pub run_id: Option<RunId>,
+    /// When it came.
+    #[sqlx(try_from = "i64")]
+    pub created_at: Timestamp,
+}
+
+/// An event for the tap.
+#[derive(Clone, Debug)]
+pub struct TapRow {
+    /// Of which endpoint.
+    pub endpoint_id: EndpointId,
+    /// When it came.
+    pub received_at: Timestamp,
+    /// `{headers, body, method, query}` as JSON.
+    pub event: String,
+}
+
+/// Adds lines to the log, for the ingestion.
+pub fn append_for_ingestion(rows: &[LogRow]) -> Vec<Sql> {
+    let table = "webhook_logs (id, webhook_id, pattern_id, status, status_code, rejection_reason, ip_address,
+         user_agent, content_length, request_id, run_id, created_at)";
+    let rows = rows.iter().map(|row| -> [Arg; 12] {
+        [
+            row.id.into(),
+            (&row.webhook_id).into(),
+            row.pattern_id.into(),
+            row.status.into(),
+            row.status_code.into(),
+            row.rejection_reason.clone().into(),
+            (&row.ip_address).into(),
+            row.user_agent.clone().into(),
+            row.content_length.into(),
+            (&row.request_id).into(),
+            row.run_id.into(),
+            row.created_at.into(),
+        ]
+    });
+    inserts(table, rows, None)
+}
+
+/// Adds events to the tap, oldest first, for the ingestion. Of each endpoint only the newest are kept, so only those
+/// need to be given.
+pub fn tap_for_ingestion(rows: &[TapRow]) -> Vec<Sql> {
+    let endpoints: BTreeSet<EndpointId> = rows.iter().map(|row| row.endpoint_id).collect();
+    if endpoints.is_empty() {
+        return Vec::new();
+    }
+    let rows = rows.iter().map(|row| -> [Arg; 4] {
+        [
+            // Sorts events of one millisecond by their coming.
+            WebhookLogId::new().into(),
+            row.endpoint_id.into(),
+            row.received_at.into(),
+            (&row.event).into(),
+        ]
+    });
+    let mut statements = inserts("tap_events (id, endpoint_id, received_at, event)", rows, None);
+    statements.push(
+        sql(
+            "delete from tap_events where id in (select id from (select id, row_number() over
+             (partition by endpoint_id order by received_at desc, id desc) as place
+             from tap_events where endpoint_id in ",
+        )
+        .list_of_few_sizes(endpoints)
+        .push(") placed where place > ?)")
+        .bind(TAP_EVENTS_MAX),
+    );
+    statements
+}
+
+/// Deletes what is too old, for the service's housekeeping.
+pub async fn sweep_for_system(
+    db: &mut Db<'_>,
+    now: Timestamp,
+    log_age_max: Duration,
+) -> Result<(), StoreError> {
+    let tapped = sql("delete from tap_events where received_at <= ?").bind(now.minus(TAP_AGE_MAX));
+    db.execute(tapped).await?;
+    let logged = sql("delete from webhook_logs where created_at <= ?").bind(now.minus(log_age_max));
+    db.execute(logged).await?;
+    Ok(())
+}
+
+/// Whose lines are meant.
+#[derive(Clone, Copy, Debug)]
+pub enum Whose {
+    /// A pattern's, which the caller has been shown to see.
+    Pattern(PatternId),
+    /// Those of all patterns that the caller sees.
+    All,
+}
+
+/// Which lines are meant.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Filter {
+    /// With this status.
+    pub status: Option<WebhookStatus>,
+    /// Not before.
+    pub since: Option<Timestamp>,
+    /// Not after.
+    pub until: Option<Timestamp>,
+}
+
+/// A page of the log, newest first, and how many lines there are.
+pub async fn list(
+    db: &mut Db<'_>,
+    scope: &Scope,
+    whose: Whose,
+    filter: &Filter,
+    (limit, offset): (i64, i64),
+) -> Result<(Vec<LogRow>, i64), StoreError> {
+    let count = matching(
+        sql("select count(*) from webhook_logs where "),
+        scope,
+        whose,
+        filter,
+    );
+    let (total,): (i64,) = db.one(count).await?;
+    let columns = sql(
+        "select id, webhook_id, pattern_id, status, status_code, rejection_reason, ip_address, user_agent,
+        content_length, request_id, run_id, created_at from webhook_logs where ",
+    );
+    let page = matching(columns, scope, whose, filter)
+        .push(" order by created_at desc, id desc limit ? offset ?")
+        .bind(limit)
+        .bind(offset);
+    Ok((db.all(page).await?, total))
+}
+
+/// Deletes lines of the log.
+pub async fn clear(db: &mut Db<'_>, editor: &Editor, whose: Whose) -> Result<(), StoreError> {
+    let delete = sql("delete from webhook_logs where ");
+    db.execute(matching(delete, editor, whose, &Filter::default()))
+        .await?;
+    Ok(())
+}
+
+fn matching(query: Sql, scope: &Scope, whose: Whose, filter: &Filter) -> Sql {
+    let mut query = match whose {
+        Whose::Pattern(pattern) => query.push("pattern_id = ?").bind(pattern),
+        Whose::All => query
+            .push("pattern_id in (select id from patterns where workspace_id = ? or (workspace_id is null and owner_id = ?))")
+            .bind(scope.workspace())
+            .bind(scope.user()),
+    };
+    if let Some(status) = filter.status {
+        query = query.push(" and status = ?").bind(status);
+    }
+    if let Some(since) = filter.since {
+        query = query.push(" and created_at >= ?").bind(since);
+    }
+    if let Some(until) = filter.until {
+        query = query.push(" and created_at <= ?").bind(until);
+    }
+    query
+}
+
+/// An event as the tap shows it.
+#[derive(Clone, Debug, FromRow)]
+pub struct TappedRow {
+    /// Node of the endpoint.
+    pub node_id: String,
+    /// Its name.
+    pub alias: String,
+    /// When it came.
+    #[sqlx(try_from = "i64")]
+    pub received_at: Timestamp,
+    /// `{headers, body, method, query}` as JSON.
+    pub event: String,
+}
+
+/// The tapped events of a pattern that the caller has been shown to see, newest first.
+pub async fn tapped(
+    db: &mut Db<'_>,
+    _: &Scope,
+    pattern: PatternId,
+    now: Timestamp,
+) -> Result<Vec<TappedRow>, StoreError> {
+    db.all(
+        sql(
+            "select e.node_id, e.alias, t.received_at, t.event from tap_events t
+             join webhook_endpoints e on e.id = t.endpoint_id
+             where e.pattern_id = ? and t.received_at > ? order by t.received_at desc, t.id desc",
+        )
+        .bind(pattern)
+        .bind(now.minus(TAP_AGE_MAX)),
+    )
+    .await
+}
+
+/// Forgets the tapped events of a pattern that the caller may change.
+pub async fn clear_tapped(db: &mut Db<'_>, _: &Editor, pattern: PatternId) -> Result<(), StoreError> {
+    db.execute(
+        sql("delete from tap_events where endpoint_id in (select id from webhook_endpoints where pattern_id = ?)")
+            .bind(pattern),
+    )
+    .await?;
+    Ok(())
+}
