@@ -1,6 +1,6 @@
 //! One way to speak SQL to both databases: the text is shared, with `?` for arguments, rows are decoded by type.
 
-use super::StoreError;
+use super::error::StoreError;
 use heddle_model::access::{Role, WorkspaceRole};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids;

@@ -4,7 +4,8 @@
 //! A notice says what to look at, never what is there: whoever hears of it reads it, so notices may come twice, late,
 //! or from oneself.
 
-use super::{Backend, Db, Store, StoreError, sql};
+use super::database::Backend;
+use super::{Db, Store, StoreError, sql};
 use heddle_model::ids::{DeploymentId, PatternId, RunId};
 use serde::{Deserialize, Serialize};
 use sqlx::postgres::PgListener;

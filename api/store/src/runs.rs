@@ -1,6 +1,7 @@
 //! Runs: accepted and ended in groups, since that is most of what a busy service writes.
 
 pub mod journal;
+pub mod left;
 pub mod listing;
 mod packed;
 pub mod responses;

@@ -1,8 +1,9 @@
 //! Copies of the embedded database: made from a live one by `VACUUM INTO`, which reads one consistent state while
 //! servers go on writing, and with or without the keys without which nobody can read its credentials.
 
-use super::sqlite_file::is_damage;
-use super::{BUSY_MAX, StoreError};
+use super::StoreError;
+use super::sqlite_codes::is_damage;
+use super::sqlite_file::BUSY_MAX;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection, SqliteConnection};
 use std::path::Path;

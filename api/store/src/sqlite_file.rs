@@ -2,12 +2,17 @@
 //! file's format (<https://www.sqlite.org/fileformat2.html>) as far as its header, and no tables but the few that tell
 //! whose it is.
 
-use super::{SQLITE_MIGRATIONS, StoreError};
+use super::error::StoreError;
+use super::{migrations, sqlite_codes};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection, SqliteConnection};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long SQLite waits for another process, such as a backup.
+pub(super) const BUSY_MAX: Duration = Duration::from_secs(10);
 
 /// Marks a file as heddle's, in its header: `hedl`. Files of early versions have none.
 pub(super) const MARK: &str = "pragma application_id = 1751475308";
@@ -41,7 +46,7 @@ pub struct Found {
 
 /// Number of the last migration that this program knows.
 pub fn schema_known() -> i64 {
-    SQLITE_MIGRATIONS.iter().map(|it| it.version).max().unwrap_or(0)
+    migrations::SQLITE.iter().map(|it| it.version).max().unwrap_or(0)
 }
 
 /// The log of a database file, which holds what was committed last.
@@ -66,9 +71,7 @@ pub async fn check(path: &Path, depth: Depth) -> Result<Option<Found>, StoreErro
     };
     let had_log = has_bytes(&log_of(path));
     inspect(path).map_err(failed)?.map_err(unusable)?;
-    let options = SqliteConnectOptions::new()
-        .filename(path)
-        .busy_timeout(super::BUSY_MAX);
+    let options = SqliteConnectOptions::new().filename(path).busy_timeout(BUSY_MAX);
     let looked = async {
         let mut connection = options.connect().await?;
         let looked = look(
@@ -80,10 +83,12 @@ pub async fn check(path: &Path, depth: Depth) -> Result<Option<Found>, StoreErro
         connection.close().await?;
         looked
     };
-    let looked = looked.await.map_err(|error| match is_damage(&error) {
-        true => unusable(format!("is damaged: {error}")),
-        false => error.into(),
-    })?;
+    let looked = looked
+        .await
+        .map_err(|error| match sqlite_codes::is_damage(&error) {
+            true => unusable(format!("is damaged: {error}")),
+            false => error.into(),
+        })?;
     let mut found = looked.map_err(unusable)?;
     // What was in the log is in the file by now, unless somebody else has it open.
     if had_log {
@@ -91,38 +96,6 @@ pub async fn check(path: &Path, depth: Depth) -> Result<Option<Found>, StoreErro
     }
     found.bytes = path.metadata().map_err(failed)?.len();
     Ok(Some(found))
-}
-
-/// Whether this is SQLite's word for a file that is damaged, or is none of its own.
-pub(super) fn is_damage(error: &sqlx::Error) -> bool {
-    matches!(primary_code(error), Some(CORRUPT | NOT_A_DATABASE))
-}
-
-/// Whether the disk, or another process, keeps SQLite from its work for now.
-pub(super) fn is_unavailability(error: &sqlx::Error) -> bool {
-    matches!(
-        primary_code(error),
-        Some(BUSY | NO_MEMORY | READ_ONLY | IO_FAILED | FULL | CANT_OPEN)
-    )
-}
-
-// Result codes, <https://www.sqlite.org/rescode.html>.
-const BUSY: i32 = 5;
-const NO_MEMORY: i32 = 7;
-const READ_ONLY: i32 = 8;
-const IO_FAILED: i32 = 10;
-const CORRUPT: i32 = 11;
-const FULL: i32 = 13;
-const CANT_OPEN: i32 = 14;
-const NOT_A_DATABASE: i32 = 26;
-
-/// SQLite's primary result code: the low byte of the extended one.
-fn primary_code(error: &sqlx::Error) -> Option<i32> {
-    let database = error
-        .as_database_error()?
-        .try_downcast_ref::<sqlx::sqlite::SqliteError>()?;
-    let code: i32 = sqlx::error::DatabaseError::code(database)?.parse().ok()?;
-    Some(code & 0xff)
 }
 
 /// What the bytes themselves say; the inner error is why the file is none that can be served.
@@ -233,7 +206,7 @@ async fn is_unmarked_ours(connection: &mut SqliteConnection) -> Result<bool, sql
         sqlx::query_as("select checksum from _sqlx_migrations order by version limit 1")
             .fetch_optional(connection)
             .await?;
-    let ours = SQLITE_MIGRATIONS.iter().next().map(|it| &*it.checksum);
+    let ours = migrations::SQLITE.iter().next().map(|it| &*it.checksum);
     Ok(first.is_none_or(|(checksum,)| Some(&*checksum) == ours))
 }
 

@@ -5,57 +5,27 @@
 //! **What is encrypted opens only where it was put.** The additional data names the workspace and the row, so a
 //! ciphertext that is moved to another row or workspace is refused like a forged one.
 
+mod error;
 mod key;
 mod master;
+mod rotation;
 
+pub use error::VaultError;
 pub use key::{MASTER_KEY_BYTES, MasterKeyId};
+pub use rotation::HANDOVER;
 
-use crate::{Db, StoreError, sql};
+use crate::data_keys::{self, DataKeyRow, owner};
+use crate::db::Db;
+use crate::error::StoreError;
 use heddle_model::clock::Clock;
-use heddle_model::error::ServiceError;
 use heddle_model::ids::{DataKeyId, WorkspaceId};
-use key::Key;
+use key::{Key, wrapped_for};
 use master::MasterKeys;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// Data keys kept unwrapped in memory; past it the cache starts anew.
 const CACHED_MAX: usize = 10_000;
-
-/// Why something can't be encrypted or decrypted.
-#[derive(Debug, thiserror::Error)]
-pub enum VaultError {
-    /// The database failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The ciphertext was changed, or belongs to another row or workspace.
-    #[error("a stored secret can't be decrypted: it was changed, or moved from another row")]
-    Unopenable,
-    /// The data keys are wrapped by another master key.
-    #[error(
-        "the database's secrets are encrypted under the master key {needed}, but the key given is {held}. \
-         Start with the key that this database was last used with (after `heddle keys rotate`: the new one); \
-         without it the stored credentials can't be read"
-    )]
-    WrongMasterKey {
-        /// The key that was given.
-        held: MasterKeyId,
-        /// The key that is needed.
-        needed: String,
-    },
-    /// A rotation from a key to itself.
-    #[error("the new master key is the present one: give another")]
-    SameMasterKey,
-}
-
-impl From<VaultError> for ServiceError {
-    fn from(error: VaultError) -> Self {
-        match error {
-            VaultError::Store(error) => error.into(),
-            other => ServiceError::internal(other),
-        }
-    }
-}
 
 /// An encrypted value, as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,9 +86,8 @@ impl Vault {
         let key = match self.cached(sealed.data_key) {
             Some(key) => key,
             None => {
-                let by_id = sql(DATA_KEY).push("where id = ?").bind(sealed.data_key);
-                let row: DataKeyRow = db.optional(by_id).await?.ok_or(VaultError::Unopenable)?;
-                self.unwrap(db, row).await?
+                let row = data_keys::find(db, sealed.data_key).await?;
+                self.unwrap(db, row.ok_or(VaultError::Unopenable)?).await?
             }
         };
         key.open(&bound(&owner, aad), &sealed.bytes)
@@ -130,10 +99,9 @@ impl Vault {
         db: &mut Db<'_>,
         owner: &str,
     ) -> Result<Option<(DataKeyId, Arc<Key>)>, VaultError> {
-        let row: Option<DataKeyRow> = db
-            .optional(sql(DATA_KEY).push("where owner = ?").bind(owner))
-            .await?;
-        let Some(row) = row else { return Ok(None) };
+        let Some(row) = data_keys::of_owner(db, owner).await? else {
+            return Ok(None);
+        };
         let id = row.id;
         let key = match self.cached(id) {
             Some(key) => key,
@@ -165,53 +133,18 @@ impl Vault {
     async fn create(&self, db: &mut Db<'_>, owner: &str) -> Result<(), VaultError> {
         let (master_id, master) = self.masters.current(db).await?;
         let id = DataKeyId::new();
-        let wrapped = Key::random_bytes();
-        let wrapped = master.seal(&wrapped_for(id, owner), &wrapped);
-        db.execute(
-            sql(
-                "insert into data_keys (id, owner, master_key_id, wrapped, created_at) values (?, ?, ?, ?, ?)
-                 on conflict (owner) do nothing",
-            )
-            .bind(id)
-            .bind(owner)
-            .bind(master_id)
-            .bind(wrapped)
-            .bind(self.clock.now()),
-        )
-        .await?;
-        Ok(())
+        let wrapped = master.seal(&wrapped_for(id, owner), &*Key::random_bytes());
+        let row = DataKeyRow {
+            id,
+            owner: owner.to_owned(),
+            master_key_id: master_id,
+            wrapped,
+        };
+        Ok(data_keys::add(db, row, self.clock.now()).await?)
     }
-}
-
-/// Deletes a workspace's data key: what is encrypted under it can never be read again, not even in a backup of
-/// the rows.
-pub async fn forget(db: &mut Db<'_>, workspace: WorkspaceId) -> Result<(), StoreError> {
-    let delete = sql("delete from data_keys where owner = ?").bind(owner(Some(workspace)));
-    db.execute(delete).await.map(drop)
-}
-
-const DATA_KEY: &str = "select id, owner, master_key_id, wrapped from data_keys ";
-
-#[derive(sqlx::FromRow)]
-struct DataKeyRow {
-    #[sqlx(try_from = "String")]
-    id: DataKeyId,
-    owner: String,
-    master_key_id: String,
-    wrapped: Vec<u8>,
-}
-
-fn owner(workspace: Option<WorkspaceId>) -> String {
-    workspace
-        .map(|workspace| workspace.to_string())
-        .unwrap_or_default()
 }
 
 /// An owner is an id or nothing, so the line break is where it ends.
 fn bound(owner: &str, aad: &str) -> Vec<u8> {
     format!("value\n{owner}\n{aad}").into_bytes()
-}
-
-fn wrapped_for(id: DataKeyId, owner: &str) -> Vec<u8> {
-    format!("data key\n{owner}\n{id}").into_bytes()
 }

@@ -150,7 +150,7 @@ pub async fn delete(db: &mut Db<'_>, manager: &Manager) -> Result<(), StoreError
     let Some(workspace) = manager.workspace() else {
         return Ok(());
     };
-    crate::vault::forget(db, workspace).await?;
+    crate::data_keys::forget(db, workspace).await?;
     super::deployments::remove_of_workspace(db, manager).await?;
     let delete = sql("delete from workspaces where id = ?").bind(workspace);
     db.execute(delete).await.map(drop)

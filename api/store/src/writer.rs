@@ -2,9 +2,9 @@
 //! disk: under load many commits cost one sync, without any lingering when there is no load. Statements that their sender
 //! has gathered already are a transaction by themselves.
 
-use super::StoreError;
 use super::checkpoint::Checkpoints;
 use super::db::{Db, Sql};
+use super::error::StoreError;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use sqlx::{Connection, SqliteConnection};

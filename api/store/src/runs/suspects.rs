@@ -5,7 +5,7 @@
 //! that the server had may have been. Runs under suspicion are announced before they execute, so that the next death
 //! says more; one that was alone is found out. Knows nothing of when which run is tried.
 
-use super::upkeep::{LEFT, LeftRow, skip_locked};
+use super::left::{LEFT, LeftRow, skip_locked};
 use crate::notices::{self, Notice};
 use crate::{Db, StoreError, sql};
 use heddle_model::clock::Timestamp;

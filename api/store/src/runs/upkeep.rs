@@ -1,66 +1,15 @@
 //! Runs as the service itself looks after them: those whose server stopped, and those that are old.
 
+use super::left::{LEFT, LeftRow, skip_locked};
 use super::suspects::STRIKES_MAX;
 use crate::notices::{self, Notice};
 use crate::{Db, Sql, StoreError, sql};
 use heddle_model::access::Editor;
 use heddle_model::clock::Timestamp;
-use heddle_model::ids::{DeploymentId, PatternId, RunId, UserId, WorkspaceId};
-use heddle_model::status::{RunStatus, TriggeredBy};
+use heddle_model::ids::{DeploymentId, RunId, UserId, WorkspaceId};
+use heddle_model::status::RunStatus;
 use sqlx::FromRow;
 use std::sync::Arc;
-
-/// A run that goes on: another start of the server left it behind, or it was parked.
-#[derive(Clone, Debug, FromRow)]
-pub struct LeftRow {
-    /// Id.
-    pub id: RunId,
-    /// Whose run it is.
-    pub deployment_id: DeploymentId,
-    /// What started it.
-    #[sqlx(try_from = "String")]
-    pub triggered_by: TriggeredBy,
-    /// Where it starts.
-    pub node_id: Option<String>,
-    /// eventData as JSON.
-    pub event: Option<String>,
-    /// SHA-256 of its module, in hex.
-    pub artifact: String,
-    /// The pattern's version.
-    pub version_number: i64,
-    /// Attempt, from 1.
-    pub attempt: i64,
-    /// When accepted.
-    #[sqlx(try_from = "i64")]
-    pub accepted_at: Timestamp,
-    /// When its next attempt is due, in milliseconds.
-    pub resumes_at: Option<i64>,
-    /// The run whose CallPattern waits for it.
-    pub parent_id: Option<RunId>,
-    /// Which of its parent's effects that is.
-    pub parent_key: Option<String>,
-    /// How many runs called each other above it.
-    pub depth: i64,
-    /// Whether somebody may wait for its end.
-    pub awaited: bool,
-    /// During how many deaths of servers it may have been executing; below zero: it has brought so many down.
-    pub suspicion: i64,
-    /// Whose run it is, unless that is gone.
-    pub pattern_id: Option<PatternId>,
-}
-
-pub(super) const LEFT: &str =
-    ") returning id, deployment_id, triggered_by, node_id, event, artifact, version_number, attempt,
-    suspicion, accepted_at, resumes_at, parent_id, parent_key, depth, awaited,
-    (select d.pattern_id from deployments d where d.id = runs.deployment_id) as pattern_id";
-
-/// Ends the selection of rows that are about to be changed. Servers pass over what others are at.
-pub(super) const fn skip_locked(db: &Db<'_>) -> &'static str {
-    match db {
-        Db::Sqlite(_) => "",
-        Db::Postgres(_) => " for update of r skip locked",
-    }
-}
 
 /// Runs of a selection that are this server's now, in the order of acceptance.
 async fn taken(db: &mut Db<'_>, query: Sql) -> Result<Vec<LeftRow>, StoreError> {

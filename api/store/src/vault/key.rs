@@ -1,10 +1,12 @@
 //! One AES-256-GCM key and what it does. Knows nothing of databases.
 
-use crate::Arg;
+use crate::db::Arg;
 use aes_gcm::Aes256Gcm;
 use aes_gcm::aead::{Aead, KeyInit, Nonce, Payload};
+use heddle_model::ids::DataKeyId;
 use sha2::{Digest, Sha256};
 use std::fmt;
+use zeroize::Zeroizing;
 
 /// Bytes of a key.
 pub const MASTER_KEY_BYTES: usize = 32;
@@ -51,14 +53,14 @@ impl Key {
     }
 
     /// What a new key is made from.
-    pub fn random_bytes() -> [u8; MASTER_KEY_BYTES] {
-        rand::random()
+    pub fn random_bytes() -> Zeroizing<[u8; MASTER_KEY_BYTES]> {
+        Zeroizing::new(rand::random())
     }
 
     /// A key that another one wraps.
     pub fn unwrapped(wrapping: &Key, aad: &[u8], wrapped: &[u8]) -> Option<Self> {
-        let bytes: [u8; MASTER_KEY_BYTES] = wrapping.open(aad, wrapped)?.try_into().ok()?;
-        Some(Key::new(&bytes))
+        let bytes = Zeroizing::new(wrapping.open(aad, wrapped)?);
+        Some(Key::new(bytes.as_slice().try_into().ok()?))
     }
 
     /// Nonce, ciphertext and tag. Nonces are random: a data key serves one workspace, far below the 2³² values
@@ -78,4 +80,14 @@ impl Key {
         let payload = Payload { msg, aad };
         self.0.decrypt(&Nonce::<Aes256Gcm>::from(*nonce), payload).ok()
     }
+}
+
+/// What a data key is bound to where it is wrapped.
+pub(super) fn wrapped_for(id: DataKeyId, owner: &str) -> Vec<u8> {
+    format!("data key\n{owner}\n{id}").into_bytes()
+}
+
+/// What a master key is bound to where it is left for other servers.
+pub(super) fn handed_over(from: &str, to: &str) -> Vec<u8> {
+    format!("master key\n{from}\n{to}").into_bytes()
 }

@@ -1,0 +1,239 @@
+//! The database behind the service: connections to read with, and one way to write, on SQLite and PostgreSQL.
+
+use super::checkpoint::Checkpoints;
+use super::db::{Db, Sql, sql};
+use super::error::StoreError;
+use super::writer::{self, Done, Writer};
+use super::{migrations, sqlite_file};
+use futures_util::future::BoxFuture;
+use sqlx::pool::PoolConnection;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{ConnectOptions, PgPool, Postgres, Sqlite, SqlitePool};
+use std::path::Path;
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// Connections that only read, on SQLite.
+const READERS_MAX: u32 = 8;
+/// Connections to PostgreSQL.
+const POSTGRES_CONNECTIONS_MAX: u32 = 20;
+/// Connections to PostgreSQL besides these: for the lease, and for listening.
+const POSTGRES_CONNECTIONS_APART_MAX: u32 = 2;
+/// A connection that is not free by then means that the database is overloaded.
+const ACQUIRE_MAX: Duration = Duration::from_secs(10);
+/// A transaction in which nothing happens for so long is undone: its process stands still, and holds locks that
+/// others wait for.
+const IDLE_IN_TRANSACTION_MAX: &str = "5s";
+/// Pages of SQLite's write-ahead log from which on the writer moves all of it: when `checkpoint` can't keep up.
+const AUTOCHECKPOINT_PAGES: &str = "32768";
+
+/// The database. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Store(pub(super) Backend);
+
+#[derive(Clone, Debug)]
+pub(super) enum Backend {
+    Sqlite {
+        readers: SqlitePool,
+        writer: Writer,
+    },
+    Postgres {
+        pool: PgPool,
+        /// For what must not wait until the others are free.
+        apart: PgPool,
+    },
+}
+
+/// A connection to read with.
+#[derive(Debug)]
+pub enum Reader {
+    /// To SQLite.
+    Sqlite(PoolConnection<Sqlite>),
+    /// To PostgreSQL.
+    Postgres(PoolConnection<Postgres>),
+}
+
+impl Reader {
+    /// For a statement.
+    pub fn db(&mut self) -> Db<'_> {
+        match self {
+            Reader::Sqlite(connection) => Db::Sqlite(connection),
+            Reader::Postgres(connection) => Db::Postgres(connection),
+        }
+    }
+}
+
+impl Store {
+    /// Opens or creates the SQLite database in this file, and brings its tables up to date. Nothing is written to a
+    /// file that is damaged, another program's, or a newer heddle's.
+    pub async fn open_sqlite(path: &Path) -> Result<Self, StoreError> {
+        let found = sqlite_file::check(path, sqlite_file::Depth::Quick).await?;
+        let either = SqliteConnectOptions::new()
+            .filename(path)
+            .busy_timeout(sqlite_file::BUSY_MAX)
+            .statement_cache_capacity(256);
+        let options = either
+            .clone()
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full)
+            .auto_vacuum(sqlx::sqlite::SqliteAutoVacuum::Incremental)
+            .foreign_keys(true)
+            .pragma("wal_autocheckpoint", AUTOCHECKPOINT_PAGES);
+        let mut connection = options.connect().await?;
+        if !found.is_some_and(|found| found.is_marked) {
+            sqlx::raw_sql(sqlite_file::MARK).execute(&mut connection).await?;
+        }
+        migrations::settled(migrations::SQLITE.run(&mut connection).await)?;
+        let checkpoints = Checkpoints::start(options.connect().await?);
+        let readers = SqlitePoolOptions::new()
+            .max_connections(READERS_MAX)
+            .acquire_timeout(ACQUIRE_MAX)
+            .connect_with(either.pragma("query_only", "on"))
+            .await?;
+        Ok(Store(Backend::Sqlite {
+            readers,
+            writer: Writer::start(connection, checkpoints),
+        }))
+    }
+
+    /// Connects to PostgreSQL, and brings its tables up to date.
+    pub async fn open_postgres(url: &str) -> Result<Self, StoreError> {
+        let options: PgConnectOptions = url.parse()?;
+        let options = options
+            .application_name("heddle")
+            .options([("idle_in_transaction_session_timeout", IDLE_IN_TRANSACTION_MAX)]);
+        let pool = PgPoolOptions::new()
+            .max_connections(POSTGRES_CONNECTIONS_MAX)
+            .acquire_timeout(ACQUIRE_MAX)
+            .connect_with(options.clone())
+            .await?;
+        migrations::settled(migrations::POSTGRES.run(&pool).await)?;
+        let apart = PgPoolOptions::new()
+            .max_connections(POSTGRES_CONNECTIONS_APART_MAX)
+            .acquire_timeout(ACQUIRE_MAX)
+            .connect_lazy_with(options);
+        Ok(Store(Backend::Postgres { pool, apart }))
+    }
+
+    /// A connection for reading: each statement sees all that was committed before it. Boxed, since a pool's future has
+    /// 4 KB, which every future that may read would have to carry.
+    pub fn reader(&self) -> BoxFuture<'_, Result<Reader, StoreError>> {
+        Box::pin(async move {
+            Ok(match &self.0 {
+                Backend::Sqlite { readers, .. } => Reader::Sqlite(readers.acquire().await?),
+                Backend::Postgres { pool, .. } => Reader::Postgres(pool.acquire().await?),
+            })
+        })
+    }
+
+    /// The same as [`Store::write`] on a connection that is kept for it, however busy the others are.
+    pub async fn write_apart<T, E, F>(&self, work: F) -> Result<T, E>
+    where
+        F: for<'c> FnOnce(&'c mut Db<'_>) -> BoxFuture<'c, Result<T, E>> + Send + 'static,
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        match &self.0 {
+            Backend::Sqlite { .. } => self.write(work).await,
+            Backend::Postgres { apart, .. } => transaction(apart, work).await,
+        }
+    }
+
+    /// Does `work` in a transaction, which is committed when it gives `Ok`. No network call and no sandbox
+    /// belongs in it: on SQLite everybody's writes wait for it.
+    pub async fn write<T, E, F>(&self, work: F) -> Result<T, E>
+    where
+        F: for<'c> FnOnce(&'c mut Db<'_>) -> BoxFuture<'c, Result<T, E>> + Send + 'static,
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        match &self.0 {
+            Backend::Sqlite { writer, .. } => {
+                let (sender, receiver) = oneshot::channel();
+                let job: writer::Job = Box::new(move |db| {
+                    Box::pin(async move {
+                        let result = match db {
+                            Ok(mut db) => work(&mut db).await,
+                            Err(error) => Err(E::from(error)),
+                        };
+                        Done {
+                            keep: result.is_ok(),
+                            answer: Box::new(move |settled| {
+                                // Nobody listens any more when the caller has gone.
+                                let _ = sender.send(settled.map_err(E::from).and(result));
+                            }),
+                        }
+                    })
+                });
+                writer.send(job).await?;
+                receiver.await.unwrap_or_else(|_| Err(StoreError::Closed.into()))
+            }
+            Backend::Postgres { pool, .. } => transaction(pool, work).await,
+        }
+    }
+
+    /// Executes statements in a transaction that needs nothing of what it finds: on SQLite in one go.
+    pub async fn execute_all(&self, statements: Vec<Sql>) -> Result<(), StoreError> {
+        match &self.0 {
+            Backend::Sqlite { writer, .. } => {
+                let (sender, receiver) = oneshot::channel();
+                let answer = Box::new(move |settled| {
+                    // Nobody listens any more when the caller has gone.
+                    let _ = sender.send(settled);
+                });
+                writer.send_statements(statements, answer).await?;
+                receiver.await.unwrap_or(Err(StoreError::Closed))
+            }
+            Backend::Postgres { pool, .. } => {
+                transaction(pool, |db| {
+                    Box::pin(async move { db.execute_all(statements).await.map(drop) })
+                })
+                .await
+            }
+        }
+    }
+
+    /// Ends all connections, after what waits is written. An embedded database is one whole file then.
+    pub async fn close(&self) {
+        match &self.0 {
+            Backend::Sqlite { readers, writer } => {
+                readers.close().await;
+                writer.close().await;
+            }
+            Backend::Postgres { pool, apart } => {
+                pool.close().await;
+                apart.close().await;
+            }
+        }
+    }
+
+    /// Whether the database answers.
+    pub async fn ping(&self) -> Result<(), StoreError> {
+        let (_,): (i64,) = self
+            .reader()
+            .await?
+            .db()
+            .one(sql("select cast(1 as bigint)"))
+            .await?;
+        Ok(())
+    }
+
+    /// Whether it is PostgreSQL, which several servers can share.
+    pub fn is_shared(&self) -> bool {
+        matches!(self.0, Backend::Postgres { .. })
+    }
+}
+
+async fn transaction<T, E, F>(pool: &PgPool, work: F) -> Result<T, E>
+where
+    F: for<'c> FnOnce(&'c mut Db<'_>) -> BoxFuture<'c, Result<T, E>>,
+    E: From<StoreError>,
+{
+    // Boxed for the same reason as readers.
+    let mut transaction = Box::pin(pool.begin()).await.map_err(StoreError::from)?;
+    let result = work(&mut Db::Postgres(&mut transaction)).await?;
+    transaction.commit().await.map_err(StoreError::from)?;
+    Ok(result)
+}

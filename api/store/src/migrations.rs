@@ -1,0 +1,15 @@
+//! The tables of both databases, and how they are brought up to date.
+
+use super::error::StoreError;
+use sqlx::migrate::{MigrateError, Migrator};
+
+pub(super) static SQLITE: Migrator = sqlx::migrate!("../../migrations/sqlite");
+pub(super) static POSTGRES: Migrator = sqlx::migrate!("../../migrations/postgres");
+
+/// Says what was wrong in our own words.
+pub(super) fn settled(result: Result<(), MigrateError>) -> Result<(), StoreError> {
+    result.map_err(|error| match error {
+        MigrateError::VersionMissing(version) => StoreError::Newer(version),
+        error => StoreError::Database(format!("the tables can't be brought up to date: {error}")),
+    })
+}
