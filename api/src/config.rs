@@ -6,6 +6,7 @@ pub mod keys;
 pub mod settings;
 pub mod sources;
 pub mod table;
+mod values;
 
 use heddle_execution::compile::{self, Isolation};
 use heddle_model::quota::Quotas;

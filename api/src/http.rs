@@ -23,8 +23,10 @@ pub mod operations;
 pub mod patterns;
 pub mod reply;
 mod request_metrics;
+pub mod routes;
 pub mod runs;
 pub mod schedules;
+mod secret_fields;
 pub mod server;
 pub mod session;
 pub mod tails;
@@ -47,87 +49,17 @@ use std::time::Duration;
 use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
-use utoipa::OpenApi;
-use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa_axum::router::OpenApiRouter;
 
 /// How long browsers may remember what pages of other origins are allowed.
 const PREFLIGHT_AGE_MAX: Duration = Duration::from_secs(600);
-
-/// The parts of the OpenAPI document that no handler gives.
-#[derive(OpenApi)]
-#[openapi(info(
-    title = "heddle",
-    description = "Stores, deploys and runs patterns: automations drawn as graphs, compiled to WebAssembly.\n\n\
-        Get a token by `POST /api/auth/login` or make an API key, and send it as `Authorization: Bearer …`. Errors \
-        have one shape, `ErrorBody`: match on `error.code`, show `error.message`. What belongs to somebody else \
-        answers 404, as if it did not exist. Times are ISO 8601 in UTC with milliseconds. Fields that are not \
-        described here are ignored in requests, and may be added to answers. Every answer has an `X-Request-Id`."
-), tags(
-    (name = "Authentication", description = "Accounts, tokens and API keys."),
-    (name = "Workspaces", description = "Workspaces and their members."),
-    (name = "Environments", description = "Where a workspace's patterns run: secrets and variables."),
-    (name = "Connections", description = "Credentials of other services, encrypted where they are stored and never shown again."),
-    (name = "Patterns", description = "Graphs of connected nodes."),
-    (name = "Pattern versions", description = "Every change makes a version; old ones can be compared and restored."),
-    (name = "Call interface", description = "What a pattern takes and gives when another pattern calls it."),
-    (name = "Webhooks", description = "How events come in, and what became of them."),
-    (name = "Deployments", description = "Deployed patterns, which triggers start."),
-    (name = "Executions", description = "Runs of deployed patterns, and test runs."),
-    (name = "Node types", description = "What graphs are made of."),
-    (name = "Operation", description = "The service itself: health, figures, this description."),
-))]
-struct Document;
-
-/// All routes with their description, before anything is put around them.
-pub fn api() -> OpenApiRouter<App> {
-    OpenApiRouter::with_openapi(document())
-        .merge(auth::routes())
-        .merge(health::routes())
-        .merge(patterns::routes())
-        .merge(nodes::routes())
-        .merge(document::routes())
-        .merge(session::routes())
-        .merge(account::routes())
-        .merge(invitations::routes())
-        .merge(api_keys::routes())
-        .merge(workspaces::routes())
-        .merge(members::routes())
-        .merge(environments::routes())
-        .merge(connections::routes())
-        .merge(deployments::routes())
-        .merge(operations::routes())
-        .merge(schedules::routes())
-        .merge(webhooks::routes())
-        .merge(callbacks::routes())
-        .merge(webhook_endpoints::routes())
-        .merge(webhook_logs::routes())
-        .merge(inbound::routes())
-        .merge(runs::routes())
-        .merge(figures::routes())
-        .merge(tails::routes())
-        .merge(test_runs::routes())
-}
-
-fn document() -> utoipa::openapi::OpenApi {
-    let mut document = Document::openapi();
-    let bearer = HttpBuilder::new()
-        .scheme(HttpAuthScheme::Bearer)
-        .description(Some("A token from login, or an API key `hdl_…`."))
-        .build();
-    document
-        .components
-        .get_or_insert_default()
-        .add_security_scheme("bearer", SecurityScheme::Http(bearer));
-    document
-}
 
 /// The service as one tower service: all of it, or of a server that only executes what its operators need.
 pub fn router(app: &App) -> Router {
     // What is counted before the first question counts too.
     telemetry::metrics();
     let served = match app.config.role.answers() {
-        true => api(),
+        true => routes::all(),
         false => OpenApiRouter::new().merge(health::routes()),
     };
     let (routes, _document) = served.split_for_parts();

@@ -6,7 +6,7 @@ pub mod fixture;
 use crate::document::{Operation, operations};
 use crate::harness::{Reply, Request, Service, User, each_database};
 use fixture::Fixture;
-use heddle_api::http::document::document;
+use heddle_api::http::routes::document;
 use serde_json::Value;
 
 /// What needs no token. Everything else must ask for one.

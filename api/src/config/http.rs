@@ -1,7 +1,7 @@
 //! How long connections may take and how much they may hold. Knows nothing of what is served over them.
 
-use super::settings::{bytes, duration, set};
 use super::sources::{Mistake, Values};
+use super::values::{bytes, duration, set};
 use std::net::SocketAddr;
 use std::time::Duration;
 

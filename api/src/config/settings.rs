@@ -2,8 +2,8 @@
 
 use super::http::HttpLimits;
 use super::sources::{Mistake, Values};
+use super::values::{bytes, duration, set};
 use super::{Config, LogFormat, keys};
-use bytesize::ByteSize;
 use heddle_execution::compile::Isolation;
 use heddle_model::quota::Quota;
 use heddle_model::server_role::ServerRole;
@@ -11,7 +11,6 @@ use heddle_runtime::{ConnectorProgram, EgressPolicy};
 use heddle_service::auth::external::ExternalLogin;
 use heddle_service::auth::limits::{AuthRateLimit, RegistrationLimit};
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::time::Duration;
 
 /// Shortest lease: a busy machine needs its time to renew it.
@@ -301,26 +300,11 @@ fn mail(values: &Values, config: &mut Config) -> Result<(), Mistake> {
     Ok(())
 }
 
-pub(super) fn set<T>(field: &mut T, value: Option<T>) {
-    if let Some(value) = value {
-        *field = value;
-    }
-}
-
 fn web_address(text: &str) -> Result<String, String> {
     match text.parse::<reqwest::Url>() {
         Ok(url) if matches!(url.scheme(), "http" | "https") => Ok(text.to_owned()),
         _ => Err("must be an address with http:// or https://".to_owned()),
     }
-}
-
-pub(super) fn duration(text: &str) -> Result<Duration, String> {
-    humantime::parse_duration(text).map_err(|_| "must be a duration, such as 24h or 30d".to_owned())
-}
-
-pub(super) fn bytes(text: &str) -> Result<usize, String> {
-    let size = ByteSize::from_str(text).map_err(|_| "must be a size, such as 8MiB".to_owned())?;
-    usize::try_from(size.as_u64()).map_err(|_| "is too large".to_owned())
 }
 
 fn role(text: &str) -> Result<ServerRole, String> {

@@ -1,8 +1,9 @@
 //! `/api/connections`: credentials for other services. They go in and never come out again; patterns reach them
 //! as the secrets that a connection seeds.
 
-use super::environments::{environment, secret_value};
+use super::environments::environment;
 use super::extract::{Caller, Json, Path, text};
+use super::secret_fields::{checked_hosts, secret_value};
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::State;
@@ -27,8 +28,6 @@ use utoipa_axum::routes;
 
 /// Fields of a connection at most.
 const FIELDS_MAX: usize = 50;
-/// Hosts of a connection at most.
-const HOSTS_MAX: usize = 50;
 /// The field of a connection that is one key.
 const API_KEY_FIELD: &str = "apiKey";
 
@@ -299,22 +298,6 @@ struct NewConnection {
     environment: Option<EnvironmentId>,
     credentials: BTreeMap<String, String>,
     hosts: Vec<String>,
-}
-
-/// Hosts without scheme, user or path.
-pub fn checked_hosts(hosts: Option<Vec<String>>) -> Result<Vec<String>, ApiError> {
-    let hosts = hosts.unwrap_or_default();
-    if hosts.len() > HOSTS_MAX {
-        return Err(ApiError::field("hosts", "must have at most 50 entries"));
-    }
-    for (index, host) in hosts.iter().enumerate() {
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-._:[]*".contains(c);
-        if host.is_empty() || host.len() > 255 || !host.chars().all(plain) {
-            let problem = "must be a host such as api.example.com, api.example.com:8443 or *.example.com";
-            return Err(ApiError::field(format!("hosts[{index}]"), problem));
-        }
-    }
-    Ok(hosts)
 }
 
 async fn create(

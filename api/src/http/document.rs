@@ -2,11 +2,12 @@
 //! nothing from elsewhere.
 
 use crate::app::App;
+use axum::Extension;
 use axum::http::HeaderName;
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::routing::get;
 use serde_json::{Map, Value, json};
-use std::sync::LazyLock;
+use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -17,12 +18,15 @@ const SCRIPT: &str = include_str!("document/page.js");
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; \
     frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
-static DOCUMENT: LazyLock<String> = LazyLock::new(|| document().to_string());
+/// Gives the document, of which these routes are a part themselves.
+#[derive(Clone, Copy)]
+struct Source(fn() -> &'static str);
 
-/// The routes.
-pub fn routes() -> OpenApiRouter<App> {
+/// The routes; `document` gives the document as text.
+pub fn routes(document: fn() -> &'static str) -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(openapi))
+        .layer(Extension(Source(document)))
         .routes(routes!(docs))
         .route(
             "/docs/page.css",
@@ -50,8 +54,8 @@ fn text(content_type: &'static str, text: &'static str) -> Text {
     get, path = "/api/openapi.json", tag = "Operation", security(()),
     responses((status = 200, description = "The document", body = serde_json::Map<String, Value>))
 )]
-async fn openapi() -> Text {
-    text("application/json", DOCUMENT.as_str())
+async fn openapi(Extension(Source(document)): Extension<Source>) -> Text {
+    text("application/json", document())
 }
 
 /// This description of the interface, as a page.
@@ -63,9 +67,8 @@ async fn docs() -> Text {
     text("text/html; charset=utf-8", PAGE)
 }
 
-/// The document, with what goes for every operation.
-pub fn document() -> Value {
-    let (_, document) = super::api().split_for_parts();
+/// A description of routes, with what goes for every operation.
+pub fn completed(document: OpenApi) -> Value {
     let mut document = serde_json::to_value(document).unwrap_or_default();
     for (name, description) in [
         ("Unauthorized", "UNAUTHORIZED or TOKEN_EXPIRED"),

@@ -1,8 +1,8 @@
 //! `/api/workspaces/{id}/environments`: environments, their secrets and variables.
 
-use super::connections::checked_hosts;
 use super::extract::{Json, Member, Path, printable, text};
 use super::reply::{Deleted, Enveloped};
+use super::secret_fields::{checked_hosts, secret_value};
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::State;
@@ -24,8 +24,6 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-/// Bytes of a secret's value at most.
-pub const SECRET_BYTES_MAX: usize = 64 << 10;
 /// Bytes of an environment's variables at most, as JSON.
 const VARIABLES_BYTES_MAX: usize = 64 << 10;
 
@@ -412,17 +410,6 @@ pub async fn environment(
 ) -> Result<EnvironmentRow, ServiceError> {
     let found = workspaces::environment(db, scope, id).await?;
     found.ok_or_else(|| Code::NotFound.with("There is no such environment in this workspace."))
-}
-
-/// Checks the size of a secret's value.
-pub fn secret_value(path: &str, value: &str) -> Result<(), ApiError> {
-    if value.is_empty() {
-        return Err(ApiError::field(path, "must not be empty"));
-    }
-    if value.len() > SECRET_BYTES_MAX {
-        return Err(ApiError::field(path, "must have at most 64 KiB"));
-    }
-    Ok(())
 }
 
 fn allowed_name(path: &str, name: &str) -> Result<(), ApiError> {

@@ -1,5 +1,6 @@
 //! `/api/patterns`: lists, and patterns one by one.
 
+mod bodies;
 mod copies;
 mod history;
 mod interface;
@@ -13,6 +14,7 @@ use axum::extract::State;
 use axum::http::header::{ETAG, IF_MATCH};
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::Response;
+use bodies::{GraphSchema, bounded, description};
 use heddle_model::Code;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::PatternId;
@@ -24,7 +26,6 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-const DESCRIPTION_CHARS_MAX: usize = 10_000;
 const SUMMARY_CHARS_MAX: usize = 500;
 const SEARCH_CHARS_MAX: usize = 200;
 const TAG_CHARS_MAX: usize = 50;
@@ -74,29 +75,6 @@ impl From<PatternRow> for PatternSummary {
     }
 }
 
-/// A graph as React Flow draws it. Fields that heddle does not know are kept as they are. Saving accepts unfinished
-/// graphs; deploying and transpiling check them.
-#[derive(ToSchema)]
-#[schema(
-    as = Graph,
-    example = json!({
-        "nodes": [
-            {"id": "start", "type": "OnManual", "position": {"x": 0, "y": 0}, "data": {}},
-            {"id": "answer", "type": "Return", "position": {"x": 200, "y": 0}, "data": {"parameters": {"value": "{{ $input }}"}}}
-        ],
-        "edges": [{"id": "e1", "source": "start", "target": "answer"}]
-    })
-)]
-#[expect(dead_code, reason = "only describes what is kept as text")]
-struct GraphSchema {
-    /// `{id, type, position, data: {label?, parameters?, disabled?, onError?, retry?, …}}`
-    #[schema(required = false)]
-    nodes: Vec<serde_json::Value>,
-    /// `{id, source, sourceHandle?, target, targetHandle?}`
-    #[schema(required = false)]
-    edges: Vec<serde_json::Value>,
-}
-
 /// A pattern with its newest graph.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -135,29 +113,6 @@ impl Pattern {
             created_at: row.created_at,
             updated_at: row.updated_at,
             starred,
-        }
-    }
-}
-
-/// A new pattern's address.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-struct Created {
-    id: PatternId,
-    #[schema(example = "Copy of Order alerts")]
-    name: String,
-    #[schema(example = 1)]
-    version_number: i64,
-    created_at: Timestamp,
-}
-
-impl From<PatternRow> for Created {
-    fn from(row: PatternRow) -> Self {
-        Created {
-            id: row.id,
-            name: row.name,
-            version_number: row.version_number,
-            created_at: row.created_at,
         }
     }
 }
@@ -542,21 +497,6 @@ async fn star(
     });
     let starred = toggled.await?.ok_or(Code::NotFound)?;
     Ok(Answer(Starred { starred }))
-}
-
-fn bounded(path: &str, value: &str, chars_max: usize) -> Result<(), ApiError> {
-    if value.chars().count() > chars_max {
-        return Err(ApiError::field(
-            path,
-            format!("must have at most {chars_max} characters"),
-        ));
-    }
-    printable(path, value)
-}
-
-fn description(value: String) -> Result<String, ApiError> {
-    bounded("description", &value, DESCRIPTION_CHARS_MAX)?;
-    Ok(value)
 }
 
 /// Tags without the spaces around them and without repetition.

@@ -5,6 +5,7 @@
 //! No request waits for a lock or sets a timer: connections note what they do ([`connection`]), and one task looks at
 //! all of them once in a while ([`places`]).
 
+mod address;
 mod connection;
 mod exchange;
 mod places;

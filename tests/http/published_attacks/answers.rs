@@ -5,7 +5,7 @@ use crate::access::fixture::Fixture;
 use crate::document::operations;
 use crate::harness::{Reply, Service, each_database};
 use crate::webhooks::fixture::{Hook, graph, responds, returns};
-use heddle_api::http::document::document;
+use heddle_api::http::routes::document;
 use serde_json::{Value, json};
 
 /// Markup that executes wherever it is shown as such.

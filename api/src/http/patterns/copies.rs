@@ -1,6 +1,6 @@
 //! Patterns made of patterns: clones, exports and imports.
 
-use super::{Created, GraphSchema, description};
+use super::bodies::{Created, GraphSchema, description};
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use crate::http::extract::{Caller, Json, OptionalJson, Path, text};

@@ -1,7 +1,7 @@
 //! One connection's state: what it is doing and since when, as whoever looks after all of them sees it. It is written by
 //! the connection's own task, by plain stores and without locks, and read once in a while. Knows nothing of sockets.
 
-use super::places::Address;
+use super::address::Address;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Waker;

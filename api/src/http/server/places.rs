@@ -2,6 +2,7 @@
 //! for everything; when they are all taken, those that wait for their clients longest are closed, and a reserve is left
 //! for questions about health, so that a full server can still be told from a dead one. Knows nothing of sockets.
 
+use super::address::Address;
 use super::connection::{Closing, Connection, Patience, Phase, Verdict, millis};
 use crate::config::http::HttpLimits;
 use crate::http::client_ip::ClientIp;
@@ -24,15 +25,6 @@ const ALWAYS_BYTES: usize = 16 << 10;
 
 /// A proxy on the same machine is here.
 const THIS_MACHINE: [IpAddr; 2] = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
-
-/// One client's address, with what it has.
-#[derive(Debug)]
-pub(super) struct Address {
-    key: IpAddr,
-    /// Its connections are not counted: it is this machine, or a proxy that is trusted.
-    is_exempt: bool,
-    unfinished_bytes: AtomicUsize,
-}
 
 /// Why there is no place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,72 @@
+//! What several requests and answers about patterns have in common.
+
+use crate::http::error::ApiError;
+use crate::http::extract::printable;
+use heddle_model::clock::Timestamp;
+use heddle_model::ids::PatternId;
+use heddle_store::patterns::PatternRow;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+const DESCRIPTION_CHARS_MAX: usize = 10_000;
+
+/// A graph as React Flow draws it. Fields that heddle does not know are kept as they are. Saving accepts unfinished
+/// graphs; deploying and transpiling check them.
+#[derive(ToSchema)]
+#[schema(
+    as = Graph,
+    example = json!({
+        "nodes": [
+            {"id": "start", "type": "OnManual", "position": {"x": 0, "y": 0}, "data": {}},
+            {"id": "answer", "type": "Return", "position": {"x": 200, "y": 0}, "data": {"parameters": {"value": "{{ $input }}"}}}
+        ],
+        "edges": [{"id": "e1", "source": "start", "target": "answer"}]
+    })
+)]
+#[expect(dead_code, reason = "only describes what is kept as text")]
+pub(super) struct GraphSchema {
+    /// `{id, type, position, data: {label?, parameters?, disabled?, onError?, retry?, …}}`
+    #[schema(required = false)]
+    nodes: Vec<serde_json::Value>,
+    /// `{id, source, sourceHandle?, target, targetHandle?}`
+    #[schema(required = false)]
+    edges: Vec<serde_json::Value>,
+}
+
+/// A new pattern's address.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Created {
+    id: PatternId,
+    #[schema(example = "Copy of Order alerts")]
+    name: String,
+    #[schema(example = 1)]
+    version_number: i64,
+    created_at: Timestamp,
+}
+
+impl From<PatternRow> for Created {
+    fn from(row: PatternRow) -> Self {
+        Created {
+            id: row.id,
+            name: row.name,
+            version_number: row.version_number,
+            created_at: row.created_at,
+        }
+    }
+}
+
+pub(super) fn description(value: String) -> Result<String, ApiError> {
+    bounded("description", &value, DESCRIPTION_CHARS_MAX)?;
+    Ok(value)
+}
+
+pub(super) fn bounded(path: &str, value: &str, chars_max: usize) -> Result<(), ApiError> {
+    if value.chars().count() > chars_max {
+        return Err(ApiError::field(
+            path,
+            format!("must have at most {chars_max} characters"),
+        ));
+    }
+    printable(path, value)
+}

@@ -1,0 +1,91 @@
+//! All routes, and the parts of their description that no handler gives.
+
+use super::{
+    account, api_keys, auth, callbacks, connections, deployments, document, environments, figures, health,
+    inbound, invitations, members, nodes, operations, patterns, runs, schedules, session, tails, test_runs,
+    webhook_endpoints, webhook_logs, webhooks, workspaces,
+};
+use crate::app::App;
+use serde_json::Value;
+use std::sync::LazyLock;
+use utoipa::OpenApi;
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa_axum::router::OpenApiRouter;
+
+/// The parts of the OpenAPI document that no handler gives.
+#[derive(OpenApi)]
+#[openapi(info(
+    title = "heddle",
+    description = "Stores, deploys and runs patterns: automations drawn as graphs, compiled to WebAssembly.\n\n\
+        Get a token by `POST /api/auth/login` or make an API key, and send it as `Authorization: Bearer …`. Errors \
+        have one shape, `ErrorBody`: match on `error.code`, show `error.message`. What belongs to somebody else \
+        answers 404, as if it did not exist. Times are ISO 8601 in UTC with milliseconds. Fields that are not \
+        described here are ignored in requests, and may be added to answers. Every answer has an `X-Request-Id`."
+), tags(
+    (name = "Authentication", description = "Accounts, tokens and API keys."),
+    (name = "Workspaces", description = "Workspaces and their members."),
+    (name = "Environments", description = "Where a workspace's patterns run: secrets and variables."),
+    (name = "Connections", description = "Credentials of other services, encrypted where they are stored and never shown again."),
+    (name = "Patterns", description = "Graphs of connected nodes."),
+    (name = "Pattern versions", description = "Every change makes a version; old ones can be compared and restored."),
+    (name = "Call interface", description = "What a pattern takes and gives when another pattern calls it."),
+    (name = "Webhooks", description = "How events come in, and what became of them."),
+    (name = "Deployments", description = "Deployed patterns, which triggers start."),
+    (name = "Executions", description = "Runs of deployed patterns, and test runs."),
+    (name = "Node types", description = "What graphs are made of."),
+    (name = "Operation", description = "The service itself: health, figures, this description."),
+))]
+struct Document;
+
+/// The OpenAPI document as text, made when it is first asked for.
+static DOCUMENT: LazyLock<String> = LazyLock::new(|| document().to_string());
+
+/// The OpenAPI document, with what goes for every operation.
+pub fn document() -> Value {
+    let (_, document) = all().split_for_parts();
+    document::completed(document)
+}
+
+/// All routes with their description, before anything is put around them.
+pub fn all() -> OpenApiRouter<App> {
+    OpenApiRouter::with_openapi(head())
+        .merge(auth::routes())
+        .merge(health::routes())
+        .merge(patterns::routes())
+        .merge(nodes::routes())
+        .merge(document::routes(|| DOCUMENT.as_str()))
+        .merge(session::routes())
+        .merge(account::routes())
+        .merge(invitations::routes())
+        .merge(api_keys::routes())
+        .merge(workspaces::routes())
+        .merge(members::routes())
+        .merge(environments::routes())
+        .merge(connections::routes())
+        .merge(deployments::routes())
+        .merge(operations::routes())
+        .merge(schedules::routes())
+        .merge(webhooks::routes())
+        .merge(callbacks::routes())
+        .merge(webhook_endpoints::routes())
+        .merge(webhook_logs::routes())
+        .merge(inbound::routes())
+        .merge(runs::routes())
+        .merge(figures::routes())
+        .merge(tails::routes())
+        .merge(test_runs::routes())
+}
+
+/// The document without any route.
+fn head() -> utoipa::openapi::OpenApi {
+    let mut document = Document::openapi();
+    let bearer = HttpBuilder::new()
+        .scheme(HttpAuthScheme::Bearer)
+        .description(Some("A token from login, or an API key `hdl_…`."))
+        .build();
+    document
+        .components
+        .get_or_insert_default()
+        .add_security_scheme("bearer", SecurityScheme::Http(bearer));
+    document
+}

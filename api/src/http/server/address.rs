@@ -1,0 +1,15 @@
+//! What the server knows of a client's address.
+
+use std::net::IpAddr;
+use std::sync::atomic::AtomicUsize;
+
+/// One client's address, with what it has.
+#[derive(Debug)]
+pub(super) struct Address {
+    /// What its limits are counted by.
+    pub key: IpAddr,
+    /// Its connections are not counted: it is this machine, or a proxy that is trusted.
+    pub is_exempt: bool,
+    /// Bytes of its bodies that have arrived in part.
+    pub unfinished_bytes: AtomicUsize,
+}
