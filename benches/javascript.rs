@@ -10,6 +10,8 @@
     reason = "a benchmark stops at the first surprise and prints"
 )]
 
+#[path = "../tests/shared/needs.rs"]
+mod needs;
 #[path = "../tests/shared/node.rs"]
 mod node;
 

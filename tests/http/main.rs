@@ -22,6 +22,8 @@ mod harness;
 mod key_values;
 mod leases;
 mod mail;
+#[path = "../shared/needs.rs"]
+mod needs;
 mod operation;
 mod patterns;
 mod published_attacks;
