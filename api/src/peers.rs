@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use uuid::Uuid;
 
 /// How often something is told, at most.
 const TOLD_EVERY: Duration = Duration::from_millis(250);
@@ -59,7 +58,7 @@ pub struct Peers {
 impl Default for Peers {
     fn default() -> Self {
         Peers {
-            id: Uuid::now_v7().to_string(),
+            id: crate::entropy::new_uuid().to_string(),
         }
     }
 }
@@ -95,7 +94,7 @@ impl Peers {
                 }
             }
             Said::Watching(deployments) => {
-                let until = Instant::now() + WATCHING_MAX;
+                let until = crate::clock::monotonic() + WATCHING_MAX;
                 app.executions.tail().watch_elsewhere(&deployments, until);
             }
             Said::Changes(changes) => {
@@ -142,7 +141,7 @@ async fn tell(
     let peers = &app.peers;
     let tail = app.executions.tail();
     tell_watching(app, watching_said_at).await?;
-    for message in in_messages(tail.take_for_elsewhere(Instant::now())) {
+    for message in in_messages(tail.take_for_elsewhere(crate::clock::monotonic())) {
         peers.say(app, Said::Changes(message)).await?;
     }
     for counts in app.webhooks.limiter.take_untold().chunks(ADDRESSES_MAX) {
@@ -170,7 +169,7 @@ async fn tell_watching(app: &App, said: &mut Option<(Instant, Vec<DeploymentId>)
     for deployments in watched.chunks(DEPLOYMENTS_MAX) {
         app.peers.say(app, Said::Watching(deployments.to_vec())).await?;
     }
-    *said = Some((Instant::now(), watched));
+    *said = Some((crate::clock::monotonic(), watched));
     Ok(())
 }
 

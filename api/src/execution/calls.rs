@@ -310,7 +310,7 @@ impl Caller {
         if kept.len() >= LATEST_MAX {
             kept.clear();
         }
-        kept.insert(row.id, (Instant::now(), compiled.clone()));
+        kept.insert(row.id, (crate::clock::monotonic(), compiled.clone()));
         Ok(compiled)
     }
 

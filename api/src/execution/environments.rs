@@ -73,7 +73,7 @@ impl Environments {
             }
             kept.generation
         };
-        let read_at = Instant::now();
+        let read_at = crate::clock::monotonic();
         let mut reader = self.store.reader().await?;
         let given = Arc::new(Given {
             variables: secrets::variables(&mut reader.db(), environment).await?,

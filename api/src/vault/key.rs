@@ -52,7 +52,7 @@ impl Key {
 
     /// What a new key is made from.
     pub fn random_bytes() -> [u8; MASTER_KEY_BYTES] {
-        rand::random()
+        crate::entropy::random()
     }
 
     /// A key that another one wraps.
@@ -64,7 +64,7 @@ impl Key {
     /// Nonce, ciphertext and tag. Nonces are random: a data key serves one workspace, far below the 2³² values
     /// up to which that is sound.
     pub fn seal(&self, aad: &[u8], plaintext: &[u8]) -> Vec<u8> {
-        let nonce: [u8; NONCE_BYTES] = rand::random();
+        let nonce: [u8; NONCE_BYTES] = crate::entropy::random();
         let payload = Payload { msg: plaintext, aad };
         let ciphertext = self
             .0
