@@ -6,9 +6,9 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 
 /// Where skipped tests are written down, one a line. `tests/run` reads it.
-const SKIPPED: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/skipped.txt");
+const SKIPPED_TESTS: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/skipped.txt");
 /// The same for [`CI_LACKS`].
-const EXCEPTIONS: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/exceptions.txt");
+const EXCEPTED_TESTS: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/exceptions.txt");
 
 /// What CI has to do without, since neither Debian nor npm nor PyPI has it. CI's summary says so.
 const CI_LACKS: &[&str] = &["pwsh"];
@@ -28,7 +28,12 @@ pub fn or_skip<T>(part: &str, found: Result<T, impl Display>) -> Option<T> {
         !is_ci || ci_lacks_it,
         "{part} is missing, and CI skips nothing: {reason}"
     );
-    write_down(if ci_lacks_it { EXCEPTIONS } else { SKIPPED }, part, &reason);
+    let list = if ci_lacks_it {
+        EXCEPTED_TESTS
+    } else {
+        SKIPPED_TESTS
+    };
+    write_down(list, part, &reason);
     None
 }
 
