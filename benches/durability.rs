@@ -12,6 +12,7 @@
 //! `parked`. Everything, the load generator included, is on one machine. Figures are kept
 //! in `benches/README.md`.
 
+#![expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -4,12 +4,15 @@
 //! `cargo bench -p heddle-runtime --bench javascript` prints one table, measured in one run; `-- --quick` takes a
 //! tenth of the time. Figures are kept in `benches/README.md`.
 
+#![expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
     reason = "a benchmark stops at the first surprise and prints"
 )]
 
+#[path = "../tests/shared/needs.rs"]
+mod needs;
 #[path = "../tests/shared/node.rs"]
 mod node;
 

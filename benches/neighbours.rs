@@ -8,6 +8,7 @@
 //! ends the benchmark). `-- --quick` measures 2 s instead of 8 s for each; `-- --only NAME` one of them.
 //! Figures are kept in `benches/README.md`.
 
+#![expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -4,6 +4,7 @@
 //! ratios hold on a noisy machine. `-- --quick` takes a tenth of the time, `-- --only PART` (`compiling`, `running`,
 //! `throughput`, `fairness`) one part. Figures are kept in `benches/README.md`.
 
+#![expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,

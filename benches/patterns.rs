@@ -4,6 +4,7 @@
 //! as a client sees it over HTTP. PostgreSQL is measured when HEDDLE_TEST_POSTGRES names a server (a URL of a user
 //! who may create databases). Figures are kept in `benches/README.md`.
 
+#![expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,

@@ -8,6 +8,7 @@
 //! `-- --peers` installs Node-RED and n8n from npm and measures them too; `-- --against FILE` measures nothing of this but
 //! another build of heddle, at this absolute path, and this one by turns. Figures are kept in `benches/README.md`.
 
+#![expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,

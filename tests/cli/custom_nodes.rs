@@ -2,11 +2,11 @@
 
 use super::hand_made::{base64, component, echo};
 use super::harness::{Place, root};
+use super::needs;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::fs;
-use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 
 /// A pattern of one node `own`, and its event.
 fn pattern(data: Value) -> String {
@@ -131,11 +131,11 @@ fn the_rust_example_is_built_from_its_sources() {
     );
 }
 
-/// Builds the JavaScript example in a directory of its own; `None` where npm or its packages can't be had.
-fn built_javascript(place: &Place) -> Option<()> {
+/// Builds the JavaScript example in a directory of its own. The error says why npm or its packages can't be had.
+fn build_javascript(place: &Place) -> Result<(), String> {
     let folder = root().join("examples/custom-node-javascript");
     for file in ["node/node.js", "node/build.js", "node/package.json"] {
-        let name = Path::new(file).file_name()?.to_str()?;
+        let (_, name) = file.split_once('/').unwrap();
         place.file(name, fs::read(folder.join(file)).unwrap());
     }
     for file in ["definitions.json", "pattern.json", "event.json"] {
@@ -144,26 +144,23 @@ fn built_javascript(place: &Place) -> Option<()> {
     let npm = |arguments: &[&str]| {
         let mut command = Command::new("npm");
         command.args(arguments).current_dir(place.path("."));
-        command.env("WIT", root().join("wit")).output().ok()
+        command.env("WIT", root().join("wit")).output()
     };
+    let said = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
     let installed = npm(&["install", "--no-package-lock", "--no-audit", "--no-fund"]);
-    if !installed.is_some_and(|installed| installed.status.success()) {
-        return None;
+    let installed = installed.map_err(|error| format!("npm does not start: {error}"))?;
+    if !installed.status.success() {
+        return Err(said(&installed));
     }
-    let built = npm(&["run", "build", "--", "triage.wasm"])?;
-    assert!(
-        built.status.success(),
-        "{}",
-        String::from_utf8_lossy(&built.stderr)
-    );
-    Some(())
+    let built = npm(&["run", "build", "--", "triage.wasm"]).unwrap();
+    assert!(built.status.success(), "{}", said(&built));
+    Ok(())
 }
 
 #[test]
 fn the_javascript_example_gives_what_it_promises() {
     let place = Place::new();
-    if built_javascript(&place).is_none() {
-        eprintln!("npm and componentize-js can't be had here: the JavaScript example is not built");
+    if needs::or_skip("componentize-js", build_javascript(&place)).is_none() {
         return;
     }
     let ended = place.run(&[

@@ -2,11 +2,12 @@
 //! a DNS server of its own (`namespace.py`).
 
 use super::harness::{Place, graph, root};
+use super::needs;
 use serde_json::{Value, json};
 use std::process::{Command, Stdio};
 
-/// `heddle run --json` of each pattern, and the requests that came inside and outside. `None`, saying so, where the
-/// system makes no namespaces.
+/// `heddle run --json` of each pattern, and the requests that came inside and outside. `None` where the system
+/// makes no namespaces: then the test is skipped.
 fn in_namespace(place: &Place, patterns: &[Value]) -> Option<(Vec<Value>, Value, Value)> {
     let unshare = |program: &str| {
         let mut command = Command::new("unshare");
@@ -14,14 +15,12 @@ fn in_namespace(place: &Place, patterns: &[Value]) -> Option<(Vec<Value>, Value,
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         command
     };
-    if !unshare("ip")
-        .arg("link")
-        .status()
-        .is_ok_and(|status| status.success())
-    {
-        eprintln!("SKIPPED: network namespaces can't be made here");
-        return None;
-    }
+    let made = unshare("ip").arg("link").status();
+    let made = made.is_ok_and(|status| status.success());
+    needs::or_skip(
+        "a network namespace",
+        made.then_some(()).ok_or("`unshare` can't make one"),
+    )?;
     let names: Vec<String> = (0..patterns.len()).map(|index| format!("{index}.json")).collect();
     for (name, pattern) in names.iter().zip(patterns) {
         place.file(name, pattern.to_string());

@@ -15,5 +15,7 @@ mod examples;
 mod hand_made;
 mod harness;
 mod http_server;
+#[path = "../shared/needs.rs"]
+mod needs;
 mod outside;
 mod running;

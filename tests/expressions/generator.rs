@@ -65,7 +65,7 @@ const OTHERS: &[&str] = &[
 /// What follows these is no method of a value.
 const GLOBALS: &[&str] = &["Array", "Date", "JSON", "Math", "Number", "Object", "String"];
 
-/// What ours begin with, when there is no collection of real ones.
+/// What ours begin with, besides the forms of real ones.
 const SEEDS: &[&str] = &[
     "$json.text.toUpperCase().split(' ').map(w => w.charAt(0)).join('')",
     "$json.rows.filter(r => r.ok).map(({ id, price }) => `${id}: ${Number(price).toFixed(2)}`).join('\\n')",

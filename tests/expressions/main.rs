@@ -1,5 +1,5 @@
 //! Expressions through the compiler and the sandbox, against Node.js: what stands here as source is evaluated by both.
-//! Skipped, saying so, where there is no `node`.
+//! Skipped where there is no `node`, but not in CI.
 #![expect(clippy::unwrap_used, reason = "a test that panics where it can not go on")]
 
 mod calls;
@@ -10,6 +10,8 @@ mod generated;
 mod generator;
 mod lambdas;
 mod n8n;
+#[path = "../shared/needs.rs"]
+mod needs;
 #[path = "../shared/node.rs"]
 mod node;
 

@@ -1,20 +1,16 @@
 //! Well-known libraries on Node.js: installed by npm the first time, asked in a process of `node`.
 
+use crate::needs;
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What `oracle.mjs` answers to the cases of a kind. `None`, saying so, where it can't be had.
+/// What `oracle.mjs` answers to the cases of a kind. `None` where it can't be had: then the test
+/// is skipped.
 pub fn ask(kind: &str, cases: &[Value]) -> Option<Vec<Value>> {
-    let dir = match install() {
-        Ok(dir) => dir,
-        Err(reason) => {
-            println!("SKIPPED: the libraries to compare with can't be had here: {reason}");
-            return None;
-        }
-    };
+    let dir = needs::or_skip("what to compare with", install())?;
     let mut node = Command::new("node")
         .args(["oracle.mjs", kind])
         .current_dir(dir)

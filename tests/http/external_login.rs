@@ -5,6 +5,7 @@ mod oidc_provider;
 mod proven;
 
 use crate::harness::{Database, Reply, Service};
+use crate::needs;
 use crate::sessions::account;
 use heddle_model::clock::Clock;
 use heddle_runtime::EgressPolicy;
@@ -60,12 +61,8 @@ async fn me(service: &Service, login: &Reply) -> Value {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn people_log_in_at_a_real_provider() {
-    let provider = match OidcProvider::start().await {
-        Ok(provider) => provider,
-        Err(reason) => {
-            println!("SKIPPED: oidc-provider can't be had here: {reason}");
-            return;
-        }
+    let Some(provider) = needs::or_skip("oidc-provider", OidcProvider::start().await) else {
+        return;
     };
     for database in [Database::Sqlite, Database::Postgres] {
         let service = service(database, &provider.issuer, &provider.address).await;

@@ -1,6 +1,10 @@
 //! The service over HTTP, on SQLite and on PostgreSQL.
 
 #![expect(clippy::unwrap_used, reason = "a failed test may panic")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "senders and other servers have clocks of their own, and names are new"
+)]
 
 mod access;
 mod accounts;
@@ -22,6 +26,8 @@ mod harness;
 mod key_values;
 mod leases;
 mod mail;
+#[path = "../shared/needs.rs"]
+mod needs;
 mod operation;
 mod patterns;
 mod published_attacks;

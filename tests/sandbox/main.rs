@@ -19,6 +19,8 @@ mod key_values;
 mod limits;
 mod mail;
 mod mariadb;
+#[path = "../shared/needs.rs"]
+mod needs;
 mod patterns;
 mod peers;
 mod plans;

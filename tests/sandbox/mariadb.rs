@@ -1,5 +1,6 @@
 //! A private MariaDB server from Debian's package, for as long as a test holds it.
 
+use crate::needs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -18,17 +19,18 @@ impl Drop for MariaDb {
 }
 
 impl MariaDb {
-    /// With the database `shop` of the user `heddle`, whose password is `s3cret-pw`. `None`, saying so, where the
-    /// server is not installed.
+    /// With the database `shop` of the user `heddle`, whose password is `s3cret-pw`. `None` where the server is not
+    /// installed: then the test is skipped.
     pub async fn start() -> Option<Self> {
-        tokio::task::spawn_blocking(Self::start_blocking).await.unwrap()
+        let is_there = Path::new("/usr/sbin/mariadbd").exists();
+        needs::or_skip(
+            "MariaDB",
+            is_there.then_some(()).ok_or("install the package mariadb-server"),
+        )?;
+        Some(tokio::task::spawn_blocking(Self::start_blocking).await.unwrap())
     }
 
-    fn start_blocking() -> Option<Self> {
-        if !Path::new("/usr/sbin/mariadbd").exists() {
-            eprintln!("skipped: there is no MariaDB; install the package mariadb-server");
-            return None;
-        }
+    fn start_blocking() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let port = std::net::TcpListener::bind("127.0.0.1:0")
             .unwrap()
@@ -84,11 +86,11 @@ impl MariaDb {
         assert!(is_ready, "MariaDB in {} does not start", dir.path().display());
         // It must not wait for a reader of what it has to say.
         std::thread::spawn(move || lines.for_each(drop));
-        Some(MariaDb {
+        MariaDb {
             port,
             server,
             _dir: dir,
-        })
+        }
     }
 }
 

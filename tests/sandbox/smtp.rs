@@ -1,5 +1,6 @@
 //! An SMTP server that is not heddle's: aiosmtpd, in a process of its own.
 
+use crate::needs;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -22,9 +23,10 @@ impl Drop for Smtp {
 }
 
 impl Smtp {
-    /// `mode`: none, starttls or tls. `None`, saying so, where Python can't have the package aiosmtpd.
+    /// `mode`: none, starttls or tls. `None` where Python can't have the package aiosmtpd: then the
+    /// test is skipped.
     pub fn start(mode: &str) -> Option<Self> {
-        let python = python()?;
+        let python = needs::or_skip("aiosmtpd", python())?;
         let dir = tempfile::tempdir().unwrap();
         let (certificate, key) = (dir.path().join("cert.pem"), dir.path().join("key.pem"));
         let made = Command::new("openssl")
@@ -85,7 +87,7 @@ impl Smtp {
 }
 
 /// A Python that has aiosmtpd: the system's, or one in an environment of the tests.
-fn python() -> Option<PathBuf> {
+fn python() -> Result<PathBuf, &'static str> {
     let has = |python: &Path| {
         let asked = Command::new(python)
             .args(["-c", "import aiosmtpd"])
@@ -95,9 +97,10 @@ fn python() -> Option<PathBuf> {
     };
     let environment = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("aiosmtpd");
     let own = environment.join("bin/python");
-    for python in [Path::new("python3"), &own] {
+    // Debian's packages are for Debian's Python, which need not be the first in the path.
+    for python in [Path::new("python3"), Path::new("/usr/bin/python3"), &own] {
         if has(python) {
-            return Some(python.to_owned());
+            return Ok(python.to_owned());
         }
     }
     // Several tests may come here at a time; each makes the same.
@@ -111,8 +114,7 @@ fn python() -> Option<PathBuf> {
             .status()
             .is_ok_and(|status| status.success());
     if !got || !has(&own) {
-        eprintln!("skipped: there is no aiosmtpd; `python3 -m pip install aiosmtpd` gets it");
-        return None;
+        return Err("`python3 -m pip install aiosmtpd` gets it");
     }
-    Some(own)
+    Ok(own)
 }

@@ -156,8 +156,9 @@ fn judge(runtime: &Runtime, executor: &tokio::runtime::Runtime, case: &Case) -> 
     let Some(expected) = evaluate::evaluate(case) else {
         return Verdict::Open;
     };
-    let Ok(program) = runtime.load(&artifact.wasm, Tier::Fast) else {
-        return Verdict::Open;
+    let program = match runtime.load(&artifact.wasm, Tier::Fast) {
+        Ok(program) => program,
+        Err(error) => return Verdict::Differs(format!("what was compiled is not loaded: {error}")),
     };
     let outcome = executor.block_on(runtime.run(&program, request(case)));
     match compare::difference(&expected, &outcome) {

@@ -1,12 +1,13 @@
 //! Asking Node.js, for tests that compare with it. Knows nothing of what is compared.
 
+use crate::needs;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 /// What `script` prints as JSON when it is given `input` as JSON; its clock is UTC and its language American
-/// English. `None`, saying so, where there is no `node`.
+/// English. `None` where there is no `node`: then the test is skipped.
 pub fn ask<T: DeserializeOwned>(script: &str, input: &Value) -> Option<T> {
     let node = Command::new("node")
         .args(["-e", script])
@@ -15,10 +16,7 @@ pub fn ask<T: DeserializeOwned>(script: &str, input: &Value) -> Option<T> {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn();
-    let Ok(mut node) = node else {
-        eprintln!("skipped: there is no `node` to compare with");
-        return None;
-    };
+    let mut node = needs::or_skip("Node.js", node)?;
     let mut stdin = node.stdin.take().unwrap();
     stdin.write_all(input.to_string().as_bytes()).unwrap();
     drop(stdin);

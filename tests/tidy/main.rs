@@ -1,6 +1,12 @@
-//! House rules that a compiler does not check: which crate may know which, and what every file looks like.
+//! House rules that a compiler does not check: which crate and which module may know which, and what every file looks
+//! like.
 
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+mod circles;
+mod manifests;
+mod modules;
+mod names;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,76 +18,6 @@ const TEST_LINES_MAX: usize = 1_000;
 /// Long files; the numbers should only ever shrink.
 const LONG_FILES: &[(&str, usize)] = &[];
 
-/// Which of our crates each one may depend on.
-const ARROWS: &[(&str, &[&str])] = &[
-    ("javascript", &[]),
-    ("javascript/engine", &["heddle-javascript"]),
-    ("node-stdlib", &["heddle-javascript"]),
-    ("compiler", &["heddle-node-stdlib"]),
-    (
-        "runtime",
-        &["heddle-javascript", "heddle-node-stdlib", "heddle-processes"],
-    ),
-    ("processes", &[]),
-    ("api/model", &[]),
-    ("api/store", &["heddle-model"]),
-    (
-        "api/execution",
-        &[
-            "heddle-compiler",
-            "heddle-model",
-            "heddle-node-stdlib",
-            "heddle-processes",
-            "heddle-runtime",
-            "heddle-store",
-        ],
-    ),
-    (
-        "api/service",
-        &[
-            "heddle-compiler",
-            "heddle-execution",
-            "heddle-model",
-            "heddle-runtime",
-            "heddle-store",
-        ],
-    ),
-    (
-        "api",
-        &[
-            "heddle-compiler",
-            "heddle-execution",
-            "heddle-model",
-            "heddle-node-stdlib",
-            "heddle-runtime",
-            "heddle-service",
-            "heddle-store",
-        ],
-    ),
-];
-
-/// Crates that must stay out of a crate, because it is pure or because its job is another.
-const KEPT_OUT: &[(&str, &[&str])] = &[
-    (
-        "node-stdlib",
-        &["tokio", "wasmtime", "reqwest", "getrandom", "rand", "chrono"],
-    ),
-    (
-        "compiler",
-        &["tokio", "wasmtime", "reqwest", "rand", "axum", "sqlx"],
-    ),
-    ("runtime", &["axum", "clap"]),
-    ("api/model", &["tokio", "axum", "wasmtime", "reqwest", "hyper"]),
-    ("api/store", &["axum", "http", "wasmtime", "reqwest", "hyper"]),
-    ("api/execution", &["axum", "http", "sqlx", "clap", "hyper"]),
-    ("api/service", &["axum", "sqlx", "clap", "hyper"]),
-    ("api", &["sqlx", "wasmtime"]),
-    (
-        "processes",
-        &["wasmtime", "sqlx", "axum", "reqwest", "serde_json"],
-    ),
-];
-
 /// Words that don't belong into sources, and what to write instead.
 const BANNED: &[(&str, &str)] = &[
     ("TODO", "finish it, or open an issue"),
@@ -92,32 +28,11 @@ const BANNED: &[(&str, &str)] = &[
 ];
 
 /// The same for tests only.
-const BANNED_IN_TESTS: &[(&str, &str)] = &[("::sleep(", "wait for what is meant")];
-
-#[test]
-fn crates_depend_only_along_the_arrows() {
-    for (crate_name, allowed) in ARROWS {
-        for dependency in dependencies(crate_name, "dependencies") {
-            let ours = dependency.starts_with("heddle");
-            assert!(
-                !ours || allowed.contains(&dependency.as_str()),
-                "{crate_name} must not depend on {dependency}"
-            );
-        }
-    }
-}
-
-#[test]
-fn pure_crates_stay_pure() {
-    for (crate_name, kept_out) in KEPT_OUT {
-        for dependency in dependencies(crate_name, "dependencies") {
-            assert!(
-                !kept_out.contains(&dependency.as_str()),
-                "{crate_name} must not depend on {dependency}"
-            );
-        }
-    }
-}
+const BANNED_IN_TESTS: &[(&str, &str)] = &[
+    ("::sleep(", "wait for what is meant"),
+    ("skipped:", "tests/shared/needs.rs"),
+    ("SKIPPED:", "tests/shared/needs.rs"),
+];
 
 #[test]
 fn every_source_file_opens_with_its_purpose() {
@@ -194,24 +109,6 @@ fn is_test(path: &str) -> bool {
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
-}
-
-/// Names in the sections of a Cargo.toml that are `section` or end in `.section`.
-fn dependencies(crate_name: &str, section: &str) -> Vec<String> {
-    let text = fs::read_to_string(root().join(crate_name).join("Cargo.toml")).unwrap();
-    let mut inside = false;
-    let mut names = Vec::new();
-    for line in text.lines().map(str::trim) {
-        if let Some(header) = line.strip_prefix('[') {
-            let header = header.trim_end_matches(']');
-            inside = header == section || header.ends_with(&format!(".{section}"));
-        } else if inside
-            && let Some((name, _)) = line.split_once(['=', '.']).filter(|_| !line.starts_with('#'))
-        {
-            names.push(name.trim().to_owned());
-        }
-    }
-    names
 }
 
 /// All Rust sources of the repository: path from its root, and text.

@@ -311,7 +311,7 @@ impl Caller {
         if kept.len() >= LATEST_MAX {
             kept.clear();
         }
-        kept.insert(row.id, (Instant::now(), compiled.clone()));
+        kept.insert(row.id, (heddle_model::clock::monotonic(), compiled.clone()));
         Ok(compiled)
     }
 

@@ -74,7 +74,7 @@ impl Environments {
             }
             kept.generation
         };
-        let read_at = Instant::now();
+        let read_at = heddle_model::clock::monotonic();
         let mut reader = self.store.reader().await?;
         let variables = secrets::variables(&mut reader.db(), environment).await?;
         let opened = secrets::open_all(&mut reader.db(), &self.vault, environment).await?;

@@ -50,7 +50,7 @@ impl State {
     fn is_valid(&self) -> bool {
         match self.term {
             Term::Pending | Term::Over => false,
-            Term::Until(end) => Instant::now() < end,
+            Term::Until(end) => heddle_model::clock::monotonic() < end,
             Term::Endless => true,
         }
     }
@@ -66,7 +66,7 @@ pub(super) struct Lease {
 }
 
 fn new_owner() -> Arc<str> {
-    uuid::Uuid::now_v7().to_string().into()
+    heddle_model::entropy::new_uuid().to_string().into()
 }
 
 impl Lease {
@@ -158,7 +158,7 @@ impl Lease {
         self.state.send_modify(|state| {
             let was_late = matches!(state.term, Term::Until(_)) && !state.is_valid();
             if was_late {
-                state.back_since = Some(Instant::now());
+                state.back_since = Some(heddle_model::clock::monotonic());
             }
             if state.term != Term::Over {
                 state.term = match is_endless {
@@ -173,7 +173,7 @@ impl Lease {
     fn lose(&self) {
         self.state.send_modify(|state| {
             state.owner = new_owner();
-            state.term = Term::Until(Instant::now());
+            state.term = Term::Until(heddle_model::clock::monotonic());
         });
     }
 }
@@ -187,7 +187,7 @@ pub(super) fn start(inner: &Arc<Inner>) {
 async fn keep(store: Store, lease: Arc<Lease>, executions: Weak<Inner>) {
     let mut is_registered = false;
     loop {
-        let sent_at = Instant::now();
+        let sent_at = heddle_model::clock::monotonic();
         let (this, is_known) = (lease.clone(), is_registered);
         let write = store.write_apart(move |db| Box::pin(async move { write(db, &this, is_known).await }));
         let written = tokio::time::timeout(lease.period(), write).await;

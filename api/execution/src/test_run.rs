@@ -13,7 +13,7 @@ use heddle_node_stdlib::abi::code;
 use heddle_runtime::{Limits, Outcome, ProgramError, RunRequest, Tier};
 use heddle_store::workspaces;
 use serde_json::value::RawValue;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::oneshot;
 
 /// What is to run.
@@ -77,12 +77,12 @@ impl Executions {
         };
         let deadline = limits.deadline;
         let request = RunRequest {
-            run_id: uuid::Uuid::now_v7().to_string(),
+            run_id: heddle_model::entropy::new_uuid().to_string(),
             pattern_id: "test".to_owned(),
             attempt: 1,
             triggered_by: "manual".to_owned(),
             started_at_ms: inner.clock.now().millis(),
-            seed: rand::random(),
+            seed: heddle_model::entropy::random(),
             trigger_node_id: None,
             event: run.event,
             variables: given.variables.clone(),
@@ -93,7 +93,7 @@ impl Executions {
             services: inner.test_services(tenant),
             limits,
         };
-        let started = Instant::now();
+        let started = heddle_model::clock::monotonic();
         let outcome = runtime.run(&program, request).await;
         let own_ms = program.manifest().settings.timeout_ms.map(Duration::from_millis);
         let allowed = own_ms.map_or(deadline, |own| own.min(deadline));

@@ -135,7 +135,7 @@ async fn alone(inner: &Arc<Inner>, hold: Hold, time: Duration) -> Result<bool, S
     if !set_trying(inner, &owner, true).await? {
         return Ok(false);
     }
-    let until = Instant::now() + time;
+    let until = heddle_model::clock::monotonic() + time;
     let tried = one_by_one(inner, &owner, until).await;
     // Before anything else executes.
     set_trying(inner, &owner, false).await?;
@@ -144,14 +144,14 @@ async fn alone(inner: &Arc<Inner>, hold: Hold, time: Duration) -> Result<bool, S
 }
 
 async fn one_by_one(inner: &Arc<Inner>, owner: &Arc<str>, until: Instant) -> Result<(), ServiceError> {
-    while !*inner.stopping.borrow() && Instant::now() < until && inner.queue.counts().1 < SLOW_MAX {
+    while !*inner.stopping.borrow() && heddle_model::clock::monotonic() < until && inner.queue.counts().1 < SLOW_MAX {
         let Some(row) = take(inner, i64::MAX).await? else {
             break;
         };
         counter!("heddle_runs_taken_up_total").increment(1);
         let patience = patience(row.suspicion);
         if let Some(end) = begin(inner, row, owner).await? {
-            let patience = patience.min(until.saturating_duration_since(Instant::now()));
+            let patience = patience.min(until.saturating_duration_since(heddle_model::clock::monotonic()));
             // Slow ones go on.
             let _ = tokio::time::timeout(patience, live::wait(end)).await;
         }

@@ -418,7 +418,7 @@ fn retry_wait(job: &Job, ended: &Ended) -> Option<Duration> {
 fn backoff(retry: &Retry, attempt: u32) -> Duration {
     let exponent = i32::try_from(attempt.saturating_sub(1)).unwrap_or(i32::MAX);
     let wait_ms = retry.backoff_ms as f64 * retry.factor.max(1.0).powi(exponent);
-    let wait_ms = wait_ms * rand::random_range(0.75..=1.25);
+    let wait_ms = wait_ms * heddle_model::entropy::random_in(0.75..=1.25);
     Duration::try_from_secs_f64(wait_ms / 1_000.0).map_or(BACKOFF_MAX, |wait| wait.min(BACKOFF_MAX))
 }
 

@@ -21,7 +21,7 @@ macro_rules! ids {
             /// A new one.
             #[expect(clippy::new_without_default, reason = "each call gives another value")]
             pub fn new() -> Self {
-                $name(Uuid::now_v7())
+                $name(crate::entropy::new_uuid())
             }
         }
 

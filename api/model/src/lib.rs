@@ -3,6 +3,7 @@
 
 pub mod access;
 pub mod clock;
+pub mod entropy;
 pub mod error;
 pub mod ids;
 pub mod names;

@@ -81,7 +81,7 @@ impl Scheme {
 
     /// A new secret in the form that the scheme's senders take, of 256 random bits.
     pub fn new_secret(self) -> String {
-        let bits: [u8; 32] = rand::random();
+        let bits: [u8; 32] = crate::entropy::random();
         match self {
             Scheme::StandardWebhooks => format!("{BASE64_SECRET}{}", STANDARD.encode(bits)),
             _ => hex::encode(bits),

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use uuid::Uuid;
 
 /// How often something is told, at most.
 const TOLD_EVERY: Duration = Duration::from_millis(250);
@@ -61,7 +60,7 @@ impl Peers {
     /// Of this process's service.
     pub fn new(service: Service) -> Self {
         Peers {
-            id: Uuid::now_v7().to_string().into(),
+            id: heddle_model::entropy::new_uuid().to_string().into(),
             service,
         }
     }
@@ -97,7 +96,7 @@ impl Peers {
                 }
             }
             Said::Watching(deployments) => {
-                let until = Instant::now() + WATCHING_MAX;
+                let until = heddle_model::clock::monotonic() + WATCHING_MAX;
                 service.executions.tail().watch_elsewhere(&deployments, until);
             }
             Said::Changes(changes) => {
@@ -142,7 +141,7 @@ impl Peers {
     ) -> Result<(), StoreError> {
         let service = &self.service;
         self.tell_watching(watching_said_at).await?;
-        for message in in_messages(service.executions.tail().take_for_elsewhere(Instant::now())) {
+        for message in in_messages(service.executions.tail().take_for_elsewhere(heddle_model::clock::monotonic())) {
             self.say(Said::Changes(message)).await?;
         }
         for counts in service.webhooks.limiter.take_untold().chunks(ADDRESSES_MAX) {
@@ -170,7 +169,7 @@ impl Peers {
         for deployments in watched.chunks(DEPLOYMENTS_MAX) {
             self.say(Said::Watching(deployments.to_vec())).await?;
         }
-        *said = Some((Instant::now(), watched));
+        *said = Some((heddle_model::clock::monotonic(), watched));
         Ok(())
     }
 }

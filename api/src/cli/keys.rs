@@ -69,7 +69,7 @@ async fn rotate_setting(
     store: &Store,
     given: Option<[u8; MASTER_KEY_BYTES]>,
 ) -> Result<(), Failure> {
-    let new = given.unwrap_or_else(rand::random);
+    let new = given.unwrap_or_else(heddle_model::entropy::random);
     let made = given.is_none().then(|| keys::encode(&new));
     if let Some(made) = made.as_deref().filter(|_| !json) {
         output::result(&format!("HEDDLE_MASTER_KEY={made}"))?;
@@ -115,7 +115,7 @@ async fn rotate_file(
                 next.display()
             )));
         }
-        (given, begun) => given.or(begun).unwrap_or_else(rand::random),
+        (given, begun) => given.or(begun).unwrap_or_else(heddle_model::entropy::random),
     };
     keys::write(&next, &keys::encode(&new)).map_err(failed)?;
     let count = match rotate(config, store, &new).await {

@@ -10,6 +10,7 @@ use super::pattern::Input;
 use super::progress::Progress;
 use super::report::Report;
 use super::values;
+use heddle_model::clock::Clock;
 use clap::Args;
 use heddle_runtime::{
     EgressPolicy, Limits, Outcome, Program, RunRequest, Runtime, RuntimeConfig, Services, SqliteFiles,
@@ -23,7 +24,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// Flags of `heddle run`.
 #[derive(Args, Debug)]
@@ -160,8 +161,7 @@ fn request(args: &RunArgs) -> Result<RunRequest, Failure> {
         deadline: args.timeout.unwrap_or(default.deadline),
         ..default
     };
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let started_at_ms = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
+    let started_at_ms = Clock::System.now().millis();
     // A hasher with fresh random keys is the standard library's source of randomness.
     let seed = args
         .seed

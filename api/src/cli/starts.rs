@@ -2,9 +2,10 @@
 //! time, so that whoever starts it again does not give up on it. Knows nothing of why servers die.
 
 use super::data_dir;
+use heddle_model::clock::Clock;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// Starts count for so long.
 const AGE_MAX_MS: u128 = 5 * 60 * 1_000;
@@ -64,8 +65,7 @@ impl Start {
 }
 
 fn now_ms() -> u128 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| since.as_millis())
+    u128::try_from(Clock::System.now().millis()).unwrap_or(0)
 }
 
 /// Where the system does not say, all others have died.

@@ -189,9 +189,12 @@ async fn create(
 
 /// The password to print, if one had to be made, and the hash to store.
 async fn hashed(given: Option<String>) -> Result<(Option<String>, String), Failure> {
-    let made = given
-        .is_none()
-        .then(|| format!("{}-", URL_SAFE_NO_PAD.encode(rand::random::<[u8; 15]>())));
+    let made = given.is_none().then(|| {
+        format!(
+            "{}-",
+            URL_SAFE_NO_PAD.encode(heddle_model::entropy::random::<[u8; 15]>())
+        )
+    });
     let chosen = given.or_else(|| made.clone()).unwrap_or_default();
     password::acceptable(&chosen).map_err(|error| Failure::usage(error.message()))?;
     let hash = password::hash(chosen).await;

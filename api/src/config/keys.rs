@@ -97,7 +97,7 @@ fn kept(data_dir: &Path, name: &str, has_data: bool, made: &mut Vec<PathBuf>) ->
         }
         Err(_) => {}
     }
-    let text = encode(&rand::random());
+    let text = encode(&heddle_model::entropy::random());
     write(&path, &text).map_err(|error| Mistake::new(place, format!("can't be written: {error}")))?;
     made.push(path);
     Ok(text)

@@ -15,7 +15,6 @@ use std::time::Instant;
 use tower::{Layer, Service};
 use tracing::Instrument;
 use tracing::instrument::Instrumented;
-use uuid::Uuid;
 
 /// The header with a request's id.
 pub static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -109,13 +108,13 @@ impl Facts {
         let given = given.and_then(|value| value.to_str().ok());
         let id = match given {
             Some(id) if is_sane(id) => id.to_owned(),
-            _ => Uuid::now_v7().to_string(),
+            _ => heddle_model::entropy::new_uuid().to_string(),
         };
         Facts {
             id,
             method: name_of(request.method()),
             route: request.extensions().get::<MatchedPath>().cloned(),
-            started: Instant::now(),
+            started: heddle_model::clock::monotonic(),
         }
     }
 

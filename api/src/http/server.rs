@@ -136,7 +136,7 @@ async fn not_accepted(error: &io::Error, places: &Places, told_at: &mut Option<I
     }
     metrics::counter!("heddle_http_accept_errors_total").increment(1);
     if told_at.is_none_or(|at| at.elapsed() > TOLD_EVERY) {
-        *told_at = Some(Instant::now());
+        *told_at = Some(heddle_model::clock::monotonic());
         tracing::error!(%error, "No connection can be accepted for now: {error}");
     }
     places.shrink();

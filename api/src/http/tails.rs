@@ -63,7 +63,7 @@ impl Onlooker {
             changes: app.executions.tail().watch(deployment),
             looks: tokio::time::interval(LOOK_EVERY),
             stopping: app.executions.stopping(),
-            checked_at: Instant::now(),
+            checked_at: heddle_model::clock::monotonic(),
             app,
             headers,
             deployment,
@@ -139,7 +139,7 @@ impl Onlooker {
         if self.checked_at.elapsed() < RIGHTS_CHECKED_FOR {
             return true;
         }
-        self.checked_at = Instant::now();
+        self.checked_at = heddle_model::clock::monotonic();
         match caller::check(&self.app, &self.headers).await {
             Ok(caller) => deployment(&self.app, &caller.scope, self.deployment)
                 .await

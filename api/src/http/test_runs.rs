@@ -96,7 +96,7 @@ async fn transpile(
     let transpiled = Transpiled {
         success: true,
         code: STANDARD.encode(&artifact.wasm),
-        run_id: uuid::Uuid::now_v7().to_string(),
+        run_id: heddle_model::entropy::new_uuid().to_string(),
         warnings: compiled.warnings,
     };
     Ok(axum::Json(transpiled).into_response())

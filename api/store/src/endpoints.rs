@@ -85,7 +85,7 @@ fn row_name(id: EndpointId) -> String {
 
 /// 128 random bits.
 fn unguessable() -> String {
-    hex::encode(rand::random::<[u8; 16]>())
+    hex::encode(heddle_model::entropy::random::<[u8; 16]>())
 }
 
 /// An endpoint or an address as it is stored.

@@ -1,11 +1,13 @@
-//! Values against Node.js: operators on all pairs of interesting values, numbers, JSON. Skipped, saying so, where
-//! there is no `node`.
+//! Values against Node.js: operators on all pairs of interesting values, numbers, JSON. Skipped where there is no
+//! `node`, but not in CI.
 //!
 //! Cases go over as JSON: null and booleans as they are, else `["u"]` undefined, `["n", text]`, `["s", units]`,
 //! `["a", elements]`, `["o", [[key, value]]]`. Answers come back as one text for each value: see `encode`.
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 mod calls;
+#[path = "../../../tests/shared/needs.rs"]
+mod needs;
 #[path = "../../../tests/shared/node.rs"]
 mod node;
 

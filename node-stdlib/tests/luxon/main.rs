@@ -1,5 +1,5 @@
-//! Date-times, durations and dates against Luxon and JavaScript's `Date`: thousands of seeded cases. Skipped, saying
-//! so, where there is no `node`, or no Luxon and no `npm` that could fetch it.
+//! Date-times, durations and dates against Luxon and JavaScript's `Date`: thousands of seeded cases. Skipped
+//! where there is no `node`, or no Luxon and no `npm` that could fetch it, but not in CI.
 //!
 //! Luxon is looked for in `luxon/` of the directory that cargo builds in; `npm` puts it there once.
 #![expect(
@@ -10,6 +10,8 @@
 
 mod cases;
 mod evaluate;
+#[path = "../../../tests/shared/needs.rs"]
+mod needs;
 #[path = "../../../tests/shared/node.rs"]
 mod node;
 
@@ -21,28 +23,29 @@ use std::process::{Command, Stdio};
 const NOW_MS: f64 = 1_795_256_643_123.0;
 const LUXON: &str = "luxon@3.7.2";
 
-/// Luxon's folder.
-fn luxon() -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).parent()?.join("luxon");
+/// Luxon's folder. The error says why it can't be had.
+fn luxon() -> Result<PathBuf, String> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("luxon");
     let package = folder.join("node_modules/luxon");
     if package.join("package.json").exists() {
-        return Some(package);
+        return Ok(package);
     }
-    std::fs::create_dir_all(&folder).ok()?;
+    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     let npm = Command::new("npm")
         .args(["install", "--no-audit", "--no-fund", "--prefix"])
         .arg(&folder)
         .arg(LUXON)
         .stdout(Stdio::null())
         .status();
-    npm.is_ok_and(|status| status.success()).then_some(package)
+    match npm {
+        Ok(status) if status.success() => Ok(package),
+        Ok(status) => Err(format!("npm could not fetch it: {status}")),
+        Err(error) => Err(format!("npm does not start: {error}")),
+    }
 }
 
 fn ask(cases: &[Case]) -> Option<Vec<String>> {
-    let Some(luxon) = luxon() else {
-        eprintln!("skipped: there is no Luxon to compare with, and `npm` could not fetch it");
-        return None;
-    };
+    let luxon = needs::or_skip("Luxon", luxon())?;
     let input = serde_json::json!({ "luxon": luxon, "now": NOW_MS, "cases": cases });
     node::ask(include_str!("oracle.js"), &input)
 }

@@ -16,6 +16,7 @@ pub struct TestDatabase {
 impl TestDatabase {
     pub async fn create() -> TestDatabase {
         let server = tokio::task::spawn_blocking(server_url).await.unwrap();
+        #[expect(clippy::disallowed_methods, reason = "each test has a database of its own")]
         let name = format!("heddle_{}", Uuid::now_v7().simple());
         psql(&server, &format!("create database {name}")).await;
         TestDatabase {

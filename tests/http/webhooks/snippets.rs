@@ -1,11 +1,12 @@
-//! Snippets are pasted and executed, each by its interpreter if the machine has one.
+//! Snippets are pasted and executed, each by its interpreter.
 
 use super::fixture::{Hook, graph};
 use crate::harness::{Service, each_database};
+use crate::needs;
 use serde_json::json;
 use std::process::{Command, Stdio};
 
-/// Executes a program; `None` without its interpreter.
+/// What a program prints; `None` without its interpreter.
 async fn executed(interpreter: &'static [&'static str], program: String) -> Option<String> {
     let output = tokio::task::spawn_blocking(move || {
         let mut command = Command::new(interpreter[0]);
@@ -15,17 +16,11 @@ async fn executed(interpreter: &'static [&'static str], program: String) -> Opti
             .stdin(Stdio::null())
             .output()
     });
-    match output.await.unwrap() {
-        Ok(output) => {
-            let errors = String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.success(), "{interpreter:?}: {errors}");
-            Some(String::from_utf8(output.stdout).unwrap())
-        }
-        Err(error) => {
-            eprintln!("skipped: {} is not there: {error}", interpreter[0]);
-            None
-        }
-    }
+    let output = output.await.unwrap();
+    let output = needs::or_skip(interpreter[0], output)?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{interpreter:?}: {errors}");
+    Some(String::from_utf8(output.stdout).unwrap())
 }
 
 each_database! {

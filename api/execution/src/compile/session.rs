@@ -66,7 +66,7 @@ impl<'a> Session<'a> {
             compilers,
             turn: Arc::new(turn),
             worker: None,
-            began: Instant::now(),
+            began: heddle_model::clock::monotonic(),
         }
     }
 

@@ -10,7 +10,7 @@ const SHOWN_CHARS: usize = 10;
 
 /// A new key: shown once, never stored.
 pub fn generate() -> String {
-    let random: [u8; 32] = rand::random();
+    let random: [u8; 32] = heddle_model::entropy::random();
     format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(random))
 }
 

@@ -9,7 +9,6 @@ use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
-use uuid::Uuid;
 
 /// What a token says. Roles in it are for the client's eyes: rights are read from the database with every request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -104,7 +103,7 @@ impl Tokens {
     /// A login that begins now.
     pub fn begin(&self, generation: i64) -> Session {
         Session {
-            id: Uuid::now_v7().to_string(),
+            id: heddle_model::entropy::new_uuid().to_string(),
             began_at: seconds(self.clock.now()),
             generation,
         }
@@ -134,7 +133,7 @@ impl Tokens {
             workspace_role: membership.map(|(_, role)| role),
             iat: seconds(now),
             exp: seconds(exp),
-            jti: Uuid::now_v7().to_string(),
+            jti: heddle_model::entropy::new_uuid().to_string(),
             sid: Some(session.id.clone()),
             auth_time: Some(session.began_at),
             generation: session.generation,

@@ -235,6 +235,10 @@ impl Places {
         let every = Duration::from_millis((shortest / 4).clamp(10, 1_000));
         let mut looks = tokio::time::interval(every);
         looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "it is compared with the interval's times"
+        )]
         let mut last = tokio::time::Instant::now();
         loop {
             let at = looks.tick().await;

@@ -54,7 +54,7 @@ impl Key {
 
     /// What a new key is made from.
     pub fn random_bytes() -> Zeroizing<[u8; MASTER_KEY_BYTES]> {
-        Zeroizing::new(rand::random())
+        Zeroizing::new(heddle_model::entropy::random())
     }
 
     /// A key that another one wraps.
@@ -66,7 +66,7 @@ impl Key {
     /// Nonce, ciphertext and tag. Nonces are random: a data key serves one workspace, far below the 2³² values
     /// up to which that is sound.
     pub fn seal(&self, aad: &[u8], plaintext: &[u8]) -> Vec<u8> {
-        let nonce: [u8; NONCE_BYTES] = rand::random();
+        let nonce: [u8; NONCE_BYTES] = heddle_model::entropy::random();
         let payload = Payload { msg: plaintext, aad };
         let ciphertext = self
             .0

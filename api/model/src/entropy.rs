@@ -1,0 +1,25 @@
+//! Everything that has to be unlike anything else: the one place that draws random bytes. Knows nothing of what they
+//! are for.
+#![expect(clippy::disallowed_methods, reason = "everybody else draws from here")]
+
+use rand::distr::uniform::{SampleRange, SampleUniform};
+use rand::distr::{Distribution, StandardUniform};
+use uuid::Uuid;
+
+/// A random value of the whole range of its type, from the cryptographic generator of the thread.
+pub fn random<T>() -> T
+where
+    StandardUniform: Distribution<T>,
+{
+    rand::random()
+}
+
+/// A random value of a range, which must not be empty.
+pub fn random_in<T: SampleUniform>(range: impl SampleRange<T>) -> T {
+    rand::random_range(range)
+}
+
+/// A new id. Those that are made later sort after it.
+pub fn new_uuid() -> Uuid {
+    Uuid::now_v7()
+}

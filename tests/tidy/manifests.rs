@@ -1,0 +1,262 @@
+//! Which crate may know which: what the manifests say, and what ARCHITECTURE.md says about it.
+
+use crate::root;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Which of our crates each room may depend on. ARCHITECTURE.md says the same in words.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("javascript", &[]),
+    ("javascript/engine", &["javascript"]),
+    ("node-stdlib", &["javascript"]),
+    ("compiler", &["node-stdlib"]),
+    ("runtime", &["javascript", "node-stdlib", "processes"]),
+    ("processes", &[]),
+    ("api/model", &[]),
+    ("api/store", &["api/model"]),
+    (
+        "api/execution",
+        &[
+            "api/model",
+            "api/store",
+            "compiler",
+            "node-stdlib",
+            "processes",
+            "runtime",
+        ],
+    ),
+    (
+        "api/service",
+        &["api/execution", "api/model", "api/store", "compiler", "runtime"],
+    ),
+    (
+        "api",
+        &[
+            "api/execution",
+            "api/model",
+            "api/service",
+            "api/store",
+            "compiler",
+            "node-stdlib",
+            "runtime",
+        ],
+    ),
+];
+
+/// What tests and benchmarks of a room may know besides.
+const ARROWS_OF_TESTS: &[(&str, &[&str])] = &[
+    // Its tests run what the compiler makes.
+    ("runtime", &["compiler"]),
+];
+
+/// Crates that must stay out of a room, because it is pure or because its job is another.
+const KEPT_OUT: &[(&str, &[&str])] = &[
+    (
+        "node-stdlib",
+        &["tokio", "wasmtime", "reqwest", "getrandom", "rand", "chrono"],
+    ),
+    (
+        "compiler",
+        &["tokio", "wasmtime", "reqwest", "rand", "axum", "sqlx"],
+    ),
+    ("runtime", &["axum", "clap"]),
+    ("api/model", &["tokio", "axum", "wasmtime", "reqwest", "hyper"]),
+    ("api/store", &["axum", "http", "wasmtime", "reqwest", "hyper"]),
+    ("api/execution", &["axum", "http", "sqlx", "clap", "hyper"]),
+    ("api/service", &["axum", "sqlx", "clap", "hyper"]),
+    ("api", &["sqlx", "wasmtime"]),
+    (
+        "processes",
+        &["wasmtime", "sqlx", "axum", "reqwest", "serde_json"],
+    ),
+];
+
+/// A crate of the workspace.
+pub struct Package {
+    name: String,
+    /// Its folder, from the repository's root.
+    room: String,
+    dependencies: Vec<Dependency>,
+    /// The first files of its library and its programs.
+    pub roots: Vec<PathBuf>,
+}
+
+struct Dependency {
+    /// What it is called where it comes from, whatever it is called here.
+    package: String,
+    is_for_tests: bool,
+}
+
+impl Package {
+    /// All crates of the workspace, as cargo understands their manifests.
+    pub fn all_of_ours() -> Vec<Self> {
+        let output = Command::new(env!("CARGO"))
+            .args([
+                "metadata",
+                "--offline",
+                "--locked",
+                "--no-deps",
+                "--format-version=1",
+            ])
+            .current_dir(root())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let packages = metadata["packages"].as_array().unwrap();
+        packages.iter().map(Self::of).collect()
+    }
+
+    fn of(package: &Value) -> Self {
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let dependency = |dependency: &Value| Dependency {
+            package: text(&dependency["name"]),
+            is_for_tests: dependency["kind"] == "dev",
+        };
+        let manifest = from_root(&package["manifest_path"]);
+        let roots = package["targets"].as_array().unwrap().iter().filter(|target| {
+            let kinds = target["kind"].as_array().unwrap();
+            kinds
+                .iter()
+                .any(|kind| kind == "bin" || kind == "lib" || kind == "cdylib")
+        });
+        Package {
+            name: text(&package["name"]),
+            room: manifest.parent().unwrap().display().to_string(),
+            dependencies: package["dependencies"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(dependency)
+                .collect(),
+            roots: roots
+                .map(|target| from_root(&target["src_path"]))
+                .filter(|path| !path.starts_with("tests"))
+                .collect(),
+        }
+    }
+}
+
+fn from_root(path: &Value) -> PathBuf {
+    let path = fs::canonicalize(path.as_str().unwrap()).unwrap();
+    let root = fs::canonicalize(root()).unwrap();
+    path.strip_prefix(root).unwrap().to_owned()
+}
+
+fn listed<'a>(list: &[(&str, &'a [&'a str])], room: &str) -> Option<&'a [&'a str]> {
+    list.iter()
+        .find(|(listed, _)| *listed == room)
+        .map(|(_, others)| *others)
+}
+
+#[test]
+fn crates_depend_only_along_the_arrows() {
+    let packages = Package::all_of_ours();
+    let rooms: BTreeMap<_, _> = packages
+        .iter()
+        .map(|it| (it.name.as_str(), it.room.as_str()))
+        .collect();
+    for Package {
+        room, dependencies, ..
+    } in &packages
+    {
+        let allowed = listed(ARROWS, room).unwrap_or_else(|| panic!("{room} is not in ARROWS"));
+        let of_tests = listed(ARROWS_OF_TESTS, room).unwrap_or_default();
+        for Dependency {
+            package,
+            is_for_tests,
+        } in dependencies
+        {
+            let Some(other) = rooms.get(package.as_str()) else {
+                continue;
+            };
+            assert!(
+                allowed.contains(other) || (*is_for_tests && of_tests.contains(other)),
+                "{room} must not depend on {package}"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_arrow_is_of_a_crate_that_is_there() {
+    let packages = Package::all_of_ours();
+    for (room, others) in ARROWS.iter().chain(ARROWS_OF_TESTS) {
+        for named in others.iter().chain([room]) {
+            assert!(packages.iter().any(|it| it.room == *named), "there is no {named}");
+        }
+    }
+}
+
+#[test]
+fn pure_crates_stay_pure() {
+    for Package {
+        room, dependencies, ..
+    } in Package::all_of_ours()
+    {
+        let kept_out = listed(KEPT_OUT, &room).unwrap_or_default();
+        for dependency in dependencies.iter().filter(|dependency| !dependency.is_for_tests) {
+            assert!(
+                !kept_out.contains(&dependency.package.as_str()),
+                "{room} must not depend on {}",
+                dependency.package
+            );
+        }
+    }
+}
+
+#[test]
+fn architecture_names_every_crate() {
+    let architecture = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let rooms: BTreeSet<_> = (architecture.lines()).filter_map(room_and_crate).collect();
+    let packages = Package::all_of_ours();
+    let ours: BTreeSet<_> = packages
+        .iter()
+        .map(|it| (it.room.as_str(), it.name.as_str()))
+        .collect();
+    assert_eq!(
+        rooms, ours,
+        "rooms and crates of ARCHITECTURE.md's table, and of the workspace"
+    );
+}
+
+/// A line of the table of rooms, if it has a crate.
+fn room_and_crate(line: &str) -> Option<(&str, &str)> {
+    let mut cells = line.strip_prefix('|')?.split('|').map(str::trim);
+    let mut quoted = || cells.next()?.strip_prefix('`')?.strip_suffix('`');
+    Some((quoted()?.strip_suffix('/')?, quoted()?))
+}
+
+#[test]
+fn architecture_draws_the_same_arrows() {
+    let architecture = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let (_, rest) = architecture.split_once("\nArrows: ").unwrap();
+    let (sentence, _) = rest.split_once(". **Nothing else**").unwrap();
+    let mut drawn = BTreeSet::new();
+    for clause in sentence.split(';') {
+        let (from, to) = clause.split_once('→').unwrap();
+        for from in names(from) {
+            drawn.extend(names(to).map(|to| (from, to)));
+        }
+    }
+    let arrows = ARROWS
+        .iter()
+        .flat_map(|(from, to)| to.iter().map(|to| (*from, *to)));
+    assert_eq!(drawn, arrows.collect(), "arrows of ARCHITECTURE.md, and ARROWS");
+}
+
+/// `a, b and c`
+fn names(list: &str) -> impl Iterator<Item = &str> {
+    let separated = list.split([',', ' ', '\n']);
+    separated.filter(|word| !word.is_empty() && *word != "and")
+}
+
+#[test]
+fn paths_of_the_repository_are_found() {
+    let packages = Package::all_of_ours();
+    let api = packages.iter().find(|package| package.room == "api").unwrap();
+    assert!(api.roots.iter().any(|file| file == Path::new("api/src/lib.rs")));
+}
