@@ -1,29 +1,14 @@
 //! The child's side: confined before it reads anything, then requests in and answers out. What it is told, it trusts:
 //! the other end is its parent.
 
-use crate::confine::{self, Layers, Rights};
+use crate::confine;
+use crate::error::ChannelError;
 use crate::frame::{self, FrameError, HEADER_BYTES, Receiver, Sender};
+use crate::layers::{Layers, Rights};
 use crate::limits::Limits;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
-
-/// Why a process can't be a worker.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ChannelError {
-    /// Somebody else than the program started it.
-    #[error("workers are started by heddle itself: {0}")]
-    NotAWorker(String),
-    /// A limit or wall could not be put up.
-    #[error("this process can't be confined ({layer}): {source}")]
-    Confine {
-        /// Which.
-        layer: &'static str,
-        /// Why.
-        source: io::Error,
-    },
-}
 
 /// The socket to the parent.
 #[derive(Debug)]
