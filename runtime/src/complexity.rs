@@ -1,9 +1,10 @@
 //! How much work a stranger's module or component is for the compiler, counted before it is compiled: cheap refusals,
 //! each with the limit that it names. What passes is still compiled within limits of time and memory.
 
-use crate::program::BODY_BYTES_MAX;
 use wasmparser::{BinaryReaderError, FunctionBody, Operator, Parser, Payload};
 
+/// Compilers take more than linear time for a function's body.
+pub(crate) const BODY_BYTES_MAX: usize = 1 << 20;
 /// Functions of a module or component, in all.
 const FUNCTIONS_MAX: usize = 100_000;
 /// Core modules and components within a component.

@@ -2,10 +2,11 @@
 //!
 //! Knows nothing of where and when it is compiled.
 
-use crate::codecache::{Digest256, DiskCache, hex, sha256};
+use crate::codecache::DiskCache;
 use crate::compile::CompileJob;
 use crate::complexity;
 use crate::component::{Components, Found};
+use crate::digest::{Digest256, hex, sha256};
 use crate::engine::{Engines, Form, Tier};
 use crate::program::{Loaded, Program, ProgramError, Verified, verify};
 use crate::stdlib::{self, Stdlib};

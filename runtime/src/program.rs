@@ -2,9 +2,9 @@
 //!
 //! Knows nothing of how it is compiled, which is `plan`, or run.
 
-use crate::codecache::{Digest256, hex};
-use crate::complexity::TooComplex;
+use crate::complexity::{BODY_BYTES_MAX, TooComplex};
 use crate::component::Ready;
+use crate::digest::{Digest256, hex};
 use heddle_node_stdlib::abi;
 use heddle_node_stdlib::manifest::Manifest;
 use std::ops::Range;
@@ -27,8 +27,6 @@ const IMPORTS_MAX: u32 = 1_000;
 const GLOBALS_MAX: u32 = 1_000;
 const SEGMENTS_MAX: u32 = 1_000;
 const ELEMENTS_MAX: usize = 100_000;
-/// Compilers take more than linear time for a function's body.
-pub(crate) const BODY_BYTES_MAX: usize = 1 << 20;
 
 /// What a module may use: what the compiler emits, and nothing with a history of bugs.
 const FEATURES: WasmFeatures = WasmFeatures::MUTABLE_GLOBAL

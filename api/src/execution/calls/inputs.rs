@@ -1,8 +1,7 @@
 //! Inputs of a call, held against the called pattern's call interface.
 
 use crate::store::patterns::PatternRow;
-use heddle_node_stdlib::abi::code;
-use heddle_runtime::EffectError;
+use heddle_runtime::{EffectCode, EffectError};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -53,7 +52,7 @@ pub(super) fn check(callee: &PatternRow, inputs: &Value) -> Result<(), EffectErr
         callee.name,
         wrong.join("; ")
     );
-    Err(EffectError::new(code::CALL_INPUTS, message))
+    Err(EffectError::new(EffectCode::CallInputs, message))
 }
 
 fn fits(value: &Value, input_type: &str) -> bool {
