@@ -26,11 +26,11 @@ const JOINED_MAX: usize = 4_000_000;
 const TARGETS_MAX: usize = 100_000;
 
 /// Why something is not compiled.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum TooComplex {
     /// Not WebAssembly.
     #[error("{0}")]
-    Malformed(String),
+    Malformed(#[from] BinaryReaderError),
     /// A count over its limit.
     #[error("it has {found} {what}; at most {limit} are allowed")]
     Count {
@@ -41,12 +41,6 @@ pub enum TooComplex {
         /// How many there may be.
         limit: usize,
     },
-}
-
-impl From<BinaryReaderError> for TooComplex {
-    fn from(error: BinaryReaderError) -> Self {
-        TooComplex::Malformed(error.to_string())
-    }
 }
 
 /// Counts all of a module or component, with what is nested in it.

@@ -28,6 +28,7 @@ mod limits;
 mod outcome;
 mod plan;
 mod program;
+mod program_error;
 mod request;
 mod runtime;
 mod sandbox;
@@ -53,7 +54,8 @@ pub use journal::{Entry, Journal, Permission, Recorded, RunJournal, execution_of
 pub use limits::Limits;
 pub use outcome::{LogLine, Outcome, RunError, Status, TraceEntry, Usage};
 pub use plan::Plan;
-pub use program::{Program, ProgramError};
+pub use program::Program;
+pub use program_error::{CompileError, ManifestError, NotWasm, ProgramError};
 pub use request::{Callbacks, RunRequest};
 pub use runtime::{Runtime, RuntimeError, serve_connector};
 pub use secrets::{Secret, Secrets};

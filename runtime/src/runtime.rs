@@ -12,7 +12,8 @@ use crate::host;
 use crate::javascript::{self, JavaScript};
 use crate::outcome::{Outcome, RunError};
 use crate::plan::{Plan, Shelves};
-use crate::program::{Program, ProgramError};
+use crate::program::Program;
+use crate::program_error::{CompileError, ProgramError};
 use crate::request::RunRequest;
 use crate::sandbox::{self, Sandbox};
 use crate::state::Surroundings;
@@ -34,8 +35,8 @@ pub enum RuntimeError {
         source: std::io::Error,
     },
     /// wasmtime refused its settings, or the standard library.
-    #[error("the WebAssembly engine can't be started: {0}")]
-    Engine(String),
+    #[error("the WebAssembly engine can't be started: {0:#}")]
+    Engine(#[source] wasmtime::Error),
     /// Threads or file descriptors are missing.
     #[error("the runtime's threads can't be started: {0}")]
     Threads(#[from] std::io::Error),
@@ -87,8 +88,7 @@ impl Runtime {
     }
 
     fn start(config: RuntimeConfig, guest: &[u8], digest: &Digest256) -> Result<Self, RuntimeError> {
-        let engine_error = |error: wasmtime::Error| RuntimeError::Engine(format!("{error:#}"));
-        let engines = Engines::new(&config).map_err(engine_error)?;
+        let engines = Engines::new(&config).map_err(RuntimeError::Engine)?;
         let open = |engine| {
             let dir = config.cache_dir.as_deref();
             let opened = dir.map(|dir| {
@@ -102,13 +102,14 @@ impl Runtime {
             opened.transpose()
         };
         let (disk, component_disk) = (open(&engines.main)?, open(&engines.components)?);
-        let components = Components::new(&engines.components, component_disk).map_err(engine_error)?;
+        let components =
+            Components::new(&engines.components, component_disk).map_err(RuntimeError::Engine)?;
         let mut linker = wasmtime::Linker::new(&engines.main);
-        host::link(&mut linker).map_err(engine_error)?;
+        host::link(&mut linker).map_err(RuntimeError::Engine)?;
         let javascript = Arc::<JavaScript>::default();
-        javascript::link(&mut linker, &javascript).map_err(engine_error)?;
+        javascript::link(&mut linker, &javascript).map_err(RuntimeError::Engine)?;
         let stdlib = Stdlib::new(&engines, disk.as_ref(), &linker, guest, digest);
-        let stdlib = stdlib.map_err(engine_error)?;
+        let stdlib = stdlib.map_err(RuntimeError::Engine)?;
         let background = executor::background(config.background_threads)?;
         let component_threads = executor::components(config.background_threads)?;
         let io = executor::io(config.io_threads)?;
@@ -191,7 +192,7 @@ impl Runtime {
         let program = plan.assemble(&self.shelves(), codes)?;
         if program.manifest().rights.javascript {
             let prepared = inner.javascript.prepare(&inner.engines, inner.disk.as_ref());
-            prepared.map_err(|error| ProgramError::Compile(format!("{error:#}")))?;
+            prepared.map_err(CompileError::Engine)?;
         }
         if let Some(key) = key {
             let mut programs = inner.programs.lock().unwrap_or_else(PoisonError::into_inner);
