@@ -260,7 +260,7 @@ impl Runtime {
     }
 }
 
-/// What a program does that was started as the process of a connector, see [`ConnectorProgram`]: with the last argument of
+/// What a program does that was started as the process of a connector, see [`crate::ConnectorProgram`]: with the last argument of
 /// its command line, before anything else and on the main thread.
 pub fn serve_connector(limits: &str) -> Result<(), heddle_processes::ChannelError> {
     effects::serve_connector(limits)
