@@ -25,12 +25,11 @@ impl Channel {
     /// Files can't be opened afterwards. What asks the system for the main thread's stack does that: do the work on a
     /// thread that is started after this call.
     pub fn confined(limits: &str, rights: Rights) -> Result<Self, ChannelError> {
-        let not_a_worker = |reason: &dyn ToString| ChannelError::NotAWorker(reason.to_string());
-        let limits: Limits = limits.parse().map_err(|reason: &str| not_a_worker(&reason))?;
+        let limits: Limits = limits.parse().map_err(ChannelError::Limits)?;
         confine::close_inherited()?;
         let socket = io::stdin().as_fd().try_clone_to_owned();
-        let stream = UnixStream::from(socket.map_err(|error| not_a_worker(&error))?);
-        stream.peer_addr().map_err(|error| not_a_worker(&error))?;
+        let stream = UnixStream::from(socket.map_err(ChannelError::Socket)?);
+        stream.peer_addr().map_err(ChannelError::Socket)?;
         let layers = confine::confine(&stream, &limits, rights)?;
         Ok(Channel {
             stream,

@@ -7,9 +7,12 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChannelError {
-    /// Somebody else than the program started it.
+    /// Somebody else than the program started it: its last argument does not say what it may use.
     #[error("workers are started by heddle itself: {0}")]
-    NotAWorker(String),
+    Limits(&'static str),
+    /// Somebody else than the program started it: standard input is no socket, or none that can be used.
+    #[error("workers are started by heddle itself: {0}")]
+    Socket(#[source] io::Error),
     /// A limit or wall could not be put up.
     #[error("this process can't be confined ({layer}): {source}")]
     Confine {

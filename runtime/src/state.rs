@@ -286,9 +286,18 @@ impl RunState {
                 format!("The request has more than {max} KiB."),
             )
         })?;
+        Ok(Prepared::Work {
+            effect,
+            request,
+            handles: Box::new(self.handles(key)),
+        })
+    }
+
+    /// All that there is for the effect of this key.
+    fn handles(&self, key: &str) -> Handles {
         let record = self.effects.record();
         let journal = record.map(Record::journal);
-        let handles = Box::new(Handles {
+        Handles {
             key: key.to_owned(),
             idempotency_key: format!("{}/{key}", self.run_id),
             attempt: self.attempt,
@@ -308,12 +317,7 @@ impl RunState {
                 state: record.and_then(|record| record.parked(key)),
             },
             clock: Clock::of(journal),
-        });
-        Ok(Prepared::Work {
-            effect,
-            request,
-            handles,
-        })
+        }
     }
 
     /// The call of a component that a request asks for.

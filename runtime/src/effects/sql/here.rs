@@ -1,5 +1,5 @@
 //! Sessions whose driver executes in this process. What its server may send is bounded; what the driver makes of it is
-//! not: that is why services have processes for it, see `crate::connector`.
+//! not: that is why services have processes for it, see `super::connector`.
 
 use super::driver::Driver;
 use super::failure::too_much;

@@ -76,7 +76,7 @@ pub(crate) fn serve(limits: &str) -> Result<(), ChannelError> {
     let ended = thread.map(std::thread::JoinHandle::join);
     match ended {
         Ok(Ok(Ok(()))) => Ok(()),
-        Ok(Ok(Err(error))) | Err(error) => Err(ChannelError::NotAWorker(error.to_string())),
+        Ok(Ok(Err(error))) | Err(error) => Err(ChannelError::Socket(error)),
         // The panic has been told; the service sees how this process ended.
         Ok(Err(_)) => std::process::exit(101),
     }
