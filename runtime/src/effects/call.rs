@@ -24,26 +24,32 @@ impl Effect for CallPattern {
     fn start(
         &self,
         request: Value,
-        (patterns, signals, context, calls): Self::Needs,
+        needs: Self::Needs,
     ) -> impl Future<Output = Result<Progress, EffectError>> + Send + 'static {
-        async move {
-            let call: Call = serde_json::from_value(request).map_err(|error| {
-                EffectError::new(EffectCode::Parameter, format!("The call can't be read: {error}."))
-            })?;
-            check_granted(&patterns, &call)?;
-            if let Some(ended) = signals.get(&context.key) {
-                return result_from_json(ended.clone()).map(Progress::Done);
-            }
-            let Some(calls) = calls else {
-                return Err(EffectError::new(
-                    EffectCode::NoService,
-                    "There is no service here that knows deployed patterns, so none can be called. Deploy this \
-                     pattern with `heddle serve`, or pin what this node shall emit.",
-                ));
-            };
-            in_time(&*calls, call, context).await
-        }
+        call(request, needs)
     }
+}
+
+/// Calls a pattern that the manifest grants.
+async fn call(
+    request: Value,
+    (patterns, signals, context, calls): <CallPattern as Effect>::Needs,
+) -> Result<Progress, EffectError> {
+    let call: Call = serde_json::from_value(request).map_err(|error| {
+        EffectError::new(EffectCode::Parameter, format!("The call can't be read: {error}."))
+    })?;
+    check_granted(&patterns, &call)?;
+    if let Some(ended) = signals.get(&context.key) {
+        return result_from_json(ended.clone()).map(Progress::Done);
+    }
+    let Some(calls) = calls else {
+        return Err(EffectError::new(
+            EffectCode::NoService,
+            "There is no service here that knows deployed patterns, so none can be called. Deploy this \
+             pattern with `heddle serve`, or pin what this node shall emit.",
+        ));
+    };
+    in_time(&*calls, call, context).await
 }
 
 fn check_granted(GrantedPatterns(patterns): &GrantedPatterns, call: &Call) -> Result<(), EffectError> {

@@ -20,36 +20,42 @@ impl Effect for Callback {
     fn start(
         &self,
         request: Value,
-        (signals, clock, parking): Self::Needs,
+        needs: Self::Needs,
     ) -> impl Future<Output = Result<Progress, EffectError>> + Send + 'static {
-        async move {
-            if !parking.is_possible {
-                return Err(EffectError::new(
-                    EffectCode::NoService,
-                    "Nobody can call back here: only runs of deployed patterns have URLs. Deploy the pattern, or pin \
-                     what this node shall emit.",
-                ));
-            }
-            let place = request["place"].as_str().unwrap_or_default();
-            if let Some(event) = signals.get(place) {
-                return Ok(json!({ "event": event }).into());
-            }
-            let now_ms = clock.now_ms();
-            let until_ms = match parking.until_ms() {
-                Some(until_ms) => until_ms,
-                None => now_ms.saturating_add(request["timeoutMs"].as_f64().unwrap_or(0.0) as i64),
-            };
-            if until_ms <= now_ms {
-                return Ok(json!({ "timeout": true }).into());
-            }
-            Ok(Progress::Parked(Park {
-                wake_at_ms: Some(until_ms),
-                state: json!({ "untilMs": until_ms, "respondBody": request.get("respondBody") }),
-            }))
-        }
+        wait_for_call(request, needs)
     }
 
     fn is_repeatable(&self) -> bool {
         true
     }
+}
+
+/// Gives what has come, or parks.
+async fn wait_for_call(
+    request: Value,
+    (signals, clock, parking): <Callback as Effect>::Needs,
+) -> Result<Progress, EffectError> {
+    if !parking.is_possible {
+        return Err(EffectError::new(
+            EffectCode::NoService,
+            "Nobody can call back here: only runs of deployed patterns have URLs. Deploy the pattern, or pin \
+             what this node shall emit.",
+        ));
+    }
+    let place = request["place"].as_str().unwrap_or_default();
+    if let Some(event) = signals.get(place) {
+        return Ok(json!({ "event": event }).into());
+    }
+    let now_ms = clock.now_ms();
+    let until_ms = match parking.until_ms() {
+        Some(until_ms) => until_ms,
+        None => now_ms.saturating_add(request["timeoutMs"].as_f64().unwrap_or(0.0) as i64),
+    };
+    if until_ms <= now_ms {
+        return Ok(json!({ "timeout": true }).into());
+    }
+    Ok(Progress::Parked(Park {
+        wake_at_ms: Some(until_ms),
+        state: json!({ "untilMs": until_ms, "respondBody": request.get("respondBody") }),
+    }))
 }

@@ -42,7 +42,7 @@ impl Effect for Hash {
         request: Value,
         (): Self::Needs,
     ) -> impl Future<Output = Result<Value, EffectError>> + Send + 'static {
-        async move { digest(request, false) }
+        std::future::ready(digest(request, false))
     }
 
     fn is_repeatable(&self) -> bool {
@@ -62,7 +62,7 @@ impl Effect for Hmac {
         request: Value,
         (): Self::Needs,
     ) -> impl Future<Output = Result<Value, EffectError>> + Send + 'static {
-        async move { digest(request, true) }
+        std::future::ready(digest(request, true))
     }
 
     fn is_repeatable(&self) -> bool {

@@ -63,16 +63,19 @@ impl Effect for Jwt {
         request: Value,
         (): Self::Needs,
     ) -> impl Future<Output = Result<Value, EffectError>> + Send + 'static {
-        async move {
-            // A signature by RSA takes milliseconds.
-            let worked = tokio::task::spawn_blocking(move || perform(request)).await;
-            worked.unwrap_or_else(|_| Err(EffectError::new(EffectCode::Internal, "Signing was broken off.")))
-        }
+        work(request)
     }
 
     fn is_repeatable(&self) -> bool {
         true
     }
+}
+
+/// Does the work where blocking is allowed.
+async fn work(request: Value) -> Result<Value, EffectError> {
+    // A signature by RSA takes milliseconds.
+    let worked = tokio::task::spawn_blocking(move || perform(request)).await;
+    worked.unwrap_or_else(|_| Err(EffectError::new(EffectCode::Internal, "Signing was broken off.")))
 }
 
 fn perform(request: Value) -> EffectResult {

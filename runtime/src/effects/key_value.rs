@@ -36,13 +36,14 @@ impl Effect for KeyValue {
     fn start(
         &self,
         request: Value,
-        (references, key_values): Self::Needs,
+        needs: Self::Needs,
     ) -> impl Future<Output = Result<Value, EffectError>> + Send + 'static {
-        async move { access(read(request)?, &references, &*key_values).await }
+        access(request, needs)
     }
 }
 
-async fn access(request: Request, references: &References, key_values: &dyn KeyValues) -> EffectResult {
+async fn access(request: Value, (references, key_values): <KeyValue as Effect>::Needs) -> EffectResult {
+    let request: Request = read(request)?;
     if request.key.is_empty() || request.key.len() > KEY_BYTES_MAX {
         let message = format!("A key has 1 to {KEY_BYTES_MAX} bytes.");
         return Err(EffectError::new(EffectCode::KeyValueLimit, message));

@@ -20,21 +20,24 @@ impl Effect for Sleep {
         request: Value,
         (): (),
     ) -> impl Future<Output = Result<Value, EffectError>> + Send + 'static {
-        async move {
-            let Some(ms) = request.get("ms").and_then(Value::as_f64).filter(|ms| *ms >= 0.0) else {
-                return Err(EffectError::new(
-                    EffectCode::Parameter,
-                    "A wait needs a number of milliseconds.",
-                ));
-            };
-            // Longer than any run may take; also keeps the clock's arithmetic in range.
-            let duration = Duration::from_millis(ms.min(1e12) as u64);
-            tokio::time::sleep(duration).await;
-            Ok(Value::Null)
-        }
+        sleep(request)
     }
 
     fn is_repeatable(&self) -> bool {
         true
     }
+}
+
+/// Waits for the milliseconds of the request.
+async fn sleep(request: Value) -> Result<Value, EffectError> {
+    let Some(ms) = request.get("ms").and_then(Value::as_f64).filter(|ms| *ms >= 0.0) else {
+        return Err(EffectError::new(
+            EffectCode::Parameter,
+            "A wait needs a number of milliseconds.",
+        ));
+    };
+    // Longer than any run may take; also keeps the clock's arithmetic in range.
+    let duration = Duration::from_millis(ms.min(1e12) as u64);
+    tokio::time::sleep(duration).await;
+    Ok(Value::Null)
 }

@@ -32,29 +32,32 @@ impl Effect for Wait {
     fn start(
         &self,
         request: Value,
-        (clock, parking): Self::Needs,
+        needs: Self::Needs,
     ) -> impl Future<Output = Result<Progress, EffectError>> + Send + 'static {
-        async move {
-            let now_ms = clock.now_ms();
-            let until_ms = match parking.until_ms() {
-                Some(until_ms) => until_ms,
-                None => until(request, now_ms)?,
-            };
-            let wait_ms = until_ms.saturating_sub(now_ms);
-            if wait_ms > IN_MEMORY_MAX_MS && parking.is_possible {
-                return Ok(Progress::Parked(Park {
-                    wake_at_ms: Some(until_ms),
-                    state: json!({ "untilMs": until_ms }),
-                }));
-            }
-            tokio::time::sleep(Duration::from_millis(u64::try_from(wait_ms).unwrap_or(0))).await;
-            Ok(Value::Null.into())
-        }
+        wait(request, needs)
     }
 
     fn is_repeatable(&self) -> bool {
         true
     }
+}
+
+/// Waits in memory, or parks.
+async fn wait(request: Value, (clock, parking): <Wait as Effect>::Needs) -> Result<Progress, EffectError> {
+    let now_ms = clock.now_ms();
+    let until_ms = match parking.until_ms() {
+        Some(until_ms) => until_ms,
+        None => until(request, now_ms)?,
+    };
+    let wait_ms = until_ms.saturating_sub(now_ms);
+    if wait_ms > IN_MEMORY_MAX_MS && parking.is_possible {
+        return Ok(Progress::Parked(Park {
+            wake_at_ms: Some(until_ms),
+            state: json!({ "untilMs": until_ms }),
+        }));
+    }
+    tokio::time::sleep(Duration::from_millis(u64::try_from(wait_ms).unwrap_or(0))).await;
+    Ok(Value::Null.into())
 }
 
 fn until(request: Value, now_ms: i64) -> Result<i64, EffectError> {
