@@ -1,7 +1,7 @@
 //! Which way each expression of a graph goes, and why.
 
 use crate::check::level::Level;
-use crate::check::{Checked, Inside};
+use crate::checked::{Checked, Inside};
 use crate::definitions::Definitions;
 use crate::lowered::{Argument, Site, TextPart};
 use serde::Serialize;

@@ -8,20 +8,23 @@ mod ir;
 mod items;
 mod lambda;
 mod lower;
+mod lowering;
 mod mutation;
 mod names;
 mod parse;
 mod scan;
 mod script;
+mod syntax;
 mod template;
+mod tree;
 mod unsupported;
 mod visit;
 
 pub use ir::*;
-pub(crate) use parse::levels_at_most;
 pub use parse::{parse, route};
 pub(crate) use scan::{Cost, cost};
 pub use template::{Piece, split};
+pub(crate) use tree::levels_at_most;
 
 use std::ops::Range;
 

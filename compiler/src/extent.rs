@@ -1,8 +1,9 @@
 //! How large a graph is, before anything is made of it. Knows nothing of what it means.
 
+use crate::definitions;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::findings::Findings;
-use crate::{GraphLimits, definitions};
+use crate::options::GraphLimits;
 use serde_json::Value;
 
 /// Reports what is over the limits; nothing else is said of such a graph. What composites add up to is counted once

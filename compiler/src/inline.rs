@@ -9,7 +9,7 @@
 //! block's outputs a value is to leave. A disabled or pinned composite is one node.
 
 use crate::check::level::{Level, Spot};
-use crate::check::{Checked, Inside};
+use crate::checked::{Checked, Inside};
 use crate::scopes::{BodyPorts, LOOP_PORTS, Wire};
 use heddle_node_stdlib::plan::OnError;
 use serde_json::{Map, Value};

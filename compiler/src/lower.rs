@@ -3,14 +3,14 @@
 //! Expects a graph without errors and finds none itself.
 
 use crate::check::level::{Flow, Kind, Level};
-use crate::check::{Checked, Inside};
+use crate::checked::{Checked, Inside};
 use crate::expression::{Expression, Name};
 use crate::inline::{Inlined, Part, Placed, inline};
 use crate::lowered::{Argument, Body, Lowered, Site, TextPart};
+use crate::options::{Options, Pin};
 use crate::reach::Reach;
 use crate::rights::Collector;
 use crate::scopes::{DONE_PORT, Scopes, Wire, reach};
-use crate::{Options, Pin};
 use heddle_node_stdlib::abi::{ABI_VERSION_COMPOSITES, ABI_VERSION_MIN};
 use heddle_node_stdlib::catalogue::NodeType;
 use heddle_node_stdlib::manifest::{self, Manifest};

@@ -1,29 +1,14 @@
 //! The child's side: confined before it reads anything, then requests in and answers out. What it is told, it trusts:
 //! the other end is its parent.
 
-use crate::confine::{self, Layers, Rights};
+use crate::confine;
+use crate::error::ChannelError;
 use crate::frame::{self, FrameError, HEADER_BYTES, Receiver, Sender};
+use crate::layers::{Layers, Rights};
 use crate::limits::Limits;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
-
-/// Why a process can't be a worker.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ChannelError {
-    /// Somebody else than the program started it.
-    #[error("workers are started by heddle itself: {0}")]
-    NotAWorker(String),
-    /// A limit or wall could not be put up.
-    #[error("this process can't be confined ({layer}): {source}")]
-    Confine {
-        /// Which.
-        layer: &'static str,
-        /// Why.
-        source: io::Error,
-    },
-}
 
 /// The socket to the parent.
 #[derive(Debug)]
@@ -40,12 +25,11 @@ impl Channel {
     /// Files can't be opened afterwards. What asks the system for the main thread's stack does that: do the work on a
     /// thread that is started after this call.
     pub fn confined(limits: &str, rights: Rights) -> Result<Self, ChannelError> {
-        let not_a_worker = |reason: &dyn ToString| ChannelError::NotAWorker(reason.to_string());
-        let limits: Limits = limits.parse().map_err(|reason: &str| not_a_worker(&reason))?;
+        let limits: Limits = limits.parse().map_err(ChannelError::Limits)?;
         confine::close_inherited()?;
         let socket = io::stdin().as_fd().try_clone_to_owned();
-        let stream = UnixStream::from(socket.map_err(|error| not_a_worker(&error))?);
-        stream.peer_addr().map_err(|error| not_a_worker(&error))?;
+        let stream = UnixStream::from(socket.map_err(ChannelError::Socket)?);
+        stream.peer_addr().map_err(ChannelError::Socket)?;
         let layers = confine::confine(&stream, &limits, rights)?;
         Ok(Channel {
             stream,

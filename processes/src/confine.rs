@@ -4,29 +4,12 @@
 #[cfg(target_os = "linux")]
 mod linux;
 
-use crate::channel::ChannelError;
+use crate::error::{ChannelError, failed};
+use crate::layers::{Layers, Rights};
 use crate::limits::Limits;
-use rustix::io::{self, ioctl_fionbio};
+use rustix::io::ioctl_fionbio;
 use rustix::process::{Resource, Rlimit, setpriority_process, setrlimit};
 use std::os::unix::net::UnixStream;
-
-/// What a kind of worker needs of the system besides memory, threads and its socket.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rights {
-    /// Nothing.
-    Compute,
-    /// Sockets within the process, and what waits for them.
-    LocalSockets,
-}
-
-/// Which walls stand, or would on this system.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Layers {
-    /// No files, by Landlock.
-    pub files: bool,
-    /// A list of system calls, by seccomp.
-    pub system_calls: bool,
-}
 
 impl Layers {
     /// What this system has for workers.
@@ -35,13 +18,6 @@ impl Layers {
         return linux::available();
         #[cfg(not(target_os = "linux"))]
         Layers::default()
-    }
-
-    /// Names of what is missing, for a log.
-    pub fn missing(self) -> Vec<&'static str> {
-        let layers = [(self.files, "Landlock"), (self.system_calls, "seccomp")];
-        let missing = layers.iter().filter(|(stands, _)| !stands);
-        missing.map(|(_, name)| *name).collect()
     }
 }
 
@@ -87,13 +63,6 @@ pub fn confine(socket: &UnixStream, limits: &Limits, rights: Rights) -> Result<L
     }
 }
 
-fn failed(layer: &'static str) -> impl Fn(io::Errno) -> ChannelError {
-    move |error| ChannelError::Confine {
-        layer,
-        source: error.into(),
-    }
-}
-
 /// Where the system does not tell of a parent's death, a thread waits for the socket to be hung up.
 #[cfg(not(target_os = "linux"))]
 fn end_with_parent(socket: &UnixStream) -> Result<(), ChannelError> {
@@ -105,7 +74,7 @@ fn end_with_parent(socket: &UnixStream) -> Result<(), ChannelError> {
     let watch = move || {
         use rustix::event::{PollFd, PollFlags, poll};
         // Only hang-ups are told when nothing is asked for.
-        while poll(&mut [PollFd::new(&socket, PollFlags::empty())], None) == Err(io::Errno::INTR) {}
+        while poll(&mut [PollFd::new(&socket, PollFlags::empty())], None) == Err(rustix::io::Errno::INTR) {}
         std::process::exit(0);
     };
     let watcher = std::thread::Builder::new().name("parent".into()).spawn(watch);

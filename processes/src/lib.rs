@@ -6,13 +6,16 @@
 
 mod channel;
 mod confine;
+mod error;
 mod frame;
+mod layers;
 mod limits;
 mod starter;
 mod worker;
 
-pub use channel::{Channel, ChannelError};
-pub use confine::{Layers, Rights};
+pub use channel::Channel;
+pub use error::ChannelError;
 pub use frame::{FrameError, Receiver, Sender};
+pub use layers::{Layers, Rights};
 pub use limits::Limits;
 pub use worker::{End, Process, Worker, WorkerCommand, WorkerError};

@@ -6,8 +6,11 @@
 //! name and renamed. A broken file is compiled again.
 
 mod key;
+mod own_file;
 
+use crate::digest::{Digest256, hex};
 use hmac::{Hmac, Mac};
+use own_file::open_own;
 use rustix::process::geteuid;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
@@ -24,14 +27,6 @@ pub use key::CacheKey;
 
 /// Of a file, that are read at a time.
 const PIECE_BYTES: usize = 64 << 10;
-
-/// SHA-256.
-pub type Digest256 = [u8; 32];
-
-/// SHA-256 of `bytes`.
-pub fn sha256(bytes: &[u8]) -> Digest256 {
-    Sha256::digest(bytes).into()
-}
 
 /// Directory of serialised modules.
 pub struct DiskCache {
@@ -158,23 +153,9 @@ impl DiskCache {
     }
 }
 
-/// Opens a file of this user that nobody else can have written.
-fn open_own(path: &Path) -> Option<fs::File> {
-    let file = fs::File::open(path).ok()?;
-    let metadata = file.metadata().ok()?;
-    let is_own = metadata.mode() & 0o077 == 0 && metadata.uid() == geteuid().as_raw();
-    (is_own && metadata.is_file()).then_some(file)
-}
-
 fn wasmtime_version() -> &'static str {
     // The compatibility hash does not hold wasmtime's own version.
     "48"
-}
-
-/// Lower-case hexadecimal.
-pub fn hex(bytes: &[u8]) -> String {
-    let digits = |byte: u8| [byte >> 4, byte & 15].map(|digit| char::from_digit(digit.into(), 16));
-    bytes.iter().copied().flat_map(digits).flatten().collect()
 }
 
 struct Sha256Hasher(Sha256);

@@ -4,7 +4,7 @@
 //! Knows nothing of how workers are started or what they may use.
 
 use crate::engine::{self, Engines, Form, Tier};
-use crate::program::ProgramError;
+use crate::program_error::{CompileError, ProgramError};
 
 const MODULE_OPTIMIZED: u8 = 0;
 const MODULE_FAST: u8 = 1;
@@ -34,30 +34,30 @@ impl CompileJob<'_> {
     }
 
     /// Machine code for a request, in the worker; or why the compiler refuses it.
-    pub fn execute_request(request: &[u8]) -> Result<Vec<u8>, String> {
+    pub fn execute_request(request: &[u8]) -> Result<Vec<u8>, CompileError> {
         let (form, wasm) = match request {
             [MODULE_OPTIMIZED, wasm @ ..] => (Form::Module(Tier::Optimized), wasm),
             [MODULE_FAST, wasm @ ..] => (Form::Module(Tier::Fast), wasm),
             [COMPONENT, wasm @ ..] => (Form::Component, wasm),
-            _ => return Err("what is to be compiled has no known form".to_owned()),
+            _ => return Err(CompileError::UnknownForm),
         };
-        engine::compile_alone(wasm, form).map_err(|error| format!("{error:#}"))
+        Ok(engine::compile_alone(wasm, form)?)
     }
 
     /// What is said when the compiler refuses it.
-    pub fn refused(&self, reason: String) -> ProgramError {
+    pub fn refused(&self, source: CompileError) -> ProgramError {
         match self.name {
             Some(name) => ProgramError::Component {
                 name: name.to_owned(),
-                reason,
+                source,
             },
-            None => ProgramError::Compile(reason),
+            None => ProgramError::Compile(source),
         }
     }
 
     /// Machine code for it, in this thread.
     pub(crate) fn execute(&self, engines: &Engines) -> Result<Vec<u8>, ProgramError> {
         let code = engines.compile(self.wasm, self.form);
-        code.map_err(|error| self.refused(format!("{error:#}")))
+        code.map_err(|error| self.refused(error.into()))
     }
 }

@@ -1,9 +1,10 @@
 //! How much work a stranger's module or component is for the compiler, counted before it is compiled: cheap refusals,
 //! each with the limit that it names. What passes is still compiled within limits of time and memory.
 
-use crate::program::BODY_BYTES_MAX;
 use wasmparser::{BinaryReaderError, FunctionBody, Operator, Parser, Payload};
 
+/// Compilers take more than linear time for a function's body.
+pub(crate) const BODY_BYTES_MAX: usize = 1 << 20;
 /// Functions of a module or component, in all.
 const FUNCTIONS_MAX: usize = 100_000;
 /// Core modules and components within a component.
@@ -25,11 +26,11 @@ const JOINED_MAX: usize = 4_000_000;
 const TARGETS_MAX: usize = 100_000;
 
 /// Why something is not compiled.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum TooComplex {
     /// Not WebAssembly.
     #[error("{0}")]
-    Malformed(String),
+    Malformed(#[from] BinaryReaderError),
     /// A count over its limit.
     #[error("it has {found} {what}; at most {limit} are allowed")]
     Count {
@@ -40,12 +41,6 @@ pub enum TooComplex {
         /// How many there may be.
         limit: usize,
     },
-}
-
-impl From<BinaryReaderError> for TooComplex {
-    fn from(error: BinaryReaderError) -> Self {
-        TooComplex::Malformed(error.to_string())
-    }
 }
 
 /// Counts all of a module or component, with what is nested in it.

@@ -4,36 +4,21 @@
 
 mod call;
 mod log;
+mod output;
+mod ready;
 mod requests;
+mod state;
 
 pub use call::{CallingNode, Calls, Origin, Setting, Threads};
+pub use ready::Ready;
 
-use crate::codecache::{Digest256, DiskCache};
-use call::CallState;
+use crate::codecache::DiskCache;
+use crate::digest::Digest256;
+use state::CallState;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use wasmtime::component::{Component, ComponentExportIndex, ComponentType, InstancePre, Lift, Linker};
+use wasmtime::component::{Component, Linker};
 use wasmtime::{Engine, Precompiled};
-
-/// What `execute` takes and gives.
-type ExecuteArguments<'a> = (&'a str, &'a str, &'a str);
-type ExecuteResults = (Result<String, Failure>,);
-
-/// Why a component failed, in its own words.
-#[derive(ComponentType, Lift)]
-#[component(record)]
-struct Failure {
-    code: Option<String>,
-    message: String,
-}
-
-/// A component, ready to be called. One may be shared by many programs.
-pub struct Ready {
-    instance: InstancePre<CallState>,
-    execute: ComponentExportIndex,
-    /// Bytes of machine code.
-    pub code_bytes: usize,
-}
 
 /// What there is of a component.
 pub enum Found {

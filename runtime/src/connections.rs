@@ -3,11 +3,10 @@
 //!
 //! Knows nothing of where connections are kept.
 
-use crate::effects::EffectError;
+use crate::effect_error::{EffectCode, EffectError};
 use crate::hosts;
 use crate::key_values::{KeyValues, MemoryValues};
 use crate::secrets::Vault;
-use heddle_node_stdlib::abi::code;
 use reqwest::Url;
 use serde_json::{Map, Value};
 use std::fmt;
@@ -120,7 +119,7 @@ impl Connection {
     /// The connection is not what the node needs.
     pub(crate) fn unfit(&self, reason: impl fmt::Display) -> EffectError {
         let message = format!("The connection `{}` can't be used here: {reason}.", self.name);
-        EffectError::new(code::PARAMETER, message)
+        EffectError::new(EffectCode::Parameter, message)
     }
 
     /// Refuses hosts that the connection does not name, if it names any.
@@ -134,7 +133,7 @@ impl Connection {
             self.name,
             self.hosts.join(", ")
         );
-        Err(EffectError::new(code::NOT_PERMITTED, message))
+        Err(EffectError::new(EffectCode::NotPermitted, message))
     }
 }
 
@@ -170,7 +169,7 @@ impl Granted {
     pub async fn open(&self, reference: &str) -> Result<Connection, EffectError> {
         if !self.names.iter().any(|name| name == "*" || name == reference) {
             let message = format!("The pattern's manifest does not list the connection `{reference}`.");
-            return Err(EffectError::new(code::NOT_PERMITTED, message));
+            return Err(EffectError::new(EffectCode::NotPermitted, message));
         }
         let opened = self.source.open(reference.to_owned()).await;
         let connection = opened.map_err(|error| match error {
@@ -178,11 +177,11 @@ impl Granted {
                 let message = format!(
                     "There is no connection `{reference}`. Make one of this name, or correct it in the pattern."
                 );
-                EffectError::new(code::CONNECTION_MISSING, message)
+                EffectError::new(EffectCode::ConnectionMissing, message)
             }
             ConnectionError::Unavailable(reason) => {
                 let message = format!("The connection `{reference}` can't be opened: {reason}");
-                EffectError::new(code::INTERNAL, message)
+                EffectError::new(EffectCode::Internal, message)
             }
         })?;
         for (name, value) in &connection.fields {

@@ -1,11 +1,11 @@
 //! From the end of a run to its outcome: what the guest said, or why it was stopped, without any secret.
 
 use crate::journal::execution_of;
-use crate::limits::Stop;
+use crate::limits::Limits;
 use crate::outcome::{Outcome, RunError, Status, Usage};
-use crate::request::Limits;
-use crate::sandbox::{Finish, RunState};
 use crate::secrets::Vault;
+use crate::state::{Finish, RunState};
+use crate::stop::{HasParked, Stop};
 use heddle_node_stdlib::abi::code;
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -49,7 +49,7 @@ pub fn outcome(mut state: RunState, result: wasmtime::Result<()>, node_id: Optio
         usage,
     };
     let failure = match (result, finish, pause) {
-        (Err(_), ..) if state.has_parked => {
+        (Err(error), ..) if error.is::<HasParked>() => {
             outcome.status = Status::Parked;
             None
         }

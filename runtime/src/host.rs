@@ -2,9 +2,10 @@
 //! checked against the guest's memory before anything is allocated, and every call is charged for its size.
 
 use crate::answer_headers;
-use crate::limits::Stop;
+use crate::effects::Waited;
 use crate::outcome::LogLine;
-use crate::sandbox::{Asked, Finish, RunState};
+use crate::state::{Asked, Finish, RunState};
+use crate::stop::{HasParked, Stop};
 use crate::trace::End;
 use heddle_node_stdlib::abi::{self, code};
 use serde_json::value::RawValue;
@@ -86,7 +87,10 @@ fn effect_start(
 
 async fn effect_wait(mut caller: Host<'_>) -> wasmtime::Result<i64> {
     charge(&mut caller, 0)?;
-    let (id, length) = caller.data_mut().wait_for_effect().await?;
+    let (id, length) = match caller.data_mut().wait_for_effect().await? {
+        Waited::Ended(id, length) => (id, length),
+        Waited::Parked => return Err(HasParked.into()),
+    };
     let fuel = caller.data_mut().settle_components();
     if fuel > 0 {
         charge(&mut caller, fuel as usize)?;

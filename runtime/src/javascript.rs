@@ -4,15 +4,16 @@
 //! functions directly, by the guest's table; only bytes between the two memories pass through here. Knows nothing
 //! of what they mean.
 
-use crate::codecache::{DiskCache, sha256};
+use crate::codecache::DiskCache;
+use crate::digest::sha256;
 use crate::engine::Engines;
 use crate::host::{Host, Logged, charge, log_line, range};
-use crate::limits::Stop;
-use crate::sandbox::RunState;
+use crate::state::{RunState, RunningEngine};
 use crate::stdlib;
+use crate::stop::Stop;
 use heddle_javascript::{ENGINE_WASM, protocol};
 use heddle_node_stdlib::abi::{self, code};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use wasmtime::{Extern, InstancePre, Linker, Memory, Ref};
 
 /// The engine's module. Compiled, or loaded from its file, for the first program that needs it.
@@ -35,26 +36,20 @@ impl JavaScript {
     }
 }
 
-/// A run's engine.
-#[derive(Clone, Copy)]
-pub struct Running {
-    memory: Memory,
-    /// Plan index of the node whose code executes.
-    node: i32,
-}
-
 /// Links what the guest needs.
-pub fn link(linker: &mut Linker<RunState>) -> wasmtime::Result<()> {
-    linker.func_wrap_async(abi::HOST, "engine_open", |caller, (): ()| Box::new(open(caller)))?;
+pub fn link(linker: &mut Linker<RunState>, javascript: &Arc<JavaScript>) -> wasmtime::Result<()> {
+    let javascript = javascript.clone();
+    linker.func_wrap_async(abi::HOST, "engine_open", move |caller, (): ()| {
+        Box::new(open(caller, javascript.clone()))
+    })?;
     linker.func_wrap(abi::HOST, "engine_write", write)?;
     linker.func_wrap(abi::HOST, "engine_read", read)?;
     Ok(())
 }
 
-async fn open(mut caller: Host<'_>) -> wasmtime::Result<i64> {
+async fn open(mut caller: Host<'_>, javascript: Arc<JavaScript>) -> wasmtime::Result<i64> {
     charge(&mut caller, 0)?;
     let state = caller.data();
-    let javascript = state.javascript();
     let (true, Some(ready)) = (state.may_run_javascript(), javascript.0.get()) else {
         return Err(Stop::new(
             code::NOT_PERMITTED,
@@ -87,11 +82,11 @@ async fn open(mut caller: Host<'_>) -> wasmtime::Result<i64> {
     for (index, function) in (first..).zip(functions) {
         table.set(&mut caller, index, function)?;
     }
-    caller.data_mut().engine = Some(Running { memory, node: -1 });
+    caller.data_mut().engine = Some(RunningEngine { memory, node: -1 });
     Ok(memory_bytes_max << 32 | first as i64)
 }
 
-fn running(caller: &Host<'_>) -> Result<Running, Stop> {
+fn running(caller: &Host<'_>) -> Result<RunningEngine, Stop> {
     let missing = || Stop::broken_guest("The JavaScript engine has not been started");
     caller.data().engine.ok_or_else(missing)
 }
@@ -99,7 +94,7 @@ fn running(caller: &Host<'_>) -> Result<Running, Stop> {
 fn write(mut caller: Host<'_>, node: i32, from: i32, len: i32, to: i32) -> wasmtime::Result<()> {
     let engine = running(&caller)?;
     let guest = caller.data().memory()?;
-    caller.data_mut().engine = Some(Running { node, ..engine });
+    caller.data_mut().engine = Some(RunningEngine { node, ..engine });
     copy(&mut caller, (guest, from), (engine.memory, to), len)
 }
 

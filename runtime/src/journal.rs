@@ -4,7 +4,7 @@
 //!
 //! Knows nothing of where journals are kept.
 
-use crate::limits::Stop;
+use crate::stop::Stop;
 use heddle_node_stdlib::abi::code;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -150,7 +150,7 @@ pub(crate) fn bounded_key(key: &str) -> String {
         return key.to_owned();
     }
     let (execution, number) = key.rsplit_once('/').unwrap_or((key, ""));
-    let digest = crate::codecache::hex(&Sha256::digest(execution.as_bytes()));
+    let digest = crate::digest::hex(&Sha256::digest(execution.as_bytes()));
     format!("#{digest}/{number}")
 }
 

@@ -1,7 +1,7 @@
 //! Values that patterns keep from run to run: what the operations mean, and a store in memory. Durable stores are the
 //! host's.
 
-use heddle_node_stdlib::abi::code;
+use crate::effect_error::EffectCode;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::fmt;
@@ -69,11 +69,11 @@ pub enum KeyValueError {
 
 impl KeyValueError {
     /// The code of the node's failure.
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> EffectCode {
         match self {
-            KeyValueError::Type(_) => code::KEY_VALUE_TYPE,
-            KeyValueError::Limit(_) => code::KEY_VALUE_LIMIT,
-            KeyValueError::Unavailable(_) => code::INTERNAL,
+            KeyValueError::Type(_) => EffectCode::KeyValueType,
+            KeyValueError::Limit(_) => EffectCode::KeyValueLimit,
+            KeyValueError::Unavailable(_) => EffectCode::Internal,
         }
     }
 }

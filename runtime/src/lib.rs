@@ -1,4 +1,5 @@
-//! Executes compiled patterns: one sandbox for each run, hard limits on all it can use, effects behind one trait.
+//! Executes compiled patterns: one sandbox for each run, hard limits on all it can use, and effects, each of which gets what
+//! its type declares.
 //!
 //! Knows nothing of graphs, HTTP servers, databases or users.
 
@@ -15,6 +16,8 @@ mod component;
 mod config;
 mod connections;
 mod context;
+mod digest;
+mod effect_error;
 mod effects;
 mod egress;
 mod ending;
@@ -25,14 +28,19 @@ mod hosts;
 mod javascript;
 mod journal;
 pub mod key_values;
+mod limiter;
 mod limits;
 mod outcome;
 mod plan;
 mod program;
+mod program_error;
 mod request;
+mod runtime;
 mod sandbox;
 mod secrets;
+mod state;
 mod stdlib;
+mod stop;
 mod trace;
 
 pub use codecache::CacheKey;
@@ -40,285 +48,19 @@ pub use compile::CompileJob;
 pub use complexity::TooComplex;
 pub use config::{ConnectorProgram, RuntimeConfig, SqliteFiles};
 pub use connections::{Connection, ConnectionError, ConnectionFuture, Connections, NoConnections, Services};
+pub use effect_error::{EffectCode, EffectError};
 pub use effects::{
-    Call, Calls, EffectContext, EffectError, EffectFuture, EffectResult, Park, result_from_json,
+    Call, CallContext, Calls, EffectFuture, EffectResult, Park, Progress, TRACE_TARGET, result_from_json,
     result_to_json,
 };
 pub use egress::{EgressError, EgressPolicy, GuardError, GuardedHttp};
 pub use engine::Tier;
 pub use journal::{Entry, Journal, Permission, Recorded, RunJournal, execution_of};
+pub use limits::Limits;
 pub use outcome::{LogLine, Outcome, RunError, Status, TraceEntry, Usage};
 pub use plan::Plan;
-pub use program::{Program, ProgramError};
-pub use request::{Callbacks, Limits, RunRequest};
+pub use program::Program;
+pub use program_error::{CompileError, ManifestError, NotWasm, ProgramError};
+pub use request::{Callbacks, RunRequest};
+pub use runtime::{Runtime, RuntimeError, serve_connector};
 pub use secrets::{Secret, Secrets};
-
-use codecache::{Digest256, DiskCache, Recent, sha256};
-use component::{Components, Threads};
-use effects::Registry;
-use engine::{Engines, Ticker};
-use executor::{Foreground, Phase};
-use heddle_node_stdlib::abi::code;
-use plan::Shelves;
-use sandbox::Surroundings;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
-use tokio::sync::Semaphore;
-
-/// Target of the `tracing` span of each effect, a child of the span in which its run was started.
-pub const TRACE_TARGET: &str = "heddle::trace";
-
-/// Why a runtime can't be made.
-#[derive(Debug, thiserror::Error)]
-pub enum RuntimeError {
-    /// The cache directory can't be used.
-    #[error("the cache directory {path} can't be used: {source}")]
-    Cache {
-        /// The directory.
-        path: String,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// wasmtime refused its settings, or the standard library.
-    #[error("the WebAssembly engine can't be started: {0}")]
-    Engine(String),
-    /// Threads or file descriptors are missing.
-    #[error("the runtime's threads can't be started: {0}")]
-    Threads(#[from] std::io::Error),
-}
-
-/// Everything that runs share. Cheap to clone; the last clone stops its threads.
-#[derive(Clone)]
-pub struct Runtime(Arc<Inner>);
-
-struct Inner {
-    config: RuntimeConfig,
-    engines: Engines,
-    disk: Option<DiskCache>,
-    programs: Mutex<Recent<(Digest256, Tier), Program>>,
-    surroundings: Arc<Surroundings>,
-    components: Components,
-    ticker: Ticker,
-    slots: Arc<Semaphore>,
-    background: Option<tokio::runtime::Runtime>,
-    component_threads: Option<tokio::runtime::Runtime>,
-    io: Option<tokio::runtime::Runtime>,
-}
-
-impl Drop for Inner {
-    fn drop(&mut self) {
-        // Waiting for threads is not allowed where this may be dropped, within an async task.
-        let runtimes = [
-            self.background.take(),
-            self.component_threads.take(),
-            self.io.take(),
-        ];
-        for runtime in runtimes.into_iter().flatten() {
-            runtime.shutdown_background();
-        }
-    }
-}
-
-impl Runtime {
-    /// Starts the engine and its threads, and compiles or loads the standard library.
-    pub fn new(config: RuntimeConfig) -> Result<Self, RuntimeError> {
-        use heddle_node_stdlib::{GUEST_SHA256, GUEST_WASM};
-        Self::start(config, GUEST_WASM, &GUEST_SHA256)
-    }
-
-    /// A runtime whose runs use `guest` as their standard library: for tests of the boundary itself.
-    pub fn with_guest(config: RuntimeConfig, guest: &[u8]) -> Result<Self, RuntimeError> {
-        Self::start(config, guest, &sha256(guest))
-    }
-
-    fn start(config: RuntimeConfig, guest: &[u8], digest: &Digest256) -> Result<Self, RuntimeError> {
-        let engine_error = |error: wasmtime::Error| RuntimeError::Engine(format!("{error:#}"));
-        let engines = Engines::new(&config).map_err(engine_error)?;
-        let open = |engine| {
-            let dir = config.cache_dir.as_deref();
-            let opened = dir.map(|dir| {
-                DiskCache::open(dir, engine, config.cache_key.as_ref()).map_err(|source| {
-                    RuntimeError::Cache {
-                        path: dir.display().to_string(),
-                        source,
-                    }
-                })
-            });
-            opened.transpose()
-        };
-        let (disk, component_disk) = (open(&engines.main)?, open(&engines.components)?);
-        let components = Components::new(&engines.components, component_disk).map_err(engine_error)?;
-        let mut linker = wasmtime::Linker::new(&engines.main);
-        host::link(&mut linker).map_err(engine_error)?;
-        javascript::link(&mut linker).map_err(engine_error)?;
-        let stdlib = stdlib::Stdlib::new(&engines, disk.as_ref(), &linker, guest, digest);
-        let stdlib = stdlib.map_err(engine_error)?;
-        let background = executor::background(config.background_threads)?;
-        let component_threads = executor::components(config.background_threads)?;
-        let io = executor::io(config.io_threads)?;
-        let surroundings = Arc::new(Surroundings {
-            engine: engines.main.clone(),
-            stdlib: Arc::new(stdlib),
-            effects: standard_effects(&config),
-            javascript: Arc::default(),
-            component_threads: Threads {
-                first: component_threads.handle().clone(),
-                background: background.handle().clone(),
-                io: io.handle().clone(),
-                first_time: config.foreground_time,
-            },
-            io: io.handle().clone(),
-        });
-        Ok(Runtime(Arc::new(Inner {
-            ticker: Ticker::new(&engines)?,
-            programs: Mutex::new(Recent::new(config.code_cache_bytes_max)),
-            slots: Arc::new(Semaphore::new(config.concurrent_runs_max.max(1) as usize)),
-            background: Some(background),
-            component_threads: Some(component_threads),
-            io: Some(io),
-            components,
-            config,
-            engines,
-            disk,
-            surroundings,
-        })))
-    }
-
-    /// Verifies and compiles a pattern's module, which may come from anyone. Takes milliseconds of processor
-    /// time unless it was loaded before, and as much as its author likes of time and memory: servers compile in workers,
-    /// by [`Runtime::plan`] and [`Runtime::assemble`]. Call it where blocking is allowed.
-    pub fn load(&self, wasm: &[u8], tier: Tier) -> Result<Program, ProgramError> {
-        self.compile_here(self.plan(wasm.to_vec(), tier)?)
-    }
-
-    /// Compiles in this thread what a plan lacks, and puts the program together.
-    pub fn compile_here(&self, mut plan: Plan) -> Result<Program, ProgramError> {
-        self.look_again(&mut plan);
-        let codes: Result<Vec<_>, _> = plan
-            .jobs()
-            .iter()
-            .map(|job| job.execute(&self.0.engines))
-            .collect();
-        self.assemble(plan, codes?)
-    }
-
-    /// Verifies a pattern's module, which may come from anyone, and finds what of its machine code is there already. Reads
-    /// files: call it where blocking is allowed.
-    pub fn plan(&self, wasm: Vec<u8>, tier: Tier) -> Result<Plan, ProgramError> {
-        let digest = sha256(&wasm);
-        match self.kept(&(digest, tier)) {
-            Some(program) => Ok(Plan::of(program)),
-            None => Plan::make(&self.shelves(), wasm, digest, tier),
-        }
-    }
-
-    /// Looks again for what a plan lacks, since others may have compiled it in the meantime.
-    pub fn look_again(&self, plan: &mut Plan) {
-        if let Some(key) = plan.key()
-            && let Some(program) = self.kept(&key)
-        {
-            *plan = Plan::of(program);
-        }
-        plan.fill(&self.shelves());
-    }
-
-    /// Puts a program together, given machine code for all of [`Plan::jobs`]. The code is executed: it must come from the
-    /// compiler itself. Call it where blocking is allowed.
-    pub fn assemble(&self, plan: Plan, codes: Vec<Vec<u8>>) -> Result<Program, ProgramError> {
-        let inner = &*self.0;
-        let key = plan.key();
-        let program = plan.assemble(&self.shelves(), codes)?;
-        if program.manifest().rights.javascript {
-            let javascript = &inner.surroundings.javascript;
-            let prepared = javascript.prepare(&inner.engines, inner.disk.as_ref());
-            prepared.map_err(|error| ProgramError::Compile(format!("{error:#}")))?;
-        }
-        if let Some(key) = key {
-            let mut programs = inner.programs.lock().unwrap_or_else(PoisonError::into_inner);
-            programs.insert(key, program.clone(), program.code_bytes());
-        }
-        Ok(program)
-    }
-
-    fn kept(&self, key: &(Digest256, Tier)) -> Option<Program> {
-        let mut programs = self.0.programs.lock().unwrap_or_else(PoisonError::into_inner);
-        programs.get(key)
-    }
-
-    fn shelves(&self) -> Shelves<'_> {
-        Shelves {
-            engines: &self.0.engines,
-            disk: self.0.disk.as_ref(),
-            stdlib: &self.0.surroundings.stdlib,
-            components: &self.0.components,
-        }
-    }
-
-    /// Executes one run. Waits for a free slot first, in order of the calls. Dropping the future cancels the
-    /// run and its effects and frees its slot.
-    pub async fn run(&self, program: &Program, request: RunRequest) -> Outcome {
-        let inner = &*self.0;
-        // Only closed when dropped, which the borrow of `self` rules out.
-        let slot = inner.slots.clone().acquire_owned().await;
-        let awake = inner.ticker.wake();
-        let started = Instant::now();
-        let request = self.bounded(request);
-        let held = (slot, awake);
-        let job = Box::pin(sandbox::execute(
-            held,
-            inner.surroundings.clone(),
-            program.clone(),
-            request,
-        ));
-        let result = match (
-            Foreground::new(job, inner.config.foreground_time).await,
-            &inner.background,
-        ) {
-            (Phase::Done(result), _) => result,
-            (Phase::Long(job), Some(background)) => executor::continue_on(background.handle(), job).await,
-            (Phase::Long(_), None) => Err(executor::Panicked),
-        };
-        result.unwrap_or_else(|executor::Panicked| {
-            let message = "The run stopped by a bug in heddle. Please report it.".to_owned();
-            ending::refused(
-                RunError {
-                    code: code::INTERNAL.into(),
-                    message,
-                    node_id: None,
-                },
-                started,
-            )
-        })
-    }
-
-    fn bounded(&self, mut request: RunRequest) -> RunRequest {
-        let (config, limits) = (&self.0.config, &mut request.limits);
-        limits.memory_bytes_max = limits.memory_bytes_max.min(config.memory_bytes_max);
-        limits.table_elements_max = limits.table_elements_max.min(config.table_elements_max);
-        request
-    }
-}
-
-/// What a program does that was started as the process of a connector, see [`ConnectorProgram`]: with the last argument of
-/// its command line, before anything else and on the main thread.
-pub fn serve_connector(limits: &str) -> Result<(), heddle_processes::ChannelError> {
-    effects::serve_connector(limits)
-}
-
-fn standard_effects(config: &RuntimeConfig) -> Registry {
-    let mut registry = Registry::default();
-    registry.add(effects::Sleep);
-    registry.add(effects::Wait);
-    registry.add(effects::Callback);
-    registry.add(effects::CallPattern);
-    registry.add(effects::Hash);
-    registry.add(effects::Hmac);
-    registry.add(effects::Jwt);
-    let http = effects::Http::new(&config.egress);
-    registry.add(effects::Chat(http.clone()));
-    registry.add(http);
-    registry.add(effects::KeyValue);
-    registry.add(effects::Mail::new(&config.egress));
-    registry.add(effects::Sql::new(config));
-    registry
-}

@@ -2,12 +2,14 @@
 //!
 //! Knows nothing of where and when it is compiled.
 
-use crate::codecache::{Digest256, DiskCache, hex, sha256};
+use crate::codecache::DiskCache;
 use crate::compile::CompileJob;
 use crate::complexity;
 use crate::component::{Components, Found};
+use crate::digest::{Digest256, hex, sha256};
 use crate::engine::{Engines, Form, Tier};
-use crate::program::{Loaded, Program, ProgramError, Verified, verify};
+use crate::program::{Loaded, Program, Verified, verify};
+use crate::program_error::{CompileError, ManifestError, ProgramError};
 use crate::stdlib::{self, Stdlib};
 use heddle_node_stdlib::abi;
 use std::ops::Range;
@@ -62,10 +64,10 @@ struct Piece {
 }
 
 impl Piece {
-    fn failed(&self, reason: &dyn std::fmt::Display) -> ProgramError {
+    fn failed(&self, source: impl Into<CompileError>) -> ProgramError {
         ProgramError::Component {
             name: self.name.clone(),
-            reason: format!("{reason:#}"),
+            source: source.into(),
         }
     }
 }
@@ -129,7 +131,7 @@ impl Plan {
         let State::Open(open) = &self.0 else { return Ok(()) };
         for piece in open.components.iter().filter(|piece| piece.found.is_none()) {
             let wasm = open.wasm.get(piece.range.clone()).unwrap_or_default();
-            complexity::check(wasm).map_err(|error| piece.failed(&error))?;
+            complexity::check(wasm).map_err(|error| piece.failed(error))?;
         }
         if open.module.is_none() {
             complexity::check(&open.wasm)?;
@@ -169,7 +171,7 @@ impl Plan {
         let mut next = || {
             codes
                 .next()
-                .ok_or_else(|| ProgramError::Compile("code is missing".into()))
+                .ok_or(ProgramError::Compile(CompileError::CodeMissing))
         };
         let mut components = Vec::with_capacity(open.components.len());
         for mut piece in open.components {
@@ -177,18 +179,18 @@ impl Plan {
                 Some(found) => found,
                 None => {
                     let compiled = shelves.components.compiled(&next()?, &piece.digest);
-                    compiled.map_err(|error| piece.failed(&error))?
+                    compiled.map_err(|error| piece.failed(error))?
                 }
             };
             let ready = shelves.components.ready(found, piece.digest, piece.may_send);
-            components.push(ready.map_err(|error| piece.failed(&error))?);
+            components.push(ready.map_err(|error| piece.failed(error))?);
         }
         let (module, mut code_bytes) = match open.module {
             Some(found) => found,
             None => {
                 let disk = shelves.disk(open.tier);
                 stdlib::compiled(shelves.engines, disk, &next()?, &open.digest)
-                    .map_err(|error| ProgramError::Compile(format!("{error:#}")))?
+                    .map_err(CompileError::Engine)?
             }
         };
         code_bytes += components.iter().map(|ready| ready.code_bytes).sum::<usize>();
@@ -222,18 +224,14 @@ fn imports(stdlib: &Stdlib, verified: &Verified) -> Result<Vec<ModuleExport>, Pr
 fn components(wasm: &[u8], verified: &Verified) -> Result<Vec<Piece>, ProgramError> {
     let listed = &verified.manifest.components;
     if listed.len() != verified.components.len() {
-        let message = format!(
-            "it lists {} components, but the module has {}",
-            listed.len(),
-            verified.components.len()
-        );
-        return Err(ProgramError::BadManifest(message));
+        let (listed, found) = (listed.len(), verified.components.len());
+        return Err(ManifestError::ComponentCount { listed, found }.into());
     }
     let pieces = listed.iter().zip(&verified.components).map(|(listed, range)| {
         let digest = sha256(wasm.get(range.clone()).unwrap_or_default());
         if hex(&digest) != listed.sha256 {
-            let message = format!("the component of `{}` is another one", listed.node_type);
-            return Err(ProgramError::BadManifest(message));
+            let name = listed.node_type.clone();
+            return Err(ManifestError::OtherComponent { name }.into());
         }
         Ok(Piece {
             name: listed.node_type.clone(),

@@ -2,9 +2,10 @@
 //!
 //! Knows nothing of how it is compiled, which is `plan`, or run.
 
-use crate::codecache::{Digest256, hex};
-use crate::complexity::TooComplex;
+use crate::complexity::BODY_BYTES_MAX;
 use crate::component::Ready;
+use crate::digest::{Digest256, hex};
+use crate::program_error::{ManifestError, NotWasm, ProgramError};
 use heddle_node_stdlib::abi;
 use heddle_node_stdlib::manifest::Manifest;
 use std::ops::Range;
@@ -27,8 +28,6 @@ const IMPORTS_MAX: u32 = 1_000;
 const GLOBALS_MAX: u32 = 1_000;
 const SEGMENTS_MAX: u32 = 1_000;
 const ELEMENTS_MAX: usize = 100_000;
-/// Compilers take more than linear time for a function's body.
-pub(crate) const BODY_BYTES_MAX: usize = 1 << 20;
 
 /// What a module may use: what the compiler emits, and nothing with a history of bugs.
 const FEATURES: WasmFeatures = WasmFeatures::MUTABLE_GLOBAL
@@ -39,74 +38,6 @@ const FEATURES: WasmFeatures = WasmFeatures::MUTABLE_GLOBAL
     .union(WasmFeatures::BULK_MEMORY)
     .union(WasmFeatures::FLOATS)
     .union(WasmFeatures::GC_TYPES);
-
-/// Why a module is refused.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ProgramError {
-    /// Not a valid core module.
-    #[error("this is no valid WebAssembly module: {0}")]
-    NotWasm(String),
-    /// An import that the standard library does not give, or with another type.
-    #[error("the module imports `{name}` from `{module}`, which a pattern may not: {reason}")]
-    ForeignImport {
-        /// Module name of the import.
-        module: String,
-        /// Its own name.
-        name: String,
-        /// What is wrong with it.
-        reason: &'static str,
-    },
-    /// It would run code when it is instantiated.
-    #[error("the module has a start function; a pattern only runs when its `run` is called")]
-    StartFunction,
-    /// No `run`, or other exports besides.
-    #[error("{0}")]
-    NoRun(String),
-    /// Memory or table of its own.
-    #[error("the module defines a {0} of its own; a pattern uses the standard library's")]
-    OwnResource(&'static str),
-    /// The `heddle` section is missing or wrong.
-    #[error("the module's `heddle` section can't be used: {0}. Was it compiled by heddle?")]
-    BadManifest(String),
-    /// Compiled for another version of the standard library.
-    #[error(
-        "the module was compiled for ABI version {found}, this heddle runs version {expected}: compile it again"
-    )]
-    AbiVersion {
-        /// In the module.
-        found: u32,
-        /// Here.
-        expected: u32,
-    },
-    /// A count or size over its limit.
-    #[error("the module has {found} {what}; at most {limit} are allowed")]
-    TooLarge {
-        /// What there is too much of.
-        what: &'static str,
-        /// How much there is.
-        found: usize,
-        /// How much may be.
-        limit: usize,
-    },
-    /// A component that can't be a node, or not with the rights that the manifest gives it.
-    #[error("the component of `{name}` can't be used: {reason}")]
-    Component {
-        /// Its definition.
-        name: String,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// Compiling it would be too much work.
-    #[error("the module is too complex: {0}")]
-    TooComplex(#[from] TooComplex),
-    /// Compiling it took more than it may.
-    #[error("{0}")]
-    TooCostly(String),
-    /// The compiler gave up.
-    #[error("the module could not be compiled: {0}")]
-    Compile(String),
-}
 
 /// A verified and compiled pattern. Cheap to clone.
 #[derive(Clone)]
@@ -162,7 +93,7 @@ pub(crate) struct Verified {
 pub(crate) fn verify(wasm: &[u8]) -> Result<Verified, ProgramError> {
     at_most("bytes", wasm.len(), WASM_BYTES_MAX + COMPONENT_BYTES_MAX)?;
     if !Parser::is_core_wasm(wasm) {
-        return Err(ProgramError::NotWasm("it does not begin like one".into()));
+        return Err(NotWasm::Beginning.into());
     }
     let structure = Structure::read(wasm)?;
     let component_bytes = structure.components.iter().map(|component| component.len()).sum();
@@ -187,7 +118,7 @@ fn at_most(what: &'static str, found: usize, limit: usize) -> Result<(), Program
 }
 
 fn not_wasm(error: wasmparser::BinaryReaderError) -> ProgramError {
-    ProgramError::NotWasm(error.to_string())
+    NotWasm::Malformed(error).into()
 }
 
 /// What the sections say, before the bodies are validated: cheap refusals first.
@@ -218,7 +149,7 @@ impl<'a> Structure<'a> {
                 for group in reader {
                     for ty in group.map_err(not_wasm)?.into_types() {
                         let CompositeInnerType::Func(ty) = ty.composite_type.inner else {
-                            return Err(ProgramError::NotWasm("a type is no function type".into()));
+                            return Err(NotWasm::NoFunctionType.into());
                         };
                         self.types.push(ty);
                     }
@@ -278,7 +209,7 @@ impl<'a> Structure<'a> {
                 if section.name() == abi::MANIFEST_SECTION
                     && self.manifest.replace(section.data()).is_some() =>
             {
-                return Err(ProgramError::BadManifest("there are two".into()));
+                return Err(ManifestError::Twice.into());
             }
             _ => {}
         }
@@ -350,12 +281,9 @@ impl<'a> Structure<'a> {
     }
 
     fn read_manifest(&self) -> Result<Manifest, ProgramError> {
-        let bytes = self
-            .manifest
-            .ok_or_else(|| ProgramError::BadManifest("it is missing".into()))?;
+        let bytes = self.manifest.ok_or(ManifestError::Missing)?;
         at_most("bytes of manifest", bytes.len(), MANIFEST_BYTES_MAX)?;
-        let manifest: Manifest =
-            serde_json::from_slice(bytes).map_err(|error| ProgramError::BadManifest(error.to_string()))?;
+        let manifest: Manifest = serde_json::from_slice(bytes).map_err(ManifestError::Unreadable)?;
         if !(abi::ABI_VERSION_MIN..=abi::ABI_VERSION).contains(&manifest.abi_version) {
             let (found, expected) = (manifest.abi_version, abi::ABI_VERSION);
             return Err(ProgramError::AbiVersion { found, expected });
@@ -366,11 +294,8 @@ impl<'a> Structure<'a> {
             .iter()
             .find(|trigger| trigger.index as usize >= manifest.nodes.len())
         {
-            let message = format!(
-                "trigger `{}` is node {}, which isn't there",
-                trigger.node_id, trigger.index
-            );
-            return Err(ProgramError::BadManifest(message));
+            let (node_id, index) = (trigger.node_id.clone(), trigger.index);
+            return Err(ManifestError::NoTrigger { node_id, index }.into());
         }
         Ok(manifest)
     }

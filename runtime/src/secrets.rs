@@ -5,12 +5,11 @@ mod mask;
 mod reference;
 mod value;
 
-use crate::codecache::{Digest256, sha256};
-use crate::effects::EffectError;
+use crate::digest::{Digest256, sha256};
+use crate::effect_error::{EffectCode, EffectError};
 use crate::hosts;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
-use heddle_node_stdlib::abi::code;
 use mask::{MASKED_BYTES_MIN, Masker};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reference::{PREFIX, Reference};
@@ -205,7 +204,7 @@ impl Vault {
                         "With its secrets the request would have more than {} MiB. Refer to them less often in it.",
                         REVEALED_BYTES_MAX >> 20
                     );
-                    EffectError::new(code::EFFECT_LIMIT, message)
+                    EffectError::new(EffectCode::EffectLimit, message)
                 })?;
             rest = &reference[found.len..];
         }
@@ -217,11 +216,11 @@ impl Vault {
     fn value(&self, name: &str, to: Destination<'_>) -> Result<Option<&str>, EffectError> {
         if !self.granted.iter().any(|granted| granted == name) {
             let message = format!("The pattern's manifest does not list the secret `{name}`.");
-            return Err(EffectError::new(code::NOT_PERMITTED, message));
+            return Err(EffectError::new(EffectCode::NotPermitted, message));
         }
         let Some(secret) = self.secrets.get(name) else {
             let message = format!("There is no secret `{name}`. Set it, or correct its name in the pattern.");
-            return Err(EffectError::new(code::CONNECTION_MISSING, message));
+            return Err(EffectError::new(EffectCode::ConnectionMissing, message));
         };
         let is_bound = !secret.hosts().is_empty();
         match to {
@@ -251,7 +250,7 @@ impl Vault {
                 "The run has used more than {USED_MAX} different secrets, or more than {} MiB of them.",
                 USED_BYTES_MAX >> 20
             );
-            return Err(EffectError::new(code::EFFECT_LIMIT, message));
+            return Err(EffectError::new(EffectCode::EffectLimit, message));
         }
         used.digests.insert(digest);
         used.values.push(Zeroizing::new(value.to_owned()));
@@ -288,7 +287,7 @@ fn misdirected(name: &str, secret: &Secret, host: &str, port: Option<u16>) -> Ef
         "The secret `{name}` may be sent to {hosts} only, not to {to}. Add the host to the secret's `hosts` if it is \
          to be trusted with it, or correct the node's address."
     );
-    EffectError::new(code::NOT_PERMITTED, message)
+    EffectError::new(EffectCode::NotPermitted, message)
 }
 
 /// The value with all its texts changed; names of members stay.

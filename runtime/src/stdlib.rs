@@ -1,8 +1,9 @@
 //! The guest standard library: compiled once, then loaded from its file.
 
-use crate::codecache::{Digest256, DiskCache};
+use crate::codecache::DiskCache;
+use crate::digest::Digest256;
 use crate::engine::{Engines, Form, Tier};
-use crate::sandbox::RunState;
+use crate::state::RunState;
 use heddle_node_stdlib::abi;
 use std::collections::HashMap;
 use wasmtime::{Engine, ExternType, InstancePre, Linker, Module, ModuleExport, Precompiled};

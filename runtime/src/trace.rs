@@ -1,8 +1,8 @@
 //! The record of what each node did, for runs compiled with a trace.
 
-use crate::limits::Stop;
+use crate::limits::Limits;
 use crate::outcome::TraceEntry;
-use crate::request::Limits;
+use crate::stop::Stop;
 use heddle_node_stdlib::abi::code;
 use serde_json::value::RawValue;
 use std::time::Instant;

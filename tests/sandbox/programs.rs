@@ -57,11 +57,11 @@ fn foreign_imports_are_refused_by_name() {
 fn what_would_run_or_allocate_by_itself_is_refused() {
     let run = r#"(func $run (export "run") (param i32))"#;
     let start = module(&format!("{run} (func $begin) (start $begin)"), &manifest());
-    assert_eq!(refusal(&start), ProgramError::StartFunction);
+    assert!(matches!(refusal(&start), ProgramError::StartFunction));
     let memory = raw_module(r#"(module (memory 1) (func (export "run") (param i32)))"#);
-    assert_eq!(refusal(&memory), ProgramError::OwnResource("memory"));
+    assert!(matches!(refusal(&memory), ProgramError::OwnResource("memory")));
     let table = raw_module(r#"(module (table 1 funcref) (func (export "run") (param i32)))"#);
-    assert_eq!(refusal(&table), ProgramError::OwnResource("table"));
+    assert!(matches!(refusal(&table), ProgramError::OwnResource("table")));
 }
 
 #[test]

@@ -18,8 +18,8 @@ use heddle_model::status::{DeploymentStatus, RunStatus, TriggeredBy};
 use heddle_model::tenant::Tenant;
 use heddle_node_stdlib::abi::code;
 use heddle_runtime::{
-    Call, Calls, EffectContext, EffectError, EffectFuture, EffectResult, Park, Tier, result_from_json,
-    result_to_json,
+    Call, CallContext, Calls, EffectCode, EffectError, EffectFuture, EffectResult, Park, Progress, Tier,
+    result_from_json, result_to_json,
 };
 use heddle_store::deployments;
 use heddle_store::patterns::{self, PatternRow};
@@ -96,7 +96,7 @@ impl Inner {
 }
 
 impl Calls for RunCalls {
-    fn call(&self, call: Call, context: EffectContext) -> EffectFuture {
+    fn call(&self, call: Call, context: CallContext) -> EffectFuture {
         let (inner, run) = (self.inner.clone(), self.run.clone());
         Box::pin(async move {
             let Some(inner) = inner.upgrade() else {
@@ -104,8 +104,7 @@ impl Calls for RunCalls {
             };
             let caller = Caller { inner, run };
             let known = context
-                .parked
-                .as_ref()
+                .parked()
                 .and_then(|state| state["runId"].as_str()?.parse().ok());
             match known {
                 Some(child) => caller.await_known(child, &call, &context).await,
@@ -121,13 +120,13 @@ struct Caller {
 }
 
 impl Caller {
-    async fn begin(&self, call: Call, context: &EffectContext) -> EffectResult {
+    async fn begin(&self, call: Call, context: &CallContext) -> Result<Progress, EffectError> {
         let depth = self.run.depth.saturating_add(1);
         if depth > DEPTH_MAX {
             let message = format!(
                 "Patterns call each other more than {DEPTH_MAX} deep here. Does one of them call itself without end?"
             );
-            return Err(EffectError::new(code::CALL_DEPTH, message));
+            return Err(EffectError::new(EffectCode::CallDepth, message));
         }
         let callee = self.callee(&call).await?;
         let trigger = callee.trigger("OnCall").ok_or_else(|| {
@@ -135,7 +134,7 @@ impl Caller {
                 "The pattern `{}` has no OnCall node, so it can't be called.",
                 call.pattern_id
             );
-            EffectError::new(code::CALL_TARGET, message)
+            EffectError::new(EffectCode::CallTarget, message)
         })?;
         let request = acceptor::Request {
             triggered_by: TriggeredBy::Call,
@@ -163,7 +162,7 @@ impl Caller {
             Accepted::Duplicate(run) => (run, None),
         };
         if !call.wait {
-            return Ok(json!({ "runId": child }));
+            return Ok(json!({ "runId": child }).into());
         }
         match end {
             Some(end) => self.await_end(child, end, &call, context).await,
@@ -172,7 +171,12 @@ impl Caller {
     }
 
     /// Waits for a run that was called in a former execution.
-    async fn await_known(&self, child: RunId, call: &Call, context: &EffectContext) -> EffectResult {
+    async fn await_known(
+        &self,
+        child: RunId,
+        call: &Call,
+        context: &CallContext,
+    ) -> Result<Progress, EffectError> {
         let is_overdue = call.until_ms.is_some_and(|until_ms| until_ms <= context.now_ms());
         let live = self.inner.live().get(&child).cloned();
         if let Some(live) = live.filter(|live| !live.is_parked() && !is_overdue) {
@@ -181,21 +185,27 @@ impl Caller {
         }
         let looked = self.look(child, context).await;
         match looked.map_err(|error| unavailable(&error))? {
-            Looked::Told(result) => result,
+            Looked::Told(result) => result.map(Progress::Done),
             Looked::Running if is_overdue => {
                 self.inner.cancel_by_service(child).await;
                 let message = format!("The called run {child} took too long, and was cancelled.");
-                Err(EffectError::new(code::TIMEOUT, message))
+                Err(EffectError::new(EffectCode::Timeout, message))
             }
-            Looked::Running => park(child, call, context),
+            Looked::Running => Ok(park(child, call, context)),
             Looked::Gone => {
                 let message = format!("The called run {child} is gone: its deployment was deleted.");
-                Err(EffectError::new(code::CALL_TARGET, message))
+                Err(EffectError::new(EffectCode::CallTarget, message))
             }
         }
     }
 
-    async fn await_end(&self, child: RunId, end: End, call: &Call, context: &EffectContext) -> EffectResult {
+    async fn await_end(
+        &self,
+        child: RunId,
+        end: End,
+        call: &Call,
+        context: &CallContext,
+    ) -> Result<Progress, EffectError> {
         let mut guard = CancelOnDrop {
             inner: Arc::downgrade(&self.inner),
             owner: self.run.owner.clone(),
@@ -208,15 +218,15 @@ impl Caller {
         };
         guard.child = None;
         match ended {
-            Some(Some(ended)) => result(child, &ended),
+            Some(Some(ended)) => result(child, &ended).map(Progress::Done),
             // The service stops: the run that waits is taken up again.
             Some(None) => std::future::pending().await,
-            None => park(child, call, context),
+            None => Ok(park(child, call, context)),
         }
     }
 
     /// What the database knows of a called run.
-    async fn look(&self, child: RunId, context: &EffectContext) -> Result<Looked, ServiceError> {
+    async fn look(&self, child: RunId, context: &CallContext) -> Result<Looked, ServiceError> {
         let mut reader = self.inner.store.reader().await?;
         let running = journal::is_running(&mut reader.db(), child).await?;
         let Some(parent) = self.run.id else {
@@ -235,7 +245,7 @@ impl Caller {
 
     /// What is called, if the caller may.
     async fn callee(&self, call: &Call) -> Result<Arc<ActiveDeployment>, EffectError> {
-        let target = |message: String| EffectError::new(code::CALL_TARGET, message);
+        let target = |message: String| EffectError::new(EffectCode::CallTarget, message);
         let missing = || {
             target(format!(
                 "There is no pattern `{}` in this workspace.",
@@ -305,7 +315,7 @@ impl Caller {
                 "The newest version of the pattern `{}` ({}) can't be called: {reason}",
                 row.name, row.version_number
             );
-            EffectError::new(code::CALL_TARGET, message)
+            EffectError::new(EffectCode::CallTarget, message)
         })?);
         let mut kept = kept();
         if kept.len() >= LATEST_MAX {
@@ -391,9 +401,9 @@ impl Drop for CancelOnDrop {
     }
 }
 
-fn park(child: RunId, call: &Call, context: &EffectContext) -> EffectResult {
+fn park(child: RunId, call: &Call, context: &CallContext) -> Progress {
     let look_at_ms = context.now_ms().saturating_add(LOOK_EVERY_MS);
-    context.park(Park {
+    Progress::Parked(Park {
         wake_at_ms: Some(
             call.until_ms
                 .map_or(look_at_ms, |until_ms| until_ms.min(look_at_ms)),
@@ -426,7 +436,7 @@ fn result(run: RunId, ended: &Ended) -> EffectResult {
                 .map(|node_id| format!(" at its node `{node_id}`"))
                 .unwrap_or_default();
             let message = format!("The called run {run} failed{at}: {message}");
-            Err(EffectError::new(code, message))
+            Err(EffectError::new(code.into(), message))
         }
     }
 }
@@ -438,8 +448,8 @@ pub(super) fn told(run: RunId, ended: &Ended) -> String {
 
 fn unavailable(error: &ServiceError) -> EffectError {
     let code = match error.code() {
-        Code::Unavailable => "UNAVAILABLE",
-        _ => code::INTERNAL,
+        Code::Unavailable => EffectCode::Unavailable,
+        _ => EffectCode::Internal,
     };
     EffectError::new(
         code,

@@ -2,12 +2,13 @@
 
 use super::level::{Kind, Level, Spot};
 use super::parameters::Parameters;
-use super::{Checked, Inside, check_level};
-use crate::Options;
+use super::rules::check_level;
+use crate::checked::{Checked, Inside};
 use crate::definitions::{Definition, DefinitionKind, Definitions, within};
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
 use crate::lowered::Argument;
+use crate::options::Options;
 use heddle_node_stdlib::catalogue::Schema;
 use heddle_node_stdlib::plan::OnError;
 

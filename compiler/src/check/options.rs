@@ -1,11 +1,11 @@
 //! Pins and breakpoints: whether they name nodes and ports that exist.
 
 use super::level::Level;
-use super::{Checked, Inside};
+use crate::checked::{Checked, Inside};
 use crate::diagnostic::{Diagnostic, Severity, did_you_mean, list};
 use crate::findings::Findings;
 use crate::graph::described;
-use crate::{Options, Pin};
+use crate::options::{Options, Pin};
 use serde_json::Value;
 
 /// Checks the options that name nodes.

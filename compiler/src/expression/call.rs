@@ -1,23 +1,15 @@
 //! Calls: of methods, of global functions, and of heddle's own names.
 
-use super::lower::{Lowering, without_parentheses};
+use super::lowering::Lowering;
 use super::mutation::{self, Change};
 use super::names;
+use super::syntax::{Callee, callee_of, gives_iterator, without_parentheses};
 use super::unsupported;
 use super::{Element, Expression, MethodCall, Name, NodeName};
 use heddle_node_stdlib::value::methods::{Callback, Global, Method};
 use heddle_node_stdlib::value::query;
 use oxc_ast::ast;
 use oxc_span::{GetSpan, Span};
-
-/// A member that is called: `object.name`.
-struct Callee<'c, 'a> {
-    object: &'c ast::Expression<'a>,
-    /// `object?.name`
-    optional: bool,
-    name: &'c str,
-    name_span: Span,
-}
 
 impl Lowering<'_> {
     pub(super) fn call(&mut self, call: &ast::CallExpression<'_>) -> Expression {
@@ -323,40 +315,6 @@ pub(super) fn slice(array: Expression, start: Element) -> Expression {
         optional: false,
         arguments: vec![start],
     }))
-}
-
-fn callee_of<'c, 'a>(callee: &'c ast::Expression<'a>) -> Option<Callee<'c, 'a>> {
-    match callee {
-        ast::Expression::StaticMemberExpression(member) => Some(Callee {
-            object: &member.object,
-            optional: member.optional,
-            name: member.property.name.as_str(),
-            name_span: member.property.span,
-        }),
-        ast::Expression::ComputedMemberExpression(member) => match without_parentheses(&member.expression) {
-            ast::Expression::StringLiteral(name) => Some(Callee {
-                object: &member.object,
-                optional: member.optional,
-                name: name.value.as_str(),
-                name_span: name.span,
-            }),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-/// Whether it is `x.keys()` or `x.values()`: of an array an iterator, of an object n8n's array.
-pub(super) fn gives_iterator(node: &ast::Expression<'_>) -> bool {
-    let ast::Expression::CallExpression(call) = without_parentheses(node) else {
-        return false;
-    };
-    let callee = callee_of(without_parentheses(&call.callee));
-    call.arguments.is_empty() && callee.is_some_and(|callee| matches!(callee.name, "keys" | "values"))
-}
-
-pub(super) fn is_node_call(call: &ast::CallExpression<'_>) -> bool {
-    matches!(without_parentheses(&call.callee), ast::Expression::Identifier(callee) if callee.name == "$")
 }
 
 /// The only argument of `$("Label")`, if it is text without anything computed.

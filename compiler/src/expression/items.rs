@@ -3,7 +3,8 @@
 //! There a node gives a list of items `{ json }`; here it gives one value. The elements of an array are its items, any
 //! other value is the only one. `json` of an item is the item itself, unless it has a field of that name.
 
-use super::lower::{Lowering, without_parentheses};
+use super::lowering::Lowering;
+use super::syntax::{is_node_call, without_parentheses};
 use super::{Element, Expression, Literal, Name, NodeName};
 use heddle_node_stdlib::value::methods::{Global, Method};
 use oxc_ast::ast;
@@ -50,9 +51,7 @@ impl Lowering<'_> {
                     _ => None,
                 }
             }
-            ast::Expression::CallExpression(call)
-                if name == Some("isExecuted") && super::call::is_node_call(call) =>
-            {
+            ast::Expression::CallExpression(call) if name == Some("isExecuted") && is_node_call(call) => {
                 let output = self.call(call);
                 Some(is_executed(output))
             }

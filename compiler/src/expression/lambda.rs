@@ -1,34 +1,11 @@
 //! Functions among the arguments of a call: parameters, destructuring, and bodies that are one value.
 
-use super::lower::{Lowering, STACK_GROWTH_BYTES, STACK_LEFT_BYTES};
+use super::call::slice;
+use super::lowering::{Lowering, STACK_GROWTH_BYTES, STACK_LEFT_BYTES, Scope};
 use super::{Element, Expression};
 use heddle_node_stdlib::value::methods::CALLBACK_ARGUMENTS_MAX;
 use oxc_ast::ast;
 use oxc_span::{GetSpan, Span};
-
-/// A function around the expression being lowered.
-#[derive(Default)]
-pub(super) struct Scope {
-    /// Names in it, later ones hiding earlier ones, and the index of their parameter.
-    names: Vec<(String, u32)>,
-    /// Names that were declared with a value of their own.
-    declared: u32,
-    /// Parameters that are items of a node.
-    items: Vec<u32>,
-}
-
-impl Scope {
-    pub(super) fn is_item(&self, parameter: u32) -> bool {
-        self.items.contains(&parameter)
-    }
-
-    fn declare(&mut self, name: &str) -> u32 {
-        let index = CALLBACK_ARGUMENTS_MAX as u32 + self.declared;
-        self.declared += 1;
-        self.names.push((name.to_owned(), index));
-        index
-    }
-}
 
 impl Lowering<'_> {
     /// The parameter of this name of a function around.
@@ -145,7 +122,7 @@ impl Lowering<'_> {
                 }
                 if let Some(rest) = &array.rest {
                     let start = Element::Item(Expression::Number(array.elements.len() as f64));
-                    let value = super::call::slice(whole, start);
+                    let value = slice(whole, start);
                     self.declare(&rest.argument, value, declared);
                 }
             }

@@ -1,9 +1,8 @@
 //! From the parser's tree to heddle's own: names are resolved, what is not compiled is noted.
 
-use super::call::is_node_call;
-use super::lambda::Scope;
-use super::mutation::Change;
+use super::lowering::{Lowering, PROBLEMS_MAX, STACK_GROWTH_BYTES, STACK_LEFT_BYTES};
 use super::names;
+use super::syntax::{gives_iterator, is_node_call, without_parentheses};
 use super::unsupported;
 use super::{
     Binary, Element, Expression, Literal, Logical, Name, Names, NodeName, Problem, Property, Reason, Unary,
@@ -16,38 +15,7 @@ use oxc_syntax::operator::{BinaryOperator, LogicalOperator, UnaryOperator};
 /// Height of the tree, and so the length of a chain such as `a + b + c + …`.
 const HEIGHT_MAX: usize = 1_000;
 
-/// Problems of one expression, after which nothing more of it is looked at.
-pub(super) const PROBLEMS_MAX: usize = 100;
-
-/// Stack that one level needs at most, and how much more is taken when less is left.
-pub(super) const STACK_LEFT_BYTES: usize = 64 * 1024;
-pub(super) const STACK_GROWTH_BYTES: usize = 1024 * 1024;
-
-/// Collects problems and reasons on the way; where there is one, the tree holds `undefined`.
-pub(super) struct Lowering<'n> {
-    pub(super) names: &'n dyn Names,
-    height: usize,
-    /// Functions around, the innermost last.
-    pub(super) scopes: Vec<Scope>,
-    /// Values that methods change, in JavaScript.
-    pub(super) changes: Vec<Change>,
-    /// What is not compiled. Names in it are not looked at.
-    pub(super) reasons: Vec<Reason>,
-    pub(super) problems: Vec<Problem>,
-}
-
 impl<'n> Lowering<'n> {
-    pub(super) fn new(names: &'n dyn Names) -> Self {
-        Lowering {
-            names,
-            height: 0,
-            scopes: Vec::new(),
-            changes: Vec::new(),
-            reasons: Vec::new(),
-            problems: Vec::new(),
-        }
-    }
-
     /// A whole expression: the tree, why it is none if something is not compiled, and what is wrong, each in the
     /// order of the source.
     pub(super) fn whole(
@@ -176,7 +144,7 @@ impl<'n> Lowering<'n> {
 
     /// `...node` among elements or arguments.
     pub(super) fn spread(&mut self, node: &ast::Expression<'_>) -> Expression {
-        match super::call::gives_iterator(node) {
+        match gives_iterator(node) {
             true => self.unsupported(node.span(), "an iterator"),
             false => self.expression(node),
         }
@@ -444,13 +412,6 @@ impl<'n> Lowering<'n> {
         });
         Expression::Undefined
     }
-}
-
-pub(super) fn without_parentheses<'a, 'b>(mut node: &'b ast::Expression<'a>) -> &'b ast::Expression<'a> {
-    while let ast::Expression::ParenthesizedExpression(inner) = node {
-        node = &inner.expression;
-    }
-    node
 }
 
 /// A string constant. The parser writes lone surrogates as U+FFFD and four hexadecimal digits, and U+FFFD itself

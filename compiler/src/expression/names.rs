@@ -111,12 +111,9 @@ fn refusal(name: &str) -> Problem {
     }
 }
 
-/// What is longer was not mistyped.
-pub(super) const MISTYPED_BYTES_MAX: usize = 100;
-
 fn unknown(name: &str) -> Problem {
     let message = format!("there is no `{name}`");
-    if name.len() > MISTYPED_BYTES_MAX {
+    if name.len() > super::unsupported::MISTYPED_BYTES_MAX {
         return problem("unknown-name", message, None);
     }
     let nearest = OWN

@@ -8,13 +8,16 @@
 mod changes;
 mod parts;
 mod refusals;
+mod rewriting;
 
-use super::lower::{Lowering, PROBLEMS_MAX};
+use super::lowering::{Lowering, PROBLEMS_MAX};
+use super::syntax::{called_method, range};
 use super::{Expression, Name, Names, Problem, Reason, Script, names, unsupported};
 use oxc_ast::AstKind;
 use oxc_ast::ast;
 use oxc_semantic::{NodeId, Semantic};
 use oxc_span::{GetSpan, Span};
+use rewriting::{Edit, Helper, Rewriting};
 use std::cell::Cell;
 use std::ops::Range;
 
@@ -58,10 +61,9 @@ pub(super) fn script(
 }
 
 /// Looking for the parts that can be compiled may take so much for each byte of the source, and so much in any case.
-/// A byte of a part that is read is worth [`WORK_OF_BYTE`], a name that is looked at 1.
+/// A byte of a part that is read is worth [`rewriting::WORK_OF_BYTE`], a name that is looked at 1.
 const WORK_FACTOR: usize = 1_000;
 const WORK_LEAST: usize = 2_000_000;
-const WORK_OF_BYTE: usize = 16;
 
 fn too_much(source: &str, reasons: &[Reason]) -> Problem {
     let because = reasons
@@ -113,94 +115,6 @@ fn prefix(source: &str, semantic: &Semantic<'_>) -> String {
         .map(|name| name.len() - name.trim_start_matches('$').len())
         .max();
     "$".repeat((written.max(named.unwrap_or(0)) + 1).max(2))
-}
-
-/// A piece of the source and what stands there instead.
-struct Edit {
-    span: Range<usize>,
-    text: String,
-}
-
-/// Functions that stand around a script, with their source.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Helper {
-    /// The value of an attempt.
-    Part,
-    /// An item of a node, or a list of them, as n8n has them: `json` of an item is the item itself.
-    Item,
-    Items,
-    Random,
-    Uuid,
-    IfEmpty,
-    Max,
-    Min,
-    /// What is spread into an object: the engine takes nothing of a text, where JavaScript takes its characters.
-    Spread,
-}
-
-impl Helper {
-    fn name(self) -> &'static str {
-        match self {
-            Helper::Part => "part",
-            Helper::Item => "item",
-            Helper::Items => "items",
-            Helper::Random => "random",
-            Helper::Uuid => "uuid",
-            Helper::IfEmpty => "ifEmpty",
-            Helper::Max => "max",
-            Helper::Min => "min",
-            Helper::Spread => "spread",
-        }
-    }
-
-    /// What stands for one of n8n's functions that are compiled otherwise.
-    fn of_function(name: &str) -> Option<Self> {
-        Some(match name {
-            "$ifEmpty" => Helper::IfEmpty,
-            "$max" => Helper::Max,
-            "$min" => Helper::Min,
-            _ => return None,
-        })
-    }
-
-    fn source(self) -> &'static str {
-        match self {
-            Helper::Part => "x => { if (typeof x === \"string\") throw new TypeError(x); return x[0]; }",
-            Helper::Item => ITEM,
-            Helper::Items => ITEMS,
-            Helper::Random => "Math.random",
-            Helper::Uuid => "() => crypto.randomUUID()",
-            Helper::IfEmpty => IF_EMPTY,
-            Helper::Max => "Math.max",
-            Helper::Min => "Math.min",
-            Helper::Spread => "x => typeof x === \"string\" ? Object(x) : x",
-        }
-    }
-}
-
-const IF_EMPTY: &str = "(x, y) => x === undefined || x === null || x === \"\" || (typeof x === \"object\" \
-    && !(x instanceof Date) && (Array.isArray(x) ? x : Object.keys(x)).length === 0) ? y : x";
-const ITEM: &str = "x => { if (typeof x === \"object\" && x !== null && !Object.hasOwn(x, \"json\")) \
-    Object.defineProperty(x, \"json\", { value: x, writable: true, configurable: true }); return x; }";
-const ITEMS: &str = "x => { for (const y of x) if (typeof y === \"object\" && y !== null && !Object.hasOwn(y, \"json\")) \
-    Object.defineProperty(y, \"json\", { value: y, writable: true, configurable: true }); return x; }";
-
-struct Rewriting<'s, 'a, 'n> {
-    source: &'s str,
-    semantic: &'s Semantic<'a>,
-    names: &'n dyn Names,
-    /// Why the engine evaluates the expression.
-    because: Option<&'s str>,
-    prefix: String,
-    /// Whether the expression may change the values that it is given.
-    changes: bool,
-    parameters: Vec<Expression>,
-    helpers: Vec<Helper>,
-    /// Not overlapping.
-    edits: Vec<Edit>,
-    /// 0: it was not enough, and what was found is of no use.
-    work_left: Cell<usize>,
-    problems: Vec<Problem>,
 }
 
 impl Rewriting<'_, '_, '_> {
@@ -337,7 +251,7 @@ impl Rewriting<'_, '_, '_> {
             let AstKind::CallExpression(call) = node.kind() else {
                 continue;
             };
-            let Some((name, span)) = parts::called_method(call) else {
+            let Some((name, span)) = called_method(call) else {
                 continue;
             };
             if self.problems.len() >= PROBLEMS_MAX {
@@ -535,8 +449,4 @@ impl Rewriting<'_, '_, '_> {
 /// Heddle's names of times.
 fn is_time(name: &str) -> bool {
     name == "$now" || name == "$today"
-}
-
-fn range(span: Span) -> Range<usize> {
-    span.start as usize..span.end as usize
 }

@@ -4,6 +4,9 @@ use heddle_node_stdlib::javascript_names as names;
 use heddle_node_stdlib::value::methods::Method;
 use oxc_ast::ast::Expression;
 
+/// What is longer was not mistyped.
+pub(super) const MISTYPED_BYTES_MAX: usize = 100;
+
 /// For what waits.
 pub(super) const WAITING_HELP: &str =
     "nodes wait for what they need: read another node's value, or use a JavaScript node";
@@ -80,7 +83,7 @@ pub(super) fn may_be_method(name: &str) -> bool {
 
 /// The method that was probably meant.
 pub(super) fn nearest_method(name: &str) -> Option<String> {
-    if name.len() > super::names::MISTYPED_BYTES_MAX {
+    if name.len() > MISTYPED_BYTES_MAX {
         return None;
     }
     let distance =

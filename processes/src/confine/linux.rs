@@ -2,8 +2,8 @@
 //!
 //! What the kernel lacks is left out and told; what it has and refuses stops the worker.
 
-use super::{Layers, Rights, failed};
-use crate::channel::ChannelError;
+use crate::error::{ChannelError, failed};
+use crate::layers::{Layers, Rights};
 use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetStatus, Scope,
 };

@@ -1,7 +1,8 @@
 //! The key of a cache's MACs: derived from what the server knows and its disk does not, or, for the command line, random
 //! and kept in a file within the cache.
 
-use super::{Digest256, open_own};
+use super::own_file::open_own;
+use crate::digest::Digest256;
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 use std::fmt;

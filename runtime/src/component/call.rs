@@ -1,14 +1,16 @@
 //! One call of a component: a store of its own, with shares of what its run has left, so that whatever the component
 //! does fails its node only.
 
-use super::log::{Printed, Written};
-use super::requests::Sender;
-use super::{ExecuteArguments, ExecuteResults, Ready};
-use crate::codecache::sha256;
-use crate::effects::{Effect, EffectContext, EffectError, EffectFuture, EffectResult, Reveals};
+use super::output::{Printed, Written};
+use super::ready::{ExecuteArguments, ExecuteResults, Ready};
+use super::state::{CallState, Sender};
+use crate::digest::sha256;
+use crate::effect_error::{EffectCode, EffectError};
+use crate::effects::{Effect, EffectResult, GrantedHosts, Http, HttpNeeds, IdempotencyKey, Reveals};
 use crate::executor::{Foreground, Job, Panicked, Phase, continue_on};
-use crate::limits::{RunLimiter, Stop, grouped};
+use crate::limiter::RunLimiter;
 use crate::outcome::LogLine;
+use crate::stop::{Stop, grouped};
 use heddle_node_stdlib::abi::code;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -21,7 +23,7 @@ use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use wasmtime::component::ResourceTable;
 use wasmtime::{Store, Trap, UpdateDeadline};
-use wasmtime_wasi::{HostWallClock, I32Exit, WasiCtx, WasiCtxView, WasiView};
+use wasmtime_wasi::{HostWallClock, I32Exit, WasiCtx};
 
 /// Calls of one run at work at a time; others wait.
 const PLACES: usize = 4;
@@ -55,7 +57,8 @@ pub struct Setting {
     pub fuel_max: u64,
     /// The run's.
     pub memory_bytes_max: usize,
-    pub http: Option<Arc<dyn Effect>>,
+    /// Sends the requests of components.
+    pub http: Http,
     pub threads: Threads,
 }
 
@@ -147,21 +150,24 @@ impl Drop for Prepared {
 }
 
 impl Effect for Called {
-    fn kind(&self) -> &'static str {
-        "component"
-    }
+    const KIND: &'static str = "component";
+    /// Code sees references only; they are replaced when a request leaves.
+    const REVEALS: Reveals = Reveals::Nothing;
 
-    fn start(&self, request: Value, context: EffectContext) -> EffectFuture {
-        Box::pin(self.0.clone().perform(request, context))
+    /// Of its requests, which only go to the hosts that its definition lists.
+    type Needs = HttpNeeds;
+    type Output = Value;
+
+    fn start(
+        &self,
+        request: Value,
+        context: HttpNeeds,
+    ) -> impl Future<Output = EffectResult> + Send + 'static {
+        self.0.clone().perform(request, context)
     }
 
     fn is_repeatable(&self) -> bool {
         self.0.node.hosts.is_empty()
-    }
-
-    /// Code sees references only; they are replaced when a request leaves.
-    fn reveals(&self) -> Reveals {
-        Reveals::Nothing
     }
 }
 
@@ -179,15 +185,15 @@ struct Request {
 }
 
 impl Prepared {
-    async fn perform(self: Arc<Self>, request: Value, context: EffectContext) -> EffectResult {
+    async fn perform(self: Arc<Self>, request: Value, context: HttpNeeds) -> EffectResult {
         let request: Request = serde_json::from_value(request)
-            .map_err(|error| EffectError::new(code::PARAMETER, error.to_string()))?;
+            .map_err(|error| EffectError::new(EffectCode::Parameter, error.to_string()))?;
         // Never closed.
         let _place = self.calls.places.clone().acquire_owned().await.ok();
         let asked = request
             .timeout_ms
             .map_or(TIMEOUT, |ms| Duration::from_millis(ms.clamp(0.0, 1e12) as u64));
-        let timeout = asked.min(context.deadline.saturating_duration_since(Instant::now()) / 2);
+        let timeout = asked.min(context.bounds.deadline.saturating_duration_since(Instant::now()) / 2);
         let Threads {
             first,
             background,
@@ -205,7 +211,7 @@ impl Prepared {
         match tokio::time::timeout(timeout, continue_on(&first, work)).await {
             Ok(result) => result.unwrap_or_else(|Panicked| Err(failed_by_bug())),
             Err(_) => Err(EffectError::new(
-                code::TIMEOUT,
+                EffectCode::Timeout,
                 format!(
                     "The component took longer than its {} ms.",
                     grouped(timeout.as_millis() as u64)
@@ -214,14 +220,14 @@ impl Prepared {
         }
     }
 
-    async fn execute(self: Arc<Self>, request: Request, context: EffectContext) -> EffectResult {
+    async fn execute(self: Arc<Self>, request: Request, context: HttpNeeds) -> EffectResult {
         let facts = json!({
             "run": self.calls.setting.origin.run,
             "node": {"id": self.node.id, "type": self.node.node_type},
             "key": request.key,
             "item": request.item,
         });
-        let result_bytes_max = context.result_bytes_max;
+        let result_bytes_max = context.bounds.result_bytes_max;
         let mut running = Running::new(self, &request.key, context);
         let texts = (
             request.input.as_str(),
@@ -230,7 +236,7 @@ impl Prepared {
         );
         match running.drive(texts).await {
             Ok((Ok(output),)) if output.len() > result_bytes_max => Err(EffectError::new(
-                code::OUTPUT_LIMIT,
+                EffectCode::OutputLimit,
                 format!(
                     "The component's output has {} KiB, more than the {} allowed.",
                     output.len() >> 10,
@@ -240,8 +246,9 @@ impl Prepared {
             Ok((Ok(output),)) => Ok(output.into()),
             Ok((Err(failure),)) => {
                 let code = failure.code.filter(|code| !code.is_empty());
-                let code = code.map_or_else(|| code::COMPONENT.to_owned(), |code| cut(code, CODE_BYTES_MAX));
-                Err(EffectError::new(&code, cut(failure.message, MESSAGE_BYTES_MAX)))
+                let code = code.map(|code| EffectCode::from(cut(code, CODE_BYTES_MAX).as_str()));
+                let code = code.unwrap_or(EffectCode::Component);
+                Err(EffectError::new(code, cut(failure.message, MESSAGE_BYTES_MAX)))
             }
             Err(error) => Err(running.stopped(&error)),
         }
@@ -249,31 +256,15 @@ impl Prepared {
 }
 
 fn failed_by_bug() -> EffectError {
-    EffectError::new(code::INTERNAL, "The component's call failed by a bug in heddle.")
+    EffectError::new(
+        EffectCode::Internal,
+        "The component's call failed by a bug in heddle.",
+    )
 }
 
 fn cut(mut text: String, bytes_max: usize) -> String {
     text.truncate(text.floor_char_boundary(bytes_max));
     text
-}
-
-/// The host's side of one call.
-pub struct CallState {
-    pub written: Written,
-    pub sender: Option<Sender>,
-    limiter: RunLimiter,
-    printed: Printed,
-    wasi: WasiCtx,
-    resources: ResourceTable,
-}
-
-impl WasiView for CallState {
-    fn ctx(&mut self) -> WasiCtxView<'_> {
-        WasiCtxView {
-            ctx: &mut self.wasi,
-            table: &mut self.resources,
-        }
-    }
 }
 
 /// A call at work. Dropping it, at its end or before, tells the run what it has used.
@@ -283,20 +274,20 @@ struct Running {
 }
 
 impl Running {
-    fn new(prepared: Arc<Prepared>, key: &str, context: EffectContext) -> Self {
+    fn new(prepared: Arc<Prepared>, key: &str, context: HttpNeeds) -> Self {
         let setting = &prepared.calls.setting;
         let printed = Printed::new();
         let hosts = prepared.node.hosts.clone();
-        let http = setting.http.clone().filter(|_| !hosts.is_empty());
+        let http = (!hosts.is_empty()).then(|| setting.http.clone());
         let mut resources = ResourceTable::new();
         resources.set_max_capacity(RESOURCES_MAX);
         let state = CallState {
             written: Written::default(),
             sender: http.map(|http| Sender {
                 http,
-                context: EffectContext {
-                    idempotency_key: key.to_owned(),
-                    hosts,
+                context: HttpNeeds {
+                    idempotency_key: IdempotencyKey(key.to_owned()),
+                    hosts: GrantedHosts(hosts),
                     ..context
                 },
                 io: setting.threads.io.clone(),
@@ -355,9 +346,14 @@ impl Running {
                 "The component ended itself by an exit",
                 "What it wrote before is in the run's log.",
             ),
-            _ => return EffectError::new(code::TRAP, format!("The component could not go on: {error:#}.")),
+            _ => {
+                return EffectError::new(
+                    EffectCode::Trap,
+                    format!("The component could not go on: {error:#}."),
+                );
+            }
         };
-        EffectError::new(stop.code, stop.to_string())
+        EffectError::new(stop.code.into(), stop.to_string())
     }
 }
 

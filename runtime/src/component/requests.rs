@@ -1,15 +1,13 @@
 //! `heddle:node/http`: requests of a component, sent by the effect `http` to the hosts that its definition lists.
 
-use super::call::CallState;
-use crate::effects::{Effect, EffectContext, EffectError, EffectResult};
+use super::state::CallState;
+use crate::effect_error::{EffectCode, EffectError};
+use crate::effects::{Effect, EffectResult};
 use crate::executor::{Job, Panicked, continue_on};
 use crate::secrets::Destination;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use heddle_node_stdlib::abi::code;
 use serde_json::{Map, Value, json};
-use std::sync::Arc;
-use tokio::runtime::Handle;
 use wasmtime::StoreContextMut;
 use wasmtime::component::{ComponentType, Lift, Linker, Lower};
 
@@ -44,16 +42,6 @@ struct Failure {
     message: String,
 }
 
-/// A call's way to the outside.
-pub struct Sender {
-    pub http: Arc<dyn Effect>,
-    /// Of the call, but with the hosts that the definition lists.
-    pub context: EffectContext,
-    /// The threads for effects.
-    pub io: Handle,
-    pub sent: u32,
-}
-
 pub fn link(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
     linker
         .instance("heddle:node/http@0.1.0")?
@@ -66,14 +54,14 @@ async fn send(mut store: StoreContextMut<'_, CallState>, request: Request) -> Re
     let (http, io, context, key) = {
         let Some(sender) = &mut store.data_mut().sender else {
             let message = "The component's definition lists no hosts.".to_owned();
-            return Err(failed(EffectError::new(code::NOT_PERMITTED, message)));
+            return Err(failed(EffectError::new(EffectCode::NotPermitted, message)));
         };
         sender.sent += 1;
         if sender.sent > REQUESTS_MAX {
             let message = format!("The component sent more than {REQUESTS_MAX} requests in one call.");
-            return Err(failed(EffectError::new(code::EFFECT_LIMIT, message)));
+            return Err(failed(EffectError::new(EffectCode::EffectLimit, message)));
         }
-        let key = format!("{}/{}", sender.context.idempotency_key, sender.sent);
+        let key = format!("{}/{}", sender.context.idempotency_key.0, sender.sent);
         (
             sender.http.clone(),
             sender.io.clone(),
@@ -85,10 +73,10 @@ async fn send(mut store: StoreContextMut<'_, CallState>, request: Request) -> Re
     // The effect itself puts those in that are bound to hosts.
     let sent = match vault.reveal(as_effect(request, &key), Destination::Anywhere) {
         Ok(request) => {
-            let job: Job<EffectResult> = http.start(request, context);
+            let job: Job<EffectResult> = Box::pin(http.start(request, context));
             continue_on(&io, job).await.unwrap_or_else(|Panicked| {
                 Err(EffectError::new(
-                    code::INTERNAL,
+                    EffectCode::Internal,
                     "The request failed by a bug in heddle.",
                 ))
             })
@@ -106,7 +94,7 @@ async fn send(mut store: StoreContextMut<'_, CallState>, request: Request) -> Re
 
 fn failed(error: EffectError) -> Failure {
     Failure {
-        code: error.code,
+        code: error.code.to_string(),
         message: error.message,
     }
 }

@@ -1,8 +1,10 @@
 //! `chat`: a chat completion as OpenAI's API defines it. Request: `{connection, body, timeoutMs?, idempotencyKey?}`;
 //! result as of `http`. The connection has `apiKey` and may have `baseUrl` and `organization`.
 
-use super::http::{Http, destination, url_of};
-use super::{Effect, EffectContext, EffectFuture, Reveals, opened, read};
+use super::effect::{Effect, Reveals};
+use super::http::{Http, HttpNeeds, Post, destination, url_of};
+use super::requests::{opened, read};
+use crate::effect_error::EffectError;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -25,14 +27,20 @@ struct Request {
 }
 
 impl Effect for Chat {
-    fn kind(&self) -> &'static str {
-        "chat"
-    }
+    const KIND: &'static str = "chat";
+    const REVEALS: Reveals = Reveals::ToHost;
 
-    fn start(&self, request: Value, context: EffectContext) -> EffectFuture {
+    type Needs = HttpNeeds;
+    type Output = Value;
+
+    fn start(
+        &self,
+        request: Value,
+        context: Self::Needs,
+    ) -> impl Future<Output = Result<Value, EffectError>> + Send + 'static {
         let http = self.0.clone();
-        Box::pin(async move {
-            let mut connection = opened(&request, &context).await?;
+        async move {
+            let mut connection = opened(&request, &context.connections).await?;
             connection
                 .fields
                 .entry("baseUrl")
@@ -43,7 +51,7 @@ impl Effect for Chat {
             if let Some(organization) = connection.text(&["organization"]) {
                 headers.push(("openai-organization".to_owned(), organization));
             }
-            let post = super::http::Post {
+            let post = Post {
                 path: PATH,
                 headers,
                 body: request.body.to_string(),
@@ -51,10 +59,6 @@ impl Effect for Chat {
                 idempotency_key: request.idempotency_key,
             };
             http.post(post, connection, &context).await
-        })
-    }
-
-    fn reveals(&self) -> Reveals {
-        Reveals::ToHost
+        }
     }
 }

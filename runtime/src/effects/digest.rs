@@ -1,7 +1,10 @@
 //! `hash` and `hmac`: `{"algorithm", "value", "secret"?, "encoding"}` gives the digest as text. Outside of the
 //! sandbox because the key of an HMAC is a secret, which never enters it.
 
-use super::{Effect, EffectContext, EffectError, EffectFuture, EffectResult, Reveals, read};
+use super::effect::{Effect, Reveals};
+use super::progress::EffectResult;
+use super::requests::read;
+use crate::effect_error::EffectError;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hmac::digest::{Digest, KeyInit};
@@ -28,38 +31,42 @@ struct Request {
 }
 
 impl Effect for Hash {
-    fn kind(&self) -> &'static str {
-        "hash"
-    }
+    const KIND: &'static str = "hash";
+    const REVEALS: Reveals = Reveals::Digest;
 
-    fn start(&self, request: Value, _: EffectContext) -> EffectFuture {
-        Box::pin(async move { digest(request, false) })
+    type Needs = ();
+    type Output = Value;
+
+    fn start(
+        &self,
+        request: Value,
+        (): Self::Needs,
+    ) -> impl Future<Output = Result<Value, EffectError>> + Send + 'static {
+        std::future::ready(digest(request, false))
     }
 
     fn is_repeatable(&self) -> bool {
         true
-    }
-
-    fn reveals(&self) -> Reveals {
-        Reveals::Digest
     }
 }
 
 impl Effect for Hmac {
-    fn kind(&self) -> &'static str {
-        "hmac"
-    }
+    const KIND: &'static str = "hmac";
+    const REVEALS: Reveals = Reveals::Digest;
 
-    fn start(&self, request: Value, _: EffectContext) -> EffectFuture {
-        Box::pin(async move { digest(request, true) })
+    type Needs = ();
+    type Output = Value;
+
+    fn start(
+        &self,
+        request: Value,
+        (): Self::Needs,
+    ) -> impl Future<Output = Result<Value, EffectError>> + Send + 'static {
+        std::future::ready(digest(request, true))
     }
 
     fn is_repeatable(&self) -> bool {
         true
-    }
-
-    fn reveals(&self) -> Reveals {
-        Reveals::Digest
     }
 }
 
@@ -82,7 +89,7 @@ fn digest(request: Value, keyed: bool) -> EffectResult {
         }
     };
     match request.encoding.as_deref() {
-        None | Some("hex") => Ok(crate::codecache::hex(&bytes).into()),
+        None | Some("hex") => Ok(crate::digest::hex(&bytes).into()),
         Some("base64") => Ok(STANDARD.encode(&bytes).into()),
         Some(other) => Err(EffectError::parameter(format!(
             "There is no encoding `{other}`; use hex or base64."

@@ -2,10 +2,12 @@
 //! compact form) with its signature; `"verify"`, with `signature` besides, gives whether that is the right one. Outside
 //! of the sandbox because the secret never enters it. Knows nothing of what tokens claim.
 
-use super::{Effect, EffectContext, EffectError, EffectFuture, EffectResult, Reveals, read};
+use super::effect::{Effect, Reveals};
+use super::progress::EffectResult;
+use super::requests::read;
+use crate::effect_error::{EffectCode, EffectError};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use heddle_node_stdlib::abi::code;
 use ring::hmac;
 use ring::rand::SystemRandom;
 use ring::signature::{self, EcdsaKeyPair, RsaKeyPair, UnparsedPublicKey, VerificationAlgorithm};
@@ -50,25 +52,30 @@ enum Operation {
 }
 
 impl Effect for Jwt {
-    fn kind(&self) -> &'static str {
-        "jwt"
-    }
+    const KIND: &'static str = "jwt";
+    const REVEALS: Reveals = Reveals::Digest;
 
-    fn start(&self, request: Value, _: EffectContext) -> EffectFuture {
-        Box::pin(async move {
-            // A signature by RSA takes milliseconds.
-            let worked = tokio::task::spawn_blocking(move || perform(request)).await;
-            worked.unwrap_or_else(|_| Err(EffectError::new(code::INTERNAL, "Signing was broken off.")))
-        })
+    type Needs = ();
+    type Output = Value;
+
+    fn start(
+        &self,
+        request: Value,
+        (): Self::Needs,
+    ) -> impl Future<Output = Result<Value, EffectError>> + Send + 'static {
+        work(request)
     }
 
     fn is_repeatable(&self) -> bool {
         true
     }
+}
 
-    fn reveals(&self) -> Reveals {
-        Reveals::Digest
-    }
+/// Does the work where blocking is allowed.
+async fn work(request: Value) -> Result<Value, EffectError> {
+    // A signature by RSA takes milliseconds.
+    let worked = tokio::task::spawn_blocking(move || perform(request)).await;
+    worked.unwrap_or_else(|_| Err(EffectError::new(EffectCode::Internal, "Signing was broken off.")))
 }
 
 fn perform(request: Value) -> EffectResult {

@@ -1,10 +1,14 @@
 //! `key-value`: `{operation, key, value?, ttlMs?, scope}` gives what the node emits, see [`crate::key_values`].
 
-use super::{Effect, EffectContext, EffectError, EffectFuture, EffectResult, read};
-use crate::key_values::{KEY_BYTES_MAX, KeyValueOperation, KeyValueRequest, KeyValueScope};
-use heddle_node_stdlib::abi::code;
+use super::effect::Effect;
+use super::handles::References;
+use super::progress::EffectResult;
+use super::requests::read;
+use crate::effect_error::{EffectCode, EffectError};
+use crate::key_values::{KEY_BYTES_MAX, KeyValueOperation, KeyValueRequest, KeyValueScope, KeyValues};
 use serde::Deserialize;
 use serde_json::Value;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The effect.
@@ -24,36 +28,41 @@ struct Request {
 }
 
 impl Effect for KeyValue {
-    fn kind(&self) -> &'static str {
-        "key-value"
-    }
+    const KIND: &'static str = "key-value";
 
-    fn start(&self, request: Value, context: EffectContext) -> EffectFuture {
-        Box::pin(async move { access(read(request)?, &context).await })
+    type Needs = (References, Arc<dyn KeyValues>);
+    type Output = Value;
+
+    fn start(
+        &self,
+        request: Value,
+        needs: Self::Needs,
+    ) -> impl Future<Output = Result<Value, EffectError>> + Send + 'static {
+        access(request, needs)
     }
 }
 
-async fn access(request: Request, context: &EffectContext) -> EffectResult {
+async fn access(request: Value, (references, key_values): <KeyValue as Effect>::Needs) -> EffectResult {
+    let request: Request = read(request)?;
     if request.key.is_empty() || request.key.len() > KEY_BYTES_MAX {
         let message = format!("A key has 1 to {KEY_BYTES_MAX} bytes.");
-        return Err(EffectError::new(code::KEY_VALUE_LIMIT, message));
+        return Err(EffectError::new(EffectCode::KeyValueLimit, message));
     }
     // What is kept names secrets and never holds them.
-    let vault = &context.vault;
-    let key = match vault.to_keep(request.key.into()) {
+    let key = match references.to_keep(request.key.into()) {
         Value::String(key) => key,
         _ => String::new(),
     };
     let operation = match request.operation.as_str() {
         "get" => KeyValueOperation::Get,
-        "set" => KeyValueOperation::Set(vault.to_keep(request.value)),
+        "set" => KeyValueOperation::Set(references.to_keep(request.value)),
         "delete" => KeyValueOperation::Delete,
         "increment" => KeyValueOperation::Increment(match &request.value {
             Value::Null => 1.0,
             Value::Number(number) => number.as_f64().unwrap_or_default(),
             _ => return Err(EffectError::parameter("`value` of an increment is a number.")),
         }),
-        "append" => KeyValueOperation::Append(vault.to_keep(request.value)),
+        "append" => KeyValueOperation::Append(references.to_keep(request.value)),
         other => {
             return Err(EffectError::parameter(format!(
                 "There is no operation `{other}`."
@@ -73,8 +82,8 @@ async fn access(request: Request, context: &EffectContext) -> EffectResult {
             .ttl_ms
             .map(|ms| Duration::from_millis(ms.clamp(1.0, 1e14) as u64)),
     };
-    let accessed = context.key_values.access(request).await;
+    let accessed = key_values.access(request).await;
     accessed
-        .map(|value| vault.kept(value))
+        .map(|value| references.kept(value))
         .map_err(|error| EffectError::new(error.code(), error.to_string()))
 }

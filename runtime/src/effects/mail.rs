@@ -4,14 +4,16 @@
 
 mod stream;
 
-use super::{Effect, EffectContext, EffectError, EffectFuture, Reveals, opened, read, within};
-use crate::codecache::{hex, sha256};
-use crate::connections::Connection;
+use super::effect::{Effect, Reveals};
+use super::handles::{Bounds, IdempotencyKey};
+use super::requests::{opened, read, within};
+use crate::connections::{Connection, Granted};
+use crate::digest::{hex, sha256};
+use crate::effect_error::{EffectCode, EffectError};
 use crate::egress::{DialError, EgressPolicy, Meter, Metered, ResolveError, denied_address, dial};
-use crate::secrets::Destination;
+use crate::secrets::{Destination, Vault};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use heddle_node_stdlib::abi::code;
 use lettre::Message;
 use lettre::message::header::ContentType;
 use lettre::message::{Attachment, Mailbox, Mailboxes, MultiPart, SinglePart};
@@ -74,31 +76,30 @@ struct File {
 }
 
 impl Effect for Mail {
-    fn kind(&self) -> &'static str {
-        "mail"
-    }
+    const KIND: &'static str = "mail";
+    const REVEALS: Reveals = Reveals::ToHost;
 
-    fn start(&self, request: Value, context: EffectContext) -> EffectFuture {
+    type Needs = (Bounds, IdempotencyKey, Arc<Vault>, Arc<Granted>);
+    type Output = Value;
+
+    fn start(
+        &self,
+        request: Value,
+        (bounds, IdempotencyKey(own_key), vault, connections): Self::Needs,
+    ) -> impl Future<Output = Result<Value, EffectError>> + Send + 'static {
         let policy = self.0.clone();
-        Box::pin(async move {
-            let connection = opened(&request, &context).await?;
+        async move {
+            let connection = opened(&request, &connections).await?;
             let server = Server::of(&connection)?;
             let to = Destination::Host(&server.host, Some(server.port));
-            let request: Request = read(context.vault.reveal(request, to)?)?;
-            let key = request
-                .idempotency_key
-                .as_deref()
-                .unwrap_or(&context.idempotency_key);
+            let request: Request = read(vault.reveal(request, to)?)?;
+            let key = request.idempotency_key.as_deref().unwrap_or(&own_key);
             let (message, id) = message(&request, key)?;
             let late = |ms| format!("{} did not take the message within {ms} ms.", server.name());
-            let time_max = context.time_max(request.timeout_ms);
+            let time_max = bounds.time_max(request.timeout_ms);
             within(time_max, server.send(&policy, &message), late).await?;
             Ok(json!({ "messageId": id }))
-        })
-    }
-
-    fn reveals(&self) -> Reveals {
-        Reveals::ToHost
+        }
     }
 }
 
@@ -262,7 +263,7 @@ impl Server {
                     self.name(),
                     REPLY_BYTES_MAX >> 10
                 );
-                EffectError::new(code::MAIL_FAILED, message)
+                EffectError::new(EffectCode::MailFailed, message)
             }
             false => error,
         })
@@ -309,10 +310,10 @@ impl Server {
             .await
             .map_err(|error| match error {
                 DialError::Resolve(ResolveError::Denied { host, address }) => {
-                    EffectError::new(code::EGRESS_DENIED, denied_address(&host, address))
+                    EffectError::new(EffectCode::EgressDenied, denied_address(&host, address))
                 }
                 other => EffectError::new(
-                    code::MAIL_FAILED,
+                    EffectCode::MailFailed,
                     format!("{} can't be reached: {other}.", self.name()),
                 ),
             })
@@ -320,7 +321,7 @@ impl Server {
 
     fn refused(&self, error: &std::io::Error) -> EffectError {
         let message = format!("No secure connection to {}: {error}.", self.name());
-        EffectError::new(code::MAIL_FAILED, message)
+        EffectError::new(EffectCode::MailFailed, message)
     }
 
     fn failed(&self, error: &lettre::transport::smtp::Error) -> EffectError {
@@ -334,7 +335,10 @@ impl Server {
             source = inner.source();
         }
         message.truncate(message.floor_char_boundary(MESSAGE_BYTES_MAX));
-        EffectError::new(code::MAIL_FAILED, format!("{}.", message.trim_end_matches('.')))
+        EffectError::new(
+            EffectCode::MailFailed,
+            format!("{}.", message.trim_end_matches('.')),
+        )
     }
 }
 

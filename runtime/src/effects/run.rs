@@ -1,21 +1,26 @@
 //! The effects of one run: those at work, those that have ended, those that a former execution had ended, and those
 //! that have parked.
 
-use super::{Effect, EffectContext, EffectError, EffectResult, Park, Reveals, result_to_json};
-use crate::TRACE_TARGET;
+use super::effect::{AnyEffect, Reveals};
+use super::needs::Handles;
+use super::progress::{EffectResult, Park, Progress, result_to_json};
+use crate::effect_error::{EffectCode, EffectError};
 use crate::journal::{Entry, Record};
-use crate::limits::Stop;
 use crate::secrets::{Destination, Vault};
+use crate::stop::Stop;
 use heddle_node_stdlib::abi::code;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{JoinError, JoinSet};
 use tracing::field::Empty;
 use tracing::{Instrument, Span};
+
+/// Target of the `tracing` span of each effect, a child of the span in which its run was started.
+pub const TRACE_TARGET: &str = "heddle::trace";
 
 /// Effects of one run that hold a request or an untaken result at the same time; others wait.
 const IN_FLIGHT_MAX: usize = 32;
@@ -28,7 +33,7 @@ const LARGE_BYTES: usize = 64 << 10;
 /// The effects of one run. Dropping it cancels those that are at work.
 pub struct RunEffects {
     io: Handle,
-    tasks: JoinSet<Done>,
+    tasks: JoinSet<Worked>,
     at_work: HashMap<tokio::task::Id, Started>,
     in_flight: Arc<Semaphore>,
     /// Ended and recorded, in the order in which the run sees them.
@@ -74,27 +79,32 @@ impl Drop for Held {
 /// A result, and the place in the queue that it holds until the sandbox has taken it.
 struct Done {
     json: Vec<u8>,
-    park: Option<Park>,
     _permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Done {
     fn of(json: Vec<u8>) -> Self {
-        Done {
-            json,
-            park: None,
-            _permit: None,
-        }
+        Done { json, _permit: None }
     }
+
+    fn failed(error: EffectError) -> Self {
+        Done::of(to_json(Err(error)))
+    }
+}
+
+/// How the work of an effect ended.
+enum Worked {
+    Done(Done),
+    Parked(Park),
 }
 
 /// An effect about to start: permitted work, or the reason why it is not.
 pub enum Prepared {
     /// To be done.
     Work {
-        effect: Arc<dyn Effect>,
+        effect: Arc<dyn AnyEffect>,
         request: String,
-        context: Box<EffectContext>,
+        handles: Box<Handles>,
     },
     /// Refused.
     Refused(EffectError),
@@ -207,9 +217,9 @@ impl RunEffects {
             if let Some(journal) = journal {
                 journal.permission().await;
             }
-            let done = perform(prepared, in_flight).await;
+            let worked = perform(prepared, in_flight).await;
             drop(held);
-            done
+            worked
         };
         let task = self.tasks.spawn_on(work.instrument(span), &self.io);
         self.at_work.insert(task.id(), started);
@@ -247,22 +257,22 @@ impl RunEffects {
     }
 
     /// Records effects that have ended together.
-    async fn keep(&mut self, group: Vec<Result<(tokio::task::Id, Done), JoinError>>) -> Result<(), Stop> {
+    async fn keep(&mut self, group: Vec<Result<(tokio::task::Id, Worked), JoinError>>) -> Result<(), Stop> {
         let mut entries = Vec::new();
         let mut is_repeatable = true;
         for ended in group {
-            let (task, done) = ended.unwrap_or_else(|error| (error.id(), panicked(&error)));
+            let (task, worked) = ended.unwrap_or_else(|error| (error.id(), panicked(&error)));
             let Some(started) = self.at_work.remove(&task) else {
                 return Err(Stop::broken_guest("An effect without an id ended"));
             };
             if let Some(record) = &mut self.record {
-                entries.push(match &done.park {
-                    Some(park) => record.parks(started.key.clone(), &park.state)?,
-                    None => record.ended(started.key.clone(), &done.json)?,
+                entries.push(match &worked {
+                    Worked::Parked(park) => record.parks(started.key.clone(), &park.state)?,
+                    Worked::Done(done) => record.ended(started.key.clone(), &done.json)?,
                 });
             }
-            match &done.park {
-                Some(park) => {
+            match worked {
+                Worked::Parked(park) => {
                     is_repeatable = false;
                     self.parked += 1;
                     self.wake_at_ms = match (self.wake_at_ms, park.wake_at_ms) {
@@ -270,7 +280,7 @@ impl RunEffects {
                         (one, other) => one.or(other),
                     };
                 }
-                None => {
+                Worked::Done(done) => {
                     is_repeatable &= started.is_repeatable;
                     self.ready.push_back((started, done));
                 }
@@ -304,25 +314,25 @@ impl RunEffects {
     }
 }
 
-fn panicked(error: &JoinError) -> Done {
+fn panicked(error: &JoinError) -> Worked {
     tracing::error!(%error, "An effect panicked");
-    let failed = EffectError::new(code::INTERNAL, "The effect failed by a bug in heddle.");
-    Done::of(to_json(Err(failed)))
+    let failed = EffectError::new(EffectCode::Internal, "The effect failed by a bug in heddle.");
+    Worked::Done(Done::failed(failed))
 }
 
-async fn perform(prepared: Prepared, in_flight: Arc<Semaphore>) -> Done {
-    let (effect, request, context) = match prepared {
+async fn perform(prepared: Prepared, in_flight: Arc<Semaphore>) -> Worked {
+    let (effect, request, handles) = match prepared {
         Prepared::Work {
             effect,
             request,
-            context,
-        } => (effect, request, context),
+            handles,
+        } => (effect, request, handles),
         Prepared::Refused(error) => {
             note_failure(&error);
-            return Done::of(to_json(Err(error)));
+            return Worked::Done(Done::failed(error));
         }
     };
-    let (vault, parks) = (context.vault.clone(), context.parks.clone());
+    let vault = handles.vault.clone();
     let permit = if effect.only_waits() {
         None
     } else {
@@ -331,20 +341,27 @@ async fn perform(prepared: Prepared, in_flight: Arc<Semaphore>) -> Done {
     let (reveals, revealing) = (effect.reveals(), vault.clone());
     let reading = aside(request.len(), move || revealed(&request, reveals, &revealing));
     let result = match reading.await.flatten() {
-        Ok(request) => effect.start(request, *context).await,
+        Ok(request) => {
+            let work = effect.start(request, &handles);
+            drop(handles);
+            work.await
+        }
         Err(error) => Err(error),
     };
-    if let Err(error) = &result {
-        note_failure(error);
-    }
+    let result = match result {
+        Ok(Progress::Parked(park)) => return Worked::Parked(park),
+        Ok(Progress::Done(value)) => Ok(value),
+        Err(error) => {
+            note_failure(&error);
+            Err(error)
+        }
+    };
     let bytes = result.as_ref().map_or(0, weight);
     let written = aside(bytes, move || to_json(masked(result, &vault))).await;
-    let park = parks.lock().unwrap_or_else(PoisonError::into_inner).take();
-    Done {
+    Worked::Done(Done {
         json: written.unwrap_or_else(|error| to_json(Err(error))),
-        park,
         _permit: permit,
-    }
+    })
 }
 
 /// Does what takes time by this many bytes: at once, or where it holds up no other effect.
@@ -356,7 +373,7 @@ async fn aside<T: Send + 'static>(
         return Ok(work());
     }
     let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|_| EffectError::new(code::INTERNAL, "The effect was broken off."))
+    done.map_err(|_| EffectError::new(EffectCode::Internal, "The effect was broken off."))
 }
 
 /// A request with its secrets, as far as it is known where they go.

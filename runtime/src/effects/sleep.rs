@@ -1,7 +1,7 @@
 //! `sleep`: `{"ms": 1000}` gives `null` after that time.
 
-use super::{Effect, EffectContext, EffectError, EffectFuture};
-use heddle_node_stdlib::abi::code;
+use super::effect::Effect;
+use crate::effect_error::{EffectCode, EffectError};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -9,30 +9,35 @@ use std::time::Duration;
 pub struct Sleep;
 
 impl Effect for Sleep {
-    fn kind(&self) -> &'static str {
-        "sleep"
-    }
+    const KIND: &'static str = "sleep";
+    const ONLY_WAITS: bool = true;
 
-    fn start(&self, request: Value, _: EffectContext) -> EffectFuture {
-        Box::pin(async move {
-            let Some(ms) = request.get("ms").and_then(Value::as_f64).filter(|ms| *ms >= 0.0) else {
-                return Err(EffectError::new(
-                    code::PARAMETER,
-                    "A wait needs a number of milliseconds.",
-                ));
-            };
-            // Longer than any run may take; also keeps the clock's arithmetic in range.
-            let duration = Duration::from_millis(ms.min(1e12) as u64);
-            tokio::time::sleep(duration).await;
-            Ok(Value::Null)
-        })
-    }
+    type Needs = ();
+    type Output = Value;
 
-    fn only_waits(&self) -> bool {
-        true
+    fn start(
+        &self,
+        request: Value,
+        (): (),
+    ) -> impl Future<Output = Result<Value, EffectError>> + Send + 'static {
+        sleep(request)
     }
 
     fn is_repeatable(&self) -> bool {
         true
     }
+}
+
+/// Waits for the milliseconds of the request.
+async fn sleep(request: Value) -> Result<Value, EffectError> {
+    let Some(ms) = request.get("ms").and_then(Value::as_f64).filter(|ms| *ms >= 0.0) else {
+        return Err(EffectError::new(
+            EffectCode::Parameter,
+            "A wait needs a number of milliseconds.",
+        ));
+    };
+    // Longer than any run may take; also keeps the clock's arithmetic in range.
+    let duration = Duration::from_millis(ms.min(1e12) as u64);
+    tokio::time::sleep(duration).await;
+    Ok(Value::Null)
 }

@@ -6,6 +6,7 @@
 
 mod connector;
 mod driver;
+mod failure;
 mod here;
 mod mysql;
 mod pool;
@@ -14,24 +15,26 @@ mod rows;
 mod serve;
 mod session;
 mod sqlite;
+mod statement;
 mod target;
 mod tunnel;
 
-use super::{Effect, EffectContext, EffectError, EffectFuture, EffectResult, Reveals, opened, read, within};
+use super::effect::{Effect, Reveals};
+use super::handles::Bounds;
+use super::progress::EffectResult;
+use super::requests::{opened, read, within};
 use crate::config::RuntimeConfig;
-use crate::secrets::Destination;
-use heddle_node_stdlib::abi::code;
-use serde::{Deserialize, Serialize};
+use crate::connections::Granted;
+use crate::effect_error::EffectError;
+use crate::secrets::{Destination, Vault};
+use serde::Deserialize;
 use serde_json::Value;
 use session::Sessions;
+use statement::Statement;
 use std::sync::Arc;
-use std::time::Duration;
 use target::{Kind, Target};
 
 pub(crate) use serve::serve;
-
-/// Of an error's message.
-const MESSAGE_BYTES_MAX: usize = 8 << 10;
 
 /// The effect.
 #[derive(Clone)]
@@ -65,59 +68,36 @@ struct Request {
     timeout_ms: Option<f64>,
 }
 
-/// A statement, and what its result may be.
-#[derive(Clone, Serialize, Deserialize)]
-pub(crate) struct Statement {
-    query: String,
-    parameters: Vec<Value>,
-    rows_max: usize,
-    bytes_max: usize,
-    timeout: Duration,
-}
-
-/// What a server may send, so that no driver keeps more.
-struct Budget;
-
-impl Budget {
-    /// Until a session is open, and to end what another one does.
-    const HANDSHAKE: u64 = 256 << 10;
-
-    /// The result of a statement. Rows as servers send them are no larger than what becomes of them, but for the last one,
-    /// which may be one too many, and what is said besides.
-    fn of_rows(statement: &Statement) -> u64 {
-        let bytes = statement.bytes_max as u64;
-        bytes.saturating_add(bytes / 2).saturating_add(4 << 20)
-    }
-}
-
 impl Effect for Sql {
-    fn kind(&self) -> &'static str {
-        "sql"
-    }
+    const KIND: &'static str = "sql";
+    const REVEALS: Reveals = Reveals::ToHost;
 
-    fn start(&self, request: Value, context: EffectContext) -> EffectFuture {
+    type Needs = (Bounds, Arc<Vault>, Arc<Granted>);
+    type Output = Value;
+
+    fn start(
+        &self,
+        request: Value,
+        (bounds, vault, connections): Self::Needs,
+    ) -> impl Future<Output = Result<Value, EffectError>> + Send + 'static {
         let shared = self.0.clone();
-        Box::pin(async move {
-            let connection = opened(&request, &context).await?;
+        async move {
+            let connection = opened(&request, &connections).await?;
             let target = Target::of(&connection)?;
             let to = Destination::Host(&target.host, Some(target.port));
-            let request: Request = read(context.vault.reveal(request, to)?)?;
+            let request: Request = read(vault.reveal(request, to)?)?;
             let statement = Statement {
                 query: request.query,
                 parameters: request.parameters,
                 rows_max: request.max_rows,
-                bytes_max: context.result_bytes_max,
-                timeout: context.time_max(request.timeout_ms),
+                bytes_max: bounds.result_bytes_max,
+                timeout: bounds.time_max(request.timeout_ms),
             };
             let late = |ms| format!("{} did not answer within {ms} ms.", target.name());
-            let tenant = context.connections.tenant();
+            let tenant = connections.tenant();
             let work = shared.execute(&target, tenant.as_deref(), &statement);
             within(statement.timeout, work, late).await
-        })
-    }
-
-    fn reveals(&self) -> Reveals {
-        Reveals::ToHost
+        }
     }
 }
 
@@ -127,47 +107,6 @@ impl Shared {
             Kind::Sqlite => sqlite::execute(&self.sqlite_files, tenant, target, statement).await,
             _ => self.sessions.execute(target, tenant, statement).await,
         };
-        rows.map(Value::Array).map_err(shortened)
+        rows.map(Value::Array).map_err(failure::shortened)
     }
-}
-
-/// A server's words are a stranger's, and may be many.
-fn shortened(mut error: EffectError) -> EffectError {
-    if error.message.len() > MESSAGE_BYTES_MAX {
-        let end = error.message.floor_char_boundary(MESSAGE_BYTES_MAX);
-        error.message.truncate(end);
-        error.message.push('…');
-    }
-    error
-}
-
-/// The server has sent more than it might.
-fn too_much(code: &str, target: &Target, bytes: u64) -> EffectError {
-    let message = format!(
-        "{} sent more than the {} KiB that it may send at a time. Its connection was closed; ask for fewer rows or columns.",
-        target.name(),
-        bytes >> 10
-    );
-    EffectError::new(code, message)
-}
-
-/// Why a database did not do what it should, in its own words.
-fn failed(target: &Target, error: &sqlx::Error) -> EffectError {
-    if let sqlx::Error::Database(error) = error {
-        let at = error.code().map(|code| format!(" ({code})")).unwrap_or_default();
-        let message = format!(
-            "{} refused the statement: {}{at}.",
-            target.name(),
-            error.message()
-        );
-        // 57014: PostgreSQL's statement_timeout; 1969 and 3024: those of MariaDB and MySQL.
-        let timed_out = matches!(error.code().as_deref(), Some("57014" | "70100" | "1969" | "3024"));
-        let code = if timed_out {
-            code::TIMEOUT
-        } else {
-            code::SQL_FAILED
-        };
-        return EffectError::new(code, message);
-    }
-    EffectError::new(code::SQL_FAILED, format!("{}: {error}.", target.name()))
 }

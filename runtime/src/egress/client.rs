@@ -11,7 +11,7 @@ use std::time::Duration;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Why there is no client for a URL.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum GuardError {
     /// Neither http nor https.
     #[error("`{0}:` is not a scheme that a request may use; http and https are")]
@@ -29,7 +29,7 @@ pub enum GuardError {
     },
     /// The TLS library failed.
     #[error("HTTP can't be used: {0}")]
-    Client(String),
+    Client(#[source] reqwest::Error),
 }
 
 /// Gives clients; clones share their connections.
@@ -82,7 +82,7 @@ impl GuardedHttp {
             .pool_max_idle_per_host(8)
             .user_agent(concat!("heddle/", env!("CARGO_PKG_VERSION")))
             .build()
-            .map_err(|error| GuardError::Client(error.to_string()))?;
+            .map_err(GuardError::Client)?;
         Ok(slot.get_or_init(|| client).clone())
     }
 }

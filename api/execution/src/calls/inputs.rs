@@ -1,7 +1,6 @@
 //! Inputs of a call, held against the called pattern's call interface.
 
-use heddle_node_stdlib::abi::code;
-use heddle_runtime::EffectError;
+use heddle_runtime::{EffectCode, EffectError};
 use heddle_store::patterns::PatternRow;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -53,7 +52,7 @@ pub(super) fn check(callee: &PatternRow, inputs: &Value) -> Result<(), EffectErr
         callee.name,
         wrong.join("; ")
     );
-    Err(EffectError::new(code::CALL_INPUTS, message))
+    Err(EffectError::new(EffectCode::CallInputs, message))
 }
 
 fn fits(value: &Value, input_type: &str) -> bool {

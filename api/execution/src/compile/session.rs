@@ -10,7 +10,7 @@ use bytesize::ByteSize;
 use heddle_compiler::Options;
 use heddle_model::error::{Code, ServiceError};
 use heddle_processes::{End, Worker, WorkerCommand, WorkerError};
-use heddle_runtime::{Plan, Program, ProgramError, Runtime};
+use heddle_runtime::{CompileError, Plan, Program, ProgramError, Runtime};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -144,8 +144,8 @@ impl<'a> Session<'a> {
             let code = self.ask(&command, request, <[u8]>::to_vec).await;
             codes.push(code.map_err(|failure| match failure {
                 Failure::Refused(reason) => match plan.jobs().get(index) {
-                    Some(job) => job.refused(reason).into(),
-                    None => ProgramError::Compile(reason).into(),
+                    Some(job) => job.refused(CompileError::InWorker(reason)).into(),
+                    None => ProgramError::Compile(CompileError::InWorker(reason)).into(),
                 },
                 Failure::TooMuch(reason) => ProgramError::TooCostly(reason).into(),
                 Failure::Other(error) => LoadFailure::Other(error),

@@ -159,7 +159,7 @@ fn answer_all(mut channel: Channel) {
 fn execute(request: &[u8]) -> Result<Vec<u8>, String> {
     match request {
         [GRAPH, rest @ ..] => graph(rest).ok_or_else(|| "the request is broken".to_owned()),
-        [CODE, rest @ ..] => CompileJob::execute_request(rest),
+        [CODE, rest @ ..] => CompileJob::execute_request(rest).map_err(|error| error.to_string()),
         _ => Err("the request is broken".to_owned()),
     }
 }

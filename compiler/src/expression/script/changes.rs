@@ -1,7 +1,6 @@
 //! Whether an expression may change the values that it is given. If not, it does not matter when they are read.
 
-use super::super::lower::without_parentheses;
-use super::parts::{called_method, deletes};
+use super::super::syntax::{called_method, deletes, without_parentheses};
 use oxc_ast::AstKind;
 use oxc_ast::ast;
 use oxc_semantic::Semantic;

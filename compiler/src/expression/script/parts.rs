@@ -1,9 +1,10 @@
 //! Parts of an expression that are compiled and handed to the script.
 
-use super::super::lower::{Lowering, without_parentheses};
-use super::super::parse::parsed;
+use super::super::lowering::Lowering;
+use super::super::syntax::range;
+use super::super::tree::parsed;
 use super::super::{Element, Expression, Name, Problem};
-use super::{Rewriting, WORK_OF_BYTE, range};
+use super::rewriting::{Rewriting, WORK_OF_BYTE};
 use heddle_node_stdlib::value::methods::Global;
 use heddle_node_stdlib::value::{Array, Object, Value, ops};
 use oxc_allocator::Allocator;
@@ -11,7 +12,6 @@ use oxc_ast::AstKind;
 use oxc_ast::ast;
 use oxc_semantic::NodeId;
 use oxc_span::{GetSpan, Span};
-use oxc_syntax::operator::UnaryOperator;
 use std::cell::Cell;
 
 /// Methods that depend on a language, which the engine does not know.
@@ -235,23 +235,4 @@ fn is_repeatable(mut part: Expression, only_constant: bool) -> bool {
         }
     });
     repeatable
-}
-
-/// The method that is called by its name, and where the name stands.
-pub(super) fn called_method<'c>(call: &'c ast::CallExpression<'_>) -> Option<(&'c str, Span)> {
-    match without_parentheses(&call.callee) {
-        ast::Expression::StaticMemberExpression(member) => {
-            Some((member.property.name.as_str(), member.property.span))
-        }
-        ast::Expression::ComputedMemberExpression(member) => match without_parentheses(&member.expression) {
-            ast::Expression::StringLiteral(name) => Some((name.value.as_str(), name.span)),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-/// Whether the node deletes what it is given.
-pub(super) fn deletes(unary: &ast::UnaryExpression<'_>) -> bool {
-    unary.operator == UnaryOperator::Delete
 }

@@ -1,9 +1,7 @@
 //! What no expression may have, whichever way it goes.
 
-use super::super::lower::without_parentheses;
+use super::super::syntax::{called_method, range, without_parentheses};
 use super::super::{Problem, names, unsupported};
-use super::parts::called_method;
-use super::range;
 use heddle_node_stdlib::value::methods::Global;
 use oxc_ast::AstKind;
 use oxc_ast::ast;

@@ -1,8 +1,10 @@
 //! Credentials of a request: what they are, where in the request they go, and how a connection names them.
 
+use super::address::with_query;
+use super::headers::{header_name, header_value};
 use super::oauth::Grant;
-use super::{EffectError, header_name, header_value};
 use crate::connections::Connection;
+use crate::effect_error::EffectError;
 use crate::secrets::Vault;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -113,46 +115,4 @@ fn inferred(connection: &Connection) -> Option<&'static str> {
         () if connection.text(TOKEN).is_some() => Some("bearer"),
         () => None,
     }
-}
-
-/// The URL of a request that may be relative to its connection's `baseUrl`, and whether it is.
-pub(in crate::effects) fn url_of(
-    url: &str,
-    connection: Option<&Connection>,
-) -> Result<(Url, bool), EffectError> {
-    let no_url =
-        |error: &dyn std::fmt::Display| EffectError::parameter(format!("`{url}` is no URL: {error}."));
-    let base = connection.and_then(|connection| connection.text(&["baseUrl"]));
-    let Some(base) = base.filter(|_| !url.contains("://")) else {
-        return Url::parse(url)
-            .map(|url| (url, false))
-            .map_err(|error| no_url(&error));
-    };
-    let base = Url::parse(&format!("{}/", base.trim_end_matches('/')))
-        .map_err(|error| EffectError::parameter(format!("The connection's `baseUrl` is no URL: {error}.")))?;
-    let joined = match url.trim_start_matches('/') {
-        "" => base.clone(),
-        path => base.join(path).map_err(|error| no_url(&error))?,
-    };
-    if joined.origin() != base.origin() {
-        return Err(EffectError::parameter(format!(
-            "`{url}` is no path below the connection's `baseUrl`."
-        )));
-    }
-    Ok((joined, true))
-}
-
-/// The URL with one query parameter set.
-pub(super) fn with_query(url: &Url, name: &str, value: &str) -> Url {
-    let others: Vec<(String, String)> = url
-        .query_pairs()
-        .filter(|(other, _)| other != name)
-        .map(|(name, value)| (name.into_owned(), value.into_owned()))
-        .collect();
-    let mut url = url.clone();
-    url.query_pairs_mut()
-        .clear()
-        .extend_pairs(others)
-        .append_pair(name, value);
-    url
 }

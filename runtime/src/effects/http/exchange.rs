@@ -1,20 +1,21 @@
-//! One request with the redirects that follow it, and its answer. Credentials stay with their origin.
+//! One request with the redirects that follow it. Credentials stay with their origin.
 
+use super::address::place;
+use super::answer::{Answer, body_of};
 use super::auth::Auth;
+use super::context::HttpNeeds;
 use super::failure::{failed, guarded, send_error};
-use super::{Body, EffectContext, EffectError, EffectResult, IDEMPOTENCY_KEY, OWN_HEADERS, Request};
-use super::{header_name, header_value, place};
+use super::headers::{IDEMPOTENCY_KEY, OWN_HEADERS, header_name, header_value};
+use super::request::{Body, Request};
+use crate::effect_error::EffectError;
 use crate::egress::GuardedHttp;
 use crate::secrets::Vault;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use reqwest::header::{
-    AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, HeaderMap, HeaderName,
-    HeaderValue, LOCATION, RETRY_AFTER,
+    AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue, LOCATION,
 };
 use reqwest::{Method, Response, StatusCode, Url};
-use serde_json::{Map, Value, json};
-use std::time::{Duration, Instant, SystemTime};
 
 const REDIRECTS_MAX: usize = 10;
 
@@ -31,7 +32,7 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
-    pub fn new(request: Request, url: Url, context: &EffectContext) -> Result<Self, EffectError> {
+    pub fn new(request: Request, url: Url, context: &HttpNeeds) -> Result<Self, EffectError> {
         let method = Method::from_bytes(request.method.to_ascii_uppercase().as_bytes())
             .ok()
             .filter(|method| *method != Method::CONNECT && *method != Method::TRACE)
@@ -48,7 +49,7 @@ impl Exchange {
             let key = request
                 .idempotency_key
                 .as_deref()
-                .unwrap_or(&context.idempotency_key);
+                .unwrap_or(&context.idempotency_key.0);
             headers.insert(IDEMPOTENCY_KEY, header_value("Idempotency-Key", key)?);
         }
         let body = match request.body {
@@ -93,7 +94,7 @@ impl Exchange {
     pub async fn perform(
         mut self,
         clients: &GuardedHttp,
-        context: &EffectContext,
+        context: &HttpNeeds,
     ) -> Result<Answer, EffectError> {
         for _ in 0..=REDIRECTS_MAX {
             let response = self.send(clients).await?;
@@ -181,96 +182,13 @@ impl Exchange {
         Ok(())
     }
 
-    async fn read(self, response: Response, context: &EffectContext) -> Result<Answer, EffectError> {
+    async fn read(self, response: Response, context: &HttpNeeds) -> Result<Answer, EffectError> {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         Ok(Answer {
             status,
             headers,
-            body: body_of(response, &self.url, context.result_bytes_max).await?,
+            body: body_of(response, &self.url, context.bounds.result_bytes_max).await?,
             url: self.url,
         })
     }
-}
-
-/// The body of an answer, of at most so many bytes after decompression: a small answer can't become a large one.
-pub(super) async fn body_of(
-    mut response: Response,
-    url: &Url,
-    bytes_max: usize,
-) -> Result<Vec<u8>, EffectError> {
-    let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| send_error(&error, url))? {
-        if chunk.len() > bytes_max.saturating_sub(body.len()) {
-            return Err(failed(format!(
-                "The answer of {} has more than the {} KiB allowed.",
-                place(url),
-                bytes_max >> 10
-            )));
-        }
-        body.extend_from_slice(&chunk);
-    }
-    Ok(body)
-}
-
-/// What came back.
-pub(super) struct Answer {
-    pub status: u16,
-    pub headers: HeaderMap,
-    pub body: Vec<u8>,
-    /// After redirects.
-    pub url: Url,
-}
-
-impl Answer {
-    /// The effect's result.
-    pub fn into_value(self, context: &EffectContext) -> EffectResult {
-        let mut result = json!({ "status": self.status, "headers": header_object(&self.headers) });
-        if let Some(wait) = retry_after(&self.headers) {
-            let too_late = Instant::now()
-                .checked_add(wait)
-                .is_none_or(|at| at >= context.deadline);
-            result["retryAfter"] = match too_late {
-                true => "never".into(),
-                false => (wait.as_millis() as u64).into(),
-            };
-        }
-        match String::from_utf8(self.body) {
-            Ok(text) => result["text"] = text.into(),
-            Err(error) => {
-                let body = context.vault.mask_bytes(error.into_bytes());
-                result["base64"] = STANDARD.encode(body).into();
-            }
-        }
-        Ok(result)
-    }
-}
-
-/// Retry-After (RFC 9110, section 10.2.3): seconds, or a date.
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
-    if let Ok(seconds) = text.parse::<u32>() {
-        return Some(Duration::from_secs(u64::from(seconds)));
-    }
-    let date = httpdate::parse_http_date(text).ok()?;
-    Some(date.duration_since(SystemTime::now()).unwrap_or_default())
-}
-
-fn header_object(headers: &HeaderMap) -> Map<String, Value> {
-    let mut object = Map::new();
-    for name in headers.keys() {
-        let mut values: Vec<Value> = headers
-            .get_all(name)
-            .iter()
-            .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned().into())
-            .collect();
-        let value = if values.len() == 1 {
-            values.remove(0)
-        } else {
-            Value::Array(values)
-        };
-        object.insert(name.as_str().to_owned(), value);
-    }
-    // Lengths of what was compressed mean nothing any more.
-    object.remove(CONTENT_LENGTH.as_str());
-    object
 }

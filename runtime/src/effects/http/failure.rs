@@ -1,14 +1,14 @@
 //! Failures of requests, in words.
 
-use super::{EffectError, place};
+use super::address::place;
+use crate::effect_error::{EffectCode, EffectError};
 use crate::egress::{GuardError, ResolveError, denied_address};
-use heddle_node_stdlib::abi::code;
 use reqwest::Url;
 use std::error::Error;
 use std::io;
 
 pub(super) fn failed(message: String) -> EffectError {
-    EffectError::new(code::HTTP_FAILED, message)
+    EffectError::new(EffectCode::HttpFailed, message)
 }
 
 /// Why no client was given for a URL.
@@ -17,12 +17,12 @@ pub(super) fn guarded(error: GuardError) -> EffectError {
         GuardError::Scheme(_) => denied(format!("{error}.")),
         GuardError::NoHost(_) => EffectError::parameter(format!("{error}.")),
         GuardError::Denied { host, address } => denied(denied_address(&host, address)),
-        GuardError::Client(_) => EffectError::new(code::INTERNAL, format!("{error}.")),
+        GuardError::Client(_) => EffectError::new(EffectCode::Internal, format!("{error}.")),
     }
 }
 
 fn denied(message: String) -> EffectError {
-    EffectError::new(code::EGRESS_DENIED, message)
+    EffectError::new(EffectCode::EgressDenied, message)
 }
 
 /// Why a request got no answer, or not a whole one.
@@ -35,7 +35,10 @@ pub(super) fn send_error(error: &reqwest::Error, url: &Url) -> EffectError {
         };
     }
     if error.is_timeout() {
-        return EffectError::new(code::TIMEOUT, format!("{place} could not be reached in time."));
+        return EffectError::new(
+            EffectCode::Timeout,
+            format!("{place} could not be reached in time."),
+        );
     }
     if let Some(tls) = find::<rustls::Error>(error) {
         return failed(format!("No secure connection to {place}: {tls}."));

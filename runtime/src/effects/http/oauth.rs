@@ -1,16 +1,16 @@
 //! Tokens by the client credentials grant of OAuth 2.0 (RFC 6749, section 4.4), kept until shortly before they
 //! expire.
 
-use super::exchange::body_of;
+use super::address::place;
+use super::answer::body_of;
 use super::failure::{guarded, send_error};
-use super::{EffectError, place};
-use crate::codecache::{hex, sha256};
 use crate::connections::Connection;
+use crate::digest::{hex, sha256};
+use crate::effect_error::{EffectCode, EffectError};
 use crate::egress::GuardedHttp;
 use crate::secrets::Vault;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use heddle_node_stdlib::abi::code;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::Url;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
@@ -193,7 +193,7 @@ async fn request(clients: &GuardedHttp, grant: &Grant, vault: &Vault) -> Result<
     let answer = body_of(response, url, ANSWER_BYTES_MAX).await?;
     let refused = |reason: String| {
         let message = format!("{} gave no token: {reason}.", place(url));
-        EffectError::new(code::OAUTH_FAILED, message)
+        EffectError::new(EffectCode::OauthFailed, message)
     };
     if !status.is_success() {
         let said: Refused = serde_json::from_slice(&answer).unwrap_or_default();

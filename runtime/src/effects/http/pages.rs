@@ -3,47 +3,18 @@
 //! other, how many pages were asked for, and whether there are more. A page whose status is not 2xx is the result as
 //! without pagination, with the `items` and `pages` so far.
 
-use super::auth::with_query;
+use super::super::progress::EffectResult;
+use super::address::{check_granted, place, with_query};
+use super::answer::Answer;
+use super::exchange::Exchange;
 use super::failure::failed;
-use super::{Answer, EffectError, EffectResult, Exchange, Sender, check_granted, place};
-use heddle_node_stdlib::abi::code;
+use super::request::{Kind, Pagination};
+use super::sender::Sender;
+use crate::effect_error::{EffectCode, EffectError};
 use reqwest::Url;
 use reqwest::header::{HeaderMap, LINK};
-use serde::Deserialize;
 use serde_json::Value;
 use std::collections::HashSet;
-
-/// How the next page is found.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Pagination {
-    #[serde(rename = "type")]
-    kind: Kind,
-    max_pages: u32,
-    /// Where in the body the items are, as a dotted path; without it the body itself is the list.
-    #[serde(default)]
-    items: Option<String>,
-    /// `cursor`: where in the body the next cursor is.
-    #[serde(default)]
-    cursor: Option<String>,
-    /// `cursor` and `page`: the query parameter; a cursor without one is the next page's URL.
-    #[serde(default)]
-    parameter: Option<String>,
-    /// `page`: number of the first page.
-    #[serde(default)]
-    start: Option<u32>,
-}
-
-#[derive(Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-enum Kind {
-    /// The Link header's `rel="next"` (RFC 8288).
-    Link,
-    /// A field of the body.
-    Cursor,
-    /// Numbers, until a page has no items.
-    Page,
-}
 
 /// Asks for page after page.
 pub(super) async fn all(sender: &Sender<'_>, first: Exchange, pagination: &Pagination) -> EffectResult {
@@ -65,11 +36,11 @@ pub(super) async fn all(sender: &Sender<'_>, first: Exchange, pagination: &Pagin
                 found.pages,
                 place(&answer.url)
             );
-            EffectError::new(code::PARSE, message)
+            EffectError::new(EffectCode::Parse, message)
         })?;
         let items = items(&body, pagination)?;
         let was_empty = items.is_empty();
-        found.add(items, answer.body.len(), sender.context.result_bytes_max)?;
+        found.add(items, answer.body.len(), sender.context.bounds.result_bytes_max)?;
         let next = match pagination.kind {
             Kind::Link => link(&answer)?,
             Kind::Cursor => next_by_cursor(&exchange.url, &body, pagination)?,
@@ -150,7 +121,7 @@ fn items(body: &Value, pagination: &Pagination) -> Result<Vec<Value>, EffectErro
                     format!("`{path}` in the page's body")
                 });
             let message = format!("`pagination.items` says where the list is, but {at} is no array.");
-            Err(EffectError::new(code::PARSE, message))
+            Err(EffectError::new(EffectCode::Parse, message))
         }
     }
 }
@@ -182,7 +153,7 @@ fn next_by_cursor(url: &Url, body: &Value, pagination: &Pagination) -> Result<Op
         Some(Value::Number(number)) => number.to_string(),
         Some(_) => {
             let message = format!("`{path}` in the page's body is neither a text nor a number.");
-            return Err(EffectError::new(code::PARSE, message));
+            return Err(EffectError::new(EffectCode::Parse, message));
         }
     };
     match &pagination.parameter {

@@ -2,8 +2,8 @@
 //!
 //! Knows nothing of SMTP.
 
-use super::super::EffectError;
 use crate::connections::Connection;
+use crate::effect_error::EffectError;
 use crate::egress::Metered;
 use lettre::transport::smtp::client::AsyncTokioStream;
 use rustls::pki_types::pem::PemObject;

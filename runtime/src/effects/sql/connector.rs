@@ -9,15 +9,15 @@ mod places;
 
 pub(super) use places::{Place, Places};
 
-use super::super::EffectError;
+use super::failure::too_much;
 use super::serve::Request;
+use super::statement::{Budget, Statement};
 use super::target::Target;
 use super::tunnel::Tunnel;
-use super::{Budget, Statement, too_much};
 use crate::config::ConnectorProgram;
+use crate::effect_error::{EffectCode, EffectError};
 use crate::egress::{EgressPolicy, Meter};
 use answer::Answer;
-use heddle_node_stdlib::abi::code;
 use heddle_processes::{Limits, Process, Receiver, Sender, Worker, WorkerCommand, WorkerError};
 use serde_json::Value;
 
@@ -141,7 +141,7 @@ impl Connector {
     }
 
     async fn ask(&mut self, request: &Request<'_>, bytes_max: usize) -> Result<Answer, EffectError> {
-        let internal = |error: serde_json::Error| EffectError::new(code::INTERNAL, error.to_string());
+        let internal = |error: serde_json::Error| EffectError::new(EffectCode::Internal, error.to_string());
         let request = serde_json::to_vec(request).map_err(internal)?;
         self.state = State::Broken;
         if let Err(error) = self.sender.send(&request).await {
@@ -165,16 +165,18 @@ impl Connector {
         let answer = Answer::read(&frame, bytes_max).map_err(|_| self.confused())?;
         self.state = State::Ready;
         Ok(match answer {
-            Answer::Failed(_) if self.meter.exceeded() => {
-                Answer::Failed(too_much(code::SQL_ROW_LIMIT, &self.target, self.meter.granted()))
-            }
+            Answer::Failed(_) if self.meter.exceeded() => Answer::Failed(too_much(
+                EffectCode::SqlRowLimit,
+                &self.target,
+                self.meter.granted(),
+            )),
             answer => answer,
         })
     }
 
     fn ended(&self, error: WorkerError) -> EffectError {
         match self.meter.exceeded() {
-            true => too_much(code::SQL_ROW_LIMIT, &self.target, self.meter.granted()),
+            true => too_much(EffectCode::SqlRowLimit, &self.target, self.meter.granted()),
             false => ended(&self.target, error),
         }
     }
@@ -191,12 +193,12 @@ fn ended(target: &Target, error: WorkerError) -> EffectError {
     let name = target.name();
     if let WorkerError::Start(error) = error {
         let message = format!("The process that talks to {name} can't be started: {error}.");
-        return EffectError::new(code::INTERNAL, message);
+        return EffectError::new(EffectCode::Internal, message);
     }
     let reason = match error.is_out_of_memory() {
         true => "it would take more memory than a connection may have",
         false => "the process that reads it did not survive it",
     };
     let message = format!("{name} sent something that can't be read: {reason}. Nothing else is harmed.");
-    EffectError::new(code::SQL_FAILED, message)
+    EffectError::new(EffectCode::SqlFailed, message)
 }

@@ -2,11 +2,11 @@
 //!
 //! Knows nothing of where it executes, in the service or in a process of its own, and of how servers are reached.
 
-use super::super::EffectError;
+use super::statement::Statement;
 use super::target::{Kind, Target};
-use super::{Statement, mysql, postgres};
+use super::{mysql, postgres};
+use crate::effect_error::{EffectCode, EffectError};
 use crate::egress::Meter;
-use heddle_node_stdlib::abi::code;
 use serde_json::Value;
 use std::path::Path;
 
@@ -24,7 +24,7 @@ impl Driver {
             Kind::MySql => Driver::MySql(Box::new(mysql::Session::open(dir, target).await?)),
             Kind::Sqlite => {
                 let message = "A SQLite file has no server.";
-                return Err(EffectError::new(code::INTERNAL, message));
+                return Err(EffectError::new(EffectCode::Internal, message));
             }
         })
     }

@@ -1,13 +1,13 @@
 //! Sessions whose driver executes in this process. What its server may send is bounded; what the driver makes of it is
-//! not: that is why services have processes for it, see `crate::connector`.
+//! not: that is why services have processes for it, see `super::connector`.
 
-use super::super::EffectError;
 use super::driver::Driver;
+use super::failure::too_much;
+use super::statement::{Budget, Statement};
 use super::target::Target;
 use super::tunnel::Tunnel;
-use super::{Budget, Statement, too_much};
+use crate::effect_error::{EffectCode, EffectError};
 use crate::egress::{EgressPolicy, Meter};
-use heddle_node_stdlib::abi::code;
 use serde_json::Value;
 
 /// Bytes of a server's after which a session serves no other statement: drivers keep some of them.
@@ -27,7 +27,7 @@ impl Here {
         let tunnel = Tunnel::open(policy, target, &meter).await?;
         let driver = Driver::open(tunnel.dir(), target).await;
         let driver = driver.map_err(|error| match meter.exceeded() {
-            true => too_much(code::SQL_FAILED, target, Budget::HANDSHAKE),
+            true => too_much(EffectCode::SqlFailed, target, Budget::HANDSHAKE),
             false => error,
         })?;
         Ok(Here {
@@ -41,7 +41,7 @@ impl Here {
     pub async fn execute(&mut self, statement: &Statement) -> Result<Vec<Value>, EffectError> {
         let rows = self.driver.execute(statement, &self.target, &self.meter).await;
         rows.map_err(|error| match self.meter.exceeded() {
-            true => too_much(code::SQL_ROW_LIMIT, &self.target, self.meter.granted()),
+            true => too_much(EffectCode::SqlRowLimit, &self.target, self.meter.granted()),
             false => error,
         })
     }

@@ -2,15 +2,15 @@
 //!
 //! Knows nothing of where it executes, in the service or in a process of its own.
 
-use super::super::EffectError;
+use super::failure::failed;
 use super::rows::{
     Room, Unread, bytes, collected, decimal, float, integer, iso, unsigned, wrong_count, wrong_parameter,
 };
+use super::statement::{Budget, Statement};
 use super::target::Target;
-use super::{Budget, Statement, failed};
+use crate::effect_error::{EffectCode, EffectError};
 use crate::egress::Meter;
 use chrono::NaiveDate;
-use heddle_node_stdlib::abi::code;
 use serde_json::Value;
 use sqlx::mysql::types::MySqlTime;
 use sqlx::mysql::{MySqlArguments, MySqlConnectOptions, MySqlConnection, MySqlQueryResult, MySqlRow};
@@ -19,9 +19,6 @@ use sqlx::{
     TypeInfo, ValueRef,
 };
 use std::path::Path;
-
-/// The name of the socket at which the driver looks for the server.
-pub(super) const SOCKET: &str = "mysql.sock";
 
 /// Bytes in which the server describes a statement's parameters and columns, of which there may be 4,096.
 const DESCRIPTION_BYTES_MAX: u64 = 1 << 20;
@@ -78,7 +75,7 @@ async fn connect(dir: &Path, target: &Target) -> Result<MySqlConnection, EffectE
     let mut options = MySqlConnectOptions::new()
         .host(&target.host)
         .port(target.port)
-        .socket(dir.join(SOCKET))
+        .socket(dir.join(target.socket()))
         .username(&target.user)
         .password(&target.password)
         .ssl_mode(target.tls.into())
@@ -124,7 +121,7 @@ fn columns(row: &MySqlRow, room: &mut Room) -> Result<Vec<(String, Value)>, Unre
                 "The column `{}` can't be read: {error}. Cast it in the query.",
                 column.name()
             );
-            Unread::Failed(EffectError::new(code::SQL_FAILED, message))
+            Unread::Failed(EffectError::new(EffectCode::SqlFailed, message))
         };
         // A value is no smaller than its bytes, but for JSON's spaces.
         let raw: &[u8] = match row.try_get_raw(index).map_err(unreadable)?.is_null() {

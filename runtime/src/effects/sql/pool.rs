@@ -1,8 +1,7 @@
 //! A few open sessions for each connection. A session that was cut off in the middle of a statement is never used
 //! again: whoever drops it tells the server to stop.
 
-use super::super::EffectError;
-use heddle_node_stdlib::abi::code;
+use crate::effect_error::{EffectCode, EffectError};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -69,7 +68,7 @@ impl<S: Session> Pools<S> {
         F: Future<Output = Result<S, EffectError>>,
     {
         let places = this.places(key);
-        let closed = |_| EffectError::new(code::INTERNAL, "The pool is closed.");
+        let closed = |_| EffectError::new(EffectCode::Internal, "The pool is closed.");
         let permit = places.acquire_owned().await.map_err(closed)?;
         let session = match this.idle(key) {
             Some(session) => session,
@@ -167,7 +166,7 @@ pub(super) struct Taken<S: Session> {
 
 impl<S: Session> Taken<S> {
     pub fn get(&mut self) -> Result<&mut S, EffectError> {
-        let gone = || EffectError::new(code::INTERNAL, "The session is gone.");
+        let gone = || EffectError::new(EffectCode::Internal, "The session is gone.");
         self.session.as_mut().ok_or_else(gone)
     }
 

@@ -5,12 +5,12 @@
 mod read;
 mod write;
 
-use super::super::EffectError;
+use super::failure::failed;
 use super::rows::{Room, Unread, collected, wrong_count, wrong_parameter};
+use super::statement::{Budget, Statement};
 use super::target::Target;
-use super::{Budget, Statement, failed};
+use crate::effect_error::{EffectCode, EffectError};
 use crate::egress::Meter;
-use heddle_node_stdlib::abi::code;
 use serde_json::Value;
 use sqlx::postgres::{PgArguments, PgConnectOptions, PgConnection, PgQueryResult, PgRow};
 use sqlx::{
@@ -33,11 +33,6 @@ const DESCRIBED_BYTES_MAX: u64 = 64 << 10;
 /// Bytes in which the server describes a statement's parameters, columns and their types. The driver drops types that are
 /// based on each other by recursion: as many as fit into this must fit onto a thread's stack.
 const DESCRIPTION_BYTES_MAX: u64 = 128 << 10;
-
-/// The name of the socket in a directory at which the driver looks for the server.
-pub(super) fn socket(port: u16) -> String {
-    format!(".s.PGSQL.{port}")
-}
 
 impl Session {
     /// Opens a session by the socket in this directory.
@@ -144,7 +139,7 @@ fn columns(row: &PgRow, room: &mut Room) -> Result<Vec<(String, Value)>, Unread>
                 "The column `{name}` can't be read: {reason}. Cast it in the query, as in `{name}::text`.",
                 name = column.name()
             );
-            Unread::Failed(EffectError::new(code::SQL_FAILED, message))
+            Unread::Failed(EffectError::new(EffectCode::SqlFailed, message))
         };
         let raw = row
             .try_get_raw(index)

@@ -1,15 +1,15 @@
 //! Rows as JSON, within limits, and what the databases' values have in common. A value is counted before it is built where a
 //! few bytes of the server's can become many.
 
-use super::super::EffectError;
+use super::failure::failed;
+use super::statement::Statement;
 use super::target::Target;
-use super::{Statement, failed};
+use crate::effect_error::{EffectCode, EffectError};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use chrono::NaiveDateTime;
 use futures_util::TryStreamExt;
 use futures_util::stream::BoxStream;
-use heddle_node_stdlib::abi::code;
 use serde_json::{Map, Value};
 use sqlx::Either;
 use std::collections::HashMap;
@@ -105,7 +105,7 @@ impl<'a> Rows<'a> {
                 "The query gave more than the {} rows of `maxRows`. Add a LIMIT, or raise it.",
                 self.statement.rows_max
             );
-            return Err(EffectError::new(code::SQL_ROW_LIMIT, message));
+            return Err(EffectError::new(EffectCode::SqlRowLimit, message));
         }
         let row = match columns(&mut self.room).and_then(|columns| named(columns, &mut self.room)) {
             Ok(row) => row,
@@ -116,7 +116,7 @@ impl<'a> Rows<'a> {
                     self.rows.len() + 1,
                     self.statement.bytes_max >> 10
                 );
-                return Err(EffectError::new(code::SQL_ROW_LIMIT, message));
+                return Err(EffectError::new(EffectCode::SqlRowLimit, message));
             }
         };
         self.rows.push(row);

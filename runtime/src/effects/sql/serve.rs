@@ -3,12 +3,12 @@
 //!
 //! Knows nothing of the egress guard: the service says at which socket the server is.
 
-use super::super::EffectError;
 use super::driver::Driver;
+use super::failure::shortened;
+use super::statement::Statement;
 use super::target::Target;
-use super::{Statement, shortened};
+use crate::effect_error::{EffectCode, EffectError};
 use crate::egress::Meter;
-use heddle_node_stdlib::abi::code;
 use heddle_processes::{Channel, ChannelError, FrameError, Receiver, Rights, Sender};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -56,7 +56,7 @@ pub(super) struct Failure {
 impl From<EffectError> for Failure {
     fn from(error: EffectError) -> Self {
         Failure {
-            code: error.code,
+            code: error.code.to_string(),
             message: error.message,
         }
     }
@@ -76,7 +76,7 @@ pub(crate) fn serve(limits: &str) -> Result<(), ChannelError> {
     let ended = thread.map(std::thread::JoinHandle::join);
     match ended {
         Ok(Ok(Ok(()))) => Ok(()),
-        Ok(Ok(Err(error))) | Err(error) => Err(ChannelError::NotAWorker(error.to_string())),
+        Ok(Ok(Err(error))) | Err(error) => Err(ChannelError::Socket(error)),
         // The panic has been told; the service sees how this process ended.
         Ok(Err(_)) => std::process::exit(101),
     }
@@ -149,7 +149,7 @@ async fn rows_of(sender: &mut Sender, rows: Vec<Value>) -> io::Result<()> {
                 "The rows have more than {} KiB as JSON. Ask for fewer rows or columns.",
                 bytes_max >> 10
             );
-            failed(sender, EffectError::new(code::SQL_ROW_LIMIT, message)).await
+            failed(sender, EffectError::new(EffectCode::SqlRowLimit, message)).await
         }
         sent => sent.map_err(io::Error::other),
     }

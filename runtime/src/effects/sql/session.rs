@@ -1,14 +1,14 @@
 //! Sessions of databases, of which each connection has a few: in this process, or each in a process of its own, which a
 //! hostile server can take down without harm to anybody else.
 
-use super::super::EffectError;
-use super::Statement;
 use super::connector::{Connector, Places};
 use super::here::Here;
 use super::pool::{self, Pools};
 use super::rows::keeps_session;
+use super::statement::Statement;
 use super::target::Target;
 use crate::config::{ConnectorProgram, RuntimeConfig};
+use crate::effect_error::EffectError;
 use crate::egress::EgressPolicy;
 use serde_json::Value;
 use std::sync::Arc;

@@ -3,10 +3,11 @@
 mod guard;
 mod place;
 
-use super::super::EffectError;
+use super::failure::failed;
 use super::rows::{Room, Unread, bytes, collected, float, integer, wrong_parameter};
+use super::statement::Statement;
 use super::target::Target;
-use super::{Statement, failed};
+use crate::effect_error::EffectError;
 
 use guard::{check_words, harden, is_refusal};
 pub(super) use place::Files;

@@ -1,9 +1,8 @@
 //! Which database a connection means.
 
-use super::super::EffectError;
-use super::{mysql, postgres};
-use crate::codecache::{hex, sha256};
 use crate::connections::Connection;
+use crate::digest::{hex, sha256};
+use crate::effect_error::EffectError;
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
 use sqlx::mysql::MySqlSslMode;
@@ -111,11 +110,11 @@ impl Target {
         Ok(target)
     }
 
-    /// The name of the socket at which the driver looks for the server.
+    /// The name of the socket in a directory at which the driver looks for the server.
     pub fn socket(&self) -> String {
         match self.kind {
-            Kind::Postgres => postgres::socket(self.port),
-            _ => mysql::SOCKET.to_owned(),
+            Kind::Postgres => format!(".s.PGSQL.{}", self.port),
+            _ => "mysql.sock".to_owned(),
         }
     }
 

@@ -2,10 +2,9 @@
 //! resolve names themselves; this way they reach the address that was checked and no other, while their TLS still
 //! verifies the server's name. What the server sends is counted on its way.
 
-use super::super::EffectError;
 use super::target::Target;
+use crate::effect_error::{EffectCode, EffectError};
 use crate::egress::{DialError, EgressPolicy, Meter, Metered, ResolveError, denied_address, dial};
-use heddle_node_stdlib::abi::code;
 use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
@@ -32,10 +31,10 @@ impl Tunnel {
             .await
             .map_err(|error| match error {
                 DialError::Resolve(ResolveError::Denied { host, address }) => {
-                    EffectError::new(code::EGRESS_DENIED, denied_address(&host, address))
+                    EffectError::new(EffectCode::EgressDenied, denied_address(&host, address))
                 }
                 other => EffectError::new(
-                    code::SQL_FAILED,
+                    EffectCode::SqlFailed,
                     format!("{} can't be reached: {other}.", target.name()),
                 ),
             })?;
@@ -45,7 +44,7 @@ impl Tunnel {
         };
         let failed = |error: io::Error| {
             EffectError::new(
-                code::INTERNAL,
+                EffectCode::Internal,
                 format!("A socket for the database can't be made: {error}."),
             )
         };

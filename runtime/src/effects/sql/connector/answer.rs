@@ -1,20 +1,19 @@
 //! What a process answers, read as a stranger's: what it becomes in memory is bounded while it is built.
 
-use super::super::super::EffectError;
 use super::super::serve::{Failure, Reply};
-use heddle_node_stdlib::abi::code;
+use crate::effect_error::{EffectCode, EffectError};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::fmt;
 
 /// Codes with which a statement may fail.
-const CODES: &[&str] = &[
-    code::SQL_FAILED,
-    code::SQL_ROW_LIMIT,
-    code::PARAMETER,
-    code::TIMEOUT,
-    code::INTERNAL,
+const CODES: &[EffectCode] = &[
+    EffectCode::SqlFailed,
+    EffectCode::SqlRowLimit,
+    EffectCode::Parameter,
+    EffectCode::Timeout,
+    EffectCode::Internal,
 ];
 /// What any value is counted as at least.
 const VALUE_BYTES: usize = 8;
@@ -37,8 +36,13 @@ impl Answer {
             Reply::Cancelled => Answer::Cancelled,
             Reply::Rows(rows) => Answer::Rows(self::rows(rows.get(), bytes_max)?),
             Reply::Failed(Failure { code: told, message }) => {
-                let known = CODES.iter().find(|code| **code == told);
-                Answer::Failed(EffectError::new(known.unwrap_or(&code::INTERNAL), message))
+                let told = EffectCode::from(told.as_str());
+                let code = if CODES.contains(&told) {
+                    told
+                } else {
+                    EffectCode::Internal
+                };
+                Answer::Failed(EffectError::new(code, message))
             }
         })
     }

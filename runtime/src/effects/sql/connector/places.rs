@@ -1,7 +1,6 @@
 //! Places for processes: so many at a time, of which one tenant has at most half.
 
-use super::super::super::EffectError;
-use heddle_node_stdlib::abi::code;
+use crate::effect_error::{EffectCode, EffectError};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -75,7 +74,12 @@ impl Places {
             return Ok(permit);
         }
         close_idle();
-        let closed = |_| EffectError::new(code::INTERNAL, "There are no processes for connections any more.");
+        let closed = |_| {
+            EffectError::new(
+                EffectCode::Internal,
+                "There are no processes for connections any more.",
+            )
+        };
         places.acquire_owned().await.map_err(closed)
     }
 

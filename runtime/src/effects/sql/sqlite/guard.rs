@@ -1,9 +1,8 @@
 //! What a statement may do to a SQLite file below the operator's directory: read and write its rows and tables. It reaches
 //! no other file, changes nothing about how SQLite works, and makes nothing too large.
 
-use super::super::super::EffectError;
 use super::super::target::Target;
-use heddle_node_stdlib::abi::code;
+use crate::effect_error::{EffectCode, EffectError};
 use libsqlite3_sys as sqlite;
 use sqlx::sqlite::LockedSqliteHandle;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -86,7 +85,7 @@ pub(super) fn check_words(query: &str) -> Result<(), EffectError> {
         None => Ok(()),
         Some(word) => {
             let message = format!("`{word}` may not stand in a statement here: it can reach other files.");
-            Err(EffectError::new(code::NOT_PERMITTED, message))
+            Err(EffectError::new(EffectCode::NotPermitted, message))
         }
     }
 }
@@ -121,7 +120,7 @@ pub(super) fn harden(handle: &mut LockedSqliteHandle<'_>, bytes_max: usize) -> R
     match is_set {
         true => Ok(()),
         false => Err(EffectError::new(
-            code::INTERNAL,
+            EffectCode::Internal,
             "SQLite does not take its limits.",
         )),
     }
@@ -179,5 +178,5 @@ pub(super) fn refusal(target: &Target) -> EffectError {
         "{} does not allow the statement: it would reach other files, or change how SQLite works.",
         target.name()
     );
-    EffectError::new(code::NOT_PERMITTED, message)
+    EffectError::new(EffectCode::NotPermitted, message)
 }

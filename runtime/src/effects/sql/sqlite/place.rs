@@ -2,9 +2,8 @@
 //!
 //! Knows nothing of SQL.
 
-use super::super::super::EffectError;
 use crate::config::SqliteFiles;
-use heddle_node_stdlib::abi::code;
+use crate::effect_error::{EffectCode, EffectError};
 use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
@@ -87,12 +86,12 @@ fn is_plain(path: &str) -> bool {
 }
 
 fn denied(reason: &str) -> EffectError {
-    EffectError::new(code::NOT_PERMITTED, reason.to_owned())
+    EffectError::new(EffectCode::NotPermitted, reason.to_owned())
 }
 
 fn unusable(error: &io::Error) -> EffectError {
     let message = format!("The directory of this workspace's SQLite files can't be used: {error}.");
-    EffectError::new(code::SQL_FAILED, message)
+    EffectError::new(EffectCode::SqlFailed, message)
 }
 
 /// The tenant's directory, which is made when it is first needed.
@@ -103,7 +102,7 @@ fn own(root: &Path, tenant: &str) -> Result<PathBuf, EffectError> {
             .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
     if !is_name {
         return Err(EffectError::new(
-            code::INTERNAL,
+            EffectCode::Internal,
             "A tenant's id is no name of a directory.",
         ));
     }

@@ -1,0 +1,74 @@
+//! Small questions to the parser's tree. Knows nothing of what is made of it.
+
+use oxc_ast::ast;
+use oxc_span::Span;
+use oxc_syntax::operator::UnaryOperator;
+use std::ops::Range;
+
+/// The expression within any parentheses.
+pub(super) fn without_parentheses<'a, 'b>(mut node: &'b ast::Expression<'a>) -> &'b ast::Expression<'a> {
+    while let ast::Expression::ParenthesizedExpression(inner) = node {
+        node = &inner.expression;
+    }
+    node
+}
+
+/// A member that is called: `object.name`.
+pub(super) struct Callee<'c, 'a> {
+    pub(super) object: &'c ast::Expression<'a>,
+    /// `object?.name`
+    pub(super) optional: bool,
+    pub(super) name: &'c str,
+    pub(super) name_span: Span,
+}
+
+/// The member that is called, if its name is written out.
+pub(super) fn callee_of<'c, 'a>(callee: &'c ast::Expression<'a>) -> Option<Callee<'c, 'a>> {
+    match callee {
+        ast::Expression::StaticMemberExpression(member) => Some(Callee {
+            object: &member.object,
+            optional: member.optional,
+            name: member.property.name.as_str(),
+            name_span: member.property.span,
+        }),
+        ast::Expression::ComputedMemberExpression(member) => match without_parentheses(&member.expression) {
+            ast::Expression::StringLiteral(name) => Some(Callee {
+                object: &member.object,
+                optional: member.optional,
+                name: name.value.as_str(),
+                name_span: name.span,
+            }),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether it is `x.keys()` or `x.values()`: of an array an iterator, of an object n8n's array.
+pub(super) fn gives_iterator(node: &ast::Expression<'_>) -> bool {
+    let ast::Expression::CallExpression(call) = without_parentheses(node) else {
+        return false;
+    };
+    let callee = callee_of(without_parentheses(&call.callee));
+    call.arguments.is_empty() && callee.is_some_and(|callee| matches!(callee.name, "keys" | "values"))
+}
+
+/// Whether it is a call of `$`.
+pub(super) fn is_node_call(call: &ast::CallExpression<'_>) -> bool {
+    matches!(without_parentheses(&call.callee), ast::Expression::Identifier(callee) if callee.name == "$")
+}
+
+/// The method that is called by its name, and where the name stands.
+pub(super) fn called_method<'c>(call: &'c ast::CallExpression<'_>) -> Option<(&'c str, Span)> {
+    callee_of(without_parentheses(&call.callee)).map(|callee| (callee.name, callee.name_span))
+}
+
+/// Whether the node deletes what it is given.
+pub(super) fn deletes(unary: &ast::UnaryExpression<'_>) -> bool {
+    unary.operator == UnaryOperator::Delete
+}
+
+/// The bytes of the source.
+pub(super) fn range(span: Span) -> Range<usize> {
+    span.start as usize..span.end as usize
+}

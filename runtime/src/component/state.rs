@@ -1,0 +1,37 @@
+//! The host's side of one call of a component.
+
+use super::output::{Printed, Written};
+use crate::effects::{Http, HttpNeeds};
+use crate::limiter::RunLimiter;
+use tokio::runtime::Handle;
+use wasmtime::component::ResourceTable;
+use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+
+/// The host's side of one call.
+pub struct CallState {
+    pub written: Written,
+    pub sender: Option<Sender>,
+    pub limiter: RunLimiter,
+    pub printed: Printed,
+    pub wasi: WasiCtx,
+    pub resources: ResourceTable,
+}
+
+impl WasiView for CallState {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView {
+            ctx: &mut self.wasi,
+            table: &mut self.resources,
+        }
+    }
+}
+
+/// A call's way to the outside.
+pub struct Sender {
+    pub http: Http,
+    /// Of the call, but with the hosts that the definition lists.
+    pub context: HttpNeeds,
+    /// The threads for effects.
+    pub io: Handle,
+    pub sent: u32,
+}

@@ -1,0 +1,61 @@
+//! Runs of other patterns, as whoever owns the runtime makes them.
+
+use super::handles::{Clock, Parking};
+use super::progress::EffectFuture;
+use serde::Deserialize;
+use serde_json::Value;
+use std::fmt;
+
+/// Runs other patterns for one run.
+pub trait Calls: fmt::Debug + Send + Sync + 'static {
+    /// Runs a pattern. Dropping the future cancels that run, if its end is waited for.
+    fn call(&self, call: Call, context: CallContext) -> EffectFuture;
+}
+
+/// A call of another pattern.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Call {
+    /// The pattern.
+    pub pattern_id: String,
+    /// What its OnCall emits.
+    #[serde(default)]
+    pub inputs: Value,
+    /// Whether its end is waited for.
+    pub wait: bool,
+    /// Its newest version rather than the deployed one.
+    pub latest: bool,
+    /// Until when its end is waited for, in milliseconds since 1970 UTC.
+    #[serde(skip)]
+    pub until_ms: Option<i64>,
+    #[serde(default)]
+    pub(super) timeout_ms: Option<f64>,
+}
+
+/// Where in its run a call stands, and whether it may park.
+#[derive(Clone, Debug)]
+pub struct CallContext {
+    /// Which effect of the run it is, see `heddle_node_stdlib::machine`.
+    pub key: String,
+    /// The run's attempt, from 1.
+    pub attempt: u32,
+    pub(super) clock: Clock,
+    pub(super) parking: Parking,
+}
+
+impl CallContext {
+    /// Whether the run can continue from a journal, so that the call may park.
+    pub fn can_park(&self) -> bool {
+        self.parking.is_possible
+    }
+
+    /// The state that the call left when it parked in a former execution of the run.
+    pub fn parked(&self) -> Option<&Value> {
+        self.parking.state.as_ref()
+    }
+
+    /// Milliseconds since 1970 UTC, by the clock by which waits are measured.
+    pub fn now_ms(&self) -> i64 {
+        self.clock.now_ms()
+    }
+}

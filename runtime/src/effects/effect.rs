@@ -1,0 +1,81 @@
+//! What a kind of effect is.
+
+use super::needs::{Handles, Needs};
+use super::progress::{EffectFuture, Progress};
+use crate::effect_error::EffectError;
+use serde_json::Value;
+
+/// One kind of effect.
+pub trait Effect: Send + Sync + 'static {
+    /// The name by which runs start it and manifests list it.
+    const KIND: &'static str;
+
+    /// What becomes of references to secrets in its requests. Nothing, unless it is known where they go.
+    const REVEALS: Reveals = Reveals::Nothing;
+
+    /// Whether it only waits, so that any number may be in flight.
+    const ONLY_WAITS: bool = false;
+
+    /// What it is given of its run besides its request.
+    type Needs: Needs;
+
+    /// What it gives: a value, or [`Progress`] if it may park.
+    type Output: Into<Progress> + Send;
+
+    /// Does the work. Dropping the future cancels it.
+    fn start(
+        &self,
+        request: Value,
+        needs: Self::Needs,
+    ) -> impl Future<Output = Result<Self::Output, EffectError>> + Send + 'static;
+
+    /// Whether doing it again changes nothing outside, so that nobody has to wait until its result is safe.
+    fn is_repeatable(&self) -> bool {
+        false
+    }
+}
+
+/// Whether secrets are put in place of their references.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reveals {
+    /// They stay references: what is kept, or handed to code and patterns, holds no secret.
+    Nothing,
+    /// The effect sends to a host. It puts those in that are bound to hosts, when it knows which one it is.
+    ToHost,
+    /// The effect makes a digest or a signature.
+    Digest,
+}
+
+/// An effect of any kind.
+pub trait AnyEffect: Send + Sync {
+    /// See [`Effect::REVEALS`].
+    fn reveals(&self) -> Reveals;
+
+    /// See [`Effect::ONLY_WAITS`].
+    fn only_waits(&self) -> bool;
+
+    /// See [`Effect::is_repeatable`].
+    fn is_repeatable(&self) -> bool;
+
+    /// Starts it with what it needs of these.
+    fn start(&self, request: Value, handles: &Handles) -> EffectFuture;
+}
+
+impl<E: Effect> AnyEffect for E {
+    fn reveals(&self) -> Reveals {
+        E::REVEALS
+    }
+
+    fn only_waits(&self) -> bool {
+        E::ONLY_WAITS
+    }
+
+    fn is_repeatable(&self) -> bool {
+        Effect::is_repeatable(self)
+    }
+
+    fn start(&self, request: Value, handles: &Handles) -> EffectFuture {
+        let work = Effect::start(self, request, E::Needs::of(handles));
+        Box::pin(async move { work.await.map(Into::into) })
+    }
+}

@@ -1,0 +1,113 @@
+//! What effects may be given of their run, each as a handle that reaches no further than its name says.
+
+use crate::journal::Journal;
+use crate::secrets::Vault;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Time for requests to services that say nothing of it.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How much an effect may give, and until when.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Larger results are refused, in bytes.
+    pub result_bytes_max: usize,
+    /// The run's deadline.
+    pub deadline: Instant,
+}
+
+impl Bounds {
+    /// How long the effect may take: what its request says in milliseconds, within what is left of the run.
+    pub fn time_max(&self, timeout_ms: Option<f64>) -> Duration {
+        timeout_ms
+            .map_or(TIMEOUT, |ms| Duration::from_millis(ms.clamp(0.0, 1e12) as u64))
+            .min(self.deadline.saturating_duration_since(Instant::now()))
+    }
+}
+
+/// The clock by which waits are measured: the journal's, where there is one.
+#[derive(Clone, Debug)]
+pub struct Clock(Option<Arc<dyn Journal>>);
+
+impl Clock {
+    pub fn of(journal: Option<Arc<dyn Journal>>) -> Self {
+        Clock(journal)
+    }
+
+    /// Milliseconds since 1970 UTC.
+    pub fn now_ms(&self) -> i64 {
+        match &self.0 {
+            Some(journal) => journal.now_ms(),
+            None => {
+                let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
+            }
+        }
+    }
+}
+
+/// Whether an effect may park, and where it was when it last did.
+#[derive(Clone, Debug)]
+pub struct Parking {
+    /// Whether the run can continue from a journal.
+    pub is_possible: bool,
+    /// The state that the effect left when it parked in a former execution of the run.
+    pub state: Option<Value>,
+}
+
+impl Parking {
+    /// Until when it waits by that state, in milliseconds since 1970 UTC.
+    pub fn until_ms(&self) -> Option<i64> {
+        self.state.as_ref()?["untilMs"].as_i64()
+    }
+}
+
+/// What has come for effects that had parked.
+#[derive(Clone, Debug)]
+pub struct Signals(Option<Arc<HashMap<String, Value>>>);
+
+impl Signals {
+    pub fn of(all: Option<Arc<HashMap<String, Value>>>) -> Self {
+        Signals(all)
+    }
+
+    /// What has come under this key.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.0.as_ref()?.get(key)
+    }
+}
+
+/// The same text for a repetition of the same effect of the same run.
+#[derive(Clone, Debug)]
+pub struct IdempotencyKey(pub String);
+
+/// Hosts that the manifest grants; `*` is any.
+#[derive(Clone, Debug)]
+pub struct GrantedHosts(pub Arc<[String]>);
+
+/// Patterns that the manifest grants; `*` is any.
+#[derive(Clone, Debug)]
+pub struct GrantedPatterns(pub Arc<[String]>);
+
+/// References to secrets, without a way to the secrets.
+#[derive(Clone, Debug)]
+pub struct References(Arc<Vault>);
+
+impl References {
+    pub fn of(vault: Arc<Vault>) -> Self {
+        References(vault)
+    }
+
+    /// See [`Vault::to_keep`].
+    pub fn to_keep(&self, value: Value) -> Value {
+        self.0.to_keep(value)
+    }
+
+    /// See [`Vault::kept`].
+    pub fn kept(&self, value: Value) -> Value {
+        self.0.kept(value)
+    }
+}

@@ -1,0 +1,31 @@
+//! What requests need of the run that sends them.
+
+use super::super::handles::{Bounds, GrantedHosts, IdempotencyKey};
+use super::super::needs::{Handles, Needs};
+use crate::connections::Granted;
+use crate::secrets::Vault;
+use std::sync::Arc;
+
+/// What requests need of the run that sends them.
+#[derive(Clone, Debug)]
+pub struct HttpNeeds {
+    pub bounds: Bounds,
+    /// For requests without one of their own.
+    pub idempotency_key: IdempotencyKey,
+    pub hosts: GrantedHosts,
+    /// Secrets that go to hosts, and what is masked in answers.
+    pub vault: Arc<Vault>,
+    pub connections: Arc<Granted>,
+}
+
+impl Needs for HttpNeeds {
+    fn of(handles: &Handles) -> Self {
+        HttpNeeds {
+            bounds: Needs::of(handles),
+            idempotency_key: Needs::of(handles),
+            hosts: Needs::of(handles),
+            vault: Needs::of(handles),
+            connections: Needs::of(handles),
+        }
+    }
+}

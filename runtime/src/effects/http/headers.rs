@@ -1,0 +1,31 @@
+//! Headers of requests.
+
+use crate::effect_error::EffectError;
+use reqwest::header::{HeaderName, HeaderValue};
+
+/// By which a service knows a repetition.
+pub(super) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+/// What the connection itself decides.
+pub(super) const OWN_HEADERS: [&str; 8] = [
+    "connection",
+    "content-length",
+    "host",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "transfer-encoding",
+    "upgrade",
+];
+
+pub(super) fn header_name(name: &str) -> Result<HeaderName, EffectError> {
+    HeaderName::from_bytes(name.as_bytes())
+        .map_err(|_| EffectError::parameter(format!("`{name}` is no name of a header.")))
+}
+
+pub(super) fn header_value(name: &str, value: &str) -> Result<HeaderValue, EffectError> {
+    HeaderValue::from_bytes(value.as_bytes()).map_err(|_| {
+        EffectError::parameter(format!(
+            "The header `{name}` has a value with line breaks or control characters."
+        ))
+    })
+}

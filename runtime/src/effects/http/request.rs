@@ -1,0 +1,68 @@
+//! What an HTTP request is asked for with.
+
+use super::auth::Auth;
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Request {
+    pub method: String,
+    pub url: String,
+    #[serde(default)]
+    pub headers: Vec<(String, String)>,
+    #[serde(default)]
+    pub body: Option<Body>,
+    #[serde(default)]
+    pub auth: Option<Auth>,
+    #[serde(default)]
+    pub timeout_ms: Option<f64>,
+    #[serde(default = "yes")]
+    pub follow_redirects: bool,
+    #[serde(default)]
+    pub idempotency_key: Option<String>,
+    #[serde(default)]
+    pub pagination: Option<Pagination>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Body {
+    Text(String),
+    Base64(String),
+}
+
+/// How the next page is found.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Pagination {
+    #[serde(rename = "type")]
+    pub kind: Kind,
+    pub max_pages: u32,
+    /// Where in the body the items are, as a dotted path; without it the body itself is the list.
+    #[serde(default)]
+    pub items: Option<String>,
+    /// `cursor`: where in the body the next cursor is.
+    #[serde(default)]
+    pub cursor: Option<String>,
+    /// `cursor` and `page`: the query parameter; a cursor without one is the next page's URL.
+    #[serde(default)]
+    pub parameter: Option<String>,
+    /// `page`: number of the first page.
+    #[serde(default)]
+    pub start: Option<u32>,
+}
+
+#[derive(Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Kind {
+    /// The Link header's `rel="next"` (RFC 8288).
+    Link,
+    /// A field of the body.
+    Cursor,
+    /// Numbers, until a page has no items.
+    Page,
+}

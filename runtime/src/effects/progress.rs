@@ -1,0 +1,55 @@
+//! How far the work of an effect came, and the form in which results are kept and handed on.
+
+use crate::effect_error::{EffectCode, EffectError};
+use serde_json::{Value, json};
+use std::pin::Pin;
+
+/// What an effect gives to its node.
+pub type EffectResult = Result<Value, EffectError>;
+
+/// An effect at work. Dropping it cancels it.
+pub type EffectFuture = Pin<Box<dyn Future<Output = Result<Progress, EffectError>> + Send>>;
+
+/// How far an effect came that has not failed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Progress {
+    /// To its end, with this result.
+    Done(Value),
+    /// To where it waits for longer than its run is kept in memory.
+    Parked(Park),
+}
+
+impl From<Value> for Progress {
+    fn from(value: Value) -> Self {
+        Progress::Done(value)
+    }
+}
+
+/// The wait of an effect that has parked. The run ends when only such effects are left; when it starts again, the effect
+/// starts again with its state.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Park {
+    /// When it wants to be started again, in milliseconds since 1970 UTC; `None`: only when something comes for it.
+    pub wake_at_ms: Option<i64>,
+    /// What it needs to know then.
+    pub state: Value,
+}
+
+/// A result as it is kept and handed on: `{"ok": …}` or `{"error": {code, message}}`.
+pub fn result_to_json(result: EffectResult) -> Value {
+    match result {
+        Ok(value) => json!({ "ok": value }),
+        Err(error) => json!({ "error": { "code": error.code.as_str(), "message": error.message } }),
+    }
+}
+
+/// What [`result_to_json`] was given.
+pub fn result_from_json(mut json: Value) -> EffectResult {
+    match json.get("error") {
+        None => Ok(json.get_mut("ok").map(Value::take).unwrap_or_default()),
+        Some(error) => {
+            let text = |name: &str| error[name].as_str().unwrap_or_default();
+            Err(EffectError::new(EffectCode::from(text("code")), text("message")))
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! What effects do alike: reading requests, opening the connection that one names, and keeping to a time.
+
+use crate::connections::{Connection, Granted};
+use crate::effect_error::{EffectCode, EffectError};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::time::Duration;
+
+/// An effect's request, as its kind reads it.
+pub fn read<T: DeserializeOwned>(request: Value) -> Result<T, EffectError> {
+    serde_json::from_value(request).map_err(|error| EffectError::parameter(error.to_string()))
+}
+
+/// The connection that a request names in `connection`.
+pub async fn opened(request: &Value, connections: &Granted) -> Result<Connection, EffectError> {
+    match request.get("connection").and_then(Value::as_str) {
+        Some(reference) => connections.open(reference).await,
+        None => Err(EffectError::parameter("missing field `connection`")),
+    }
+}
+
+/// Does the work within this time; `late` says for a person what was not done in how many milliseconds.
+pub async fn within<T>(
+    time_max: Duration,
+    work: impl Future<Output = Result<T, EffectError>>,
+    late: impl FnOnce(u128) -> String,
+) -> Result<T, EffectError> {
+    tokio::time::timeout(time_max, work)
+        .await
+        .unwrap_or_else(|_| Err(EffectError::new(EffectCode::Timeout, late(time_max.as_millis()))))
+}

@@ -1,0 +1,30 @@
+//! A statement, and what a server may send for it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::time::Duration;
+
+/// A statement, and what its result may be.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Statement {
+    pub(super) query: String,
+    pub(super) parameters: Vec<Value>,
+    pub(super) rows_max: usize,
+    pub(super) bytes_max: usize,
+    pub(super) timeout: Duration,
+}
+
+/// What a server may send, so that no driver keeps more.
+pub(super) struct Budget;
+
+impl Budget {
+    /// Until a session is open, and to end what another one does.
+    pub(super) const HANDSHAKE: u64 = 256 << 10;
+
+    /// The result of a statement. Rows as servers send them are no larger than what becomes of them, but for the last one,
+    /// which may be one too many, and what is said besides.
+    pub(super) fn of_rows(statement: &Statement) -> u64 {
+        let bytes = statement.bytes_max as u64;
+        bytes.saturating_add(bytes / 2).saturating_add(4 << 20)
+    }
+}
