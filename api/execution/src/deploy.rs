@@ -195,8 +195,8 @@ impl Executions {
                     let row = deployments::owned(db, &owner, deployment)
                         .await?
                         .ok_or(Code::NotFound)?;
-                    deployments::remove(db, &owner, deployment).await?;
                     schedules::remove(db, &owner, deployment).await?;
+                    deployments::remove(db, &owner, deployment).await?;
                     Ok::<_, ServiceError>(row)
                 })
             })

@@ -144,7 +144,10 @@ async fn alone(inner: &Arc<Inner>, hold: Hold, time: Duration) -> Result<bool, S
 }
 
 async fn one_by_one(inner: &Arc<Inner>, owner: &Arc<str>, until: Instant) -> Result<(), ServiceError> {
-    while !*inner.stopping.borrow() && heddle_model::clock::monotonic() < until && inner.queue.counts().1 < SLOW_MAX {
+    while !*inner.stopping.borrow()
+        && heddle_model::clock::monotonic() < until
+        && inner.queue.counts().1 < SLOW_MAX
+    {
         let Some(row) = take(inner, i64::MAX).await? else {
             break;
         };

@@ -10,8 +10,8 @@ use super::pattern::Input;
 use super::progress::Progress;
 use super::report::Report;
 use super::values;
-use heddle_model::clock::Clock;
 use clap::Args;
+use heddle_model::clock::Clock;
 use heddle_runtime::{
     EgressPolicy, Limits, Outcome, Program, RunRequest, Runtime, RuntimeConfig, Services, SqliteFiles,
     Status, Tier,

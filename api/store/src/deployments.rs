@@ -2,7 +2,7 @@
 
 use super::notices::{self, Notice};
 use super::runs::suspects::STRIKES_MAX;
-use super::{Db, Sql, StoreError, sql};
+use super::{Db, Sql, StoreError, rights, sql};
 use heddle_model::access::{Editor, Manager, Scope};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, UserId, WorkspaceId};
@@ -159,16 +159,11 @@ pub async fn paused(db: &mut Db<'_>) -> Result<Vec<(DeploymentId,)>, StoreError>
 }
 
 /// Adds a deployment, or puts it in the place of the pattern's one, which keeps its id and its time of creation.
-pub async fn put(db: &mut Db<'_>, _: &Editor, row: &DeploymentRow) -> Result<(), StoreError> {
-    db.execute(
-        sql("insert into deployments (id, pattern_id, pattern_name, user_id, workspace_id, environment_id, status,
+pub async fn put(db: &mut Db<'_>, editor: &Editor, row: &DeploymentRow) -> Result<(), StoreError> {
+    let insert =
+        sql("insert into deployments as d (id, pattern_id, pattern_name, user_id, workspace_id, environment_id, status,
              version_number, artifact, triggers, error_message, confirmed_at, created_at, updated_at)
-             values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-             on conflict (pattern_id) do update set pattern_name = excluded.pattern_name,
-             environment_id = excluded.environment_id, status = excluded.status,
-             version_number = excluded.version_number, artifact = excluded.artifact, triggers = excluded.triggers,
-             error_message = excluded.error_message, strikes = 0, confirmed_at = excluded.confirmed_at,
-             updated_at = excluded.updated_at")
+             select ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? where ")
         .bind(row.id)
         .bind(row.pattern_id)
         .bind(&row.pattern_name)
@@ -182,9 +177,16 @@ pub async fn put(db: &mut Db<'_>, _: &Editor, row: &DeploymentRow) -> Result<(),
         .bind(row.error_message.clone())
         .bind(row.confirmed_at)
         .bind(row.created_at)
-        .bind(row.updated_at),
-    )
-    .await?;
+        .bind(row.updated_at);
+    let insert = rights::pattern(insert, editor, row.pattern_id).push(
+            " on conflict (pattern_id) do update set pattern_name = excluded.pattern_name,
+             environment_id = excluded.environment_id, status = excluded.status,
+             version_number = excluded.version_number, artifact = excluded.artifact, triggers = excluded.triggers,
+             error_message = excluded.error_message, strikes = 0, confirmed_at = excluded.confirmed_at,
+             updated_at = excluded.updated_at where ");
+    if db.execute(tenant(insert, editor)).await? == 0 {
+        return Err(StoreError::Missing);
+    }
     notices::tell(db, Notice::Deployed(row.pattern_id)).await
 }
 
@@ -219,9 +221,9 @@ pub async fn confirm(db: &mut Db<'_>, deployment: DeploymentId, now: Timestamp) 
 }
 
 /// Removes the deployment, not its runs.
-pub async fn remove(db: &mut Db<'_>, _: &Editor, deployment: DeploymentId) -> Result<(), StoreError> {
-    db.execute(sql("delete from deployments where id = ?").bind(deployment))
-        .await?;
+pub async fn remove(db: &mut Db<'_>, editor: &Editor, deployment: DeploymentId) -> Result<(), StoreError> {
+    let delete = sql("delete from deployments as d where d.id = ? and ").bind(deployment);
+    db.execute(tenant(delete, editor)).await?;
     notices::tell(db, Notice::Deployment(deployment)).await
 }
 
@@ -395,16 +397,14 @@ pub async fn fail_for_system(
 /// Undeploys a pattern that is being deleted.
 pub async fn undeploy_deleted(
     db: &mut Db<'_>,
-    _: &Editor,
+    editor: &Editor,
     pattern: PatternId,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    db.execute(
-        sql("update deployments set status = ?, updated_at = ? where pattern_id = ?")
-            .bind(DeploymentStatus::Undeployed)
-            .bind(now)
-            .bind(pattern),
-    )
-    .await?;
+    let update = sql("update deployments as d set status = ?, updated_at = ? where d.pattern_id = ? and ")
+        .bind(DeploymentStatus::Undeployed)
+        .bind(now)
+        .bind(pattern);
+    db.execute(tenant(update, editor)).await?;
     notices::tell(db, Notice::Deployed(pattern)).await
 }

@@ -2,7 +2,7 @@
 //! so that an address survives undeploying, redeploying and even a version without the node.
 
 use super::notices::{self, Notice};
-use super::{Db, StoreError, sql};
+use super::{Db, StoreError, rights, sql};
 use crate::vault::{Sealed, Vault, VaultError};
 use heddle_model::access::{Editor, Scope};
 use heddle_model::clock::Timestamp;
@@ -278,16 +278,17 @@ async fn sync_email(
 }
 
 /// Deletes what leads to a pattern, and what came in for it, when the pattern itself is deleted.
-pub async fn remove(db: &mut Db<'_>, _: &Editor, pattern: PatternId) -> Result<(), StoreError> {
+pub async fn remove(db: &mut Db<'_>, editor: &Editor, pattern: PatternId) -> Result<(), StoreError> {
     for statement in [
-        "delete from tap_events where endpoint_id in (select id from webhook_endpoints where pattern_id = ?)",
-        "delete from webhook_logs where pattern_id = ?",
-        "delete from webhook_endpoints where pattern_id = ?",
-        "delete from email_endpoints where pattern_id = ?",
+        "delete from tap_events where endpoint_id in (select id from webhook_endpoints where pattern_id = ?) and ",
+        "delete from webhook_logs where pattern_id = ? and ",
+        "delete from webhook_endpoints where pattern_id = ? and ",
+        "delete from email_endpoints where pattern_id = ? and ",
         "update schedules set next_due_at = null
-         where deployment_id in (select id from deployments where pattern_id = ?)",
+         where deployment_id in (select id from deployments where pattern_id = ?) and ",
     ] {
-        db.execute(sql(statement).bind(pattern)).await?;
+        let statement = sql(statement).bind(pattern);
+        db.execute(rights::pattern(statement, editor, pattern)).await?;
     }
     notices::tell(db, Notice::Endpoints(pattern)).await
 }
@@ -314,27 +315,22 @@ pub async fn key_holder_for_ingestion(
     Ok(found.map(|(run,)| run))
 }
 
-/// All endpoints of a pattern that the caller has been shown to see, oldest first.
+/// All endpoints of a pattern that the caller may see, oldest first.
 pub async fn of_pattern(
     db: &mut Db<'_>,
-    _: &Scope,
+    scope: &Scope,
     pattern: PatternId,
 ) -> Result<Vec<EndpointRow>, StoreError> {
-    let order = " order by created_at, id";
-    db.all(
-        sql(ENDPOINT)
-            .push("where pattern_id = ?")
-            .bind(pattern)
-            .push(order),
-    )
-    .await
+    let query = sql(ENDPOINT).push("where pattern_id = ? and ").bind(pattern);
+    let query = rights::pattern(query, scope, pattern);
+    db.all(query.push(" order by created_at, id")).await
 }
 
 /// Gives an endpoint of a pattern that the caller may change another secret.
 pub async fn set_secret(
     db: &mut Db<'_>,
     vault: &Vault,
-    _: &Editor,
+    editor: &Editor,
     endpoint: &EndpointRow,
     secret: &str,
 ) -> Result<(), VaultError> {
@@ -342,13 +338,12 @@ pub async fn set_secret(
     let sealed = vault
         .seal(db, endpoint.workspace_id, &name, secret.as_bytes())
         .await?;
-    db.execute(
-        sql("update webhook_endpoints set secret_key_id = ?, secret = ? where id = ?")
-            .bind(sealed.data_key)
-            .bind(sealed.bytes)
-            .bind(endpoint.id),
-    )
-    .await?;
+    let update = sql("update webhook_endpoints set secret_key_id = ?, secret = ? where id = ? and ")
+        .bind(sealed.data_key)
+        .bind(sealed.bytes)
+        .bind(endpoint.id);
+    db.execute(rights::pattern(update, editor, endpoint.pattern_id))
+        .await?;
     Ok(notices::tell(db, Notice::Endpoints(endpoint.pattern_id)).await?)
 }
 
@@ -377,18 +372,13 @@ pub async fn mailbox_for_ingestion(db: &mut Db<'_>, mailbox: &str) -> Result<Opt
         .await
 }
 
-/// All addresses of a pattern that the caller has been shown to see, oldest first.
+/// All addresses of a pattern that the caller may see, oldest first.
 pub async fn mailboxes(
     db: &mut Db<'_>,
-    _: &Scope,
+    scope: &Scope,
     pattern: PatternId,
 ) -> Result<Vec<MailboxRow>, StoreError> {
-    let order = " order by created_at, id";
-    db.all(
-        sql(MAILBOX)
-            .push("where pattern_id = ?")
-            .bind(pattern)
-            .push(order),
-    )
-    .await
+    let query = sql(MAILBOX).push("where pattern_id = ? and ").bind(pattern);
+    let query = rights::pattern(query, scope, pattern);
+    db.all(query.push(" order by created_at, id")).await
 }

@@ -20,6 +20,7 @@ mod migrations;
 pub mod notices;
 pub mod patterns;
 pub mod quota;
+mod rights;
 pub mod runs;
 pub mod schedules;
 pub mod secrets;

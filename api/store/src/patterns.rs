@@ -71,7 +71,7 @@ const PATTERN: &str =
     p.tags, p.version_number, p.created_at, p.updated_at, p.call_interface from patterns p ";
 
 /// The patterns that belong to the caller's workspace, or to the caller and no workspace.
-fn tenant(query: Sql, scope: &Scope) -> Sql {
+pub(super) fn tenant(query: Sql, scope: &Scope) -> Sql {
     query
         .push("(p.workspace_id = ? or (p.workspace_id is null and p.owner_id = ?))")
         .bind(scope.workspace())
@@ -135,8 +135,8 @@ pub async fn for_system(db: &mut Db<'_>, pattern: PatternId) -> Result<Option<Pa
         .await
 }
 
-/// Adds a pattern; its first version is added by [`super::versions::add`].
-pub async fn insert(db: &mut Db<'_>, _: &Editor, row: &PatternRow) -> Result<(), StoreError> {
+/// Adds a pattern of the editor's; its first version is added by [`super::versions::add`].
+pub async fn insert(db: &mut Db<'_>, editor: &Editor, row: &PatternRow) -> Result<(), StoreError> {
     db.execute(
         sql(
             "insert into patterns (id, owner_id, workspace_id, name, name_key, description, is_public, is_template,
@@ -144,8 +144,8 @@ pub async fn insert(db: &mut Db<'_>, _: &Editor, row: &PatternRow) -> Result<(),
              values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )
         .bind(row.id)
-        .bind(row.owner_id)
-        .bind(row.workspace_id)
+        .bind(editor.user())
+        .bind(editor.workspace())
         .bind(&row.name)
         .bind(folded(&row.name))
         .bind(&row.description)
@@ -162,13 +162,13 @@ pub async fn insert(db: &mut Db<'_>, _: &Editor, row: &PatternRow) -> Result<(),
     insert_tags(db, row).await
 }
 
-/// Writes all that can change of a pattern that [`owned`] has given in this transaction.
-pub async fn update(db: &mut Db<'_>, _: &Editor, row: &PatternRow) -> Result<(), StoreError> {
-    db.execute(
+/// Writes all that can change of a pattern that [`owned`] has given in this transaction. An error if the editor may not.
+pub async fn update(db: &mut Db<'_>, editor: &Editor, row: &PatternRow) -> Result<(), StoreError> {
+    let update =
         sql(
-            "update patterns set name = ?, name_key = ?, description = ?, is_public = ?, is_template = ?, tags = ?,
+            "update patterns as p set name = ?, name_key = ?, description = ?, is_public = ?, is_template = ?, tags = ?,
              version_number = ?, updated_at = ?, call_interface = ?,
-             private_until = case when ? then private_until else ? end where id = ?",
+             private_until = case when ? then private_until else ? end where p.id = ? and ",
         )
         .bind(&row.name)
         .bind(folded(&row.name))
@@ -181,9 +181,10 @@ pub async fn update(db: &mut Db<'_>, _: &Editor, row: &PatternRow) -> Result<(),
         .bind(row.call_interface.clone())
         .bind(row.is_public)
         .bind(row.version_number)
-        .bind(row.id),
-    )
-    .await?;
+        .bind(row.id);
+    if db.execute(tenant(update, editor)).await? == 0 {
+        return Err(StoreError::Missing);
+    }
     db.execute(sql("delete from pattern_tags where pattern_id = ?").bind(row.id))
         .await?;
     insert_tags(db, row).await
@@ -202,10 +203,9 @@ async fn insert_tags(db: &mut Db<'_>, row: &PatternRow) -> Result<(), StoreError
 }
 
 /// Deletes a pattern that [`owned`] has given, with its versions, tags and stars.
-pub async fn delete(db: &mut Db<'_>, _: &Editor, pattern: PatternId) -> Result<(), StoreError> {
-    db.execute(sql("delete from patterns where id = ?").bind(pattern))
-        .await?;
-    Ok(())
+pub async fn delete(db: &mut Db<'_>, editor: &Editor, pattern: PatternId) -> Result<(), StoreError> {
+    let delete = sql("delete from patterns as p where p.id = ? and ").bind(pattern);
+    db.execute(tenant(delete, editor)).await.map(drop)
 }
 
 /// What a list is asked for.

@@ -1,6 +1,6 @@
 //! Schedules of deployments: a row for each OnSchedule node, with when it is due next.
 
-use super::{Db, StoreError, sql};
+use super::{Db, StoreError, rights, sql};
 use heddle_model::access::Editor;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, EndpointId, PatternId};
@@ -45,17 +45,14 @@ const SCHEDULE: &str = "select s.id, s.deployment_id, s.node_id, s.cron, s.timez
 /// The schedules of a deployment that the caller may change, by node.
 pub async fn of_deployment(
     db: &mut Db<'_>,
-    _: &Editor,
+    editor: &Editor,
     deployment: DeploymentId,
 ) -> Result<Vec<ScheduleRow>, StoreError> {
-    let order = " order by s.node_id";
-    db.all(
-        sql(SCHEDULE)
-            .push("where s.deployment_id = ?")
-            .bind(deployment)
-            .push(order),
-    )
-    .await
+    let query = sql(SCHEDULE)
+        .push("where s.deployment_id = ? and ")
+        .bind(deployment);
+    let query = rights::deployment(query, editor, deployment);
+    db.all(query.push(" order by s.node_id")).await
 }
 
 /// Makes these the schedules of a deployment.
@@ -67,9 +64,11 @@ pub async fn replace(
 ) -> Result<(), StoreError> {
     remove(db, editor, deployment).await?;
     for row in rows {
-        db.execute(
-            sql("insert into schedules (id, deployment_id, node_id, cron, timezone, catch_up, set_cron, set_timezone,
-                 next_due_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?)")
+        db.execute(rights::deployment(
+            sql(
+                "insert into schedules (id, deployment_id, node_id, cron, timezone, catch_up, set_cron,
+                     set_timezone, next_due_at) select ?, ?, ?, ?, ?, ?, ?, ?, ? where ",
+            )
             .bind(row.id)
             .bind(deployment)
             .bind(&row.node_id)
@@ -79,22 +78,26 @@ pub async fn replace(
             .bind(row.set_cron.clone())
             .bind(row.set_timezone.clone())
             .bind(row.next_due_at),
-        )
+            editor,
+            deployment,
+        ))
         .await?;
     }
     Ok(())
 }
 
 /// Keeps the schedules of a deployment from being due, until they are registered again.
-pub async fn hold(db: &mut Db<'_>, _: &Editor, deployment: DeploymentId) -> Result<(), StoreError> {
-    let hold = sql("update schedules set next_due_at = null where deployment_id = ?");
-    db.execute(hold.bind(deployment)).await.map(drop)
+pub async fn hold(db: &mut Db<'_>, editor: &Editor, deployment: DeploymentId) -> Result<(), StoreError> {
+    let hold = sql("update schedules set next_due_at = null where deployment_id = ? and ").bind(deployment);
+    let hold = rights::deployment(hold, editor, deployment);
+    db.execute(hold).await.map(drop)
 }
 
 /// Deletes the schedules of a deployment.
-pub async fn remove(db: &mut Db<'_>, _: &Editor, deployment: DeploymentId) -> Result<(), StoreError> {
-    let delete = sql("delete from schedules where deployment_id = ?");
-    db.execute(delete.bind(deployment)).await.map(drop)
+pub async fn remove(db: &mut Db<'_>, editor: &Editor, deployment: DeploymentId) -> Result<(), StoreError> {
+    let delete = sql("delete from schedules where deployment_id = ? and ").bind(deployment);
+    let delete = rights::deployment(delete, editor, deployment);
+    db.execute(delete).await.map(drop)
 }
 
 /// A schedule whose time has come, and what is deployed.

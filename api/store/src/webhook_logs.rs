@@ -1,6 +1,6 @@
 //! What came to webhooks: a line for every request, and the newest events of each endpoint (the tap).
 
-use super::{Arg, Db, Sql, StoreError, inserts, sql};
+use super::{Arg, Db, Sql, StoreError, inserts, rights, sql};
 use heddle_model::access::{Editor, Scope};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{EndpointId, PatternId, RunId, WebhookLogId};
@@ -210,31 +210,31 @@ pub struct TappedRow {
     pub event: String,
 }
 
-/// The tapped events of a pattern that the caller has been shown to see, newest first.
+/// The tapped events of a pattern that the caller may see, newest first.
 pub async fn tapped(
     db: &mut Db<'_>,
-    _: &Scope,
+    scope: &Scope,
     pattern: PatternId,
     now: Timestamp,
 ) -> Result<Vec<TappedRow>, StoreError> {
-    db.all(
-        sql(
-            "select e.node_id, e.alias, t.received_at, t.event from tap_events t
-             join webhook_endpoints e on e.id = t.endpoint_id
-             where e.pattern_id = ? and t.received_at > ? order by t.received_at desc, t.id desc",
-        )
-        .bind(pattern)
-        .bind(now.minus(TAP_AGE_MAX)),
+    let query = sql(
+        "select e.node_id, e.alias, t.received_at, t.event from tap_events t
+         join webhook_endpoints e on e.id = t.endpoint_id where e.pattern_id = ? and t.received_at > ? and ",
     )
-    .await
+    .bind(pattern)
+    .bind(now.minus(TAP_AGE_MAX));
+    let query = rights::pattern(query, scope, pattern);
+    db.all(query.push(" order by t.received_at desc, t.id desc"))
+        .await
 }
 
 /// Forgets the tapped events of a pattern that the caller may change.
-pub async fn clear_tapped(db: &mut Db<'_>, _: &Editor, pattern: PatternId) -> Result<(), StoreError> {
-    db.execute(
-        sql("delete from tap_events where endpoint_id in (select id from webhook_endpoints where pattern_id = ?)")
-            .bind(pattern),
+pub async fn clear_tapped(db: &mut Db<'_>, editor: &Editor, pattern: PatternId) -> Result<(), StoreError> {
+    let delete = sql(
+        "delete from tap_events where endpoint_id in (select id from webhook_endpoints where pattern_id = ?) and ",
     )
-    .await?;
-    Ok(())
+    .bind(pattern);
+    db.execute(rights::pattern(delete, editor, pattern))
+        .await
+        .map(drop)
 }

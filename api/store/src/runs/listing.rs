@@ -1,7 +1,7 @@
 //! Runs as their owners look at them.
 
 use crate::deployments::tenant;
-use crate::{Db, Sql, StoreError, sql};
+use crate::{Db, Sql, StoreError, rights, sql};
 use heddle_model::access::Scope;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, RunId};
@@ -69,8 +69,9 @@ pub struct Filter {
     pub triggered_by: Option<TriggeredBy>,
 }
 
-fn filtered(query: Sql, deployment: DeploymentId, filter: Filter) -> Sql {
-    let mut query = query.push(" where r.deployment_id = ?").bind(deployment);
+fn filtered(query: Sql, scope: &Scope, deployment: DeploymentId, filter: Filter) -> Sql {
+    let query = query.push(" where r.deployment_id = ? and ").bind(deployment);
+    let mut query = rights::deployment(query, scope, deployment);
     if let Some(status) = filter.status {
         query = query.push(" and r.status = ?").bind(status);
     }
@@ -80,11 +81,11 @@ fn filtered(query: Sql, deployment: DeploymentId, filter: Filter) -> Sql {
     query
 }
 
-/// Runs of a deployment that the caller was found to see, newest first. Without outputs and traces, and without
+/// Runs of a deployment that the caller may see, newest first. Without outputs and traces, and without
 /// events and logs that are large.
 pub async fn page(
     db: &mut Db<'_>,
-    _: &Scope,
+    scope: &Scope,
     deployment: DeploymentId,
     filter: Filter,
     limit: i64,
@@ -98,19 +99,19 @@ pub async fn page(
          r.memory_bytes_peak from runs r")
     .bind(LISTED_CHARS_MAX)
     .bind(LISTED_CHARS_MAX);
-    let query = filtered(query, deployment, filter);
+    let query = filtered(query, scope, deployment, filter);
     let query = query.push(" order by r.accepted_at desc, r.id desc limit ? offset ?");
     db.all(query.bind(limit).bind(offset)).await
 }
 
-/// How many runs the filter leaves of a deployment that the caller was found to see.
+/// How many runs the filter leaves of a deployment that the caller may see.
 pub async fn count(
     db: &mut Db<'_>,
-    _: &Scope,
+    scope: &Scope,
     deployment: DeploymentId,
     filter: Filter,
 ) -> Result<i64, StoreError> {
-    let query = filtered(sql("select count(*) from runs r"), deployment, filter);
+    let query = filtered(sql("select count(*) from runs r"), scope, deployment, filter);
     let (count,): (i64,) = db.one(query).await?;
     Ok(count)
 }

@@ -1,7 +1,7 @@
 //! Figures over runs.
 
 use crate::deployments::tenant;
-use crate::{Db, StoreError, sql};
+use crate::{Db, Sql, StoreError, rights, sql};
 use heddle_model::access::Scope;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::DeploymentId;
@@ -42,55 +42,58 @@ pub struct Bucket {
     pub failure: i64,
 }
 
-/// Figures of the runs of a deployment, which the caller was found to see, that were accepted since a time.
+/// The runs of a deployment, which the caller may see, that were accepted since a time.
+fn accepted_since(query: Sql, scope: &Scope, deployment: DeploymentId, since: Timestamp) -> Sql {
+    let query = query
+        .push("deployment_id = ? and accepted_at >= ? and ")
+        .bind(deployment)
+        .bind(since);
+    rights::deployment(query, scope, deployment)
+}
+
+/// Figures of the runs of a deployment, which the caller may see, that were accepted since a time.
 pub async fn totals(
     db: &mut Db<'_>,
-    _: &Scope,
+    scope: &Scope,
     deployment: DeploymentId,
     since: Timestamp,
 ) -> Result<Totals, StoreError> {
-    db.one(
-        sql(
-            "select count(*) as total, count(case when status = 'success' then 1 end) as success,
+    let query = sql(
+        "select count(*) as total, count(case when status = 'success' then 1 end) as success,
              count(case when status in ('failure', 'dead_letter') then 1 end) as failure,
              cast(avg(duration_ms) as double precision) as duration_ms_mean, count(duration_ms) as timed,
              max(coalesce(started_at, accepted_at)) as last_at,
              max(case when status = 'success' then started_at end) as last_success_at,
              max(case when status in ('failure', 'dead_letter') then coalesce(started_at, accepted_at) end)
              as last_failure_at
-             from runs where deployment_id = ? and accepted_at >= ?",
-        )
-        .bind(deployment)
-        .bind(since),
-    )
-    .await
+             from runs where ",
+    );
+    db.one(accepted_since(query, scope, deployment, since)).await
 }
 
 /// The duration with this rank, from 0, among those of the same runs in ascending order.
 pub async fn duration_ms_at(
     db: &mut Db<'_>,
-    _: &Scope,
+    scope: &Scope,
     deployment: DeploymentId,
     since: Timestamp,
     rank: i64,
 ) -> Result<Option<i64>, StoreError> {
-    let found: Option<(i64,)> = db
-        .optional(
-            sql("select duration_ms from runs
-                 where deployment_id = ? and accepted_at >= ? and duration_ms is not null
-                 order by duration_ms limit 1 offset ?")
-            .bind(deployment)
-            .bind(since)
-            .bind(rank),
-        )
-        .await?;
+    let query = accepted_since(
+        sql("select duration_ms from runs where "),
+        scope,
+        deployment,
+        since,
+    );
+    let query = query.push(" and duration_ms is not null order by duration_ms limit 1 offset ?");
+    let found: Option<(i64,)> = db.optional(query.bind(rank)).await?;
     Ok(found.map(|(duration,)| duration))
 }
 
 /// How many of the same runs each trigger has started.
 pub async fn by_trigger(
     db: &mut Db<'_>,
-    _: &Scope,
+    scope: &Scope,
     deployment: DeploymentId,
     since: Timestamp,
 ) -> Result<Vec<(TriggeredBy, i64)>, StoreError> {
@@ -100,14 +103,9 @@ pub async fn by_trigger(
         triggered_by: TriggeredBy,
         total: i64,
     }
-    let counted: Vec<Counted> = db
-        .all(
-            sql("select triggered_by, count(*) as total from runs where deployment_id = ? and accepted_at >= ?
-                 group by triggered_by")
-            .bind(deployment)
-            .bind(since),
-        )
-        .await?;
+    let query = sql("select triggered_by, count(*) as total from runs where ");
+    let query = accepted_since(query, scope, deployment, since);
+    let counted: Vec<Counted> = db.all(query.push(" group by triggered_by")).await?;
     Ok(counted
         .into_iter()
         .map(|counted| (counted.triggered_by, counted.total))
@@ -117,24 +115,19 @@ pub async fn by_trigger(
 /// The same runs by stretches of `size_ms`, those without runs left out.
 pub async fn buckets(
     db: &mut Db<'_>,
-    _: &Scope,
+    scope: &Scope,
     deployment: DeploymentId,
     since: Timestamp,
     size_ms: i64,
 ) -> Result<Vec<Bucket>, StoreError> {
-    db.all(
-        sql(
-            "select number, count(*) as total, count(case when status = 'success' then 1 end) as success,
-             count(case when status in ('failure', 'dead_letter') then 1 end) as failure
-             from (select accepted_at / cast(? as bigint) as number, status from runs
-                   where deployment_id = ? and accepted_at >= ?) b
-             group by number order by number",
-        )
-        .bind(size_ms)
-        .bind(deployment)
-        .bind(since),
+    let query = sql(
+        "select number, count(*) as total, count(case when status = 'success' then 1 end) as success,
+         count(case when status in ('failure', 'dead_letter') then 1 end) as failure
+         from (select accepted_at / cast(? as bigint) as number, status from runs where ",
     )
-    .await
+    .bind(size_ms);
+    let query = accepted_since(query, scope, deployment, since);
+    db.all(query.push(") b group by number order by number")).await
 }
 
 /// Runs of all of the caller's deployments that were accepted since a time: how many there are, how many have

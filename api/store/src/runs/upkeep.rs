@@ -2,6 +2,7 @@
 
 use super::left::{LEFT, LeftRow, skip_locked};
 use super::suspects::STRIKES_MAX;
+use crate::deployments::tenant;
 use crate::notices::{self, Notice};
 use crate::{Db, Sql, StoreError, sql};
 use heddle_model::access::Editor;
@@ -166,27 +167,25 @@ pub async fn hand_back_all(db: &mut Db<'_>, owner: &str) -> Result<u64, StoreErr
     db.execute(query.bind(owner)).await
 }
 
-/// Ends a run that this server does not execute. `false`: it had ended before.
+/// Ends a run that this server does not execute. `false`: it had ended before, or is not the caller's.
 pub async fn end_unowned(
     db: &mut Db<'_>,
-    _: &Editor,
+    editor: &Editor,
     run: RunId,
     status: RunStatus,
     error: &str,
     now: Timestamp,
 ) -> Result<bool, StoreError> {
-    let changed = db
-        .execute(
-            sql(
-                "update runs set status = ?, phase = 'ended', error = ?, completed_at = ?, resumes_at = null, wake_at = null
-                 where id = ? and status = 'running'",
-            )
-            .bind(status)
-            .bind(error)
-            .bind(now)
-            .bind(run),
-        )
-        .await?;
+    let end = sql(
+        "update runs set status = ?, phase = 'ended', error = ?, completed_at = ?, resumes_at = null, wake_at = null
+         where id = ? and status = 'running'
+         and exists (select 1 from deployments d where d.id = runs.deployment_id and ",
+    )
+    .bind(status)
+    .bind(error)
+    .bind(now)
+    .bind(run);
+    let changed = db.execute(tenant(end, editor).push(")")).await?;
     if changed > 0 {
         notices::tell(db, Notice::Cancelled(run)).await?;
     }
