@@ -1,9 +1,10 @@
 //! Deployments ready to run, kept in memory from the first use until something changes. What is kept is never
 //! older than the last change that this server made, or has heard of.
 
+use super::blocking::blocking;
 use super::compile::{Asker, LoadFailure};
 use super::queue::Share;
-use super::{Executions, Inner, blocking};
+use super::{Executions, Inner};
 use heddle_model::error::ServiceError;
 use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, UserId};
 use heddle_model::status::DeploymentStatus;

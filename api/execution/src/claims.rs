@@ -1,7 +1,7 @@
 //! Runs that servers of the role `api` have accepted: claimed by those that execute as soon as these have room, and
 //! never more than that, so that the others find the rest.
 
-use super::nudge::keep_looking;
+use super::poller::keep_looking;
 use super::{Inner, recover};
 use heddle_model::error::ServiceError;
 use heddle_model::ids::UserId;

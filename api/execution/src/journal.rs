@@ -2,8 +2,8 @@
 //! that starts again is given what its journal holds.
 
 use super::Inner;
-use super::insist::insist;
 use super::lease::Lease;
+use super::retry::retry_while_unavailable;
 use super::worker::Job;
 use heddle_model::clock::Clock;
 use heddle_model::error::ServiceError;
@@ -86,10 +86,12 @@ async fn store_rows(store: &Store, rows: Vec<EntryRow>) -> Stored {
         store.write(move |db| Box::pin(async move { journal::keep(db, &rows).await }))
     };
     let waits = |reason: &str| tracing::warn!("The results of effects can't be stored yet: {reason}");
-    insist(write, waits).await.map_err(|error: StoreError| {
-        tracing::error!(%error, "The results of effects could not be stored");
-        "the database refuses it".to_owned()
-    })
+    retry_while_unavailable(write, waits)
+        .await
+        .map_err(|error: StoreError| {
+            tracing::error!(%error, "The results of effects could not be stored");
+            "the database refuses it".to_owned()
+        })
 }
 
 /// One run's way to its journal.

@@ -7,6 +7,7 @@
 mod acceptor;
 mod active;
 mod backlog;
+pub mod blocking;
 pub mod budget;
 mod callbacks;
 mod calls;
@@ -19,17 +20,18 @@ mod early;
 mod environments;
 mod error_pattern;
 mod heed;
-mod insist;
+
 mod journal;
 mod key_values;
 pub mod lease;
 mod live;
-mod nudge;
+mod poller;
 pub mod queue;
 mod record;
 mod recorder;
 mod recover;
 mod retention;
+mod retry;
 mod run_metrics;
 pub mod schedule;
 pub mod scheduler;
@@ -46,6 +48,7 @@ pub use live::Ended;
 pub use settings::Settings;
 pub use test_run::{TestRun, TestRunError};
 
+use crate::blocking::blocking;
 use crate::budget::Budget;
 use acceptor::Acceptor;
 use active::Actives;
@@ -70,7 +73,7 @@ use journal::Journals;
 use key_values::StoredValues;
 use lease::Lease;
 use live::Live;
-use nudge::Nudge;
+use poller::Nudge;
 use queue::Queue;
 use recorder::Recorder;
 use serde_json::value::RawValue;
@@ -274,7 +277,7 @@ impl Executions {
     /// that others have accepted, left or parked, and to clear away old ones.
     pub async fn start(&self) -> Result<(), ServiceError> {
         self.0.runtime().await?;
-        self.0.compilers.tell();
+        self.0.compilers.log_isolation();
         if self.0.lease.executes() {
             trials::before_all(&self.0).await;
         }
@@ -392,11 +395,4 @@ impl Inner {
     fn live(&self) -> MutexGuard<'_, HashMap<RunId, Arc<Live>>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Does what computes for long on a thread that may be blocked.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ServiceError> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .map_err(ServiceError::internal)
 }

@@ -4,9 +4,9 @@
 
 use super::Inner;
 use super::calls;
-use super::insist::insist;
 use super::live::Ended;
 use super::record;
+use super::retry::retry_while_unavailable;
 use super::run_metrics;
 use super::worker::{self, Job};
 use heddle_model::clock::{Clock, Timestamp};
@@ -234,7 +234,7 @@ async fn store_group(store: &Store, changes: Vec<Change>) -> HashMap<RunId, As> 
     let changes: Arc<[Change]> = changes.into();
     let runs = changes.len();
     let waits = |reason: &str| tracing::warn!(runs, "The ends of runs can't be stored yet: {reason}");
-    match insist(|| write(store, changes.clone()), waits).await {
+    match retry_while_unavailable(|| write(store, changes.clone()), waits).await {
         Ok(stored) => return stored.into_iter().map(|run| (run, As::Told)).collect(),
         Err(error) => tracing::error!(runs, %error, "The ends of runs could not be stored together"),
     }
@@ -255,14 +255,14 @@ async fn store_group(store: &Store, changes: Vec<Change>) -> HashMap<RunId, As> 
 
 async fn write_alone(store: &Store, change: &Change) -> Result<Option<(RunId, As)>, StoreError> {
     let waits = |reason: &str| tracing::warn!("The end of a run can't be stored yet: {reason}");
-    let error = match insist(|| write(store, [change.clone()].into()), waits).await {
+    let error = match retry_while_unavailable(|| write(store, [change.clone()].into()), waits).await {
         Ok(stored) => return Ok(stored.into_iter().next().map(|run| (run, As::Told))),
         Err(error) => error,
     };
     let run = change.row.id;
     tracing::error!(%run, %error, "The end of a run could not be stored as it is");
     let bare = change.without_result();
-    let stored = insist(|| write(store, [bare.clone()].into()), waits).await?;
+    let stored = retry_while_unavailable(|| write(store, [bare.clone()].into()), waits).await?;
     Ok(stored.into_iter().next().map(|run| (run, As::WithoutResult)))
 }
 

@@ -5,10 +5,10 @@
 //! How long this takes: a run that brings a server down within [`patience`] of its beginning does so once before anything
 //! is known, and once while it is tried alone. Later ones are found out as the times grow with the suspicion.
 
-use super::insist::insist;
 use super::live;
 use super::queue::{Class, Hold};
 use super::recover;
+use super::retry::retry_while_unavailable;
 use super::worker;
 use super::{Inner, recover::End};
 use heddle_model::error::ServiceError;
@@ -181,7 +181,7 @@ async fn set_trying(inner: &Inner, owner: &Arc<str>, is_trying: bool) -> Result<
             .write(move |db| Box::pin(async move { suspects::set_trying(db, &owner, is_trying).await }))
     };
     let waits = |reason: &str| tracing::warn!("Runs under suspicion have to wait: {reason}");
-    Ok(insist(write, waits).await?)
+    Ok(retry_while_unavailable(write, waits).await?)
 }
 
 /// Ends the runs that were found to bring servers down.

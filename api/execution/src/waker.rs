@@ -1,7 +1,7 @@
 //! Parked runs: rows and nothing else, until their time has come or something has come for them. Then they are taken
 //! up, and come by their journals to the place where they were.
 
-use super::nudge::keep_looking;
+use super::poller::keep_looking;
 use super::{Inner, recover};
 use heddle_model::error::ServiceError;
 use heddle_store::runs::{journal, upkeep};

@@ -5,12 +5,12 @@ use super::Inner;
 use super::active::ActiveDeployment;
 use super::environments::Given;
 use super::error_pattern;
-use super::insist::insist;
 use super::journal::{self, Continued};
 use super::live::{Ended, Live};
 use super::queue::{Class, Place, Reservation};
 use super::record::{self, Record};
 use super::recorder::Finished;
+use super::retry::retry_while_unavailable;
 use heddle_model::clock::Timestamp;
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::RunId;
@@ -491,10 +491,12 @@ impl Inner {
                 .write(move |db| Box::pin(async move { suspects::announce(db, &owner, run).await }))
         };
         let waits = |reason: &str| tracing::warn!("Runs under suspicion have to wait: {reason}");
-        insist(write, waits).await.unwrap_or_else(|error: StoreError| {
-            tracing::error!(run = %job.run, %error, "A run under suspicion can't begin");
-            false
-        })
+        retry_while_unavailable(write, waits)
+            .await
+            .unwrap_or_else(|error: StoreError| {
+                tracing::error!(run = %job.run, %error, "A run under suspicion can't begin");
+                false
+            })
     }
 
     /// The event that the database has of a run.
