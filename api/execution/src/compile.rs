@@ -9,13 +9,12 @@ mod turns;
 pub mod worker;
 
 pub use findings::{Compiled, Finding};
-pub use session::LoadFailure;
+pub use session::{LoadFailure, Session};
 pub use sources::Sources;
 pub use turns::Asker;
 
 use heddle_model::error::ServiceError;
 use heddle_processes::{Layers, Limits, WorkerCommand};
-use session::Session;
 use std::path::PathBuf;
 use std::time::Duration;
 use turns::Turns;

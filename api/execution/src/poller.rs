@@ -1,52 +1,53 @@
-//! Work in the background that rests between looks: until its time, until somebody tells it to look, or until the
-//! service stops. Knows nothing of what is looked for.
+//! Work in the background that rests between its rounds: until its time, until it is woken, or until the service stops.
+//! Knows nothing of what is done.
 
-use super::Inner;
+use crate::stop::Stop;
 use heddle_model::error::ServiceError;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
 
-/// Rest after a look that has failed.
+/// Rest after a round that has failed.
 const FAILED_PAUSE: Duration = Duration::from_secs(1);
 
-/// Looks in the background until the service stops, and rests as long as each look says. A failure is logged with what
-/// could not be done.
-pub(super) fn keep_looking<F>(
-    inner: &Arc<Inner>,
-    nudge: fn(&Inner) -> &Nudge,
+/// Does rounds in the background until the service stops, and rests as long as each says, or until it is woken. A
+/// failure is logged as `failed` with its reason.
+pub(crate) fn start<F>(
+    stop: &Stop,
+    wakeup: &Wakeup,
     failed: &'static str,
-    look: impl Fn(Arc<Inner>) -> F + Send + Sync + 'static,
+    round: impl Fn() -> F + Send + Sync + 'static,
 ) where
     F: Future<Output = Result<Duration, ServiceError>> + Send,
 {
-    let inner = inner.clone();
+    let wakeup = wakeup.clone();
+    let mut stopping = stop.watch();
+    let stop = stop.clone();
     tokio::spawn(async move {
-        let mut stopping = inner.stopping.subscribe();
-        while !*stopping.borrow() {
-            let pause = match look(inner.clone()).await {
+        while !stop.has_begun() {
+            let pause = match round().await {
                 Ok(pause) => pause,
                 Err(error) => {
                     tracing::error!("{failed}: {}", error.message());
                     FAILED_PAUSE
                 }
             };
-            nudge(&inner).rest(pause, &mut stopping).await;
+            wakeup.rest(pause, &mut stopping).await;
         }
     });
 }
 
-/// Tells a background task that there may be something to do.
-#[derive(Debug, Default)]
-pub(super) struct Nudge(Notify);
+/// Wakes a background task. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wakeup(Arc<Notify>);
 
-impl Nudge {
-    /// Has it look now, or once more after its present look.
-    pub fn look(&self) {
+impl Wakeup {
+    /// Has the task do a round now, or once more after its present one.
+    pub fn wake(&self) {
         self.0.notify_one();
     }
 
-    /// Rests for so long at most.
+    /// Rests until it is woken or the service stops, for so long at most.
     pub async fn rest(&self, pause: Duration, stopping: &mut watch::Receiver<bool>) {
         tokio::select! {
             _ = stopping.changed() => {}
@@ -54,4 +55,15 @@ impl Nudge {
             () = tokio::time::sleep(pause) => {}
         }
     }
+}
+
+/// The tasks that take up runs, each by the runs that it looks for. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wakeups {
+    /// Parked ones that are due or have been woken.
+    pub parked: Wakeup,
+    /// Those that a server has left.
+    pub left: Wakeup,
+    /// Those that servers of the role `api` have accepted.
+    pub accepted: Wakeup,
 }
