@@ -1,27 +1,27 @@
 //! Accepting: events that come at the same time are stored by one statement, and only then acknowledged. A run that
 //! nobody outside can notice may have begun, or ended, by then.
 
-use super::Inner;
-use super::active::ActiveDeployment;
-use super::early::{self, Early};
-use super::lease::Lease;
-use super::live::{self, Ended, Live};
-use super::queue::{Class, Full, Place, Queue, Reservation};
-use super::recorder::{self, Figures};
-use super::recover;
-use super::run_metrics;
-use super::worker::Job;
+use crate::backlog::Backlog;
+use crate::dispatcher::Dispatcher;
+use crate::early::{self, Early};
+use crate::end_notifier::EndNotifier;
+use crate::held_runs::HeldRuns;
+use crate::journal;
+use crate::lease::Lease;
+use crate::live::{self, End, Ended};
+use crate::queue::{Class, Full, Place, Queue, Reservation};
+use crate::run::{NewRun, Run};
+use crate::run_metrics::{self, Figures};
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::RunId;
-use heddle_model::status::{Phase, TriggeredBy};
+use heddle_model::status::Phase;
 use heddle_store::notices::{self, Notice};
 use heddle_store::runs::{self, AcceptedRow, KeyRow};
 use heddle_store::{Store, StoreError};
 use metrics::counter;
-use serde_json::value::RawValue;
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
@@ -51,7 +51,7 @@ pub enum Accepted {
 pub struct Ticket {
     /// The run.
     pub run_id: RunId,
-    end: recover::End,
+    end: End,
 }
 
 impl Ticket {
@@ -67,33 +67,19 @@ impl Ticket {
             Code::Unavailable.with(message)
         })
     }
-}
 
-impl Ticket {
     /// How the run's end is waited for.
-    pub(super) fn into_end(self) -> recover::End {
+    pub(crate) fn into_end(self) -> End {
         self.end
     }
 }
 
-/// What is to be accepted.
-pub(super) struct Request {
-    pub deployment: Arc<ActiveDeployment>,
-    pub triggered_by: TriggeredBy,
-    pub node_id: Option<String>,
-    pub event: Box<RawValue>,
-    pub key: Option<(String, String)>,
-    pub wait: bool,
-    /// The run whose CallPattern waits for it, and which of its effects that is.
-    pub parent: Option<(RunId, String)>,
-    pub depth: u32,
-}
-
+/// A run that waits to be stored.
 struct Waiting {
     /// Until it is on its way to the database.
     row: Option<AcceptedRow>,
     key: Option<(String, String)>,
-    job: Job,
+    run: Run,
     stage: Stage,
     reservation: Option<Reservation>,
     answer: oneshot::Sender<Result<Accepted, ServiceError>>,
@@ -103,39 +89,198 @@ struct Waiting {
 enum Stage {
     /// It executes afterwards.
     Due,
-    /// It has begun, and is told its owner.
+    /// It has begun, and waits to hear its owner.
     Begun(oneshot::Sender<Arc<str>>),
     /// It has ended.
     Ended(Ended, Figures),
 }
 
-/// Hands events to the task that stores them. What waits for it is bounded by the queue's reservations. Whoever holds
-/// the lock sends next, so that runs have ids in the order in which they are accepted and executed.
-#[derive(Debug)]
-pub(super) struct Acceptor(Mutex<mpsc::UnboundedSender<Waiting>>);
+/// What accepting needs.
+pub(crate) struct Parts {
+    pub store: Store,
+    pub clock: Clock,
+    pub lease: Arc<Lease>,
+    pub queue: Queue,
+    pub backlog: Arc<Backlog>,
+    pub held: Arc<HeldRuns>,
+    pub notifier: EndNotifier,
+    pub dispatcher: Arc<Dispatcher>,
+}
+
+/// Accepts runs. What waits for the task that stores them is bounded by the queue's reservations.
+pub(crate) struct Acceptor {
+    /// Whoever holds the lock sends next, so that runs have ids in the order in which they are accepted and executed.
+    next: Mutex<mpsc::UnboundedSender<Waiting>>,
+    clock: Clock,
+    lease: Arc<Lease>,
+    queue: Queue,
+    backlog: Arc<Backlog>,
+    held: Arc<HeldRuns>,
+    notifier: EndNotifier,
+    dispatcher: Arc<Dispatcher>,
+}
 
 impl Acceptor {
-    pub fn start(store: Store, clock: Clock, lease: Arc<Lease>, executions: Weak<Inner>) -> Self {
+    /// Starts the task that stores.
+    pub fn start(parts: Parts) -> Arc<Self> {
         let (sender, waiting) = mpsc::unbounded_channel();
-        tokio::spawn(work(store, clock, lease, executions, waiting));
-        Acceptor(Mutex::new(sender))
+        let storing = Storing {
+            store: parts.store,
+            clock: parts.clock.clone(),
+            lease: parts.lease.clone(),
+            notifier: parts.notifier.clone(),
+            dispatcher: parts.dispatcher.clone(),
+        };
+        tokio::spawn(storing.work(waiting));
+        Arc::new(Acceptor {
+            next: Mutex::new(sender),
+            clock: parts.clock,
+            lease: parts.lease,
+            queue: parts.queue,
+            backlog: parts.backlog,
+            held: parts.held,
+            notifier: parts.notifier,
+            dispatcher: parts.dispatcher,
+        })
+    }
+
+    /// Begins the run, or reserves room for it, and waits until the event is stored.
+    pub async fn accept(&self, new: NewRun) -> Result<Accepted, ServiceError> {
+        let stored = tokio::time::timeout(ANSWER_MAX, self.begin_or_send(new)).await;
+        let overdue = || StoreError::Unavailable("it has not stored an event in time".to_owned());
+        stored.unwrap_or_else(|_| Err(overdue().into()))
+    }
+
+    /// The same where waiting for room could be waiting for oneself.
+    pub async fn accept_without_room(&self, new: NewRun) -> Result<Accepted, ServiceError> {
+        self.send(new, None).await
+    }
+
+    async fn begin_or_send(&self, new: NewRun) -> Result<Accepted, ServiceError> {
+        if self.may_begin_early(&new)
+            && let Some(passed) = self.pass(&new)
+        {
+            return self.begin(new, passed).await;
+        }
+        let reservation = self.reserve(&new).map_err(|Full| {
+            counter!("heddle_runs_refused_total").increment(1);
+            Code::Unavailable
+                .with("Too many runs are waiting: try again shortly.")
+                .retry_after_s(RETRY_AFTER_S)
+        })?;
+        self.send(new, reservation).await
+    }
+
+    /// Whether a run may begin before it is stored.
+    fn may_begin_early(&self, new: &NewRun) -> bool {
+        let deployment = &new.deployment;
+        self.lease.executes()
+            && !deployment.is_struck
+            && !journal::is_needed(&deployment.manifest().rights)
+            && !self.held.is_paused(deployment.id)
     }
 
     fn next(&self) -> MutexGuard<'_, mpsc::UnboundedSender<Waiting>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn send_next(&self, make: impl FnOnce(RunId) -> Waiting) -> Result<(), ServiceError> {
-        let sender = self.next();
-        send_to(&sender, make(RunId::new()))
+        self.next.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A place for a run that may begin before it is stored, and its id: in the same order as those that may not.
-    fn pass(&self, queue: &Queue, request: &Request) -> Option<(RunId, Place, Reservation)> {
+    fn pass(&self, new: &NewRun) -> Option<(RunId, Place, Reservation)> {
         let _next = self.next();
-        let bytes = request.event.get().len();
-        let (place, reservation) = queue.pass(request.deployment.share(), Class::of(request.wait), bytes)?;
+        let bytes = new.event.get().len();
+        let class = Class::of(new.wait);
+        let (place, reservation) = self.queue.pass(new.deployment.share(), class, bytes)?;
         Some((RunId::new(), place, reservation))
+    }
+
+    /// Room where the run is going to wait: in this server's queue, or among all that wait to be claimed.
+    fn reserve(&self, new: &NewRun) -> Result<Option<Reservation>, Full> {
+        let share = new.deployment.share();
+        if !self.lease.executes() {
+            return self.backlog.add(share.owner).map(|()| None);
+        }
+        let bytes = new.event.get().len();
+        self.queue.reserve(share, bytes).map(Some)
+    }
+
+    /// Sends the run to be stored and executed afterwards, and waits until it is stored.
+    async fn send(&self, new: NewRun, reservation: Option<Reservation>) -> Result<Accepted, ServiceError> {
+        self.check_lease().await?;
+        let (answer, answered) = oneshot::channel();
+        {
+            let next = self.next();
+            let waiting = self.waiting(RunId::new(), new, reservation, answer);
+            send_to(&next, waiting)?;
+        }
+        stored(answered).await
+    }
+
+    fn waiting(
+        &self,
+        id: RunId,
+        new: NewRun,
+        reservation: Option<Reservation>,
+        answer: oneshot::Sender<Result<Accepted, ServiceError>>,
+    ) -> Waiting {
+        let (mut run, key) = Run::accepted(id, self.lease.owner(), self.clock.now(), new);
+        if !self.lease.executes() && run.wait {
+            // As with a run that has parked, only those who wait for its end have something of it here: maybe before this
+            // server hears that it is stored.
+            run.live.set_parked(true);
+            self.notifier.live.insert(id, run.live.clone());
+        }
+        let key = key.map(|key| (key.scope, key.key));
+        let row = row(&run, key.clone());
+        if !reservation.as_ref().is_some_and(|it| !it.is_stored()) {
+            run.event.leave();
+        }
+        Waiting {
+            row: Some(row),
+            key,
+            run,
+            stage: Stage::Due,
+            reservation,
+            answer,
+        }
+    }
+
+    /// Begins the run, then waits until it is stored.
+    async fn begin(
+        &self,
+        new: NewRun,
+        (id, place, reservation): (RunId, Place, Reservation),
+    ) -> Result<Accepted, ServiceError> {
+        self.check_lease().await?;
+        let executor = self.dispatcher.executor().ok_or(StoreError::Closed)?;
+        let (executing, key) = Run::accepted(id, self.lease.owner(), self.clock.now(), new);
+        let key = key.map(|key| (key.scope, key.key));
+        let (mut row, run) = (row(&executing, key.clone()), executing.without_event());
+        let stage = match early::begin(executor, &self.clock, executing, place).await {
+            Early::Begun(stored) => Stage::Begun(stored),
+            Early::Ended(end, ended) => {
+                let figures = Figures::of(&end);
+                row.end = Some(end);
+                Stage::Ended(ended, figures)
+            }
+        };
+        let (answer, answered) = oneshot::channel();
+        let waiting = Waiting {
+            row: Some(row),
+            key,
+            run,
+            stage,
+            reservation: Some(reservation),
+            answer,
+        };
+        send_to(&self.next(), waiting)?;
+        stored(answered).await
+    }
+
+    async fn check_lease(&self) -> Result<(), ServiceError> {
+        match self.lease.is_valid().await {
+            true => Ok(()),
+            false => Err(StoreError::Unavailable(LEASELESS.to_owned()).into()),
+        }
     }
 }
 
@@ -144,197 +289,120 @@ fn send_to(sender: &mpsc::UnboundedSender<Waiting>, waiting: Waiting) -> Result<
     sender.send(waiting).map_err(|_| StoreError::Closed.into())
 }
 
-/// Begins the run, or reserves room for it, and waits until the event is stored.
-pub(super) async fn accept(inner: &Arc<Inner>, request: Request) -> Result<Accepted, ServiceError> {
-    let stored = tokio::time::timeout(ANSWER_MAX, begin_or_send(inner, request)).await;
-    let overdue = || StoreError::Unavailable("it has not stored an event in time".to_owned());
-    stored.unwrap_or_else(|_| Err(overdue().into()))
-}
-
-async fn begin_or_send(inner: &Arc<Inner>, request: Request) -> Result<Accepted, ServiceError> {
-    if inner.may_begin_early(&request)
-        && let Some(passed) = inner.acceptor.pass(&inner.queue, &request)
-    {
-        return begin(inner, request, passed).await;
-    }
-    let reservation = reserve(inner, &request).map_err(|Full| {
-        counter!("heddle_runs_refused_total").increment(1);
-        Code::Unavailable
-            .with("Too many runs are waiting: try again shortly.")
-            .retry_after_s(RETRY_AFTER_S)
-    })?;
-    send(inner, request, reservation).await
-}
-
-/// Room where the run is going to wait: in this server's queue, or among all that wait to be claimed.
-fn reserve(inner: &Inner, request: &Request) -> Result<Option<Reservation>, Full> {
-    let share = request.deployment.share();
-    if !inner.lease.executes() {
-        return inner.backlog.add(share.owner).map(|()| None);
-    }
-    let bytes = request.event.get().len();
-    inner.queue.reserve(share, bytes).map(Some)
-}
-
-/// The same where waiting for room could be waiting for oneself.
-pub(super) async fn accept_without_room(inner: &Inner, request: Request) -> Result<Accepted, ServiceError> {
-    send(inner, request, None).await
-}
-
-async fn send(
-    inner: &Inner,
-    mut request: Request,
-    reservation: Option<Reservation>,
-) -> Result<Accepted, ServiceError> {
-    check_lease(inner).await?;
-    let (answer, answered) = oneshot::channel();
-    let key = request.key.take();
-    let is_held_here = reservation.as_ref().is_some_and(|it| !it.is_stored());
-    inner.acceptor.send_next(|id| {
-        let mut job = job(inner, id, request);
-        if !inner.lease.executes() && job.wait {
-            // As of one that has parked, only what is told of its end will be here: maybe before this server knows that
-            // it is stored.
-            job.live.set_parked(true);
-            inner.live().insert(id, job.live.clone());
-        }
-        let row = row(&job, key.clone());
-        if !is_held_here {
-            job.leave_event();
-        }
-        Waiting {
-            row: Some(row),
-            key,
-            job,
-            stage: Stage::Due,
-            reservation,
-            answer,
-        }
-    })?;
-    stored(answered).await
-}
-
-/// Begins the run, then waits until it is stored.
-async fn begin(
-    inner: &Arc<Inner>,
-    mut request: Request,
-    (id, place, reservation): (RunId, Place, Reservation),
-) -> Result<Accepted, ServiceError> {
-    check_lease(inner).await?;
-    let key = request.key.take();
-    let job = job(inner, id, request);
-    let (mut row, told) = (row(&job, key.clone()), job.without_event());
-    let stage = match early::begin(inner, job, place).await {
-        Early::Begun(stored) => Stage::Begun(stored),
-        Early::Ended(end, ended) => {
-            let figures = Figures::of(&end);
-            row.end = Some(end);
-            Stage::Ended(ended, figures)
-        }
-    };
-    let (answer, answered) = oneshot::channel();
-    let waiting = Waiting {
-        row: Some(row),
-        key,
-        job: told,
-        stage,
-        reservation: Some(reservation),
-        answer,
-    };
-    send_to(&inner.acceptor.next(), waiting)?;
-    stored(answered).await
-}
-
 async fn stored(
     answered: oneshot::Receiver<Result<Accepted, ServiceError>>,
 ) -> Result<Accepted, ServiceError> {
     answered.await.unwrap_or_else(|_| Err(StoreError::Closed.into()))
 }
 
-async fn check_lease(inner: &Inner) -> Result<(), ServiceError> {
-    match inner.lease.is_valid().await {
-        true => Ok(()),
-        false => Err(StoreError::Unavailable(LEASELESS.to_owned()).into()),
-    }
-}
-
-fn job(inner: &Inner, run: RunId, request: Request) -> Job {
-    Job {
-        run,
-        owner: inner.lease.owner(),
-        live: Live::new(request.deployment.id, request.deployment.share()),
-        deployment: request.deployment,
-        triggered_by: request.triggered_by,
-        node_id: request.node_id,
-        event: request.event,
-        attempt: 1,
-        wait: request.wait,
-        accepted_at: inner.clock.now(),
-        parent: request.parent,
-        depth: request.depth,
-        has_history: false,
-        was_taken: false,
-        is_event_left: false,
-        is_suspect: false,
-    }
-}
-
-fn row(job: &Job, key: Option<(String, String)>) -> AcceptedRow {
+/// What is stored of a run before it is acknowledged: a copy, since the run goes on with what it has.
+fn row(run: &Run, key: Option<(String, String)>) -> AcceptedRow {
     AcceptedRow {
-        id: job.run,
-        deployment_id: job.deployment.id,
-        triggered_by: job.triggered_by,
-        node_id: job.node_id.clone(),
-        event: (job.event.get() != "null").then(|| job.event.get().to_owned()),
-        artifact: job.deployment.artifact.clone(),
-        version_number: job.deployment.version_number,
-        accepted_at: job.accepted_at,
-        parent: job.parent.clone(),
-        depth: job.depth,
+        id: run.id,
+        deployment_id: run.deployment.id,
+        triggered_by: run.triggered_by,
+        node_id: run.node_id.clone(),
+        event: run.event.text().map(ToOwned::to_owned),
+        artifact: run.deployment.artifact.clone(),
+        version_number: run.deployment.version_number,
+        accepted_at: run.accepted_at,
+        parent: run.parent.clone(),
+        depth: run.depth,
         key,
-        awaited: job.wait,
+        awaited: run.wait,
         end: None,
-    }
-}
-
-async fn work(
-    store: Store,
-    clock: Clock,
-    lease: Arc<Lease>,
-    executions: Weak<Inner>,
-    mut waiting: mpsc::UnboundedReceiver<Waiting>,
-) {
-    let mut group = Vec::with_capacity(GROUP_MAX);
-    // A key that is there twice in a group would be refused by the statement: the second waits for the next group.
-    let mut held_back: Vec<Waiting> = Vec::new();
-    loop {
-        group.append(&mut held_back);
-        if group.is_empty() && waiting.recv_many(&mut group, GROUP_MAX).await == 0 {
-            return;
-        }
-        while group.len() < GROUP_MAX {
-            let Ok(next) = waiting.try_recv() else { break };
-            group.push(next);
-        }
-        let mut keys = HashSet::new();
-        held_back = group
-            .extract_if(.., |it| it.key.clone().is_some_and(|key| !keys.insert(key)))
-            .collect();
-        let owner = lease.owner();
-        let stored = store_group(&store, clock.now(), (&owner, lease.executes()), &mut group).await;
-        let Some(inner) = executions.upgrade() else { return };
-        if stored.is_err() {
-            lease.look();
-        }
-        for mut it in group.drain(..) {
-            it.job.owner = owner.clone();
-            settle(&inner, it, &stored);
-        }
     }
 }
 
 /// Which run each key of the group belongs to.
 type Keys = HashMap<(String, String), RunId>;
+
+/// The task that stores what is accepted.
+struct Storing {
+    store: Store,
+    clock: Clock,
+    lease: Arc<Lease>,
+    notifier: EndNotifier,
+    dispatcher: Arc<Dispatcher>,
+}
+
+impl Storing {
+    async fn work(self, mut waiting: mpsc::UnboundedReceiver<Waiting>) {
+        let mut group = Vec::with_capacity(GROUP_MAX);
+        // A key that is there twice in a group would be refused by the statement: the second waits for the next group.
+        let mut held_back: Vec<Waiting> = Vec::new();
+        loop {
+            group.append(&mut held_back);
+            if group.is_empty() && waiting.recv_many(&mut group, GROUP_MAX).await == 0 {
+                return;
+            }
+            while group.len() < GROUP_MAX {
+                let Ok(next) = waiting.try_recv() else { break };
+                group.push(next);
+            }
+            let mut keys = HashSet::new();
+            held_back = group
+                .extract_if(.., |it| it.key.clone().is_some_and(|key| !keys.insert(key)))
+                .collect();
+            let owner = self.lease.owner();
+            let server = (&owner, self.lease.executes());
+            let stored = store_group(&self.store, self.clock.now(), server, &mut group).await;
+            if stored.is_err() {
+                self.lease.look();
+            }
+            for mut it in group.drain(..) {
+                it.run.owner = owner.clone();
+                self.settle(it, &stored);
+            }
+        }
+    }
+
+    fn settle(&self, it: Waiting, stored: &Result<Keys, StoreError>) {
+        let Waiting {
+            key,
+            run,
+            stage,
+            reservation,
+            answer,
+            ..
+        } = it;
+        let (live, tail) = (&self.notifier.live, &self.notifier.tail);
+        let refused = match stored {
+            Ok(keys) => {
+                let holder = holder(keys, key.as_ref(), run.id);
+                (holder != run.id).then(|| Ok(Accepted::Duplicate(holder)))
+            }
+            Err(error) => Some(Err(error.again().into())),
+        };
+        // Whoever is gone by now gets no answer; the run goes on.
+        if let Some(refused) = refused {
+            live.remove(run.id);
+            return drop(answer.send(refused));
+        }
+        run_metrics::accepted(run.triggered_by);
+        let ticket = Ticket {
+            run_id: run.id,
+            end: run.live.watch(),
+        };
+        tail.accepted(&run);
+        if !matches!(stage, Stage::Due) {
+            tail.phase(&run, Phase::Executing);
+        }
+        match stage {
+            Stage::Due if self.lease.executes() => {
+                live.insert(run.id, run.live.clone());
+                self.dispatcher.queue(run, reservation);
+            }
+            Stage::Due => {}
+            Stage::Begun(waits) => {
+                live.insert(run.id, run.live.clone());
+                drop(waits.send(run.owner));
+            }
+            Stage::Ended(ended, figures) => self.notifier.ended(&run, figures, ended),
+        }
+        drop(answer.send(Ok(Accepted::New(ticket))));
+    }
+}
 
 async fn store_group(
     store: &Store,
@@ -385,50 +453,4 @@ async fn store_group(
 /// The run that an event belongs to: its own, unless its key was taken.
 fn holder(keys: &Keys, key: Option<&(String, String)>, run: RunId) -> RunId {
     key.and_then(|key| keys.get(key)).copied().unwrap_or(run)
-}
-
-fn settle(inner: &Arc<Inner>, it: Waiting, stored: &Result<Keys, StoreError>) {
-    let Waiting {
-        key,
-        job,
-        stage,
-        reservation,
-        answer,
-        ..
-    } = it;
-    let refused = match stored {
-        Ok(keys) => {
-            let held = holder(keys, key.as_ref(), job.run);
-            (held != job.run).then(|| Ok(Accepted::Duplicate(held)))
-        }
-        Err(error) => Some(Err(error.again().into())),
-    };
-    // Whoever is gone by now is not told; the run goes on.
-    if let Some(refused) = refused {
-        inner.live().remove(&job.run);
-        return drop(answer.send(refused));
-    }
-    run_metrics::accepted(job.triggered_by);
-    let ticket = Ticket {
-        run_id: job.run,
-        end: job.live.watch(),
-    };
-    inner.tail.accepted(&job);
-    if !matches!(stage, Stage::Due) {
-        inner.tail.phase(&job, Phase::Executing);
-    }
-    match stage {
-        Stage::Due if inner.lease.executes() => {
-            inner.live().insert(job.run, job.live.clone());
-            job.queue(inner, reservation);
-        }
-        Stage::Due => {}
-        Stage::Begun(told) => {
-            inner.live().insert(job.run, job.live.clone());
-            // It waits for this.
-            drop(told.send(job.owner));
-        }
-        Stage::Ended(ended, figures) => recorder::tell_end(inner, &job, figures, ended),
-    }
-    drop(answer.send(Ok(Accepted::New(ticket))));
 }

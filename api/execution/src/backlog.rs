@@ -1,26 +1,25 @@
 //! What a server that only accepts knows of the runs that wait to be claimed: enough to refuse more of them in time. It
 //! counts what it accepts, and asks the database now and then for what all have accepted and nobody has claimed.
 
-use super::Inner;
-use super::queue::{Full, Limits, fits};
+use crate::queue::{Full, Limits, fits};
+use crate::stop::Stop;
 use heddle_model::ids::UserId;
-use heddle_store::StoreError;
 use heddle_store::runs::upkeep;
+use heddle_store::{Store, StoreError};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-const LOOK_EVERY: Duration = Duration::from_millis(500);
+const COUNT_EVERY: Duration = Duration::from_millis(500);
 
 /// Runs that wait to be claimed, by owner.
 #[derive(Debug)]
-pub(super) struct Backlog {
+pub(crate) struct Backlog {
     limits: Limits,
     waiting: Mutex<HashMap<UserId, usize>>,
 }
 
 impl Backlog {
-    /// Empty.
     pub fn new(limits: Limits) -> Self {
         Backlog {
             limits,
@@ -43,33 +42,33 @@ impl Backlog {
         waiting.insert(owner, own + 1);
         Ok(())
     }
-}
 
-/// Begins to look, in the background.
-pub(super) fn start(inner: &Arc<Inner>) {
-    let inner = inner.clone();
-    tokio::spawn(async move {
-        let mut stopping = inner.stopping.subscribe();
-        while !*stopping.borrow() {
-            if let Err(error) = look(&inner).await {
-                tracing::warn!("How many runs wait to be claimed is not known for now: {error}");
+    /// Begins to count, in the background, what all servers have accepted and nobody has claimed.
+    pub fn start(self: &Arc<Self>, store: Store, stop: Stop) {
+        let this = self.clone();
+        tokio::spawn(async move {
+            let mut stopping = stop.watch();
+            while !stop.has_begun() {
+                if let Err(error) = this.count(&store).await {
+                    tracing::warn!("How many runs wait to be claimed is not known for now: {error}");
+                }
+                tokio::select! {
+                    _ = stopping.changed() => {}
+                    () = tokio::time::sleep(COUNT_EVERY) => {}
+                }
             }
-            tokio::select! {
-                _ = stopping.changed() => {}
-                () = tokio::time::sleep(LOOK_EVERY) => {}
-            }
-        }
-    });
-}
-
-async fn look(inner: &Inner) -> Result<(), StoreError> {
-    let limit = i64::try_from(inner.backlog.limits.waiting_max).unwrap_or(i64::MAX);
-    let rows = upkeep::unclaimed(&mut inner.store.reader().await?.db(), limit).await?;
-    let mut found = HashMap::new();
-    for (owner, runs) in rows {
-        *found.entry(owner).or_default() += usize::try_from(runs).unwrap_or(0);
+        });
     }
-    metrics::gauge!("heddle_runs_unclaimed").set(found.values().sum::<usize>() as f64);
-    *inner.backlog.waiting() = found;
-    Ok(())
+
+    async fn count(&self, store: &Store) -> Result<(), StoreError> {
+        let limit = i64::try_from(self.limits.waiting_max).unwrap_or(i64::MAX);
+        let rows = upkeep::unclaimed(&mut store.reader().await?.db(), limit).await?;
+        let mut found = HashMap::new();
+        for (owner, runs) in rows {
+            *found.entry(owner).or_default() += usize::try_from(runs).unwrap_or(0);
+        }
+        metrics::gauge!("heddle_runs_unclaimed").set(found.values().sum::<usize>() as f64);
+        *self.waiting() = found;
+        Ok(())
+    }
 }

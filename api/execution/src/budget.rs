@@ -1,6 +1,7 @@
 //! Memory for large requests: what is read, compared or answered takes its share before it is begun and gives it back
 //! when it is done. Owners take turns, and none has more than half. Knows nothing of what the memory is for.
 
+use crate::blocking::blocking;
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::UserId;
 use std::collections::{HashMap, VecDeque};
@@ -9,7 +10,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 /// Bytes of a text that is read where it comes: what takes a thread and a share is larger.
-pub const SMALL_BYTES_MAX: usize = 64 << 10;
+const SMALL_BYTES_MAX: usize = 64 << 10;
 /// Waiting longer is not worth it to anybody.
 const WAIT_MAX: Duration = Duration::from_secs(10);
 /// Requests of one owner that wait.
@@ -70,6 +71,11 @@ impl Drop for Share {
     }
 }
 
+/// Whether a text of so many bytes is read where it comes, without a share and a thread of its own.
+pub const fn is_small(bytes: usize) -> bool {
+    bytes <= SMALL_BYTES_MAX
+}
+
 impl Budget {
     /// Of so many bytes.
     pub fn new(bytes_max: usize) -> Self {
@@ -118,24 +124,35 @@ impl Budget {
         }
     }
 
+    /// Takes a share of `factor` times as many bytes as a text has; `None`: the text is small.
+    pub async fn take_unless_small(
+        &self,
+        owner: Owner,
+        (bytes, factor): (usize, usize),
+    ) -> Result<Option<Share>, ServiceError> {
+        if is_small(bytes) {
+            return Ok(None);
+        }
+        self.take(owner, bytes.saturating_mul(factor)).await.map(Some)
+    }
+
     /// Does what reads a text of so many bytes, of which it may make `factor` times as many: here if that is little,
     /// else with a share and on a thread that may be blocked.
     pub async fn read<T: Send + 'static>(
         &self,
         owner: Owner,
-        (bytes, factor): (usize, usize),
+        size: (usize, usize),
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, ServiceError> {
-        if bytes <= SMALL_BYTES_MAX {
+        let Some(share) = self.take_unless_small(owner, size).await? else {
             return Ok(work());
-        }
-        let share = self.take(owner, bytes.saturating_mul(factor)).await?;
-        let done = tokio::task::spawn_blocking(move || {
+        };
+        let work = move || {
             let done = work();
             drop(share);
             done
-        });
-        done.await.map_err(ServiceError::internal)
+        };
+        blocking(work).await
     }
 
     /// Whether no further request of an owner may wait.

@@ -1,10 +1,11 @@
 //! URLs that parked runs wait for: who may call them, and what a call means for the run. Knows nothing of HTTP.
 
-use super::{Executions, Inner};
+use crate::poller::Wakeup;
+use heddle_model::clock::Clock;
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::RunId;
 use heddle_store::runs::journal::{self, Kept};
-use heddle_store::{Db, StoreError};
+use heddle_store::{Db, Store, StoreError};
 use hmac::digest::{Key, KeyInit};
 use hmac::{Hmac, Mac};
 use serde_json::{Value, json};
@@ -14,7 +15,10 @@ use sha2::{Digest, Sha256};
 const TOKEN_BYTES: usize = 16;
 
 /// Makes the keys of runs' callbacks. They need not be stored: they follow from the service's own secret.
-pub(super) struct Callbacks {
+pub(crate) struct Callbacks {
+    store: Store,
+    clock: Clock,
+    parked: Wakeup,
     base_url: String,
     secret: [u8; 32],
 }
@@ -29,10 +33,13 @@ fn hmac(key: &[u8], text: &[u8]) -> Hmac<Sha256> {
 }
 
 impl Callbacks {
-    pub fn new(base_url: String, secret: &str) -> Self {
+    pub fn new((base_url, secret): (String, &str), store: Store, clock: Clock, parked: Wakeup) -> Self {
         let secret = Sha256::digest(secret.as_bytes());
         let secret = hmac(&secret, b"heddle callback urls");
         Callbacks {
+            store,
+            clock,
+            parked,
             base_url,
             secret: secret.finalize().into_bytes().into(),
         }
@@ -52,12 +59,31 @@ impl Callbacks {
     }
 
     /// Whether the token is the one of this place of the run, in constant time.
-    fn is_valid(&self, run: RunId, place: &str, token: &str) -> bool {
+    pub fn is_valid(&self, run: RunId, place: &str, token: &str) -> bool {
         let Ok(token) = hex::decode(token) else {
             return false;
         };
         let mac = hmac(self.key(run).as_bytes(), place.as_bytes());
         token.len() == TOKEN_BYTES && mac.verify_truncated_left(&token).is_ok()
+    }
+
+    /// Lets the run go on that waits at this place, with a request as the event, and gives what the sender gets. It
+    /// may come before the run is there; then it waits for the run.
+    pub async fn call_back(&self, run: RunId, place: String, event: String) -> Result<Value, ServiceError> {
+        let now_ms = self.clock.now().millis();
+        let found = self
+            .store
+            .write(move |db| Box::pin(async move { call_back(db, run, &place, &event, now_ms).await }))
+            .await?;
+        match found {
+            Found::First(body) => {
+                self.parked.wake();
+                Ok(body.unwrap_or_else(|| json!({ "status": "accepted" })))
+            }
+            Found::Again => Err(Code::Conflict.with("This URL has been called before; it works once.")),
+            Found::Over => Err(Code::Gone.with("Nobody waits for this call any more.")),
+            Found::Nothing => Err(Code::NotFound.into()),
+        }
     }
 }
 
@@ -68,33 +94,6 @@ enum Found {
     Again,
     Over,
     Nothing,
-}
-
-impl Executions {
-    /// Whether a URL is one that a run has made.
-    pub fn is_callback(&self, run: RunId, token: &str, place: &str) -> bool {
-        self.0.callbacks.is_valid(run, place, token)
-    }
-
-    /// Lets the run go on that waits at this place, with a request as the event, and gives what the sender gets. It
-    /// may come before the run is there; then it waits for the run.
-    pub async fn call_back(&self, run: RunId, place: String, event: String) -> Result<Value, ServiceError> {
-        let inner: &Inner = &self.0;
-        let now_ms = inner.clock.now().millis();
-        let found = inner
-            .store
-            .write(move |db| Box::pin(async move { call_back(db, run, &place, &event, now_ms).await }))
-            .await?;
-        match found {
-            Found::First(body) => {
-                inner.waker.look();
-                Ok(body.unwrap_or_else(|| json!({ "status": "accepted" })))
-            }
-            Found::Again => Err(Code::Conflict.with("This URL has been called before; it works once.")),
-            Found::Over => Err(Code::Gone.with("Nobody waits for this call any more.")),
-            Found::Nothing => Err(Code::NotFound.into()),
-        }
-    }
 }
 
 async fn call_back(

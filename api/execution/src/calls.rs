@@ -3,33 +3,35 @@
 //! take all places.
 
 mod inputs;
+mod newest;
 
-use super::Inner;
-use super::acceptor::{self, Accepted};
-use super::active::ActiveDeployment;
-use super::compile::{Asker, LoadFailure, Sources};
-use super::live::{self, Ended};
-use super::recover::End;
-use super::worker::Job;
-use heddle_compiler::Options;
+pub(crate) use newest::NewestVersions;
+
+use crate::acceptor::{Accepted, Acceptor};
+use crate::active_deployments::ActiveDeployments;
+use crate::call_result;
+use crate::cancel::Canceller;
+use crate::deployment::ActiveDeployment;
+use crate::lease::Lease;
+use crate::live::{self, End};
+use crate::live_runs::LiveRuns;
+use crate::run::{Caller, IdempotencyKey, NewRun, Run};
+use crate::stop::Stop;
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::{PatternId, RunId};
-use heddle_model::status::{DeploymentStatus, RunStatus, TriggeredBy};
+use heddle_model::status::{DeploymentStatus, TriggeredBy};
 use heddle_model::tenant::Tenant;
-use heddle_node_stdlib::abi::code;
 use heddle_runtime::{
-    Call, CallContext, Calls, EffectCode, EffectError, EffectFuture, EffectResult, Park, Progress, Tier,
-    result_from_json, result_to_json,
+    Call, CallContext, Calls, EffectCode, EffectError, EffectFuture, EffectResult, Park, Progress,
 };
-use heddle_store::deployments;
 use heddle_store::patterns::{self, PatternRow};
 use heddle_store::runs::journal;
+use heddle_store::{Store, deployments};
 use serde_json::json;
-use serde_json::value::{RawValue, to_raw_value};
-use std::collections::HashMap;
+use serde_json::value::to_raw_value;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 /// How deep patterns call each other.
 const DEPTH_MAX: u32 = 16;
@@ -37,18 +39,17 @@ const DEPTH_MAX: u32 = 16;
 const IN_MEMORY_MAX: Duration = Duration::from_secs(1);
 /// A parked run looks after the one that it waits for so often, should its end not be told: it may be deleted.
 const LOOK_EVERY_MS: i64 = 60 * 60 * 1_000;
-/// Compiled newest versions that are kept; past this many the cache starts anew.
-const LATEST_MAX: usize = 256;
-/// How long each is kept: less than its stored module is without being used.
-const LATEST_AGE_MAX: Duration = Duration::from_secs(60 * 60);
 
-/// Newest versions of patterns that were called as such.
-pub(super) type Latest = Mutex<HashMap<PatternId, (Instant, Arc<ActiveDeployment>)>>;
-
-/// Calls for one run.
-pub(super) struct RunCalls {
-    inner: Weak<Inner>,
-    run: CallingRun,
+/// Calls patterns for runs.
+pub(crate) struct PatternCalls {
+    pub store: Store,
+    pub lease: Arc<Lease>,
+    pub live: Arc<LiveRuns>,
+    pub active: Arc<ActiveDeployments>,
+    pub newest: NewestVersions,
+    pub acceptor: Arc<Acceptor>,
+    pub canceller: Arc<Canceller>,
+    pub stop: Stop,
 }
 
 /// The run that calls.
@@ -61,66 +62,78 @@ struct CallingRun {
     owner: Arc<str>,
 }
 
+impl PatternCalls {
+    /// How a run calls patterns.
+    pub fn of_run(self: &Arc<Self>, run: &Run) -> Arc<dyn Calls> {
+        self.of(CallingRun {
+            id: Some(run.id),
+            tenant: run.deployment.tenant,
+            depth: run.depth,
+            owner: run.owner.clone(),
+        })
+    }
+
+    /// How a test run calls patterns.
+    pub fn of_test(self: &Arc<Self>, tenant: Tenant) -> Arc<dyn Calls> {
+        self.of(CallingRun {
+            id: None,
+            tenant,
+            depth: 0,
+            owner: self.lease.owner(),
+        })
+    }
+
+    fn of(self: &Arc<Self>, run: CallingRun) -> Arc<dyn Calls> {
+        Arc::new(RunCalls {
+            calls: Arc::downgrade(self),
+            run,
+        })
+    }
+}
+
+/// Calls for one run. Effects under way don't keep the service alive.
+struct RunCalls {
+    calls: Weak<PatternCalls>,
+    run: CallingRun,
+}
+
 impl fmt::Debug for RunCalls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("RunCalls").field(&self.run.id).finish()
     }
 }
 
-impl Inner {
-    /// How a run calls patterns.
-    pub(super) fn calls_of(self: &Arc<Self>, job: &Job) -> Arc<dyn Calls> {
-        Arc::new(RunCalls {
-            inner: Arc::downgrade(self),
-            run: CallingRun {
-                id: Some(job.run),
-                tenant: job.deployment.tenant,
-                depth: job.depth,
-                owner: job.owner.clone(),
-            },
-        })
-    }
-
-    /// How a test run calls patterns.
-    pub(super) fn calls_of_test(self: &Arc<Self>, tenant: Tenant) -> Arc<dyn Calls> {
-        Arc::new(RunCalls {
-            inner: Arc::downgrade(self),
-            run: CallingRun {
-                id: None,
-                tenant,
-                depth: 0,
-                owner: self.lease.owner(),
-            },
-        })
-    }
-}
-
 impl Calls for RunCalls {
+    /// Executes the effect. It may be executed more than once for one call, each time continuing from the state that the
+    /// last execution has parked with: the first one starts the called run, the others find that run's id in the state.
     fn call(&self, call: Call, context: CallContext) -> EffectFuture {
-        let (inner, run) = (self.inner.clone(), self.run.clone());
+        let (calls, run) = (self.calls.clone(), self.run.clone());
         Box::pin(async move {
-            let Some(inner) = inner.upgrade() else {
+            // The service has gone: the run is taken up again by the next one.
+            let Some(calls) = calls.upgrade() else {
                 return std::future::pending().await;
             };
-            let caller = Caller { inner, run };
-            let known = context
+            let effect = CallEffect { calls, run };
+            let called = context
                 .parked()
                 .and_then(|state| state["runId"].as_str()?.parse().ok());
-            match known {
-                Some(child) => caller.await_known(child, &call, &context).await,
-                None => caller.begin(call, &context).await,
+            match called {
+                Some(child) => effect.wait_again(child, &call, &context).await,
+                None => effect.start(call, &context).await,
             }
         })
     }
 }
 
-struct Caller {
-    inner: Arc<Inner>,
+/// One execution of the effect.
+struct CallEffect {
+    calls: Arc<PatternCalls>,
     run: CallingRun,
 }
 
-impl Caller {
-    async fn begin(&self, call: Call, context: &CallContext) -> Result<Progress, EffectError> {
+impl CallEffect {
+    /// Starts the called run, and waits for its end if that is wanted.
+    async fn start(&self, call: Call, context: &CallContext) -> Result<Progress, EffectError> {
         let depth = self.run.depth.saturating_add(1);
         if depth > DEPTH_MAX {
             let message = format!(
@@ -136,27 +149,26 @@ impl Caller {
             );
             EffectError::new(EffectCode::CallTarget, message)
         })?;
-        let request = acceptor::Request {
+        let new = NewRun {
             triggered_by: TriggeredBy::Call,
             node_id: Some(trigger.node_id.clone()),
             event: to_raw_value(&call.inputs).map_err(|error| unavailable(&ServiceError::internal(error)))?,
             // A run that starts again after a stop of the server finds the one that it has called.
-            key: self.run.id.map(|parent| {
-                (
-                    parent.to_string(),
-                    format!("call {}@{}", context.key, context.attempt),
-                )
+            idempotency: self.run.id.map(|parent| {
+                IdempotencyKey::of_run(parent, format!("call {}@{}", context.key, context.attempt))
             }),
             wait: call.wait,
-            parent: self
-                .run
-                .id
-                .filter(|_| call.wait)
-                .map(|parent| (parent, context.key.clone())),
-            depth,
+            caller: Some(Caller {
+                parent: self
+                    .run
+                    .id
+                    .filter(|_| call.wait)
+                    .map(|parent| (parent, context.key.clone())),
+                depth,
+            }),
             deployment: callee,
         };
-        let accepted = acceptor::accept(&self.inner, request).await;
+        let accepted = self.calls.acceptor.accept(new).await;
         let (child, end) = match accepted.map_err(|error| unavailable(&error))? {
             Accepted::New(ticket) => (ticket.run_id, Some(ticket.into_end())),
             Accepted::Duplicate(run) => (run, None),
@@ -165,29 +177,30 @@ impl Caller {
             return Ok(json!({ "runId": child }).into());
         }
         match end {
-            Some(end) => self.await_end(child, end, &call, context).await,
-            None => self.await_known(child, &call, context).await,
+            Some(end) => self.wait_in_memory(child, end, &call, context).await,
+            None => self.wait_again(child, &call, context).await,
         }
     }
 
-    /// Waits for a run that was called in a former execution.
-    async fn await_known(
+    /// Waits for a run that was called by an execution of this effect before: in memory if it is here, and by what the
+    /// database knows of it if it is not.
+    async fn wait_again(
         &self,
         child: RunId,
         call: &Call,
         context: &CallContext,
     ) -> Result<Progress, EffectError> {
         let is_overdue = call.until_ms.is_some_and(|until_ms| until_ms <= context.now_ms());
-        let live = self.inner.live().get(&child).cloned();
+        let live = self.calls.live.get(child);
         if let Some(live) = live.filter(|live| !live.is_parked() && !is_overdue) {
             let end = live.watch();
-            return self.await_end(child, end, call, context).await;
+            return self.wait_in_memory(child, end, call, context).await;
         }
         let looked = self.look(child, context).await;
         match looked.map_err(|error| unavailable(&error))? {
-            Looked::Told(result) => result.map(Progress::Done),
+            Looked::Ended(result) => result.map(Progress::Done),
             Looked::Running if is_overdue => {
-                self.inner.cancel_by_service(child).await;
+                self.calls.canceller.cancel_by_service(child).await;
                 let message = format!("The called run {child} took too long, and was cancelled.");
                 Err(EffectError::new(EffectCode::Timeout, message))
             }
@@ -199,7 +212,8 @@ impl Caller {
         }
     }
 
-    async fn await_end(
+    /// Waits for the end in memory: for a moment if the caller can park, which it does then; else as long as it takes.
+    async fn wait_in_memory(
         &self,
         child: RunId,
         end: End,
@@ -207,7 +221,7 @@ impl Caller {
         context: &CallContext,
     ) -> Result<Progress, EffectError> {
         let mut guard = CancelOnDrop {
-            inner: Arc::downgrade(&self.inner),
+            calls: Arc::downgrade(&self.calls),
             owner: self.run.owner.clone(),
             child: Some(child),
         };
@@ -218,7 +232,7 @@ impl Caller {
         };
         guard.child = None;
         match ended {
-            Some(Some(ended)) => result(child, &ended).map(Progress::Done),
+            Some(Some(ended)) => call_result::effect_result(child, &ended).map(Progress::Done),
             // The service stops: the run that waits is taken up again.
             Some(None) => std::future::pending().await,
             None => Ok(park(child, call, context)),
@@ -227,17 +241,15 @@ impl Caller {
 
     /// What the database knows of a called run.
     async fn look(&self, child: RunId, context: &CallContext) -> Result<Looked, ServiceError> {
-        let mut reader = self.inner.store.reader().await?;
+        let mut reader = self.calls.store.reader().await?;
         let running = journal::is_running(&mut reader.db(), child).await?;
         let Some(parent) = self.run.id else {
             return Ok(Looked::Gone);
         };
         let signals = journal::signals(&mut reader.db(), parent).await?;
-        let told = signals.into_iter().find(|(key, _)| *key == context.key);
-        Ok(match (told, running) {
-            (Some((_, payload)), _) => Looked::Told(result_from_json(
-                serde_json::from_str(&payload).unwrap_or_default(),
-            )),
+        let signal = signals.into_iter().find(|(key, _)| *key == context.key);
+        Ok(match (signal, running) {
+            (Some((_, payload)), _) => Looked::Ended(call_result::of_signal(&payload)),
             (None, Some(true)) => Looked::Running,
             (None, _) => Looked::Gone,
         })
@@ -257,8 +269,9 @@ impl Caller {
         let row = row.ok_or_else(missing)?;
         inputs::check(&row, &call.inputs)?;
         let active = self
-            .inner
-            .active_for(id)
+            .calls
+            .active
+            .of_pattern(id)
             .await
             .map_err(|error| unavailable(&error))?;
         let Some(active) = active else {
@@ -271,18 +284,18 @@ impl Caller {
         };
         match call.latest && active.version_number != row.version_number {
             false => Ok(active),
-            true => self.latest(&active, &row).await,
+            true => self.newest(&active, &row).await,
         }
     }
 
     /// The pattern, if it is the caller's.
     async fn pattern(&self, id: PatternId) -> Result<Option<PatternRow>, ServiceError> {
-        let row = patterns::for_system(&mut self.inner.store.reader().await?.db(), id).await?;
+        let row = patterns::for_system(&mut self.calls.store.reader().await?.db(), id).await?;
         Ok(row.filter(|row| Tenant::of(row.owner_id, row.workspace_id) == self.run.tenant))
     }
 
     async fn state(&self, id: PatternId) -> Result<&'static str, ServiceError> {
-        let row = deployments::for_system(&mut self.inner.store.reader().await?.db(), id).await?;
+        let row = deployments::for_system(&mut self.calls.store.reader().await?.db(), id).await?;
         Ok(match row.map(|row| row.status) {
             Some(DeploymentStatus::Paused) => "paused",
             Some(DeploymentStatus::Failed) => "stopped, for the reason that its deployment tells",
@@ -291,110 +304,52 @@ impl Caller {
     }
 
     /// The newest version in the place of the deployed one.
-    async fn latest(
+    async fn newest(
         &self,
         active: &ActiveDeployment,
         row: &PatternRow,
     ) -> Result<Arc<ActiveDeployment>, EffectError> {
-        let kept = || self.inner.latest.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = kept().get(&row.id).cloned();
-        let is_same = |(made_at, found): &(Instant, Arc<ActiveDeployment>)| {
-            made_at.elapsed() < LATEST_AGE_MAX
-                && (found.id, found.environment, found.version_number)
-                    == (active.id, active.environment, row.version_number)
-        };
-        if let Some((_, found)) = found.filter(is_same) {
-            return Ok(found);
-        }
-        let compiled = self
-            .compiled(active, row)
-            .await
-            .map_err(|error| unavailable(&error))?;
-        let compiled = Arc::new(compiled.map_err(|reason| {
+        let found = self.calls.newest.in_place_of(active, row).await;
+        found.map_err(|error| unavailable(&error))?.map_err(|reason| {
             let message = format!(
                 "The newest version of the pattern `{}` ({}) can't be called: {reason}",
                 row.name, row.version_number
             );
             EffectError::new(EffectCode::CallTarget, message)
-        })?);
-        let mut kept = kept();
-        if kept.len() >= LATEST_MAX {
-            kept.clear();
-        }
-        kept.insert(row.id, (heddle_model::clock::monotonic(), compiled.clone()));
-        Ok(compiled)
-    }
-
-    async fn compiled(
-        &self,
-        active: &ActiveDeployment,
-        row: &PatternRow,
-    ) -> Result<Result<ActiveDeployment, String>, ServiceError> {
-        let inner = &self.inner;
-        let graph =
-            patterns::graph(&mut inner.store.reader().await?.db(), row.id, row.version_number).await?;
-        let graph = RawValue::from_string(graph.unwrap_or_default()).map_err(ServiceError::internal)?;
-        let sources = Sources::of_graph(graph);
-        let mut session = inner.compilers.session(Asker::Deployment(row.owner_id)).await?;
-        let compiled = session.graph(&inner.budget, sources, Options::default()).await?;
-        let Some(artifact) = compiled.artifact else {
-            let first = compiled.errors.into_iter().next();
-            return Ok(Err(
-                first.map_or_else(|| "it has errors.".into(), |error| error.message)
-            ));
-        };
-        let loaded = match inner.plan(artifact.wasm.clone(), Tier::Optimized).await {
-            Ok(plan) => session.load(inner.runtime().await?, plan).await,
-            Err(failure) => Err(failure),
-        };
-        drop(session);
-        let program = match loaded {
-            Ok(program) => program,
-            Err(LoadFailure::Program(error)) => return Ok(Err(error.to_string())),
-            Err(LoadFailure::Other(error)) => return Err(error),
-        };
-        let (hash, now) = (hex::encode(program.digest()), inner.clock.now());
-        let (key, wasm) = (hash.clone(), artifact.wasm);
-        inner
-            .store
-            .write(move |db| Box::pin(async move { deployments::keep_artifact(db, &key, &wasm, now).await }))
-            .await?;
-        Ok(Ok(ActiveDeployment {
-            version_number: row.version_number,
-            artifact: hash,
-            program,
-            ..active.clone()
-        }))
+        })
     }
 }
 
+/// What the database knows of a called run.
 enum Looked {
-    Told(EffectResult),
+    /// It has ended, with this result.
+    Ended(EffectResult),
     Running,
+    /// There is no such run, and no result of it.
     Gone,
 }
 
 /// Cancels a run that is not waited for any more, except when the service stops, or the run that waits goes on at
 /// another server.
 struct CancelOnDrop {
-    inner: Weak<Inner>,
+    calls: Weak<PatternCalls>,
     owner: Arc<str>,
     child: Option<RunId>,
 }
 
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {
-        let (Some(inner), Some(child)) = (self.inner.upgrade(), self.child) else {
+        let (Some(calls), Some(child)) = (self.calls.upgrade(), self.child) else {
             return;
         };
-        if *inner.stopping.borrow() {
+        if calls.stop.has_begun() {
             return;
         }
         if let Ok(handle) = tokio::runtime::Handle::try_current() {
             let owner = self.owner.clone();
             handle.spawn(async move {
-                if inner.lease.is_held(&owner).await {
-                    inner.cancel_by_service(child).await;
+                if calls.lease.is_held(&owner).await {
+                    calls.canceller.cancel_by_service(child).await;
                 }
             });
         }
@@ -410,40 +365,6 @@ fn park(child: RunId, call: &Call, context: &CallContext) -> Progress {
         ),
         state: json!({ "runId": child, "untilMs": call.until_ms }),
     })
-}
-
-/// The end of a called run, as the effect of the one that waits for it.
-fn result(run: RunId, ended: &Ended) -> EffectResult {
-    match (&ended.error, ended.status) {
-        (None, RunStatus::Success) => {
-            let output = ended
-                .output
-                .as_deref()
-                .map(|output| serde_json::from_str(output.get()));
-            // What was given out as JSON is JSON.
-            Ok(output.and_then(Result::ok).unwrap_or_default())
-        }
-        (error, _) => {
-            let (code, message, node_id) = match error {
-                Some(error) => (
-                    error.code.as_str(),
-                    error.message.as_str(),
-                    error.node_id.as_deref(),
-                ),
-                None => (code::INTERNAL, "it has no error", None),
-            };
-            let at = node_id
-                .map(|node_id| format!(" at its node `{node_id}`"))
-                .unwrap_or_default();
-            let message = format!("The called run {run} failed{at}: {message}");
-            Err(EffectError::new(code.into(), message))
-        }
-    }
-}
-
-/// The same as a run is told that waits for it as a row only.
-pub(super) fn told(run: RunId, ended: &Ended) -> String {
-    result_to_json(result(run, ended)).to_string()
 }
 
 fn unavailable(error: &ServiceError) -> EffectError {

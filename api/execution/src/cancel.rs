@@ -1,20 +1,39 @@
 //! Cancelling runs, wherever they are: waiting for their turn, held, between two attempts, executing, at another server,
 //! or left by one that stopped.
 
-use super::live::{self, Live};
-use super::record;
-use super::worker::{self, Job, cancellation};
-use super::{Executions, Inner, calls};
+use crate::attempt::cancelled;
+use crate::call_result;
+use crate::dispatcher::Dispatcher;
+use crate::held_runs::HeldRuns;
+use crate::live::{self, Live};
+use crate::live_runs::LiveRuns;
+use crate::poller::Wakeup;
+use crate::queue::Queue;
+use crate::record;
+use crate::run::Run;
+use crate::run_error::cancellation;
 use futures_util::future::BoxFuture;
 use heddle_model::access::Editor;
+use heddle_model::clock::Clock;
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::{DeploymentId, RunId};
-use heddle_model::status::{Phase, RunStatus};
-use heddle_store::deployments;
+use heddle_model::status::RunStatus;
 use heddle_store::runs::{journal, upkeep};
-use std::sync::{Arc, PoisonError};
+use heddle_store::{Store, deployments};
+use std::sync::Arc;
 
-impl Executions {
+/// Cancels runs.
+pub(crate) struct Canceller {
+    pub store: Store,
+    pub clock: Clock,
+    pub queue: Queue,
+    pub live: Arc<LiveRuns>,
+    pub held: Arc<HeldRuns>,
+    pub dispatcher: Arc<Dispatcher>,
+    pub parked: Wakeup,
+}
+
+impl Canceller {
     /// Ends a run as cancelled, and gives the status that it has then. The caller was found to see the run.
     pub async fn cancel(
         &self,
@@ -22,38 +41,25 @@ impl Executions {
         deployment: DeploymentId,
         run: RunId,
     ) -> Result<RunStatus, ServiceError> {
-        let owned = deployments::visible(&mut self.0.store.reader().await?.db(), editor, deployment).await?;
+        let owned = deployments::visible(&mut self.store.reader().await?.db(), editor, deployment).await?;
         owned.ok_or(Code::NotFound)?;
-        let found = self.0.live().get(&run).cloned();
-        match found {
+        match self.live.get(run) {
             Some(found) if !found.is_parked() => {
                 let ended = found.watch();
-                self.0.cancel(run, &found);
+                self.cancel_here(run, &found);
                 let ended = live::wait(ended).await.ok_or(Code::Unavailable)?;
                 Ok(ended.status)
             }
-            _ => self.0.cancel_unowned(editor, run).await,
+            _ => self.cancel_unowned(editor, run).await,
         }
     }
 
-    /// What a run is doing, if it executes here, or waits for that.
-    pub fn phase_of(&self, run: RunId) -> Option<Phase> {
-        let live = self.0.live().get(&run).cloned()?;
-        (!live.is_parked()).then(|| live.phase())
-    }
-}
-
-impl Inner {
     /// Ends a run that does not execute here: one that is parked, that another server has, or nobody. Whoever executes it
     /// hears of it, and could record nothing more.
-    async fn cancel_unowned(
-        self: &Arc<Self>,
-        editor: &Editor,
-        run: RunId,
-    ) -> Result<RunStatus, ServiceError> {
+    async fn cancel_unowned(&self, editor: &Editor, run: RunId) -> Result<RunStatus, ServiceError> {
         let (editor, now) = (*editor, self.clock.now());
-        let ended = worker::failed(RunStatus::Failure, cancellation());
-        let (error, told) = (record::error(&cancellation()), calls::told(run, &ended));
+        let error = record::error(&cancellation());
+        let payload = call_result::signal_payload(run, &cancelled());
         let has_ended = self.store.write(move |db| {
             Box::pin(async move {
                 if !upkeep::end_unowned(db, &editor, run, RunStatus::Failure, &error, now).await? {
@@ -61,7 +67,7 @@ impl Inner {
                 }
                 journal::clear(db, &[run]).await?;
                 if let Some((parent, key)) = journal::parent_of(db, run).await? {
-                    journal::signal(db, parent, &key, &told).await?;
+                    journal::signal(db, parent, &key, &payload).await?;
                 }
                 Ok(true)
             })
@@ -69,31 +75,34 @@ impl Inner {
         if !has_ended.await? {
             return Err(Code::InvalidStatus.with("The run has ended already."));
         }
-        self.waker.look();
-        let kept = self.live().get(&run).cloned();
-        match kept {
-            Some(kept) if kept.is_parked() => {
-                self.live().remove(&run);
-                kept.end(ended);
-            }
-            // It was woken just now.
-            Some(kept) => self.cancel(run, &kept),
-            None => {}
-        }
+        self.parked.wake();
+        // One that executes here was woken just now.
+        self.cancelled_elsewhere(run);
         self.cancel_children(run).await;
         Ok(RunStatus::Failure)
     }
 
+    /// Does here what follows from a run's end as cancelled that is stored.
+    pub fn cancelled_elsewhere(&self, run: RunId) {
+        let Some(found) = self.live.get(run) else { return };
+        if found.is_parked() {
+            self.live.remove(run);
+            found.end(cancelled());
+        } else {
+            self.cancel_here(run, &found);
+        }
+    }
+
     /// Cancels the runs that a failed run has waited for.
-    pub(super) async fn cancel_called(self: &Arc<Self>, job: &Job) {
-        let calls = &job.deployment.manifest().rights.effects;
-        if calls.iter().any(|kind| kind == "call") {
-            self.cancel_children(job.run).await;
+    pub async fn cancel_called(&self, run: &Run) {
+        let effects = &run.deployment.manifest().rights.effects;
+        if effects.iter().any(|kind| kind == "call") {
+            self.cancel_children(run.id).await;
         }
     }
 
     /// With what they wait for themselves.
-    pub(super) fn cancel_children(self: &Arc<Self>, parent: RunId) -> BoxFuture<'_, ()> {
+    fn cancel_children(&self, parent: RunId) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             let children = async { journal::children(&mut self.store.reader().await?.db(), parent).await };
             let children = match children.await {
@@ -109,10 +118,9 @@ impl Inner {
     }
 
     /// Cancels a run that nobody waits for any more.
-    pub(super) async fn cancel_by_service(self: &Arc<Self>, run: RunId) {
-        let found = self.live().get(&run).cloned();
-        if let Some(found) = found.filter(|found| !found.is_parked()) {
-            return self.cancel(run, &found);
+    pub async fn cancel_by_service(&self, run: RunId) {
+        if let Some(found) = self.live.get(run).filter(|found| !found.is_parked()) {
+            return self.cancel_here(run, &found);
         }
         let (error, now) = (record::error(&cancellation()), self.clock.now());
         let ended = self.store.write(move |db| {
@@ -127,41 +135,30 @@ impl Inner {
         self.cancel_children(run).await;
     }
 
-    pub(super) fn cancel(self: &Arc<Self>, run: RunId, found: &Live) {
+    /// Cancels a run that is in this server's memory: it ends as soon as it can.
+    pub fn cancel_here(&self, run: RunId, found: &Live) {
         found.cancel();
         if self.queue.expel(found.share, run) {
             return;
         }
-        for job in self.take_held(|job| job.run == run) {
-            job.queue(self, None);
-        }
+        self.dispatcher.release(self.held.take(|held| held.id == run));
     }
 
     /// Cancels all runs of a deployment that is deleted, and waits until they have ended.
-    pub(super) async fn cancel_all(self: &Arc<Self>, deployment: DeploymentId) {
-        let found: Vec<(RunId, Arc<Live>)> = {
-            let live = self.live();
-            let of = live.iter().filter(|(_, live)| live.deployment == deployment);
-            of.map(|(run, live)| (*run, live.clone())).collect()
-        };
+    pub async fn cancel_all(&self, deployment: DeploymentId) {
+        let found = self.live.of_deployment(deployment);
         let (parked, found): (Vec<_>, Vec<_>) = found.into_iter().partition(|(_, live)| live.is_parked());
         for (run, live) in parked {
-            self.live().remove(&run);
-            live.end(worker::failed(RunStatus::Failure, cancellation()));
+            self.live.remove(run);
+            live.end(cancelled());
         }
         let ends: Vec<_> = found.iter().map(|(_, live)| live.watch()).collect();
         for (run, live) in &found {
-            self.cancel(*run, live);
+            self.cancel_here(*run, live);
         }
         for end in ends {
             live::wait(end).await;
         }
-        self.paused().remove(&deployment);
-    }
-
-    /// Takes held runs out.
-    pub(super) fn take_held(&self, wanted: impl Fn(&Job) -> bool) -> Vec<Job> {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        held.extract_if(.., |job| wanted(job)).collect()
+        self.held.unpause(deployment);
     }
 }

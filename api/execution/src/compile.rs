@@ -2,101 +2,22 @@
 //! limits of time and memory, or in this one, and in turns of the users for whom it is done. Knows nothing of
 //! deployments.
 
+mod findings;
 mod session;
 mod sources;
 mod turns;
 pub mod worker;
 
-pub use session::LoadFailure;
+pub use findings::{Compiled, Finding};
+pub use session::{LoadFailure, Session};
 pub use sources::Sources;
+pub use turns::Asker;
 
-use heddle_compiler::{Artifact, Diagnostic, Severity};
 use heddle_model::error::ServiceError;
-use heddle_model::ids::UserId;
 use heddle_processes::{Layers, Limits, WorkerCommand};
-use serde::{Deserialize, Serialize};
-use session::Session;
 use std::path::PathBuf;
 use std::time::Duration;
 use turns::Turns;
-use utoipa::ToSchema;
-
-/// What is wrong, or looks wrong, at a node.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Finding {
-    /// The node; null for the graph as a whole.
-    #[schema(example = "price")]
-    pub node_id: Option<String>,
-    /// What is wrong, where, and what to do.
-    #[schema(example = "parameter `url`: it is missing")]
-    pub message: String,
-}
-
-impl From<Diagnostic> for Finding {
-    fn from(diagnostic: Diagnostic) -> Self {
-        let mut message = match diagnostic.parameter {
-            Some(parameter) => format!("parameter `{parameter}`: {}", diagnostic.message),
-            None => diagnostic.message,
-        };
-        if let Some(help) = diagnostic.help {
-            message.push_str(&format!(" ({help})"));
-        }
-        Finding {
-            node_id: diagnostic.node_id,
-            message,
-        }
-    }
-}
-
-/// What compiling gave.
-#[derive(Debug)]
-pub struct Compiled {
-    /// The module; `None`: there are errors.
-    pub artifact: Option<Artifact>,
-    /// Why there is none.
-    pub errors: Vec<Finding>,
-    /// What looks wrong.
-    pub warnings: Vec<Finding>,
-}
-
-impl From<heddle_compiler::Compiled> for Compiled {
-    fn from(compiled: heddle_compiler::Compiled) -> Self {
-        let (errors, warnings): (Vec<Diagnostic>, Vec<Diagnostic>) = compiled
-            .diagnostics
-            .into_iter()
-            .partition(|diagnostic| diagnostic.severity == Severity::Error);
-        Compiled {
-            artifact: compiled.artifact,
-            errors: errors.into_iter().map(Finding::from).collect(),
-            warnings: warnings.into_iter().map(Finding::from).collect(),
-        }
-    }
-}
-
-impl Compiled {
-    /// Nothing, for this one reason.
-    fn refused(message: String) -> Self {
-        let errors = vec![Finding {
-            node_id: None,
-            message,
-        }];
-        Compiled {
-            artifact: None,
-            errors,
-            warnings: Vec::new(),
-        }
-    }
-}
-
-/// For whom something is compiled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asker {
-    /// A request of theirs.
-    Request(UserId),
-    /// Events and runs of theirs that wait for a deployment.
-    Deployment(UserId),
-}
 
 /// Where work on strangers' bytes executes that no sandbox holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -154,7 +75,7 @@ impl Compilers {
     }
 
     /// Says in the log where work on strangers' bytes executes, and which walls are missing there.
-    pub fn tell(&self) {
+    pub fn log_isolation(&self) {
         if self.worker.is_none() {
             tracing::warn!(
                 "isolation = thread: compilers execute in this process, which a hostile graph can end"
@@ -174,7 +95,7 @@ impl Compilers {
     /// A turn, which may have to be waited for.
     pub async fn session(&self, asker: Asker) -> Result<Session<'_>, ServiceError> {
         let turn = self.turns.take(asker).await?;
-        Ok(Session::new(self, turn))
+        Ok(Session::new(self.worker.as_ref(), self.timeout, turn))
     }
 }
 

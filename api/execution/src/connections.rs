@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Opens connections for runs of one tenant.
-pub(super) struct TenantConnections {
+pub(crate) struct TenantConnections {
     pub store: Store,
     pub vault: Arc<Vault>,
     pub tenant: Tenant,

@@ -1,22 +1,27 @@
 //! What is deployed: from a pattern's newest version to an active deployment, and through its states. Compiling
 //! and loading come first; what is stored then is stored at once or not at all.
 
-use super::active::LoadError;
-use super::compile::{Asker, Finding, LoadFailure, Sources};
-use super::{Executions, Inner};
-use crate::scheduler;
+use crate::active_deployments::ActiveDeployments;
+use crate::cancel::Canceller;
+use crate::compile::{Asker, Finding, LoadFailure, Sources};
+use crate::deployed_schedules;
+use crate::dispatcher::Dispatcher;
+use crate::held_runs::HeldRuns;
+use crate::modules::{LoadError, Modules};
+use crate::poller::Wakeups;
 use heddle_compiler::Options;
 use heddle_model::access::{Editor, Scope};
+use heddle_model::clock::Clock;
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId};
-use heddle_model::quota::Quota;
+use heddle_model::quota::{Quota, Quotas};
 use heddle_model::status::{DeploymentStatus, Operation};
 use heddle_node_stdlib::manifest::Manifest;
 use heddle_runtime::{ProgramError, Tier};
 use heddle_store::deployments::{self, DeploymentRow};
 use heddle_store::patterns::{self, PatternRow};
 use heddle_store::quota::{self, Payer};
-use heddle_store::{StoreError, runs, schedules, workspaces};
+use heddle_store::{Store, StoreError, runs, schedules, workspaces};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -83,7 +88,28 @@ impl From<StoreError> for DeployError {
     }
 }
 
-impl Executions {
+/// What becomes of a deployment's schedules.
+enum After {
+    /// They wait; why, if the deployment has failed.
+    Held(Option<String>),
+    /// They are due as the module says.
+    Due(Box<Manifest>),
+}
+
+/// Deploys patterns.
+pub(crate) struct Deployer {
+    pub store: Store,
+    pub clock: Clock,
+    pub quotas: Quotas,
+    pub modules: Arc<Modules>,
+    pub active: Arc<ActiveDeployments>,
+    pub held: Arc<HeldRuns>,
+    pub dispatcher: Arc<Dispatcher>,
+    pub canceller: Arc<Canceller>,
+    pub wakeups: Wakeups,
+}
+
+impl Deployer {
     /// Deploys the newest version of a pattern; the pattern's deployment, if there is one, moves to it.
     pub async fn deploy(
         &self,
@@ -91,11 +117,10 @@ impl Executions {
         pattern: PatternId,
         request: DeployRequest,
     ) -> Result<(DeploymentRow, Vec<Finding>), DeployError> {
-        let inner = &self.0;
-        let row = changeable(inner, editor, pattern).await?;
-        let environment = environment(inner, editor, &row, request.environment).await?;
+        let row = self.changeable(editor, pattern).await?;
+        let environment = self.environment(editor, &row, request.environment).await?;
         let graph =
-            patterns::graph(&mut inner.store.reader().await?.db(), pattern, row.version_number).await?;
+            patterns::graph(&mut self.store.reader().await?.db(), pattern, row.version_number).await?;
         let sources = Sources {
             graph: RawValue::from_string(graph.unwrap_or_default()).map_err(ServiceError::internal)?,
             definitions: request.node_definitions,
@@ -105,14 +130,14 @@ impl Executions {
             trace: request.trace,
             ..Options::default()
         };
-        let mut session = inner.compilers.session(Asker::Request(editor.user())).await?;
-        let compiled = session.graph(&inner.budget, sources, options).await?;
+        let mut session = self.modules.session(Asker::Request(editor.user())).await?;
+        let compiled = self.modules.compile(&mut session, sources, options).await?;
         let (Some(artifact), warnings) = (compiled.artifact, compiled.warnings) else {
             let (errors, warnings) = (compiled.errors, Vec::new());
             return Err(DeployError::Invalid { errors, warnings });
         };
-        let plan = inner.plan(artifact.wasm.clone(), Tier::Optimized).await?;
-        let program = session.load(inner.runtime().await?, plan).await?;
+        let plan = self.modules.plan(artifact.wasm.clone(), Tier::Optimized).await?;
+        let program = session.load(self.modules.runtime().await?, plan).await?;
         drop(session);
         let triggers: Vec<Value> = artifact
             .manifest
@@ -120,7 +145,7 @@ impl Executions {
             .iter()
             .map(|trigger| json!({ "type": trigger.node_type, "nodeId": trigger.node_id }))
             .collect();
-        let now = inner.clock.now();
+        let now = self.clock.now();
         let new = DeploymentRow {
             id: DeploymentId::new(),
             pattern_id: pattern,
@@ -140,19 +165,19 @@ impl Executions {
             updated_at: now,
         };
         let module = (artifact.wasm, artifact.manifest);
-        let stored = store(inner, *editor, new, module).await?;
-        inner.changed(&stored);
+        let stored = self.put(*editor, new, module).await?;
+        self.changed(&stored);
         Ok((stored, warnings))
     }
 
     /// Takes a pattern's triggers away; runs that were accepted still end. 404 for what was never deployed.
     pub async fn undeploy(&self, editor: &Editor, pattern: PatternId) -> Result<DeploymentRow, ServiceError> {
-        let row = changeable(&self.0, editor, pattern).await?;
-        let mut reader = self.0.store.reader().await?;
+        let row = self.changeable(editor, pattern).await?;
+        let mut reader = self.store.reader().await?;
         let found = deployments::visible_of_pattern(&mut reader.db(), editor, row.id).await?;
         let found = found.ok_or_else(|| Code::NotFound.with("The pattern was never deployed."))?;
         drop(reader);
-        self.0.apply(editor, found.id, Operation::Undeploy).await
+        self.apply(editor, found.id, Operation::Undeploy).await
     }
 
     /// Holds the triggers and the runs that wait for their turn.
@@ -161,7 +186,7 @@ impl Executions {
         editor: &Editor,
         deployment: DeploymentId,
     ) -> Result<DeploymentRow, ServiceError> {
-        self.0.apply(editor, deployment, Operation::Pause).await
+        self.apply(editor, deployment, Operation::Pause).await
     }
 
     /// Lets triggers and runs go on.
@@ -170,7 +195,7 @@ impl Executions {
         editor: &Editor,
         deployment: DeploymentId,
     ) -> Result<DeploymentRow, ServiceError> {
-        self.0.load_and_apply(editor, deployment, Operation::Resume).await
+        self.load_and_apply(editor, deployment, Operation::Resume).await
     }
 
     /// Puts the stored module in place again.
@@ -179,16 +204,13 @@ impl Executions {
         editor: &Editor,
         deployment: DeploymentId,
     ) -> Result<DeploymentRow, ServiceError> {
-        self.0
-            .load_and_apply(editor, deployment, Operation::Redeploy)
-            .await
+        self.load_and_apply(editor, deployment, Operation::Redeploy).await
     }
 
     /// Removes a deployment with its runs; those under way are cancelled.
     pub async fn delete(&self, editor: &Editor, deployment: DeploymentId) -> Result<(), ServiceError> {
-        let inner = &self.0;
         let owner = *editor;
-        let row = inner
+        let row = self
             .store
             .write(move |db| {
                 Box::pin(async move {
@@ -201,10 +223,10 @@ impl Executions {
                 })
             })
             .await?;
-        inner.actives.forget(row.pattern_id);
-        inner.cancel_all(deployment).await;
+        self.active.forget(row.pattern_id);
+        self.canceller.cancel_all(deployment).await;
         loop {
-            let removed = inner
+            let removed = self
                 .store
                 .write(move |db| {
                     Box::pin(async move { runs::upkeep::remove_of(db, deployment, REMOVED_MAX).await })
@@ -216,41 +238,28 @@ impl Executions {
         }
     }
 
-    /// To be called when a workspace was deleted with its deployments.
-    pub fn workspace_deleted(&self) {
-        self.0.actives.forget_all();
-        self.0.environments.changed();
+    /// The pattern, which the editor may change: 403 if it is merely public.
+    async fn changeable(&self, editor: &Editor, pattern: PatternId) -> Result<PatternRow, ServiceError> {
+        let mut reader = self.store.reader().await?;
+        if let Some(row) = patterns::visible(&mut reader.db(), editor, pattern).await? {
+            return Ok(row);
+        }
+        Err(
+            match patterns::readable(&mut reader.db(), editor, pattern).await? {
+                Some(_) => Code::Forbidden.with("This pattern is somebody else's: clone it to deploy it."),
+                None => Code::NotFound.into(),
+            },
+        )
     }
 
-    /// To be called when a pattern was deleted, whose deployment [`deployments::undeploy_deleted`] has ended.
-    pub fn pattern_deleted(&self, pattern: PatternId) {
-        self.0.actives.forget(pattern);
-    }
-}
-
-/// The pattern, which the editor may change: 403 if it is merely public.
-async fn changeable(inner: &Inner, editor: &Editor, pattern: PatternId) -> Result<PatternRow, ServiceError> {
-    let mut reader = inner.store.reader().await?;
-    if let Some(row) = patterns::visible(&mut reader.db(), editor, pattern).await? {
-        return Ok(row);
-    }
-    Err(
-        match patterns::readable(&mut reader.db(), editor, pattern).await? {
-            Some(_) => Code::Forbidden.with("This pattern is somebody else's: clone it to deploy it."),
-            None => Code::NotFound.into(),
-        },
-    )
-}
-
-async fn environment(
-    inner: &Inner,
-    scope: &Scope,
-    pattern: &PatternRow,
-    wanted: Option<EnvironmentId>,
-) -> Result<Option<EnvironmentId>, ServiceError> {
-    let mut reader = inner.store.reader().await?;
-    let found =
-        match (wanted, pattern.workspace_id) {
+    async fn environment(
+        &self,
+        scope: &Scope,
+        pattern: &PatternRow,
+        wanted: Option<EnvironmentId>,
+    ) -> Result<Option<EnvironmentId>, ServiceError> {
+        let mut reader = self.store.reader().await?;
+        let found = match (wanted, pattern.workspace_id) {
             (Some(wanted), _) => {
                 let found = workspaces::environment(&mut reader.db(), scope, wanted).await?;
                 Some(found.ok_or_else(|| {
@@ -260,48 +269,38 @@ async fn environment(
             (None, Some(workspace)) => workspaces::default_environment(&mut reader.db(), workspace).await?,
             (None, None) => None,
         };
-    Ok(found.map(|environment| environment.id))
-}
+        Ok(found.map(|environment| environment.id))
+    }
 
-/// The deployment as stored.
-async fn store(
-    inner: &Inner,
-    editor: Editor,
-    new: DeploymentRow,
-    (wasm, manifest): (Vec<u8>, Manifest),
-) -> Result<DeploymentRow, ServiceError> {
-    let quotas = inner.quotas;
-    inner
-        .store
-        .write(move |db| {
-            Box::pin(async move {
-                let pattern = patterns::owned(db, &editor, new.pattern_id).await?;
-                pattern.ok_or(Code::NotFound)?;
-                deployments::keep_artifact(db, &new.artifact, &wasm, new.updated_at).await?;
-                deployments::put(db, &editor, &new).await?;
-                let stored = deployments::for_system(db, new.pattern_id).await?;
-                let stored = stored.ok_or(Code::NotFound)?;
-                scheduler::register(db, &editor, stored.id, &manifest, new.updated_at).await?;
-                let counted = [Quota::ModuleBytes, Quota::Schedules];
-                quota::check(db, &quotas, &[(Payer::User(stored.user_id), &counted)]).await?;
-                Ok(stored)
+    /// Stores a deployment with its module and schedules; gives it as it is stored.
+    async fn put(
+        &self,
+        editor: Editor,
+        new: DeploymentRow,
+        (wasm, manifest): (Vec<u8>, Manifest),
+    ) -> Result<DeploymentRow, ServiceError> {
+        let quotas = self.quotas;
+        self.store
+            .write(move |db| {
+                Box::pin(async move {
+                    let pattern = patterns::owned(db, &editor, new.pattern_id).await?;
+                    pattern.ok_or(Code::NotFound)?;
+                    deployments::keep_artifact(db, &new.artifact, &wasm, new.updated_at).await?;
+                    deployments::put(db, &editor, &new).await?;
+                    let stored = deployments::for_system(db, new.pattern_id).await?;
+                    let stored = stored.ok_or(Code::NotFound)?;
+                    deployed_schedules::register(db, &editor, stored.id, &manifest, new.updated_at).await?;
+                    let counted = [Quota::ModuleBytes, Quota::Schedules];
+                    quota::check(db, &quotas, &[(Payer::User(stored.user_id), &counted)]).await?;
+                    Ok(stored)
+                })
             })
-        })
-        .await
-}
+            .await
+    }
 
-/// What becomes of a deployment's schedules.
-enum After {
-    /// They wait; why, if the deployment has failed.
-    Held(Option<String>),
-    /// They are due as the module says.
-    Due(Box<Manifest>),
-}
-
-impl Inner {
     /// Changes a deployment's state, and what follows from it in memory.
     async fn apply(
-        self: &Arc<Self>,
+        &self,
         editor: &Editor,
         deployment: DeploymentId,
         operation: Operation,
@@ -312,7 +311,7 @@ impl Inner {
 
     /// The same for operations that need the module: if it can't be loaded, the deployment has failed.
     async fn load_and_apply(
-        self: &Arc<Self>,
+        &self,
         editor: &Editor,
         deployment: DeploymentId,
         operation: Operation,
@@ -320,7 +319,7 @@ impl Inner {
         let row = deployments::visible(&mut self.store.reader().await?.db(), editor, deployment).await?;
         let row = row.ok_or(Code::NotFound)?;
         row.status.apply(operation)?;
-        match self.load(&row.artifact, row.user_id).await {
+        match self.modules.load(&row.artifact, row.user_id).await {
             Ok(program) => {
                 let manifest = program.manifest().clone();
                 self.apply_with(editor, deployment, operation, After::Due(Box::new(manifest)))
@@ -339,7 +338,7 @@ impl Inner {
     }
 
     async fn apply_with(
-        self: &Arc<Self>,
+        &self,
         editor: &Editor,
         deployment: DeploymentId,
         operation: Operation,
@@ -360,7 +359,7 @@ impl Inner {
                             reason.as_deref()
                         }
                         After::Due(manifest) => {
-                            scheduler::register(db, &editor, deployment, manifest, now).await?;
+                            deployed_schedules::register(db, &editor, deployment, manifest, now).await?;
                             None
                         }
                     };
@@ -384,58 +383,55 @@ impl Inner {
     }
 
     /// Brings memory in line with a deployment that was changed.
-    pub(super) fn changed(self: &Arc<Self>, row: &DeploymentRow) {
-        self.actives.forget(row.pattern_id);
-        let mut paused = self.paused();
+    pub fn changed(&self, row: &DeploymentRow) {
+        self.active.forget(row.pattern_id);
         if row.holds_runs() {
-            paused.insert(row.id);
+            self.held.pause(row.id);
             return;
         }
-        paused.remove(&row.id);
-        drop(paused);
-        self.let_go(row.id);
+        self.held.unpause(row.id);
+        self.release(row.id);
         // Those that no server has, since it was paused.
-        self.waker.look();
-        self.recovery.look();
+        self.wakeups.parked.wake();
+        self.wakeups.left.wake();
     }
 
     /// Queues the held runs of a deployment.
-    pub(super) fn let_go(self: &Arc<Self>, deployment: DeploymentId) {
-        for job in self.take_held(|job| job.deployment.id == deployment) {
-            job.queue(self, None);
-        }
+    pub fn release(&self, deployment: DeploymentId) {
+        self.dispatcher
+            .release(self.held.take(|run| run.deployment.id == deployment));
     }
-}
 
-/// Finds active deployments whose modules this heddle can't load, in the background: they have failed.
-pub(super) fn check_all(inner: &Arc<Inner>) {
-    let inner = inner.clone();
-    tokio::spawn(async move {
-        if let Err(error) = check(&inner).await {
-            tracing::error!("The deployments could not be checked: {}", error.message());
-        }
-    });
-}
-
-async fn check(inner: &Arc<Inner>) -> Result<(), ServiceError> {
-    let rows = deployments::all_active(&mut inner.store.reader().await?.db()).await?;
-    for row in rows {
-        let reason = match inner.load(&row.artifact, row.user_id).await {
-            Ok(_) => continue,
-            Err(LoadError::Failed(error)) => {
-                // It is loaded when it is needed; the others may be well.
-                tracing::error!(deployment = %row.id, "A deployment could not be looked at: {}", error.message());
-                continue;
+    /// Finds active deployments whose modules this heddle can't load, in the background: they have failed.
+    pub fn check_all(self: &Arc<Self>) {
+        let this = self.clone();
+        tokio::spawn(async move {
+            if let Err(error) = this.check().await {
+                tracing::error!("The deployments could not be checked: {}", error.message());
             }
-            Err(LoadError::Unusable(reason)) => reason,
-        };
-        tracing::error!(deployment = %row.id, "A deployment can't be loaded: {reason}");
-        let (id, artifact, now) = (row.id, row.artifact, inner.clock.now());
-        let write = inner.store.write(move |db| {
-            Box::pin(async move { deployments::fail_for_system(db, id, &artifact, &reason, now).await })
         });
-        write.await?;
-        inner.actives.forget(row.pattern_id);
     }
-    Ok(())
+
+    async fn check(&self) -> Result<(), ServiceError> {
+        let rows = deployments::all_active(&mut self.store.reader().await?.db()).await?;
+        for row in rows {
+            let reason = match self.modules.load(&row.artifact, row.user_id).await {
+                Ok(_) => continue,
+                Err(LoadError::Failed(error)) => {
+                    // It is loaded when it is needed; the others may be well.
+                    tracing::error!(deployment = %row.id, "A deployment could not be looked at: {}", error.message());
+                    continue;
+                }
+                Err(LoadError::Unusable(reason)) => reason,
+            };
+            tracing::error!(deployment = %row.id, "A deployment can't be loaded: {reason}");
+            let (id, artifact, now) = (row.id, row.artifact, self.clock.now());
+            let write = self.store.write(move |db| {
+                Box::pin(async move { deployments::fail_for_system(db, id, &artifact, &reason, now).await })
+            });
+            write.await?;
+            self.active.forget(row.pattern_id);
+        }
+        Ok(())
+    }
 }

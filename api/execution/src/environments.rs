@@ -19,7 +19,7 @@ const KEPT_MAX: usize = 1_024;
 
 /// What an environment gives to a run.
 #[derive(Clone, Default)]
-pub(super) struct Given {
+pub(crate) struct EnvironmentValues {
     /// `$vars`.
     pub variables: Map<String, Value>,
     /// Secrets by name.
@@ -35,13 +35,13 @@ pub struct Environments {
 
 #[derive(Default)]
 struct Kept {
-    by_id: HashMap<EnvironmentId, (Instant, Arc<Given>)>,
+    by_id: HashMap<EnvironmentId, (Instant, Arc<EnvironmentValues>)>,
     /// Grows with every change, so that what was read before one is not kept after it.
     generation: u64,
 }
 
 impl Environments {
-    pub(super) fn new(store: Store, vault: Arc<Vault>) -> Self {
+    pub(crate) fn new(store: Store, vault: Arc<Vault>) -> Self {
         Environments {
             store,
             vault,
@@ -61,16 +61,19 @@ impl Environments {
     }
 
     /// What the environment has now; nothing without one.
-    pub(super) async fn given(&self, environment: Option<EnvironmentId>) -> Result<Arc<Given>, ServiceError> {
+    pub(crate) async fn values(
+        &self,
+        environment: Option<EnvironmentId>,
+    ) -> Result<Arc<EnvironmentValues>, ServiceError> {
         let Some(environment) = environment else {
             return Ok(Arc::default());
         };
         let generation = {
             let kept = self.kept();
-            if let Some((read_at, given)) = kept.by_id.get(&environment)
+            if let Some((read_at, values)) = kept.by_id.get(&environment)
                 && read_at.elapsed() < FRESH_FOR
             {
-                return Ok(given.clone());
+                return Ok(values.clone());
             }
             kept.generation
         };
@@ -78,20 +81,20 @@ impl Environments {
         let mut reader = self.store.reader().await?;
         let variables = secrets::variables(&mut reader.db(), environment).await?;
         let opened = secrets::open_all(&mut reader.db(), &self.vault, environment).await?;
-        let given = |(name, secret): (String, OpenedSecret)| {
+        let secret = |(name, secret): (String, OpenedSecret)| {
             (name, Secret::new(secret.expose().to_owned(), secret.hosts))
         };
-        let given = Arc::new(Given {
+        let values = Arc::new(EnvironmentValues {
             variables,
-            secrets: opened.into_iter().map(given).collect(),
+            secrets: opened.into_iter().map(secret).collect(),
         });
         let mut kept = self.kept();
         if kept.generation == generation {
             if kept.by_id.len() >= KEPT_MAX {
                 kept.by_id.clear();
             }
-            kept.by_id.insert(environment, (read_at, given.clone()));
+            kept.by_id.insert(environment, (read_at, values.clone()));
         }
-        Ok(given)
+        Ok(values)
     }
 }

@@ -1,17 +1,19 @@
-//! Telling of failed runs: the pattern that a failed run's settings name is run with what has happened. Knows nothing of
-//! how runs fail.
+//! Error patterns: the pattern that a failed run's settings name is run with what has happened. Knows nothing of how
+//! runs fail.
 
-use super::Inner;
-use super::acceptor;
-use super::live::Ended;
-use super::worker::Job;
+use crate::acceptor::Acceptor;
+use crate::active_deployments::ActiveDeployments;
+use crate::live::Ended;
+use crate::run::{IdempotencyKey, NewRun, Run};
+use crate::stored_event::stored_event;
 use heddle_model::error::ServiceError;
-use heddle_model::ids::RunId;
+use heddle_model::ids::{PatternId, RunId};
 use heddle_model::shown::shown;
 use heddle_model::status::TriggeredBy;
 use heddle_runtime::RunError;
+use heddle_store::Store;
 use serde::Serialize;
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 use std::sync::Arc;
 
 /// The event of OnError.
@@ -19,67 +21,76 @@ use std::sync::Arc;
 #[serde(rename_all = "camelCase")]
 struct Failure<'a> {
     run_id: RunId,
-    pattern_id: heddle_model::ids::PatternId,
+    pattern_id: PatternId,
     node_id: Option<&'a str>,
     error: Option<&'a RunError>,
     /// As it is shown: another pattern has no use for its credentials.
     event_data: Box<RawValue>,
 }
 
-/// Runs the error pattern that the failed run's settings name, once, if it is the same tenant's. A run that itself
-/// tells of an error tells of none, so that error patterns can't chase each other.
-pub(super) async fn tell(inner: &Arc<Inner>, job: &Job, ended: &Ended) {
-    let settings = &job.deployment.manifest().settings;
-    let Some(pattern) = &settings.error_pattern_id else {
-        return;
-    };
-    if job.triggered_by == TriggeredBy::Error {
-        return;
+/// Starts error patterns.
+pub(crate) struct ErrorPatterns {
+    pub store: Store,
+    pub active: Arc<ActiveDeployments>,
+    pub acceptor: Arc<Acceptor>,
+}
+
+impl ErrorPatterns {
+    /// Starts the error pattern that the failed run's settings name, once. A run that was itself started by an error
+    /// starts none, so that error patterns can't chase each other. What fails here is logged only.
+    pub async fn start(&self, run: &Run, ended: &Ended) {
+        let settings = &run.deployment.manifest().settings;
+        let Some(pattern) = &settings.error_pattern_id else {
+            return;
+        };
+        if run.triggered_by == TriggeredBy::Error {
+            return;
+        }
+        match self.try_start(pattern, run, ended).await {
+            Ok(true) => {}
+            Ok(false) => {
+                tracing::warn!(run = %run.id, pattern, "The error pattern is not active, or has no OnError")
+            }
+            Err(error) => {
+                tracing::error!(run = %run.id, pattern, "The error pattern was not run: {}", error.message())
+            }
+        }
     }
-    let told = async {
+
+    /// `false`: there is no such pattern of the same tenant that an error can start.
+    async fn try_start(&self, pattern: &str, run: &Run, ended: &Ended) -> Result<bool, ServiceError> {
         let Ok(pattern) = pattern.parse() else {
             return Ok(false);
         };
-        let Some(deployment) = inner.active_for(pattern).await? else {
+        let Some(deployment) = self.active.of_pattern(pattern).await? else {
             return Ok(false);
         };
         let Some(trigger) = deployment.trigger("OnError") else {
             return Ok(false);
         };
-        if deployment.tenant != job.deployment.tenant {
+        if deployment.tenant != run.deployment.tenant {
             return Ok(false);
         }
-        let event = match job.is_event_left {
-            true => inner.event_of(job.run).await?,
-            false => job.event.clone(),
+        let event = match run.event.here() {
+            Some(event) => event.to_owned(),
+            None => stored_event(&self.store, run.id).await?,
         };
         let failure = Failure {
-            run_id: job.run,
-            pattern_id: job.deployment.pattern_id,
+            run_id: run.id,
+            pattern_id: run.deployment.pattern_id,
             node_id: ended.error.as_ref().and_then(|error| error.node_id.as_deref()),
             error: ended.error.as_ref(),
             event_data: shown(event),
         };
-        let event = serde_json::value::to_raw_value(&failure).map_err(ServiceError::internal)?;
-        let request = acceptor::Request {
+        let new = NewRun {
             triggered_by: TriggeredBy::Error,
             node_id: Some(trigger.node_id.clone()),
-            event,
-            key: Some((job.run.to_string(), "error".to_owned())),
+            event: to_raw_value(&failure).map_err(ServiceError::internal)?,
+            idempotency: Some(IdempotencyKey::of_run(run.id, "error".to_owned())),
             wait: false,
-            parent: None,
-            depth: 0,
+            caller: None,
             deployment,
         };
-        acceptor::accept_without_room(inner, request).await.map(|_| true)
-    };
-    match told.await {
-        Ok(true) => {}
-        Ok(false) => {
-            tracing::warn!(run = %job.run, pattern, "The error pattern is not active, or has no OnError")
-        }
-        Err(error) => {
-            tracing::error!(run = %job.run, pattern, "The error pattern was not run: {}", error.message())
-        }
+        self.acceptor.accept_without_room(new).await.map(|_| true)
     }
 }

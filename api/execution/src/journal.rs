@@ -1,10 +1,9 @@
 //! The journals of runs: entries of all runs together are stored in groups, in the order in which they came. A run
 //! that starts again is given what its journal holds.
 
-use super::Inner;
-use super::insist::insist;
-use super::lease::Lease;
-use super::worker::Job;
+use crate::lease::Lease;
+use crate::retry::retry_while_unavailable;
+use crate::run::Run;
 use heddle_model::clock::Clock;
 use heddle_model::error::ServiceError;
 use heddle_model::ids::RunId;
@@ -35,14 +34,70 @@ struct Batch {
 
 /// Hands entries to the task that stores them. How many wait is bounded by the runs that execute, each of which
 /// waits for its own.
-#[derive(Clone, Debug)]
-pub(super) struct Journals(mpsc::UnboundedSender<Batch>);
+pub(crate) struct Journals {
+    batches: mpsc::UnboundedSender<Batch>,
+    store: Store,
+    clock: Clock,
+    lease: Arc<Lease>,
+}
 
 impl Journals {
-    pub fn start(store: Store) -> Self {
+    /// Starts that task.
+    pub fn start(store: Store, clock: Clock, lease: Arc<Lease>) -> Self {
         let (sender, batches) = mpsc::unbounded_channel();
-        tokio::spawn(work(store, batches));
-        Journals(sender)
+        tokio::spawn(work(store.clone(), batches));
+        Journals {
+            batches: sender,
+            store,
+            clock,
+            lease,
+        }
+    }
+
+    /// The journal of a run that starts to execute; read only if it may hold something.
+    pub async fn continued(&self, run: &Run, now_ms: i64) -> Result<Continued, ServiceError> {
+        let mut entries = Vec::new();
+        let mut signals = HashMap::new();
+        let mut began_at_ms = None;
+        if run.has_history {
+            let mut reader = self.store.reader().await?;
+            for kept in journal::entries(&mut reader.db(), run.id).await? {
+                if kept.key == BEGINNING {
+                    let beginning: Value = serde_json::from_str(&kept.entry).unwrap_or_default();
+                    began_at_ms = beginning["startedAtMs"].as_i64();
+                    continue;
+                }
+                entries.push(Entry {
+                    key: kept.key,
+                    number: kept.number.and_then(|number| u64::try_from(number).ok()),
+                    json: kept.entry,
+                });
+            }
+            for (key, payload) in journal::signals(&mut reader.db(), run.id).await? {
+                signals.insert(key, serde_json::from_str(&payload).unwrap_or_default());
+            }
+        }
+        // Without a result that depends on it, the run begins now.
+        let began_at_ms = began_at_ms.filter(|_| !entries.is_empty());
+        let started_at_ms = began_at_ms.unwrap_or(now_ms);
+        let sink = Arc::new(Sink {
+            batches: self.batches.clone(),
+            lease: self.lease.clone(),
+            clock: self.clock.clone(),
+            run: run.id,
+            owner: run.owner.clone(),
+            started_at_ms,
+            is_used: AtomicBool::new(began_at_ms.is_some()),
+        });
+        Ok(Continued {
+            journal: RunJournal {
+                entries,
+                signals,
+                journal: sink.clone(),
+            },
+            started_at_ms,
+            sink,
+        })
     }
 }
 
@@ -85,17 +140,19 @@ async fn store_rows(store: &Store, rows: Vec<EntryRow>) -> Stored {
         let rows = rows.clone();
         store.write(move |db| Box::pin(async move { journal::keep(db, &rows).await }))
     };
-    let waits = |reason: &str| tracing::warn!("The results of effects can't be stored yet: {reason}");
-    insist(write, waits).await.map_err(|error: StoreError| {
-        tracing::error!(%error, "The results of effects could not be stored");
-        "the database refuses it".to_owned()
-    })
+    let on_wait = |reason: &str| tracing::warn!("The results of effects can't be stored yet: {reason}");
+    retry_while_unavailable(write, on_wait)
+        .await
+        .map_err(|error: StoreError| {
+            tracing::error!(%error, "The results of effects could not be stored");
+            "the database refuses it".to_owned()
+        })
 }
 
 /// One run's way to its journal.
 #[derive(Debug)]
-pub(super) struct Sink {
-    journals: Journals,
+struct Sink {
+    batches: mpsc::UnboundedSender<Batch>,
     lease: Arc<Lease>,
     clock: Clock,
     run: RunId,
@@ -127,7 +184,7 @@ impl Journal for Sink {
         }
         let (stored, answer) = oneshot::channel();
         let run = self.run;
-        let sent = self.journals.0.send(Batch { rows, run, stored });
+        let sent = self.batches.send(Batch { rows, run, stored });
         let (lease, owner) = (self.lease.clone(), self.owner.clone());
         Box::pin(async move {
             let gone = || "the service stops".to_owned();
@@ -157,7 +214,7 @@ impl Journal for Sink {
 }
 
 /// What a run continues from.
-pub(super) struct Continued {
+pub(crate) struct Continued {
     /// With what it holds by now.
     pub journal: RunJournal,
     /// When the run began.
@@ -173,54 +230,6 @@ impl Continued {
 }
 
 /// Whether a pattern may have effects at all.
-pub(super) fn is_needed(rights: &Rights) -> bool {
+pub(crate) fn is_needed(rights: &Rights) -> bool {
     !rights.effects.is_empty() || rights.javascript
-}
-
-impl Inner {
-    /// The journal of a run that starts to execute; read only if it may hold something.
-    pub(super) async fn continued(&self, job: &Job, now_ms: i64) -> Result<Continued, ServiceError> {
-        let mut entries = Vec::new();
-        let mut signals = HashMap::new();
-        let mut began_at_ms = None;
-        if job.has_history {
-            let mut reader = self.store.reader().await?;
-            for kept in journal::entries(&mut reader.db(), job.run).await? {
-                if kept.key == BEGINNING {
-                    let beginning: Value = serde_json::from_str(&kept.entry).unwrap_or_default();
-                    began_at_ms = beginning["startedAtMs"].as_i64();
-                    continue;
-                }
-                entries.push(Entry {
-                    key: kept.key,
-                    number: kept.number.and_then(|number| u64::try_from(number).ok()),
-                    json: kept.entry,
-                });
-            }
-            for (key, payload) in journal::signals(&mut reader.db(), job.run).await? {
-                signals.insert(key, serde_json::from_str(&payload).unwrap_or_default());
-            }
-        }
-        // Without a result that depends on it, the run begins now.
-        let began_at_ms = began_at_ms.filter(|_| !entries.is_empty());
-        let started_at_ms = began_at_ms.unwrap_or(now_ms);
-        let sink = Arc::new(Sink {
-            journals: self.journals.clone(),
-            lease: self.lease.clone(),
-            clock: self.clock.clone(),
-            run: job.run,
-            owner: job.owner.clone(),
-            started_at_ms,
-            is_used: AtomicBool::new(began_at_ms.is_some()),
-        });
-        Ok(Continued {
-            journal: RunJournal {
-                entries,
-                signals,
-                journal: sink.clone(),
-            },
-            started_at_ms,
-            sink,
-        })
-    }
 }

@@ -13,7 +13,7 @@ use serde_json::Value;
 use std::fmt;
 
 /// Values of one pattern and its tenant.
-pub(super) struct StoredValues {
+pub(crate) struct StoredValues {
     pub store: Store,
     pub clock: Clock,
     pub tenant: Tenant,

@@ -5,11 +5,9 @@
 //!
 //! On SQLite there is one server, whose lease does not end.
 
-use super::Inner;
 use heddle_model::clock::Timestamp;
 use heddle_model::server_role::ServerRole;
 use heddle_store::{Db, Store, StoreError, servers};
-use metrics::counter;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 use tokio::sync::{Notify, watch};
@@ -58,7 +56,7 @@ impl State {
 
 /// This server's lease.
 #[derive(Debug)]
-pub(super) struct Lease {
+pub(crate) struct Lease {
     state: watch::Sender<State>,
     duration: Duration,
     role: ServerRole,
@@ -178,27 +176,34 @@ impl Lease {
     }
 }
 
-/// Registers the server, and renews its lease in the background.
-pub(super) fn start(inner: &Arc<Inner>) {
-    let (store, lease) = (inner.store.clone(), inner.lease.clone());
-    tokio::spawn(keep(store, lease, Arc::downgrade(inner)));
+/// Who has runs by the lease.
+pub(crate) trait LeaseHolder: Send + Sync {
+    /// The server is registered, as others may see from now on.
+    fn registered(&self);
+
+    /// The lease is lost, and with it the runs that it was for: whoever has them by now ends them.
+    fn lost(&self);
 }
 
-async fn keep(store: Store, lease: Arc<Lease>, executions: Weak<Inner>) {
+/// Registers the server, and renews its lease in the background for as long as the holder is there.
+pub(crate) fn start(store: Store, lease: Arc<Lease>, holder: Weak<dyn LeaseHolder>) {
+    tokio::spawn(keep(store, lease, holder));
+}
+
+async fn keep(store: Store, lease: Arc<Lease>, holder: Weak<dyn LeaseHolder>) {
     let mut is_registered = false;
     loop {
         let sent_at = heddle_model::clock::monotonic();
         let (this, is_known) = (lease.clone(), is_registered);
         let write = store.write_apart(move |db| Box::pin(async move { write(db, &this, is_known).await }));
         let written = tokio::time::timeout(lease.period(), write).await;
-        if lease.is_over() || executions.strong_count() == 0 {
+        if lease.is_over() || holder.strong_count() == 0 {
             return;
         }
         let wait = match written {
             Ok(Ok(true)) => {
-                if !is_registered && let Some(inner) = executions.upgrade() {
-                    // What has died before may have stopped deployments that were read just now.
-                    inner.actives.forget_all();
+                if !is_registered && let Some(holder) = holder.upgrade() {
+                    holder.registered();
                 }
                 is_registered = true;
                 lease.renewed(sent_at, !store.is_shared());
@@ -212,10 +217,10 @@ async fn keep(store: Store, lease: Arc<Lease>, executions: Weak<Inner>) {
                 }
             }
             Ok(Ok(false)) => {
-                let Some(inner) = executions.upgrade() else { return };
+                let Some(holder) = holder.upgrade() else { return };
                 is_registered = false;
                 lease.lose();
-                inner.forget_lost();
+                holder.lost();
                 Duration::ZERO
             }
             Ok(Err(error)) => {
@@ -250,24 +255,5 @@ async fn write(db: &mut Db<'_>, lease: &Lease, is_registered: bool) -> Result<bo
         false => servers::register(db, &owner, role, now, expires_at)
             .await
             .map(|()| true),
-    }
-}
-
-impl Inner {
-    /// Forgets the runs of a lost lease: whoever has them by now ends them.
-    fn forget_lost(&self) {
-        let live: Vec<_> = self.live().values().cloned().collect();
-        let lost: Vec<_> = live.into_iter().filter(|live| !live.is_parked()).collect();
-        tracing::error!(
-            runs = lost.len(),
-            "This server did not renew its lease in time and has lost its runs to others; it goes on without them"
-        );
-        counter!("heddle_leases_lost_total").increment(1);
-        for live in lost {
-            live.lose();
-        }
-        for job in self.take_held(|_| true) {
-            self.forget(&job);
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! Runs that this server has accepted and not yet ended, as others can reach them: to cancel them, and to wait for
 //! their end.
 
-use super::queue::Share;
+use crate::queue::Share;
 use heddle_model::ids::DeploymentId;
 use heddle_model::status::{Phase, RunStatus};
 use heddle_runtime::RunError;
@@ -23,13 +23,28 @@ pub struct Ended {
     pub response: Option<Box<RawValue>>,
 }
 
+impl Ended {
+    /// An end without output.
+    pub(crate) fn failed(status: RunStatus, error: RunError) -> Self {
+        Ended {
+            status,
+            output: None,
+            error: Some(error),
+            response: None,
+        }
+    }
+}
+
+/// By which a run's end is waited for.
+pub(crate) type End = watch::Receiver<Option<Arc<Ended>>>;
+
 const NONE: u8 = 0;
 const CANCELLED: u8 = 1;
 const LOST: u8 = 2;
 
 /// A run under way.
 #[derive(Debug)]
-pub(super) struct Live {
+pub(crate) struct Live {
     pub deployment: DeploymentId,
     pub share: Share,
     interruption: AtomicU8,
@@ -108,13 +123,13 @@ impl Live {
         self.ended.send_replace(Some(Arc::new(ended)));
     }
 
-    pub fn watch(&self) -> watch::Receiver<Option<Arc<Ended>>> {
+    pub fn watch(&self) -> End {
         self.ended.subscribe()
     }
 }
 
 /// Waits for an end; `None`: the server stops before it, or has lost the run to another one.
-pub(super) async fn wait(mut ended: watch::Receiver<Option<Arc<Ended>>>) -> Option<Arc<Ended>> {
+pub(crate) async fn wait(mut ended: End) -> Option<Arc<Ended>> {
     let end = ended.wait_for(Option::is_some).await.ok()?;
     end.clone()
 }

@@ -3,69 +3,25 @@
 //! of each lane's, is kept for what somebody waits for. Of everything that can run out an owner gets no more than what is
 //! free. Knows nothing of what runs are.
 
+mod limits;
 mod shares;
 mod state;
 
 use heddle_model::ids::{RunId, UserId};
 use heddle_model::tenant::Tenant;
-use state::{Lane, State};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
-pub(super) use shares::fits;
+/// What changes.
+type State = state::State<Entry>;
+type Lane = state::Lane<Entry>;
 
-/// Whose part of everything something takes: a tenant's, and that of the user who owns all of its workspaces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Share {
-    /// Who owns the tenant.
-    pub owner: UserId,
-    /// The tenant.
-    pub tenant: Tenant,
-}
-
-/// How much may wait, and how much may execute.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Runs that wait, all together.
-    pub waiting_max: usize,
-    /// Bytes of their events in memory, all together.
-    pub waiting_bytes_max: usize,
-    /// Bytes of the events that only the database has, all together.
-    pub stored_bytes_max: usize,
-    /// Runs that execute, all together.
-    pub executing_max: usize,
-    /// Runs of one tenant that execute.
-    pub tenant_executing_max: usize,
-}
-
-/// Places that runs nobody waits for leave free.
-const fn without_reserve(places: usize) -> usize {
-    places - places / 4
-}
+pub use limits::{Class, Limits, Share};
+pub(crate) use shares::fits;
 
 /// What waits for its turn: started with the place that it got, or with none when it is not to execute any more.
 pub type Start = Box<dyn FnOnce(Option<Place>) + Send>;
-
-/// Whether somebody waits for the run's end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
-    /// Somebody does.
-    Awaited,
-    /// Nobody does.
-    Background,
-}
-
-impl Class {
-    /// Of a run.
-    pub const fn of(is_awaited: bool) -> Self {
-        if is_awaited {
-            Class::Awaited
-        } else {
-            Class::Background
-        }
-    }
-}
 
 struct Entry {
     run: Option<RunId>,

@@ -1,9 +1,28 @@
 //! What is counted of every run, found once: finding a metric by its name takes longer than counting.
 
-use super::recorder::Figures;
 use heddle_model::status::{RunStatus, TriggeredBy};
+use heddle_store::runs::ResultRow;
 use metrics::{Counter, Histogram, counter, histogram};
 use std::sync::LazyLock;
+
+/// What is counted of a run that has ended.
+#[derive(Clone, Copy)]
+pub(crate) struct Figures {
+    fuel_used: i64,
+    /// Of a run that has executed.
+    duration_ms: Option<i64>,
+    memory_bytes_peak: i64,
+}
+
+impl Figures {
+    pub const fn of(row: &ResultRow) -> Self {
+        Figures {
+            fuel_used: row.fuel_used,
+            duration_ms: row.duration_ms,
+            memory_bytes_peak: row.memory_bytes_peak,
+        }
+    }
+}
 
 struct RunMetrics {
     accepted: Vec<(TriggeredBy, Counter)>,
@@ -33,12 +52,12 @@ static METRICS: LazyLock<RunMetrics> = LazyLock::new(|| {
 });
 
 /// Counts a run that was accepted.
-pub(super) fn accepted(by: TriggeredBy) {
+pub(crate) fn accepted(by: TriggeredBy) {
     add_one(&METRICS.accepted, by);
 }
 
 /// Counts a run that has ended.
-pub(super) fn ended(status: RunStatus, figures: Figures) {
+pub(crate) fn ended(status: RunStatus, figures: Figures) {
     let metrics = &*METRICS;
     add_one(&metrics.ended, status);
     metrics

@@ -2,15 +2,12 @@
 //! for its idempotency key, so that neither a second server nor a restart in between makes a second run of it.
 
 use crate::schedule::{CatchUp, Schedule};
-use crate::{Accepted, Executions, NewRun};
-use heddle_model::access::Editor;
+use crate::{Accepted, Executions, IdempotencyKey, NewRun};
 use heddle_model::clock::Timestamp;
-use heddle_model::error::{Code, ServiceError};
-use heddle_model::ids::{DeploymentId, EndpointId};
+use heddle_model::error::ServiceError;
 use heddle_model::status::TriggeredBy;
-use heddle_node_stdlib::manifest::Manifest;
+use heddle_store::StoreError;
 use heddle_store::schedules::{self, DueRow, ScheduleRow};
-use heddle_store::{Db, StoreError};
 use serde_json::json;
 use std::time::Duration;
 use tokio::task::JoinHandle;
@@ -85,8 +82,12 @@ async fn fire(executions: &Executions, row: &DueRow, now: Timestamp) -> Result<u
             triggered_by: TriggeredBy::Schedule,
             node_id: Some(schedule.node_id.clone()),
             event: serde_json::value::to_raw_value(&event).map_err(ServiceError::internal)?,
-            idempotency: Some((schedule.id, time.millis().to_string())),
+            idempotency: Some(IdempotencyKey::of_endpoint(
+                schedule.id,
+                time.millis().to_string(),
+            )),
             wait: false,
+            caller: None,
         };
         match executions.accept(run).await {
             Ok(Accepted::New(_)) => runs += 1,
@@ -115,84 +116,4 @@ async fn advance(
         .write(move |db| Box::pin(async move { schedules::advance_for_system(db, &read, next).await }))
         .await
         .map_err(|error: StoreError| error.into())
-}
-
-/// Makes the OnSchedule nodes of what is deployed due from now on: with deploy, redeploy and resume. What was set for
-/// the deployment holds, until a version comes that has another expression itself.
-pub async fn register(
-    db: &mut Db<'_>,
-    editor: &Editor,
-    deployment: DeploymentId,
-    manifest: &Manifest,
-    now: Timestamp,
-) -> Result<(), ServiceError> {
-    let known = schedules::of_deployment(db, editor, deployment).await?;
-    let nodes = manifest
-        .triggers
-        .iter()
-        .filter(|trigger| trigger.node_type == "OnSchedule");
-    let mut rows = Vec::new();
-    for node in nodes {
-        let parameter = |name| node.parameters.get(name).and_then(serde_json::Value::as_str);
-        let mut row = ScheduleRow {
-            id: EndpointId::new(),
-            deployment_id: deployment,
-            node_id: node.node_id.clone(),
-            cron: parameter("cron").unwrap_or_default().to_owned(),
-            timezone: parameter("timezone").unwrap_or("UTC").to_owned(),
-            catch_up: CatchUp::named(parameter("catchUp").unwrap_or_default())
-                .name()
-                .to_owned(),
-            set_cron: None,
-            set_timezone: None,
-            next_due_at: None,
-        };
-        if let Some(known) = known.iter().find(|known| known.node_id == row.node_id) {
-            row.id = known.id;
-            if (&known.cron, &known.timezone) == (&row.cron, &row.timezone) {
-                row.set_cron.clone_from(&known.set_cron);
-                row.set_timezone.clone_from(&known.set_timezone);
-                row.next_due_at = known.next_due_at;
-            }
-        }
-        if row.next_due_at.is_none() {
-            row.next_due_at = next_of(&row, now)?.map(Timestamp::millis);
-        }
-        rows.push(row);
-    }
-    Ok(schedules::replace(db, editor, deployment, &rows).await?)
-}
-
-fn next_of(row: &ScheduleRow, now: Timestamp) -> Result<Option<Timestamp>, ServiceError> {
-    let (cron, timezone) = row.effective();
-    let schedule = Schedule::parse(cron, timezone).map_err(|mistake| {
-        Code::Validation.with(format!(
-            "The schedule of `{}`: `{cron}` in `{timezone}` {mistake}",
-            row.node_id
-        ))
-    })?;
-    Ok(schedule.next_after(now))
-}
-
-/// Sets the expression and zone of all of a deployment's schedules. `is_active`: they are due from now on.
-pub async fn set(
-    db: &mut Db<'_>,
-    editor: &Editor,
-    (deployment, is_active): (DeploymentId, bool),
-    (cron, timezone): (&str, &str),
-    now: Timestamp,
-) -> Result<(), ServiceError> {
-    let mut rows = schedules::of_deployment(db, editor, deployment).await?;
-    if rows.is_empty() {
-        return Err(Code::NoSchedule.into());
-    }
-    for row in &mut rows {
-        row.set_cron = Some(cron.to_owned());
-        row.set_timezone = Some(timezone.to_owned());
-        row.next_due_at = match is_active {
-            true => next_of(row, now)?.map(Timestamp::millis),
-            false => None,
-        };
-    }
-    Ok(schedules::replace(db, editor, deployment, &rows).await?)
 }

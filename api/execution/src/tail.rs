@@ -1,7 +1,7 @@
 //! What runs do, as it happens, for those who look on. Costs nothing while nobody does.
 
-use super::live::Ended;
-use super::worker::Job;
+use crate::live::Ended;
+use crate::run::Run;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, RunId};
 use heddle_model::status::{Phase, RunStatus, TriggeredBy};
@@ -177,43 +177,43 @@ impl Tail {
         let _ = self.0.here.send(Arc::new(change));
     }
 
-    pub(super) fn accepted(&self, job: &Job) {
-        self.tell(job, RunStatus::Running, Phase::Queued, None);
+    pub(crate) fn accepted(&self, run: &Run) {
+        self.send(run, RunStatus::Running, Phase::Queued, None);
     }
 
-    pub(super) fn phase(&self, job: &Job, phase: Phase) {
-        job.live.set_phase(phase);
-        self.tell(job, RunStatus::Running, phase, None);
+    pub(crate) fn phase(&self, run: &Run, phase: Phase) {
+        run.live.set_phase(phase);
+        self.send(run, RunStatus::Running, phase, None);
     }
 
-    pub(super) fn ended(&self, job: &Job, ended: &Ended) {
-        job.live.set_phase(Phase::Ended);
-        self.tell(job, ended.status, Phase::Ended, ended.error.as_ref());
+    pub(crate) fn ended(&self, run: &Run, ended: &Ended) {
+        run.live.set_phase(Phase::Ended);
+        self.send(run, ended.status, Phase::Ended, ended.error.as_ref());
     }
 
-    fn tell(&self, job: &Job, status: RunStatus, phase: Phase, error: Option<&RunError>) {
+    fn send(&self, run: &Run, status: RunStatus, phase: Phase, error: Option<&RunError>) {
         let is_watched_elsewhere = self.0.is_watched_elsewhere.load(Ordering::Relaxed);
         if self.0.here.receiver_count() == 0 && !is_watched_elsewhere {
             return;
         }
         let change = Arc::new(RunChange {
-            run_id: job.run,
-            deployment_id: job.deployment.id,
+            run_id: run.id,
+            deployment_id: run.deployment.id,
             status,
             phase,
-            triggered_by: job.triggered_by,
-            attempt: job.attempt,
-            accepted_at: job.accepted_at,
+            triggered_by: run.triggered_by,
+            attempt: run.attempt,
+            accepted_at: run.accepted_at,
             error: error.cloned(),
         });
         if is_watched_elsewhere {
-            self.tell_elsewhere(&change);
+            self.send_elsewhere(&change);
         }
         // Refused only when the last onlooker has just gone.
         let _ = self.0.here.send(change);
     }
 
-    fn tell_elsewhere(&self, change: &Arc<RunChange>) {
+    fn send_elsewhere(&self, change: &Arc<RunChange>) {
         let mut elsewhere = self.elsewhere();
         if !elsewhere.until.contains_key(&change.deployment_id) {
             return;

@@ -1,19 +1,24 @@
 //! Test runs: a module that its sender compiled, or made up, runs once for whoever sent it, under the same limits
 //! as everything else of their workspace. Nothing of it is stored.
 
-use super::Executions;
-use super::compile::{Asker, Compiled, LoadFailure, Sources};
-use super::queue::{Class, Place, Share};
+use crate::calls::PatternCalls;
+use crate::compile::{Asker, Compiled, LoadFailure, Sources};
+use crate::environments::Environments;
+use crate::modules::Modules;
+use crate::queue::{Class, Place, Queue, Share};
+use crate::services::RunServices;
 use heddle_compiler::Options;
 use heddle_model::access::{Editor, Scope};
+use heddle_model::clock::Clock;
 use heddle_model::error::{Code, ServiceError};
-use heddle_model::ids::UserId;
+use heddle_model::ids::{EnvironmentId, UserId};
 use heddle_model::tenant::Tenant;
 use heddle_node_stdlib::abi::code;
 use heddle_runtime::{Limits, Outcome, ProgramError, RunRequest, Tier};
-use heddle_store::workspaces;
+use heddle_store::{Store, workspaces};
 use serde_json::value::RawValue;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 /// What is to run.
@@ -40,7 +45,21 @@ impl From<ServiceError> for TestRunError {
     }
 }
 
-impl Executions {
+/// Makes test runs.
+pub(crate) struct TestRuns {
+    pub store: Store,
+    pub clock: Clock,
+    /// Of every test run.
+    pub timeout: Duration,
+    pub limits: Limits,
+    pub modules: Arc<Modules>,
+    pub environments: Arc<Environments>,
+    pub services: RunServices,
+    pub calls: Arc<PatternCalls>,
+    pub queue: Queue,
+}
+
+impl TestRuns {
     /// Compiles a graph for a test run, in the caller's turn.
     pub async fn transpile(
         &self,
@@ -48,15 +67,15 @@ impl Executions {
         sources: Sources,
         options: Options,
     ) -> Result<Compiled, ServiceError> {
-        let mut session = self.0.compilers.session(Asker::Request(scope.user())).await?;
-        session.graph(&self.0.budget, sources, options).await
+        let mut session = self.modules.session(Asker::Request(scope.user())).await?;
+        self.modules.compile(&mut session, sources, options).await
     }
 
     /// Runs a module in the caller's default environment. The outcome, and whether it has a trace.
-    pub async fn test_run(&self, editor: &Editor, run: TestRun) -> Result<(Outcome, bool), TestRunError> {
-        let inner = &self.0;
-        let runtime = inner.runtime().await?.clone();
-        let loaded = inner
+    pub async fn run(&self, editor: &Editor, run: TestRun) -> Result<(Outcome, bool), TestRunError> {
+        let runtime = self.modules.runtime().await?.clone();
+        let loaded = self
+            .modules
             .loaded(run.wasm, Tier::Fast, Asker::Request(editor.user()))
             .await;
         let program = loaded.map_err(|failure| match failure {
@@ -64,36 +83,36 @@ impl Executions {
             LoadFailure::Other(error) => TestRunError::Other(error),
         })?;
         let environment = self.default_environment(editor).await?;
-        let given = inner.environments.given(environment).await?;
+        let values = self.environments.values(environment).await?;
         let tenant = Tenant::of(editor.user(), editor.workspace());
         let share = Share {
             owner: self.owner(editor).await?,
             tenant,
         };
-        let _place = self.place(share, inner.test_timeout).await?;
+        let _place = self.place(share, self.timeout).await?;
         let limits = Limits {
-            deadline: inner.test_timeout.min(inner.limits.deadline),
-            ..inner.limits.clone()
+            deadline: self.timeout.min(self.limits.deadline),
+            ..self.limits.clone()
         };
         let deadline = limits.deadline;
         let request = RunRequest {
-            run_id: heddle_model::entropy::new_uuid().to_string(),
+            run_id: uuid::Uuid::now_v7().to_string(),
             pattern_id: "test".to_owned(),
             attempt: 1,
             triggered_by: "manual".to_owned(),
-            started_at_ms: inner.clock.now().millis(),
+            started_at_ms: self.clock.now().millis(),
             seed: heddle_model::entropy::random(),
             trigger_node_id: None,
             event: run.event,
-            variables: given.variables.clone(),
-            secrets: given.secrets.clone(),
+            variables: values.variables.clone(),
+            secrets: values.secrets.clone(),
             journal: None,
-            calls: Some(inner.calls_of_test(tenant)),
+            calls: Some(self.calls.of_test(tenant)),
             callbacks: None,
-            services: inner.test_services(tenant),
+            services: self.services.of_test(tenant),
             limits,
         };
-        let started = heddle_model::clock::monotonic();
+        let started = Instant::now();
         let outcome = runtime.run(&program, request).await;
         let own_ms = program.manifest().settings.timeout_ms.map(Duration::from_millis);
         let allowed = own_ms.map_or(deadline, |own| own.min(deadline));
@@ -109,14 +128,11 @@ impl Executions {
         Ok((outcome, program.manifest().trace))
     }
 
-    async fn default_environment(
-        &self,
-        editor: &Editor,
-    ) -> Result<Option<heddle_model::ids::EnvironmentId>, ServiceError> {
+    async fn default_environment(&self, editor: &Editor) -> Result<Option<EnvironmentId>, ServiceError> {
         let Some(workspace) = editor.workspace() else {
             return Ok(None);
         };
-        let mut reader = self.0.store.reader().await?;
+        let mut reader = self.store.reader().await?;
         let environment = workspaces::default_environment(&mut reader.db(), workspace).await?;
         Ok(environment.map(|environment| environment.id))
     }
@@ -126,7 +142,7 @@ impl Executions {
         let Some(workspace) = editor.workspace() else {
             return Ok(editor.user());
         };
-        let owner = workspaces::owner(&mut self.0.store.reader().await?.db(), workspace).await?;
+        let owner = workspaces::owner(&mut self.store.reader().await?.db(), workspace).await?;
         Ok(owner.unwrap_or(editor.user()))
     }
 
@@ -137,14 +153,13 @@ impl Executions {
                 .with("Too many runs of your workspace execute: try again shortly.")
                 .retry_after_s(1)
         };
-        let reservation = self.0.queue.reserve(share, 0).map_err(|_| full())?;
+        let reservation = self.queue.reserve(share, 0).map_err(|_| full())?;
         let (sender, place) = oneshot::channel();
         let start = Box::new(move |place: Option<Place>| {
             // Whoever waited has gone when it comes back, and with it the place.
             drop(place.map(|place| sender.send(place)));
         });
-        self.0
-            .queue
+        self.queue
             .push(share, Class::Awaited, None, Some(reservation), start);
         match tokio::time::timeout(patience, place).await {
             Ok(Ok(place)) => Ok(place),

@@ -6,7 +6,7 @@ mod parts;
 pub mod smtp;
 
 use crate::Service;
-use heddle_execution::{Accepted, ActiveDeployment, NewRun};
+use heddle_execution::{Accepted, ActiveDeployment, IdempotencyKey, NewRun};
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::RunId;
 use heddle_model::status::TriggeredBy;
@@ -141,8 +141,9 @@ impl Mail {
             triggered_by: TriggeredBy::Email,
             node_id: Some(row.node_id),
             event: self.event.clone(),
-            idempotency: Some((row.id, self.key.clone())),
+            idempotency: Some(IdempotencyKey::of_endpoint(row.id, self.key.clone())),
             wait: false,
+            caller: None,
         };
         Ok(match service.executions.accept(run).await? {
             Accepted::New(ticket) => Delivery::Accepted(ticket.run_id),

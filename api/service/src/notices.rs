@@ -20,14 +20,14 @@ pub async fn start(service: &Service, peers: &Peers) -> Result<(), StoreError> {
 async fn listen(service: Service, peers: Peers, mut listener: Listener) {
     loop {
         match listener.next().await {
-            Ok(Heard::Notice(notice)) => heed(&service, notice).await,
+            Ok(Heard::Notice(notice)) => follow(&service, notice).await,
             Ok(Heard::Talk(text)) => peers.hear(&text),
             Err(StoreError::Closed) => return,
             Err(error) => {
                 tracing::warn!("Changes by other servers are not heard of for now: {error}");
                 drop(listener);
                 listener = again(&service).await;
-                heed(&service, Notice::Everything).await;
+                follow(&service, Notice::Everything).await;
             }
         }
     }
@@ -43,14 +43,14 @@ async fn again(service: &Service) -> Listener {
     }
 }
 
-/// Until it is done: a change that is not heeded would be forgotten.
-async fn heed(service: &Service, notice: Notice) {
+/// Until it is done: a change that is not followed would be forgotten.
+async fn follow(service: &Service, notice: Notice) {
     match notice {
         Notice::Endpoints(pattern) => return service.webhooks.changed(pattern),
         Notice::Everything => service.webhooks.all_changed(),
         _ => {}
     }
-    while let Err(error) = service.executions.heed(notice).await {
+    while let Err(error) = service.executions.follow(notice).await {
         tracing::warn!(
             "A change by another server can't be followed yet: {}",
             error.message()

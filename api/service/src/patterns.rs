@@ -6,7 +6,8 @@ pub mod hooks;
 use crate::Service;
 use heddle_compiler::compare::{Comparison, EDGES_MAX, Incomparable, NODES_MAX, NOTHING_CHANGED, compare};
 use heddle_compiler::text::{self, Fingerprints};
-use heddle_execution::budget::{SMALL_BYTES_MAX, Share};
+use heddle_execution::blocking::blocking;
+use heddle_execution::budget::{self, Share};
 use heddle_model::access::{Editor, Scope};
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::{PatternId, UserId};
@@ -207,7 +208,10 @@ async fn graph_text(
 ) -> Result<(String, Option<Share>), ServiceError> {
     let bytes = versions::graph_bytes(&mut service.store.reader().await?.db(), id, version).await?;
     let bytes = large(bytes.ok_or(Code::VersionNotFound)?);
-    let share = reserve(service, owner, bytes, factor).await?;
+    let share = service
+        .budget
+        .take_unless_small(Some(owner), (bytes, factor))
+        .await?;
     let text = versions::graph(&mut service.store.reader().await?.db(), id, version).await?;
     Ok((text.ok_or(Code::VersionNotFound)?, share))
 }
@@ -224,24 +228,6 @@ fn large(bytes: i64) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }
 
-/// Takes memory for what is not small.
-async fn reserve(
-    service: &Service,
-    owner: UserId,
-    bytes: usize,
-    factor: usize,
-) -> Result<Option<Share>, ServiceError> {
-    Ok(match bytes > SMALL_BYTES_MAX {
-        true => Some(
-            service
-                .budget
-                .take(Some(owner), bytes.saturating_mul(factor))
-                .await?,
-        ),
-        false => None,
-    })
-}
-
 /// What changed from one version to another.
 pub async fn compared(
     service: &Service,
@@ -254,7 +240,10 @@ pub async fn compared(
         let of_one = versions::graph_bytes(&mut service.store.reader().await?.db(), id, version).await?;
         bytes = bytes.saturating_add(large(of_one.ok_or(Code::VersionNotFound)?));
     }
-    let share = reserve(service, owner, bytes, COMPARE_FACTOR).await?;
+    let share = service
+        .budget
+        .take_unless_small(Some(owner), (bytes, COMPARE_FACTOR))
+        .await?;
     let mut texts = Vec::new();
     for version in [before, after] {
         let text = versions::graph(&mut service.store.reader().await?.db(), id, version).await?;
@@ -270,13 +259,6 @@ pub async fn compared(
     };
     drop(share);
     Ok(found)
-}
-
-/// Does what computes for long on a thread that may be blocked.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ServiceError> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .map_err(ServiceError::internal)
 }
 
 /// Makes a pattern.
@@ -495,9 +477,9 @@ async fn told(
                 let is_same = before == *after;
                 (is_same, compare(&before, &after).map(|found| found.summary()))
             };
-            let (is_same, found) = match graph.text.len() > SMALL_BYTES_MAX {
-                true => blocking(compare).await?,
-                false => compare(),
+            let (is_same, found) = match budget::is_small(graph.text.len()) {
+                true => compare(),
+                false => blocking(compare).await?,
             };
             let found = found.unwrap_or_else(|_| "graph changed".to_owned());
             if told.is_empty() || !is_same && found != NOTHING_CHANGED {

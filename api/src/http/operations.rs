@@ -127,6 +127,7 @@ async fn execute_deployment(
         event,
         idempotency: None,
         wait,
+        caller: None,
     };
     let ticket = match app.executions.accept(run).await? {
         Accepted::New(ticket) => ticket,

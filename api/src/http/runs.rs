@@ -343,6 +343,7 @@ async fn again(app: &App, pattern: PatternId, row: RunRow) -> Result<Enveloped<S
         event: stored(row.event).unwrap_or_else(|| RawValue::NULL.to_owned()),
         idempotency: None,
         wait: false,
+        caller: None,
     };
     let run_id = match app.executions.accept(run).await? {
         Accepted::New(ticket) => ticket.run_id,

@@ -5,8 +5,8 @@ use super::reply::Enveloped;
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::State;
+use heddle_execution::deployed_schedules;
 use heddle_execution::schedule::{Mistake, Schedule};
-use heddle_execution::scheduler;
 use heddle_model::Code;
 use heddle_model::ids::DeploymentId;
 use heddle_model::status::DeploymentStatus;
@@ -91,7 +91,7 @@ async fn set(
                     .await?
                     .ok_or(Code::NotFound)?;
                 let is_active = row.status == DeploymentStatus::Active;
-                scheduler::set(db, &editor, (row.id, is_active), (&cron, &zone), now).await
+                deployed_schedules::set(db, &editor, (row.id, is_active), (&cron, &zone), now).await
             })
         })
         .await?;

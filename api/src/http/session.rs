@@ -122,7 +122,7 @@ async fn ext(
 
 /// Brings memory in line with what was cleared from an account, and puts it into words.
 async fn told(app: &App, user: &UserRow, cleared: Cleared) -> Result<String, ApiError> {
-    app.executions.heed(Notice::Everything).await?;
+    app.executions.follow(Notice::Everything).await?;
     app.webhooks.all_changed();
     tracing::warn!(
         user = %user.id,

@@ -1,11 +1,12 @@
 //! One turn at the compilers: what a request needs of them, one after the other, in one worker process of its own. A
 //! worker sees bytes of one user only and ends with the turn, so whoever takes one over has gained nothing by it.
 
-use super::sources::READ_FACTOR;
+use super::findings::Compiled;
+use super::sources::{READ_FACTOR, Sources};
 use super::turns::Turn;
-use super::{Compiled, Compilers, Sources, worker};
-use crate::blocking;
-use crate::budget::{Budget, SMALL_BYTES_MAX, Share};
+use super::worker;
+use crate::blocking::blocking;
+use crate::budget::{Budget, Share};
 use bytesize::ByteSize;
 use heddle_compiler::Options;
 use heddle_model::error::{Code, ServiceError};
@@ -54,16 +55,19 @@ enum Failure {
 
 /// A turn. The place is given back when it is dropped, and what is under way ends.
 pub struct Session<'a> {
-    compilers: &'a Compilers,
+    /// `None`: it is done in this process.
+    command: Option<&'a WorkerCommand>,
+    timeout: Duration,
     turn: Arc<Turn>,
     worker: Option<Worker>,
     began: Instant,
 }
 
 impl<'a> Session<'a> {
-    pub(super) fn new(compilers: &'a Compilers, turn: Turn) -> Self {
+    pub(super) fn new(command: Option<&'a WorkerCommand>, timeout: Duration, turn: Turn) -> Self {
         Session {
-            compilers,
+            command,
+            timeout,
             turn: Arc::new(turn),
             worker: None,
             began: heddle_model::clock::monotonic(),
@@ -77,14 +81,14 @@ impl<'a> Session<'a> {
         sources: Sources,
         options: Options,
     ) -> Result<Compiled, ServiceError> {
-        let Some(command) = self.compilers.worker.clone() else {
+        let Some(command) = self.command else {
             return self.graph_here(budget, sources, options).await;
         };
         // The worker reads them, with its own memory.
-        let share = self.share(budget, sources.bytes() * READ_FACTOR).await?;
+        let share = self.share(budget, sources.bytes()).await?;
         let request = blocking(move || worker::graph_request(sources, &options));
         let request = request.await?.map_err(ServiceError::internal)?;
-        let compiled = self.ask(&command, request, worker::compiled).await;
+        let compiled = self.ask(command, request, worker::compiled).await;
         drop(share);
         match compiled {
             Ok(Some(compiled)) => Ok(compiled?),
@@ -100,7 +104,9 @@ impl<'a> Session<'a> {
         sources: Sources,
         options: Options,
     ) -> Result<Compiled, ServiceError> {
-        let share = self.share(budget, sources.memory(options.limits)).await?;
+        let share = self
+            .share(budget, sources.memory(options.limits) / READ_FACTOR)
+            .await?;
         let turn = self.turn.clone();
         let compile = move || {
             let _held = (turn, share);
@@ -111,18 +117,16 @@ impl<'a> Session<'a> {
         Ok(compiled.into())
     }
 
-    /// Takes memory for a graph that is not small.
+    /// Takes memory for reading so many bytes, unless they are few.
     async fn share(&self, budget: &Budget, bytes: usize) -> Result<Option<Share>, ServiceError> {
-        if bytes <= SMALL_BYTES_MAX * READ_FACTOR {
-            return Ok(None);
-        }
-        budget.take(Some(self.turn.user()), bytes).await.map(Some)
+        let owner = Some(self.turn.user());
+        budget.take_unless_small(owner, (bytes, READ_FACTOR)).await
     }
 
     /// Compiles what a plan lacks, unless somebody else has by now, and loads it.
     pub async fn load(&mut self, runtime: &Runtime, plan: Plan) -> Result<Program, LoadFailure> {
         let (runtime, turn) = (runtime.clone(), self.turn.clone());
-        let Some(command) = self.compilers.worker.clone() else {
+        let Some(command) = self.command else {
             let load = move || {
                 let _turn = turn;
                 runtime.compile_here(plan)
@@ -141,7 +145,7 @@ impl<'a> Session<'a> {
         let (plan, requests) = blocking(look).await?;
         let mut codes = Vec::with_capacity(requests.len());
         for (index, request) in requests.into_iter().enumerate() {
-            let code = self.ask(&command, request, <[u8]>::to_vec).await;
+            let code = self.ask(command, request, <[u8]>::to_vec).await;
             codes.push(code.map_err(|failure| match failure {
                 Failure::Refused(reason) => match plan.jobs().get(index) {
                     Some(job) => job.refused(CompileError::InWorker(reason)).into(),
@@ -165,7 +169,7 @@ impl<'a> Session<'a> {
         request: Vec<u8>,
         read: fn(&[u8]) -> T,
     ) -> Result<T, Failure> {
-        let patience = self.compilers.timeout.saturating_mul(CLOCK_FACTOR).max(CLOCK_MIN);
+        let patience = self.timeout.saturating_mul(CLOCK_FACTOR).max(CLOCK_MIN);
         let worker = match &mut self.worker {
             Some(worker) => worker,
             none => {

@@ -1,7 +1,6 @@
 //! Whose compilation is next: users take turns, each has at most one under way, and all together as many as there are
 //! processors, but at least two, so that one user's work is nobody else's waiting time.
 
-use super::Asker;
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::UserId;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -16,6 +15,15 @@ const DEPLOYMENTS_MAX: usize = 1_024;
 const WAITING_MAX: usize = 4_096;
 /// At least so many compilations at once.
 const PLACES_MIN: usize = 2;
+
+/// For whom something is compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asker {
+    /// A request of theirs.
+    Request(UserId),
+    /// Events and runs of theirs that wait for a deployment.
+    Deployment(UserId),
+}
 
 /// Who compiles and who waits.
 #[derive(Clone, Debug)]

@@ -3,8 +3,8 @@
 //! A request is a letter and what is to be compiled, an answer the request's SHA-256, a letter and the result. The
 //! service trusts no length and no letter of an answer; machine code it has to trust (ARCHITECTURE.md).
 
-use super::sources::Unreadable;
-use super::{Compiled, Finding, Sources};
+use super::findings::{Compiled, Finding};
+use super::sources::{Sources, Unreadable};
 use heddle_compiler::{Artifact, Options};
 use heddle_node_stdlib::manifest::Manifest;
 use heddle_processes::{Channel, ChannelError, FrameError, Rights};
@@ -34,7 +34,7 @@ struct Wishes {
 
 /// What goes before the module in an answer.
 #[derive(Default, Serialize, Deserialize)]
-struct Told {
+struct AnswerHead {
     unreadable: Option<Unreadable>,
     manifest: Option<Manifest>,
     errors: Vec<Finding>,
@@ -79,19 +79,19 @@ pub fn result_of<'a>(request: &[u8], answer: &'a [u8]) -> Option<Result<&'a [u8]
 
 /// What compiling a graph gave; `None`: it is none.
 pub(super) fn compiled(result: &[u8]) -> Option<Result<Compiled, Unreadable>> {
-    let (told, wasm) = take_part(result)?;
-    let told: Told = serde_json::from_slice(told).ok()?;
-    if let Some(unreadable) = told.unreadable {
+    let (head, wasm) = take_part(result)?;
+    let head: AnswerHead = serde_json::from_slice(head).ok()?;
+    if let Some(unreadable) = head.unreadable {
         return Some(Err(unreadable));
     }
-    let artifact = told.manifest.map(|manifest| Artifact {
+    let artifact = head.manifest.map(|manifest| Artifact {
         wasm: wasm.to_vec(),
         manifest,
     });
     Some(Ok(Compiled {
         artifact,
-        errors: told.errors,
-        warnings: told.warnings,
+        errors: head.errors,
+        warnings: head.warnings,
     }))
 }
 
@@ -137,12 +137,12 @@ fn answer_all(mut channel: Channel) {
         };
         let result = execute(&request);
         drop(request);
-        let told = match &result {
+        let reply = match &result {
             Ok(result) => answer(DONE, result),
             Err(reason) => answer(REFUSED, reason.as_bytes()),
         };
         drop(result);
-        let sent = match channel.send(&told) {
+        let sent = match channel.send(&reply) {
             Err(FrameError::TooLarge { bytes, bytes_max }) => {
                 let reason =
                     format!("what it compiles to has {bytes} bytes; at most {bytes_max} are allowed");
@@ -183,33 +183,33 @@ fn graph(request: &[u8]) -> Option<Vec<u8>> {
         breakpoints: wishes.breakpoints,
         ..Options::default()
     };
-    let (told, wasm) = match sources.compile(options).map(Compiled::from) {
+    let (head, wasm) = match sources.compile(options).map(Compiled::from) {
         Ok(compiled) => {
             let (manifest, wasm) = match compiled.artifact {
                 Some(artifact) => (Some(artifact.manifest), artifact.wasm),
                 None => (None, Vec::new()),
             };
-            let told = Told {
+            let head = AnswerHead {
                 manifest,
                 errors: compiled.errors,
                 warnings: compiled.warnings,
-                ..Told::default()
+                ..AnswerHead::default()
             };
-            (told, wasm)
+            (head, wasm)
         }
         Err(unreadable) => {
             let unreadable = Some(unreadable);
             (
-                Told {
+                AnswerHead {
                     unreadable,
-                    ..Told::default()
+                    ..AnswerHead::default()
                 },
                 Vec::new(),
             )
         }
     };
     let mut result = Vec::with_capacity(wasm.len() + 1_024);
-    push_part(&mut result, &serde_json::to_vec(&told).ok()?);
+    push_part(&mut result, &serde_json::to_vec(&head).ok()?);
     result.extend_from_slice(&wasm);
     Some(result)
 }

@@ -1,15 +1,14 @@
 //! The queue's state: what waits where, whose turn it is, and how much of everything is taken. Starts nothing.
 
+use super::limits::{Class, Limits, Share, without_reserve};
 use super::shares::fits;
-use super::{Class, Entry, Limits, Share, without_reserve};
 use heddle_model::ids::UserId;
 use heddle_model::tenant::Tenant;
 use std::collections::{HashMap, VecDeque};
 
-/// Everything that changes.
-#[derive(Default)]
-pub(super) struct State {
-    pub lanes: HashMap<Share, Lane>,
+/// Everything that changes. `E` is what waits.
+pub(super) struct State<E> {
+    pub lanes: HashMap<Share, Lane<E>>,
     pub owners: HashMap<UserId, Owner>,
     /// Owners with something that waits and a free place in one of their lanes, in the order of their turns.
     turns: [VecDeque<UserId>; 2],
@@ -27,9 +26,8 @@ pub(super) struct State {
 }
 
 /// What waits and executes of a tenant.
-#[derive(Default)]
-pub(super) struct Lane {
-    pub entries: [VecDeque<Entry>; 2],
+pub(super) struct Lane<E> {
+    pub entries: [VecDeque<E>; 2],
     has_turn: [bool; 2],
     pub reserved: usize,
     /// Those of the reserved that still have to execute.
@@ -51,9 +49,41 @@ pub(super) struct Owner {
     lanes: usize,
 }
 
-impl State {
+impl<E> Default for State<E> {
+    fn default() -> Self {
+        State {
+            lanes: HashMap::new(),
+            owners: HashMap::new(),
+            turns: Default::default(),
+            barred: Default::default(),
+            waiting: 0,
+            waiting_bytes: 0,
+            stored_bytes: 0,
+            executing: 0,
+            executing_background: 0,
+            closed: false,
+            stopped: false,
+            holds: 0,
+        }
+    }
+}
+
+impl<E> Default for Lane<E> {
+    fn default() -> Self {
+        Lane {
+            entries: [VecDeque::new(), VecDeque::new()],
+            has_turn: [false; 2],
+            reserved: 0,
+            due: 0,
+            executing: 0,
+            executing_background: 0,
+        }
+    }
+}
+
+impl<E> State<E> {
     /// The lane, which is made if it is not there.
-    pub fn lane(&mut self, share: Share) -> &mut Lane {
+    pub fn lane(&mut self, share: Share) -> &mut Lane<E> {
         let owners = &mut self.owners;
         self.lanes.entry(share).or_insert_with(|| {
             owners.entry(share.owner).or_default().lanes += 1;
@@ -79,7 +109,7 @@ impl State {
     }
 
     /// What starts next, which counts as executing from now on.
-    pub fn next(&mut self, limits: &Limits) -> Option<(Share, Class, Entry)> {
+    pub fn next(&mut self, limits: &Limits) -> Option<(Share, Class, E)> {
         if self.stopped || self.holds > 0 {
             return None;
         }
@@ -88,7 +118,7 @@ impl State {
             .find_map(|class| self.next_of(class, limits))
     }
 
-    fn next_of(&mut self, class: Class, limits: &Limits) -> Option<(Share, Class, Entry)> {
+    fn next_of(&mut self, class: Class, limits: &Limits) -> Option<(Share, Class, E)> {
         let turn = class as usize;
         loop {
             if !self.has_place(class, limits) {
@@ -190,7 +220,7 @@ impl State {
     }
 }
 
-impl Lane {
+impl<E> Lane<E> {
     fn may_start(&self, class: Class, limits: &Limits) -> bool {
         !self.entries[class as usize].is_empty() && self.places(class, limits) > 0
     }

@@ -10,7 +10,7 @@ use axum::body::Bytes;
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, USER_AGENT};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use heddle_execution::{Accepted, ActiveDeployment, NewRun, Ticket};
+use heddle_execution::{Accepted, ActiveDeployment, IdempotencyKey, NewRun, Ticket};
 use heddle_model::Code;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{EndpointId, PatternId, RunId, WebhookLogId};
@@ -282,8 +282,9 @@ async fn accept(app: &App, admitted: &Admitted, key: Option<String>, event: Box<
         triggered_by: TriggeredBy::Webhook,
         node_id: Some(endpoint.node_id.clone()),
         event,
-        idempotency,
+        idempotency: idempotency.map(|(endpoint, key)| IdempotencyKey::of_endpoint(endpoint, key)),
         wait: waits,
+        caller: None,
     };
     match app.executions.accept(run).await {
         Ok(Accepted::New(ticket)) => Outcome::Run(ticket, waits),

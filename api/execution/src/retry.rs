@@ -6,15 +6,16 @@ use std::time::Duration;
 /// Wait before trying a database again that does not answer.
 const RETRY: Duration = Duration::from_millis(200);
 
-/// Writes until the database answers; `waits` is told why it does not. What it refuses is given.
-pub(super) async fn insist<T, F: Future<Output = Result<T, StoreError>>>(
+/// Repeats a write for as long as the database is away, and calls `on_wait` with the reason before each wait. Any other
+/// error is returned.
+pub(crate) async fn retry_while_unavailable<T, F: Future<Output = Result<T, StoreError>>>(
     write: impl Fn() -> F,
-    waits: impl Fn(&str),
+    on_wait: impl Fn(&str),
 ) -> Result<T, StoreError> {
     loop {
         match write().await {
             Err(StoreError::Unavailable(reason)) => {
-                waits(&reason);
+                on_wait(&reason);
                 tokio::time::sleep(RETRY).await;
             }
             settled => return settled,

@@ -1,14 +1,21 @@
 //! What this server does about changes that others have made.
 
-use super::live::{Ended, Live};
-use super::worker::{self, cancellation};
-use super::{Executions, Inner};
+use crate::active_deployments::ActiveDeployments;
+use crate::attempt::cancelled;
+use crate::cancel::Canceller;
+use crate::deploy::Deployer;
+use crate::environments::Environments;
+use crate::held_runs::HeldRuns;
+use crate::lease::Lease;
+use crate::live::Ended;
+use crate::live_runs::LiveRuns;
+use crate::poller::Wakeups;
 use heddle_model::error::ServiceError;
 use heddle_model::ids::{DeploymentId, PatternId, RunId};
 use heddle_model::status::RunStatus;
-use heddle_store::deployments;
 use heddle_store::notices::Notice;
 use heddle_store::runs::{responses, upkeep};
+use heddle_store::{Store, deployments};
 use serde_json::value::RawValue;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -16,65 +23,63 @@ use std::sync::Arc;
 /// Runs asked for by one statement.
 const GROUP_MAX: usize = 256;
 
-impl Executions {
+/// Follows changes that others have made.
+pub(crate) struct NoticeFollower {
+    pub store: Store,
+    pub lease: Arc<Lease>,
+    pub live: Arc<LiveRuns>,
+    pub held: Arc<HeldRuns>,
+    pub active: Arc<ActiveDeployments>,
+    pub environments: Arc<Environments>,
+    pub canceller: Arc<Canceller>,
+    pub deployer: Arc<Deployer>,
+    pub wakeups: Wakeups,
+}
+
+impl NoticeFollower {
     /// Brings memory in line with a change.
-    pub async fn heed(&self, notice: Notice) -> Result<(), ServiceError> {
-        let inner = &self.0;
+    pub async fn follow(&self, notice: Notice) -> Result<(), ServiceError> {
         match notice {
-            Notice::Deployment(deployment) => inner.deployment_changed(deployment).await?,
-            Notice::Deployed(pattern) => inner.deployed(pattern).await?,
-            Notice::Environments => inner.environments.changed(),
-            Notice::Cancelled(run) => inner.cancelled_elsewhere(run),
-            Notice::Ended(run) => inner.ended_elsewhere(run).await?,
-            Notice::Woken => inner.waker.look(),
-            Notice::Left => inner.recovery.look(),
-            Notice::Accepted => inner.claims.look(),
-            Notice::Everything => inner.look_at_everything().await?,
+            Notice::Deployment(deployment) => self.deployment_changed(deployment).await?,
+            Notice::Deployed(pattern) => self.deployed(pattern).await?,
+            Notice::Environments => self.environments.changed(),
+            Notice::Cancelled(run) => self.canceller.cancelled_elsewhere(run),
+            Notice::Ended(run) => self.ended_elsewhere(run).await?,
+            Notice::Woken => self.wakeups.parked.wake(),
+            Notice::Left => self.wakeups.left.wake(),
+            Notice::Accepted => self.wakeups.accepted.wake(),
+            Notice::Everything => self.everything_changed().await?,
             Notice::Endpoints(_) => {}
         }
         Ok(())
     }
-}
 
-impl Inner {
-    async fn deployment_changed(self: &Arc<Self>, deployment: DeploymentId) -> Result<(), ServiceError> {
+    async fn deployment_changed(&self, deployment: DeploymentId) -> Result<(), ServiceError> {
         let row = deployments::by_id_for_system(&mut self.store.reader().await?.db(), deployment).await?;
         match row {
-            Some(row) => self.changed(&row),
+            Some(row) => self.deployer.changed(&row),
             None => {
-                self.actives.forget_deployment(deployment);
-                let this = self.clone();
+                self.active.forget_deployment(deployment);
+                let canceller = self.canceller.clone();
                 // Other changes need not wait until all of its runs have ended.
-                tokio::spawn(async move { this.cancel_all(deployment).await });
+                tokio::spawn(async move { canceller.cancel_all(deployment).await });
             }
         }
         Ok(())
     }
 
-    async fn deployed(self: &Arc<Self>, pattern: PatternId) -> Result<(), ServiceError> {
-        self.actives.forget(pattern);
+    async fn deployed(&self, pattern: PatternId) -> Result<(), ServiceError> {
+        self.active.forget(pattern);
         let row = deployments::for_system(&mut self.store.reader().await?.db(), pattern).await?;
         if let Some(row) = row {
-            self.changed(&row);
+            self.deployer.changed(&row);
         }
         Ok(())
     }
 
-    fn cancelled_elsewhere(self: &Arc<Self>, run: RunId) {
-        let found = self.live().get(&run).cloned();
-        let Some(found) = found else { return };
-        if found.is_parked() {
-            self.live().remove(&run);
-            found.end(worker::failed(RunStatus::Failure, cancellation()));
-        } else {
-            self.cancel(run, &found);
-        }
-    }
-
     /// Tells those who wait here for the end of a run that another server executes, or for its response.
     async fn ended_elsewhere(&self, run: RunId) -> Result<(), ServiceError> {
-        let found = self.live().get(&run).cloned();
-        let Some(found) = found.filter(|found| found.is_parked()) else {
+        let Some(found) = self.live.get(run).filter(|found| found.is_parked()) else {
             return Ok(());
         };
         let mut reader = self.store.reader().await?;
@@ -94,34 +99,26 @@ impl Inner {
             },
             // It may be about to be stored.
             None if !self.lease.executes() => return Ok(()),
-            None => worker::failed(RunStatus::Failure, cancellation()),
+            None => cancelled(),
         };
-        self.live().remove(&run);
+        self.live.remove(run);
         found.end(ended);
         Ok(())
     }
 
     /// After changes that this server has not heard of.
-    async fn look_at_everything(self: &Arc<Self>) -> Result<(), ServiceError> {
-        self.actives.forget_all();
+    async fn everything_changed(&self) -> Result<(), ServiceError> {
+        self.active.forget_all();
         self.environments.changed();
         let paused = deployments::paused(&mut self.store.reader().await?.db()).await?;
         let paused: HashSet<DeploymentId> = paused.into_iter().map(|(deployment,)| deployment).collect();
-        let before = {
-            let mut kept = self.paused();
-            std::mem::replace(&mut *kept, paused.clone())
-        };
-        for deployment in before.difference(&paused) {
-            self.let_go(*deployment);
+        for deployment in self.held.set_paused(paused) {
+            self.deployer.release(deployment);
         }
-        self.waker.look();
-        self.recovery.look();
-        self.claims.look();
-        let live: Vec<(RunId, Arc<Live>)> = self
-            .live()
-            .iter()
-            .map(|(run, live)| (*run, live.clone()))
-            .collect();
+        self.wakeups.parked.wake();
+        self.wakeups.left.wake();
+        self.wakeups.accepted.wake();
+        let live = self.live.all();
         for group in live.chunks(GROUP_MAX) {
             let runs: Vec<RunId> = group.iter().map(|(run, _)| *run).collect();
             let running = upkeep::running_of(&mut self.store.reader().await?.db(), &runs).await?;
@@ -129,7 +126,7 @@ impl Inner {
             for (run, live) in group.iter().filter(|(run, _)| !running.contains(run)) {
                 match live.is_parked() {
                     true => self.ended_elsewhere(*run).await?,
-                    false => self.cancel(*run, live),
+                    false => self.canceller.cancel_here(*run, live),
                 }
             }
         }

@@ -1,0 +1,211 @@
+//! What becomes of one attempt of a run: whether the run has ended, parks or is tried again, and the row that is stored
+//! of it. Executes nothing and stores nothing.
+
+use crate::live::Ended;
+use crate::record::{self, Record};
+use crate::run::Run;
+use crate::run_error::cancellation;
+use heddle_model::clock::Timestamp;
+use heddle_model::status::RunStatus;
+use heddle_node_stdlib::manifest::Retry;
+use heddle_runtime::{Outcome, Status};
+use heddle_store::runs::ResultRow;
+use serde_json::value::RawValue;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Longest wait between two attempts.
+const BACKOFF_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// An attempt that is over.
+pub(crate) struct FinishedAttempt {
+    pub run: Run,
+    /// Which executions of the run count from, if it has a journal.
+    pub started_at: Timestamp,
+    /// `None`: the run was cancelled or lost.
+    pub outcome: Option<Outcome>,
+}
+
+/// What is to be recorded of an attempt, and what follows.
+pub(crate) struct Conclusion {
+    pub run: Run,
+    pub row: Arc<ResultRow>,
+    pub next: Next,
+}
+
+/// What follows from an attempt.
+pub(crate) enum Next {
+    /// The run has ended.
+    End(Ended),
+    /// Another attempt, after this time. The effects of `forget`, an execution of a node, are done anew in it.
+    Retry { wait: Duration, forget: Option<String> },
+    /// The run waits for so long that only its row is kept; `response` is what RespondToWebhook gave.
+    Park { response: Option<Box<RawValue>> },
+}
+
+/// What an attempt decides by itself.
+pub(crate) enum Decision {
+    Concluded(Conclusion),
+    /// The run ends, of which others have to hear before it is recorded.
+    Ends(EndingRun),
+}
+
+/// A run whose last attempt is over.
+pub(crate) struct EndingRun {
+    pub run: Run,
+    pub ended: Ended,
+    /// When the attempt started, and its outcome; `None`: it has none.
+    pub outcome: Option<(Timestamp, Outcome)>,
+}
+
+impl EndingRun {
+    /// A run that does not execute any more.
+    pub fn without_executing(run: Run, ended: Ended) -> Self {
+        EndingRun {
+            run,
+            ended,
+            outcome: None,
+        }
+    }
+
+    /// Its end, as it is recorded.
+    pub fn conclude(self, now: Timestamp) -> Conclusion {
+        let row = end_row(&self.run, &self.ended, self.outcome, now);
+        Conclusion {
+            run: self.run,
+            row: Arc::new(row),
+            next: Next::End(self.ended),
+        }
+    }
+}
+
+impl FinishedAttempt {
+    /// The run's end, if nothing follows from it but that it is stored.
+    pub fn plain_end(self, now: Timestamp) -> Result<(Box<ResultRow>, Ended), Box<Self>> {
+        let Some(outcome) = &self.outcome else {
+            return Err(Box::new(self));
+        };
+        let ended = end_of(&self.run, outcome);
+        let settings = &self.run.deployment.manifest().settings;
+        let starts_another = ended.status.has_failed() && settings.error_pattern_id.is_some();
+        let is_retried = retry_wait(&self.run, &ended).is_some();
+        if outcome.status == Status::Parked || starts_another || is_retried {
+            return Err(Box::new(self));
+        }
+        let outcome = self.outcome.map(|outcome| (self.started_at, outcome));
+        Ok((Box::new(end_row(&self.run, &ended, outcome, now)), ended))
+    }
+
+    /// What follows.
+    pub fn decide(self, now: Timestamp) -> Decision {
+        let FinishedAttempt {
+            run,
+            started_at,
+            outcome,
+        } = self;
+        let Some(outcome) = outcome else {
+            return Decision::Ends(EndingRun::without_executing(run, cancelled()));
+        };
+        if outcome.status == Status::Parked {
+            return Decision::Concluded(park(run, started_at, outcome));
+        }
+        let ended = end_of(&run, &outcome);
+        match retry_wait(&run, &ended) {
+            Some(wait) => Decision::Concluded(retry(run, wait, (started_at, outcome), now)),
+            None => Decision::Ends(EndingRun {
+                run,
+                ended,
+                outcome: Some((started_at, outcome)),
+            }),
+        }
+    }
+}
+
+/// The end of a run that was cancelled.
+pub(crate) fn cancelled() -> Ended {
+    Ended::failed(RunStatus::Failure, cancellation())
+}
+
+fn park(run: Run, started_at: Timestamp, outcome: Outcome) -> Conclusion {
+    let response = outcome.response.clone();
+    let wake_at = Timestamp::from_millis(outcome.wake_at_ms.unwrap_or(i64::MAX));
+    let mut row = row(&run, Some((started_at, outcome)));
+    row.wake_at = Some(wake_at);
+    // Figures are of runs that have ended.
+    row.duration_ms = None;
+    Conclusion {
+        run,
+        row: Arc::new(row),
+        next: Next::Park { response },
+    }
+}
+
+fn retry(run: Run, wait: Duration, outcome: (Timestamp, Outcome), now: Timestamp) -> Conclusion {
+    let forget = outcome.1.failed_execution.clone();
+    let mut row = row(&run, Some(outcome));
+    row.attempt = run.attempt.saturating_add(1);
+    row.resumes_at = Some(now.plus(wait));
+    Conclusion {
+        run,
+        row: Arc::new(row),
+        next: Next::Retry { wait, forget },
+    }
+}
+
+fn end_of(run: &Run, outcome: &Outcome) -> Ended {
+    let retry = run.deployment.manifest().settings.retry.as_ref();
+    let status = match (outcome.status, retry) {
+        (Status::Completed | Status::Paused | Status::Parked, _) => RunStatus::Success,
+        (Status::Failed, Some(retry)) if retry.max_attempts > 1 => RunStatus::DeadLetter,
+        (Status::Failed, _) => RunStatus::Failure,
+    };
+    Ended {
+        status,
+        output: outcome.output.clone(),
+        error: outcome.error.clone(),
+        response: outcome.response.clone(),
+    }
+}
+
+/// How long to wait for the next attempt; `None`: there is none.
+fn retry_wait(run: &Run, ended: &Ended) -> Option<Duration> {
+    let retry = run.deployment.manifest().settings.retry.as_ref()?;
+    if ended.status != RunStatus::DeadLetter || run.attempt >= retry.max_attempts {
+        return None;
+    }
+    Some(backoff(retry, run.attempt))
+}
+
+/// The policy's wait, a quarter more or less, so that runs that failed together don't come back together.
+fn backoff(retry: &Retry, attempt: u32) -> Duration {
+    let exponent = i32::try_from(attempt.saturating_sub(1)).unwrap_or(i32::MAX);
+    let wait_ms = retry.backoff_ms as f64 * retry.factor.max(1.0).powi(exponent);
+    let wait_ms = wait_ms * heddle_model::entropy::random_in(0.75..=1.25);
+    Duration::try_from_secs_f64(wait_ms / 1_000.0).map_or(BACKOFF_MAX, |wait| wait.min(BACKOFF_MAX))
+}
+
+fn end_row(run: &Run, ended: &Ended, outcome: Option<(Timestamp, Outcome)>, now: Timestamp) -> ResultRow {
+    let mut row = row(run, outcome);
+    row.status = ended.status;
+    row.completed_at = Some(now);
+    if row.error.is_none() {
+        row.error = ended.error.as_ref().map(record::error);
+    }
+    row
+}
+
+/// What is recorded of an attempt, as of a run that goes on.
+fn row(run: &Run, outcome: Option<(Timestamp, Outcome)>) -> ResultRow {
+    let mut row = ResultRow::running(run.id, run.owner.clone(), run.attempt);
+    let Some((started_at, outcome)) = outcome else {
+        return row;
+    };
+    let record = Record::of(&outcome, run.deployment.manifest().trace);
+    let int = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+    row.started_at = Some(started_at);
+    row.duration_ms = Some(int(outcome.usage.duration_us.saturating_add(500) / 1_000));
+    (row.output, row.error, row.logs, row.trace) = (record.output, record.error, record.logs, record.trace);
+    row.fuel_used = int(outcome.usage.fuel_used);
+    row.memory_bytes_peak = int(outcome.usage.memory_bytes_peak as u64);
+    row
+}

@@ -1,0 +1,68 @@
+//! A deployment as runs need it, with its module in machine code.
+
+use crate::queue::Share;
+use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, UserId};
+use heddle_model::tenant::Tenant;
+use heddle_node_stdlib::manifest::{Manifest, Trigger};
+use heddle_runtime::Program;
+use heddle_store::deployments::DeploymentRow;
+
+/// A deployment with its module, as a run needs it.
+#[derive(Clone, Debug)]
+pub struct ActiveDeployment {
+    /// Id.
+    pub id: DeploymentId,
+    /// What is deployed.
+    pub pattern_id: PatternId,
+    /// Whose limits its runs count against.
+    pub tenant: Tenant,
+    /// Who owns the tenant.
+    pub owner: UserId,
+    /// Whether its runs have brought a server down, so that each is announced.
+    pub is_struck: bool,
+    /// Where its secrets and variables come from.
+    pub environment: Option<EnvironmentId>,
+    /// The pattern's version.
+    pub version_number: i64,
+    /// SHA-256 of its module, in hex.
+    pub artifact: String,
+    /// The module, compiled.
+    pub program: Program,
+}
+
+impl ActiveDeployment {
+    pub(crate) fn new(row: &DeploymentRow, program: Program) -> Self {
+        ActiveDeployment {
+            id: row.id,
+            pattern_id: row.pattern_id,
+            tenant: Tenant::of(row.user_id, row.workspace_id),
+            owner: row.owner_id,
+            is_struck: row.strikes > 0,
+            environment: row.environment_id,
+            version_number: row.version_number,
+            artifact: row.artifact.clone(),
+            program,
+        }
+    }
+
+    /// Whose part of the queue its runs take.
+    pub fn share(&self) -> Share {
+        Share {
+            owner: self.owner,
+            tenant: self.tenant,
+        }
+    }
+
+    /// What the module says of itself.
+    pub fn manifest(&self) -> &Manifest {
+        self.program.manifest()
+    }
+
+    /// The first trigger of this type.
+    pub fn trigger(&self, node_type: &str) -> Option<&Trigger> {
+        self.manifest()
+            .triggers
+            .iter()
+            .find(|trigger| trigger.node_type == node_type)
+    }
+}

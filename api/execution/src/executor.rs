@@ -1,0 +1,313 @@
+//! Executing: one attempt of a run, from its place among the executing to what follows from it.
+
+use crate::attempt::{self, Decision, EndingRun, FinishedAttempt};
+use crate::callbacks::Callbacks;
+use crate::calls::PatternCalls;
+use crate::cancel::Canceller;
+use crate::dispatcher::ExecuteRuns;
+use crate::environments::{EnvironmentValues, Environments};
+use crate::error_pattern::ErrorPatterns;
+use crate::held_runs::HeldRuns;
+use crate::journal::{self, Continued, Journals};
+use crate::lease::Lease;
+use crate::live_runs::LiveRuns;
+use crate::modules::Modules;
+use crate::queue::Place;
+use crate::recorder::Recorder;
+use crate::retry::retry_while_unavailable;
+use crate::run::Run;
+use crate::run_error::internal;
+use crate::services::RunServices;
+use crate::stored_event::stored_event;
+use crate::tail::Tail;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use heddle_model::clock::{Clock, Timestamp};
+use heddle_model::error::{Code, ServiceError};
+use heddle_model::ids::RunId;
+use heddle_model::status::Phase;
+use heddle_node_stdlib::abi::code;
+use heddle_runtime::{Limits, Outcome, RunError, RunRequest, TRACE_TARGET};
+use heddle_store::runs::suspects;
+use heddle_store::{Store, StoreError};
+use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::oneshot;
+use tracing::field::Empty;
+use tracing::{Instrument, Span};
+
+/// How long to wait before asking a database again that does not answer.
+const DATABASE_RETRY: Duration = Duration::from_millis(500);
+
+/// Executes runs.
+pub(crate) struct Executor {
+    pub store: Store,
+    pub clock: Clock,
+    pub lease: Arc<Lease>,
+    pub limits: Limits,
+    pub modules: Arc<Modules>,
+    pub environments: Arc<Environments>,
+    pub services: RunServices,
+    pub journals: Journals,
+    pub callbacks: Arc<Callbacks>,
+    pub calls: Arc<PatternCalls>,
+    pub error_patterns: ErrorPatterns,
+    pub canceller: Arc<Canceller>,
+    pub live: Arc<LiveRuns>,
+    pub held: Arc<HeldRuns>,
+    pub tail: Tail,
+    pub recorder: Recorder,
+}
+
+impl ExecuteRuns for Executor {
+    fn execute(self: Arc<Self>, run: Run, place: Option<Place>) {
+        tokio::spawn(async move { self.begin(run, place).await });
+    }
+
+    fn attempt(self: Arc<Self>, run: Run) -> BoxFuture<'static, FinishedAttempt> {
+        Box::pin(async move { self.perform(run).await })
+    }
+
+    fn finish_once_stored(
+        self: Arc<Self>,
+        attempt: BoxFuture<'static, FinishedAttempt>,
+        stored: oneshot::Receiver<Arc<str>>,
+        place: Place,
+    ) {
+        tokio::spawn(async move {
+            // Whatever it does is of no use when it is not stored.
+            if let Ok((owner, mut finished)) = tokio::try_join!(stored, attempt.map(Ok)) {
+                finished.run.owner = owner;
+                self.finish(finished).await;
+            }
+            drop(place);
+        });
+    }
+}
+
+impl Executor {
+    async fn begin(&self, run: Run, place: Option<Place>) {
+        if !self.lease.is_held(&run.owner).await {
+            return self.live.forget(&run);
+        }
+        if run.live.is_cancelled() || place.is_none() {
+            let ending = EndingRun::without_executing(run, attempt::cancelled());
+            return self.end(ending).await;
+        }
+        let Some(run) = self.held.hold_if_paused(run) else {
+            return;
+        };
+        if (run.is_suspect || run.deployment.is_struck) && !self.announce(&run).await {
+            return self.live.forget(&run);
+        }
+        self.tail.phase(&run, Phase::Executing);
+        let finished = self.perform(run).await;
+        self.finish(finished).await;
+        drop(place);
+    }
+
+    /// Says durably that the run is about to execute. `false`: it is not this server's any more.
+    async fn announce(&self, run: &Run) -> bool {
+        let write = || {
+            let (owner, run) = (run.owner.clone(), run.id);
+            self.store
+                .write(move |db| Box::pin(async move { suspects::announce(db, &owner, run).await }))
+        };
+        let on_wait = |reason: &str| tracing::warn!("Runs under suspicion have to wait: {reason}");
+        let announced = retry_while_unavailable(write, on_wait).await;
+        announced.unwrap_or_else(|error: StoreError| {
+            tracing::error!(run = %run.id, %error, "A run under suspicion can't begin");
+            false
+        })
+    }
+
+    /// Makes one attempt.
+    async fn perform(&self, mut run: Run) -> FinishedAttempt {
+        let span = span(&run);
+        let (started_at, outcome) = self.attempt_of(&mut run).instrument(span.clone()).await;
+        note_end(&span, outcome.as_ref());
+        FinishedAttempt {
+            run,
+            started_at,
+            outcome,
+        }
+    }
+
+    /// Hands on what follows from an attempt.
+    async fn finish(&self, finished: FinishedAttempt) {
+        let run = &finished.run;
+        if run.live.is_lost() || !self.lease.is_held(&run.owner).await {
+            return self.live.forget(run);
+        }
+        match finished.decide(self.clock.now()) {
+            Decision::Concluded(conclusion) => self.recorder.record(conclusion).await,
+            Decision::Ends(ending) => self.end(ending).await,
+        }
+    }
+
+    /// Records the end of a run. One that has failed starts its error pattern before, and cancels what it has called.
+    pub async fn end(&self, ending: EndingRun) {
+        if ending.ended.status.has_failed() {
+            self.error_patterns.start(&ending.run, &ending.ended).await;
+            self.canceller.cancel_called(&ending.run).await;
+        }
+        self.recorder.record(ending.conclude(self.clock.now())).await;
+    }
+
+    /// When the run began, and what came of it; `None`: it was cancelled or lost.
+    async fn attempt_of(&self, run: &mut Run) -> (Timestamp, Option<Outcome>) {
+        let now = self.clock.now();
+        let event = match self.event(run).await {
+            Some(Ok(event)) => event,
+            Some(Err(error)) => return (now, Some(Outcome::refused(error))),
+            None => return (now, None),
+        };
+        let continued = match self.continued(run, now).await {
+            Some(Ok(continued)) => continued,
+            Some(Err(error)) => return (now, Some(Outcome::refused(error))),
+            None => return (now, None),
+        };
+        let began_at = continued
+            .as_ref()
+            .map_or(now, |it| Timestamp::from_millis(it.started_at_ms));
+        let outcome = self.run(run, event, began_at, continued.as_ref()).await;
+        run.has_history |= continued.is_some_and(|it| it.is_used());
+        (began_at, outcome)
+    }
+
+    /// `None`: the run was cancelled or lost.
+    async fn run(
+        &self,
+        run: &Run,
+        event: Box<RawValue>,
+        began_at: Timestamp,
+        continued: Option<&Continued>,
+    ) -> Option<Outcome> {
+        let values = match self.values(run).await? {
+            Ok(values) => values,
+            Err(error) => return Some(Outcome::refused(error)),
+        };
+        let runtime = match self.modules.runtime().await {
+            Ok(runtime) => runtime,
+            Err(error) => return Some(Outcome::refused(internal(error.message()))),
+        };
+        let request = self.request(run, event, began_at, continued, &values);
+        tokio::select! {
+            biased;
+            () = run.live.interrupted() => None,
+            outcome = runtime.run(&run.deployment.program, request) => Some(outcome),
+        }
+    }
+
+    fn request(
+        &self,
+        run: &Run,
+        event: Box<RawValue>,
+        began_at: Timestamp,
+        continued: Option<&Continued>,
+        values: &EnvironmentValues,
+    ) -> RunRequest {
+        let rights = &run.deployment.manifest().rights;
+        let may = |kind: &str| rights.effects.iter().any(|right| right == kind);
+        let secret = |name: &String| Some((name.clone(), values.secrets.get(name)?.clone()));
+        RunRequest {
+            run_id: run.id.to_string(),
+            pattern_id: run.deployment.pattern_id.to_string(),
+            attempt: run.attempt,
+            triggered_by: run.triggered_by.name().to_owned(),
+            started_at_ms: began_at.millis(),
+            seed: seed(run.id),
+            trigger_node_id: run.node_id.clone(),
+            event,
+            variables: values.variables.clone(),
+            secrets: rights.secrets.iter().filter_map(secret).collect(),
+            journal: continued.map(|it| it.journal.clone()),
+            calls: may("call").then(|| self.calls.of_run(run)),
+            callbacks: may("callback").then(|| self.callbacks.of(run.id)),
+            services: self
+                .services
+                .of_pattern(run.deployment.tenant, run.deployment.pattern_id),
+            limits: self.limits.clone(),
+        }
+    }
+
+    /// The event, taken out of the run or read from the database. `None`: the run was cancelled or lost.
+    async fn event(&self, run: &mut Run) -> Option<Result<Box<RawValue>, RunError>> {
+        if let Some(event) = run.event.take() {
+            return Some(Ok(event));
+        }
+        let read = || stored_event(&self.store, run.id);
+        read_patiently(run, read, "The run's event can't be read.").await
+    }
+
+    /// The journal of a run that may have effects. `None`: the run was cancelled or lost.
+    async fn continued(&self, run: &Run, now: Timestamp) -> Option<Result<Option<Continued>, RunError>> {
+        if !journal::is_needed(&run.deployment.manifest().rights) {
+            return Some(Ok(None));
+        }
+        let read = || self.journals.continued(run, now.millis());
+        let read = read_patiently(run, read, "What the run has done before can't be read.").await?;
+        Some(read.map(Some))
+    }
+
+    /// What the run's environment gives it. `None`: the run was cancelled or lost.
+    async fn values(&self, run: &Run) -> Option<Result<Arc<EnvironmentValues>, RunError>> {
+        let read = || self.environments.values(run.deployment.environment);
+        read_patiently(run, read, "The run's secrets and variables can't be read.").await
+    }
+}
+
+/// Of this attempt.
+fn span(run: &Run) -> Span {
+    tracing::info_span!(
+        target: TRACE_TARGET, parent: None, "run",
+        otel.name = "run", otel.kind = "consumer", otel.status_code = Empty,
+        heddle.run_id = %run.id, heddle.pattern_id = %run.deployment.pattern_id,
+        heddle.deployment_id = %run.deployment.id, heddle.attempt = run.attempt,
+        heddle.triggered_by = run.triggered_by.name(), heddle.fuel_used = Empty, error.type = Empty,
+    )
+}
+
+/// Codes only: messages may hold what the run was about.
+fn note_end(span: &Span, outcome: Option<&Outcome>) {
+    let error = match outcome {
+        Some(outcome) => {
+            span.record("heddle.fuel_used", outcome.usage.fuel_used);
+            outcome.error.as_ref().map(|error| error.code.as_str())
+        }
+        None => Some(code::CANCELLED),
+    };
+    if let Some(code) = error {
+        span.record("error.type", code);
+        span.record("otel.status_code", "ERROR");
+    }
+}
+
+/// Seed of a run's random numbers: the same for all of its executions.
+fn seed(run: RunId) -> u64 {
+    let digest = Sha256::digest(run.to_string().as_bytes());
+    digest.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
+}
+
+/// Reads what a run needs. A database that is away is waited for; `None`: the run was cancelled or lost.
+async fn read_patiently<T, F: Future<Output = Result<T, ServiceError>>>(
+    run: &Run,
+    read: impl Fn() -> F,
+    failed: &str,
+) -> Option<Result<T, RunError>> {
+    loop {
+        match read().await {
+            Ok(found) => return Some(Ok(found)),
+            Err(error) if error.code() == Code::Unavailable => tokio::select! {
+                () = run.live.interrupted() => return None,
+                () = tokio::time::sleep(DATABASE_RETRY) => {}
+            },
+            Err(error) => {
+                tracing::error!(run = %run.id, "{failed} {}", error.message());
+                return Some(Err(internal(failed)));
+            }
+        }
+    }
+}

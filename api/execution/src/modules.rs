@@ -1,0 +1,129 @@
+//! Modules made ready to run: the engine, and the compilers that make machine code for it.
+
+use crate::blocking::blocking;
+use crate::budget::Budget;
+use crate::compile::{Asker, Compiled, Compilers, LoadFailure, Session, Sources};
+use heddle_compiler::Options;
+use heddle_model::error::ServiceError;
+use heddle_model::ids::UserId;
+use heddle_runtime::{Plan, Program, Runtime, RuntimeConfig, RuntimeError, Tier};
+use heddle_store::{Store, StoreError, deployments};
+use std::sync::OnceLock;
+
+/// Why a module can't be loaded.
+#[derive(Debug)]
+pub(crate) enum LoadError {
+    /// It is gone, or this heddle can't run it: the reason for a person.
+    Unusable(String),
+    /// The database or the engine fails.
+    Failed(ServiceError),
+}
+
+impl From<LoadError> for ServiceError {
+    fn from(error: LoadError) -> Self {
+        match error {
+            LoadError::Unusable(reason) => ServiceError::internal(anyhow::anyhow!(reason)),
+            LoadError::Failed(error) => error,
+        }
+    }
+}
+
+impl From<ServiceError> for LoadError {
+    fn from(error: ServiceError) -> Self {
+        LoadError::Failed(error)
+    }
+}
+
+impl From<StoreError> for LoadError {
+    fn from(error: StoreError) -> Self {
+        LoadError::Failed(error.into())
+    }
+}
+
+/// Compiles and loads modules.
+pub(crate) struct Modules {
+    store: Store,
+    budget: Budget,
+    compilers: Compilers,
+    config: RuntimeConfig,
+    runtime: OnceLock<Runtime>,
+    runtime_starts: tokio::sync::Mutex<()>,
+}
+
+impl Modules {
+    /// Starts nothing.
+    pub fn new(store: Store, budget: Budget, compilers: Compilers, config: RuntimeConfig) -> Self {
+        Modules {
+            store,
+            budget,
+            compilers,
+            config,
+            runtime: OnceLock::new(),
+            runtime_starts: tokio::sync::Mutex::new(()),
+        }
+    }
+
+    /// The engine, started at the first call.
+    pub async fn runtime(&self) -> Result<&Runtime, ServiceError> {
+        if let Some(runtime) = self.runtime.get() {
+            return Ok(runtime);
+        }
+        let _starting = self.runtime_starts.lock().await;
+        if let Some(runtime) = self.runtime.get() {
+            return Ok(runtime);
+        }
+        let config = self.config.clone();
+        let runtime = blocking(move || Runtime::new(config)).await?;
+        let runtime = runtime.map_err(|error: RuntimeError| ServiceError::internal(error))?;
+        Ok(self.runtime.get_or_init(|| runtime))
+    }
+
+    /// Says in the log where compilers execute.
+    pub fn log_isolation(&self) {
+        self.compilers.log_isolation();
+    }
+
+    /// A turn at the compilers, which may have to be waited for.
+    pub async fn session(&self, asker: Asker) -> Result<Session<'_>, ServiceError> {
+        self.compilers.session(asker).await
+    }
+
+    /// Compiles a graph in a turn.
+    pub async fn compile(
+        &self,
+        session: &mut Session<'_>,
+        sources: Sources,
+        options: Options,
+    ) -> Result<Compiled, ServiceError> {
+        session.graph(&self.budget, sources, options).await
+    }
+
+    /// The module with this SHA-256, compiled in the turn of whose it is.
+    pub async fn load(&self, artifact: &str, owner: UserId) -> Result<Program, LoadError> {
+        let wasm = deployments::artifact(&mut self.store.reader().await?.db(), artifact).await?;
+        let wasm =
+            wasm.ok_or_else(|| LoadError::Unusable("its module is gone: deploy the pattern again".into()))?;
+        let loaded = self.loaded(wasm, Tier::Optimized, Asker::Deployment(owner)).await;
+        loaded.map_err(|failure| match failure {
+            LoadFailure::Program(error) => LoadError::Unusable(error.to_string()),
+            LoadFailure::Other(error) => LoadError::Failed(error),
+        })
+    }
+
+    /// A module, compiled in a turn of the one who asks, unless its machine code is there.
+    pub async fn loaded(&self, wasm: Vec<u8>, tier: Tier, asker: Asker) -> Result<Program, LoadFailure> {
+        let runtime = self.runtime().await?;
+        let plan = self.plan(wasm, tier).await?;
+        if plan.jobs().is_empty() {
+            let runtime = runtime.clone();
+            return Ok(blocking(move || runtime.assemble(plan, Vec::new())).await??);
+        }
+        self.session(asker).await?.load(runtime, plan).await
+    }
+
+    /// A module, verified, and what of its machine code is there.
+    pub async fn plan(&self, wasm: Vec<u8>, tier: Tier) -> Result<Plan, LoadFailure> {
+        let runtime = self.runtime().await?.clone();
+        Ok(blocking(move || runtime.plan(wasm, tier)).await??)
+    }
+}

@@ -1,0 +1,69 @@
+//! Work in the background that rests between its rounds: until its time, until it is woken, or until the service stops.
+//! Knows nothing of what is done.
+
+use crate::stop::Stop;
+use heddle_model::error::ServiceError;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{Notify, watch};
+
+/// Rest after a round that has failed.
+const FAILED_PAUSE: Duration = Duration::from_secs(1);
+
+/// Does rounds in the background until the service stops, and rests as long as each says, or until it is woken. A
+/// failure is logged as `failed` with its reason.
+pub(crate) fn start<F>(
+    stop: &Stop,
+    wakeup: &Wakeup,
+    failed: &'static str,
+    round: impl Fn() -> F + Send + Sync + 'static,
+) where
+    F: Future<Output = Result<Duration, ServiceError>> + Send,
+{
+    let wakeup = wakeup.clone();
+    let mut stopping = stop.watch();
+    let stop = stop.clone();
+    tokio::spawn(async move {
+        while !stop.has_begun() {
+            let pause = match round().await {
+                Ok(pause) => pause,
+                Err(error) => {
+                    tracing::error!("{failed}: {}", error.message());
+                    FAILED_PAUSE
+                }
+            };
+            wakeup.rest(pause, &mut stopping).await;
+        }
+    });
+}
+
+/// Wakes a background task. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wakeup(Arc<Notify>);
+
+impl Wakeup {
+    /// Has the task do a round now, or once more after its present one.
+    pub fn wake(&self) {
+        self.0.notify_one();
+    }
+
+    /// Rests until it is woken or the service stops, for so long at most.
+    pub async fn rest(&self, pause: Duration, stopping: &mut watch::Receiver<bool>) {
+        tokio::select! {
+            _ = stopping.changed() => {}
+            () = self.0.notified() => {}
+            () = tokio::time::sleep(pause) => {}
+        }
+    }
+}
+
+/// The tasks that take up runs, each by the runs that it looks for. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wakeups {
+    /// Parked ones that are due or have been woken.
+    pub parked: Wakeup,
+    /// Those that a server has left.
+    pub left: Wakeup,
+    /// Those that servers of the role `api` have accepted.
+    pub accepted: Wakeup,
+}

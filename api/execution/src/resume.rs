@@ -1,0 +1,145 @@
+//! Going on with runs that this server has taken from the database: those that were left, woken or claimed. Knows nothing
+//! of which ones to take.
+
+use crate::active_deployments::ActiveDeployments;
+use crate::deployment::ActiveDeployment;
+use crate::dispatcher::Dispatcher;
+use crate::live::{End, Live};
+use crate::live_runs::LiveRuns;
+use crate::modules::{LoadError, Modules};
+use crate::queue::Queue;
+use crate::record;
+use crate::run::{Event, Run};
+use crate::run_error::run_error;
+use heddle_model::clock::Clock;
+use heddle_model::error::ServiceError;
+use heddle_model::status::RunStatus;
+use heddle_store::runs::left::LeftRow;
+use heddle_store::runs::{self, ResultRow};
+use heddle_store::{Store, deployments};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Goes on with runs. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Resumer {
+    pub store: Store,
+    pub clock: Clock,
+    pub queue: Queue,
+    pub live: Arc<LiveRuns>,
+    pub modules: Arc<Modules>,
+    pub active: Arc<ActiveDeployments>,
+    pub dispatcher: Arc<Dispatcher>,
+}
+
+impl Resumer {
+    /// Queues a run that this server has taken; gives its end to wait for, unless it starts later.
+    pub async fn resume(&self, row: LeftRow, owner: &Arc<str>) -> Result<Option<End>, ServiceError> {
+        let wait = self.until_due(&row);
+        let Some(mut run) = self.prepare(row, owner).await? else {
+            return Ok(None);
+        };
+        if let Some(wait) = wait {
+            run.event.leave();
+            self.dispatcher.queue_after(run, wait);
+            return Ok(None);
+        }
+        let end = run.live.watch();
+        let (share, bytes) = (run.deployment.share(), run.event.bytes());
+        let reservation = self.queue.reserve_patiently(share, bytes).await;
+        if reservation.is_stored() {
+            run.event.leave();
+        }
+        self.dispatcher.queue(run, Some(reservation));
+        Ok(Some(end))
+    }
+
+    /// How long until the run's next attempt is due; `None`: it is due.
+    pub fn until_due(&self, row: &LeftRow) -> Option<Duration> {
+        let wait_ms = row
+            .resumes_at
+            .unwrap_or(0)
+            .saturating_sub(self.clock.now().millis());
+        let wait_ms = u64::try_from(wait_ms).ok().filter(|wait_ms| *wait_ms > 0)?;
+        Some(Duration::from_millis(wait_ms))
+    }
+
+    /// A run that this server has taken, in memory; `None`: nothing is to be done about it.
+    pub async fn prepare(&self, row: LeftRow, owner: &Arc<str>) -> Result<Option<Run>, ServiceError> {
+        let active = match self.deployment_of(&row).await {
+            Ok(Some(active)) => active,
+            Ok(None) => return Ok(None),
+            Err(LoadError::Failed(error)) => return Err(error),
+            Err(LoadError::Unusable(reason)) => {
+                let reason = format!("The run's module can't be loaded: {reason}");
+                self.give_up(&row, owner, reason).await?;
+                return Ok(None);
+            }
+        };
+        // One that somebody waits for was kept when it parked.
+        let kept = self.live.get(row.id);
+        let live = kept.unwrap_or_else(|| Live::new(active.id, active.share()));
+        live.set_parked(false);
+        self.live.insert(row.id, live.clone());
+        Ok(Some(run(row, owner.clone(), active, live)))
+    }
+
+    /// The deployment with the module that the run began with; `None`: it was deleted in the meantime, and its runs with
+    /// it.
+    async fn deployment_of(&self, row: &LeftRow) -> Result<Option<Arc<ActiveDeployment>>, LoadError> {
+        let Some(pattern) = row.pattern_id else {
+            return Ok(None);
+        };
+        let is_same = |active: &Arc<ActiveDeployment>| {
+            active.id == row.deployment_id
+                && active.artifact == row.artifact
+                && active.version_number == row.version_number
+        };
+        if let Some(active) = self.active.of_pattern(pattern).await?.filter(is_same) {
+            return Ok(Some(active));
+        }
+        let found =
+            deployments::by_id_for_system(&mut self.store.reader().await?.db(), row.deployment_id).await?;
+        let Some(mut deployment) = found else {
+            return Ok(None);
+        };
+        deployment.artifact.clone_from(&row.artifact);
+        deployment.version_number = row.version_number;
+        let program = self.modules.load(&row.artifact, deployment.user_id).await?;
+        Ok(Some(Arc::new(ActiveDeployment::new(&deployment, program))))
+    }
+
+    /// Ends a run whose module is not there, so that it can't be in memory.
+    async fn give_up(&self, row: &LeftRow, owner: &Arc<str>, reason: String) -> Result<(), ServiceError> {
+        let attempt = u32::try_from(row.attempt).unwrap_or(1);
+        let mut end = ResultRow::running(row.id, owner.clone(), attempt);
+        end.status = RunStatus::Failure;
+        end.completed_at = Some(self.clock.now());
+        end.error = Some(record::error(&run_error("ARTIFACT", reason)));
+        let write = self
+            .store
+            .write(move |db| Box::pin(async move { runs::record(db, &[&end]).await }));
+        write.await?;
+        Ok(())
+    }
+}
+
+fn run(row: LeftRow, owner: Arc<str>, deployment: Arc<ActiveDeployment>, live: Arc<Live>) -> Run {
+    Run {
+        id: row.id,
+        owner,
+        deployment,
+        triggered_by: row.triggered_by,
+        node_id: row.node_id,
+        event: Event::Here(Event::of_stored(row.event)),
+        attempt: u32::try_from(row.attempt).unwrap_or(1),
+        wait: row.awaited,
+        accepted_at: row.accepted_at,
+        parent: row.parent_id.zip(row.parent_key),
+        depth: u32::try_from(row.depth).unwrap_or(u32::MAX),
+        has_history: true,
+        was_taken: true,
+        is_suspect: row.suspicion > 0,
+        live,
+    }
+}

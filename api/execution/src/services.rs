@@ -1,0 +1,50 @@
+//! What effects of runs may ask of the service.
+
+use crate::connections::TenantConnections;
+use crate::key_values::StoredValues;
+use heddle_model::clock::Clock;
+use heddle_model::ids::PatternId;
+use heddle_model::tenant::Tenant;
+use heddle_runtime::Services;
+use heddle_store::Store;
+use heddle_store::vault::Vault;
+use std::sync::Arc;
+
+/// Makes the services of runs. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct RunServices {
+    pub store: Store,
+    pub vault: Arc<Vault>,
+    pub clock: Clock,
+}
+
+impl RunServices {
+    /// For runs of a deployed pattern.
+    pub fn of_pattern(&self, tenant: Tenant, pattern: PatternId) -> Services {
+        Services {
+            connections: self.connections(tenant),
+            key_values: Arc::new(StoredValues {
+                store: self.store.clone(),
+                clock: self.clock.clone(),
+                tenant,
+                pattern,
+            }),
+        }
+    }
+
+    /// For test runs. The values that they keep are gone with the run.
+    pub fn of_test(&self, tenant: Tenant) -> Services {
+        Services {
+            connections: self.connections(tenant),
+            ..Services::default()
+        }
+    }
+
+    fn connections(&self, tenant: Tenant) -> Arc<TenantConnections> {
+        Arc::new(TenantConnections {
+            store: self.store.clone(),
+            vault: self.vault.clone(),
+            tenant,
+        })
+    }
+}
