@@ -76,14 +76,6 @@ const DEPLOYMENT: &str = "select d.id, d.pattern_id, d.pattern_name, d.user_id, 
               order by m.created_at, m.user_id limit 1), d.user_id) as owner_id
     from deployments d ";
 
-/// Those that belong to the caller's workspace, or to the caller and no workspace.
-pub(super) fn tenant(query: Sql, scope: &Scope) -> Sql {
-    query
-        .push("(d.workspace_id = ? or (d.workspace_id is null and d.user_id = ?))")
-        .bind(scope.workspace())
-        .bind(scope.user())
-}
-
 /// A deployment that the caller may see.
 pub async fn visible(
     db: &mut Db<'_>,
@@ -91,7 +83,7 @@ pub async fn visible(
     deployment: DeploymentId,
 ) -> Result<Option<DeploymentRow>, StoreError> {
     let query = sql(DEPLOYMENT).push("where d.id = ? and ").bind(deployment);
-    db.optional(tenant(query, scope)).await
+    db.optional(rights::deployments(query, scope)).await
 }
 
 /// The deployment of a pattern, if the caller may see it.
@@ -101,7 +93,7 @@ pub async fn visible_of_pattern(
     pattern: PatternId,
 ) -> Result<Option<DeploymentRow>, StoreError> {
     let query = sql(DEPLOYMENT).push("where d.pattern_id = ? and ").bind(pattern);
-    db.optional(tenant(query, scope)).await
+    db.optional(rights::deployments(query, scope)).await
 }
 
 /// A deployment that the caller may change. In a transaction nobody else changes it before that one's end.
@@ -110,7 +102,7 @@ pub async fn owned(
     editor: &Editor,
     deployment: DeploymentId,
 ) -> Result<Option<DeploymentRow>, StoreError> {
-    let query = tenant(
+    let query = rights::deployments(
         sql(DEPLOYMENT).push("where d.id = ? and ").bind(deployment),
         editor,
     );
@@ -184,7 +176,7 @@ pub async fn put(db: &mut Db<'_>, editor: &Editor, row: &DeploymentRow) -> Resul
              version_number = excluded.version_number, artifact = excluded.artifact, triggers = excluded.triggers,
              error_message = excluded.error_message, strikes = 0, confirmed_at = excluded.confirmed_at,
              updated_at = excluded.updated_at where ");
-    if db.execute(tenant(insert, editor)).await? == 0 {
+    if db.execute(rights::deployments(insert, editor)).await? == 0 {
         return Err(StoreError::Missing);
     }
     notices::tell(db, Notice::Deployed(row.pattern_id)).await
@@ -223,7 +215,7 @@ pub async fn confirm(db: &mut Db<'_>, deployment: DeploymentId, now: Timestamp) 
 /// Removes the deployment, not its runs.
 pub async fn remove(db: &mut Db<'_>, editor: &Editor, deployment: DeploymentId) -> Result<(), StoreError> {
     let delete = sql("delete from deployments as d where d.id = ? and ").bind(deployment);
-    db.execute(tenant(delete, editor)).await?;
+    db.execute(rights::deployments(delete, editor)).await?;
     notices::tell(db, Notice::Deployment(deployment)).await
 }
 
@@ -276,7 +268,7 @@ pub async fn list(
     limit: i64,
     offset: i64,
 ) -> Result<Vec<ListedRow>, StoreError> {
-    let query = tenant(
+    let query = rights::deployments(
         sql("select d.id, d.pattern_id, coalesce(p.name, d.pattern_name) as pattern_name, d.status, d.triggers,
              d.version_number, d.error_message, d.created_at, d.updated_at,
              (select count(*) from runs r where r.deployment_id = d.id) as total_runs,
@@ -306,7 +298,7 @@ pub async fn count(
     scope: &Scope,
     status: Option<DeploymentStatus>,
 ) -> Result<i64, StoreError> {
-    let query = tenant(sql("select count(*) from deployments d where "), scope);
+    let query = rights::deployments(sql("select count(*) from deployments d where "), scope);
     let (count,): (i64,) = db.one(of_status(query, status)).await?;
     Ok(count)
 }
@@ -322,7 +314,7 @@ pub async fn count_by_status(
         status: DeploymentStatus,
         total: i64,
     }
-    let query = tenant(
+    let query = rights::deployments(
         sql("select d.status, count(*) as total from deployments d where "),
         scope,
     );
@@ -405,6 +397,6 @@ pub async fn undeploy_deleted(
         .bind(DeploymentStatus::Undeployed)
         .bind(now)
         .bind(pattern);
-    db.execute(tenant(update, editor)).await?;
+    db.execute(rights::deployments(update, editor)).await?;
     notices::tell(db, Notice::Deployed(pattern)).await
 }

@@ -1,7 +1,7 @@
 //! Patterns, their tags and stars. Graphs and their history are in [`super::versions`].
 
 pub use super::versions::graph;
-use super::{Db, Sql, StoreError, sql};
+use super::{Db, Sql, StoreError, rights, sql};
 use heddle_model::access::{Editor, Scope};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{PatternId, UserId, WorkspaceId};
@@ -70,21 +70,13 @@ const PATTERN: &str =
     "select p.id, p.owner_id, p.workspace_id, p.name, p.description, p.is_public, p.is_template,
     p.tags, p.version_number, p.created_at, p.updated_at, p.call_interface from patterns p ";
 
-/// The patterns that belong to the caller's workspace, or to the caller and no workspace.
-pub(super) fn tenant(query: Sql, scope: &Scope) -> Sql {
-    query
-        .push("(p.workspace_id = ? or (p.workspace_id is null and p.owner_id = ?))")
-        .bind(scope.workspace())
-        .bind(scope.user())
-}
-
 /// The caller's own pattern, or their workspace's.
 pub async fn visible(
     db: &mut Db<'_>,
     scope: &Scope,
     pattern: PatternId,
 ) -> Result<Option<PatternRow>, StoreError> {
-    db.optional(tenant(
+    db.optional(rights::patterns(
         sql(PATTERN).push("where p.id = ? and ").bind(pattern),
         scope,
     ))
@@ -101,7 +93,7 @@ pub async fn readable(
     let query = sql(PATTERN)
         .push("where p.id = ? and (p.is_public or ")
         .bind(pattern);
-    db.optional(tenant(query, scope).push(")")).await
+    db.optional(rights::patterns(query, scope).push(")")).await
 }
 
 /// The newest version that the caller may not see although they may look at the pattern: others see what was saved since
@@ -111,10 +103,10 @@ pub async fn hidden_until(
     scope: &Scope,
     pattern: PatternId,
 ) -> Result<Option<i64>, StoreError> {
-    let query =
-        tenant(sql("select case when "), scope).push(" then 0 else p.private_until end from patterns p ");
+    let query = rights::patterns(sql("select case when "), scope)
+        .push(" then 0 else p.private_until end from patterns p ");
     let query = query.push("where p.id = ? and (p.is_public or ").bind(pattern);
-    let found: Option<(i64,)> = db.optional(tenant(query, scope).push(")")).await?;
+    let found: Option<(i64,)> = db.optional(rights::patterns(query, scope).push(")")).await?;
     Ok(found.map(|(hidden,)| hidden))
 }
 
@@ -124,7 +116,7 @@ pub async fn owned(
     editor: &Editor,
     pattern: PatternId,
 ) -> Result<Option<PatternRow>, StoreError> {
-    let query = tenant(sql(PATTERN).push("where p.id = ? and ").bind(pattern), editor);
+    let query = rights::patterns(sql(PATTERN).push("where p.id = ? and ").bind(pattern), editor);
     let lock = if db.is_postgres() { " for update" } else { "" };
     db.optional(query.push(lock)).await
 }
@@ -182,7 +174,7 @@ pub async fn update(db: &mut Db<'_>, editor: &Editor, row: &PatternRow) -> Resul
         .bind(row.is_public)
         .bind(row.version_number)
         .bind(row.id);
-    if db.execute(tenant(update, editor)).await? == 0 {
+    if db.execute(rights::patterns(update, editor)).await? == 0 {
         return Err(StoreError::Missing);
     }
     db.execute(sql("delete from pattern_tags where pattern_id = ?").bind(row.id))
@@ -205,7 +197,7 @@ async fn insert_tags(db: &mut Db<'_>, row: &PatternRow) -> Result<(), StoreError
 /// Deletes a pattern that [`owned`] has given, with its versions, tags and stars.
 pub async fn delete(db: &mut Db<'_>, editor: &Editor, pattern: PatternId) -> Result<(), StoreError> {
     let delete = sql("delete from patterns as p where p.id = ? and ").bind(pattern);
-    db.execute(tenant(delete, editor)).await.map(drop)
+    db.execute(rights::patterns(delete, editor)).await.map(drop)
 }
 
 /// What a list is asked for.

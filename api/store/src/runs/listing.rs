@@ -1,6 +1,5 @@
 //! Runs as their owners look at them.
 
-use crate::deployments::tenant;
 use crate::{Db, Sql, StoreError, rights, sql};
 use heddle_model::access::Scope;
 use heddle_model::clock::Timestamp;
@@ -129,5 +128,5 @@ pub async fn visible(
          r.memory_bytes_peak from runs r join deployments d on d.id = r.deployment_id where r.id = ? and d.id = ? and ")
     .bind(run)
     .bind(deployment);
-    db.optional(tenant(query, scope)).await
+    db.optional(rights::deployments(query, scope)).await
 }

@@ -1,6 +1,5 @@
 //! Figures over runs.
 
-use crate::deployments::tenant;
 use crate::{Db, Sql, StoreError, rights, sql};
 use heddle_model::access::Scope;
 use heddle_model::clock::Timestamp;
@@ -133,7 +132,7 @@ pub async fn buckets(
 /// Runs of all of the caller's deployments that were accepted since a time: how many there are, how many have
 /// ended, and how many of these badly.
 pub async fn recent(db: &mut Db<'_>, scope: &Scope, since: Timestamp) -> Result<(i64, i64, i64), StoreError> {
-    let query = tenant(
+    let query = rights::deployments(
         sql(
             "select count(*), count(case when r.status <> 'running' then 1 end),
              count(case when r.status in ('failure', 'dead_letter') then 1 end)

@@ -2,9 +2,8 @@
 
 use super::left::{LEFT, LeftRow, skip_locked};
 use super::suspects::STRIKES_MAX;
-use crate::deployments::tenant;
 use crate::notices::{self, Notice};
-use crate::{Db, Sql, StoreError, sql};
+use crate::{Db, Sql, StoreError, rights, sql};
 use heddle_model::access::Editor;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, RunId, UserId, WorkspaceId};
@@ -185,7 +184,7 @@ pub async fn end_unowned(
     .bind(error)
     .bind(now)
     .bind(run);
-    let changed = db.execute(tenant(end, editor).push(")")).await?;
+    let changed = db.execute(rights::deployments(end, editor).push(")")).await?;
     if changed > 0 {
         notices::tell(db, Notice::Cancelled(run)).await?;
     }
