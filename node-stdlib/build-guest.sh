@@ -44,8 +44,8 @@ sha256sum artifact/stdlib.wasm | cut -c 1-64 | fold -w 2 | while read -r byte; d
 done >artifact/stdlib.wasm.sha256
 
 # Everything that enters the guest: one line for each file as sha256sum prints it, sorted by path, hashed again.
-find src Cargo.toml -type f \
-    ! -path 'src/catalogue*' ! -path src/manifest.rs ! -name tests.rs ! -path '*/tests/*' |
+find src Cargo.toml contract values -type f \
+    ! -path contract/src/manifest.rs ! -name tests.rs ! -path '*/tests/*' |
     LC_ALL=C sort | xargs sha256sum | sha256sum | cut -d ' ' -f 1 >artifact/SOURCES.sha256
 
 wc -c artifact/stdlib.wasm

@@ -11,7 +11,7 @@ use crate::ids::{DeploymentId, EndpointId};
 use crate::schedule::{CatchUp, Schedule};
 use crate::store::schedules::{self, DueRow, ScheduleRow};
 use crate::store::{Db, StoreError};
-use heddle_node_stdlib::manifest::Manifest;
+use heddle_contract::manifest::Manifest;
 use serde_json::json;
 use std::time::Duration;
 use tokio::task::JoinHandle;

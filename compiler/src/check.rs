@@ -20,7 +20,7 @@ use crate::diagnostic::{Diagnostic, Severity, did_you_mean};
 use crate::findings::Findings;
 use crate::graph::Graph;
 use crate::lowered::Argument;
-use heddle_node_stdlib::plan::OnError;
+use heddle_contract::plan::OnError;
 use level::{Kind, Level};
 use names::{NodeNames, labels};
 use parameters::Parameters;

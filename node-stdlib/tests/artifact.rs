@@ -2,10 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test: a panic is its failure")]
 
-use heddle_node_stdlib::abi::{
+use heddle_contract::abi::{
     CURRENT_NODE, Function, GUEST_FUNCTIONS, HOST, HOST_FUNCTIONS, MEMORY, TABLE, Type, node_function,
 };
-use heddle_node_stdlib::{GUEST_SHA256, GUEST_WASM, for_each_node};
+use heddle_guest::{GUEST_SHA256, GUEST_WASM};
+use heddle_node_stdlib::for_each_node;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -45,7 +46,9 @@ fn collect(directory: &Path, files: &mut Vec<PathBuf>) {
 fn sources_hash() -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = vec![root.join("Cargo.toml")];
-    collect(&root.join("src"), &mut files);
+    for directory in ["src", "contract", "values"] {
+        collect(&root.join(directory), &mut files);
+    }
     let mut lines = BTreeMap::new();
     for file in files {
         let path = file
@@ -55,7 +58,7 @@ fn sources_hash() -> String {
             .unwrap()
             .replace('\\', "/");
         let tests = path.ends_with("/tests.rs") || path.contains("/tests/");
-        if !(path.starts_with("src/catalogue") || path == "src/manifest.rs" || tests) {
+        if !(path == "contract/src/manifest.rs" || tests) {
             lines.insert(path, hex(&Sha256::digest(std::fs::read(&file).unwrap())));
         }
     }

@@ -7,7 +7,7 @@ use crate::effects::EffectError;
 use crate::hosts;
 use crate::key_values::{KeyValues, MemoryValues};
 use crate::secrets::Vault;
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use reqwest::Url;
 use serde_json::{Map, Value};
 use std::fmt;

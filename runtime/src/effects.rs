@@ -20,7 +20,7 @@ use crate::connections::{Connection, Granted};
 use crate::journal::Journal;
 use crate::key_values::KeyValues;
 use crate::secrets::Vault;
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
@@ -92,7 +92,7 @@ pub struct EffectContext {
     pub result_bytes_max: usize,
     /// The run's deadline.
     pub deadline: Instant,
-    /// Which effect of the run it is, see `heddle_node_stdlib::machine`.
+    /// Which effect of the run it is, see the run loop (`machine`) of `heddle-node-stdlib`.
     pub key: String,
     /// The same for a repetition of the same effect of the same run.
     pub idempotency_key: String,

@@ -6,7 +6,7 @@ use crate::limits::Stop;
 use crate::outcome::LogLine;
 use crate::sandbox::{Asked, Finish, RunState};
 use crate::trace::End;
-use heddle_node_stdlib::abi::{self, code};
+use heddle_contract::abi::{self, code};
 use serde_json::value::RawValue;
 use std::ops::Range;
 use wasmtime::{Caller, Linker, Memory};

@@ -10,8 +10,8 @@ use crate::host::{Host, Logged, charge, log_line, range};
 use crate::limits::Stop;
 use crate::sandbox::RunState;
 use crate::stdlib;
+use heddle_contract::abi::{self, code};
 use heddle_javascript::{ENGINE_WASM, protocol};
-use heddle_node_stdlib::abi::{self, code};
 use std::sync::OnceLock;
 use wasmtime::{Extern, InstancePre, Linker, Memory, Ref};
 

@@ -1,7 +1,7 @@
 //! Values that patterns keep from run to run: what the operations mean, and a store in memory. Durable stores are the
 //! host's.
 
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::fmt;

@@ -53,7 +53,7 @@ use component::{Components, Threads};
 use effects::Registry;
 use engine::{Engines, Ticker};
 use executor::{Foreground, Phase};
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use plan::Shelves;
 use sandbox::Surroundings;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -117,7 +117,7 @@ impl Drop for Inner {
 impl Runtime {
     /// Starts the engine and its threads, and compiles or loads the standard library.
     pub fn new(config: RuntimeConfig) -> Result<Self, RuntimeError> {
-        use heddle_node_stdlib::{GUEST_SHA256, GUEST_WASM};
+        use heddle_guest::{GUEST_SHA256, GUEST_WASM};
         Self::start(config, GUEST_WASM, &GUEST_SHA256)
     }
 

@@ -1,7 +1,7 @@
 //! Why a run is stopped from outside, and the one account of memory and tables for all its instances.
 
 use crate::request::Limits;
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use wasmtime::ResourceLimiter;
 
 /// Ends the run at once; nothing in the pattern can catch it.

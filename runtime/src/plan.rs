@@ -9,7 +9,7 @@ use crate::component::{Components, Found};
 use crate::engine::{Engines, Form, Tier};
 use crate::program::{Loaded, Program, ProgramError, Verified, verify};
 use crate::stdlib::{self, Stdlib};
-use heddle_node_stdlib::abi;
+use heddle_contract::abi;
 use std::ops::Range;
 use std::sync::Arc;
 use wasmtime::{Module, ModuleExport};

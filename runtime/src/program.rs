@@ -5,8 +5,8 @@
 use crate::codecache::{Digest256, hex};
 use crate::complexity::TooComplex;
 use crate::component::Ready;
-use heddle_node_stdlib::abi;
-use heddle_node_stdlib::manifest::Manifest;
+use heddle_contract::abi;
+use heddle_contract::manifest::Manifest;
 use std::ops::Range;
 use std::sync::Arc;
 use wasmparser::{

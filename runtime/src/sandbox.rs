@@ -17,8 +17,8 @@ use crate::request::{Limits, RunRequest};
 use crate::secrets::Vault;
 use crate::stdlib::Stdlib;
 use crate::trace::Trace;
-use heddle_node_stdlib::abi::{self, code};
-use heddle_node_stdlib::manifest::Manifest;
+use heddle_contract::abi::{self, code};
+use heddle_contract::manifest::Manifest;
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use std::sync::Arc;
@@ -46,7 +46,7 @@ pub enum Finish {
 /// An effect that the guest asks for.
 pub struct Asked<'a> {
     pub kind: &'a str,
-    /// See `heddle_node_stdlib::machine`.
+    /// See the run loop (`machine`) of `heddle-node-stdlib`.
     pub key: &'a str,
     /// `None`: it was too large to be copied.
     pub request: Option<String>,

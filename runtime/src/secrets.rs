@@ -10,7 +10,7 @@ use crate::effects::EffectError;
 use crate::hosts;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use mask::{MASKED_BYTES_MIN, Masker};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reference::{PREFIX, Reference};

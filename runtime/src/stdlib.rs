@@ -3,7 +3,7 @@
 use crate::codecache::{Digest256, DiskCache};
 use crate::engine::{Engines, Form, Tier};
 use crate::sandbox::RunState;
-use heddle_node_stdlib::abi;
+use heddle_contract::abi;
 use std::collections::HashMap;
 use wasmtime::{Engine, ExternType, InstancePre, Linker, Module, ModuleExport, Precompiled};
 

@@ -16,30 +16,53 @@ const LONG_FILES: &[(&str, usize)] = &[];
 const ARROWS: &[(&str, &[&str])] = &[
     ("javascript", &[]),
     ("javascript/engine", &["heddle-javascript"]),
-    ("node-stdlib", &["heddle-javascript"]),
-    ("compiler", &["heddle-node-stdlib"]),
+    ("node-stdlib/artifact", &[]),
+    ("node-stdlib/contract", &["heddle-javascript"]),
+    ("node-stdlib/values", &["heddle-javascript"]),
+    ("node-stdlib/catalogue", &["heddle-contract"]),
+    (
+        "node-stdlib",
+        &["heddle-contract", "heddle-javascript", "heddle-values"],
+    ),
+    (
+        "compiler",
+        &[
+            "heddle-catalogue",
+            "heddle-contract",
+            "heddle-javascript",
+            "heddle-values",
+        ],
+    ),
     (
         "runtime",
-        &["heddle-javascript", "heddle-node-stdlib", "heddle-processes"],
+        &[
+            "heddle-contract",
+            "heddle-guest",
+            "heddle-javascript",
+            "heddle-processes",
+        ],
     ),
     ("processes", &[]),
     (
         "api",
         &[
+            "heddle-catalogue",
             "heddle-compiler",
-            "heddle-node-stdlib",
+            "heddle-contract",
             "heddle-processes",
             "heddle-runtime",
         ],
     ),
 ];
 
+/// The guest has no clock, no randomness and no I/O of its own.
+const NEVER_IN_THE_GUEST: &[&str] = &["tokio", "wasmtime", "reqwest", "getrandom", "rand", "chrono"];
+
 /// Crates that must stay out of a crate, because it is pure or because its job is another.
 const KEPT_OUT: &[(&str, &[&str])] = &[
-    (
-        "node-stdlib",
-        &["tokio", "wasmtime", "reqwest", "getrandom", "rand", "chrono"],
-    ),
+    ("node-stdlib", NEVER_IN_THE_GUEST),
+    ("node-stdlib/contract", NEVER_IN_THE_GUEST),
+    ("node-stdlib/values", NEVER_IN_THE_GUEST),
     (
         "compiler",
         &["tokio", "wasmtime", "reqwest", "rand", "axum", "sqlx"],
@@ -73,6 +96,22 @@ fn crates_depend_only_along_the_arrows() {
                 "{crate_name} must not depend on {dependency}"
             );
         }
+    }
+}
+
+#[test]
+fn every_crate_has_its_arrows() {
+    let workspace = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let members = workspace
+        .lines()
+        .find_map(|line| line.strip_prefix("members = ["))
+        .unwrap();
+    for member in members.trim_end_matches(']').split(", ") {
+        let member = member.trim_matches('"');
+        assert!(
+            ARROWS.iter().any(|(name, _)| *name == member),
+            "{member} has no entry among the arrows"
+        );
     }
 }
 

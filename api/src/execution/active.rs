@@ -9,7 +9,7 @@ use crate::error::ApiError;
 use crate::ids::{DeploymentId, EnvironmentId, PatternId, UserId};
 use crate::store::StoreError;
 use crate::store::deployments::{self, DeploymentRow};
-use heddle_node_stdlib::manifest::{Manifest, Trigger};
+use heddle_contract::manifest::{Manifest, Trigger};
 use heddle_runtime::{Plan, Program, Tier};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

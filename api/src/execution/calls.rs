@@ -18,7 +18,7 @@ use crate::store::deployments;
 use crate::store::patterns::{self, PatternRow};
 use crate::store::runs::journal;
 use heddle_compiler::Options;
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use heddle_runtime::{
     Call, Calls, EffectContext, EffectError, EffectFuture, EffectResult, Park, Tier, result_from_json,
     result_to_json,

@@ -15,7 +15,7 @@ use crate::store::patterns::{self, PatternRow};
 use crate::store::quota::{self, Payer};
 use crate::store::{StoreError, runs, schedules, workspaces};
 use heddle_compiler::Options;
-use heddle_node_stdlib::manifest::Manifest;
+use heddle_contract::manifest::Manifest;
 use heddle_runtime::{ProgramError, Tier};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};

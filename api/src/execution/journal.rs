@@ -10,7 +10,7 @@ use crate::error::ApiError;
 use crate::ids::RunId;
 use crate::store::runs::journal::{self, EntryRow};
 use crate::store::{Store, StoreError};
-use heddle_node_stdlib::manifest::Rights;
+use heddle_contract::manifest::Rights;
 use heddle_runtime::{Entry, Journal, Permission, Recorded, RunJournal};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};

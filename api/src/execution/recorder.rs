@@ -2,20 +2,17 @@
 //! database does not take now is kept and tried again, so that no end is lost while the server lives. What it refuses is
 //! told to nobody.
 
-use super::Inner;
-use super::calls;
 use super::insist::insist;
 use super::live::Ended;
-use super::record;
-use super::run_metrics;
 use super::status::{Phase, RunStatus, TriggeredBy};
 use super::worker::{self, Job};
+use super::{Inner, calls, record, run_metrics};
 use crate::clock::{Clock, Timestamp};
 use crate::ids::RunId;
 use crate::store::notices::{self, Notice};
 use crate::store::runs::{self, ResultRow, journal, responses};
 use crate::store::{Db, Store, StoreError};
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use heddle_runtime::RunError;
 use metrics::counter;
 use serde_json::value::RawValue;

@@ -9,7 +9,7 @@ use crate::error::{ApiError, Code};
 use crate::ids::UserId;
 use crate::store::workspaces;
 use heddle_compiler::Options;
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use heddle_runtime::{Limits, Outcome, ProgramError, RunRequest, Tier};
 use serde_json::value::RawValue;
 use std::time::{Duration, Instant};

@@ -1,10 +1,8 @@
 //! One attempt of a run: from its place among the executing to what is to be recorded of it, and whether there is
 //! another attempt.
 
-use super::Inner;
 use super::active::ActiveDeployment;
 use super::environments::Given;
-use super::error_pattern;
 use super::insist::insist;
 use super::journal::{self, Continued};
 use super::live::{Ended, Live};
@@ -12,13 +10,14 @@ use super::queue::{Class, Place, Reservation};
 use super::record::{self, Record};
 use super::recorder::Finished;
 use super::status::{Phase, RunStatus, TriggeredBy};
+use super::{Inner, error_pattern};
 use crate::clock::Timestamp;
 use crate::error::{ApiError, Code};
 use crate::ids::RunId;
 use crate::store::StoreError;
 use crate::store::runs::{self, ResultRow, suspects};
-use heddle_node_stdlib::abi::code;
-use heddle_node_stdlib::manifest::Retry;
+use heddle_contract::abi::code;
+use heddle_contract::manifest::Retry;
 use heddle_runtime::{Outcome, RunError, RunRequest, Status, TRACE_TARGET};
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};

@@ -4,7 +4,7 @@ use super::extract::Path;
 use crate::catalogue;
 use crate::error::{ApiError, Code, ErrorBody};
 use axum::Json as Answer;
-use heddle_node_stdlib::catalogue::node_type;
+use heddle_catalogue::node_type;
 use serde_json::Value;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;

@@ -22,7 +22,7 @@ use axum::body::Bytes;
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, USER_AGENT};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use heddle_node_stdlib::manifest::Trigger;
+use heddle_contract::manifest::Trigger;
 use serde_json::json;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};

@@ -1,14 +1,13 @@
 //! Parameters: every literal against its schema, every expression parsed; the result is what a node is given.
 
 use super::names::{DefinitionNames, NodeNames};
-use crate::Options;
-use crate::code;
 use crate::diagnostic::{Diagnostic, Severity, did_you_mean, list, unsentenced};
 use crate::expression::{Cost, Names, Piece, cost, route, split};
 use crate::findings::Findings;
 use crate::graph::described;
 use crate::lowered::{Argument, Site, TextPart};
-use heddle_node_stdlib::catalogue::{Parameter, Schema};
+use crate::{Options, code};
+use heddle_catalogue::{Parameter, Schema};
 use serde_json::{Map, Value};
 
 /// Values nested deeper than this are refused, so that every later pass may recurse.

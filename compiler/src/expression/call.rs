@@ -2,11 +2,9 @@
 
 use super::lower::{Lowering, without_parentheses};
 use super::mutation::{self, Change};
-use super::names;
-use super::unsupported;
-use super::{Element, Expression, MethodCall, Name, NodeName};
-use heddle_node_stdlib::value::methods::{Callback, Global, Method};
-use heddle_node_stdlib::value::query;
+use super::{Element, Expression, MethodCall, Name, NodeName, names, unsupported};
+use heddle_values::methods::{Callback, Global, Method};
+use heddle_values::query;
 use oxc_ast::ast;
 use oxc_span::{GetSpan, Span};
 

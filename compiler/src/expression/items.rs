@@ -5,7 +5,7 @@
 
 use super::lower::{Lowering, without_parentheses};
 use super::{Element, Expression, Literal, Name, NodeName};
-use heddle_node_stdlib::value::methods::{Global, Method};
+use heddle_values::methods::{Global, Method};
 use oxc_ast::ast;
 use oxc_span::{GetSpan, Span};
 

@@ -2,7 +2,7 @@
 
 use super::lower::{Lowering, STACK_GROWTH_BYTES, STACK_LEFT_BYTES};
 use super::{Element, Expression};
-use heddle_node_stdlib::value::methods::CALLBACK_ARGUMENTS_MAX;
+use heddle_values::methods::CALLBACK_ARGUMENTS_MAX;
 use oxc_ast::ast;
 use oxc_span::{GetSpan, Span};
 

@@ -5,11 +5,13 @@ mod duration;
 mod read;
 mod tokens;
 
+use super::parameters;
 use super::text::value_or_input;
-use super::{Context, Emission, Failure, NodeResult, Outcome, parameters};
-use crate::abi::code;
-use crate::value::{Object, Value};
+use crate::failure::Failure;
+use crate::node::{Context, Emission, NodeResult, Outcome};
 use duration::Unit;
+use heddle_contract::abi::code;
+use heddle_values::{Object, Value};
 use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};

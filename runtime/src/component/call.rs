@@ -9,7 +9,7 @@ use crate::effects::{Effect, EffectContext, EffectError, EffectFuture, EffectRes
 use crate::executor::{Foreground, Job, Panicked, Phase, continue_on};
 use crate::limits::{RunLimiter, Stop, grouped};
 use crate::outcome::LogLine;
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use serde::Deserialize;

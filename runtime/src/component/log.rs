@@ -2,7 +2,7 @@
 
 use super::call::CallState;
 use crate::limits::{Stop, grouped};
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use wasmtime::StoreContextMut;
 use wasmtime::component::{ComponentType, Lift, Linker};
 use wasmtime_wasi::p2::pipe::MemoryOutputPipe;

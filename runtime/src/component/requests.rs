@@ -6,7 +6,7 @@ use crate::executor::{Job, Panicked, continue_on};
 use crate::secrets::Destination;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use tokio::runtime::Handle;

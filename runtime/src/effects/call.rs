@@ -2,7 +2,7 @@
 //! `{runId}` when its end is not waited for. Whoever owns the runtime does the calling.
 
 use super::{Effect, EffectContext, EffectError, EffectFuture, result_from_json, within};
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use serde::Deserialize;
 use serde_json::Value;
 use std::fmt;

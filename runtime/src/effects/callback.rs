@@ -2,7 +2,7 @@
 //! "respondBody"?: …}` gives `{"event": …}` or `{"timeout": true}`.
 
 use super::{Effect, EffectContext, EffectError, EffectFuture, Park};
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use serde_json::{Value, json};
 
 /// Waits for a call from outside.

@@ -19,7 +19,7 @@ use crate::secrets::Destination;
 pub(super) use auth::url_of;
 use auth::{Auth, Credentials};
 use exchange::{Answer, Exchange};
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use pages::Pagination;
 use reqwest::Url;
 use reqwest::header::{HeaderName, HeaderValue};

@@ -5,7 +5,7 @@
 use super::{Effect, EffectContext, EffectError, EffectFuture, EffectResult, Reveals, read};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use ring::hmac;
 use ring::rand::SystemRandom;
 use ring::signature::{self, EcdsaKeyPair, RsaKeyPair, UnparsedPublicKey, VerificationAlgorithm};

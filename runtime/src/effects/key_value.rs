@@ -2,7 +2,7 @@
 
 use super::{Effect, EffectContext, EffectError, EffectFuture, EffectResult, read};
 use crate::key_values::{KEY_BYTES_MAX, KeyValueOperation, KeyValueRequest, KeyValueScope};
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use serde::Deserialize;
 use serde_json::Value;
 use std::time::Duration;

@@ -11,7 +11,7 @@ use crate::egress::{DialError, EgressPolicy, Meter, Metered, ResolveError, denie
 use crate::secrets::Destination;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use lettre::Message;
 use lettre::message::header::ContentType;
 use lettre::message::{Attachment, Mailbox, Mailboxes, MultiPart, SinglePart};

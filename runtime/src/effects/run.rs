@@ -6,7 +6,7 @@ use crate::TRACE_TARGET;
 use crate::journal::{Entry, Record};
 use crate::limits::Stop;
 use crate::secrets::{Destination, Vault};
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};

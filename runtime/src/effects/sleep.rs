@@ -1,7 +1,7 @@
 //! `sleep`: `{"ms": 1000}` gives `null` after that time.
 
 use super::{Effect, EffectContext, EffectError, EffectFuture};
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use serde_json::Value;
 use std::time::Duration;
 

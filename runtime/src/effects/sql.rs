@@ -20,7 +20,7 @@ mod tunnel;
 use super::{Effect, EffectContext, EffectError, EffectFuture, EffectResult, Reveals, opened, read, within};
 use crate::config::RuntimeConfig;
 use crate::secrets::Destination;
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use session::Sessions;

@@ -2,7 +2,7 @@
 //! minute parks the run, where there is a journal to continue from.
 
 use super::{Effect, EffectContext, EffectError, EffectFuture, Park};
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::time::Duration;

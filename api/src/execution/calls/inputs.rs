@@ -1,7 +1,7 @@
 //! Inputs of a call, held against the called pattern's call interface.
 
 use crate::store::patterns::PatternRow;
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use heddle_runtime::EffectError;
 use serde::Deserialize;
 use serde_json::{Map, Value};

@@ -1,9 +1,10 @@
 //! Units, durations and differences. Years to days follow the calendar of the time zone, hours and less are exact.
 
 use super::out_of_range;
-use crate::abi::code;
-use crate::nodes::{Failure, parameters};
-use crate::value::{Object, Value};
+use crate::failure::Failure;
+use crate::nodes::parameters;
+use heddle_contract::abi::code;
+use heddle_values::{Object, Value};
 use jiff::{SignedDuration, Span, Zoned};
 
 /// A unit of time.

@@ -1,9 +1,10 @@
 //! Date-times out of numbers, ISO 8601, RFC 2822 and HTTP dates, and text after Luxon's tokens.
 
 use super::tokens;
-use crate::abi::code;
-use crate::nodes::{Failure, parameters};
-use crate::value::Value;
+use crate::failure::Failure;
+use crate::nodes::parameters;
+use heddle_contract::abi::code;
+use heddle_values::Value;
 use jiff::fmt::temporal::DateTimeParser;
 use jiff::tz::{Offset, TimeZone};
 use jiff::{Timestamp, Zoned, civil};
@@ -37,7 +38,7 @@ pub(super) fn with_format(value: &Value, format: &str, zone: &TimeZone) -> Resul
         }
     };
     let text = value.to_text();
-    let number = crate::value::text_to_number(&text.to_utf8());
+    let number = heddle_values::text_to_number(&text.to_utf8());
     match number.is_finite() && !text.is_empty() {
         true => from_ms(number * scale, zone),
         false => Err(unreadable(&text.to_utf8(), "a number since 1970")),

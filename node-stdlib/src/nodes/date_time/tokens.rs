@@ -1,10 +1,10 @@
 //! Formats: Luxon's tokens (moment.github.io/luxon/#/formatting) in English, and the names of standard ones.
 
 use super::read::{at, offset as read_offset, unreadable};
-use crate::abi::code;
-use crate::nodes::Failure;
-use crate::value::Value;
-use crate::value::date_time::{MONTHS, WEEKDAYS};
+use crate::failure::Failure;
+use heddle_contract::abi::code;
+use heddle_values::Value;
+use heddle_values::date_time::{MONTHS, WEEKDAYS};
 use jiff::Zoned;
 use jiff::civil::{self, Weekday};
 use jiff::tz::{Offset, TimeZone};

@@ -2,7 +2,7 @@
 
 use super::{EffectError, place};
 use crate::egress::{GuardError, ResolveError, denied_address};
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use reqwest::Url;
 use std::error::Error;
 use std::io;

@@ -10,7 +10,7 @@ use crate::egress::GuardedHttp;
 use crate::secrets::Vault;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::Url;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};

@@ -6,7 +6,7 @@
 use super::auth::with_query;
 use super::failure::failed;
 use super::{Answer, EffectError, EffectResult, Exchange, Sender, check_granted, place};
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use reqwest::Url;
 use reqwest::header::{HeaderMap, LINK};
 use serde::Deserialize;

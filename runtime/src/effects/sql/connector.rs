@@ -17,7 +17,7 @@ use super::{Budget, Statement, too_much};
 use crate::config::ConnectorProgram;
 use crate::egress::{EgressPolicy, Meter};
 use answer::Answer;
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use heddle_processes::{Limits, Process, Receiver, Sender, Worker, WorkerCommand, WorkerError};
 use serde_json::Value;
 

@@ -6,7 +6,7 @@ use super::super::EffectError;
 use super::target::{Kind, Target};
 use super::{Statement, mysql, postgres};
 use crate::egress::Meter;
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use serde_json::Value;
 use std::path::Path;
 

@@ -7,7 +7,7 @@ use super::target::Target;
 use super::tunnel::Tunnel;
 use super::{Budget, Statement, too_much};
 use crate::egress::{EgressPolicy, Meter};
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use serde_json::Value;
 
 /// Bytes of a server's after which a session serves no other statement: drivers keep some of them.

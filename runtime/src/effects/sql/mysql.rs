@@ -10,7 +10,7 @@ use super::target::Target;
 use super::{Budget, Statement, failed};
 use crate::egress::Meter;
 use chrono::NaiveDate;
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use serde_json::Value;
 use sqlx::mysql::types::MySqlTime;
 use sqlx::mysql::{MySqlArguments, MySqlConnectOptions, MySqlConnection, MySqlQueryResult, MySqlRow};

@@ -2,7 +2,7 @@
 //! again: whoever drops it tells the server to stop.
 
 use super::super::EffectError;
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -10,7 +10,7 @@ use super::rows::{Room, Unread, collected, wrong_count, wrong_parameter};
 use super::target::Target;
 use super::{Budget, Statement, failed};
 use crate::egress::Meter;
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use serde_json::Value;
 use sqlx::postgres::{PgArguments, PgConnectOptions, PgConnection, PgQueryResult, PgRow};
 use sqlx::{

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use chrono::NaiveDateTime;
 use futures_util::TryStreamExt;
 use futures_util::stream::BoxStream;
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use serde_json::{Map, Value};
 use sqlx::Either;
 use std::collections::HashMap;

@@ -8,7 +8,7 @@ use super::driver::Driver;
 use super::target::Target;
 use super::{Statement, shortened};
 use crate::egress::Meter;
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use heddle_processes::{Channel, ChannelError, FrameError, Receiver, Rights, Sender};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

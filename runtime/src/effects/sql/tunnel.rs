@@ -5,7 +5,7 @@
 use super::super::EffectError;
 use super::target::Target;
 use crate::egress::{DialError, EgressPolicy, Meter, Metered, ResolveError, denied_address, dial};
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;

@@ -2,7 +2,7 @@
 
 use super::super::super::EffectError;
 use super::super::serve::{Failure, Reply};
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};

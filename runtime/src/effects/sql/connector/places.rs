@@ -1,7 +1,7 @@
 //! Places for processes: so many at a time, of which one tenant has at most half.
 
 use super::super::super::EffectError;
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -3,7 +3,7 @@
 
 use super::super::super::EffectError;
 use super::super::target::Target;
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use libsqlite3_sys as sqlite;
 use sqlx::sqlite::LockedSqliteHandle;
 use std::ffi::{CStr, c_char, c_int, c_void};

@@ -4,7 +4,7 @@
 
 use super::super::super::EffectError;
 use crate::config::SqliteFiles;
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
