@@ -21,6 +21,11 @@ pub(super) fn between(from: &DateTime, to: &DateTime, units: &[Unit], accurate: 
     if reversed { duration.negate() } else { duration }
 }
 
+/// How many units lie between two date-times, with a fraction; negative when `to` is the earlier one.
+pub fn difference(from: &Zoned, to: &Zoned, unit: Unit) -> f64 {
+    between(&Ok(from.clone()), &Ok(to.clone()), &[unit], false).get(unit)
+}
+
 fn invalid() -> Duration {
     Duration::invalid(Invalid::new(
         "created by diffing an invalid DateTime",

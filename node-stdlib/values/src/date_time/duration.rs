@@ -18,7 +18,8 @@ pub struct Duration {
 }
 
 impl Duration {
-    pub(super) fn new(values: Vec<(Unit, f64)>) -> Self {
+    /// Amounts of units, each unit once.
+    pub fn new(values: Vec<(Unit, f64)>) -> Self {
         Duration {
             values,
             accurate: false,
@@ -26,7 +27,8 @@ impl Duration {
         }
     }
 
-    pub(super) fn of(amount: f64, unit: Unit) -> Self {
+    /// One amount.
+    pub fn of(amount: f64, unit: Unit) -> Self {
         Duration::new(vec![(unit, amount)])
     }
 
@@ -38,7 +40,7 @@ impl Duration {
     }
 
     /// `Duration.fromISO(text)`
-    pub(super) fn from_iso(text: &str) -> Self {
+    pub fn from_iso(text: &str) -> Self {
         match read_duration::iso_duration(text) {
             Some(values) => Duration::new(values),
             None => Duration::invalid(Invalid::unparsable(text, "ISO 8601")),
@@ -53,13 +55,18 @@ impl Duration {
         }
     }
 
+    /// Amounts in the order in which they were given.
+    pub fn amounts(&self) -> impl Iterator<Item = (Unit, f64)> {
+        self.values.iter().copied()
+    }
+
     /// Whether anything is known of it.
     pub fn is_valid(&self) -> bool {
         self.invalid.is_none()
     }
 
     /// The amount of a unit, 0 where there is none; NaN of an invalid duration.
-    pub(super) fn get(&self, unit: Unit) -> f64 {
+    pub fn get(&self, unit: Unit) -> f64 {
         match self.is_valid() {
             true => self.own(unit).unwrap_or(0.0),
             false => f64::NAN,

@@ -1,7 +1,6 @@
 //! English names of months and weekdays.
 
-/// From January.
-pub const MONTHS: [&str; 12] = [
+pub(super) const MONTHS: [&str; 12] = [
     "January",
     "February",
     "March",
@@ -21,7 +20,7 @@ pub(super) const MONTHS_SHORT: [&str; 12] = [
 ];
 
 /// From Monday.
-pub const WEEKDAYS: [&str; 7] = [
+pub(super) const WEEKDAYS: [&str; 7] = [
     "Monday",
     "Tuesday",
     "Wednesday",

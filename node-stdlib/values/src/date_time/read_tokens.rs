@@ -46,10 +46,18 @@ struct Found {
     values: Vec<(Meaning, f64)>,
     zone: Option<String>,
     offset_minutes: Option<f64>,
+    /// Bytes that were left at the furthest place up to which the text followed.
+    left: usize,
 }
 
 /// The fields of a text in a format; `None` when it does not follow it.
 pub(super) fn read(text: &str, format: &str) -> Result<Option<Read>, TypeError> {
+    let read = read_or_where(text, format)?.ok();
+    Ok(read.filter(|read| !read.fields.is_empty() || read.zone.is_some()))
+}
+
+/// The fields of a text in a format; where it does not follow it, the byte up to which it does.
+pub(super) fn read_or_where(text: &str, format: &str) -> Result<Result<Read, usize>, TypeError> {
     let mut expected = Vec::new();
     for piece in pieces(format) {
         expect(&piece, &mut expected);
@@ -66,18 +74,19 @@ pub(super) fn read(text: &str, format: &str) -> Result<Option<Read>, TypeError> 
             _ => None,
         })
         .collect();
-    let mut found = Found::default();
+    let mut found = Found {
+        left: text.len(),
+        ..Found::default()
+    };
     if !follow(Scan(text), &expected, &mut found) {
-        return Ok(None);
+        return Ok(Err(text.len() - found.left));
     }
     if meanings.contains(&Meaning::Half) && meanings.contains(&Meaning::Field(Field::Hour)) {
         return Err(TypeError(
             "Can't include meridiem when specifying 24-hour format".into(),
         ));
     }
-    let read = resolve(found);
-    let says_something = !read.fields.is_empty() || read.zone.is_some();
-    Ok(says_something.then_some(read))
+    Ok(Ok(resolve(found)))
 }
 
 fn expect(piece: &Piece, expected: &mut Vec<Expected>) {
@@ -164,6 +173,7 @@ fn macro_format(preset: &str) -> Option<&'static str> {
 
 /// Whether the text follows, trying fewer digits where more leave nothing for what comes after.
 fn follow(scan: Scan<'_>, expected: &[Expected], found: &mut Found) -> bool {
+    found.left = found.left.min(scan.0.len());
     let Some((first, rest)) = expected.split_first() else {
         return scan.is_at_end();
     };

@@ -4,7 +4,7 @@ use super::digits::{js_round, padded};
 use super::format::pieces;
 use super::locale::{self, Options};
 use super::names::{MONTHS, MONTHS_SHORT, WEEKDAYS, WEEKDAYS_SHORT, name, narrow};
-use super::zone::{OffsetForm, offset_text};
+use super::zone::{OffsetForm, Zone, offset_text};
 use super::zoned::Zoned;
 use crate::{number_to_text, text_to_number};
 
@@ -26,6 +26,18 @@ pub(super) fn write_with(zoned: &Zoned, format: &str, allow_z: bool) -> String {
         }
     }
     text
+}
+
+/// The first token of a format that means nothing.
+pub(super) fn unknown(format: &str) -> Option<String> {
+    let any = Zoned::new(0.0, Zone::UTC).ok()?;
+    let is_unknown = |text: &str| {
+        text.starts_with(|first: char| first.is_ascii_alphabetic()) && token(&any, text, false).is_none()
+    };
+    pieces(format)
+        .into_iter()
+        .find(|piece| !piece.literal && is_unknown(&piece.text))
+        .map(|piece| piece.text)
 }
 
 fn token(zoned: &Zoned, token: &str, allow_z: bool) -> Option<String> {

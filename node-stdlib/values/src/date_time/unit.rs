@@ -4,20 +4,30 @@ use crate::TypeError;
 
 /// A unit of a duration, from the largest to the smallest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Unit {
+pub enum Unit {
+    /// Years.
     Years,
+    /// Three months.
     Quarters,
+    /// Months.
     Months,
+    /// From Monday on.
     Weeks,
+    /// Days.
     Days,
+    /// Hours.
     Hours,
+    /// Minutes.
     Minutes,
+    /// Seconds.
     Seconds,
+    /// Milliseconds.
     Milliseconds,
 }
 
 impl Unit {
-    pub(super) const ALL: [Unit; 9] = [
+    /// All of them, from the largest.
+    pub const ALL: [Unit; 9] = [
         Unit::Years,
         Unit::Quarters,
         Unit::Months,
@@ -30,7 +40,7 @@ impl Unit {
     ];
 
     /// The plural.
-    pub(super) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Unit::Years => "years",
             Unit::Quarters => "quarters",
@@ -49,7 +59,7 @@ impl Unit {
     }
 
     /// The unit of a name in singular or plural, in any case.
-    pub(super) fn from_name(name: &str) -> Result<Unit, TypeError> {
+    pub fn from_name(name: &str) -> Result<Unit, TypeError> {
         let found = Unit::ALL.into_iter().find(|unit| {
             unit.name().eq_ignore_ascii_case(name) || unit.singular().eq_ignore_ascii_case(name)
         });

@@ -48,7 +48,7 @@ impl Default for IsoOptions {
 
 impl Zoned {
     /// `2026-11-21T10:24:00.000+01:00`
-    pub(super) fn to_iso(&self) -> String {
+    pub fn to_iso(&self) -> String {
         self.to_iso_with(&IsoOptions::default())
     }
 
@@ -120,11 +120,18 @@ impl Zoned {
         format!("{}-W{}-{weekday}", padded(year, 4), padded(week, 2))
     }
 
-    pub(super) fn to_rfc2822(&self) -> String {
+    /// By Luxon's tokens, in English.
+    pub fn to_format(&self, format: &str) -> String {
+        tokens::write(self, format)
+    }
+
+    /// `Sat, 21 Nov 2026 10:24:00 +0100`
+    pub fn to_rfc2822(&self) -> String {
         tokens::write(self, "EEE, dd LLL yyyy HH:mm:ss ZZZ")
     }
 
-    pub(super) fn to_http(&self) -> String {
+    /// `Sat, 21 Nov 2026 09:24:00 GMT`
+    pub fn to_http(&self) -> String {
         match Zoned::new(self.ms, Zone::UTC) {
             Ok(utc) => tokens::write(&utc, "EEE, dd LLL yyyy HH:mm:ss 'GMT'"),
             Err(_) => String::new(),

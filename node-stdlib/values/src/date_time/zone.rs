@@ -50,10 +50,29 @@ impl Zone {
     }
 
     /// The IANA zone of a name.
-    pub(super) fn iana(name: &str) -> Option<Zone> {
+    pub fn iana(name: &str) -> Option<Zone> {
         let zone = TimeZone::get(name).ok()?;
         let name = name.to_owned();
         Some(Zone::Iana(Rc::new(Iana { name, zone })))
+    }
+
+    /// The zone of an offset: `+02:00`, `-0330` or `+2`, less than a day.
+    pub fn from_offset(text: &str) -> Option<Zone> {
+        let digits = text.strip_prefix(['+', '-'])?;
+        let (hours, minutes) = match digits.split_once(':') {
+            Some(parts) => parts,
+            None if digits.len() > 2 => digits.split_at_checked(digits.len() - 2)?,
+            None => (digits, "0"),
+        };
+        let number = |text: &str, most: f64| {
+            let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+            let number: f64 = is_number.then(|| text.parse().ok())??;
+            (number <= most).then_some(number)
+        };
+        let minutes = number(hours, 23.0)? * 60.0 + number(minutes, 59.0)?;
+        // `+ 0.0` makes 0 of -0.
+        let signed = if text.starts_with('-') { -minutes } else { minutes } + 0.0;
+        Some(Zone::Fixed(signed))
     }
 
     /// Minutes east of UTC at a time; NaN for no time.

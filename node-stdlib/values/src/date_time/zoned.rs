@@ -22,7 +22,7 @@ pub struct Zoned {
 
 impl Zoned {
     /// The instant in a zone.
-    pub(super) fn new(ms: f64, zone: Zone) -> DateTime {
+    pub fn new(ms: f64, zone: Zone) -> DateTime {
         let offset_minutes = zone.offset_minutes(ms);
         Zoned::with_offset(ms, zone, offset_minutes)
     }
@@ -137,13 +137,18 @@ impl Zoned {
         }))
     }
 
+    /// Milliseconds since 1970.
+    pub fn ms(&self) -> f64 {
+        self.ms
+    }
+
     /// The date-time at another instant.
     fn moved(&self, ms: f64) -> DateTime {
         Zoned::new(ms, self.zone.clone())
     }
 
     /// The date-time later by a duration: years to days by the calendar, the rest by the time that passes.
-    pub(super) fn plus(&self, duration: &Duration) -> DateTime {
+    pub fn plus(&self, duration: &Duration) -> DateTime {
         if !duration.is_valid() {
             return Err(Invalid::input());
         }
@@ -174,7 +179,8 @@ impl Zoned {
         self.moved(ms + exact_ms)
     }
 
-    pub(super) fn minus(&self, duration: &Duration) -> DateTime {
+    /// The date-time earlier by a duration.
+    pub fn minus(&self, duration: &Duration) -> DateTime {
         self.plus(&duration.negate())
     }
 
@@ -209,7 +215,7 @@ impl Zoned {
     }
 
     /// The first instant of the unit around the date-time.
-    pub(super) fn start_of(&self, unit: Unit) -> DateTime {
+    pub fn start_of(&self, unit: Unit) -> DateTime {
         let mut clock = self.clock;
         if unit == Unit::Milliseconds {
             // Only the fraction that the clock does not show goes.
@@ -242,7 +248,7 @@ impl Zoned {
     }
 
     /// The last millisecond of the unit around the date-time.
-    pub(super) fn end_of(&self, unit: Unit) -> DateTime {
+    pub fn end_of(&self, unit: Unit) -> DateTime {
         let start = self.plus(&Duration::of(1.0, unit))?.start_of(unit)?;
         start.plus(&Duration::of(-1.0, Unit::Milliseconds))
     }
