@@ -1,6 +1,6 @@
 //! The catalogue of node types as data for machines: parameters as JSON Schema, examples as JSON.
 
-use heddle_node_stdlib::catalogue::{
+use heddle_catalogue::{
     Category, Example, NodeType, Outputs, Parameter, Port, Schema, ValueType, node_types,
 };
 use serde_json::{Map, Value, json};

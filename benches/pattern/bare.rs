@@ -3,7 +3,8 @@
 //! Pooled instances and copy-on-write images, but no fuel, no epochs, no limiter, no async, and host functions
 //! that only hand over the event and drop what they are given.
 
-use heddle_node_stdlib::{GUEST_WASM, abi};
+use heddle_contract::abi;
+use heddle_guest::GUEST_WASM;
 use serde_json::value::RawValue;
 use wasmtime::{
     Caller, Config, Enabled, Engine, Extern, Instance, InstanceAllocationStrategy, InstancePre, Linker,

@@ -1,6 +1,6 @@
 //! The compiled pattern and its manifest section.
 
-use heddle_node_stdlib::manifest::Manifest;
+use heddle_contract::manifest::Manifest;
 
 /// A compiled pattern.
 #[derive(Clone, Debug)]

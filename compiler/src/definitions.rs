@@ -2,12 +2,11 @@
 //!
 //! Reads and checks them one by one; whether their inner graphs make sense is `check`'s work.
 
-use crate::code;
-use crate::component;
 use crate::diagnostic::{Diagnostic, Severity, did_you_mean, list};
 use crate::findings::Findings;
 use crate::graph::{Graph, described};
-use heddle_node_stdlib::catalogue::{self, ValueType};
+use crate::{code, component};
+use heddle_catalogue::ValueType;
 use serde_json::{Map, Value};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -123,7 +122,7 @@ impl Reader<'_> {
             );
             &empty
         });
-        if catalogue::node_type(self.name).is_some() {
+        if heddle_catalogue::node_type(self.name).is_some() {
             let message = format!(
                 "`{}` is a standard node type and can't be defined anew",
                 self.name

@@ -1,7 +1,7 @@
 //! From a lowered pattern to a WebAssembly module.
 //!
 //! One module: a function for each node body and each function value, `run`, one passive data segment (the plan
-//! with the constants), one passive element segment (the dispatchers), and components as custom sections. The interface is [`heddle_node_stdlib::abi`]. Knows
+//! with the constants), one passive element segment (the dispatchers), and components as custom sections. The interface is [`heddle_contract::abi`]. Knows
 //! nothing of graphs as drawn, and checks nothing: what is wrong was found before.
 
 mod body;

@@ -5,8 +5,8 @@
 
 use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::findings::Findings;
-use heddle_node_stdlib::manifest::{Retry, Settings};
-use heddle_node_stdlib::plan::OnError;
+use heddle_contract::manifest::{Retry, Settings};
+use heddle_contract::plan::OnError;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 

@@ -11,7 +11,7 @@
 use crate::check::level::{Level, Spot};
 use crate::checked::{Checked, Inside};
 use crate::scopes::{BodyPorts, LOOP_PORTS, Wire};
-use heddle_node_stdlib::plan::OnError;
+use heddle_contract::plan::OnError;
 use serde_json::{Map, Value};
 use std::ops::Range;
 

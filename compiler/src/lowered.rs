@@ -3,8 +3,8 @@
 //! Made by `lower`, read by `emit`. Everything here is resolved: nodes by plan index, ports by number.
 
 use crate::expression::{Expression, Reason};
-use heddle_node_stdlib::manifest::Manifest;
-use heddle_node_stdlib::plan::Plan;
+use heddle_contract::manifest::Manifest;
+use heddle_contract::plan::Plan;
 use std::sync::Arc;
 
 /// A pattern ready to be emitted.

@@ -4,7 +4,7 @@ use crate::check::level::Spot;
 use crate::code;
 use crate::expression::{Expression, Name};
 use crate::lowered::{Argument, Body, TextPart};
-use heddle_node_stdlib::manifest::{Component, Rights};
+use heddle_contract::manifest::{Component, Rights};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use url::{Position, Url};

@@ -5,7 +5,7 @@
 
 use crate::reach::Reach;
 use fixedbitset::FixedBitSet;
-use heddle_node_stdlib::plan;
+use heddle_contract::plan;
 use std::cmp::Reverse;
 use std::ops::Range;
 

@@ -3,9 +3,9 @@
 #![no_main]
 
 use arbitrary::{Arbitrary, Result, Unstructured};
-use heddle_node_stdlib::value::date_time::Clock;
-use heddle_node_stdlib::value::methods::{self, Caller, Exception, Global, Method, Outcome};
-use heddle_node_stdlib::value::{Array, Object, Text, Value, ops, parse_json};
+use heddle_values::date_time::Clock;
+use heddle_values::methods::{self, Caller, Exception, Global, Method, Outcome};
+use heddle_values::{Array, Object, Text, Value, ops, parse_json};
 use libfuzzer_sys::fuzz_target;
 
 /// Levels and elements of a value.

@@ -2,64 +2,24 @@
 
 #![expect(clippy::unwrap_used, reason = "a test: a panic is its failure")]
 
+#[path = "../../tests/shared/artifact_inputs.rs"]
+mod artifact_inputs;
+
 use heddle_javascript::{ENGINE_WASM, protocol};
-use sha2::{Digest, Sha256};
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
+use std::path::Path;
 use wasmparser::{ExternalKind, Parser, Payload};
 
 const ARTIFACT_BYTES_MAX: usize = 3 << 20;
 /// Stack, data and the initialised heap, in pages of 64 KiB.
 const MEMORY_PAGES_MAX: u64 = 48;
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
-fn collect(path: PathBuf, files: &mut Vec<PathBuf>) {
-    if !path.is_dir() {
-        files.push(path);
-        return;
-    }
-    for entry in std::fs::read_dir(path).unwrap() {
-        collect(entry.unwrap().path(), files);
-    }
-}
-
-/// As build-engine.sh computes it.
-fn sources_hash() -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut files = Vec::new();
-    for name in ["engine", "src", "tools", "build-engine.sh"] {
-        collect(root.join(name), &mut files);
-    }
-    let mut lines = BTreeMap::new();
-    for file in files {
-        let path = file
-            .strip_prefix(root)
-            .unwrap()
-            .to_str()
-            .unwrap()
-            .replace('\\', "/");
-        lines.insert(path, hex(&Sha256::digest(std::fs::read(&file).unwrap())));
-    }
-    let list: String = lines
-        .into_iter()
-        .map(|(path, hash)| format!("{hash}  {path}\n"))
-        .collect();
-    hex(&Sha256::digest(list))
-}
-
 #[test]
 fn artifact_is_built_from_these_sources() {
-    let recorded = include_str!("../artifact/SOURCES.sha256").trim();
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     assert_eq!(
-        recorded,
-        sources_hash(),
+        include_str!("../artifact/SOURCES.sha256").trim(),
+        artifact_inputs::hash(&repository, "engine"),
         "the engine is stale: run javascript/build-engine.sh"
     );
 }

@@ -11,24 +11,19 @@ mod calls;
 mod engine;
 mod handles;
 mod host;
+mod registers;
 
-use crate::abi::code;
+use crate::failure::Failure;
 use crate::machine::Run;
-use crate::nodes::{Failure, Resume, Run as RunNode};
-use crate::plan::{NONE, View};
-use crate::value::ops::{self, TypeError};
-use crate::value::{Array, Object, Value};
+use crate::node::{Resume, Run as RunNode};
 use handles::{array, change, make, names_at, object, read, value};
+use heddle_contract::abi::code;
+use heddle_contract::plan::View;
+use heddle_values::ops;
+use heddle_values::{Array, Object, TypeError, Value};
 use host::Host;
+use registers::SITE;
 use std::cell::{Cell, OnceCell, RefCell};
-use std::sync::atomic::AtomicU32;
-
-/// Plan index of the node being executed, for the host. See [`crate::abi::CURRENT_NODE`].
-#[unsafe(no_mangle)]
-pub static CURRENT_NODE: AtomicU32 = AtomicU32::new(NONE);
-
-/// Index of the expression site being evaluated; compiled code stores it.
-static SITE: AtomicU32 = AtomicU32::new(NONE);
 
 type GuestRun = Run<'static, Host>;
 

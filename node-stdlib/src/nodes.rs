@@ -1,203 +1,7 @@
 //! The standard nodes: what each does with its parameters and inputs.
 //!
-//! A node is a function from parameters and a [`Context`] to an [`Outcome`]. Knows nothing of edges, frames,
+//! Each is a function as [`crate::node`] describes. Knows nothing of edges, frames,
 //! retries or WebAssembly; [`crate::machine`] calls it and carries the outcome on.
-
-use crate::value::{Object, Text, Value};
-use std::borrow::Cow;
-
-/// Why a node failed: what `$error` and an error port show.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
-    /// One of [`crate::abi::code`], `HTTP_<status>` or a Throw's own.
-    pub code: Cow<'static, str>,
-    /// For a person: what happened, which parameter, what to do.
-    pub message: String,
-    /// What the node's `retry` is to do about it.
-    pub again: Again,
-}
-
-/// When a node that failed may be tried again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Again {
-    /// As its policy says.
-    #[default]
-    ByPolicy,
-    /// Not before this many milliseconds, however short the policy's wait is.
-    After(u32),
-    /// Not in this run.
-    Never,
-}
-
-impl Failure {
-    /// A failure with one of heddle's own codes.
-    pub fn new(code: &'static str, message: impl Into<String>) -> Self {
-        Self::with_code(Cow::Borrowed(code), message)
-    }
-
-    /// A failure with any code.
-    pub fn with_code(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
-        Failure {
-            code: code.into(),
-            message: message.into(),
-            again: Again::ByPolicy,
-        }
-    }
-}
-
-/// Values that leave by output ports (by index, as the catalogue orders them); ports not named are dead.
-#[derive(Clone, Debug, Default)]
-pub struct Emission(pub Vec<(u32, Value)>);
-
-impl Emission {
-    /// One value by one port.
-    pub fn one(port: u32, value: Value) -> Self {
-        Emission(vec![(port, value)])
-    }
-}
-
-/// What a node wants to happen next.
-#[derive(Clone, Debug)]
-pub enum Outcome {
-    /// Values leave; the node is done.
-    Emit(Emission),
-    /// The host does `kind` with `request`; its result comes to the node's [`NodeType::resume`].
-    Effect {
-        /// `http`, `hmac`, `hash`, ….
-        kind: &'static str,
-        /// JSON object; secret references inside are replaced by the host.
-        request: Value,
-    },
-    /// ForEach: the body runs once for each element, at most `concurrency` at a time.
-    Iterate {
-        /// One item for each iteration.
-        items: Vec<Value>,
-        /// At least 1.
-        concurrency: u32,
-    },
-    /// Loop: the body repeats while `condition` holds, at most `iterations_max` times.
-    Repeat {
-        /// Function value evaluated before each iteration; `None`: it always holds.
-        condition: Option<u32>,
-        /// At least 1.
-        iterations_max: u32,
-    },
-    /// Code waits: the host does all of `requests`, and the result of each, or why it failed, comes to `resume` as
-    /// soon as it is there.
-    Wait {
-        /// Number of the engine's call, for `resume`.
-        call: u32,
-        /// May be empty when others are still under way.
-        requests: Vec<Request>,
-        /// How the node goes on.
-        resume: Continue,
-    },
-    /// Return: the run's output.
-    Return(Value),
-}
-
-/// One of the things that code waits for.
-#[derive(Clone, Debug)]
-pub struct Request {
-    /// Number within its call.
-    pub id: u32,
-    /// Effect kind.
-    pub kind: &'static str,
-    /// As in [`Outcome::Effect`].
-    pub request: Value,
-}
-
-/// Goes on with a call of the engine: the node's parameters, the call, the request, its result.
-pub type Continue = fn(&Object, u32, u32, Result<Value, Failure>, &mut dyn Context) -> NodeResult;
-
-/// A step of the JavaScript engine.
-pub enum Script<'a> {
-    /// Calls the default function of a module with one argument.
-    Call {
-        /// The module's source.
-        source: &'a Text,
-        /// The argument.
-        argument: Value,
-    },
-    /// Calls a function as expressions have them: where nothing that is built in can be changed.
-    Evaluate {
-        /// The source of the function.
-        source: &'a Text,
-        /// Its arguments, an array.
-        arguments: Value,
-    },
-    /// Answers a request of a call that waits.
-    Resume {
-        /// The call.
-        call: u32,
-        /// The request.
-        request: u32,
-        /// What came of it.
-        result: Result<Value, Failure>,
-    },
-}
-
-/// Where a call of the engine stands.
-pub enum Scripted {
-    /// What the function returned.
-    Value(Value),
-    /// It waits; these requests are new.
-    Waits {
-        /// Number of the call.
-        call: u32,
-        /// `[{id, kind, request}]`
-        requests: Value,
-    },
-}
-
-/// Result of a node function.
-pub type NodeResult = Result<Outcome, Failure>;
-
-/// Severity of a log line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
-    /// For finding faults.
-    Debug = 0,
-    /// Ordinary.
-    Info = 1,
-    /// Something looks wrong.
-    Warn = 2,
-    /// Something is wrong.
-    Error = 3,
-}
-
-/// What a node may ask of its run.
-pub trait Context {
-    /// `$input`: the value on the only wired port, or an object by port name when several are wired.
-    fn input(&self) -> Value;
-    /// `$item`: of `each`, or of the innermost loop; undefined elsewhere.
-    fn item(&self) -> Value;
-    /// Executes a step of the run's JavaScript engine.
-    fn javascript(&mut self, step: Script<'_>) -> Result<Scripted, Failure>;
-    /// Value on an input port; `None` if no live edge ended there.
-    fn input_port(&self, port: usize) -> Option<Value>;
-    /// Evaluates a function value with `$item` and `$index` set.
-    fn call(&mut self, function: u32, item: &Value, index: usize) -> Result<Value, Failure>;
-    /// Evaluates a function value as it stands, without an item of its own.
-    fn call_plain(&mut self, function: u32) -> Result<Value, Failure>;
-    /// Evaluates a function value with `$a` and `$b` set.
-    fn call_pair(&mut self, function: u32, first: &Value, second: &Value) -> Result<Value, Failure>;
-    /// Writes a line to the run's log.
-    fn log(&mut self, level: Level, message: &str);
-    /// Sets the answer of the webhook that started the run; later calls only log a warning.
-    fn respond(&mut self, response: &Value);
-    /// 64 random bits of the run's seeded generator.
-    fn random(&mut self) -> u64;
-    /// When the run started, in milliseconds since 1970 UTC; "now" for the whole run.
-    fn now_ms(&self) -> i64;
-    /// Identifies this execution of the node: run, node, iteration and element. Same in every attempt.
-    fn execution_key(&self) -> String;
-}
-
-/// A standard node's implementation.
-pub type Run = fn(&Object, &mut dyn Context) -> NodeResult;
-/// Continues a node whose effect has ended.
-pub type Resume = fn(&Object, Value, &mut dyn Context) -> NodeResult;
 
 /// Calls `$macro!` with every standard node: `(Type, run function, resume function or none)`.
 /// The guest's exports are made from it, and a test holds it against the catalogue. Triggers are not in it: the
@@ -282,7 +86,6 @@ pub mod join;
 pub mod json;
 pub mod jwt;
 pub mod key_value;
-pub mod keys;
 pub mod lists;
 pub mod log;
 pub mod markdown;
@@ -297,6 +100,8 @@ pub mod url;
 pub mod uuid;
 pub mod xml;
 pub mod yaml;
+
+use crate::node::{Resume, Run};
 
 macro_rules! table {
     ($($(#[$cfg:meta])? ($name:ident, $run:path, $($resume:tt)+)),* $(,)?) => {

@@ -2,14 +2,17 @@
 
 #![expect(clippy::unwrap_used, reason = "a test: a panic is its failure")]
 
-use heddle_node_stdlib::abi::{
+#[path = "../../tests/shared/artifact_inputs.rs"]
+mod artifact_inputs;
+
+use heddle_contract::abi::{
     CURRENT_NODE, Function, GUEST_FUNCTIONS, HOST, HOST_FUNCTIONS, MEMORY, TABLE, Type, node_function,
 };
-use heddle_node_stdlib::{GUEST_SHA256, GUEST_WASM, for_each_node};
+use heddle_guest::{GUEST_SHA256, GUEST_WASM};
+use heddle_node_stdlib::for_each_node;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use wasmparser::{ExternalKind, FuncType, Parser, Payload, TypeRef, ValType};
 
 /// Of it, 1.2 MB are for the formats of other people, above all for HTML with its selectors and its names of characters.
@@ -23,55 +26,12 @@ macro_rules! names {
 }
 const NODES: &[&str] = for_each_node!(names);
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
-fn collect(directory: &Path, files: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(directory).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            collect(&path, files);
-        } else {
-            files.push(path);
-        }
-    }
-}
-
-/// As build-guest.sh computes it.
-fn sources_hash() -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut files = vec![root.join("Cargo.toml")];
-    collect(&root.join("src"), &mut files);
-    let mut lines = BTreeMap::new();
-    for file in files {
-        let path = file
-            .strip_prefix(root)
-            .unwrap()
-            .to_str()
-            .unwrap()
-            .replace('\\', "/");
-        let tests = path.ends_with("/tests.rs") || path.contains("/tests/");
-        if !(path.starts_with("src/catalogue") || path == "src/manifest.rs" || tests) {
-            lines.insert(path, hex(&Sha256::digest(std::fs::read(&file).unwrap())));
-        }
-    }
-    let list: String = lines
-        .into_iter()
-        .map(|(path, hash)| format!("{hash}  {path}\n"))
-        .collect();
-    hex(&Sha256::digest(list))
-}
-
 #[test]
 fn artifact_is_built_from_these_sources() {
-    let recorded = include_str!("../artifact/SOURCES.sha256").trim();
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     assert_eq!(
-        recorded,
-        sources_hash(),
+        include_str!("../artifact/SOURCES.sha256").trim(),
+        artifact_inputs::hash(&repository, "guest"),
         "the guest artifact is stale: run node-stdlib/build-guest.sh"
     );
 }

@@ -4,11 +4,10 @@
 
 mod support;
 
-use heddle_node_stdlib::catalogue::{
-    Category, Example, NodeType, Outputs, Parameter, Schema, fields_fit, node_types,
-};
+use heddle_catalogue::{Category, Example, NodeType, Outputs, Parameter, Schema, fields_fit, node_types};
+use heddle_contract::abi;
+use heddle_node_stdlib::for_each_node;
 use heddle_node_stdlib::nodes::lookup;
-use heddle_node_stdlib::{abi, for_each_node};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use support::{Fake, run, run_with, value};
@@ -219,7 +218,7 @@ fn examples() -> impl Iterator<Item = (&'static NodeType, &'static Example)> {
         .flat_map(|node_type| node_type.examples.iter().map(move |example| (node_type, example)))
 }
 
-fn inputs(node_type: &NodeType, example: &Example) -> Vec<Option<heddle_node_stdlib::value::Value>> {
+fn inputs(node_type: &NodeType, example: &Example) -> Vec<Option<heddle_values::Value>> {
     let by_port = json(example.input, node_type.name);
     let port = |name: &str| by_port.get(name).map(|input| value(&input.to_string()));
     node_type.inputs.iter().map(|input| port(input.name)).collect()

@@ -2,9 +2,9 @@
 
 mod support;
 
-use heddle_node_stdlib::abi::code;
-use heddle_node_stdlib::nodes::Failure;
-use heddle_node_stdlib::value::{Value, ops};
+use heddle_contract::abi::code;
+use heddle_node_stdlib::failure::Failure;
+use heddle_values::{Value, ops};
 use support::{Fake, run, run_with, value};
 
 #[test]

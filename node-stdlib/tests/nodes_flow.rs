@@ -2,9 +2,11 @@
 
 mod support;
 
-use heddle_node_stdlib::abi::code;
-use heddle_node_stdlib::nodes::{Failure, Outcome, flow::OPERATORS};
-use heddle_node_stdlib::value::{Object, Value, ops};
+use heddle_contract::abi::code;
+use heddle_contract::parameters::OPERATORS;
+use heddle_node_stdlib::failure::Failure;
+use heddle_node_stdlib::node::Outcome;
+use heddle_values::{Object, Value, ops};
 use support::{Fake, outcome, run, run_with, value};
 
 fn by(input: &str) -> Fake {

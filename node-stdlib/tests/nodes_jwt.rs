@@ -2,8 +2,9 @@
 
 mod support;
 
-use heddle_node_stdlib::nodes::{Outcome, lookup};
-use heddle_node_stdlib::value::Value;
+use heddle_node_stdlib::node::Outcome;
+use heddle_node_stdlib::nodes::lookup;
+use heddle_values::Value;
 use serde_json::{Value as Json, json};
 use support::{Fake, outcome, run, value};
 

@@ -59,6 +59,36 @@ fn date_times_are_read_in_every_usual_form() {
 }
 
 #[test]
+fn no_clock_fills_in_what_a_text_leaves_out() {
+    check(&[
+        (
+            r#""operation": "format", "value": "2026-W27-3""#,
+            r#""2026-07-01T00:00:00.000Z""#,
+        ),
+        (
+            r#""operation": "format", "value": "2026-07-01 10:00:00 +02:00""#,
+            r#""2026-07-01T08:00:00.000Z""#,
+        ),
+        (
+            r#""operation": "parse", "value": "10:24", "format": "HH:mm", "timezone": "America/New_York""#,
+            r#""1970-01-01T10:24:00.000-05:00""#,
+        ),
+        // It comes twice, and the first is summer time still.
+        (
+            r#""operation": "format", "value": "2026-10-25T02:30:00", "timezone": "Europe/Berlin""#,
+            r#""2026-10-25T02:30:00.000+02:00""#,
+        ),
+        // It does not come at all.
+        (
+            r#""operation": "format", "value": "2026-03-29T02:30:00", "timezone": "Europe/Berlin""#,
+            r#""2026-03-29T03:30:00.000+02:00""#,
+        ),
+    ]);
+    let time = run("DateTime", r#"{"operation": "format", "value": "10:24"}"#, "null");
+    assert!(time.starts_with("PARSE: There is no date-time"), "{time}");
+}
+
+#[test]
 fn date_times_are_written_in_formats() {
     let at = r#""operation": "format", "value": "2026-03-05T16:07:08.009Z", "timezone": "America/New_York""#;
     let formats = [

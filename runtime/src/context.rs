@@ -1,10 +1,10 @@
 //! What the guest is told of its run, besides the event.
 
 use crate::request::Callbacks;
-use heddle_node_stdlib::manifest::Manifest;
+use heddle_contract::manifest::Manifest;
 use serde::Serialize;
 
-/// The guest's second input, see `heddle_node_stdlib::machine`.
+/// The guest's second input, see the run loop (`machine`) of `heddle-node-stdlib`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Context<'a> {

@@ -3,7 +3,7 @@
 //! Knows nothing of effects. An error here is a value of the run: it is recorded, masked and handed to the node, and what
 //! libraries said is part of its message.
 
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use std::fmt;
 
 /// An effect's failure; the node's `onError` decides what that means.

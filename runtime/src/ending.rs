@@ -6,7 +6,7 @@ use crate::outcome::{Outcome, RunError, Status, Usage};
 use crate::secrets::Vault;
 use crate::state::{Finish, RunState};
 use crate::stop::{HasParked, Stop};
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};

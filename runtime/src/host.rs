@@ -7,7 +7,7 @@ use crate::outcome::LogLine;
 use crate::state::{Asked, Finish, RunState};
 use crate::stop::{HasParked, Stop};
 use crate::trace::End;
-use heddle_node_stdlib::abi::{self, code};
+use heddle_contract::abi::{self, code};
 use serde_json::value::RawValue;
 use std::ops::Range;
 use wasmtime::{Caller, Linker, Memory};

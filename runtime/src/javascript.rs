@@ -12,7 +12,7 @@ use crate::state::{RunState, RunningEngine};
 use crate::stdlib;
 use crate::stop::Stop;
 use heddle_javascript::{ENGINE_WASM, protocol};
-use heddle_node_stdlib::abi::{self, code};
+use heddle_contract::abi::{self, code};
 use std::sync::{Arc, OnceLock};
 use wasmtime::{Extern, InstancePre, Linker, Memory, Ref};
 

@@ -5,7 +5,7 @@
 //! Knows nothing of where journals are kept.
 
 use crate::stop::Stop;
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
@@ -40,7 +40,7 @@ pub type Permission = Pin<Box<dyn Future<Output = ()> + Send>>;
 /// What is known of an effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Which effect of the run, see `heddle_node_stdlib::machine`.
+    /// Which effect of the run, see the run loop in `node-stdlib`.
     pub key: String,
     /// Place among those that have ended, from 0; `None`: the effect has parked, and this is its state.
     pub number: Option<u64>,

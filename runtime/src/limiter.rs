@@ -2,7 +2,7 @@
 
 use crate::limits::Limits;
 use crate::stop::{Stop, grouped};
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use wasmtime::ResourceLimiter;
 
 /// Counts the memory and tables of all instances of one run, or of one call of a component. Does not cover what the

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Limits on one run. Each has an error code of its own (see `heddle_node_stdlib::abi::code`).
+/// Limits on one run. Each has an error code of its own (see `heddle_contract::abi::code`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Instructions, roughly; bulk operations and host calls are charged by size. `OUT_OF_FUEL`.

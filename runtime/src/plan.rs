@@ -11,7 +11,7 @@ use crate::engine::{Engines, Form, Tier};
 use crate::program::{Loaded, Program, Verified, verify};
 use crate::program_error::{CompileError, ManifestError, ProgramError};
 use crate::stdlib::{self, Stdlib};
-use heddle_node_stdlib::abi;
+use heddle_contract::abi;
 use std::ops::Range;
 use std::sync::Arc;
 use wasmtime::{Module, ModuleExport};

@@ -6,8 +6,8 @@ use crate::complexity::BODY_BYTES_MAX;
 use crate::component::Ready;
 use crate::digest::{Digest256, hex};
 use crate::program_error::{ManifestError, NotWasm, ProgramError};
-use heddle_node_stdlib::abi;
-use heddle_node_stdlib::manifest::Manifest;
+use heddle_contract::abi;
+use heddle_contract::manifest::Manifest;
 use std::ops::Range;
 use std::sync::Arc;
 use wasmparser::{

@@ -18,7 +18,7 @@ use crate::request::RunRequest;
 use crate::sandbox::{self, Sandbox};
 use crate::state::Surroundings;
 use crate::stdlib::Stdlib;
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use tokio::sync::Semaphore;
@@ -78,7 +78,7 @@ impl Drop for Inner {
 impl Runtime {
     /// Starts the engine and its threads, and compiles or loads the standard library.
     pub fn new(config: RuntimeConfig) -> Result<Self, RuntimeError> {
-        use heddle_node_stdlib::{GUEST_SHA256, GUEST_WASM};
+        use heddle_guest::{GUEST_SHA256, GUEST_WASM};
         Self::start(config, GUEST_WASM, &GUEST_SHA256)
     }
 

@@ -17,7 +17,7 @@ use crate::request::RunRequest;
 use crate::secrets::Vault;
 use crate::stop::{Stop, grouped};
 use crate::trace::Trace;
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use std::sync::Arc;
@@ -44,7 +44,7 @@ pub enum Finish {
 /// An effect that the guest asks for.
 pub struct Asked<'a> {
     pub kind: &'a str,
-    /// See `heddle_node_stdlib::machine`.
+    /// See the run loop in `node-stdlib`.
     pub key: &'a str,
     /// `None`: it was too large to be copied.
     pub request: Option<String>,

@@ -4,7 +4,7 @@ use crate::codecache::DiskCache;
 use crate::digest::Digest256;
 use crate::engine::{Engines, Form, Tier};
 use crate::state::RunState;
-use heddle_node_stdlib::abi;
+use heddle_contract::abi;
 use std::collections::HashMap;
 use wasmtime::{Engine, ExternType, InstancePre, Linker, Module, ModuleExport, Precompiled};
 

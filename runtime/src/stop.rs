@@ -1,7 +1,7 @@
 //! Why a run is stopped from outside.
 
 use crate::limits::Limits;
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 
 /// Ends the run at once; nothing in the pattern can catch it.
 #[derive(Clone, Debug, thiserror::Error)]

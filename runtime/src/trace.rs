@@ -3,7 +3,7 @@
 use crate::limits::Limits;
 use crate::outcome::TraceEntry;
 use crate::stop::Stop;
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use serde_json::value::RawValue;
 use std::time::Instant;
 

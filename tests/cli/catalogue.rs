@@ -3,7 +3,7 @@
 use super::example::fits;
 use super::harness::{Place, graph};
 use super::outside::Outside;
-use heddle_node_stdlib::catalogue::{Category, NodeType, Outputs, node_types};
+use heddle_catalogue::{Category, NodeType, Outputs, node_types};
 use serde_json::{Value, json};
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::diagnostics::{graph, node, with_definitions};
 use crate::hand_made::{Parts, base64, component_of, constant, echo, fetching};
 use heddle_compiler::{Options, compile};
-use heddle_node_stdlib::abi::COMPONENT_SECTION;
+use heddle_contract::abi::COMPONENT_SECTION;
 use serde_json::{Value, json};
 use wasmparser::{Parser, Payload};
 

@@ -5,7 +5,7 @@ use heddle_compiler::Artifact;
 use heddle_compiler::emit::emit;
 use heddle_compiler::expression::parse;
 use heddle_compiler::lowered::{Argument, Body, Lowered, Site, TextPart};
-use heddle_node_stdlib::plan::{Node, Plan, Scope, View};
+use heddle_contract::plan::{Node, Plan, Scope, View};
 use insta::assert_snapshot;
 use serde_json::json;
 use wasmparser::{Parser, Payload, Validator};
@@ -486,7 +486,7 @@ fn every_operator_is_a_guest_function_that_exists() {
         }
     }
     // `rich` has every construct but text parameters and definitions.
-    let missing: Vec<_> = heddle_node_stdlib::abi::GUEST_FUNCTIONS
+    let missing: Vec<_> = heddle_contract::abi::GUEST_FUNCTIONS
         .iter()
         .map(|function| function.name)
         .filter(|name| !imported.iter().any(|import| import == name))
@@ -522,8 +522,7 @@ fn the_module_carries_plan_and_manifest() {
         (1, "fields", "{ $json, 'b c': 2, [$index]: 5, ...$item }")
     );
     assert_eq!(view.node(3).function(), Some(3));
-    let manifest: heddle_node_stdlib::manifest::Manifest =
-        serde_json::from_slice(&manifest.unwrap()).unwrap();
+    let manifest: heddle_contract::manifest::Manifest = serde_json::from_slice(&manifest.unwrap()).unwrap();
     assert_eq!(manifest, artifact.manifest);
     let bodies = manifest
         .functions

@@ -2,8 +2,8 @@
 
 use crate::diagnostics::{graph, node};
 use heddle_compiler::{Options, analyse, compile};
-use heddle_node_stdlib::manifest::Rights;
-use heddle_node_stdlib::plan::{NodeKind, OnError, Plan, View};
+use heddle_contract::manifest::Rights;
+use heddle_contract::plan::{NodeKind, OnError, Plan, View};
 use serde_json::{Value, json};
 
 /// A plan as text: a line for each node, then its edges.

@@ -27,7 +27,7 @@ fn loops(functions: usize, loops: usize, variables: usize) -> String {
 
 /// A pattern's module with these functions, as `/api/execute/run` takes it.
 fn module(functions: &str) -> String {
-    let manifest = json!({"abiVersion": heddle_node_stdlib::abi::ABI_VERSION, "nodes": [], "triggers": []});
+    let manifest = json!({"abiVersion": heddle_contract::abi::ABI_VERSION, "nodes": [], "triggers": []});
     let section = manifest.to_string().replace('"', "\\\"");
     let text = format!(
         "(module (func (export \"run\") (param i32)) {functions} (@custom \"heddle\" \"{section}\"))"

@@ -19,7 +19,7 @@ fn long() -> String {
         "loop ".repeat(700),
         "(br_if 0 (local.get 0)) end ".repeat(700)
     );
-    let manifest = json!({"abiVersion": heddle_node_stdlib::abi::ABI_VERSION, "nodes": [], "triggers": []});
+    let manifest = json!({"abiVersion": heddle_contract::abi::ABI_VERSION, "nodes": [], "triggers": []});
     let text = format!(
         "(module (func (export \"run\") (param i32)) {} (@custom \"heddle\" \"{}\"))",
         function.repeat(9),

@@ -52,7 +52,7 @@ pub fn manifest() -> Value {
         .map(|index| json!({"index": index, "nodeId": index.to_string(), "type": "OnCall"}))
         .collect();
     json!({
-        "abiVersion": heddle_node_stdlib::abi::ABI_VERSION,
+        "abiVersion": heddle_contract::abi::ABI_VERSION,
         "nodes": nodes,
         "triggers": triggers,
         "rights": {"effects": ["http", "hash", "hmac"], "secrets": ["KEY", "ABSENT"], "hosts": ["*"]},

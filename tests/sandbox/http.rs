@@ -2,7 +2,7 @@
 
 use crate::harness::{START, code, load, manifest, module, open_runtime, request, runtime, runtime_with};
 use crate::server::{Server, ok, redirect, response};
-use heddle_node_stdlib::abi::secret_reference;
+use heddle_contract::abi::secret_reference;
 use heddle_runtime::{
     EgressPolicy, Limits, Outcome, Program, RunRequest, Runtime, RuntimeConfig, Secret, Tier,
 };

@@ -1,6 +1,6 @@
 //! JavaScript values, written for clarity: what the reference evaluator computes with.
 //!
-//! Shares nothing with `heddle_node_stdlib::value`, which it checks. Follows ECMA-262, sections 7.1 and 7.2.
+//! Shares nothing with `heddle_values`, which it checks. Follows ECMA-262, sections 7.1 and 7.2.
 
 use serde_json::Value;
 

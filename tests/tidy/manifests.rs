@@ -11,9 +11,32 @@ use std::process::Command;
 const ARROWS: &[(&str, &[&str])] = &[
     ("javascript", &[]),
     ("javascript/engine", &["javascript"]),
-    ("node-stdlib", &["javascript"]),
-    ("compiler", &["node-stdlib"]),
-    ("runtime", &["javascript", "node-stdlib", "processes"]),
+    ("node-stdlib/artifact", &[]),
+    ("node-stdlib/contract", &["javascript"]),
+    ("node-stdlib/values", &["javascript"]),
+    ("node-stdlib/catalogue", &["node-stdlib/contract"]),
+    (
+        "node-stdlib",
+        &["javascript", "node-stdlib/contract", "node-stdlib/values"],
+    ),
+    (
+        "compiler",
+        &[
+            "javascript",
+            "node-stdlib/catalogue",
+            "node-stdlib/contract",
+            "node-stdlib/values",
+        ],
+    ),
+    (
+        "runtime",
+        &[
+            "javascript",
+            "node-stdlib/artifact",
+            "node-stdlib/contract",
+            "processes",
+        ],
+    ),
     ("processes", &[]),
     ("api/model", &[]),
     ("api/store", &["api/model"]),
@@ -23,7 +46,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "api/model",
             "api/store",
             "compiler",
-            "node-stdlib",
+            "node-stdlib/contract",
             "processes",
             "runtime",
         ],
@@ -40,7 +63,8 @@ const ARROWS: &[(&str, &[&str])] = &[
             "api/service",
             "api/store",
             "compiler",
-            "node-stdlib",
+            "node-stdlib/catalogue",
+            "node-stdlib/contract",
             "runtime",
         ],
     ),
@@ -52,12 +76,14 @@ const ARROWS_OF_TESTS: &[(&str, &[&str])] = &[
     ("runtime", &["compiler"]),
 ];
 
+/// The guest has no clock, no randomness and no I/O of its own.
+const NEVER_IN_THE_GUEST: &[&str] = &["tokio", "wasmtime", "reqwest", "getrandom", "rand", "chrono"];
+
 /// Crates that must stay out of a room, because it is pure or because its job is another.
 const KEPT_OUT: &[(&str, &[&str])] = &[
-    (
-        "node-stdlib",
-        &["tokio", "wasmtime", "reqwest", "getrandom", "rand", "chrono"],
-    ),
+    ("node-stdlib", NEVER_IN_THE_GUEST),
+    ("node-stdlib/contract", NEVER_IN_THE_GUEST),
+    ("node-stdlib/values", NEVER_IN_THE_GUEST),
     (
         "compiler",
         &["tokio", "wasmtime", "reqwest", "rand", "axum", "sqlx"],

@@ -7,7 +7,7 @@ use crate::run::Run;
 use crate::run_error::cancellation;
 use heddle_model::clock::Timestamp;
 use heddle_model::status::RunStatus;
-use heddle_node_stdlib::manifest::Retry;
+use heddle_contract::manifest::Retry;
 use heddle_runtime::{Outcome, Status};
 use heddle_store::runs::ResultRow;
 use serde_json::value::RawValue;

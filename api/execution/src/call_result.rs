@@ -3,7 +3,7 @@
 use crate::live::Ended;
 use heddle_model::ids::RunId;
 use heddle_model::status::RunStatus;
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use heddle_runtime::{EffectError, EffectResult, result_from_json, result_to_json};
 
 /// The effect's result.

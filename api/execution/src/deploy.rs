@@ -16,7 +16,7 @@ use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId};
 use heddle_model::quota::{Quota, Quotas};
 use heddle_model::status::{DeploymentStatus, Operation};
-use heddle_node_stdlib::manifest::Manifest;
+use heddle_contract::manifest::Manifest;
 use heddle_runtime::{ProgramError, Tier};
 use heddle_store::deployments::{self, DeploymentRow};
 use heddle_store::patterns::{self, PatternRow};

@@ -5,7 +5,7 @@ use heddle_model::access::Editor;
 use heddle_model::clock::Timestamp;
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::{DeploymentId, EndpointId};
-use heddle_node_stdlib::manifest::Manifest;
+use heddle_contract::manifest::Manifest;
 use heddle_store::Db;
 use heddle_store::schedules::{self, ScheduleRow};
 

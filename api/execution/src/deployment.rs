@@ -3,7 +3,7 @@
 use crate::queue::Share;
 use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, UserId};
 use heddle_model::tenant::Tenant;
-use heddle_node_stdlib::manifest::{Manifest, Trigger};
+use heddle_contract::manifest::{Manifest, Trigger};
 use heddle_runtime::Program;
 use heddle_store::deployments::DeploymentRow;
 

@@ -26,7 +26,7 @@ use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::RunId;
 use heddle_model::status::Phase;
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use heddle_runtime::{Limits, Outcome, RunError, RunRequest, TRACE_TARGET};
 use heddle_store::runs::suspects;
 use heddle_store::{Store, StoreError};

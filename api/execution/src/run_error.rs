@@ -1,6 +1,6 @@
 //! Errors of runs that the service itself makes, not the sandbox.
 
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use heddle_runtime::RunError;
 
 /// An error of the run as a whole.

@@ -13,7 +13,7 @@ use heddle_model::clock::Clock;
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::{EnvironmentId, UserId};
 use heddle_model::tenant::Tenant;
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use heddle_runtime::{Limits, Outcome, ProgramError, RunRequest, Tier};
 use heddle_store::{Store, workspaces};
 use serde_json::value::RawValue;

@@ -7,7 +7,7 @@ use super::report::Report;
 use crate::catalogue::{self, category_name, type_name};
 use anstyle::Style;
 use clap::Args;
-use heddle_node_stdlib::catalogue::{NodeType, Outputs, Port, node_type, node_types};
+use heddle_catalogue::{NodeType, Outputs, Port, node_type, node_types};
 use std::fmt::Write;
 use std::process::ExitCode;
 use unicode_width::UnicodeWidthStr;

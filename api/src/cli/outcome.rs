@@ -5,7 +5,7 @@ use super::indent::indented;
 use super::report::{Report, printable};
 use super::trace::{self, duration, grouped};
 use anstyle::{AnsiColor, Style};
-use heddle_node_stdlib::manifest;
+use heddle_contract::manifest;
 use heddle_runtime::{LogLine, Outcome, RunError, Status, TraceEntry, Usage};
 use serde::Serialize;
 use serde_json::Value;

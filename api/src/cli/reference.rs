@@ -1,7 +1,7 @@
 //! The reference page of the node types, `docs/nodes.md`, made from the catalogue.
 
 use crate::catalogue::{category_name, type_name};
-use heddle_node_stdlib::catalogue::{NodeType, Outputs, Parameter, Schema, node_types};
+use heddle_catalogue::{NodeType, Outputs, Parameter, Schema, node_types};
 use std::fmt::Write;
 
 const INTRODUCTION: &str = "\

@@ -3,7 +3,7 @@
 
 use super::report::{first_columns, printable};
 use anstyle::{AnsiColor, Style};
-use heddle_node_stdlib::manifest;
+use heddle_contract::manifest;
 use heddle_runtime::TraceEntry;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};

@@ -5,7 +5,7 @@ use crate::catalogue;
 use crate::http::error::{ApiError, ErrorBody};
 use axum::Json as Answer;
 use heddle_model::Code;
-use heddle_node_stdlib::catalogue::node_type;
+use heddle_catalogue::node_type;
 use serde_json::Value;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;

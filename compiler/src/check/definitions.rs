@@ -9,8 +9,8 @@ use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
 use crate::lowered::Argument;
 use crate::options::Options;
-use heddle_node_stdlib::catalogue::Schema;
-use heddle_node_stdlib::plan::OnError;
+use heddle_catalogue::Schema;
+use heddle_contract::plan::OnError;
 
 /// Composites within each other.
 const COMPOSITE_DEPTH_MAX: usize = 32;

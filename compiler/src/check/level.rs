@@ -8,8 +8,8 @@ use crate::graph::{Edge, Graph, Node};
 use crate::lowered::Argument;
 use crate::reach::Reach;
 use crate::scopes::{BodyPorts, LOOP_PORTS, Scopes, Wire};
-use heddle_node_stdlib::catalogue::{self, Category, NodeType, Outputs, ValueType};
-use heddle_node_stdlib::plan::OnError;
+use heddle_catalogue::{Category, NodeType, Outputs, ValueType};
+use heddle_contract::plan::OnError;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
@@ -309,7 +309,7 @@ impl Side {
 }
 
 fn spot<'a>(node: &'a Node, definitions: &'a Definitions, found: &mut Findings) -> Spot<'a> {
-    let standard = catalogue::node_type(&node.node_type);
+    let standard = heddle_catalogue::node_type(&node.node_type);
     let kind = match (standard, definitions.get(&node.node_type)) {
         (Some(node_type), _) => Kind::Standard(node_type),
         (None, Some((index, definition))) => Kind::Defined(definition, index),
@@ -341,7 +341,9 @@ fn spot<'a>(node: &'a Node, definitions: &'a Definitions, found: &mut Findings) 
 }
 
 fn unknown_type(node: &Node, definitions: &Definitions) -> Diagnostic {
-    let standard = catalogue::node_types().iter().map(|node_type| node_type.name);
+    let standard = heddle_catalogue::node_types()
+        .iter()
+        .map(|node_type| node_type.name);
     let known = standard.chain(
         definitions
             .all()
@@ -359,7 +361,7 @@ fn unknown_type(node: &Node, definitions: &Definitions) -> Diagnostic {
     .with_help(help)
 }
 
-fn sockets(ports: &'static [catalogue::Port]) -> Vec<Socket<'static>> {
+fn sockets(ports: &'static [heddle_catalogue::Port]) -> Vec<Socket<'static>> {
     ports
         .iter()
         .map(|port| Socket {

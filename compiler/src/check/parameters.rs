@@ -8,7 +8,7 @@ use crate::findings::Findings;
 use crate::graph::described;
 use crate::lowered::{Argument, Site, TextPart};
 use crate::options::Options;
-use heddle_node_stdlib::catalogue::{Parameter, Schema};
+use heddle_catalogue::{Parameter, Schema};
 use serde_json::{Map, Value};
 
 /// Values nested deeper than this are refused, so that every later pass may recurse.

@@ -10,7 +10,7 @@ use crate::findings::Findings;
 use crate::graph::Graph;
 use crate::lowered::Argument;
 use crate::options::Options;
-use heddle_node_stdlib::plan::OnError;
+use heddle_contract::plan::OnError;
 
 /// Checks a graph on one level: the main one, or that within a definition.
 pub(super) fn check_level<'a>(

@@ -3,7 +3,7 @@
 use super::level::Level;
 use crate::definitions::type_name;
 use crate::diagnostic::Diagnostic;
-use heddle_node_stdlib::catalogue::ValueType;
+use heddle_catalogue::ValueType;
 
 /// What is wrong with the types at the ends of a wire.
 pub(crate) fn mismatch(level: &Level<'_>, wire: usize) -> Option<Diagnostic> {

@@ -3,7 +3,7 @@
 use super::module::{Compiled, Module, SITE_GLOBAL};
 use crate::expression::{Expression, Literal};
 use crate::lowered::{Argument, Site, TextPart};
-use heddle_node_stdlib::{abi, manifest, plan};
+use heddle_contract::{abi, manifest, plan};
 use serde_json::Value;
 use wasm_encoder::{InstructionSink, MemArg};
 

@@ -2,8 +2,8 @@
 
 use super::body::FunctionBuilder;
 use crate::expression::{Element, MethodCall};
-use heddle_node_stdlib::abi;
-use heddle_node_stdlib::value::methods::Global;
+use heddle_contract::abi;
+use heddle_values::methods::Global;
 
 /// Arguments that go over as handles.
 const ARGUMENTS_MAX: usize = 3;

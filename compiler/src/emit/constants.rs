@@ -1,6 +1,6 @@
 //! Constants of a module and lists of names, each stored once.
 
-use heddle_node_stdlib::plan::Constant;
+use heddle_contract::plan::Constant;
 use std::collections::HashMap;
 
 /// What becomes `constants` and `names` of the plan.

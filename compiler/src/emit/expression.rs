@@ -2,7 +2,7 @@
 
 use super::body::FunctionBuilder;
 use crate::expression::{Binary, Element, Expression, Literal, Logical, Name, Property, Script, Unary};
-use heddle_node_stdlib::abi;
+use heddle_contract::abi;
 use wasm_encoder::{BlockType, ValType};
 
 /// Stack that one level of the tree needs at most, and how much more is taken when less is left.

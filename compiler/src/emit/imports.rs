@@ -1,6 +1,6 @@
 //! Function types and imported guest functions of a module, in the order of their first use.
 
-use heddle_node_stdlib::abi::{self, Type};
+use heddle_contract::abi::{self, Type};
 use std::collections::HashMap;
 use wasm_encoder::{TypeSection, ValType};
 

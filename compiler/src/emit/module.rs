@@ -2,9 +2,9 @@
 
 use super::constants::Constants;
 use super::imports::Imports;
-use heddle_node_stdlib::abi::{self, Type};
-use heddle_node_stdlib::manifest::{self, Manifest};
-use heddle_node_stdlib::plan::{Plan, Site};
+use heddle_contract::abi::{self, Type};
+use heddle_contract::manifest::{self, Manifest};
+use heddle_contract::plan::{Plan, Site};
 use std::borrow::Cow;
 use std::sync::Arc;
 use wasm_encoder::{

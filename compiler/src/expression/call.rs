@@ -6,8 +6,8 @@ use super::names;
 use super::syntax::{Callee, callee_of, gives_iterator, without_parentheses};
 use super::unsupported;
 use super::{Element, Expression, MethodCall, Name, NodeName};
-use heddle_node_stdlib::value::methods::{Callback, Global, Method};
-use heddle_node_stdlib::value::query;
+use heddle_values::methods::{Callback, Global, Method};
+use heddle_values::query;
 use oxc_ast::ast;
 use oxc_span::{GetSpan, Span};
 

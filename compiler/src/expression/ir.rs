@@ -1,6 +1,6 @@
 //! The expression tree: what of JavaScript is compiled, with every name resolved.
 
-use heddle_node_stdlib::value::methods::{Global, Method};
+use heddle_values::methods::{Global, Method};
 
 /// An expression.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,7 +52,7 @@ pub enum Expression {
     Parameter {
         /// Functions between.
         up: u32,
-        /// Below [`heddle_node_stdlib::value::methods::CALLBACK_ARGUMENTS_MAX`] an argument, from there on a `Let`.
+        /// Below [`heddle_values::methods::CALLBACK_ARGUMENTS_MAX`] an argument, from there on a `Let`.
         index: u32,
     },
     /// In a function: the parameter of this index has this value in the body.

@@ -6,7 +6,7 @@
 use super::lowering::Lowering;
 use super::syntax::{is_node_call, without_parentheses};
 use super::{Element, Expression, Literal, Name, NodeName};
-use heddle_node_stdlib::value::methods::{Global, Method};
+use heddle_values::methods::{Global, Method};
 use oxc_ast::ast;
 use oxc_span::{GetSpan, Span};
 

@@ -3,7 +3,7 @@
 use super::call::slice;
 use super::lowering::{Lowering, STACK_GROWTH_BYTES, STACK_LEFT_BYTES, Scope};
 use super::{Element, Expression};
-use heddle_node_stdlib::value::methods::CALLBACK_ARGUMENTS_MAX;
+use heddle_values::methods::CALLBACK_ARGUMENTS_MAX;
 use oxc_ast::ast;
 use oxc_span::{GetSpan, Span};
 

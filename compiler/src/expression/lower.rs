@@ -7,7 +7,7 @@ use super::unsupported;
 use super::{
     Binary, Element, Expression, Literal, Logical, Name, Names, NodeName, Problem, Property, Reason, Unary,
 };
-use heddle_node_stdlib::value::{date_time, methods};
+use heddle_values::{date_time, methods};
 use oxc_ast::ast;
 use oxc_span::{GetSpan, Span};
 use oxc_syntax::operator::{BinaryOperator, LogicalOperator, UnaryOperator};

@@ -3,7 +3,7 @@
 
 use super::mutation::Change;
 use super::{Names, Problem, Reason};
-use heddle_node_stdlib::value::methods::CALLBACK_ARGUMENTS_MAX;
+use heddle_values::methods::CALLBACK_ARGUMENTS_MAX;
 
 /// Problems of one expression, after which nothing more of it is looked at.
 pub(super) const PROBLEMS_MAX: usize = 100;

@@ -6,7 +6,7 @@
 //! own, so what another one sees does not matter.
 
 use super::{Element, Expression, Name};
-use heddle_node_stdlib::value::methods::{Global, Method};
+use heddle_values::methods::{Global, Method};
 use oxc_span::Span;
 
 /// A method that changes a receiver that may be seen elsewhere.

@@ -1,7 +1,7 @@
 //! Names: heddle's own, those that other systems have, and what was probably meant by any other.
 
 use super::{Expression, Name, Names, Problem};
-use heddle_node_stdlib::value::methods::Global;
+use heddle_values::methods::Global;
 
 const OWN: &[&str] = &[
     "$input",

@@ -1,7 +1,7 @@
 //! What of JavaScript is not compiled, and what no expression has.
 
-use heddle_node_stdlib::javascript_names as names;
-use heddle_node_stdlib::value::methods::Method;
+use heddle_javascript::names;
+use heddle_values::methods::Method;
 use oxc_ast::ast::Expression;
 
 /// What is longer was not mistyped.

@@ -4,9 +4,11 @@
 
 use super::handles::{make, value};
 use super::with_run;
-use crate::value::Value;
-use crate::value::date_time::Clock;
-use crate::value::methods::{self, CALLBACK_ARGUMENTS_MAX, Caller, Exception, Global, Kind, Method, Outcome};
+use heddle_values::Value;
+use heddle_values::date_time::Clock;
+use heddle_values::methods::{
+    self, CALLBACK_ARGUMENTS_MAX, Caller, Exception, Global, Kind, Method, Outcome,
+};
 use std::cell::RefCell;
 
 thread_local! {
@@ -80,7 +82,7 @@ impl Caller for Table {
 /// Handle of what a call gave. After a failure nothing is called any more.
 fn called(call: impl FnOnce(&mut Table) -> Outcome) -> i32 {
     if with_run(|run| run.has_failed()) {
-        return crate::abi::UNDEFINED;
+        return heddle_contract::abi::UNDEFINED;
     }
     make(call(&mut Table).unwrap_or_else(|exception| {
         if exception.kind != Kind::Kept {
@@ -93,14 +95,14 @@ fn called(call: impl FnOnce(&mut Table) -> Outcome) -> i32 {
 fn method(receiver: i32, method: i32, arguments: &[Value]) -> i32 {
     match Method::from_number(method as u32) {
         Some(method) => called(|table| methods::call_method(&value(receiver), method, arguments, table)),
-        None => crate::abi::UNDEFINED,
+        None => heddle_contract::abi::UNDEFINED,
     }
 }
 
 fn global(global: i32, arguments: &[Value]) -> i32 {
     match Global::from_number(global as u32) {
         Some(global) => called(|table| methods::call_global(global, arguments, table)),
-        None => crate::abi::UNDEFINED,
+        None => heddle_contract::abi::UNDEFINED,
     }
 }
 

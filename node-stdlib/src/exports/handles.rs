@@ -2,9 +2,8 @@
 //!
 //! Whoever calls compiled code marks the stack and releases it afterwards.
 
-use crate::machine::JSON_DEPTH_MAX;
-use crate::plan::{ConstantView, View};
-use crate::value::{Array, JsonTexts, Object, Value};
+use heddle_contract::plan::{ConstantView, View};
+use heddle_values::{Array, JSON_DEPTH_MAX, JsonTexts, Object, Value};
 use std::cell::{Cell, OnceCell, RefCell};
 
 thread_local! {
@@ -71,10 +70,10 @@ fn fixed(handle: usize) -> Value {
 /// A handle for a value.
 pub(super) fn make(value: Value) -> i32 {
     match value {
-        Value::Undefined => crate::abi::UNDEFINED,
-        Value::Null => crate::abi::NULL,
-        Value::Bool(false) => crate::abi::FALSE,
-        Value::Bool(true) => crate::abi::TRUE,
+        Value::Undefined => heddle_contract::abi::UNDEFINED,
+        Value::Null => heddle_contract::abi::NULL,
+        Value::Bool(false) => heddle_contract::abi::FALSE,
+        Value::Bool(true) => heddle_contract::abi::TRUE,
         value => HANDLES.with_borrow_mut(|handles| {
             handles.push(value);
             (handles.len() - 1 + FIXED) as i32

@@ -2,11 +2,11 @@
 
 use super::engine::Engine;
 use super::handles::{mark, release, value};
-use super::{CURRENT_NODE, SITE};
+use super::registers::{CURRENT_NODE, SITE};
 use crate::machine::{EngineStep, Input, Outside, Run, Status, TraceKind};
-use crate::nodes::Level;
-use crate::value::Value;
+use crate::node::Level;
 use heddle_javascript::protocol::Status as EngineStatus;
+use heddle_values::Value;
 use std::cell::OnceCell;
 use std::sync::atomic::Ordering;
 

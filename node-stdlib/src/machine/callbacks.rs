@@ -1,10 +1,9 @@
 //! `$run.callbackUrls`: where the WaitForCallback nodes are called, as seen from the executing node. Each execution of
 //! such a node has a URL of its own, which nobody can make out of another one's.
 
-use super::{Outside, Run, State};
-use crate::nodes::hash::token_of;
-use crate::plan::NONE;
-use crate::value::{Object, Value};
+use super::run::{Outside, Run, State};
+use heddle_contract::plan::NONE;
+use heddle_values::{Object, Value, digest};
 use std::fmt::Write;
 
 impl<O: Outside> Run<'_, O> {
@@ -60,6 +59,12 @@ impl State<'_> {
         let slash = if path.is_empty() { "" } else { "/" };
         Some(format!("{}{slash}{path}", view.id()))
     }
+}
+
+/// The first half of the HMAC-SHA256 of a text, in hexadecimal digits: enough that nobody guesses it.
+fn token_of(key: &str, text: &str) -> String {
+    let digest = digest::digest("sha256", Some(key.as_bytes()), text.as_bytes()).unwrap_or_default();
+    digest::hex(digest.get(..16).unwrap_or_default())
 }
 
 /// A part of a URL's path (RFC 3986, unreserved characters only).

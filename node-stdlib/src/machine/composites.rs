@@ -1,42 +1,15 @@
 //! Composites that are executed as a whole: their bodies execute once, or once for every element of an array, and
 //! again after a failure inside. A failure stops everything in its execution; nothing of it is left then.
 
-use super::execute::{Job, Then, Waiting, error_output, sleep};
-use super::frames::{Frame, Turn};
-use super::loops::{Kind, LoopRun};
+use super::execute::{error_output, sleep};
+use super::frames::{Frame, Place, Turn};
+use super::job::{Execution, Job, Then, Waiting};
+use super::loop_run::{Composite, Kind, LoopRun};
+use super::outside::TraceKind;
 use super::report::{broken_plan, error_value};
-use super::{Outside, Place, Run, State, TraceKind};
-use crate::nodes::{Again, Failure};
-use crate::value::Value;
-
-/// What a composite in execution is about.
-pub(super) struct Composite {
-    /// The elements; without `each` the only one is the input.
-    items: Vec<Value>,
-    each: bool,
-    in_flight: u32,
-    /// What each element has emitted.
-    results: Vec<Vec<(u32, Value)>>,
-}
-
-/// An execution of a composite's body.
-pub(super) struct Execution {
-    /// Of its nodes; closed while the next attempt is waited for.
-    frame: u32,
-    loop_run: u32,
-    /// The composite.
-    place: Place,
-    turn: Turn,
-    /// What entered it.
-    item: Value,
-}
-
-impl Composite {
-    /// Whether all elements have ended, `next` being the one that would follow.
-    pub fn is_over(&self, next: u32) -> bool {
-        self.in_flight == 0 && next as usize >= self.items.len()
-    }
-}
+use super::run::{Outside, Run, State};
+use crate::failure::{Again, Failure};
+use heddle_values::Value;
 
 impl<O: Outside> Run<'_, O> {
     pub(super) fn start_composite(&self, place: Place, input: Value) {

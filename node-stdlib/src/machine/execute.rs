@@ -1,93 +1,20 @@
 //! A node executes: its attempts, its outcome, the effects that it waits for.
 
-use super::composites::Execution;
+use super::frames::Place;
+use super::job::{Job, Then, Waiting};
 use super::names::Caller;
-use super::random::Generator;
+use super::outside::TraceKind;
 use super::report::{broken_plan, error_value};
-use super::{JSON_DEPTH_MAX, Outside, Place, Run, State, TraceKind, all_leaving, leaving, unreadable};
-use crate::abi::code;
-use crate::nodes::{Again, Emission, Failure, NodeResult, Outcome, Request, Resume, Run as RunNode};
-use crate::plan::{NONE, NodeKind, NodeView, OnError};
-use crate::value::{Object, Value, parse_json};
+use super::run::{Outside, Run, State};
+use crate::failure::{Again, Failure, unreadable};
+use crate::leaving::{all_leaving, leaving};
+use crate::node::{Emission, Level, NodeResult, Outcome, Request, Resume, Run as RunNode};
+use heddle_contract::abi::code;
+use heddle_contract::plan::{NONE, NodeKind, NodeView, OnError};
+use heddle_values::{JSON_DEPTH_MAX, Object, Value, parse_json};
 
 /// Output port of a loop that fires when it has ended.
 pub(super) const DONE: u32 = 1;
-
-/// One execution of a node, or of a node on one element.
-#[derive(Clone, Debug)]
-pub(super) struct Job {
-    pub place: Place,
-    /// The group of an `each` node and the element's index.
-    pub element: Option<(u32, u32)>,
-    /// From 1.
-    pub attempt: u32,
-    /// Effects that this attempt has started.
-    pub effects: u32,
-    /// Of its trace entry.
-    pub token: i32,
-    /// `$input`.
-    pub input: Value,
-    /// Once something random was asked for. The same in every attempt, so that a retry repeats its keys.
-    pub random: Option<Generator>,
-}
-
-impl Default for Job {
-    fn default() -> Self {
-        let place = Place {
-            frame: NONE,
-            node: NONE,
-        };
-        Job {
-            place,
-            element: None,
-            attempt: 1,
-            effects: 0,
-            token: 0,
-            input: Value::Undefined,
-            random: None,
-        }
-    }
-}
-
-impl Job {
-    fn next_attempt(&mut self) {
-        self.attempt += 1;
-        self.effects = 0;
-    }
-}
-
-/// What compiled code sees and leaves while it is being called.
-#[derive(Default)]
-pub(super) struct Current {
-    pub job: Job,
-    /// `$item` and `$index` of the function value being evaluated.
-    pub item: Option<(Value, usize)>,
-    /// `$a` and `$b`.
-    pub pair: (Value, Value),
-    /// First failure of the expressions evaluated since it was last taken.
-    pub failure: Option<Failure>,
-    /// Values that left by [`Run::emit`].
-    pub emitted: Vec<(u32, Value)>,
-    /// What the node's function gave.
-    pub result: Option<NodeResult>,
-    /// Should the result be an effect: how the node goes on.
-    pub resume: Option<(Object, Option<Resume>)>,
-}
-
-/// A job that waits for an effect.
-pub(super) struct Waiting {
-    pub job: Job,
-    pub then: Then,
-}
-
-pub(super) enum Then {
-    /// Next attempt.
-    Retry,
-    /// Next attempt of a composite.
-    Execute(Execution),
-    /// The effect's result goes to the node.
-    Resume(Object, Option<Resume>),
-}
 
 impl<O: Outside> Run<'_, O> {
     /// Executes a standard node on its parameters; called by compiled code. Does nothing if evaluating the
@@ -250,7 +177,7 @@ impl<O: Outside> Run<'_, O> {
             failure.code,
             failure.message
         );
-        self.outside.log(crate::nodes::Level::Warn, node, &message);
+        self.outside.log(Level::Warn, node, &message);
         wait_ms
     }
 
@@ -377,40 +304,8 @@ impl<O: Outside> Run<'_, O> {
         };
         if !first {
             let message = "The run already has an output; this Return is ignored.";
-            self.outside.log(crate::nodes::Level::Warn, node, message);
+            self.outside.log(Level::Warn, node, message);
         }
-    }
-}
-
-impl Current {
-    /// Compiled code is about to be called for `job`.
-    pub(super) fn begin(&mut self, job: Job) {
-        self.job = job;
-        self.item = None;
-        self.failure = None;
-        self.emitted.clear();
-        self.result = None;
-    }
-
-    fn take_result(&mut self) -> NodeResult {
-        if let Some(failure) = self.failure.take() {
-            return Err(failure);
-        }
-        self.result
-            .take()
-            .unwrap_or_else(|| Ok(Outcome::Emit(Emission(std::mem::take(&mut self.emitted)))))
-    }
-
-    /// Compiled code has returned. The place stays, for whoever asks which node is executing.
-    pub(super) fn end(&mut self) -> Job {
-        let place = self.job.place;
-        std::mem::replace(
-            &mut self.job,
-            Job {
-                place,
-                ..Job::default()
-            },
-        )
     }
 }
 

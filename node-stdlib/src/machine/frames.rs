@@ -3,11 +3,18 @@
 //! A frame is two short arrays indexed by the plan's `local` numbers. Frames that have ended are used again with
 //! their allocations.
 
-use crate::plan::{NONE, NodeView, View};
-use crate::value::Value;
+use heddle_contract::plan::{NONE, NodeView, View};
+use heddle_values::Value;
 
 /// The run's own frame.
 pub(super) const ROOT: u32 = 0;
+
+/// A node in a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub frame: u32,
+    pub node: u32,
+}
 
 /// State of an edge.
 #[derive(Clone, Debug, Default)]

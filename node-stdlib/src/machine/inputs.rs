@@ -1,8 +1,8 @@
 //! What a node gets: the values that live edges have brought.
 
-use super::frames::EdgeState;
-use super::{Place, State};
-use crate::value::{Array, Object, Value};
+use super::frames::{EdgeState, Place};
+use super::run::State;
+use heddle_values::{Array, Object, Value};
 
 impl State<'_> {
     /// `$input` of a node that is about to execute.

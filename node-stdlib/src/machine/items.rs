@@ -3,22 +3,12 @@
 //! The elements' values are collected by port, in the order of the elements. For every value that leaves, the
 //! index of the element that it came from is kept, so that `$("Label").item` can follow it back.
 
-use super::execute::Job;
-use super::{Outside, Place, Run, State, TraceKind, all_leaving};
-use crate::value::{Array, Value};
-
-/// An `each` node in execution.
-pub(super) struct Group {
-    pub place: Place,
-    elements: Array,
-    /// Element to execute next.
-    next: u32,
-    in_flight: u32,
-    /// What each element emitted.
-    results: Vec<Vec<(u32, Value)>>,
-    /// Trace entry of the node as a whole.
-    pub token: i32,
-}
+use super::frames::Place;
+use super::job::{Group, Job};
+use super::outside::TraceKind;
+use super::run::{Outside, Run, State};
+use crate::leaving::all_leaving;
+use heddle_values::{Array, Value};
 
 impl<O: Outside> Run<'_, O> {
     pub(super) fn start_group(&self, place: Place, elements: Array) {

@@ -1,49 +1,14 @@
 //! ForEach and Loop: iterations begin, end and give their values back. Composites share the arena.
 
-use super::composites::Composite;
-use super::execute::{DONE, Job};
+use super::execute::DONE;
 use super::frames::{EdgeState, Frame, Turn};
-use super::{Outside, Run, State, TraceKind, leaving};
-use crate::nodes::Failure;
-use crate::value::Value;
-
-/// A loop node, or a composite, in execution.
-pub(super) struct LoopRun {
-    pub job: Job,
-    pub kind: Kind,
-    /// Next iteration or element.
-    pub next: u32,
-}
-
-pub(super) enum Kind {
-    ForEach {
-        items: Vec<Value>,
-        concurrency: u32,
-        in_flight: u32,
-        results: Vec<Option<Value>>,
-    },
-    Repeat {
-        condition: Option<u32>,
-        iterations_max: u32,
-        value: Value,
-    },
-    Composite(Composite),
-}
-
-impl LoopRun {
-    /// How many items a ForEach iterates over.
-    pub(super) fn item_count(&self) -> Option<usize> {
-        match &self.kind {
-            Kind::ForEach { items, .. } => Some(items.len()),
-            Kind::Repeat { .. } | Kind::Composite(_) => None,
-        }
-    }
-
-    /// What arrived at the loop.
-    pub(super) fn input(&self) -> &Value {
-        &self.job.input
-    }
-}
+use super::job::Job;
+use super::loop_run::{Kind, LoopRun};
+use super::outside::TraceKind;
+use super::run::{Outside, Run, State};
+use crate::failure::Failure;
+use crate::leaving::leaving;
+use heddle_values::Value;
 
 impl<O: Outside> Run<'_, O> {
     /// `items` are JSON already.
@@ -185,16 +150,6 @@ impl<O: Outside> Run<'_, O> {
         };
         self.trace_resume(looped.job.token);
         self.give_up(looped.job, failure);
-    }
-}
-
-impl LoopRun {
-    fn is_over(&self) -> bool {
-        match &self.kind {
-            Kind::ForEach { items, in_flight, .. } => *in_flight == 0 && self.next as usize >= items.len(),
-            Kind::Repeat { .. } => false,
-            Kind::Composite(composite) => composite.is_over(self.next),
-        }
     }
 }
 

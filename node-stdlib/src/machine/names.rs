@@ -1,13 +1,15 @@
 //! What expressions and nodes can ask of their run: `$input`, `$item`, `$nodes`, `$run`, functions, randomness.
 
-use super::execute::Job;
-use super::frames::{EdgeState, Frame};
+use super::frames::{EdgeState, Frame, Place};
+use super::job::Job;
+use super::outside::Input;
 use super::random::Generator;
-use super::{Input, JSON_DEPTH_MAX, Outside, Place, Run, State};
-use crate::abi::{code, secret_reference};
-use crate::nodes::{Context, Failure, Level, Script, Scripted};
-use crate::plan::NONE;
-use crate::value::{Object, Value, parse_json};
+use super::run::{Outside, Run, State};
+use crate::failure::Failure;
+use crate::node::{Context, Level, Script, Scripted};
+use heddle_contract::abi::{code, secret_reference};
+use heddle_contract::plan::NONE;
+use heddle_values::{JSON_DEPTH_MAX, Object, Value, parse_json};
 
 impl<O: Outside> Run<'_, O> {
     /// `$input`

@@ -1,11 +1,12 @@
 //! What people and the host are told: the run's end, messages, the trace, names of iterations.
 
-use super::frames::{Progress, ROOT, Turn};
-use super::{Outside, Place, Run, State, Status, TraceKind};
-use crate::abi::code;
-use crate::nodes::Failure;
-use crate::plan::NONE;
-use crate::value::{Object, Value};
+use super::frames::{Place, Progress, ROOT, Turn};
+use super::outside::{Status, TraceKind};
+use super::run::{Outside, Run, State};
+use crate::failure::Failure;
+use heddle_contract::abi::code;
+use heddle_contract::plan::NONE;
+use heddle_values::{Object, Value};
 use std::fmt::Write;
 
 impl<O: Outside> Run<'_, O> {

@@ -1,52 +1,21 @@
 //! Code that executes in the JavaScript engine: its steps, the nodes that wait for its requests, and expressions.
 
-use super::execute::{Job, limit_time};
+use super::engine_calls::{Answer, EngineCalls, Pause};
+use super::execute::limit_time;
+use super::job::Job;
 use super::names::Caller;
-use super::{EngineStep, Outside, Place, Run, State};
-use crate::abi::code;
-use crate::nodes::{Continue, Failure, Request, Script, Scripted};
-use crate::value::{Object, Text, Value, wire};
+use super::outside::EngineStep;
+use super::run::{Outside, Run, State};
+use crate::failure::Failure;
+use crate::node::{Continue, Request, Script, Scripted};
+use heddle_contract::abi::code;
 use heddle_javascript::protocol::{INPUT_BYTES_MAX, SourceKind, Status};
-use std::collections::{BTreeMap, HashMap};
-
-/// Which sources are loaded, and who waits.
-#[derive(Default)]
-pub(super) struct Scripts {
-    /// Function numbers by kind and text of the source.
-    loaded: HashMap<(i32, Text), u32>,
-    /// By the number of the engine's call.
-    pauses: BTreeMap<u32, Pause>,
-    /// Effects under way. Those of a call that has ended without them are passed over.
-    answers: Vec<Answer>,
-}
-
-/// A job whose code waits.
-struct Pause {
-    job: Job,
-    parameters: Object,
-    resume: Continue,
-}
-
-/// What an effect is for.
-struct Answer {
-    effect: u32,
-    call: u32,
-    request: u32,
-}
-
-impl Scripts {
-    /// Forgets the jobs that wait at places that are gone; gives their trace entries. Effects under way for them are
-    /// passed over when they end.
-    pub(super) fn forget(&mut self, is_gone: impl Fn(Place) -> bool) -> Vec<i32> {
-        let gone = self.pauses.extract_if(.., |_, pause| is_gone(pause.job.place));
-        gone.map(|(_, pause)| pause.job.token).collect()
-    }
-}
+use heddle_values::{Object, Text, Value, wire};
 
 impl State<'_> {
     /// Whether something is still to come that a node waits for.
     pub(super) fn is_waiting(&self) -> bool {
-        let Scripts { pauses, answers, .. } = &self.scripts;
+        let EngineCalls { pauses, answers, .. } = &self.scripts;
         !self.waiting.is_empty() || answers.iter().any(|answer| pauses.contains_key(&answer.call))
     }
 }

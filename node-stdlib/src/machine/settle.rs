@@ -1,9 +1,9 @@
 //! Edges settle, dead paths are followed, nodes become ready.
 
-use super::frames::{EdgeState, Progress, ROOT, Turn};
-use super::{Place, State};
-use crate::plan::NONE;
-use crate::value::Value;
+use super::frames::{EdgeState, Place, Progress, ROOT, Turn};
+use super::run::State;
+use heddle_contract::plan::NONE;
+use heddle_values::Value;
 
 impl State<'_> {
     /// Opens the run's frame: `trigger` is ready, other nodes without incoming edges are skipped.

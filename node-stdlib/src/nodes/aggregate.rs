@@ -1,10 +1,11 @@
 //! Aggregate: sums of a list, as a whole or by groups.
 
-use super::keys::key_of;
 use super::parameters::{array, choice, given, items, mismatch, object, required, select};
-use super::{Context, Emission, Failure, NodeResult, Outcome};
-use crate::abi::code;
-use crate::value::{Object, Value};
+use crate::failure::Failure;
+use crate::node::{Context, Emission, NodeResult, Outcome};
+use heddle_contract::abi::code;
+use heddle_values::keys::key_of;
+use heddle_values::{Object, Value};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 

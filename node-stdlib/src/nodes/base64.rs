@@ -1,15 +1,17 @@
 //! Base64 (RFC 4648): text to Base64 and back.
 
+use super::parameters;
 use super::text::{refuse_secret, text_or_input};
-use super::{Context, Emission, Failure, NodeResult, Outcome, parameters};
-use crate::abi::code;
-use crate::value::Object;
+use crate::failure::Failure;
+use crate::node::{Context, Emission, NodeResult, Outcome};
 use ::base64::alphabet::STANDARD;
 use ::base64::engine::DecodePaddingMode;
 use ::base64::engine::general_purpose::{
     GeneralPurpose, GeneralPurposeConfig, STANDARD as PADDED, URL_SAFE_NO_PAD,
 };
 use ::base64::{DecodeError, Engine as _};
+use heddle_contract::abi::code;
+use heddle_values::Object;
 
 /// `encode` or `decode`.
 pub fn base64(parameters: &Object, context: &mut dyn Context) -> NodeResult {

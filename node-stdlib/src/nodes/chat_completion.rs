@@ -2,10 +2,10 @@
 
 use super::http_request::refused_status;
 use super::parameters::{array, given, integer, mismatch, number, object, required_text, text};
-use super::{Context, Emission, Failure, NodeResult, Outcome};
-use crate::abi::code;
-use crate::machine::JSON_DEPTH_MAX;
-use crate::value::{Object, Value, parse_json};
+use crate::failure::Failure;
+use crate::node::{Context, Emission, NodeResult, Outcome};
+use heddle_contract::abi::code;
+use heddle_values::{JSON_DEPTH_MAX, Object, Value, parse_json};
 
 const TOKENS_MAX: i64 = 1_000_000;
 

@@ -5,10 +5,10 @@
 //! outputs, and `params`, the node's parameters. Input, parameters and output cross as JSON text.
 
 use super::parameters::array;
-use super::{Context, Emission, Failure, NodeResult, Outcome};
-use crate::abi::code;
-use crate::machine::{JSON_DEPTH_MAX, unreadable};
-use crate::value::{Object, Text, Value, parse_json};
+use crate::failure::{Failure, unreadable};
+use crate::node::{Context, Emission, NodeResult, Outcome};
+use heddle_contract::abi::code;
+use heddle_values::{JSON_DEPTH_MAX, Object, Text, Value, parse_json};
 
 /// Asks the host for the effect `component`: `{component, input, parameters, item?, key, timeoutMs?}` gives the
 /// output's text.

@@ -1,10 +1,12 @@
 //! Csv: comma-separated values (RFC 4180) to rows and back.
 
+use super::parameters;
 use super::text::{text_or_input, value_or_input};
-use super::{Context, Emission, Failure, NodeResult, Outcome, parameters};
-use crate::abi::code;
-use crate::value::{Object, Text, Value};
+use crate::failure::Failure;
+use crate::node::{Context, Emission, NodeResult, Outcome};
 use csv_core::{ReadRecordResult, ReaderBuilder};
+use heddle_contract::abi::code;
+use heddle_values::{Object, Text, Value};
 
 struct Options {
     delimiter: u8,

@@ -1,9 +1,10 @@
 //! Nodes that work on an object's fields: SetFields, PickFields, RenameFields, and Transform, which replaces it.
 
 use super::parameters::{array, boolean, mismatch, object, required};
-use super::{Context, Emission, Failure, NodeResult, Outcome};
-use crate::abi::code;
-use crate::value::{Object, Text, Value};
+use crate::failure::Failure;
+use crate::node::{Context, Emission, NodeResult, Outcome};
+use heddle_contract::abi::code;
+use heddle_values::{Object, Text, Value};
 
 fn emit(value: Value) -> NodeResult {
     Ok(Outcome::Emit(Emission::one(0, value)))

@@ -12,18 +12,18 @@ mod respond;
 mod wait;
 
 use super::parameters::text;
-use super::{Context, Emission, Failure, NodeResult, Outcome};
-use crate::abi::code;
-use crate::value::{Object, Value};
+use crate::failure::Failure;
+use crate::node::{Context, Emission, NodeResult, Outcome};
+use heddle_contract::abi::code;
+use heddle_values::{Object, Value};
 use std::borrow::Cow;
 
 pub use call_pattern::{call_pattern, called};
 pub use choose::{if_node, switch};
-pub use comparison::OPERATORS;
 pub use iterate::{for_each, loop_node};
 pub use merge::merge;
 pub use respond::respond_to_webhook;
-pub use wait::{WAIT_MS_MAX, called_back, wait, wait_for_callback, waited};
+pub use wait::{called_back, wait, wait_for_callback, waited};
 
 /// NoOp: passes its input through.
 pub fn no_op(_: &Object, context: &mut dyn Context) -> NodeResult {

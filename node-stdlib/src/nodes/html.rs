@@ -7,10 +7,11 @@ mod readable;
 mod tests;
 
 use super::parameters::{boolean, choice, given, mismatch, required, text};
-use super::{Context, Emission, Failure, NodeResult, Outcome};
-use crate::abi::code;
-use crate::value::{Object, Text, Value};
+use crate::failure::Failure;
+use crate::node::{Context, Emission, NodeResult, Outcome};
 use ego_tree::iter::Edge;
+use heddle_contract::abi::code;
+use heddle_values::{Object, Text, Value};
 use scraper::{ElementRef, Html, Selector};
 
 /// Elements of a page in one another; browsers stop at half of it. `:has()` calls itself for each level.

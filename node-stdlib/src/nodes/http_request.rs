@@ -3,16 +3,17 @@
 //! The host sends; this side never sees a secret, only the references to them.
 
 mod body;
+mod form;
 mod pagination;
 mod response;
 
 pub use response::{refused_status, resume};
 
 use super::parameters::{boolean, choice, given, integer, mismatch, object, required_text, text};
-use super::{Context, Failure, NodeResult, Outcome};
-use crate::abi::code;
-use crate::value::{Object, Value};
-use std::fmt::Write;
+use crate::failure::Failure;
+use crate::node::{Context, NodeResult, Outcome};
+use heddle_contract::abi::code;
+use heddle_values::{Object, Value};
 
 const METHODS: &[&str] = &["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
 const TIMEOUT_MS_MAX: i64 = 3_600_000;
@@ -81,7 +82,7 @@ fn url(parameters: &Object) -> Result<String, Failure> {
         );
         return Err(Failure::new(code::PARAMETER, message));
     }
-    let pairs = pairs(parameters, "query")?;
+    let pairs = form::pairs(parameters, "query")?;
     if pairs.is_empty() {
         return Ok(url);
     }
@@ -91,64 +92,12 @@ fn url(parameters: &Object) -> Result<String, Failure> {
         Some(at) if at + 1 == url.len() || url.ends_with('&') => "",
         Some(_) => "&",
     };
-    Ok(format!("{url}{separator}{}{fragment}", form_encode(&pairs)))
+    Ok(format!("{url}{separator}{}{fragment}", form::encode(&pairs)))
 }
 
 /// Headers in order.
 fn headers(parameters: &Object) -> Result<Vec<(String, String)>, Failure> {
-    pairs(parameters, "headers")
-}
-
-/// An object of texts, or of lists of texts, as pairs. Null and missing values are left out.
-fn pairs(parameters: &Object, parameter: &str) -> Result<Vec<(String, String)>, Failure> {
-    let mut pairs = Vec::new();
-    for (name, value) in object(parameters, parameter)?.into_iter().flat_map(Object::iter) {
-        let name = name.to_utf8();
-        match value {
-            Value::Null | Value::Undefined => {}
-            Value::Array(values) => {
-                pairs.extend(
-                    values
-                        .iter()
-                        .map(|value| (name.to_string(), value.to_text().to_utf8().into_owned())),
-                );
-            }
-            Value::Object(_) | Value::Function(_) => {
-                return Err(mismatch(
-                    &format!("{parameter}.{name}"),
-                    "text or a list of texts",
-                    value,
-                ));
-            }
-            value => pairs.push((name.into_owned(), value.to_text().to_utf8().into_owned())),
-        }
-    }
-    Ok(pairs)
-}
-
-/// application/x-www-form-urlencoded, as the WHATWG URL standard writes it.
-fn form_encode(pairs: &[(String, String)]) -> String {
-    let mut out = String::new();
-    for (name, value) in pairs {
-        if !out.is_empty() {
-            out.push('&');
-        }
-        form_encode_part(name, &mut out);
-        out.push('=');
-        form_encode_part(value, &mut out);
-    }
-    out
-}
-
-fn form_encode_part(text: &str, out: &mut String) {
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'*' | b'-' | b'.' | b'_' => out.push(char::from(byte)),
-            b' ' => out.push('+'),
-            // Writing to a string can't fail.
-            _ => drop(write!(out, "%{byte:02X}")),
-        }
-    }
+    form::pairs(parameters, "headers")
 }
 
 fn checked_auth(auth: &Object) -> Result<Object, Failure> {

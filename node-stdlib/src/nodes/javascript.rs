@@ -5,9 +5,10 @@
 
 use super::component::by_ports;
 use super::parameters::required;
-use super::{Context, Failure, NodeResult, Outcome, Request, Script, Scripted};
-use crate::abi::code;
-use crate::value::{Object, Value};
+use crate::failure::Failure;
+use crate::node::{Context, NodeResult, Outcome, Request, Script, Scripted};
+use heddle_contract::abi::code;
+use heddle_values::{Object, Value};
 
 /// JavaScript: calls the default function of the module `code`. `ports` is set by the compiler for a definition
 /// with several outputs: the function's result is then an object of their values.

@@ -1,10 +1,11 @@
 //! Nodes that bring two lists together by keys: Join and Compare.
 
-use super::keys::key_of;
 use super::parameters::{choice, mismatch, required, select};
-use super::{Context, Emission, Failure, NodeResult, Outcome};
-use crate::abi::code;
-use crate::value::{Array, Object, Value};
+use crate::failure::Failure;
+use crate::node::{Context, Emission, NodeResult, Outcome};
+use heddle_contract::abi::code;
+use heddle_values::keys::key_of;
+use heddle_values::{Array, Object, Value};
 use std::collections::BTreeMap;
 
 /// Items of one side with their keys; `None` where the key is null or missing, which equals nothing.

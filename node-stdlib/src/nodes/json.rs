@@ -1,10 +1,11 @@
 //! Json: JSON text to values and back.
 
+use super::parameters;
 use super::text::{position, text_or_input, value_or_input};
-use super::{Context, Emission, Failure, NodeResult, Outcome, parameters};
-use crate::abi::code;
-use crate::machine::{JSON_DEPTH_MAX, unreadable};
-use crate::value::{Object, Value, parse_json};
+use crate::failure::{Failure, unreadable};
+use crate::node::{Context, Emission, NodeResult, Outcome};
+use heddle_contract::abi::code;
+use heddle_values::{JSON_DEPTH_MAX, Object, Value, parse_json};
 
 /// `parse` or `stringify`.
 pub fn json(parameters: &Object, context: &mut dyn Context) -> NodeResult {

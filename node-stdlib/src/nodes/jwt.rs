@@ -3,12 +3,12 @@
 
 use super::parameters::{array, choice, given, integer, mismatch, object, required_text, text};
 use super::text::{holds_secret, refuse_secret};
-use super::{Context, Emission, Failure, NodeResult, Outcome};
-use crate::abi::code;
-use crate::machine::JSON_DEPTH_MAX;
-use crate::value::{Object, Value, parse_json};
+use crate::failure::Failure;
+use crate::node::{Context, Emission, NodeResult, Outcome};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use heddle_contract::abi::code;
+use heddle_values::{JSON_DEPTH_MAX, Object, Value, parse_json};
 
 const ALGORITHMS: &[&str] = &["HS256", "HS384", "HS512", "RS256", "ES256"];
 /// Ten years.

@@ -1,9 +1,10 @@
 //! KeyValue: an access to a value that is kept from run to run.
 
 use super::parameters::{choice, given, integer, mismatch, required_text};
-use super::{Context, Failure, NodeResult, Outcome};
-use crate::abi::code;
-use crate::value::{Object, Value};
+use crate::failure::Failure;
+use crate::node::{Context, NodeResult, Outcome};
+use heddle_contract::abi::code;
+use heddle_values::{Object, Value};
 
 /// Ten years.
 const TTL_MS_MAX: i64 = 10 * 366 * 86_400_000;

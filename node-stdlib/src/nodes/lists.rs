@@ -1,10 +1,11 @@
 //! Nodes that work on one list: Filter, Sort, Limit, Unique, Flatten.
 
-use super::keys::key_of;
 use super::parameters::{choice, given, holds, integer, items, mismatch, required, select};
-use super::{Context, Emission, Failure, NodeResult, Outcome};
-use crate::abi::code;
-use crate::value::{Object, Value};
+use crate::failure::Failure;
+use crate::node::{Context, Emission, NodeResult, Outcome};
+use heddle_contract::abi::code;
+use heddle_values::keys::key_of;
+use heddle_values::{Object, Value};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 

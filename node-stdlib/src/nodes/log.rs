@@ -1,8 +1,8 @@
 //! Log: a line for the run's log.
 
 use super::parameters::{choice, required};
-use super::{Context, Emission, Level, NodeResult, Outcome};
-use crate::value::Object;
+use crate::node::{Context, Emission, Level, NodeResult, Outcome};
+use heddle_values::Object;
 
 /// Log: passes its input through.
 pub fn log(parameters: &Object, context: &mut dyn Context) -> NodeResult {

@@ -2,9 +2,10 @@
 //!
 //! What the text brings along of HTML is shown, not obeyed, unless the text is trusted. Source: CommonMark 0.31.
 
+use super::parameters;
 use super::text::text_or_input;
-use super::{Context, Emission, NodeResult, Outcome, parameters};
-use crate::value::Object;
+use crate::node::{Context, Emission, NodeResult, Outcome};
+use heddle_values::Object;
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, Options, Parser, Tag, TagEnd, html};
 use std::borrow::Cow;
 

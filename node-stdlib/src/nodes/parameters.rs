@@ -1,8 +1,9 @@
 //! Reading a node's parameters, with errors that name the parameter, what it holds and what it takes.
 
-use super::{Context, Failure};
-use crate::abi::code;
-use crate::value::{Array, Object, Value, number_to_text};
+use crate::failure::Failure;
+use crate::node::Context;
+use heddle_contract::abi::code;
+use heddle_values::{Array, Object, Value, number_to_text};
 
 /// The failure of a parameter that holds something else than it takes.
 pub fn mismatch(name: &str, takes: &str, value: &Value) -> Failure {
@@ -87,7 +88,7 @@ pub fn number(parameters: &Object, name: &str) -> Result<Option<f64>, Failure> {
     let number = match value {
         Value::Number(number) => *number,
         Value::String(text) if !text.to_utf8().trim().is_empty() => {
-            crate::value::text_to_number(&text.to_utf8())
+            heddle_values::text_to_number(&text.to_utf8())
         }
         _ => f64::NAN,
     };

@@ -1,8 +1,10 @@
 //! Random: numbers and choices of the run's seeded randomness.
 
-use super::{Context, Emission, Failure, NodeResult, Outcome, parameters};
-use crate::abi::code;
-use crate::value::{Object, Value};
+use super::parameters;
+use crate::failure::Failure;
+use crate::node::{Context, Emission, NodeResult, Outcome};
+use heddle_contract::abi::code;
+use heddle_values::{Object, Value};
 
 /// The largest whole number up to which a double holds all of them.
 const WHOLE_MAX: i64 = (1 << 53) - 1;

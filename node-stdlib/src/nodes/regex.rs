@@ -2,9 +2,10 @@
 //! expression never disagree and a blow-up costs the run's fuel. Knows nothing of how the engine is reached.
 
 use super::parameters::{choice, mismatch, required_text, text};
-use super::{Context, Emission, Failure, NodeResult, Outcome, Script, Scripted};
-use crate::abi::code;
-use crate::value::{Object, Text, Value};
+use crate::failure::Failure;
+use crate::node::{Context, Emission, NodeResult, Outcome, Script, Scripted};
+use heddle_contract::abi::code;
+use heddle_values::{Object, Text, Value};
 
 const OPERATIONS: &[&str] = &["test", "match", "matchAll", "replace", "split"];
 

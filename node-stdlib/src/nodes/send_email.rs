@@ -1,8 +1,9 @@
 //! SendEmail: what the `mail` effect is asked to send.
 
 use super::parameters::{array, given, mismatch, required_text, text};
-use super::{Context, Failure, NodeResult, Outcome};
-use crate::value::{Object, Value};
+use crate::failure::Failure;
+use crate::node::{Context, NodeResult, Outcome};
+use heddle_values::{Object, Value};
 
 /// Asks the host for the effect `mail`.
 pub fn send_email(parameters: &Object, context: &mut dyn Context) -> NodeResult {

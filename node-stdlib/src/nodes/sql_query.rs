@@ -1,8 +1,8 @@
 //! SqlQuery: a statement for the `sql` effect, with its parameters beside it.
 
 use super::parameters::{array, integer, required_text};
-use super::{Context, NodeResult, Outcome};
-use crate::value::{Object, Value};
+use crate::node::{Context, NodeResult, Outcome};
+use heddle_values::{Object, Value};
 
 const ROWS: i64 = 10_000;
 const ROWS_MAX: i64 = 100_000;

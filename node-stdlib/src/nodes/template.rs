@@ -1,7 +1,8 @@
 //! Template: text with values in it. Knows nothing of expressions: they are evaluated before.
 
-use super::{Context, Emission, NodeResult, Outcome, parameters};
-use crate::value::{Object, Value};
+use super::parameters;
+use crate::node::{Context, Emission, NodeResult, Outcome};
+use heddle_values::{Object, Value};
 
 /// Emits `text` as text.
 pub fn template(parameters: &Object, _: &mut dyn Context) -> NodeResult {

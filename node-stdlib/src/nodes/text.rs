@@ -1,8 +1,10 @@
 //! What the nodes for text, formats and cryptography have in common: where they find what they work on.
 
-use super::{Context, Failure, parameters::mismatch};
-use crate::abi::code;
-use crate::value::{Object, Value};
+use super::parameters::mismatch;
+use crate::failure::Failure;
+use crate::node::Context;
+use heddle_contract::abi::code;
+use heddle_values::{Object, Value};
 
 /// The parameter `value`, or the input if there is no such parameter.
 pub(super) fn value_or_input(parameters: &Object, context: &dyn Context) -> Value {

@@ -1,10 +1,12 @@
 //! Url: URLs taken apart and built, as the WHATWG URL Standard has it.
 
+use super::parameters;
 use super::text::{refuse_secret, text_or_input, value_or_input};
-use super::{Context, Emission, Failure, NodeResult, Outcome, parameters};
-use crate::abi::code;
-use crate::value::{Object, Text, Value};
+use crate::failure::Failure;
+use crate::node::{Context, Emission, NodeResult, Outcome};
 use ::url::Url;
+use heddle_contract::abi::code;
+use heddle_values::{Object, Text, Value};
 
 const FIELDS: [&str; 11] = [
     "base", "href", "protocol", "username", "password", "host", "hostname", "port", "pathname", "query",

@@ -1,8 +1,10 @@
 //! Uuid: new identifiers (RFC 9562) of the run's seeded randomness.
 
-use super::{Context, Emission, Failure, NodeResult, Outcome, parameters};
-use crate::abi::code;
-use crate::value::Object;
+use super::parameters;
+use crate::failure::Failure;
+use crate::node::{Context, Emission, NodeResult, Outcome};
+use heddle_contract::abi::code;
+use heddle_values::Object;
 
 /// Version 4 (random) or 7 (the time of the run first).
 pub fn uuid(parameters: &Object, context: &mut dyn Context) -> NodeResult {

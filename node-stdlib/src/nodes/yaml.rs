@@ -8,11 +8,12 @@ mod read;
 mod scalar;
 mod write;
 
+use super::parameters;
 use super::text::{text_or_input, value_or_input};
-use super::{Context, Emission, Failure, NodeResult, Outcome, parameters};
-use crate::abi::code;
-use crate::machine::JSON_DEPTH_MAX;
-use crate::value::{Object, Value};
+use crate::failure::Failure;
+use crate::node::{Context, Emission, NodeResult, Outcome};
+use heddle_contract::abi::code;
+use heddle_values::{JSON_DEPTH_MAX, Object, Value};
 
 /// `parse` or `stringify`; `all` is for texts of several documents.
 pub fn yaml(parameters: &Object, context: &mut dyn Context) -> NodeResult {

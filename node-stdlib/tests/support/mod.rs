@@ -1,7 +1,9 @@
 //! A run that exists only as far as a single node asks for it: inputs from the test, function values from closures.
 
-use heddle_node_stdlib::nodes::{Context, Failure, Level, Outcome, Script, Scripted, lookup};
-use heddle_node_stdlib::value::{Object, Value, parse_json};
+use heddle_node_stdlib::failure::Failure;
+use heddle_node_stdlib::node::{Context, Level, Outcome, Script, Scripted};
+use heddle_node_stdlib::nodes::lookup;
+use heddle_values::{Object, Value, parse_json};
 
 /// A parameter that is evaluated for each item, or for two.
 pub type Function = fn(&Value, &Value) -> Result<Value, Failure>;

@@ -11,7 +11,7 @@ use crate::executor::{Foreground, Job, Panicked, Phase, continue_on};
 use crate::limiter::RunLimiter;
 use crate::outcome::LogLine;
 use crate::stop::{Stop, grouped};
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use serde::Deserialize;

@@ -1,7 +1,7 @@
 //! What a component has written and printed: lines of the run's log, up to the call's own limit.
 
 use crate::stop::{Stop, grouped};
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
 
 /// Lines that a call may write.

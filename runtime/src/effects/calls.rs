@@ -35,7 +35,7 @@ pub struct Call {
 /// Where in its run a call stands, and whether it may park.
 #[derive(Clone, Debug)]
 pub struct CallContext {
-    /// Which effect of the run it is, see `heddle_node_stdlib::machine`.
+    /// Which effect of the run it is, see the run loop in `node-stdlib`.
     pub key: String,
     /// The run's attempt, from 1.
     pub attempt: u32,

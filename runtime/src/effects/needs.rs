@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// All that a run has for the effect that it starts.
 pub struct Handles {
-    /// Which effect of the run it is, see `heddle_node_stdlib::machine`.
+    /// Which effect of the run it is, see the run loop in `node-stdlib`.
     pub key: String,
     pub idempotency_key: String,
     /// The run's attempt, from 1.

@@ -8,7 +8,7 @@ use crate::effect_error::{EffectCode, EffectError};
 use crate::journal::{Entry, Record};
 use crate::secrets::{Destination, Vault};
 use crate::stop::Stop;
-use heddle_node_stdlib::abi::code;
+use heddle_contract::abi::code;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;

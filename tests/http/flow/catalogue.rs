@@ -3,7 +3,7 @@
 use super::waits::{HOUR, parked};
 use crate::example::fits;
 use crate::harness::{Service, User, chain, each_database};
-use heddle_node_stdlib::catalogue::{Example, node_types};
+use heddle_catalogue::{Example, node_types};
 use serde_json::{Value, json};
 
 /// The node `it` between OnManual and a Return for each port, which says by which one the value has left.

@@ -6,7 +6,7 @@
 use super::findings::{Compiled, Finding};
 use super::sources::{Sources, Unreadable};
 use heddle_compiler::{Artifact, Options};
-use heddle_node_stdlib::manifest::Manifest;
+use heddle_contract::manifest::Manifest;
 use heddle_processes::{Channel, ChannelError, FrameError, Rights};
 use heddle_runtime::CompileJob;
 use serde::{Deserialize, Serialize};

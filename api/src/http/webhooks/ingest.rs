@@ -17,7 +17,7 @@ use heddle_model::ids::{EndpointId, PatternId, RunId, WebhookLogId};
 use heddle_model::shown::{is_credential, shown};
 use heddle_model::signature::{self, Scheme};
 use heddle_model::status::{TriggeredBy, WebhookStatus};
-use heddle_node_stdlib::manifest::Trigger;
+use heddle_contract::manifest::Trigger;
 use heddle_service::webhooks::journal::Entry;
 use heddle_service::webhooks::{Endpoint, event};
 use heddle_store::deployments::{self, DeploymentRow};

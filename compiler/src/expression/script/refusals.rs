@@ -2,7 +2,7 @@
 
 use super::super::syntax::{called_method, range, without_parentheses};
 use super::super::{Problem, names, unsupported};
-use heddle_node_stdlib::value::methods::Global;
+use heddle_values::methods::Global;
 use oxc_ast::AstKind;
 use oxc_ast::ast;
 use oxc_semantic::{NodeId, Semantic};

@@ -2,7 +2,7 @@
 
 use super::fake::{Graph, by_port, for_each, pass, returns};
 use crate::machine::Status;
-use crate::plan::NodeKind;
+use heddle_contract::plan::NodeKind;
 
 #[test]
 fn a_pinned_node_does_not_execute() {

@@ -2,8 +2,8 @@
 
 use super::fake::{Ended, Graph, at_least, by_port, evaluate, fails, for_each, pass, returns, tag};
 use crate::machine::Status;
-use crate::plan::NodeKind::{Composite, ForEach};
-use crate::plan::OnError;
+use heddle_contract::plan::NodeKind::{Composite, ForEach};
+use heddle_contract::plan::OnError;
 use std::cell::Cell;
 
 /// Edges into the body, and back out of it by output 0.
@@ -27,7 +27,7 @@ fn through(graph: &mut Graph, first: &str, last: &str, others: &[&str]) {
 }
 
 /// A node that fails the first `times` times and then emits `$input`.
-fn failing_at_first<'g>(graph: &'g mut Graph, id: &str, times: u32) -> &'g mut crate::plan::Node {
+fn failing_at_first<'g>(graph: &'g mut Graph, id: &str, times: u32) -> &'g mut heddle_contract::plan::Node {
     let left = Cell::new(times);
     let function = graph.function(move |run| {
         if left.get() > 0 {

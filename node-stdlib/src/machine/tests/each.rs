@@ -1,8 +1,8 @@
 //! `each: true`, and `$("Label").item`.
 
 use super::fake::{Graph, at_least, evaluate, fails, for_each, pass, returns, tag};
-use crate::plan::{NodeKind, OnError};
-use crate::value::Value;
+use heddle_contract::plan::{NodeKind, OnError};
+use heddle_values::Value;
 
 #[test]
 fn a_node_runs_once_for_each_element_in_order() {

@@ -1,7 +1,7 @@
 //! Effects overlap; what is asked of the run does not depend on the order in which they end.
 
 use super::fake::{Graph, evaluate, for_each, pass, returns};
-use crate::plan::{NodeKind, OnError};
+use heddle_contract::plan::{NodeKind, OnError};
 
 #[test]
 fn effects_on_two_arms_start_before_either_is_waited_for() {

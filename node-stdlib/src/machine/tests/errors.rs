@@ -2,8 +2,8 @@
 
 use super::fake::{Graph, evaluate, fails, for_each, pass, repeat, returns, tag};
 use crate::machine::{Outside, Status};
-use crate::plan::{NodeKind, OnError, Site};
-use crate::value::Value;
+use heddle_contract::plan::{NodeKind, OnError, Site};
+use heddle_values::Value;
 
 const ERROR: &str = r#"{"message":"it broke","code":"BROKEN","nodeId":"f"}"#;
 

@@ -1,10 +1,11 @@
 //! A pattern and a host made of closures.
 
+use crate::failure::Failure;
 use crate::machine::{EngineStep, Input, Outside, Run, Status, TraceKind};
-use crate::nodes::{Context, Emission, Failure, Level, NodeResult, Outcome, Resume, Run as RunNode};
-use crate::plan::{Edge, NONE, Node, NodeKind, Plan, Scope, View};
-use crate::value::{Object, Value, parse_json};
+use crate::node::{Context, Emission, Level, NodeResult, Outcome, Resume, Run as RunNode};
+use heddle_contract::plan::{Edge, NONE, Node, NodeKind, Plan, Scope, View};
 use heddle_javascript::protocol::Status as EngineStatus;
+use heddle_values::{Object, Value, parse_json};
 use std::cell::{Cell, RefCell};
 
 pub type Fun = Box<dyn Fn(&Run<'_, Fake>) -> Value>;

@@ -1,8 +1,9 @@
 //! Branches, joins, dead paths, several edges, Return, triggers, disabled nodes.
 
 use super::fake::{Graph, at_least, both, by_port, evaluate, pass, returns, tag};
-use crate::machine::{JSON_DEPTH_MAX, Status};
-use crate::plan::NodeKind;
+use crate::machine::Status;
+use heddle_contract::plan::NodeKind;
+use heddle_values::JSON_DEPTH_MAX;
 
 fn branch_and_join(event: &str) -> Graph {
     let mut graph = Graph::new(event);
@@ -161,7 +162,7 @@ fn an_expression_definition_emits_by_itself() {
 fn what_leaves_a_node_is_json() {
     let mut graph = Graph::new("7");
     graph.expression("d");
-    graph.function(|_| vec![f64::NAN.into(), crate::value::Value::Undefined].into());
+    graph.function(|_| vec![f64::NAN.into(), heddle_values::Value::Undefined].into());
     graph.node("r", returns);
     graph.edges(&["t > d", "d > r"]);
     assert_eq!(graph.output(), "[null,null]");

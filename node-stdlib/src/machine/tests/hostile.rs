@@ -3,7 +3,7 @@
 use super::fake::{Graph, OutOfBudget, at_least, fails, for_each, pass, returns};
 use crate::machine::Status;
 use crate::machine::random::Generator;
-use crate::plan::{NodeKind, OnError, View};
+use heddle_contract::plan::{NodeKind, OnError, View};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 fn graph() -> Graph {

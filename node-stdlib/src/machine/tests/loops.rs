@@ -1,8 +1,8 @@
 //! ForEach and Loop: frames, order, nesting, concurrency.
 
 use super::fake::{Graph, at_least, evaluate, for_each, pass, repeat, returns, tag};
-use crate::plan::NodeKind::{ForEach, Loop, Pass};
-use crate::value::Value;
+use heddle_contract::plan::NodeKind::{ForEach, Loop, Pass};
+use heddle_values::Value;
 
 /// t > each(body) > r, the body being filled by `fill`.
 fn loop_over(event: &str, parameters: &str, fill: impl FnOnce(&mut Graph, u32)) -> Graph {

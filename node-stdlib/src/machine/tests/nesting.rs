@@ -1,10 +1,10 @@
 //! Nesting: what leaves a node is at most [`JSON_DEPTH_MAX`] levels deep, wherever it leaves.
 
 use super::fake::{Graph, evaluate, for_each, pass, repeat, returns};
-use crate::machine::{JSON_DEPTH_MAX, Status};
-use crate::plan::NodeKind::{ForEach, Loop};
-use crate::plan::OnError;
-use crate::value::Value;
+use crate::machine::Status;
+use heddle_contract::plan::NodeKind::{ForEach, Loop};
+use heddle_contract::plan::OnError;
+use heddle_values::{JSON_DEPTH_MAX, Value};
 
 fn nested(levels: usize) -> String {
     "[".repeat(levels) + &"]".repeat(levels)
@@ -108,7 +108,7 @@ fn a_property_that_was_deep_once_is_forgotten() {
     // Each round puts the whole value into a property and then something flat in its place.
     let mut graph = Graph::new("1");
     graph.function(|run| {
-        let mut object = crate::value::Object::from_iter([("a", run.input())]);
+        let mut object = heddle_values::Object::from_iter([("a", run.input())]);
         object.insert("a", Value::Null);
         Value::Object(object)
     });

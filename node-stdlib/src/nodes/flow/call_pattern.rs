@@ -1,8 +1,8 @@
 //! CallPattern: which pattern to call with what. The host does the calling.
 
 use super::super::parameters::{boolean, choice, given, mismatch, required_text};
-use super::super::{Context, Emission, NodeResult, Outcome};
-use crate::value::{Object, Value};
+use crate::node::{Context, Emission, NodeResult, Outcome};
+use heddle_values::{Object, Value};
 
 /// CallPattern: runs another deployed pattern.
 pub fn call_pattern(parameters: &Object, context: &mut dyn Context) -> NodeResult {

@@ -1,10 +1,11 @@
 //! If and Switch: by which way the input leaves.
 
 use super::super::parameters::{array, boolean, choice, given, mismatch, required};
-use super::super::{Context, Emission, Failure, NodeResult, Outcome};
 use super::comparison::{compare, same};
-use crate::abi::code;
-use crate::value::{Object, Value};
+use crate::failure::Failure;
+use crate::node::{Context, Emission, NodeResult, Outcome};
+use heddle_contract::abi::code;
+use heddle_values::{Object, Value};
 
 const TRUE_PORT: u32 = 0;
 const FALSE_PORT: u32 = 1;

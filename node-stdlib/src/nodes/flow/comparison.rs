@@ -1,32 +1,11 @@
 //! The comparisons that If offers instead of an expression.
 
-use super::super::Failure;
 use super::super::parameters::mismatch;
-use crate::abi::code;
-use crate::value::ops::{self, Evaluated};
-use crate::value::{Text, Value};
-
-/// Names of the comparisons between `left` and `right`.
-pub const OPERATORS: &[&str] = &[
-    "equals",
-    "notEquals",
-    "greater",
-    "greaterEqual",
-    "less",
-    "lessEqual",
-    "contains",
-    "notContains",
-    "startsWith",
-    "endsWith",
-    "isEmpty",
-    "isNotEmpty",
-    "exists",
-    "notExists",
-    "isTrue",
-    "isFalse",
-    "in",
-    "notIn",
-];
+use crate::failure::Failure;
+use heddle_contract::abi::code;
+use heddle_contract::parameters::OPERATORS;
+use heddle_values::ops::{self, Evaluated};
+use heddle_values::{Text, Value};
 
 /// Whether `left` stands in this relation to `right`. `at` is where the condition stands in the parameters.
 pub fn compare(left: &Value, operator: &str, right: &Value, at: &str) -> Result<bool, Failure> {

@@ -1,8 +1,9 @@
 //! ForEach and Loop: what their bodies run on. The run loop does the iterating.
 
 use super::super::parameters::{integer, items, required};
-use super::super::{Context, Emission, NodeResult, Outcome};
-use crate::value::{Array, Object, Value};
+use crate::failure::Failure;
+use crate::node::{Context, Emission, NodeResult, Outcome};
+use heddle_values::{Array, Object, Value};
 
 /// Output by which both loops leave.
 const DONE_PORT: u32 = 1;
@@ -36,7 +37,7 @@ pub fn loop_node(parameters: &Object, context: &mut dyn Context) -> NodeResult {
     })
 }
 
-fn count(parameters: &Object, name: &str, max: u32) -> Result<Option<u32>, super::Failure> {
+fn count(parameters: &Object, name: &str, max: u32) -> Result<Option<u32>, Failure> {
     let count = integer(parameters, name, 1, i64::from(max))?;
     Ok(count.and_then(|count| u32::try_from(count).ok()))
 }

@@ -1,10 +1,11 @@
 //! Merge: one value of those that several edges brought.
 
-use super::super::keys::key_of;
 use super::super::parameters::{choice, given, required, select};
-use super::super::{Context, Emission, Failure, NodeResult, Outcome};
-use crate::abi::code;
-use crate::value::{Array, Object, Value};
+use crate::failure::Failure;
+use crate::node::{Context, Emission, NodeResult, Outcome};
+use heddle_contract::abi::code;
+use heddle_values::keys::key_of;
+use heddle_values::{Array, Object, Value};
 use std::collections::BTreeMap;
 
 const MODES: &[&str] = &["first", "append", "combine", "zip", "join"];

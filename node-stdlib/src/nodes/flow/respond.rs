@@ -1,12 +1,13 @@
 //! RespondToWebhook: the answer of the webhook that started the run.
 
 use super::super::parameters::{choice, integer, mismatch, object};
-use super::super::{Context, Emission, Failure, NodeResult, Outcome};
-use crate::abi::code;
-use crate::machine::leaving;
-use crate::value::{Object, Text, Value};
+use crate::failure::Failure;
+use crate::leaving::leaving;
+use crate::node::{Context, Emission, NodeResult, Outcome};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use heddle_contract::abi::code;
+use heddle_values::{Object, Text, Value};
 
 /// RespondToWebhook: answers `{status, headers, body, bodyType}`, and passes its input through.
 pub fn respond_to_webhook(parameters: &Object, context: &mut dyn Context) -> NodeResult {

@@ -1,12 +1,13 @@
 //! Wait and WaitForCallback: what they wait for. The host does the waiting, and parks the run if it takes long.
 
+use super::super::date_time;
 use super::super::parameters::{given, integer, mismatch, number};
-use super::super::{Context, Emission, Failure, NodeResult, Outcome, date_time};
-use crate::abi::code;
-use crate::value::{Object, Value};
+use crate::failure::Failure;
+use crate::node::{Context, Emission, NodeResult, Outcome};
+use heddle_contract::abi::code;
+use heddle_contract::parameters::WAIT_MS_MAX;
+use heddle_values::{Object, Value};
 
-/// Longest wait: 366 days.
-pub const WAIT_MS_MAX: i64 = 366 * 24 * 60 * 60 * 1_000;
 /// Wait for a callback that names no time: 30 days.
 const CALLBACK_MS_DEFAULT: i64 = 30 * 24 * 60 * 60 * 1_000;
 /// Output of WaitForCallback when nobody has called in time.

@@ -1,10 +1,11 @@
 //! The body of a request: JSON, a form, multipart, text or bytes.
 
 use super::super::parameters::{choice, given, mismatch, text};
-use super::{Failure, form_encode};
-use crate::value::{Object, Value};
+use super::form;
+use crate::failure::Failure;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use heddle_values::{Object, Value};
 
 /// A body and the content type that goes with it.
 pub struct Body {
@@ -47,7 +48,7 @@ pub fn body(parameters: &Object, key: &str) -> Result<Option<Body>, Failure> {
     let kinds = ["json", "form", "multipart", "text", "base64"];
     Ok(Some(match choice(parameters, "bodyType", &kinds, default)? {
         "form" => Body::text(
-            form_encode(&super::pairs(parameters, "body")?),
+            form::encode(&form::pairs(parameters, "body")?),
             "application/x-www-form-urlencoded",
         ),
         "multipart" => multipart(body, key)?,

@@ -1,8 +1,8 @@
 //! The parameter `pagination`, as the `http` effect takes it.
 
 use super::super::parameters::{choice, integer, object, required_text, text};
-use super::Failure;
-use crate::value::{Object, Value};
+use crate::failure::Failure;
+use heddle_values::{Object, Value};
 
 /// Pages asked for when `maxPages` is not given.
 const PAGES: i64 = 100;

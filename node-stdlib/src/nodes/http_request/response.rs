@@ -1,12 +1,12 @@
 //! The response: which statuses are failures, and how its body is read.
 
 use super::super::parameters::{array, boolean, choice, mismatch, text};
-use super::super::{Again, Context, Emission, Failure, NodeResult, Outcome};
-use crate::abi::code;
-use crate::machine::{JSON_DEPTH_MAX, unreadable};
-use crate::value::{Object, Value, parse_json};
+use crate::failure::{Again, Failure, unreadable};
+use crate::node::{Context, Emission, NodeResult, Outcome};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use heddle_contract::abi::code;
+use heddle_values::{JSON_DEPTH_MAX, Object, Value, parse_json};
 use std::ops::RangeInclusive;
 
 /// Characters of a failed request's body that its message shows.

@@ -2,13 +2,39 @@
 //! user. A document type is passed over: no entity is expanded but those that XML itself defines.
 
 use super::characters::{is_allowed, is_name, is_space};
-use super::{Options, TEXT, Wrong};
-use crate::machine::JSON_DEPTH_MAX;
-use crate::value::{Object, Text, Value};
+use super::options::{Options, TEXT};
+use heddle_contract::abi::code;
+use heddle_values::{JSON_DEPTH_MAX, Object, Text, Value};
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 use std::collections::HashMap;
+
+/// What is wrong with a text, and at which byte.
+pub(super) struct Wrong {
+    pub code: &'static str,
+    pub message: String,
+    pub offset: usize,
+}
+
+impl Wrong {
+    fn new(offset: usize, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Wrong {
+            code: code::PARSE,
+            message: format!("is no XML: {message}"),
+            offset,
+        }
+    }
+
+    fn too_deep(offset: usize) -> Self {
+        Wrong {
+            code: code::DEPTH_LIMIT,
+            message: format!("is nested more than {JSON_DEPTH_MAX} levels deep"),
+            offset,
+        }
+    }
+}
 
 /// An object of the root element.
 pub(super) fn parse(text: &str, options: &Options) -> Result<Value, Wrong> {

@@ -1,11 +1,11 @@
 //! Writing a document: the inverse of reading one.
 
 use super::characters::{is_allowed, is_name, is_space};
-use super::{Options, TEXT};
-use crate::abi::code;
-use crate::machine::JSON_DEPTH_MAX;
-use crate::nodes::{Failure, parameters};
-use crate::value::{Object, Text, Value};
+use super::options::{Options, TEXT};
+use crate::failure::Failure;
+use crate::nodes::parameters;
+use heddle_contract::abi::code;
+use heddle_values::{JSON_DEPTH_MAX, Object, Text, Value};
 
 /// The document of an object with one field, its root element.
 pub(super) fn stringify(value: &Value, options: &Options) -> Result<String, Failure> {

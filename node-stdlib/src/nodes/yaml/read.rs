@@ -1,9 +1,8 @@
 //! Reading: the parser's events to values, on a stack of our own.
 
 use super::scalar;
-use crate::abi::code;
-use crate::machine::JSON_DEPTH_MAX;
-use crate::value::{Array, Object, Text, Value};
+use heddle_contract::abi::code;
+use heddle_values::{Array, JSON_DEPTH_MAX, Object, Text, Value};
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
 use std::collections::{HashMap, HashSet};
 

@@ -1,6 +1,6 @@
 //! Types of scalars: the core schema (YAML 1.2.2, section 10.3).
 
-use crate::value::Value;
+use heddle_values::Value;
 
 /// The value of a plain scalar without a tag.
 pub(super) fn resolved(text: &str) -> Value {

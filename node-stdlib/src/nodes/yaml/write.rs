@@ -2,7 +2,7 @@
 //! text for something else.
 
 use super::scalar;
-use crate::value::{Object, Text, Value};
+use heddle_values::{Object, Text, Value};
 use std::fmt::Write as _;
 
 /// Longer keys are written with `?`, since YAML wants short ones before a colon.

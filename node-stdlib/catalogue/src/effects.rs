@@ -1,0 +1,46 @@
+//! Nodes that reach the outside world.
+
+mod chat_completion;
+mod connection;
+mod http_request;
+mod key_value;
+mod send_email;
+mod sql_query;
+
+use crate::node_type::{Category, Example, IN, NodeType, Outputs, Parameter, Port, Schema, ValueType};
+
+/// In the order in which lists show them.
+pub const TYPES: &[NodeType] = &[
+    http_request::TYPE,
+    sql_query::TYPE,
+    send_email::TYPE,
+    key_value::TYPE,
+    chat_completion::TYPE,
+    NodeType {
+        name: "Log",
+        category: Category::Effect,
+        description: "Writes a line to the run's log and passes its input through.",
+        inputs: &[IN],
+        outputs: Outputs::Fixed(&[Port::new("out", ValueType::Any, "The input, unchanged.")]),
+        parameters: &[
+            Parameter::optional(
+                "level",
+                Schema::Enum(&["debug", "info", "warn", "error"]),
+                "Severity.",
+            )
+            .or("\"info\""),
+            Parameter::required(
+                "message",
+                Schema::Any,
+                "The text; other values are written as JSON.",
+            ),
+        ],
+        effects: &[],
+        examples: &[Example {
+            title: "Note an order",
+            parameters: r#"{"message": "Order {{ $input.id }} came in"}"#,
+            input: r#"{"id": "o-1"}"#,
+            output: r#"{"out": {"id": "o-1"}}"#,
+        }],
+    },
+];

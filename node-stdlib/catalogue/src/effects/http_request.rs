@@ -1,0 +1,141 @@
+//! HttpRequest.
+
+use crate::node_type::{Category, Example, IN, NodeType, Outputs, Parameter, Port, Schema, ValueType};
+
+/// An hour.
+const TIMEOUT_MS_MAX: i64 = 3_600_000;
+
+/// HttpRequest.
+pub const TYPE: NodeType = NodeType {
+    name: "HttpRequest",
+    category: Category::Effect,
+    description: "Calls a URL. Statuses other than 2xx fail the node with the code `HTTP_<status>`, unless \
+                  `acceptStatuses` lists them. Every request carries an `Idempotency-Key` of its own that stays \
+                  the same when the node is tried again. A `Retry-After` of the answer lengthens the wait of the \
+                  node's `retry`.",
+    inputs: &[IN],
+    outputs: Outputs::Fixed(&[Port::new("out", ValueType::Any, "{status, headers, body}, or the body alone with `bodyOnly`. With `pagination` the body is the array of all \
+         pages' items, and `pages` and `more` tell how many pages were asked for and whether there are others.")]),
+    parameters: &[
+        Parameter::optional(
+            "method",
+            Schema::Enum(&["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]),
+            "HTTP method.",
+        )
+        .or("\"GET\""),
+        Parameter::required(
+            "url",
+            Schema::String,
+            "Address, with http:// or https://; with a connection that has a `baseUrl`, a path below it as well.",
+        ),
+        Parameter::optional("headers", Schema::Map(&Schema::Any), "Headers by name; a list gives several."),
+        Parameter::optional(
+            "query",
+            Schema::Map(&Schema::Any),
+            "Query parameters by name, added to the URL's own; a list gives several.",
+        ),
+        Parameter::optional("body", Schema::Any, "What to send."),
+        Parameter::optional(
+            "bodyType",
+            Schema::Enum(&["json", "form", "multipart", "text", "base64"]),
+            "How to send the body. Default: text for a string, JSON for anything else. `form` and `multipart` \
+             take an object; a multipart file is {filename, contentType, base64}.",
+        ),
+        Parameter::optional(
+            "auth",
+            Schema::OneOf(&[
+                Schema::Object(&[Parameter::required(
+                    "basic",
+                    Schema::Object(&[
+                        Parameter::required("user", Schema::String, "User name."),
+                        Parameter::required("password", Schema::String, "Password, usually a secret."),
+                    ]),
+                    "HTTP Basic.",
+                )]),
+                Schema::Object(&[Parameter::required("bearer", Schema::String, "Token, usually a secret.")]),
+                Schema::Object(&[Parameter::required(
+                    "header",
+                    Schema::Object(&[
+                        Parameter::required("name", Schema::String, "Header name."),
+                        Parameter::required("value", Schema::String, "Header value, usually a secret."),
+                    ]),
+                    "A header of the service's own.",
+                )]),
+            ]),
+            "Credentials.",
+        ),
+        Parameter::optional(
+            "connection",
+            Schema::String,
+            "Id or name of a connection with credentials, instead of `auth`: a token, user and password, a header or \
+             query parameter of the service's own, or OAuth 2.0 client credentials.",
+        ),
+        Parameter::optional(
+            "timeoutMs",
+            Schema::Integer { min: 1, max: TIMEOUT_MS_MAX },
+            "Time for the whole request, in milliseconds.",
+        ),
+        Parameter::optional("followRedirects", Schema::Boolean, "Follow up to 10 redirects.").or("true"),
+        Parameter::optional(
+            "acceptStatuses",
+            Schema::Array(&Schema::Any),
+            "Statuses that are no failure: numbers, classes (\"4xx\") or ranges (\"400-404\").",
+        )
+        .or("[\"2xx\"]"),
+        Parameter::optional(
+            "responseType",
+            Schema::Enum(&["auto", "json", "text", "base64"]),
+            "How to read the body. `auto`: JSON if the content type says so, otherwise text, or base64 when it \
+             is no text.",
+        )
+        .or("\"auto\""),
+        Parameter::optional(
+            "pagination",
+            Schema::Object(&[
+                Parameter::required(
+                    "type",
+                    Schema::Enum(&["link", "cursor", "page"]),
+                    "`link`: the header `Link` with `rel=\"next\"`. `cursor`: a field of the body. `page`: numbers, until a \
+                     page is empty.",
+                ),
+                Parameter::optional(
+                    "items",
+                    Schema::String,
+                    "Dotted path to the list in a page's body. Default: the body is the list.",
+                ),
+                Parameter::optional("cursor", Schema::String, "`cursor`: dotted path to the next cursor in a page's body."),
+                Parameter::optional(
+                    "parameter",
+                    Schema::String,
+                    "Query parameter of the cursor or page number. Default: `page` for numbers; a cursor without it is \
+                     the next page's URL.",
+                ),
+                Parameter::optional(
+                    "start",
+                    Schema::Integer { min: 0, max: u32::MAX as i64 >> 1 },
+                    "`page`: number of the first page.",
+                )
+                .or("1"),
+                Parameter::optional("maxPages", Schema::Integer { min: 1, max: 1_000 }, "Pages to ask for at most.").or("100"),
+            ]),
+            "Asks for all pages of a list.",
+        ),
+        Parameter::optional("bodyOnly", Schema::Boolean, "Emit only the body.").or("false"),
+    ],
+    effects: &["http"],
+    examples: &[
+        Example {
+            title: "Look an order up",
+            parameters: r#"{"url": "https://api.example.com/orders/{{ $input.id }}", "connection": "shop", "bodyOnly": true}"#,
+            input: r#"{"id": "o-1"}"#,
+            output: r#"{"out": {"id": "o-1", "total": 12.5}}"#,
+        },
+        Example {
+            title: "All pages of a list",
+            parameters: r#"{"url": "https://api.example.com/orders", "query": {"status": "open"}, "bodyOnly": true,
+                "pagination": {"type": "page", "items": "orders"}}"#,
+            input: "null",
+            output: r#"{"out": [{"id": "o-1"}, {"id": "o-2"}, {"id": "o-3"}]}"#,
+        },
+    ],
+};

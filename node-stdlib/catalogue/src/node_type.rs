@@ -1,0 +1,248 @@
+//! How a node type is described.
+
+/// Where a node type belongs in lists and palettes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Category {
+    /// Starts a run.
+    Trigger,
+    /// Decides where values go.
+    Flow,
+    /// Shapes data.
+    Data,
+    /// Text and formats.
+    Text,
+    /// Time and cryptography.
+    TimeAndCrypto,
+    /// Code of one's own.
+    Code,
+    /// The outside world.
+    Effect,
+}
+
+/// Type of a port or value, as nodeDefinitions name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueType {
+    /// Anything.
+    Any,
+    /// A string.
+    String,
+    /// A number.
+    Number,
+    /// A whole number.
+    Integer,
+    /// `true` or `false`.
+    Boolean,
+    /// An object.
+    Object,
+    /// An array.
+    Array,
+}
+
+/// An input or output port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// Name, as in `sourceHandle` and `targetHandle`.
+    pub name: &'static str,
+    /// Type of the values.
+    pub value_type: ValueType,
+    /// For inputs: an edge must end there.
+    pub required: bool,
+    /// What comes or goes there.
+    pub description: &'static str,
+}
+
+/// What a parameter's value must look like. Wherever a value stands that is not [`Parameter::literal`], a string
+/// `{{ expression }}` may stand instead.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Schema {
+    /// Anything.
+    Any,
+    /// A string.
+    String,
+    /// A number.
+    Number,
+    /// A whole number within bounds.
+    Integer {
+        /// Smallest.
+        min: i64,
+        /// Largest.
+        max: i64,
+    },
+    /// A boolean.
+    Boolean,
+    /// The source of a JavaScript module: taken as it is, braces and all.
+    Module,
+    /// One of these strings.
+    Enum(&'static [&'static str]),
+    /// An array of these.
+    Array(&'static Schema),
+    /// An object with these fields and no others.
+    Object(&'static [Parameter]),
+    /// An object with any field names.
+    Map(&'static Schema),
+    /// Evaluated for each item (`$item`, `$index`): a function value reaches the node. A text without `{{ }}` is
+    /// passed as it is (a dotted path where the node says so).
+    PerItem(&'static Schema),
+    /// Evaluated for two items (`$a`, `$b`).
+    PerPair(&'static Schema),
+    /// Evaluated only when the node asks for it, with the names of its surroundings.
+    Deferred(&'static Schema),
+    /// One of several shapes.
+    OneOf(&'static [Schema]),
+}
+
+/// A parameter of a node or a field of a structured parameter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parameter {
+    /// Name.
+    pub name: &'static str,
+    /// Shape of the value.
+    pub schema: Schema,
+    /// Must be present.
+    pub required: bool,
+    /// May not be an expression: it is needed before the run.
+    pub literal: bool,
+    /// Value when absent, as JSON; empty when there is none.
+    pub default: &'static str,
+    /// What it does.
+    pub description: &'static str,
+}
+
+/// A runnable example: the tests execute it, what is random with the seed 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Example {
+    /// What it shows.
+    pub title: &'static str,
+    /// The node's `parameters`, as JSON.
+    pub parameters: &'static str,
+    /// Value on the input port (an object by port name for nodes with several inputs; for Merge the array of the
+    /// values that came; for triggers the event), as JSON.
+    pub input: &'static str,
+    /// What leaves, as JSON: an object from port name to value. `…` in a text stands for what differs from run to run.
+    pub output: &'static str,
+}
+
+/// How the output ports of a type are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outputs {
+    /// Always these.
+    Fixed(&'static [Port]),
+    /// Switch: one for each `cases[].name`, then `default`.
+    SwitchCases,
+}
+
+/// A standard node type.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NodeType {
+    /// Type name.
+    pub name: &'static str,
+    /// Category.
+    pub category: Category,
+    /// One or two sentences.
+    pub description: &'static str,
+    /// Input ports.
+    pub inputs: &'static [Port],
+    /// Output ports, without `error`, which every node with `onError: "branch"` has last.
+    pub outputs: Outputs,
+    /// Parameters.
+    pub parameters: &'static [Parameter],
+    /// Effect kinds that it may start (rights of the manifest).
+    pub effects: &'static [&'static str],
+    /// Examples.
+    pub examples: &'static [Example],
+}
+
+/// The one input of most nodes. Not required: a node that nothing leads to is a warning, so that a draft can run.
+pub(crate) const IN: Port = Port::new("in", ValueType::Any, "The value to work on.");
+/// The one output of most nodes.
+pub(crate) const OUT: Port = Port::new("out", ValueType::Any, "The result.");
+/// One output, of text.
+pub(crate) const TEXT_OUT: Outputs = Outputs::Fixed(&[Port {
+    value_type: ValueType::String,
+    ..OUT
+}]);
+/// `items`, of the nodes that work on a list.
+pub(crate) const ITEMS: Parameter = Parameter {
+    name: "items",
+    schema: Schema::Array(&Schema::Any),
+    required: false,
+    literal: false,
+    default: "",
+    description: "The list to work on. Default: the input.",
+};
+
+impl Port {
+    /// An output, or an input to which no edge needs to lead.
+    pub(crate) const fn new(name: &'static str, value_type: ValueType, description: &'static str) -> Self {
+        Port {
+            name,
+            value_type,
+            required: false,
+            description,
+        }
+    }
+
+    /// The same, but an edge must end there.
+    pub(crate) const fn required(mut self) -> Self {
+        self.required = true;
+        self
+    }
+}
+
+impl Parameter {
+    /// A parameter that may be left out.
+    pub(crate) const fn optional(name: &'static str, schema: Schema, description: &'static str) -> Self {
+        Parameter {
+            name,
+            schema,
+            required: false,
+            literal: false,
+            default: "",
+            description,
+        }
+    }
+
+    /// A parameter that must be given.
+    pub(crate) const fn required(name: &'static str, schema: Schema, description: &'static str) -> Self {
+        Parameter {
+            name,
+            schema,
+            required: true,
+            literal: false,
+            default: "",
+            description,
+        }
+    }
+
+    /// The same, with a default (JSON).
+    pub(crate) const fn or(mut self, default: &'static str) -> Self {
+        self.default = default;
+        self
+    }
+
+    /// The same, but never an expression.
+    pub(crate) const fn literal(mut self) -> Self {
+        self.literal = true;
+        self
+    }
+}
+
+/// A type of the category [`Category::Text`] with the usual input.
+pub(crate) const fn text_type(
+    name: &'static str,
+    description: &'static str,
+    outputs: Outputs,
+    parameters: &'static [Parameter],
+    examples: &'static [Example],
+) -> NodeType {
+    NodeType {
+        name,
+        category: Category::Text,
+        description,
+        inputs: &[IN],
+        outputs,
+        parameters,
+        effects: &[],
+        examples,
+    }
+}

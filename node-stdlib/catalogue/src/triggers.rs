@@ -1,0 +1,175 @@
+//! Nodes that start a run.
+
+use crate::node_type::{Category, Example, NodeType, Outputs, Parameter, Port, Schema, ValueType};
+
+const fn event(description: &'static str) -> Port {
+    Port::new("out", ValueType::Any, description)
+}
+
+const fn trigger(
+    name: &'static str,
+    description: &'static str,
+    outputs: &'static [Port],
+    parameters: &'static [Parameter],
+    examples: &'static [Example],
+) -> NodeType {
+    NodeType {
+        name,
+        category: Category::Trigger,
+        description,
+        inputs: &[],
+        outputs: Outputs::Fixed(outputs),
+        parameters,
+        effects: &[],
+        examples,
+    }
+}
+
+/// In the order in which lists show them.
+pub const TYPES: &[NodeType] = &[
+    trigger(
+        "OnWebhook",
+        "Starts a run when an HTTP request comes to the pattern's webhook. Emits the request, which \
+         RespondToWebhook can answer.",
+        &[event("The event: `{headers, body, method, query}`.")],
+        &[
+            Parameter::optional(
+                "alias",
+                Schema::String,
+                "A readable name of the webhook, for lists; its URL does not change.",
+            )
+            .literal(),
+            Parameter::optional(
+                "scheme",
+                Schema::Enum(&["heddle", "github", "stripe", "slack", "shopify", "standard-webhooks"]),
+                "How the sender signs its requests; the signature is checked before a run starts.",
+            )
+            .or("\"heddle\"")
+            .literal(),
+            Parameter::optional(
+                "responseMode",
+                Schema::Enum(&["auto", "sync", "async"]),
+                "Whether the sender waits for the run (`sync`) or is answered at once (`async`); `auto` waits if a \
+                 RespondToWebhook can be reached from here.",
+            )
+            .or("\"auto\"")
+            .literal(),
+            Parameter::optional(
+                "timeoutMs",
+                Schema::Integer { min: 1, max: 600_000 },
+                "How long the sender waits at most, in milliseconds.",
+            )
+            .literal(),
+        ],
+        &[Example {
+            title: "The event of a request",
+            parameters: r#"{"alias": "orders"}"#,
+            input: r#"{"method": "POST", "query": {"source": "shop"}, "headers": {"content-type": "application/json"},
+                "body": {"id": "o-1", "total": 12.5}}"#,
+            output: r#"{"out": {"method": "POST", "query": {"source": "shop"}, "headers": {"content-type": "application/json"},
+                "body": {"id": "o-1", "total": 12.5}}}"#,
+        }],
+    ),
+    trigger(
+        "OnSchedule",
+        "Starts a run at the times that a cron expression says.",
+        &[event("The event: `{scheduledAt, firedAt}`, both ISO times.")],
+        &[
+            Parameter::required(
+                "cron",
+                Schema::String,
+                "Minute, hour, day of the month, month and day of the week, such as `0 9 * * 1-5`.",
+            )
+            .literal(),
+            Parameter::optional(
+                "timezone",
+                Schema::String,
+                "Time zone in which the expression is meant, such as `Europe/Berlin`.",
+            )
+            .or("\"UTC\"")
+            .literal(),
+            Parameter::optional(
+                "catchUp",
+                Schema::Enum(&["one", "none", "all"]),
+                "What happens with times that were missed while the service was down: one run for all of them, none, \
+                 or one for each.",
+            )
+            .or("\"one\"")
+            .literal(),
+        ],
+        &[Example {
+            title: "The event of Monday morning",
+            parameters: r#"{"cron": "0 9 * * 1-5", "timezone": "Europe/Berlin"}"#,
+            input: r#"{"scheduledAt": "2026-03-30T07:00:00.000Z", "firedAt": "2026-03-30T07:00:00.412Z"}"#,
+            output: r#"{"out": {"scheduledAt": "2026-03-30T07:00:00.000Z", "firedAt": "2026-03-30T07:00:00.412Z"}}"#,
+        }],
+    ),
+    trigger(
+        "OnManual",
+        "Starts a run by hand: from the command line, the API or an editor.",
+        &[event("The event that was given with the start.")],
+        &[],
+        &[Example {
+            title: "The event is what was given",
+            parameters: r#"{}"#,
+            input: r#"{"orderId": "o-1"}"#,
+            output: r#"{"out": {"orderId": "o-1"}}"#,
+        }],
+    ),
+    trigger(
+        "OnCall",
+        "Starts a run when another pattern calls this one. Return gives the caller its value. In a composite node it \
+         is where the input enters.",
+        &[event("The inputs that the caller gave, an object by name.")],
+        &[],
+        &[Example {
+            title: "The event is the caller's inputs",
+            parameters: r#"{}"#,
+            input: r#"{"net": 100}"#,
+            output: r#"{"out": {"net": 100}}"#,
+        }],
+    ),
+    trigger(
+        "OnEmail",
+        "Starts a run when an e-mail comes to the pattern's address.",
+        &[event("The e-mail: `{from, to, cc, replyTo, subject, date, messageId, text, html, headers, attachments}`.")],
+        &[Parameter::optional(
+            "alias",
+            Schema::String,
+            "A readable name of the address, for lists; the address itself does not change.",
+        )
+        .literal()],
+        &[Example {
+            title: "The event of a message",
+            parameters: r#"{"alias": "support"}"#,
+            input: r#"{"from": {"name": "Ann", "address": "ann@example.com"},
+                "to": [{"name": null, "address": "support@mail.example.com"}], "cc": [], "replyTo": [],
+                "subject": "My order", "date": "2026-03-30T09:00:00+02:00", "messageId": "one@example.com",
+                "text": "Where is it?", "html": "<p>Where is it?</p>", "headers": {"subject": "My order"},
+                "attachments": [{"filename": "bill.txt", "contentType": "text/plain", "contentId": null, "size": 3,
+                    "content": "aGV5"}]}"#,
+            output: r#"{"out": {"from": {"name": "Ann", "address": "ann@example.com"},
+                "to": [{"name": null, "address": "support@mail.example.com"}], "cc": [], "replyTo": [],
+                "subject": "My order", "date": "2026-03-30T09:00:00+02:00", "messageId": "one@example.com",
+                "text": "Where is it?", "html": "<p>Where is it?</p>", "headers": {"subject": "My order"},
+                "attachments": [{"filename": "bill.txt", "contentType": "text/plain", "contentId": null, "size": 3,
+                    "content": "aGV5"}]}}"#,
+        }],
+    ),
+    trigger(
+        "OnError",
+        "Starts a run when a run of a pattern that names this one as its `errorPatternId` has failed.",
+        &[event("What failed: `{runId, patternId, nodeId, error, eventData}`.")],
+        &[],
+        &[Example {
+            title: "The event of a run that a shop's answer has ended",
+            parameters: r#"{}"#,
+            input: r#"{"runId": "019a9f3c-5b1e-7c3a-9a64-0d2f6c1b7e55", "patternId": "019a9f3a-02d4-7b6e-8f10-4c5e9d3a2b11",
+                "nodeId": "pay", "error": {"message": "The server answered 500", "code": "HTTP_500", "nodeId": "pay"},
+                "eventData": {"orderId": "o-1"}}"#,
+            output: r#"{"out": {"runId": "019a9f3c-5b1e-7c3a-9a64-0d2f6c1b7e55", "patternId": "019a9f3a-02d4-7b6e-8f10-4c5e9d3a2b11",
+                "nodeId": "pay", "error": {"message": "The server answered 500", "code": "HTTP_500", "nodeId": "pay"},
+                "eventData": {"orderId": "o-1"}}}"#,
+        }],
+    ),
+];

@@ -1,0 +1,323 @@
+//! Values by hand-checked cases: JSON in and out, conversions, paths, order.
+
+use heddle_values::{
+    Array, Object, Text, Value, json_indent, number_to_text, ops, parse_json, text_to_number,
+};
+
+fn parse(text: &str) -> Value {
+    parse_json(text.as_bytes(), 512).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn refusal(text: &[u8]) -> String {
+    match parse_json(text, 8) {
+        Ok(value) => panic!("accepted as {}", value.to_json()),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn json_is_printed_as_javascript_prints_it() {
+    let cases = [
+        (
+            r#" { "b" : 1 , "a" : [ true , null ] } "#,
+            r#"{"b":1,"a":[true,null]}"#,
+        ),
+        (
+            r#"{"b":1,"10":2,"9":3,"a":4,"01":5,"4294967295":6,"4294967294":7}"#,
+            r#"{"9":3,"10":2,"4294967294":7,"b":1,"a":4,"01":5,"4294967295":6}"#,
+        ),
+        (r#"{"a":1,"b":2,"a":3}"#, r#"{"a":3,"b":2}"#),
+        (r#"{"__proto__":1}"#, r#"{"__proto__":1}"#),
+        (
+            r#""\u0041\ud83d\ude00\/\u001f\b\f\n\r\t\"\\é""#,
+            "\"A😀/\\u001f\\b\\f\\n\\r\\t\\\"\\\\é\"",
+        ),
+        (r#""\ud83d x \udE00""#, r#""\ud83d x \ude00""#),
+        (r#""\ud83d\ud83d\ude00""#, "\"\\ud83d😀\""),
+        (
+            "[-0, 0.0, 1e21, 1e-7, 123456789012345680000, 5e-324, 0.1]",
+            "[0,0,1e+21,1e-7,123456789012345680000,5e-324,0.1]",
+        ),
+        ("[1e999, -1e999]", "[null,null]"),
+        ("[[],{}]", "[[],{}]"),
+        ("\"\u{7f}\u{2028}\"", "\"\u{7f}\u{2028}\""),
+    ];
+    for (source, printed) in cases {
+        assert_eq!(parse(source).to_json(), printed, "{source}");
+    }
+}
+
+#[test]
+fn what_is_no_json_is_refused_with_its_place() {
+    let cases: &[(&[u8], &str)] = &[
+        (b"", "expected a value, found the end of the text at byte 0"),
+        (b"[1,]", "expected a value, found ']' at byte 3"),
+        (
+            b"[1 2]",
+            "expected ',' or ']' after an element, found '2' at byte 3",
+        ),
+        (
+            b"{\"a\":1,}",
+            "expected a property name in double quotes, found '}' at byte 7",
+        ),
+        (
+            b"{\"a\" 1}",
+            "expected ':' after a property name, found '1' at byte 5",
+        ),
+        (
+            b"{\"a\":1 \"b\"",
+            "expected ',' or '}' after a property, found '\"' at byte 7",
+        ),
+        (b"01", "expected the end of the text, found '1' at byte 1"),
+        (b"1.", "expected a digit, found the end of the text at byte 2"),
+        (b"-", "expected a digit, found the end of the text at byte 1"),
+        (b"1e+", "expected a digit, found the end of the text at byte 3"),
+        (b"+1", "expected a value, found '+' at byte 0"),
+        (b"tru", "expected 'true', found the end of the text at byte 3"),
+        (b"NaN", "expected a value, found 'N' at byte 0"),
+        (b"\"a", "a string that doesn't end at byte 2"),
+        (
+            b"\"a\nb\"",
+            "a control character in a string, which must be escaped at byte 2",
+        ),
+        (
+            b"\"\\x\"",
+            "expected one of \" \\ / b f n r t u after a backslash, found 'x' at byte 2",
+        ),
+        (
+            b"\"\\u12g4\"",
+            "expected four hexadecimal digits after \\u, found 'g' at byte 5",
+        ),
+        (b"\"\xff\"", "invalid UTF-8 at byte 1"),
+        (b"\xef\xbb\xbf1", "expected a value, found '\\u{feff}' at byte 0"),
+        (b"1\x0c", "expected the end of the text, found '\\u{c}' at byte 1"),
+        (b"[[[[[[[[[1]]]]]]]]]", "nested more than 8 levels deep at byte 8"),
+    ];
+    for (source, message) in cases {
+        assert_eq!(refusal(source), *message, "{source:?}");
+    }
+    assert_eq!(parse("[[[[[[[[1]]]]]]]]").depth(), 8);
+}
+
+#[test]
+fn pretty_json_is_that_of_stringify() {
+    let pretty = |source: &str, space: Value| {
+        let mut out = String::new();
+        parse(source).write_json_pretty(&mut out, &json_indent(&space));
+        out
+    };
+    assert_eq!(
+        pretty(r#"{"a":[1,{}],"b":[]}"#, Value::Number(2.9)),
+        "{\n  \"a\": [\n    1,\n    {}\n  ],\n  \"b\": []\n}"
+    );
+    assert_eq!(pretty("[1]", Value::Number(99.0)), "[\n          1\n]");
+    assert_eq!(pretty("[1]", Value::from("\t")), "[\n\t1\n]");
+    for compact in [
+        Value::Number(0.9),
+        Value::Number(f64::NAN),
+        Value::Number(-3.0),
+        Value::from(""),
+        Value::Null,
+    ] {
+        assert_eq!(pretty("{\"a\":[1]}", compact), "{\"a\":[1]}");
+    }
+}
+
+#[test]
+fn what_json_cannot_say_is_gone_from_an_edge() {
+    let mut inner = Array::from(vec![
+        Value::Undefined,
+        Value::Number(f64::NAN),
+        Value::Function(3),
+    ]);
+    inner.push(Value::Number(f64::NEG_INFINITY));
+    let mut object = Object::new();
+    object.insert("a", Value::Undefined);
+    object.insert("b", Value::Function(1));
+    object.insert("c", inner.into());
+    object.insert("d", Value::Number(f64::INFINITY));
+    let value = Value::Object(object);
+    assert!(!value.is_json());
+    let printed = value.to_json();
+    let json = value.into_json();
+    assert!(json.is_json());
+    assert_eq!(json.to_json(), r#"{"c":[null,null,null,null],"d":null}"#);
+    assert_eq!(json.to_json(), printed);
+    for nothing in [Value::Undefined, Value::Function(0), Value::Number(f64::NAN)] {
+        assert_eq!(nothing.into_json().type_name(), "null");
+    }
+}
+
+#[test]
+fn json_stays_the_same_object_on_an_edge_until_it_is_changed() {
+    let value = parse(r#"{"list":[{"n":1}]}"#);
+    assert!(value.clone().into_json().strict_equal(&value));
+    let Value::Object(mut object) = value.clone() else {
+        panic!("an object")
+    };
+    object.update("list", |list| {
+        let Value::Array(array) = list else {
+            panic!("an array")
+        };
+        array.make_mut()[0] = Value::Undefined;
+    });
+    assert!(!Value::Object(object.clone()).is_json());
+    assert_eq!(
+        Value::Object(object.clone()).into_json().to_json(),
+        r#"{"list":[null]}"#
+    );
+    assert_eq!(value.to_json(), r#"{"list":[{"n":1}]}"#);
+    assert!(object.remove("list").is_some());
+    assert!(Value::Object(object).is_json());
+}
+
+#[test]
+fn properties_are_found_in_objects_of_any_size() {
+    for size in [0, 1, 11, 12, 13, 14, 40, 1_000] {
+        let mut object: Object = (0..size)
+            .map(|at| (format!("key {at}"), Value::Number(f64::from(at))))
+            .collect();
+        object.insert(Text::from_units(&[0xd800]), Value::Null);
+        assert_eq!(object.len(), size as usize + 1);
+        for at in 0..size {
+            let found = object.get(&format!("key {at}")).unwrap();
+            assert!(found.strict_equal(&Value::Number(f64::from(at))));
+        }
+        assert!(object.get("key").is_none());
+        assert!(object.get("\u{fffd}").is_none());
+        assert!(object.get_text(&Text::from_units(&[0xd800])).is_some());
+        for at in (0..size).step_by(2) {
+            assert!(object.remove(&format!("key {at}")).is_some());
+        }
+        let names: Vec<_> = object.keys().take(2).map(ToString::to_string).collect();
+        let expected: Vec<_> = (1..size)
+            .step_by(2)
+            .map(|at| format!("key {at}"))
+            .chain(["\u{fffd}".into()])
+            .collect();
+        assert_eq!(names, expected[..expected.len().min(2)]);
+    }
+}
+
+#[test]
+fn numbers_are_written_and_read_as_javascript_does() {
+    for (number, text) in [
+        (-0.0, "0"),
+        (f64::NAN, "NaN"),
+        (f64::NEG_INFINITY, "-Infinity"),
+        (1e21, "1e+21"),
+        (999_999_999_999_999_900_000.0, "999999999999999900000"),
+        (0.000_001, "0.000001"),
+        (0.000_000_1, "1e-7"),
+        (f64::MAX, "1.7976931348623157e+308"),
+    ] {
+        assert_eq!(number_to_text(number), text);
+    }
+    for (text, number) in [
+        ("", 0.0),
+        (" \u{feff}\u{a0}\n12\u{3000}", 12.0),
+        ("0x1F", 31.0),
+        ("0b101", 5.0),
+        ("0o17", 15.0),
+        ("0x20000000000001", 9_007_199_254_740_992.0),
+        ("0x20000000000003", 9_007_199_254_740_996.0),
+        ("0x200000000000011", 144_115_188_075_855_890.0),
+        (".5", 0.5),
+        ("5.", 5.0),
+        ("-1e400", f64::NEG_INFINITY),
+        ("+Infinity", f64::INFINITY),
+    ] {
+        assert_eq!(text_to_number(text), number, "{text:?}");
+    }
+    for text in [
+        "0x", "-0x1", "inf", "nan", "infinity", "1_000", "1e", ".", "+", "e5", "1 2", "\u{85}1", "0b2",
+    ] {
+        assert!(text_to_number(text).is_nan(), "{text:?}");
+    }
+}
+
+#[test]
+fn paths_lead_to_values() {
+    let value = parse(r#"{"a":[{"b":{"x y":1,"it's":2,"q\"":3}}],"":4,"0":5,"c.d":6}"#);
+    let at = |path: &str| value.at_path(path).map(Value::to_json);
+    for (path, found) in [
+        ("a.0.b['x y']", "1"),
+        ("a[0].b[\"x y\"]", "1"),
+        ("a[0][\"b\"]['it\\'s']", "2"),
+        ("a.0.b[\"q\\\"\"]", "3"),
+        ("[\"a\"][0].b.x y", "1"),
+        ("['']", "4"),
+        ("0", "5"),
+        ("[0]", "5"),
+        ("['c.d']", "6"),
+    ] {
+        assert_eq!(at(path).as_deref(), Some(found), "{path}");
+    }
+    assert!(value.at_path("").is_some_and(|whole| whole.strict_equal(&value)));
+    for path in [
+        "a.1", "a.-1", "a.00", "x", "a..b", ".a", "a.", "a[0", "a[\"0]", "a[0]b", "a.length", "[", "['",
+    ] {
+        assert_eq!(at(path), None, "{path}");
+    }
+}
+
+#[test]
+fn shapes_describe_values() {
+    for (source, shape) in [
+        ("null", "null"),
+        ("true", "true"),
+        ("1.5", "the number 1.5"),
+        ("\"\"", "an empty string"),
+        ("\"abc\"", "the string \"abc\""),
+        ("[]", "an empty array"),
+        ("[1,2,3]", "an array of 3"),
+        ("{}", "an empty object"),
+        ("{\"id\":1,\"name\":2}", "an object with id, name"),
+        (
+            "{\"a\":1,\"b\":1,\"c\":1,\"d\":1,\"e\":1,\"f\":1}",
+            "an object with a, b, c, d, e, …",
+        ),
+    ] {
+        assert_eq!(parse(source).shape(), shape);
+    }
+    let long = Value::from("é".repeat(41)).shape();
+    assert_eq!(long, format!("the string \"{}…\"", "é".repeat(40)));
+}
+
+#[test]
+fn inherited_properties_are_refused_and_own_ones_read() {
+    let object = parse(r#"{"map":1,"constructor":2}"#);
+    for (value, name) in [
+        (parse("{}"), "constructor"),
+        (parse("{}"), "__proto__"),
+        (parse("[]"), "map"),
+        (parse("\"\""), "trim"),
+        (parse("1"), "toFixed"),
+        (parse("true"), "valueOf"),
+    ] {
+        let error = ops::get(&value, name).unwrap_err();
+        assert!(
+            error.0.contains("inherited properties aren't supported"),
+            "{error}"
+        );
+    }
+    assert!(
+        ops::get(&object, "map")
+            .unwrap()
+            .strict_equal(&Value::Number(1.0))
+    );
+    assert!(
+        ops::get(&object, "constructor")
+            .unwrap()
+            .strict_equal(&Value::Number(2.0))
+    );
+    assert!(
+        ops::get(&object, "filter")
+            .unwrap()
+            .strict_equal(&Value::Undefined)
+    );
+    assert_eq!(
+        ops::get(&Value::Null, "x").unwrap_err().0,
+        "Cannot read properties of null (reading 'x')"
+    );
+}
