@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+mod modules;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
