@@ -95,7 +95,8 @@ enum Stage {
     Ended(Ended, Figures),
 }
 
-/// What accepting needs.
+/// What accepting and storing need. Cheap to clone.
+#[derive(Clone)]
 pub(crate) struct Parts {
     pub store: Store,
     pub clock: Clock,
@@ -111,36 +112,17 @@ pub(crate) struct Parts {
 pub(crate) struct Acceptor {
     /// Whoever holds the lock sends next, so that runs have ids in the order in which they are accepted and executed.
     next: Mutex<mpsc::UnboundedSender<Waiting>>,
-    clock: Clock,
-    lease: Arc<Lease>,
-    queue: Queue,
-    backlog: Arc<Backlog>,
-    held: Arc<HeldRuns>,
-    notifier: EndNotifier,
-    dispatcher: Arc<Dispatcher>,
+    parts: Parts,
 }
 
 impl Acceptor {
     /// Starts the task that stores.
     pub fn start(parts: Parts) -> Arc<Self> {
         let (sender, waiting) = mpsc::unbounded_channel();
-        let storing = Storing {
-            store: parts.store,
-            clock: parts.clock.clone(),
-            lease: parts.lease.clone(),
-            notifier: parts.notifier.clone(),
-            dispatcher: parts.dispatcher.clone(),
-        };
-        tokio::spawn(storing.work(waiting));
+        tokio::spawn(store_all(parts.clone(), waiting));
         Arc::new(Acceptor {
             next: Mutex::new(sender),
-            clock: parts.clock,
-            lease: parts.lease,
-            queue: parts.queue,
-            backlog: parts.backlog,
-            held: parts.held,
-            notifier: parts.notifier,
-            dispatcher: parts.dispatcher,
+            parts,
         })
     }
 
@@ -174,10 +156,10 @@ impl Acceptor {
     /// Whether a run may begin before it is stored.
     fn may_begin_early(&self, new: &NewRun) -> bool {
         let deployment = &new.deployment;
-        self.lease.executes()
+        self.parts.lease.executes()
             && !deployment.is_struck
             && !journal::is_needed(&deployment.manifest().rights)
-            && !self.held.is_paused(deployment.id)
+            && !self.parts.held.is_paused(deployment.id)
     }
 
     fn next(&self) -> MutexGuard<'_, mpsc::UnboundedSender<Waiting>> {
@@ -189,18 +171,18 @@ impl Acceptor {
         let _next = self.next();
         let bytes = new.event.get().len();
         let class = Class::of(new.wait);
-        let (place, reservation) = self.queue.pass(new.deployment.share(), class, bytes)?;
+        let (place, reservation) = self.parts.queue.pass(new.deployment.share(), class, bytes)?;
         Some((RunId::new(), place, reservation))
     }
 
     /// Room where the run is going to wait: in this server's queue, or among all that wait to be claimed.
     fn reserve(&self, new: &NewRun) -> Result<Option<Reservation>, Full> {
         let share = new.deployment.share();
-        if !self.lease.executes() {
-            return self.backlog.add(share.owner).map(|()| None);
+        if !self.parts.lease.executes() {
+            return self.parts.backlog.add(share.owner).map(|()| None);
         }
         let bytes = new.event.get().len();
-        self.queue.reserve(share, bytes).map(Some)
+        self.parts.queue.reserve(share, bytes).map(Some)
     }
 
     /// Sends the run to be stored and executed afterwards, and waits until it is stored.
@@ -222,12 +204,12 @@ impl Acceptor {
         reservation: Option<Reservation>,
         answer: oneshot::Sender<Result<Accepted, ServiceError>>,
     ) -> Waiting {
-        let (mut run, key) = Run::accepted(id, self.lease.owner(), self.clock.now(), new);
-        if !self.lease.executes() && run.wait {
+        let (mut run, key) = Run::accepted(id, self.parts.lease.owner(), self.parts.clock.now(), new);
+        if !self.parts.lease.executes() && run.wait {
             // As with a run that has parked, only those who wait for its end have something of it here: maybe before this
             // server hears that it is stored.
             run.live.set_parked(true);
-            self.notifier.live.insert(id, run.live.clone());
+            self.parts.notifier.live.insert(id, run.live.clone());
         }
         let key = key.map(|key| (key.scope, key.key));
         let row = row(&run, key.clone());
@@ -251,11 +233,11 @@ impl Acceptor {
         (id, place, reservation): (RunId, Place, Reservation),
     ) -> Result<Accepted, ServiceError> {
         self.check_lease().await?;
-        let executor = self.dispatcher.executor().ok_or(StoreError::Closed)?;
-        let (executing, key) = Run::accepted(id, self.lease.owner(), self.clock.now(), new);
+        let executor = self.parts.dispatcher.executor().ok_or(StoreError::Closed)?;
+        let (executing, key) = Run::accepted(id, self.parts.lease.owner(), self.parts.clock.now(), new);
         let key = key.map(|key| (key.scope, key.key));
         let (mut row, run) = (row(&executing, key.clone()), executing.without_event());
-        let stage = match early::begin(executor, &self.clock, executing, place).await {
+        let stage = match early::begin(executor, &self.parts.clock, executing, place).await {
             Early::Begun(stored) => Stage::Begun(stored),
             Early::Ended(end, ended) => {
                 let figures = Figures::of(&end);
@@ -277,7 +259,7 @@ impl Acceptor {
     }
 
     async fn check_lease(&self) -> Result<(), ServiceError> {
-        match self.lease.is_valid().await {
+        match self.parts.lease.is_valid().await {
             true => Ok(()),
             false => Err(StoreError::Unavailable(LEASELESS.to_owned()).into()),
         }
@@ -317,91 +299,82 @@ fn row(run: &Run, key: Option<(String, String)>) -> AcceptedRow {
 /// Which run each key of the group belongs to.
 type Keys = HashMap<(String, String), RunId>;
 
-/// The task that stores what is accepted.
-struct Storing {
-    store: Store,
-    clock: Clock,
-    lease: Arc<Lease>,
-    notifier: EndNotifier,
-    dispatcher: Arc<Dispatcher>,
+/// Stores what is accepted, a group at a time, until the acceptor has gone.
+async fn store_all(parts: Parts, mut waiting: mpsc::UnboundedReceiver<Waiting>) {
+    let mut group = Vec::with_capacity(GROUP_MAX);
+    // A key that is there twice in a group would be refused by the statement: the second waits for the next group.
+    let mut held_back: Vec<Waiting> = Vec::new();
+    loop {
+        group.append(&mut held_back);
+        if group.is_empty() && waiting.recv_many(&mut group, GROUP_MAX).await == 0 {
+            return;
+        }
+        while group.len() < GROUP_MAX {
+            let Ok(next) = waiting.try_recv() else { break };
+            group.push(next);
+        }
+        let mut keys = HashSet::new();
+        held_back = group
+            .extract_if(.., |it| it.key.clone().is_some_and(|key| !keys.insert(key)))
+            .collect();
+        let owner = parts.lease.owner();
+        let server = (&owner, parts.lease.executes());
+        let stored = store_group(&parts.store, parts.clock.now(), server, &mut group).await;
+        if stored.is_err() {
+            parts.lease.look();
+        }
+        for mut it in group.drain(..) {
+            it.run.owner = owner.clone();
+            settle(&parts, it, &stored);
+        }
+    }
 }
 
-impl Storing {
-    async fn work(self, mut waiting: mpsc::UnboundedReceiver<Waiting>) {
-        let mut group = Vec::with_capacity(GROUP_MAX);
-        // A key that is there twice in a group would be refused by the statement: the second waits for the next group.
-        let mut held_back: Vec<Waiting> = Vec::new();
-        loop {
-            group.append(&mut held_back);
-            if group.is_empty() && waiting.recv_many(&mut group, GROUP_MAX).await == 0 {
-                return;
-            }
-            while group.len() < GROUP_MAX {
-                let Ok(next) = waiting.try_recv() else { break };
-                group.push(next);
-            }
-            let mut keys = HashSet::new();
-            held_back = group
-                .extract_if(.., |it| it.key.clone().is_some_and(|key| !keys.insert(key)))
-                .collect();
-            let owner = self.lease.owner();
-            let server = (&owner, self.lease.executes());
-            let stored = store_group(&self.store, self.clock.now(), server, &mut group).await;
-            if stored.is_err() {
-                self.lease.look();
-            }
-            for mut it in group.drain(..) {
-                it.run.owner = owner.clone();
-                self.settle(it, &stored);
-            }
+/// Answers whoever sent the event, and lets the run go on.
+fn settle(parts: &Parts, it: Waiting, stored: &Result<Keys, StoreError>) {
+    let Waiting {
+        key,
+        run,
+        stage,
+        reservation,
+        answer,
+        ..
+    } = it;
+    let (live, tail) = (&parts.notifier.live, &parts.notifier.tail);
+    let refused = match stored {
+        Ok(keys) => {
+            let holder = holder(keys, key.as_ref(), run.id);
+            (holder != run.id).then(|| Ok(Accepted::Duplicate(holder)))
         }
+        Err(error) => Some(Err(error.again().into())),
+    };
+    // Whoever is gone by now gets no answer; the run goes on.
+    if let Some(refused) = refused {
+        live.remove(run.id);
+        return drop(answer.send(refused));
     }
-
-    fn settle(&self, it: Waiting, stored: &Result<Keys, StoreError>) {
-        let Waiting {
-            key,
-            run,
-            stage,
-            reservation,
-            answer,
-            ..
-        } = it;
-        let (live, tail) = (&self.notifier.live, &self.notifier.tail);
-        let refused = match stored {
-            Ok(keys) => {
-                let holder = holder(keys, key.as_ref(), run.id);
-                (holder != run.id).then(|| Ok(Accepted::Duplicate(holder)))
-            }
-            Err(error) => Some(Err(error.again().into())),
-        };
-        // Whoever is gone by now gets no answer; the run goes on.
-        if let Some(refused) = refused {
-            live.remove(run.id);
-            return drop(answer.send(refused));
-        }
-        run_metrics::accepted(run.triggered_by);
-        let ticket = Ticket {
-            run_id: run.id,
-            end: run.live.watch(),
-        };
-        tail.accepted(&run);
-        if !matches!(stage, Stage::Due) {
-            tail.phase(&run, Phase::Executing);
-        }
-        match stage {
-            Stage::Due if self.lease.executes() => {
-                live.insert(run.id, run.live.clone());
-                self.dispatcher.queue(run, reservation);
-            }
-            Stage::Due => {}
-            Stage::Begun(waits) => {
-                live.insert(run.id, run.live.clone());
-                drop(waits.send(run.owner));
-            }
-            Stage::Ended(ended, figures) => self.notifier.ended(&run, figures, ended),
-        }
-        drop(answer.send(Ok(Accepted::New(ticket))));
+    run_metrics::accepted(run.triggered_by);
+    let ticket = Ticket {
+        run_id: run.id,
+        end: run.live.watch(),
+    };
+    tail.accepted(&run);
+    if !matches!(stage, Stage::Due) {
+        tail.phase(&run, Phase::Executing);
     }
+    match stage {
+        Stage::Due if parts.lease.executes() => {
+            live.insert(run.id, run.live.clone());
+            parts.dispatcher.queue(run, reservation);
+        }
+        Stage::Due => {}
+        Stage::Begun(waits) => {
+            live.insert(run.id, run.live.clone());
+            drop(waits.send(run.owner));
+        }
+        Stage::Ended(ended, figures) => parts.notifier.ended(&run, figures, ended),
+    }
+    drop(answer.send(Ok(Accepted::New(ticket))));
 }
 
 async fn store_group(

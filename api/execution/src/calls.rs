@@ -37,7 +37,7 @@ use std::time::Duration;
 const DEPTH_MAX: u32 = 16;
 /// How long a called run is waited for in memory.
 const IN_MEMORY_MAX: Duration = Duration::from_secs(1);
-/// A parked run looks after the one that it waits for so often, should its end not be told: it may be deleted.
+/// How often a parked run looks whether the one that it waits for is still there: nobody signals that it was deleted.
 const LOOK_EVERY_MS: i64 = 60 * 60 * 1_000;
 
 /// Calls patterns for runs.
@@ -196,16 +196,16 @@ impl CallEffect {
             let end = live.watch();
             return self.wait_in_memory(child, end, call, context).await;
         }
-        let looked = self.look(child, context).await;
-        match looked.map_err(|error| unavailable(&error))? {
-            Looked::Ended(result) => result.map(Progress::Done),
-            Looked::Running if is_overdue => {
+        let state = self.state_of(child, context).await;
+        match state.map_err(|error| unavailable(&error))? {
+            CalledRun::Ended(result) => result.map(Progress::Done),
+            CalledRun::Running if is_overdue => {
                 self.calls.canceller.cancel_by_service(child).await;
                 let message = format!("The called run {child} took too long, and was cancelled.");
                 Err(EffectError::new(EffectCode::Timeout, message))
             }
-            Looked::Running => Ok(park(child, call, context)),
-            Looked::Gone => {
+            CalledRun::Running => Ok(park(child, call, context)),
+            CalledRun::Gone => {
                 let message = format!("The called run {child} is gone: its deployment was deleted.");
                 Err(EffectError::new(EffectCode::CallTarget, message))
             }
@@ -239,19 +239,19 @@ impl CallEffect {
         }
     }
 
-    /// What the database knows of a called run.
-    async fn look(&self, child: RunId, context: &CallContext) -> Result<Looked, ServiceError> {
+    /// Asks the database for a called run.
+    async fn state_of(&self, child: RunId, context: &CallContext) -> Result<CalledRun, ServiceError> {
         let mut reader = self.calls.store.reader().await?;
         let running = journal::is_running(&mut reader.db(), child).await?;
         let Some(parent) = self.run.id else {
-            return Ok(Looked::Gone);
+            return Ok(CalledRun::Gone);
         };
         let signals = journal::signals(&mut reader.db(), parent).await?;
         let signal = signals.into_iter().find(|(key, _)| *key == context.key);
         Ok(match (signal, running) {
-            (Some((_, payload)), _) => Looked::Ended(call_result::of_signal(&payload)),
-            (None, Some(true)) => Looked::Running,
-            (None, _) => Looked::Gone,
+            (Some((_, payload)), _) => CalledRun::Ended(call_result::of_signal(&payload)),
+            (None, Some(true)) => CalledRun::Running,
+            (None, _) => CalledRun::Gone,
         })
     }
 
@@ -321,7 +321,7 @@ impl CallEffect {
 }
 
 /// What the database knows of a called run.
-enum Looked {
+enum CalledRun {
     /// It has ended, with this result.
     Ended(EffectResult),
     Running,

@@ -41,6 +41,7 @@ mod live;
 mod live_runs;
 mod modules;
 mod notices;
+mod parts;
 mod poller;
 pub mod queue;
 mod record;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use tokio::sync::{Notify, watch};
 
-/// A run's end, as the one who waits for it is told.
+/// A run's end, as whoever waits for it hears of it.
 #[derive(Clone, Debug)]
 pub struct Ended {
     /// How it ended.

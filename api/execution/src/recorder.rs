@@ -1,6 +1,6 @@
-//! Recording what becomes of attempts: it is stored in groups, and only then told to those who wait for it. What the
-//! database does not take now is kept and tried again, so that no end is lost while the server lives. What the database
-//! refuses is told to nobody.
+//! Recording: conclusions of attempts are stored in groups, and only then does anybody hear of them. While the database is
+//! away they are kept and tried again, so that no end is lost while the server lives. Nobody hears of what the database
+//! refuses.
 
 use crate::attempt::{Conclusion, Next};
 use crate::call_result;

@@ -1,8 +1,10 @@
 //! Starts the runs of OnSchedule nodes. What is due, and that it ran, is in the database: a tick's run has the tick
 //! for its idempotency key, so that neither a second server nor a restart in between makes a second run of it.
 
+use crate::acceptor::Accepted;
+use crate::executions::Executions;
+use crate::run::{IdempotencyKey, NewRun};
 use crate::schedule::{CatchUp, Schedule};
-use crate::{Accepted, Executions, IdempotencyKey, NewRun};
 use heddle_model::clock::Timestamp;
 use heddle_model::error::ServiceError;
 use heddle_model::status::TriggeredBy;

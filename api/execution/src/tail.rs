@@ -43,7 +43,7 @@ pub struct RunChange {
     pub error: Option<RunError>,
 }
 
-/// Where changes are told. Cheap to clone.
+/// Publishes changes to those who look on. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Tail(Arc<Shared>);
 
@@ -54,7 +54,7 @@ struct Shared {
     watched: Mutex<HashMap<DeploymentId, usize>>,
     is_watched_elsewhere: AtomicBool,
     elsewhere: Mutex<Elsewhere>,
-    /// Something has changed that other servers are to be told.
+    /// Wakes whoever sends to other servers.
     news: Notify,
 }
 
@@ -63,7 +63,7 @@ struct Shared {
 struct Elsewhere {
     /// Until when, unless they say so again.
     until: HashMap<DeploymentId, Instant>,
-    /// To be told to them.
+    /// To be sent to them.
     changes: VecDeque<Arc<RunChange>>,
 }
 
@@ -142,12 +142,12 @@ impl Tail {
         self.watched().keys().copied().collect()
     }
 
-    /// Waits for a new onlooker, or for a change that onlookers elsewhere are to be told.
+    /// Waits for a new onlooker, or for a change that is to be sent to onlookers elsewhere.
     pub async fn news(&self) {
         self.0.news.notified().await;
     }
 
-    /// Another server's onlookers are to be told of these deployments' runs until then.
+    /// Another server's onlookers are to be sent the changes of these deployments' runs until then.
     pub fn watch_elsewhere(&self, deployments: &[DeploymentId], until: Instant) {
         let mut elsewhere = self.elsewhere();
         elsewhere
@@ -158,7 +158,7 @@ impl Tail {
             .store(!elsewhere.until.is_empty(), Ordering::Relaxed);
     }
 
-    /// Takes what other servers' onlookers are to be told, and forgets those that have gone by `now`.
+    /// Takes what is to be sent to other servers' onlookers, and forgets those that have gone by `now`.
     pub fn take_for_elsewhere(&self, now: Instant) -> Vec<Arc<RunChange>> {
         if !self.0.is_watched_elsewhere.load(Ordering::Relaxed) {
             return Vec::new();
@@ -172,7 +172,7 @@ impl Tail {
     }
 
     /// A change of a run that another server has.
-    pub fn told_by_another(&self, change: RunChange) {
+    pub fn publish_remote(&self, change: RunChange) {
         // Refused only when nobody looks on here any more.
         let _ = self.0.here.send(Arc::new(change));
     }

@@ -101,7 +101,7 @@ impl Peers {
             }
             Said::Changes(changes) => {
                 for change in changes {
-                    service.executions.tail().told_by_another(change);
+                    service.executions.tail().publish_remote(change);
                 }
             }
         }

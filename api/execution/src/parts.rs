@@ -1,0 +1,382 @@
+//! The parts of the crate, put together here and nowhere else: each holds what it uses, so nothing knows the whole.
+
+use crate::acceptor::{self, Acceptor};
+use crate::active_deployments::ActiveDeployments;
+use crate::backlog::Backlog;
+use crate::budget::Budget;
+use crate::callbacks::Callbacks;
+use crate::calls::{NewestVersions, PatternCalls};
+use crate::cancel::Canceller;
+use crate::claims::Claims;
+use crate::compile::Compilers;
+use crate::deploy::Deployer;
+use crate::dispatcher::{Dispatcher, ExecuteRuns};
+use crate::end_notifier::EndNotifier;
+use crate::environments::Environments;
+use crate::error_pattern::ErrorPatterns;
+use crate::executor::Executor;
+use crate::held_runs::HeldRuns;
+use crate::journal::Journals;
+use crate::lease::Lease;
+use crate::live_runs::LiveRuns;
+use crate::modules::Modules;
+use crate::notices::NoticeFollower;
+use crate::poller::Wakeups;
+use crate::queue::{self, Queue};
+use crate::recorder::Recorder;
+use crate::recover::Recovery;
+use crate::resume::Resumer;
+use crate::retention::{self, Retention};
+use crate::services::RunServices;
+use crate::settings::Settings;
+use crate::stop::Stop;
+use crate::tail::Tail;
+use crate::test_run::TestRuns;
+use crate::trials::Trials;
+use crate::waker::Waker;
+use heddle_model::clock::Clock;
+use heddle_runtime::{Limits, RuntimeConfig, SqliteFiles};
+use heddle_store::Store;
+use heddle_store::vault::Vault;
+use std::collections::HashSet;
+use std::sync::Arc;
+/// Runs that execute at once: most of them wait for something outside.
+const EXECUTING_MAX: usize = 256;
+/// Bytes of events that wait in memory.
+const WAITING_BYTES_MAX: usize = 64 << 20;
+/// Bytes of events that have no room there, and are read when their turn comes.
+const STORED_BYTES_MAX: usize = 1 << 30;
+
+/// What is below all others, and what most of them hold. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Foundation {
+    pub store: Store,
+    pub clock: Clock,
+    pub stop: Stop,
+    pub wakeups: Wakeups,
+    pub lease: Arc<Lease>,
+    pub queue: Queue,
+    pub live: Arc<LiveRuns>,
+    pub held: Arc<HeldRuns>,
+    pub tail: Tail,
+    pub modules: Arc<Modules>,
+    pub active: Arc<ActiveDeployments>,
+    pub environments: Arc<Environments>,
+    pub dispatcher: Arc<Dispatcher>,
+}
+
+/// What accepts, executes, records, cancels and deploys.
+pub(crate) struct Parts {
+    pub base: Foundation,
+    pub backlog: Arc<Backlog>,
+    pub callbacks: Arc<Callbacks>,
+    pub acceptor: Arc<Acceptor>,
+    pub recorder: Recorder,
+    pub canceller: Arc<Canceller>,
+    pub executor: Arc<Executor>,
+    pub deployer: Arc<Deployer>,
+    pub test_runs: TestRuns,
+    pub notices: NoticeFollower,
+    pub retention: Retention,
+}
+
+impl Parts {
+    /// Puts everything together, from what knows little to what knows much. The executor comes late; whoever starts runs
+    /// reaches it through the dispatcher.
+    pub fn new(settings: Settings, store: Store, clock: Clock, vault: Arc<Vault>, budget: Budget) -> Self {
+        let base = Foundation::new(&settings, store, clock, &vault, budget);
+        let services = RunServices {
+            store: base.store.clone(),
+            vault,
+            clock: base.clock.clone(),
+        };
+        let backlog = Arc::new(Backlog::new(queue_limits(&settings)));
+        let callbacks = base.callbacks(&settings);
+        let acceptor = base.acceptor(&backlog);
+        let recorder = base.recorder();
+        let canceller = base.canceller();
+        let calls = base.calls(&acceptor, &canceller);
+        let executor = Arc::new(Executor {
+            store: base.store.clone(),
+            clock: base.clock.clone(),
+            lease: base.lease.clone(),
+            limits: run_limits(&settings),
+            modules: base.modules.clone(),
+            environments: base.environments.clone(),
+            services: services.clone(),
+            journals: Journals::start(base.store.clone(), base.clock.clone(), base.lease.clone()),
+            callbacks: callbacks.clone(),
+            calls: calls.clone(),
+            error_patterns: base.error_patterns(&acceptor),
+            canceller: canceller.clone(),
+            live: base.live.clone(),
+            held: base.held.clone(),
+            tail: base.tail.clone(),
+            recorder: recorder.clone(),
+        });
+        let executing: Arc<dyn ExecuteRuns> = executor.clone();
+        base.dispatcher.set_executor(Arc::downgrade(&executing));
+        let deployer = base.deployer(&settings, &canceller);
+        Parts {
+            test_runs: base.test_runs(&settings, services, calls),
+            notices: base.notices(&canceller, &deployer),
+            retention: base.retention(&settings),
+            base,
+            backlog,
+            callbacks,
+            acceptor,
+            recorder,
+            canceller,
+            executor,
+            deployer,
+        }
+    }
+
+    /// Takes up the runs that servers have left, once it is started.
+    pub fn recovery(&self) -> Recovery {
+        let base = &self.base;
+        Recovery {
+            store: base.store.clone(),
+            lease: base.lease.clone(),
+            queue: base.queue.clone(),
+            live: base.live.clone(),
+            resumer: base.resumer(),
+            trials: Trials {
+                store: base.store.clone(),
+                lease: base.lease.clone(),
+                queue: base.queue.clone(),
+                resumer: base.resumer(),
+                dispatcher: base.dispatcher.clone(),
+                executor: self.executor.clone(),
+                stop: base.stop.clone(),
+                deadline: self.executor.limits.deadline,
+                failures: 0,
+            },
+            left: base.wakeups.left.clone(),
+            stop: base.stop.clone(),
+            strays: HashSet::new(),
+        }
+    }
+
+    /// Claims the runs that servers of the role `api` have accepted, once it is started.
+    pub fn claims(&self) -> Claims {
+        let base = &self.base;
+        Claims {
+            store: base.store.clone(),
+            lease: base.lease.clone(),
+            queue: base.queue.clone(),
+            resumer: base.resumer(),
+            accepted: base.wakeups.accepted.clone(),
+            stop: base.stop.clone(),
+        }
+    }
+
+    /// Wakes parked runs, once it is started.
+    pub fn waker(&self) -> Waker {
+        let base = &self.base;
+        Waker {
+            store: base.store.clone(),
+            clock: base.clock.clone(),
+            lease: base.lease.clone(),
+            resumer: base.resumer(),
+            parked: base.wakeups.parked.clone(),
+            stop: base.stop.clone(),
+        }
+    }
+}
+
+impl Foundation {
+    fn new(settings: &Settings, store: Store, clock: Clock, vault: &Arc<Vault>, budget: Budget) -> Self {
+        let queue = Queue::new(queue_limits(settings));
+        let compilers = Compilers::new(settings.compilers.clone());
+        let modules = Modules::new(store.clone(), budget, compilers, runtime_config(settings));
+        let modules = Arc::new(modules);
+        Foundation {
+            stop: Stop::new(),
+            wakeups: Wakeups::default(),
+            lease: Lease::new(settings.lease, settings.role),
+            live: Arc::default(),
+            held: Arc::default(),
+            tail: Tail::default(),
+            active: Arc::new(ActiveDeployments::new(store.clone(), modules.clone())),
+            modules,
+            environments: Arc::new(Environments::new(store.clone(), vault.clone())),
+            dispatcher: Dispatcher::new(queue.clone()),
+            queue,
+            store,
+            clock,
+        }
+    }
+
+    fn callbacks(&self, settings: &Settings) -> Arc<Callbacks> {
+        Arc::new(Callbacks::new(
+            (settings.base_url.clone(), &settings.callback_secret),
+            self.store.clone(),
+            self.clock.clone(),
+            self.wakeups.parked.clone(),
+        ))
+    }
+
+    fn notifier(&self) -> EndNotifier {
+        EndNotifier {
+            live: self.live.clone(),
+            tail: self.tail.clone(),
+            parked: self.wakeups.parked.clone(),
+        }
+    }
+
+    fn acceptor(&self, backlog: &Arc<Backlog>) -> Arc<Acceptor> {
+        Acceptor::start(acceptor::Parts {
+            store: self.store.clone(),
+            clock: self.clock.clone(),
+            lease: self.lease.clone(),
+            queue: self.queue.clone(),
+            backlog: backlog.clone(),
+            held: self.held.clone(),
+            notifier: self.notifier(),
+            dispatcher: self.dispatcher.clone(),
+        })
+    }
+
+    fn recorder(&self) -> Recorder {
+        let (store, clock) = (self.store.clone(), self.clock.clone());
+        Recorder::start(store, clock, self.notifier(), self.dispatcher.clone())
+    }
+
+    fn canceller(&self) -> Arc<Canceller> {
+        Arc::new(Canceller {
+            store: self.store.clone(),
+            clock: self.clock.clone(),
+            queue: self.queue.clone(),
+            live: self.live.clone(),
+            held: self.held.clone(),
+            dispatcher: self.dispatcher.clone(),
+            parked: self.wakeups.parked.clone(),
+        })
+    }
+
+    fn calls(&self, acceptor: &Arc<Acceptor>, canceller: &Arc<Canceller>) -> Arc<PatternCalls> {
+        let (store, clock) = (self.store.clone(), self.clock.clone());
+        Arc::new(PatternCalls {
+            store: self.store.clone(),
+            lease: self.lease.clone(),
+            live: self.live.clone(),
+            active: self.active.clone(),
+            newest: NewestVersions::new(store, clock, self.modules.clone()),
+            acceptor: acceptor.clone(),
+            canceller: canceller.clone(),
+            stop: self.stop.clone(),
+        })
+    }
+
+    fn error_patterns(&self, acceptor: &Arc<Acceptor>) -> ErrorPatterns {
+        ErrorPatterns {
+            store: self.store.clone(),
+            active: self.active.clone(),
+            acceptor: acceptor.clone(),
+        }
+    }
+
+    fn deployer(&self, settings: &Settings, canceller: &Arc<Canceller>) -> Arc<Deployer> {
+        Arc::new(Deployer {
+            store: self.store.clone(),
+            clock: self.clock.clone(),
+            quotas: settings.quotas,
+            modules: self.modules.clone(),
+            active: self.active.clone(),
+            held: self.held.clone(),
+            dispatcher: self.dispatcher.clone(),
+            canceller: canceller.clone(),
+            wakeups: self.wakeups.clone(),
+        })
+    }
+
+    fn test_runs(&self, settings: &Settings, services: RunServices, calls: Arc<PatternCalls>) -> TestRuns {
+        TestRuns {
+            store: self.store.clone(),
+            clock: self.clock.clone(),
+            timeout: settings.test_timeout,
+            limits: run_limits(settings),
+            modules: self.modules.clone(),
+            environments: self.environments.clone(),
+            services,
+            calls,
+            queue: self.queue.clone(),
+        }
+    }
+
+    fn notices(&self, canceller: &Arc<Canceller>, deployer: &Arc<Deployer>) -> NoticeFollower {
+        NoticeFollower {
+            store: self.store.clone(),
+            lease: self.lease.clone(),
+            live: self.live.clone(),
+            held: self.held.clone(),
+            active: self.active.clone(),
+            environments: self.environments.clone(),
+            canceller: canceller.clone(),
+            deployer: deployer.clone(),
+            wakeups: self.wakeups.clone(),
+        }
+    }
+
+    fn retention(&self, settings: &Settings) -> Retention {
+        Retention {
+            store: self.store.clone(),
+            clock: self.clock.clone(),
+            policy: retention::Policy {
+                age_max: settings.retention,
+                runs_max: i64::try_from(settings.retention_runs_max).unwrap_or(i64::MAX),
+            },
+        }
+    }
+
+    fn resumer(&self) -> Resumer {
+        Resumer {
+            store: self.store.clone(),
+            clock: self.clock.clone(),
+            queue: self.queue.clone(),
+            live: self.live.clone(),
+            modules: self.modules.clone(),
+            active: self.active.clone(),
+            dispatcher: self.dispatcher.clone(),
+        }
+    }
+}
+
+fn queue_limits(settings: &Settings) -> queue::Limits {
+    queue::Limits {
+        waiting_max: settings.queue_runs_max,
+        waiting_bytes_max: WAITING_BYTES_MAX,
+        stored_bytes_max: STORED_BYTES_MAX,
+        executing_max: EXECUTING_MAX,
+        tenant_executing_max: settings.workspace_concurrency_max.max(1),
+    }
+}
+
+fn run_limits(settings: &Settings) -> Limits {
+    Limits {
+        fuel_max: settings.run_fuel_max,
+        memory_bytes_max: settings.run_memory_bytes_max,
+        deadline: settings.run_timeout,
+        ..Limits::default()
+    }
+}
+
+fn runtime_config(settings: &Settings) -> RuntimeConfig {
+    RuntimeConfig {
+        cache_dir: Some(settings.cache_dir.clone()),
+        cache_key: Some(settings.cache_key.clone()),
+        egress: settings.egress.clone(),
+        sqlite_files: settings
+            .sqlite_dir
+            .clone()
+            .map_or(SqliteFiles::None, SqliteFiles::Below),
+        connectors: settings.connectors.clone(),
+        connectors_max: settings.connectors_max,
+        concurrent_runs_max: EXECUTING_MAX as u32,
+        background_threads: settings.workers.max(1),
+        // What effects bring is decoded, masked and written as JSON there.
+        io_threads: settings.workers.max(1),
+        ..RuntimeConfig::default()
+    }
+}
