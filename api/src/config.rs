@@ -26,7 +26,7 @@ use std::time::Duration;
 pub struct Config {
     /// Address to listen on; port 0 picks one.
     pub listen: SocketAddr,
-    /// Where clients reach the service, without a slash at the end.
+    /// URL at which clients reach the service, without a slash at the end.
     pub base_url: String,
     /// Where the embedded database, keys and machine code are kept.
     pub data_dir: PathBuf,
@@ -92,11 +92,11 @@ pub struct Config {
     pub run_timeout: Duration,
     /// Wall time of a test run at most.
     pub test_timeout: Duration,
-    /// Fuel of a run, roughly instructions.
+    /// Fuel limit of a run, roughly instructions.
     pub run_fuel_max: u64,
     /// Memory of a run, in bytes.
     pub run_memory_bytes_max: usize,
-    /// Runs of one workspace that execute at once.
+    /// Concurrent runs per workspace.
     pub workspace_concurrency_max: usize,
     /// Runs that execute at once in all, and threads for them.
     pub workers: usize,
@@ -108,7 +108,7 @@ pub struct Config {
     pub crash_backoff: Duration,
     /// Ended runs are kept for so long.
     pub retention: Duration,
-    /// Ended runs that a workspace keeps at most.
+    /// Ended runs kept per workspace.
     pub retention_runs_max: u64,
     /// Domain of the addresses of OnEmail nodes.
     pub mail_domain: String,

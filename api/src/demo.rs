@@ -22,7 +22,7 @@ const ANSWER_BYTES_MAX: usize = 1 << 20;
 
 /// Why there is no demo.
 #[derive(Debug, thiserror::Error)]
-#[error("the demo can't be set up: {0}")]
+#[error("can't set up the demo: {0}")]
 pub struct DemoError(String);
 
 /// Makes what is missing, and gives a text with commands to paste.
@@ -85,7 +85,7 @@ fn text(answer: &Value, pointer: &str) -> Result<String, DemoError> {
     let found = answer.pointer(pointer).and_then(Value::as_str);
     found
         .map(str::to_owned)
-        .ok_or_else(|| DemoError(format!("an answer lacks {pointer}: {answer}")))
+        .ok_or_else(|| DemoError(format!("an answer has no {pointer}: {answer}")))
 }
 
 struct Client {

@@ -64,7 +64,7 @@ pub fn router(app: &App) -> Router {
     };
     let (routes, _document) = served.split_for_parts();
     routes
-        .fallback(|| async { ApiError::from(Code::NotFound.with("There is nothing at this path.")) })
+        .fallback(|| async { ApiError::from(Code::NotFound.with("Nothing is served at this path.")) })
         .method_not_allowed_fallback(|| async { ApiError::from(Code::MethodNotAllowed) })
         // As one, since each layer of a router is boxed and cloned for each request. The first one is the outermost.
         .layer(

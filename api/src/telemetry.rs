@@ -21,7 +21,7 @@ const DURATION_BUCKETS_S: &[f64] = &[
 
 /// Sends log lines to standard error and spans to the collector, as the settings say.
 pub fn start(config: &Config, io: Handle) -> Result<Option<Traces>, Mistake> {
-    let wrong = |error: &dyn std::fmt::Display| Mistake::new("HEDDLE_LOG", format!("is wrong: {error}"));
+    let wrong = |error: &dyn std::fmt::Display| Mistake::new("HEDDLE_LOG", format!("is invalid: {error}"));
     let off = format!("{TRACE_TARGET}=off")
         .parse()
         .map_err(|error| wrong(&error))?;

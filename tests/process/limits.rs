@@ -177,7 +177,7 @@ fn secrets_can_be_in_files() {
                 ("HEDDLE_MASTER_KEY_FILE", "master-key"),
                 ("HEDDLE_MASTER_KEY", "other"),
             ],
-            "HEDDLE_MASTER_KEY is given by its value and by a file",
+            "HEDDLE_MASTER_KEY is given both directly and in a file",
         ),
         (&[("HEDDLE_LISTEN_FILE", "x")], "HEDDLE_LISTEN_FILE is not known"),
     ] {

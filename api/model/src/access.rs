@@ -95,7 +95,7 @@ impl Scope {
             return Ok(*self);
         }
         Err(Code::Forbidden.with(format!(
-            "This needs the role {} in the workspace; yours is {}.",
+            "This requires the role {} in the workspace; yours is {}.",
             role.name(),
             self.role.name()
         )))

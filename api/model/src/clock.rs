@@ -70,7 +70,7 @@ impl From<i64> for Timestamp {
 }
 
 /// Now, on the clock by which the process measures how long something takes: it only goes on, and no test sets it.
-#[expect(clippy::disallowed_methods, reason = "everybody else asks this")]
+#[expect(clippy::disallowed_methods, reason = "all other code calls this function")]
 pub fn monotonic() -> Instant {
     Instant::now()
 }
@@ -92,7 +92,7 @@ impl Clock {
     }
 
     /// Now.
-    #[expect(clippy::disallowed_methods, reason = "everybody else asks a clock")]
+    #[expect(clippy::disallowed_methods, reason = "all other code uses a Clock")]
     pub fn now(&self) -> Timestamp {
         match self {
             Clock::System => {

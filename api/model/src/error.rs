@@ -31,7 +31,7 @@ macro_rules! codes {
 
 codes! {
     /// The request can't be understood.
-    Validation = "VALIDATION" "The request is not valid.",
+    Validation = "VALIDATION" "The request is invalid.",
     /// A run of a paused deployment was asked for.
     Paused = "PAUSED" "The deployment is paused: resume it first.",
     /// Pause of what is paused.
@@ -55,31 +55,31 @@ codes! {
     /// Wrong email or password.
     InvalidCredentials = "INVALID_CREDENTIALS" "The email or the password is wrong.",
     /// The webhook's signature is missing or wrong.
-    SignatureInvalid = "SIGNATURE_INVALID" "The signature is missing or wrong.",
+    SignatureInvalid = "SIGNATURE_INVALID" "The signature is missing or does not match.",
     /// The caller's role does not allow it.
     Forbidden = "FORBIDDEN" "Your role does not allow this.",
     /// There would be more than there may be.
-    QuotaExceeded = "QUOTA_EXCEEDED" "This would be more than there may be.",
+    QuotaExceeded = "QUOTA_EXCEEDED" "This would exceed a limit.",
     /// Email and password are switched off.
-    LocalAuthDisabled = "LOCAL_AUTH_DISABLED" "Registration and login by password are switched off here.",
+    LocalAuthDisabled = "LOCAL_AUTH_DISABLED" "Registration and login with a password are disabled on this server.",
     /// No external login is configured.
-    ExtAuthDisabled = "EXT_AUTH_DISABLED" "No external login is configured here.",
+    ExtAuthDisabled = "EXT_AUTH_DISABLED" "No external login is configured on this server.",
     /// There is no such thing, or it is somebody else's.
-    NotFound = "NOT_FOUND" "There is no such thing here.",
+    NotFound = "NOT_FOUND" "Not found.",
     /// The workspace is missing or somebody else's.
-    WorkspaceNotFound = "WORKSPACE_NOT_FOUND" "There is no such workspace, or you are not a member of it.",
+    WorkspaceNotFound = "WORKSPACE_NOT_FOUND" "The workspace does not exist, or you are not a member of it.",
     /// The pattern has no such version.
-    VersionNotFound = "VERSION_NOT_FOUND" "The pattern has no such version.",
+    VersionNotFound = "VERSION_NOT_FOUND" "The pattern does not have this version.",
     /// The path has other methods.
-    MethodNotAllowed = "METHOD_NOT_ALLOWED" "This path does not have that method.",
+    MethodNotAllowed = "METHOD_NOT_ALLOWED" "This path does not support this method.",
     /// The headers or the body came too slowly.
     RequestTimeout = "REQUEST_TIMEOUT" "The request took too long to arrive.",
     /// The state has changed, or the name is taken.
-    Conflict = "CONFLICT" "This conflicts with the present state.",
+    Conflict = "CONFLICT" "This conflicts with the current state.",
     /// The email is registered.
     EmailAlreadyExists = "EMAIL_ALREADY_EXISTS" "This email is already registered.",
     /// It was there, and is over.
-    Gone = "GONE" "This is over.",
+    Gone = "GONE" "This has ended or expired.",
     /// The body is too large.
     PayloadTooLarge = "PAYLOAD_TOO_LARGE" "The body is too large.",
     /// The body is not JSON.
@@ -87,9 +87,9 @@ codes! {
     /// Too many requests.
     RateLimited = "RATE_LIMITED" "Too many requests: try again later.",
     /// A bug, or a broken database.
-    Internal = "INTERNAL" "Something went wrong here. The request id finds it in the server's log.",
+    Internal = "INTERNAL" "Something went wrong on the server. Look for the request id in its log.",
     /// The database or the queue can't take it now.
-    Unavailable = "UNAVAILABLE" "The service can't take this now: try again shortly.",
+    Unavailable = "UNAVAILABLE" "The service can't handle this request right now: try again shortly.",
     /// A test run took too long.
     ExecutionTimeout = "EXECUTION_TIMEOUT" "The execution took longer than allowed.",
 }

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 /// The text is no identifier.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("not an identifier")]
+#[error("not a valid id")]
 pub struct NotAnId;
 
 macro_rules! ids {

@@ -2,7 +2,7 @@
 
 /// A name that no variant has.
 #[derive(Debug, thiserror::Error)]
-#[error("`{0}` is not known")]
+#[error("`{0}` is unknown")]
 pub struct UnknownName(pub String);
 
 /// Gives an enumeration the name of each variant, both ways: `names!(Role: User = "user", Admin = "admin")`.

@@ -99,7 +99,7 @@ pub enum Refusal {
     #[error("the header {0} is malformed")]
     Malformed(&'static str),
     /// The timestamp is too far from now.
-    #[error("the timestamp is more than 5 minutes away from the server's time")]
+    #[error("the timestamp differs from the server's time by more than 5 minutes")]
     Timestamp,
     /// Nothing is wrong but the signature.
     #[error("the signature does not match the body and the secret")]

@@ -58,7 +58,7 @@ fn from_stdin() -> Result<[u8; MASTER_KEY_BYTES], Failure> {
         .read_line(&mut line)
         .map_err(|error| Failure::new(Exit::File, "FILE", format!("the key can't be read: {error}")))?;
     keys::decode(&line).ok_or_else(|| {
-        Failure::usage("the new key must be base64 of 32 bytes: `openssl rand -base64 32` makes one")
+        Failure::usage("the new key must be 32 bytes in base64: make one with `openssl rand -base64 32`")
     })
 }
 

@@ -29,7 +29,7 @@ pub struct HttpLimits {
     pub unfinished_bytes_max: usize,
     /// Live tails in all.
     pub streams_max: usize,
-    /// Live tails of one user.
+    /// Live tails per user.
     pub streams_per_user_max: usize,
     /// Address of a listener for `/metrics` alone; `None`: it is served beside all else, to near peers.
     pub metrics_listen: Option<SocketAddr>,
@@ -64,7 +64,7 @@ impl HttpLimits {
         ] {
             set(field, values.read(name, duration)?);
             if field.is_zero() {
-                return Err(values.mistake(name, "must be longer than nothing"));
+                return Err(values.mistake(name, "must be longer than zero"));
             }
         }
         set(&mut limits.connections_max, values.parsed("max_connections")?);

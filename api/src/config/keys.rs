@@ -36,7 +36,8 @@ impl Keys {
                 Some(text) => Ok(text.to_owned()),
                 None if is_shared => Err(values.mistake(
                     name,
-                    "is required with PostgreSQL, the same for every server: make one with `openssl rand -base64 32`",
+                    "is required with PostgreSQL, with the same value on every server: make one with \
+                     `openssl rand -base64 32`",
                 )),
                 None => kept(data_dir, name, has_data, &mut made),
             }
@@ -45,7 +46,7 @@ impl Keys {
             decode(text).ok_or_else(|| {
                 values.mistake(
                     name,
-                    "must be base64 of 32 bytes: `openssl rand -base64 32` makes one",
+                    "must be 32 bytes in base64: make one with `openssl rand -base64 32`",
                 )
             })
         };
@@ -56,7 +57,7 @@ impl Keys {
             .transpose()?;
         let jwt_secret = text("jwt_secret")?;
         if jwt_secret.len() < JWT_SECRET_BYTES_MIN {
-            return Err(values.mistake("jwt_secret", "must have at least 32 bytes"));
+            return Err(values.mistake("jwt_secret", "must be at least 32 bytes long"));
         }
         Ok(Keys {
             master_key,
@@ -91,8 +92,8 @@ fn kept(data_dir: &Path, name: &str, has_data: bool, made: &mut Vec<PathBuf>) ->
             return Err(Mistake::new(place, format!("can't be read: {error}")));
         }
         Err(_) if has_data && name == "master_key" => {
-            let advice = "is missing, but the database beside it is encrypted with that key: put the file back, or \
-                set HEDDLE_MASTER_KEY to what was in it";
+            let advice = "is missing, but the database beside it is encrypted with that key: restore the \
+                file, or set HEDDLE_MASTER_KEY to its contents";
             return Err(Mistake::new(place, advice));
         }
         Err(_) => {}

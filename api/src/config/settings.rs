@@ -65,7 +65,7 @@ fn identity(values: &Values, config: &mut Config) -> Result<(), Mistake> {
     set(&mut config.role, values.read("role", role)?);
     if config.role != ServerRole::All && config.database_url.is_none() {
         let why = format!(
-            "{} needs a database_url: the embedded database has one server, which does all",
+            "{} needs a database_url: the embedded database serves a single server, which does everything",
             config.role.name()
         );
         return Err(values.mistake("role", why));
@@ -81,7 +81,7 @@ fn identity(values: &Values, config: &mut Config) -> Result<(), Mistake> {
             text.trim().parse().map_err(|_| {
                 values.mistake(
                     "auth_rate_limit",
-                    "must be two whole numbers, as in 10,30: for an email, for an address",
+                    "must be two whole numbers, such as 10,30: per email, per IP address",
                 )
             })
         };
@@ -100,7 +100,7 @@ fn quotas(values: &Values, config: &mut Config) -> Result<(), Mistake> {
         .map(|text| text.split_once(',').unwrap_or((text, "0")))
     {
         let count = |text: &str| {
-            let problem = "must be two whole numbers, as in 200,10000: from an address, in all";
+            let problem = "must be two whole numbers, such as 200,10000: per IP address, in total";
             text.trim()
                 .parse()
                 .map_err(|_| values.mistake("registration_limit", problem))
@@ -140,7 +140,7 @@ fn external_login(values: &Values) -> Result<Option<ExternalLogin>, Mistake> {
             None => Ok(None),
         };
     };
-    let needed = |name| text(name).ok_or_else(|| values.mistake(name, "is needed beside ext_client_id"));
+    let needed = |name| text(name).ok_or_else(|| values.mistake(name, "is required with ext_client_id"));
     let login = ExternalLogin {
         client_id,
         client_secret: needed("ext_client_secret")?,
@@ -152,7 +152,7 @@ fn external_login(values: &Values) -> Result<Option<ExternalLogin>, Mistake> {
     if login.issuer.is_none() && (login.token_url.is_none() || login.userinfo_url.is_none()) {
         return Err(values.mistake(
             "ext_issuer",
-            "is needed, or both ext_token_url and ext_userinfo_url",
+            "is required, or both ext_token_url and ext_userinfo_url",
         ));
     }
     Ok(Some(login))
@@ -189,7 +189,7 @@ fn http(values: &Values, config: &mut Config) -> Result<(), Mistake> {
         let parsed = parsed.map_err(|_| {
             values.mistake(
                 "trusted_proxies",
-                format!("`{network}` is no network, such as 10.0.0.0/8"),
+                format!("`{network}` is not a network such as 10.0.0.0/8"),
             )
         })?;
         config.trusted_proxies.push(parsed);
@@ -303,7 +303,7 @@ fn mail(values: &Values, config: &mut Config) -> Result<(), Mistake> {
 fn web_address(text: &str) -> Result<String, String> {
     match text.parse::<reqwest::Url>() {
         Ok(url) if matches!(url.scheme(), "http" | "https") => Ok(text.to_owned()),
-        _ => Err("must be an address with http:// or https://".to_owned()),
+        _ => Err("must be a URL that begins with http:// or https://".to_owned()),
     }
 }
 

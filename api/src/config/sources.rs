@@ -102,7 +102,7 @@ impl Values {
     /// A setting whose type reads itself.
     pub fn parsed<T: FromStr<Err: fmt::Display>>(&self, name: &str) -> Result<Option<T>, Mistake> {
         self.read(name, |text| {
-            text.parse().map_err(|error| format!("is wrong: {error}"))
+            text.parse().map_err(|error| format!("is invalid: {error}"))
         })
     }
 
@@ -152,7 +152,10 @@ fn kept_in(place: &str, path: &str) -> Result<(String, Source), Mistake> {
 }
 
 fn twice(name: &str) -> Mistake {
-    Mistake::new(name, "is given by its value and by a file: leave one of them out")
+    Mistake::new(
+        name,
+        "is given both directly and in a file: remove one of the two",
+    )
 }
 
 fn known(key: &str) -> Option<&'static Setting> {
@@ -175,9 +178,9 @@ fn unknown(place: &str, key: &str, shown: impl Fn(&str) -> String) -> Mistake {
     match nearest {
         Some(setting) => Mistake::new(
             place,
-            format!("is not known; did you mean {}?", shown(setting.name)),
+            format!("is unknown; did you mean {}?", shown(setting.name)),
         ),
-        None => Mistake::new(place, "is not known; `heddle config` lists the settings"),
+        None => Mistake::new(place, "is unknown; `heddle config` lists the settings"),
     }
 }
 
@@ -199,7 +202,7 @@ fn from_file(named: Option<&Path>) -> Result<Given, Mistake> {
     for (key, value) in table {
         let place = format!("`{key}` in {shown}");
         let text = plain(value)
-            .ok_or_else(|| Mistake::new(&place, "must be a text, a number, true, false or a list"))?;
+            .ok_or_else(|| Mistake::new(&place, "must be a string, a number, true, false or a list"))?;
         let (setting, value) = match in_file(&key) {
             Some(setting) => (setting, kept_in(&place, &text)?),
             None => {
@@ -244,7 +247,7 @@ impl clap::Args for Flags {
             .long("config")
             .value_name("FILE")
             .value_parser(clap::value_parser!(PathBuf))
-            .help("File of settings [default: heddle.toml, if it is there]")
+            .help("Settings file [default: heddle.toml, if it exists]")
             .help_heading("Settings");
         let settings = SETTINGS
             .iter()

@@ -103,7 +103,7 @@ struct PasswordRequest {
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED, TOKEN_EXPIRED, or INVALID_CREDENTIALS: the current password is wrong", body = ErrorBody),
         (status = 403, description = "FORBIDDEN: with an API key, or too long after the login; LOCAL_AUTH_DISABLED", body = ErrorBody),
-        (status = 409, description = "CONFLICT: it was changed at the same time", body = ErrorBody),
+        (status = 409, description = "CONFLICT: another request changed it at the same time", body = ErrorBody),
         (status = 429, description = "RATE_LIMITED", body = ErrorBody),
     )
 )]
@@ -148,7 +148,7 @@ async fn set_password(
     });
     let generation: Result<Option<i64>, StoreError> = generation.await;
     let generation = generation?
-        .ok_or_else(|| Code::Conflict.with("The password was changed at the same time: log in again."))?;
+        .ok_or_else(|| Code::Conflict.with("The password was changed by another request: log in again."))?;
     let scope = caller.scope;
     let membership = scope.workspace().map(|workspace| (workspace, scope.role()));
     let login = app.tokens.begin(generation);
@@ -161,6 +161,6 @@ fn recent(login: &token::Session, now: Timestamp) -> Result<(), ApiError> {
         return Ok(());
     }
     Err(Code::Forbidden
-        .with("You have no password yet: log in once more, and choose one within ten minutes of it.")
+        .with("You have no password yet: log in again, and set one within ten minutes.")
         .into())
 }

@@ -202,7 +202,7 @@ pub(super) async fn may_try(app: &App, email: &str, ip: ClientIp) -> Result<(), 
 pub(super) async fn logged_in(app: &App, user: UserRow, ip: ClientIp) -> Result<Session, ApiError> {
     if user.is_disabled {
         return Err(Code::InvalidCredentials
-            .with("This account is disabled: ask whoever operates the service.")
+            .with("This account is disabled: contact the operator of the service.")
             .into());
     }
     let (now, address) = (app.clock.now(), ip.limit_key().to_string());

@@ -42,10 +42,10 @@ pub fn routes() -> OpenApiRouter<App> {
     ),
     responses(
         (status = 200, description = "The run goes on", body = serde_json::Value),
-        (status = 400, description = "VALIDATION: the body is not what its content type says", body = ErrorBody),
-        (status = 404, description = "NOT_FOUND: no run has made this URL", body = ErrorBody),
+        (status = 400, description = "VALIDATION: the body does not match its content type", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND: no run created this URL", body = ErrorBody),
         (status = 409, description = "CONFLICT: the URL was called before", body = ErrorBody),
-        (status = 410, description = "GONE: the run has ended, or waits no more", body = ErrorBody),
+        (status = 410, description = "GONE: the run has ended, or no longer waits", body = ErrorBody),
         (status = 413, description = "PAYLOAD_TOO_LARGE", body = ErrorBody),
         (status = 429, description = "RATE_LIMITED", body = ErrorBody),
     )
@@ -69,9 +69,9 @@ async fn call_back(
     ),
     responses(
         (status = 200, description = "The run goes on", body = serde_json::Value),
-        (status = 404, description = "NOT_FOUND: no run has made this URL", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND: no run created this URL", body = ErrorBody),
         (status = 409, description = "CONFLICT: the URL was called before", body = ErrorBody),
-        (status = 410, description = "GONE: the run has ended, or waits no more", body = ErrorBody),
+        (status = 410, description = "GONE: the run has ended, or no longer waits", body = ErrorBody),
         (status = 429, description = "RATE_LIMITED", body = ErrorBody),
     )
 )]
@@ -96,7 +96,7 @@ async fn answer(
 ) -> Result<Response, ApiError> {
     app.webhooks.limit(ip.limit_key(), app.clock.now())?;
     if !app.executions.is_callback(run, &token, &place) {
-        return Err(Code::NotFound.with("No run has made this URL.").into());
+        return Err(Code::NotFound.with("No run created this URL.").into());
     }
     let (parts, body) = request.into_parts();
     let body = match parts.method {
@@ -126,7 +126,7 @@ fn content(headers: &HeaderMap, body: &[u8]) -> Result<Box<RawValue>, ApiError> 
     if essence == "application/json" || essence.ends_with("+json") {
         return serde_json::from_slice(body).map_err(|error| {
             Code::Validation
-                .with(format!("The body is no JSON: {error}."))
+                .with(format!("The body is not valid JSON: {error}."))
                 .into()
         });
     }

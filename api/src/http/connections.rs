@@ -246,7 +246,7 @@ async fn create_credentials_connection(
         let value = match value {
             Value::String(text) => text,
             Value::Number(_) | Value::Bool(_) => value.to_string(),
-            _ => return Err(ApiError::field(path, "must be a text, a number or a truth value")),
+            _ => return Err(ApiError::field(path, "must be a string, a number or a boolean")),
         };
         secret_value(&path, &value)?;
         credentials.insert(field, value);
@@ -308,7 +308,7 @@ async fn create(
     let mut seeds = BTreeMap::new();
     for (field, value) in &new.credentials {
         let name = secret_name::derived(&new.provider, field).ok_or_else(|| {
-            let problem = "no name for a secret can be made of the provider and the field";
+            let problem = "the provider and the field don't yield a valid secret name";
             ApiError::field(
                 "provider",
                 format!("`{}`, field `{field}`: {problem}", new.provider),
@@ -397,7 +397,8 @@ async fn seed(
         let names: Vec<String> = seeds.keys().cloned().collect();
         if let Some(name) = secrets::not_seeded_by(db, editor.user(), environment, &names).await? {
             return Err(Code::Forbidden.with(format!(
-                "The environment {} has a secret {name} that isn't yours: an admin of the workspace can replace it.",
+                "The environment {} already has a secret {name} that belongs to somebody else: ask an admin \
+                 of the workspace to replace it.",
                 environment.name
             )).into());
         }

@@ -123,7 +123,7 @@ async fn deploy_pattern(
     let editor = caller.scope.editor()?;
     let environment = body.environment_id.map(|id| {
         id.parse::<EnvironmentId>()
-            .map_err(|_| ApiError::field("environmentId", "is no environment of the workspace"))
+            .map_err(|_| ApiError::field("environmentId", "is not an environment of this workspace"))
     });
     let request = DeployRequest {
         node_definitions: extract::object("nodeDefinitions", body.node_definitions)?,

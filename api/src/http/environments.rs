@@ -113,7 +113,7 @@ async fn create_environment(
     });
     match created.await {
         Err(StoreError::Unique) => Err(Code::Conflict
-            .with("The workspace has an environment of this name.")
+            .with("The workspace already has an environment with this name.")
             .into()),
         created => Ok((StatusCode::CREATED, Enveloped::new(created?.into()))),
     }
@@ -146,7 +146,7 @@ async fn delete_environment(
             workspaces::lock(db, &scope).await?;
             environment(db, &scope, id).await?;
             if workspaces::environments(db, &scope).await?.len() < 2 {
-                return Err(Code::Conflict.with("A workspace keeps at least one environment."));
+                return Err(Code::Conflict.with("A workspace must have at least one environment."));
             }
             match deployments::count_in_environment(db, &scope, id).await? {
                 0 => Ok(workspaces::delete_environment(db, &manager, id).await?),
@@ -307,9 +307,7 @@ async fn delete_secret(
         move |db| Box::pin(async move { secrets::delete(db, &manager, id, &name).await })
     });
     if !deleted.await? {
-        return Err(Code::NotFound
-            .with("There is no such secret in this environment.")
-            .into());
+        return Err(Code::NotFound.with("This environment has no such secret.").into());
     }
     app.executions.environments().changed();
     Ok(Deleted::new(name))
@@ -379,7 +377,7 @@ async fn set_variables(
             Value::Array(_) | Value::Object(_) => {
                 return Err(ApiError::field(
                     name,
-                    "must be a text, a number, a truth value or null",
+                    "must be a string, a number, a boolean or null",
                 ));
             }
             Value::String(text) => printable(name, text)?,
@@ -387,7 +385,7 @@ async fn set_variables(
         }
     }
     if Value::Object(variables.clone()).to_string().len() > VARIABLES_BYTES_MAX {
-        return Err(ApiError::field("", "the variables have more than 64 KiB"));
+        return Err(ApiError::field("", "the variables are larger than 64 KiB"));
     }
     let stored = variables.clone();
     let set = app.store.write(move |db| {
@@ -409,7 +407,7 @@ pub async fn environment(
     id: EnvironmentId,
 ) -> Result<EnvironmentRow, ServiceError> {
     let found = workspaces::environment(db, scope, id).await?;
-    found.ok_or_else(|| Code::NotFound.with("There is no such environment in this workspace."))
+    found.ok_or_else(|| Code::NotFound.with("This workspace has no such environment."))
 }
 
 fn allowed_name(path: &str, name: &str) -> Result<(), ApiError> {

@@ -68,7 +68,7 @@ where
         let caller = Caller::from_request_parts(parts, state).await?;
         if caller.by_api_key {
             return Err(Code::Forbidden
-                .with("This needs a token from a login: an API key does not do.")
+                .with("API keys can't be used here: log in and send that token.")
                 .into());
         }
         Ok(LoggedIn(caller))
@@ -121,7 +121,7 @@ where
         let caller = Caller::from_request_parts(parts, state).await?;
         if caller.role != Role::Admin {
             return Err(Code::Forbidden
-                .with("This needs the role admin in the service.")
+                .with("This requires the role admin in the service.")
                 .into());
         }
         Ok(Admin(caller))
@@ -237,7 +237,7 @@ pub async fn read<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, 
 pub fn unread(error: &(dyn std::error::Error + 'static)) -> ApiError {
     let unreadable = || {
         Code::Validation
-            .with("The body could not be read to its end.")
+            .with("The connection broke before the whole body had arrived.")
             .into()
     };
     server::trouble(error).unwrap_or_else(unreadable)
@@ -250,15 +250,15 @@ pub fn from_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
         let path = error.path().to_string();
         mistake(&path, error.inner())
     })?;
-    reader
-        .end()
-        .map_err(|error| ApiError::field("", format!("the body has more than one JSON value: {error}")))?;
+    reader.end().map_err(|error| {
+        ApiError::field("", format!("the body contains more than one JSON value: {error}"))
+    })?;
     Ok(value)
 }
 
 fn mistake(path: &str, error: &serde_json::Error) -> ApiError {
     if error.is_syntax() || error.is_eof() {
-        return ApiError::field("", format!("the body is no JSON: {error}"));
+        return ApiError::field("", format!("the body is not valid JSON: {error}"));
     }
     let text = error.to_string();
     let told = text

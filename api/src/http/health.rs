@@ -67,8 +67,8 @@ pub fn metrics_alone(app: &App) -> Router {
     get, path = "/metrics", tag = "Operation", security(()),
     responses(
         (status = 200, description = "Metrics", body = String, content_type = "text/plain"),
-        (status = 403, description = "FORBIDDEN: the peer is no near one, or asks by way of a proxy", body = ErrorBody),
-        (status = 404, description = "NOT_FOUND: they are served at another address", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN: the request comes from a public network, or through a proxy", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND: metrics are served at another address", body = ErrorBody),
     )
 )]
 async fn metrics(
@@ -78,15 +78,15 @@ async fn metrics(
 ) -> Result<Response, ApiError> {
     if app.config.http.metrics_listen.is_some() {
         return Err(Code::NotFound
-            .with("Metrics are served at an address of their own.")
+            .with("Metrics are served at a separate address (metrics_listen).")
             .into());
     }
     // Only a router that is called without a socket has no peer.
     let is_near = peer.is_none_or(|Extension(ConnectInfo(peer))| is_near(peer.ip()));
     let is_forwarded = FORWARDED_BY.iter().any(|name| headers.contains_key(*name));
     if !is_near || is_forwarded {
-        let message = "Metrics are for this machine and private networks, and not by way of a proxy: the setting \
-            metrics_listen gives them an address of their own.";
+        let message = "Metrics are served only to this machine and private networks, and not through a \
+            proxy: set metrics_listen to serve them at a separate address.";
         return Err(Code::Forbidden.with(message).into());
     }
     Ok(rendered(&app))

@@ -115,9 +115,9 @@ struct Inbound {
     request_body(content = String, content_type = "message/rfc822", description = "The message as it came"),
     responses(
         (status = 202, description = "Runs are stored for those recipients that are `accepted`", body = Inbound),
-        (status = 400, description = "VALIDATION: no message of RFC 5322, or one of too many or too deeply nested parts", body = ErrorBody),
+        (status = 400, description = "VALIDATION: not an RFC 5322 message, or one with too many or too deeply nested parts", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED", body = ErrorBody),
-        (status = 404, description = "NOT_FOUND: none of the recipients, or this way is closed", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND: none of the recipients exists, or this endpoint is disabled", body = ErrorBody),
         (status = 413, description = "PAYLOAD_TOO_LARGE", body = ErrorBody),
         (status = 415, description = "UNSUPPORTED_MEDIA_TYPE", body = ErrorBody),
         (status = 503, description = "UNAVAILABLE: send it again", body = ErrorBody),
@@ -129,10 +129,10 @@ async fn receive_email(
     request: Request,
 ) -> Result<(StatusCode, Json<Inbound>), ApiError> {
     let secret = app.config.inbound_secret.as_deref();
-    let secret = secret.ok_or_else(|| Code::NotFound.with("No e-mail is taken in by HTTP here."))?;
+    let secret = secret.ok_or_else(|| Code::NotFound.with("This server does not accept email over HTTP."))?;
     if !knows(request.headers(), secret) {
         return Err(Code::Unauthorized
-            .with("The shared secret is missing or wrong.")
+            .with("The shared secret is missing or incorrect.")
             .into());
     }
     let content_type = request
@@ -172,7 +172,9 @@ async fn receive_email(
         .iter()
         .all(|recipient| matches!(recipient.status, RecipientStatus::Unknown))
     {
-        return Err(Code::NotFound.with("Nobody has the message's addresses.").into());
+        return Err(Code::NotFound
+            .with("None of the message's recipients exists.")
+            .into());
     }
     Ok((StatusCode::ACCEPTED, Json(Inbound { recipients })))
 }

@@ -65,7 +65,7 @@ impl From<ReceivedRow> for ReceivedInvitation {
     responses(
         (status = 200, description = "The invitations", body = Enveloped<Vec<ReceivedInvitation>>),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
-        (status = 403, description = "FORBIDDEN: with an API key, or the caller's email is not verified although it could be", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN: with an API key, or the caller's email could be verified but is not", body = ErrorBody),
     )
 )]
 async fn list_received(
@@ -98,8 +98,8 @@ struct Joined {
     responses(
         (status = 200, description = "The workspace", body = Enveloped<Joined>),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
-        (status = 403, description = "FORBIDDEN: with an API key, or the caller's email is not verified although it could be", body = ErrorBody),
-        (status = 404, description = "NOT_FOUND: or it is over, or was taken back", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN: with an API key, or the caller's email could be verified but is not", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND: the invitation does not exist, has expired, or was withdrawn", body = ErrorBody),
     )
 )]
 async fn accept(
@@ -133,7 +133,7 @@ async fn accept(
     responses(
         (status = 200, description = "Declined", body = Enveloped<Deleted>),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
-        (status = 403, description = "FORBIDDEN: with an API key, or the caller's email is not verified although it could be", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN: with an API key, or the caller's email could be verified but is not", body = ErrorBody),
         (status = 404, description = "NOT_FOUND", body = ErrorBody),
     )
 )]
@@ -158,8 +158,8 @@ async fn invited(app: &App, user: UserId) -> Result<UserRow, ApiError> {
     let user = user.ok_or(Code::Unauthorized)?;
     if app.external_login.is_some() && !user.email_verified {
         return Err(Code::Forbidden.with(
-            "It is not proven that your email address is yours: log in by the login provider, or ask whoever operates the \
-             service to verify it.",
+            "Your email address is not verified: log in through the login provider, or ask the operator of \
+             the service to verify it.",
         ).into());
     }
     Ok(user)
@@ -167,6 +167,6 @@ async fn invited(app: &App, user: UserId) -> Result<UserRow, ApiError> {
 
 fn gone() -> ApiError {
     Code::NotFound
-        .with("There is no such invitation for you: it may have been taken back, or be over.")
+        .with("You have no such invitation: it may have been withdrawn or have expired.")
         .into()
 }

@@ -131,7 +131,7 @@ struct AddMemberRequest {
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 403, description = "FORBIDDEN or QUOTA_EXCEEDED", body = ErrorBody),
         (status = 404, description = "WORKSPACE_NOT_FOUND", body = ErrorBody),
-        (status = 409, description = "CONFLICT: they are a member", body = ErrorBody),
+        (status = 409, description = "CONFLICT: they are already a member", body = ErrorBody),
         (status = 429, description = "RATE_LIMITED", body = ErrorBody),
     )
 )]
@@ -148,7 +148,7 @@ async fn add_member(
     let invited = app.store.write(move |db| {
         Box::pin(async move {
             if invitations::is_member(db, &scope, &email).await? {
-                return Err(Code::Conflict.with("This user is a member already."));
+                return Err(Code::Conflict.with("This user is already a member."));
             }
             let invited = invitations::invite(db, &manager, &email, request.role, now).await?;
             if let Some(workspace) = manager.workspace() {
@@ -189,7 +189,7 @@ async fn list_invitations(
         ("invitationId" = InvitationId, Path, description = "Invitation"),
     ),
     responses(
-        (status = 200, description = "Taken back", body = Enveloped<Deleted>),
+        (status = 200, description = "Withdrawn", body = Enveloped<Deleted>),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 403, description = "FORBIDDEN", body = ErrorBody),
         (status = 404, description = "WORKSPACE_NOT_FOUND or NOT_FOUND", body = ErrorBody),
@@ -206,7 +206,7 @@ async fn withdraw_invitation(
         .write(move |db| Box::pin(async move { invitations::withdraw(db, &manager, invitation).await }));
     if !withdrawn.await? {
         return Err(Code::NotFound
-            .with("There is no such invitation to this workspace.")
+            .with("This workspace has no such invitation.")
             .into());
     }
     Ok(Deleted::new(invitation))
@@ -300,13 +300,13 @@ async fn remove_member(
 
 async fn member(db: &mut Db<'_>, scope: &Scope, user: UserId) -> Result<MemberRow, ApiError> {
     let member = workspaces::member(db, scope, user).await?;
-    Ok(member.ok_or_else(|| Code::NotFound.with("There is no such member of this workspace."))?)
+    Ok(member.ok_or_else(|| Code::NotFound.with("This workspace has no such member."))?)
 }
 
 fn not_above(scope: &Scope, role: WorkspaceRole) -> Result<(), ApiError> {
     if role > scope.role() {
         return Err(Code::Forbidden
-            .with("Only owners of the workspace make, change or remove owners.")
+            .with("Only owners of the workspace can appoint, change or remove owners.")
             .into());
     }
     Ok(())
@@ -315,7 +315,7 @@ fn not_above(scope: &Scope, role: WorkspaceRole) -> Result<(), ApiError> {
 fn keeps_an_owner(leaving: &MemberRow, owners: i64) -> Result<(), ApiError> {
     if leaving.role == WorkspaceRole::Owner && owners <= 1 {
         return Err(Code::Conflict
-            .with("This is the workspace's last owner: make another one first.")
+            .with("This is the workspace's last owner: make another member an owner first.")
             .into());
     }
     Ok(())

@@ -80,6 +80,6 @@ async fn list_node_types() -> Answer<Value> {
     )
 )]
 async fn get_node_type(Path(name): Path<String>) -> Result<Answer<Value>, ApiError> {
-    let found = node_type(&name).ok_or_else(|| Code::NotFound.with("There is no such node type."))?;
+    let found = node_type(&name).ok_or_else(|| Code::NotFound.with("This node type does not exist."))?;
     Ok(Answer(catalogue::describe(found)))
 }

@@ -247,7 +247,7 @@ struct CreateRequest {
         (status = 201, description = "Made, as version 1", body = Pattern),
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
-        (status = 403, description = "FORBIDDEN: viewers make no patterns; QUOTA_EXCEEDED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN: viewers can't create patterns; QUOTA_EXCEEDED", body = ErrorBody),
     )
 )]
 async fn create(
@@ -409,7 +409,7 @@ fn based_on(headers: &HeaderMap, version_number: Option<i64>) -> Result<Option<i
     match version_number {
         Some(other) if other != version => Err(ApiError::field(
             "versionNumber",
-            "says another version than If-Match",
+            "differs from the version in If-Match",
         )),
         _ => Ok(Some(version)),
     }
@@ -453,7 +453,7 @@ struct Stats {
     responses(
         (status = 200, description = "The figures", body = Stats),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
-        (status = 403, description = "FORBIDDEN: the caller is no admin", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN: the caller is not an admin", body = ErrorBody),
     )
 )]
 async fn stats(State(app): State<App>, _: Admin) -> Result<Answer<Stats>, ApiError> {

@@ -291,7 +291,7 @@ async fn retry_run(
     let row = visible(&app, &editor, ids).await?;
     if !row.status.has_failed() {
         return Err(Code::InvalidStatus
-            .with("Only a run that has failed can be retried.")
+            .with("Only failed runs can be retried.")
             .into());
     }
     let deployment = deployment(&app, &editor, row.deployment_id).await?;
@@ -320,7 +320,7 @@ async fn replay_run(
     let row = visible(&app, &editor, ids).await?;
     if row.status == RunStatus::Running {
         return Err(Code::InvalidStatus
-            .with("Only a run that has ended can be replayed.")
+            .with("Only ended runs can be replayed.")
             .into());
     }
     let deployment = deployment(&app, &editor, row.deployment_id).await?;
@@ -359,9 +359,9 @@ async fn again(app: &App, pattern: PatternId, row: RunRow) -> Result<Enveloped<S
     post, path = "/api/deployments/{id}/runs/{runId}/cancel", tag = "Executions", security(("bearer" = [])),
     params(("id" = DeploymentId, Path, description = "Deployment"), ("runId" = RunId, Path, description = "Run")),
     responses(
-        (status = 200, description = "The run has ended as `failure`, unless it ended by itself just before",
+        (status = 200, description = "The run has ended as `failure`, unless it had just ended by itself",
          body = Enveloped<Started>),
-        (status = 400, description = "INVALID_STATUS: it had ended", body = ErrorBody),
+        (status = 400, description = "INVALID_STATUS: the run had already ended", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 403, description = "FORBIDDEN", body = ErrorBody),
         (status = 404, description = "NOT_FOUND", body = ErrorBody),

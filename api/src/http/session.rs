@@ -81,7 +81,7 @@ struct ExtRequest {
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "INVALID_CREDENTIALS: the provider refused the code", body = ErrorBody),
         (status = 403, description = "EXT_AUTH_DISABLED", body = ErrorBody),
-        (status = 409, description = "EMAIL_ALREADY_EXISTS: and the provider has not verified it", body = ErrorBody),
+        (status = 409, description = "EMAIL_ALREADY_EXISTS: an account has the email, and the provider has not verified it", body = ErrorBody),
         (status = 429, description = "RATE_LIMITED", body = ErrorBody),
         (status = 503, description = "UNAVAILABLE: the provider does not answer", body = ErrorBody),
     )
@@ -129,14 +129,15 @@ async fn told(app: &App, user: &UserRow, cleared: Cleared) -> Result<String, Api
         api_keys = cleared.api_keys,
         members = cleared.members,
         deployments = cleared.deployments,
-        "An account whose email was not verified now belongs to whom the login provider names: its password and \
-         tokens were ended"
+        "An account with an unverified email now belongs to the user whom the login provider confirmed: its \
+         password and tokens were revoked"
     );
     Ok(format!(
-        "Before this login nobody had proven that your email address is yours, but there was an account with it. It is \
-         yours now. Its password, its tokens and {} API keys no longer work; {} other members were removed from its \
-         workspaces, and {} deployments are paused. If you did not make this account yourself, look through its patterns, \
-         connections and secrets, and give its webhooks new secrets, before you resume anything.",
+        "An account with your email address existed before this login, but the address had not been \
+         verified. The account is yours now. Its password, tokens and {} API keys no longer work; {} other \
+         members were removed from its workspaces, and {} deployments are paused. If you did not make this \
+         account yourself, look through its patterns, connections and secrets, and give its webhooks new \
+         secrets, before you resume anything.",
         cleared.api_keys, cleared.members, cleared.deployments
     ))
 }
@@ -165,16 +166,16 @@ async fn known_or_new(
     }
     if let Some(user) = accounts::by_email(db, &identity.email).await? {
         if !identity.email_verified {
-            return Err(Code::EmailAlreadyExists.with(
-                "A user with this email is registered, and the provider has not verified that it is yours.",
-            ).into());
+            return Err(Code::EmailAlreadyExists
+                .with("This email is already registered, and the provider has not verified that it is yours.")
+                .into());
         }
         if !user.email_verified {
             return proven(db, user, &identity, now).await;
         }
         if !credentials::link(db, user.id, &identity.subject).await? {
             return Err(Code::EmailAlreadyExists
-                .with("A user with this email is registered, and logs in as somebody else at the provider.")
+                .with("This email is already registered, with a different account at the provider.")
                 .into());
         }
         accounts::set_avatar(db, user.id, avatar_url).await?;

@@ -176,11 +176,11 @@ impl TestResult {
 #[utoipa::path(
     post, path = "/api/execute/run", tag = "Executions", security(("bearer" = [])), request_body = RunBody,
     responses(
-        (status = 200, description = "What it did", body = TestResult),
-        (status = 400, description = "VALIDATION: no module that may run here", body = ErrorBody),
+        (status = 200, description = "What the run did", body = TestResult),
+        (status = 400, description = "VALIDATION: not a module that can run here", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 403, description = "FORBIDDEN", body = ErrorBody),
-        (status = 503, description = "UNAVAILABLE: too many runs execute", body = ErrorBody),
+        (status = 503, description = "UNAVAILABLE: too many runs are executing", body = ErrorBody),
         (status = 504, description = "EXECUTION_TIMEOUT", body = ErrorBody),
     )
 )]
@@ -192,7 +192,7 @@ async fn run_code(
     let editor = caller.scope.editor()?;
     let wasm = STANDARD
         .decode(body.code.trim())
-        .map_err(|error| ApiError::field("code", format!("is no base64: {error}")))?;
+        .map_err(|error| ApiError::field("code", format!("is not valid base64: {error}")))?;
     let event = body.event_data.unwrap_or_else(|| RawValue::NULL.to_owned());
     match app.executions.test_run(&editor, TestRun { wasm, event }).await {
         Ok((outcome, has_trace)) => Ok(axum::Json(TestResult::new(outcome, has_trace))),

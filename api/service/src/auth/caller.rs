@@ -43,7 +43,7 @@ pub async fn check(service: &Service, headers: &HeaderMap) -> Result<Caller, Ser
         .await?
         .ok_or(Code::Unauthorized)?;
     if standing.is_disabled {
-        return Err(Code::Unauthorized.with("This account is disabled: ask whoever operates the service."));
+        return Err(Code::Unauthorized.with("This account is disabled: contact the operator of the service."));
     }
     let has_ended = |session: &Session| standing.has_ended || session.generation != standing.generation;
     if session.as_ref().is_some_and(has_ended) {

@@ -65,7 +65,7 @@ struct CloneRequest {
         (status = 201, description = "Cloned", body = Created),
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
-        (status = 403, description = "FORBIDDEN: viewers make no patterns; QUOTA_EXCEEDED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN: viewers can't create patterns; QUOTA_EXCEEDED", body = ErrorBody),
         (status = 404, description = "NOT_FOUND", body = ErrorBody),
     )
 )]
@@ -191,9 +191,9 @@ struct ImportRequest {
     post, path = "/api/patterns/import", tag = "Patterns", request_body = ImportRequest, security(("bearer" = [])),
     responses(
         (status = 201, description = "Imported", body = Created),
-        (status = 400, description = "VALIDATION: this is no export", body = ErrorBody),
+        (status = 400, description = "VALIDATION: the body is not an export", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
-        (status = 403, description = "FORBIDDEN: viewers make no patterns; QUOTA_EXCEEDED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN: viewers can't create patterns; QUOTA_EXCEEDED", body = ErrorBody),
     )
 )]
 async fn import(

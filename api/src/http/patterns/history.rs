@@ -215,8 +215,8 @@ async fn compare_versions(
     }
     drop(reader);
     let compared = patterns::compared(&app, caller.scope.user(), id, (v1, v2)).await?;
-    let mut found =
-        compared.map_err(|error| Code::Validation.with(format!("The versions are too large: {error}.")))?;
+    let mut found = compared
+        .map_err(|error| Code::Validation.with(format!("The versions are too large to compare: {error}.")))?;
     let details = std::mem::take(&mut found.details);
     Ok(Answer(Compared {
         v1,

@@ -140,7 +140,7 @@ pub async fn admit(
             // Not logged, so that nobody fills the log with guesses.
             Err(limited) => ApiError::from(limited).into_response(),
             Ok(()) => {
-                let unknown = Code::NotFound.with("There is no such webhook.");
+                let unknown = Code::NotFound.with("This webhook does not exist.");
                 refuse(app, arrival, pattern, WebhookStatus::NotFound, unknown.into()).await
             }
         });
@@ -260,10 +260,10 @@ fn check(
 ) -> Result<Box<RawValue>, ApiError> {
     let secret = &admitted.endpoint.secret;
     signature::verify(admitted.scheme(), secret, headers, body, app.clock.now()).map_err(|refusal| {
-        Code::SignatureInvalid.with(format!("The request is not signed right: {refusal}."))
+        Code::SignatureInvalid.with(format!("The request's signature was rejected: {refusal}."))
     })?;
     event::of_request(headers, query, body, admitted.scheme())
-        .map_err(|error| ApiError::field("", format!("the body is no JSON: {error}")))
+        .map_err(|error| ApiError::field("", format!("the body is not valid JSON: {error}")))
 }
 
 async fn accept(app: &App, admitted: &Admitted, key: Option<String>, event: Box<RawValue>) -> Outcome {
@@ -308,9 +308,10 @@ async fn capture(app: &App, admitted: &Admitted, idempotency: Option<(EndpointId
     }
     Outcome::Captured(match admitted.active {
         Some(_) => {
-            "The deployed version does not have this webhook yet: the event was captured and nothing was run."
+            "The deployed version does not have this webhook yet: the event was captured, and no run was \
+             started."
         }
-        None => "No deployment of the pattern is active: the event was captured and nothing was run.",
+        None => "No deployment of the pattern is active: the event was captured, and no run was started.",
     })
 }
 
@@ -344,7 +345,7 @@ fn captured(message: &str) -> Response {
 }
 
 fn duplicate(run: RunId) -> Response {
-    let message = "An event with this idempotency key was accepted before.";
+    let message = "An event with this idempotency key has already been accepted.";
     Json(json!({"status": "duplicate", "message": message, "runId": run})).into_response()
 }
 

@@ -13,7 +13,7 @@ pub struct ExternalLogin {
     pub token_url: Option<String>,
     /// Userinfo endpoint, when there is no discovery.
     pub userinfo_url: Option<String>,
-    /// Redirect URI with which clients get their codes.
+    /// Redirect URI with which clients obtain their codes.
     pub redirect_uri: String,
 }
 
