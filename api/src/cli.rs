@@ -37,14 +37,14 @@ use std::process::ExitCode;
 const AFTER_HELP: &str = "\
 Exit codes:
   0  done; for `run`: completed, or paused at a breakpoint
-  1  the run failed, a limit ended it, or the command refused
+  1  the run failed or hit a limit, or the command refused
   2  the command line is wrong
-  3  what was given is not a valid pattern, module or JSON
+  3  the input is not a valid pattern, module or JSON document
   4  a file or the database could not be read or written
-  5  the database or the backup is damaged, another program's, or a newer heddle's
+  5  the database or the backup is damaged, or belongs to another program or a newer heddle
 
 Results go to standard output, everything else to standard error. Colours appear only on a terminal
-(NO_COLOR and CLICOLOR_FORCE are heeded).";
+(NO_COLOR and CLICOLOR_FORCE are respected).";
 
 /// Patterns drawn as graphs, compiled to WebAssembly, each run in a sandbox of its own.
 #[derive(Debug, Parser)]

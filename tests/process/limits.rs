@@ -88,7 +88,7 @@ fn too_few_files_stop_the_start_with_advice() {
     let (code, _, told) = output(&mut shell);
     assert_ne!(code, 0);
     assert!(
-        told.contains("may open 64 files only") && told.contains("ulimit -n"),
+        told.contains("may open only 64 files") && told.contains("ulimit -n"),
         "{told}"
     );
 }

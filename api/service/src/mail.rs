@@ -100,10 +100,10 @@ impl Mail {
         let _permit = READERS.acquire().await;
         let read = tokio::task::spawn_blocking(move || Mail::parse(raw.as_ref())).await;
         let read = read.map_err(|error| {
-            tracing::error!(%error, "A message could not be read");
+            tracing::error!(%error, "Can't read a message");
             Code::Internal.with("The message could not be read.")
         })?;
-        read.map_err(|refused| Code::Validation.with(format!("The message is not taken: {refused}.")))
+        read.map_err(|refused| Code::Validation.with(format!("The message was rejected: {refused}.")))
     }
 
     /// Reads a message, in time and memory that its length bounds.

@@ -24,7 +24,7 @@ async fn listen(service: Service, peers: Peers, mut listener: Listener) {
             Ok(Heard::Talk(text)) => peers.hear(&text),
             Err(StoreError::Closed) => return,
             Err(error) => {
-                tracing::warn!("Changes by other servers are not heard of for now: {error}");
+                tracing::warn!("Can't receive changes from other servers for now: {error}");
                 drop(listener);
                 listener = again(&service).await;
                 heed(&service, Notice::Everything).await;
@@ -51,10 +51,7 @@ async fn heed(service: &Service, notice: Notice) {
         _ => {}
     }
     while let Err(error) = service.executions.heed(notice).await {
-        tracing::warn!(
-            "A change by another server can't be followed yet: {}",
-            error.message()
-        );
+        tracing::warn!("Can't apply another server's change yet: {}", error.message());
         tokio::time::sleep(RETRY).await;
     }
 }

@@ -57,13 +57,13 @@ impl Onlookers {
     pub fn seat(&self, user: UserId) -> Result<Seat, ServiceError> {
         let counts = &mut *self.counts();
         if counts.all >= self.0.all_max {
-            let message = "Too many live tails are open here: try again shortly.";
+            let message = "The server has too many open live tails: try again shortly.";
             return Err(Code::Unavailable.with(message).retry_after_s(5));
         }
         let of_user = counts.by_user.entry(user).or_default();
         if *of_user >= self.0.of_user_max {
             let message =
-                format!("You have {of_user} live tails open, which is as many as one user may: close some.");
+                format!("You have {of_user} open live tails, the most that one user may have: close some.");
             return Err(Code::RateLimited.with(message).retry_after_s(5));
         }
         *of_user += 1;

@@ -60,7 +60,7 @@ impl Graph {
             .ok_or_else(|| ServiceError::field(path, "must be an object with nodes and edges"))?;
         for (list, name, max) in [(nodes, "nodes", NODES_MAX), (edges, "edges", EDGES_MAX)] {
             text::elements(list, max).map_err(|_| {
-                ServiceError::field(path, format!("has more than {max} {name}, which are the most"))
+                ServiceError::field(path, format!("has more than {max} {name}, which is the limit"))
             })?;
         }
         let is_list = |list: Option<&RawValue>| list.is_some_and(|list| list.get().starts_with('['));
@@ -163,8 +163,9 @@ pub async fn changeable(db: &mut Db<'_>, editor: &Editor, id: PatternId) -> Resu
         return Ok(row);
     }
     match patterns::readable(db, editor, id).await? {
-        Some(_) => Err(Code::Forbidden
-            .with("Only its owner's workspace changes this pattern: clone it to have your own.")),
+        Some(_) => Err(Code::Forbidden.with(
+            "Only members of its owner's workspace can change this pattern: clone it to get your own copy.",
+        )),
         None => Err(Code::NotFound.into()),
     }
 }
@@ -346,13 +347,13 @@ pub async fn save(
         }
     }
     service.webhooks.changed(id);
-    saved.ok_or_else(|| Code::Conflict.with("Others save this pattern all the time: try again."))
+    saved.ok_or_else(|| Code::Conflict.with("Others are saving this pattern at the same time: try again."))
 }
 
 fn is_newest(row: &PatternRow, changes: &Changes) -> Result<(), ServiceError> {
     match changes.based_on {
         Some(version) if version != row.version_number => Err(Code::Conflict.with(format!(
-            "The newest version is {}: somebody saved since you read the pattern.",
+            "The newest version is {}: somebody saved the pattern after you read it.",
             row.version_number
         ))),
         _ => Ok(()),

@@ -118,7 +118,7 @@ impl Peers {
             loop {
                 let pause = tokio::time::sleep(TOLD_EVERY);
                 if let Err(error) = peers.tell(&mut watching_said_at).await {
-                    tracing::debug!("Other servers can't be told anything for now: {error}");
+                    tracing::debug!("Can't notify other servers for now: {error}");
                 }
                 tokio::select! {
                     () = peers.service.executions.tail().news() => {}
@@ -141,7 +141,12 @@ impl Peers {
     ) -> Result<(), StoreError> {
         let service = &self.service;
         self.tell_watching(watching_said_at).await?;
-        for message in in_messages(service.executions.tail().take_for_elsewhere(heddle_model::clock::monotonic())) {
+        for message in in_messages(
+            service
+                .executions
+                .tail()
+                .take_for_elsewhere(heddle_model::clock::monotonic()),
+        ) {
             self.say(Said::Changes(message)).await?;
         }
         for counts in service.webhooks.limiter.take_untold().chunks(ADDRESSES_MAX) {

@@ -79,7 +79,7 @@ pub fn compile(args: &CompileArgs) -> Result<ExitCode, Failure> {
             return Err(Failure::new(
                 Exit::Invalid,
                 "INVALID_PATTERN",
-                format!("{name} is a module already"),
+                format!("{name} is already a module"),
             ));
         }
     };
@@ -93,7 +93,8 @@ pub fn compile(args: &CompileArgs) -> Result<ExitCode, Failure> {
         Some(path) => write_file(path, &bytes)?,
         None if !args.wat && std::io::stdout().is_terminal() => {
             return Err(Failure::usage(
-                "a module is not for terminals: name a file with --output, or use --wat",
+                "a module is binary and can't be printed to a terminal: name a file with --output, or use \
+                 --wat",
             ));
         }
         None => output::result_bytes(&bytes)?,
@@ -132,7 +133,7 @@ fn text_form(wasm: &[u8]) -> Result<String, Failure> {
         Failure::new(
             Exit::Invalid,
             "INVALID_MODULE",
-            format!("the module can't be printed as text: {error:#}"),
+            format!("can't print the module as text: {error:#}"),
         )
     })
 }

@@ -56,7 +56,7 @@ fn from_stdin() -> Result<[u8; MASTER_KEY_BYTES], Failure> {
     io::stdin()
         .lock()
         .read_line(&mut line)
-        .map_err(|error| Failure::new(Exit::File, "FILE", format!("the key can't be read: {error}")))?;
+        .map_err(|error| Failure::new(Exit::File, "FILE", format!("can't read the key: {error}")))?;
     keys::decode(&line).ok_or_else(|| {
         Failure::usage("the new key must be 32 bytes in base64: make one with `openssl rand -base64 32`")
     })
@@ -80,8 +80,8 @@ async fn rotate_setting(
         return output::result(&told.to_string());
     }
     output::note(&format!(
-        "{count} data keys are encrypted under the new master key. Running servers go on; set HEDDLE_MASTER_KEY to the \
-         new one within 24 hours. Backups made before now need the one before."
+        "{count} data keys are encrypted under the new master key. Running servers continue to work; set \
+         HEDDLE_MASTER_KEY to the new key within 24 hours. Backups made before now need the previous key."
     ));
     Ok(())
 }
@@ -99,7 +99,7 @@ async fn rotate_file(
         Failure::new(
             Exit::File,
             "FILE",
-            format!("the key file {} can't be exchanged: {error}", path.display()),
+            format!("can't replace the key file {}: {error}", path.display()),
         )
     };
     let next = path.with_extension("next");
@@ -111,7 +111,8 @@ async fn rotate_file(
     let new = match (given, begun) {
         (Some(given), Some(begun)) if given != begun => {
             return Err(Failure::usage(format!(
-                "a rotation to the key in {} was interrupted: finish it first, by `heddle keys rotate` without a key",
+                "a rotation to the key in {} was interrupted: complete it first with `heddle keys rotate`, \
+                 without giving a key",
                 next.display()
             )));
         }
@@ -138,19 +139,10 @@ async fn rotate_file(
         return output::result(&told.to_string());
     }
     output::result(&format!(
-        "{count} data keys are encrypted under the new master key, which is in {place}. Running servers go on.\n\
-         Backups made before now need the one before, which is in {previous}: delete it with them."
-    ))
-}
-
-const REFUSED: &str = "MASTER_KEY";
-
-/// Gives how many data keys were encrypted anew; none if the database has the new key already.
-async fn rotate(config: &Config, store: &Store, new: &[u8; MASTER_KEY_BYTES]) -> Result<usize, Failure> {
-    match Vault::rotate(store, &config.master_key, new, &Clock::System).await {
-        Ok(count) => Ok(count),
-        Err(VaultError::WrongMasterKey { needed, .. }) if needed == MasterKeyId::of(new).as_str() => Ok(0),
-        Err(VaultError::Store(error)) => Err(Failure::new(Exit::File, "DATABASE", error.to_string())),
+        "{count} data keys are encrypted under the new master key, which is in {place}. Running servers \
+         continue to work.\n\
+         Backups made before now need the previous key, which is in {previous}: delete it together with \
+         them.", error.to_string())),
         Err(refused) => Err(Failure::new(Exit::Failed, REFUSED, refused.to_string())),
     }
 }

@@ -54,7 +54,7 @@ fn pretty(value: &serde_json::Value) -> String {
 }
 
 fn unknown(name: &str) -> Failure {
-    let message = format!("there is no node type `{name}`");
+    let message = format!("the node type `{name}` does not exist");
     let near = node_types()
         .iter()
         .map(|node_type| {

@@ -82,7 +82,9 @@ pub fn notes(outcome: &Outcome, file: &str, nodes: &[manifest::Node], traced: bo
         text.push_str(&error_report(error, file, nodes));
     }
     if outcome.status == Status::Paused {
-        text.push_str("paused at a breakpoint; to go on, save the output to a file and give it to --pin\n");
+        text.push_str(
+            "paused at a breakpoint; to continue, save the output to a file and pass it to --pin\n",
+        );
     }
     text
 }

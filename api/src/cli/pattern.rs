@@ -46,7 +46,7 @@ impl Input {
         if bytes.starts_with(WASM_MAGIC) {
             if definitions.is_some() {
                 return Err(Failure::usage(
-                    "--definitions is for a pattern; a module has its definitions inside",
+                    "--definitions only applies to patterns: a module already contains its definitions",
                 ));
             }
             return Ok(Input::Module { name, bytes });
@@ -55,7 +55,7 @@ impl Input {
         if source.text.trim_start().starts_with("(module") {
             return Err(not_a_pattern(
                 &source,
-                "it is WebAssembly as text",
+                "it is WebAssembly in text form",
                 "heddle runs patterns and binary modules",
             ));
         }
@@ -118,7 +118,7 @@ impl Pattern {
         if document.contains_key("connections") {
             return Err(not_a_pattern(
                 &source,
-                "it looks like a workflow of n8n",
+                "it looks like an n8n workflow",
                 SHAPE_HELP,
             ));
         }

@@ -10,8 +10,8 @@ use super::pattern::Input;
 use super::progress::Progress;
 use super::report::Report;
 use super::values;
-use heddle_model::clock::Clock;
 use clap::Args;
+use heddle_model::clock::Clock;
 use heddle_runtime::{
     EgressPolicy, Limits, Outcome, Program, RunRequest, Runtime, RuntimeConfig, Services, SqliteFiles,
     Status, Tier,
@@ -125,7 +125,8 @@ fn module(args: &RunArgs) -> Result<(String, Vec<u8>), Failure> {
         Input::Module { name, bytes } => match args.instrumentation.first_flag() {
             // A module compiled with --trace has its trace printed anyway.
             Some(flag) => Err(Failure::usage(format!(
-                "{flag} is compiled in: give it to `heddle compile`, or run the pattern instead of its module"
+                "{flag} is fixed at compile time: pass it to `heddle compile`, or run the pattern instead of \
+                 its module"
             ))),
             None => Ok((name, bytes)),
         },
@@ -228,7 +229,7 @@ fn user_cache_dir() -> Option<PathBuf> {
 }
 
 fn invalid_module(name: &str, error: &heddle_runtime::ProgramError) -> Failure {
-    let message = format!("this module can't be run: {error}");
+    let message = format!("can't run this module: {error}");
     let report = Report::error(&message).in_file(name).to_string();
     Failure::told(
         Exit::Invalid,
@@ -249,7 +250,7 @@ fn choose_trigger(args: &RunArgs, program: &Program, request: &mut RunRequest) -
             .iter()
             .map(|it| format!("`{}` ({})", it.node_id, it.node_type))
             .collect();
-        let message = format!("there is no trigger with the id `{wanted}`");
+        let message = format!("the pattern has no trigger with the id `{wanted}`");
         let help = format!("the pattern's triggers: {}", names.join(", "));
         let report = Report::error(&message).help(&help).to_string();
         return Err(Failure::told(Exit::Usage, "USAGE", message, report));

@@ -120,7 +120,7 @@ fn address(config: &Config) -> Result<String, String> {
     match std::net::TcpListener::bind(config.listen) {
         Ok(_) => Ok(format!("{} is free", config.listen)),
         Err(error) => Err(format!(
-            "{} can't be listened on: {error}. Is a server running already? Choose another with --listen",
+            "can't listen on {}: {error}. Is a server already running? Choose another address with --listen",
             config.listen
         )),
     }
@@ -134,19 +134,20 @@ fn database(config: &Config) -> Result<String, String> {
     };
     if config.database_url.is_some() {
         serve::with_store(config, async |_| Ok(())).map_err(told)?;
-        return Ok("PostgreSQL answers, its tables are up to date".to_owned());
+        return Ok("PostgreSQL answers, and its tables are up to date".to_owned());
     }
     let path = data_dir::database(&config.data_dir);
     let checked = serve::wait(sqlite_file::check(&path, Depth::Full)).map_err(told)?;
     let Some(found) = checked.map_err(|error| told(serve::not_opened(error)))? else {
-        return Ok(format!("{} is made by the first start", path.display()));
+        return Ok(format!("{} will be created by the first start", path.display()));
     };
     let size = ByteSize::b(found.bytes);
     let known = sqlite_file::schema_known();
     Ok(match found.schema == known {
-        true => format!("SQLite, {size}, every page is in order, its tables are up to date"),
+        true => format!("SQLite, {size}: every page is intact, and its tables are up to date"),
         false => format!(
-            "SQLite, {size}, every page is in order; the next start brings its tables from version {} to {known}",
+            "SQLite, {size}: every page is intact; the next start migrates its tables from version {} to \
+             {known}",
             found.schema
         ),
     })
@@ -159,5 +160,5 @@ fn sandbox(config: &Config) -> Result<String, String> {
         ..RuntimeConfig::default()
     };
     Runtime::new(runtime).map_err(|error| error.to_string())?;
-    Ok("WebAssembly compiles and its cache can be written".to_owned())
+    Ok("WebAssembly compiles, and its cache is writable".to_owned())
 }

@@ -46,7 +46,8 @@ impl Start {
             .collect();
         let written = data_dir::make(data_dir).is_ok() && fs::write(&path, text).is_ok();
         if !written {
-            tracing::warn!(path = %path.display(), "This start can't be noted: after a crash the next one won't wait");
+            tracing::warn!(path = %path.display(), "Can't record this start: after a crash the next start \
+                won't wait");
         }
         Start { path, deaths }
     }

@@ -57,7 +57,7 @@ fn check(file: &Path, args: &ValidateArgs) -> Result<Checked, Failure> {
     let pattern = match Input::read(file, args.definitions.as_deref()) {
         Ok(Input::Pattern(pattern)) => pattern,
         Ok(Input::Module { name, .. }) => {
-            let message = "this is a module: only patterns can be validated";
+            let message = "this is a module, but only patterns can be validated";
             output::note(&Report::error(message).in_file(&name).to_string());
             return Ok(unreadable(&name, Exit::Invalid, "INVALID_PATTERN", message));
         }
@@ -138,7 +138,7 @@ fn explanation(explained: &[Explained]) -> String {
     }
     let compiled = explained.len() - by_engine;
     text.push_str(&format!(
-        "  {compiled} of {} expressions compiled, {by_engine} for the JavaScript engine\n",
+        "  {compiled} of {} expressions compiled, {by_engine} evaluated by the JavaScript engine\n",
         explained.len()
     ));
     text

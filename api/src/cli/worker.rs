@@ -19,9 +19,7 @@ pub fn worker(args: &WorkerArgs) -> Result<ExitCode, Failure> {
     let served = match args.kind.as_str() {
         worker::KIND => worker::serve(&args.limits),
         kind => {
-            return Err(Failure::usage(format!(
-                "there are no workers of the kind `{kind}`"
-            )));
+            return Err(Failure::usage(format!("the worker kind `{kind}` does not exist")));
         }
     };
     match served {

@@ -87,7 +87,7 @@ async fn checkpoint(connection: &mut SqliteConnection) -> i64 {
         Ok((_was_busy, pages, _pages_moved)) => pages,
         Err(error) => {
             // As on a full disk. Nothing is lost: it stays in the log.
-            tracing::warn!(%error, "the write-ahead log could not be moved into the database");
+            tracing::warn!(%error, "the write-ahead log could not be checkpointed");
             0
         }
     }

@@ -144,8 +144,8 @@ pub async fn sync(
             .count();
         if new > 0 && known.len() + new > KEPT_MAX {
             let message = format!(
-                "The pattern has had {} webhooks and addresses of one kind, which all keep theirs; {KEPT_MAX} are \
-                 allowed: clone the pattern to begin anew.",
+                "The pattern has had {} webhooks or email addresses, all of which stay reserved; {KEPT_MAX} \
+                 are allowed: clone the pattern to start afresh.",
                 known.len()
             );
             return Err(Code::Validation.with(message));

@@ -16,7 +16,7 @@ pub type NamedKey = (String, String);
 pub async fn copy(source: &Path, target: &Path) -> Result<(), StoreError> {
     let target = target.to_str().ok_or_else(|| StoreError::Unusable {
         path: target.to_owned(),
-        reason: "has a name that is no UTF-8, which SQLite can't write to".to_owned(),
+        reason: "has a name that is not UTF-8, which SQLite does not support".to_owned(),
     })?;
     let copied = async {
         let mut connection = open(source).await?;

@@ -170,7 +170,7 @@ async fn first_of(
     // SQLite has undone everything by itself on a full disk, say, and has nothing to roll back.
     statement(connection, "rollback")
         .await
-        .map_err(|error| StoreError::Unavailable(format!("the transaction was undone ({error})")))?;
+        .map_err(|error| StoreError::Unavailable(format!("the transaction was rolled back ({error})")))?;
     statement(connection, "begin immediate").await
 }
 
@@ -185,7 +185,7 @@ async fn attempt(connection: &mut SqliteConnection, job: Job, answers: &mut Vec<
             done.keep
         }
         Err(_) => {
-            tracing::error!("a write panicked and was undone");
+            tracing::error!("a write panicked and was rolled back");
             false
         }
     }
@@ -210,5 +210,5 @@ async fn one(
     // There is no savepoint any more when SQLite has undone everything by itself, as on a full disk.
     undone
         .map(drop)
-        .map_err(|error| StoreError::Unavailable(format!("the transaction was undone ({error})")))
+        .map_err(|error| StoreError::Unavailable(format!("the transaction was rolled back ({error})")))
 }

@@ -47,7 +47,7 @@ pub async fn check(service: &Service, headers: &HeaderMap) -> Result<Caller, Ser
     }
     let has_ended = |session: &Session| standing.has_ended || session.generation != standing.generation;
     if session.as_ref().is_some_and(has_ended) {
-        return Err(Code::Unauthorized.with("This login was ended: log in again."));
+        return Err(Code::Unauthorized.with("This session was ended: log in again."));
     }
     let membership = match workspace {
         None => None,
@@ -72,7 +72,7 @@ async fn holder(service: &Service, key: &str) -> Result<(UserId, Option<Workspac
     let now = service.clock.now();
     let holder = api_keys::holder(&mut service.store.reader().await?.db(), &api_key::hash(key), now).await?;
     let holder =
-        holder.ok_or_else(|| Code::Unauthorized.with("There is no such API key, or it was deleted."))?;
+        holder.ok_or_else(|| Code::Unauthorized.with("The API key does not exist or was deleted."))?;
     if holder.is_use_news {
         let noted = service
             .store

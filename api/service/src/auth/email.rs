@@ -20,8 +20,8 @@ pub fn read(given: &str) -> Result<String, ServiceError> {
     }
     if !email.is_ascii() {
         return refused(
-            "must be in plain ASCII: without accents, invisible characters and letters of other scripts; \
-             an international domain is written as xn--…",
+            "must be plain ASCII, without accents, invisible characters or letters of other scripts; write \
+             an international domain in its xn--… form",
         );
     }
     let plausible = email
@@ -29,7 +29,7 @@ pub fn read(given: &str) -> Result<String, ServiceError> {
         .is_some_and(|(local, domain)| is_local(local) && is_domain(domain));
     match plausible {
         true => Ok(email.to_owned()),
-        false => refused("is no email address"),
+        false => refused("is not an email address"),
     }
 }
 

@@ -96,13 +96,13 @@ impl AuthLimits {
         checked.map_err(|seconds| {
             Code::RateLimited
                 .with(format!(
-                    "At most {limit} users register from one address within an hour (registration_limit)."
+                    "At most {limit} users may register from one IP address per hour (registration_limit)."
                 ))
                 .retry_after_s(seconds)
         })?;
         self.registrations.check(&(), now).map_err(|seconds| {
             Code::RateLimited
-                .with("Too many users register at the moment (registration_limit): try again later.")
+                .with("Too many users are registering right now (registration_limit): try again later.")
                 .retry_after_s(seconds)
         })
     }
@@ -113,7 +113,7 @@ impl AuthLimits {
         self.writes.check(&user, now).map_err(|seconds| {
             Code::RateLimited
                 .with(format!(
-                    "A user makes at most {limit} changes within a minute (write_rate_limit)."
+                    "A user may make at most {limit} changes per minute (write_rate_limit)."
                 ))
                 .retry_after_s(seconds)
         })

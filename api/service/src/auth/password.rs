@@ -76,7 +76,7 @@ impl Passwords {
 fn hash_now(password: &str) -> Result<String, anyhow::Error> {
     let hash = Argon2::default().hash_password(password.as_bytes());
     hash.map(|hash| hash.to_string())
-        .map_err(|error| anyhow::anyhow!("the password can't be hashed: {error}"))
+        .map_err(|error| anyhow::anyhow!("can't hash the password: {error}"))
 }
 
 async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ServiceError> {

@@ -28,7 +28,7 @@ const CONTENT_FIELD_BYTES_MAX: usize = 16 << 10;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// It has no header.
-    #[error("this is no message of RFC 5322")]
+    #[error("this is not an RFC 5322 message")]
     NoMessage,
     /// It is larger or deeper than what is read.
     #[error("{0}")]
@@ -354,7 +354,7 @@ impl<'m> Walk<'m> {
             if at - start > SECTION_BYTES_MAX || self.header_bytes > HEADER_BYTES_MAX {
                 let kib = SECTION_BYTES_MAX >> 10;
                 let what = format!(
-                    "a header has more than {kib} KiB, or all have more than {} MiB",
+                    "a header is larger than {kib} KiB, or all together are larger than {} MiB",
                     HEADER_BYTES_MAX >> 20
                 );
                 return Err(Refused::limit(what));
@@ -382,7 +382,7 @@ impl<'m> Walk<'m> {
             false => FIELD_BYTES_MAX,
         };
         if field.len() > bytes_max {
-            let what = format!("a header field has more than {} KiB", bytes_max >> 10);
+            let what = format!("a header field is larger than {} KiB", bytes_max >> 10);
             return Err(Refused::limit(what));
         }
         Ok(())

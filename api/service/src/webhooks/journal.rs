@@ -49,7 +49,7 @@ impl Journal {
     /// Writes an entry down, soon.
     pub async fn add(&self, entry: Entry) {
         if self.0.send(Message::Entry(Box::new(entry))).await.is_err() {
-            tracing::error!("a line of the webhook log is lost: its writer has ended");
+            tracing::error!("a line of the webhook log was lost: its writer has ended");
         }
     }
 
@@ -168,13 +168,13 @@ async fn write(store: &Store, logs: &[LogRow], taps: &[TapRow]) {
                 pieces.pop_front();
             }
             Err(error @ StoreError::Unavailable(_)) if attempt < ATTEMPTS_MAX => {
-                tracing::warn!(%error, attempt, "the webhook log can't be written now");
+                tracing::warn!(%error, attempt, "can't write the webhook log now");
                 tokio::time::sleep(PAUSE).await;
                 attempt += 1;
             }
             Err(error) => {
                 let lines: usize = pieces.iter().map(|piece| piece.lines.len()).sum();
-                tracing::error!(%error, lines, "{lines} lines of the webhook log are lost: {error}");
+                tracing::error!(%error, lines, "{lines} lines of the webhook log were lost: {error}");
                 return;
             }
         }

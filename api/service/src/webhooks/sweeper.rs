@@ -12,7 +12,7 @@ pub fn start(service: Service) -> JoinHandle<()> {
         loop {
             tokio::time::sleep(SWEEP_EVERY).await;
             if let Err(error) = service.webhooks.sweep(service.clock.now()).await {
-                tracing::error!(%error, "Old lines of the webhook log can't be deleted now");
+                tracing::error!(%error, "Can't delete old lines of the webhook log now");
             }
         }
     })

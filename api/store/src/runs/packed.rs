@@ -35,7 +35,7 @@ pub(super) fn unpack(stored: String) -> Result<String, StoreError> {
         return Ok(stored);
     };
     let corrupt =
-        |what: &dyn std::fmt::Display| StoreError::Database(format!("a run's journal can't be read: {what}"));
+        |what: &dyn std::fmt::Display| StoreError::Database(format!("can't read a run's journal: {what}"));
     let compressed = STANDARD.decode(packed).map_err(|error| corrupt(&error))?;
     let mut json = String::new();
     ZlibDecoder::new(compressed.as_slice())

@@ -95,9 +95,9 @@ async fn leave(
 }
 
 /// What is said of a deployment that was stopped.
-const STOPPED: &str = "Runs of this deployment have brought a server down again and again, so its triggers are stopped and \
-    the runs that wait are held. Find what they have in common (the run with the code INTERRUPTED, and the log of the \
-    server at that time), put it right, and deploy again.";
+const STOPPED: &str = "Runs of this deployment have repeatedly crashed a server, so its triggers are stopped \
+    and its waiting runs are held. Find the cause (see the run with the code INTERRUPTED, and the server's \
+    log from that time), fix it, and deploy again.";
 
 async fn strike(db: &mut Db<'_>, deployment: DeploymentId, now: Timestamp) -> Result<(), StoreError> {
     db.execute(sql("update deployments set strikes = strikes + 1 where id = ?").bind(deployment))

@@ -71,7 +71,7 @@ impl Key {
         let ciphertext = self
             .0
             .encrypt(&Nonce::<Aes256Gcm>::from(nonce), payload)
-            .expect("fails above 64 GiB only, which no request can bring");
+            .expect("fails only above 64 GiB, which no request can contain");
         [nonce.as_slice(), &ciphertext].concat()
     }
 

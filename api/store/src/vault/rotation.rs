@@ -45,8 +45,8 @@ impl Vault {
             .await?;
         tracing::warn!(
             given = %self.masters.given, needed,
-            "The master key was rotated: give the new one, {needed}, at the next start; {} is accepted for {} hours \
-             after the rotation only",
+            "The master key was rotated: give the new one, {needed}, at the next start; {} is accepted only \
+             for {} hours after the rotation",
             self.masters.given, HANDOVER.as_secs() / 3600
         );
         Ok(())

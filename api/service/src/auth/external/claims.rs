@@ -49,13 +49,13 @@ impl Claims {
 pub(super) fn identity(provider: &str, claims: Claims) -> Result<Identity, LoginError> {
     let refused = |reason: &str| LoginError::Refused(reason.to_owned());
     let subject = claims.subject().filter(|subject| !subject.is_empty());
-    let subject = subject.ok_or_else(|| refused("the provider names no subject"))?;
+    let subject = subject.ok_or_else(|| refused("the provider sent no subject"))?;
     let subject = format!("{provider}|{subject}");
     let email = claims
         .email
         .as_deref()
         .and_then(|email| crate::auth::email::read(email).ok())
-        .ok_or_else(|| refused("the provider tells no email: is the scope email asked for?"))?;
+        .ok_or_else(|| refused("the provider sent no email: does the client request the scope email?"))?;
     let full = claims
         .name
         .as_deref()

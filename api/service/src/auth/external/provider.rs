@@ -115,7 +115,7 @@ impl Provider {
         if configuration.issuer != issuer {
             let other = configuration.issuer;
             return Err(LoginError::Unavailable(format!(
-                "the issuer is configured as {issuer}, but calls itself {other}: they must be equal"
+                "the issuer is configured as {issuer}, but calls itself {other}: the two must be equal"
             )));
         }
         let methods = configuration.token_endpoint_auth_methods_supported;
@@ -183,7 +183,7 @@ impl Provider {
     pub async fn userinfo(&self, endpoints: &Endpoints, tokens: &Tokens) -> Result<Claims, LoginError> {
         let userinfo = endpoints.userinfo.clone();
         let userinfo =
-            userinfo.ok_or_else(|| LoginError::Unavailable("there is no userinfo URL".to_owned()))?;
+            userinfo.ok_or_else(|| LoginError::Unavailable("the provider has no userinfo URL".to_owned()))?;
         self.get(userinfo, Some(format!("Bearer {}", tokens.access_token)))
             .await
     }
@@ -202,7 +202,7 @@ impl Provider {
             None => {
                 let at = endpoints.keys.clone();
                 let at =
-                    at.ok_or_else(|| LoginError::Unavailable("the provider names no keys".to_owned()))?;
+                    at.ok_or_else(|| LoginError::Unavailable("the provider publishes no keys".to_owned()))?;
                 let set: JwkSet = self.get(at, None).await?;
                 let keys = Arc::new(Keys::new(&set));
                 *locked(&self.keys) = Some((now, keys.clone()));
@@ -228,9 +228,8 @@ impl Provider {
         if !status.is_success() {
             return Err(LoginError::Unavailable(format!("{place} answered {status}")));
         }
-        serde_json::from_slice(&body).map_err(|error| {
-            LoginError::Unavailable(format!("{place} answered something unexpected: {error}"))
-        })
+        serde_json::from_slice(&body)
+            .map_err(|error| LoginError::Unavailable(format!("{place} sent an unexpected answer: {error}")))
     }
 
     /// Sends a request and reads all of the answer, within a time and a size.
@@ -268,9 +267,7 @@ impl Provider {
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(failed)? {
             if body.len() + chunk.len() > ANSWER_BYTES_MAX {
-                return Err(LoginError::Unavailable(format!(
-                    "{place} answered more than 1 MiB"
-                )));
+                return Err(LoginError::Unavailable(format!("{place} sent more than 1 MiB")));
             }
             body.extend_from_slice(&chunk);
         }
@@ -298,7 +295,7 @@ struct Refusal {
 
 fn url(text: Option<&str>) -> Result<Url, LoginError> {
     let text = text.unwrap_or_default();
-    Url::parse(text).map_err(|error| LoginError::Unavailable(format!("`{text}` is no URL: {error}")))
+    Url::parse(text).map_err(|error| LoginError::Unavailable(format!("`{text}` is not a URL: {error}")))
 }
 
 /// Scheme, host and port: queries may hold what is private.
