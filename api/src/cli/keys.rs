@@ -141,8 +141,18 @@ async fn rotate_file(
     output::result(&format!(
         "{count} data keys are encrypted under the new master key, which is in {place}. Running servers \
          continue to work.\n\
-         Backups made before now need the previous key, which is in {previous}: delete it together with \
-         them.", error.to_string())),
+         Backups made before now need the previous key, which is in {previous}: delete it together with them."
+    ))
+}
+
+const REFUSED: &str = "MASTER_KEY";
+
+/// Gives how many data keys were encrypted anew; none if the database has the new key already.
+async fn rotate(config: &Config, store: &Store, new: &[u8; MASTER_KEY_BYTES]) -> Result<usize, Failure> {
+    match Vault::rotate(store, &config.master_key, new, &Clock::System).await {
+        Ok(count) => Ok(count),
+        Err(VaultError::WrongMasterKey { needed, .. }) if needed == MasterKeyId::of(new).as_str() => Ok(0),
+        Err(VaultError::Store(error)) => Err(Failure::new(Exit::File, "DATABASE", error.to_string())),
         Err(refused) => Err(Failure::new(Exit::Failed, REFUSED, refused.to_string())),
     }
 }
