@@ -156,17 +156,17 @@ impl Findings {
         }
         let message = match bytes_left.checked_sub(bytes) {
             None => format!(
-                "the graph has more than {} KiB of expressions and code, which is the most that is read; nothing \
-                 from here on was checked",
+                "the graph has more than {} KiB of expressions and code, which is the limit; nothing after \
+                 this point was checked",
                 SOURCE_BYTES_MAX >> 10
             ),
             Some(_) => format!(
-                "the graph's expressions and code have more than {} KiB in nested parentheses, which is the most \
-                 that is read; nothing from here on was checked",
+                "the graph's expressions and code have more than {} KiB in nested parentheses, which is the \
+                 limit; nothing after this point was checked",
                 READ_AGAIN_BYTES_MAX >> 10
             ),
         };
-        let help = "divide it into several patterns".to_owned();
+        let help = "split it into several patterns".to_owned();
         Err(Some(Box::new(
             Diagnostic::error("too-large", message).with_help(help),
         )))

@@ -217,10 +217,10 @@ impl Reader<'_> {
             self.found.push(
                 Diagnostic::error(
                     "duplicate-id",
-                    format!("{path}.id: another node has the id `{id}` already"),
+                    format!("{path}.id: another node already has the id `{id}`"),
                 )
                 .at_node(id)
-                .with_help("give every node an id of its own".to_owned()),
+                .with_help("give every node its own id".to_owned()),
             );
             return None;
         }
@@ -253,7 +253,7 @@ impl Reader<'_> {
             && version.as_f64() != Some(1.0)
         {
             self.fail(format!(
-                "{path}.typeVersion must be 1, the only version there is, not {}",
+                "{path}.typeVersion must be 1, the only version, not {}",
                 described(version)
             ));
         }

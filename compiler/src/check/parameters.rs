@@ -58,8 +58,7 @@ impl Parameters<'_, '_, '_> {
                 Some(value)
                     if parameter.literal && parameter.schema != Schema::Module && has_expression(value) =>
                 {
-                    let message =
-                        "must be written out: it is needed before the run and can't be an expression";
+                    let message = "must be a literal: it is needed before the run and can't be an expression";
                     self.fail("literal-only", message, &path);
                 }
                 Some(value) => {
@@ -214,7 +213,7 @@ impl Parameters<'_, '_, '_> {
                 {
                     let help = "write only `{{ … }}`, without anything around it".to_owned();
                     let message = format!(
-                        "text around an expression makes a text, but {} is wanted",
+                        "text around an expression makes it a string, but {} is expected",
                         wanted(schema.value)
                     );
                     self.report(Diagnostic::error("parameter-type", message).with_help(help), path);

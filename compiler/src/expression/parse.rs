@@ -37,7 +37,7 @@ pub fn route(source: &str, names: &dyn Names, route: ExpressionRoute) -> Result<
         return Err(vec![Problem {
             code: "too-deep",
             message: format!("the expression nests more than {NESTING_MAX} levels"),
-            help: Some("divide it among several nodes".to_owned()),
+            help: Some("split it across several nodes".to_owned()),
             span: at..source.ceil_char_boundary(at + 1),
         }]);
     }

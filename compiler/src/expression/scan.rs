@@ -27,9 +27,9 @@ const READ_AGAIN_BYTES_MAX: usize = 64 << 10;
 const READ_AGAIN_FACTOR: usize = 16;
 
 impl Cost {
-    pub const MESSAGE: &str = "parentheses are nested too deeply in each other: the parser would read what is in \
-                               them again and again";
-    pub const HELP: &str = "give parts of it names, or divide it among several nodes";
+    pub const MESSAGE: &str =
+        "parentheses are nested too deeply: the parser would have to read their contents many times";
+    pub const HELP: &str = "assign parts of it to names, or split it across several nodes";
 
     /// Whether it is too much for this source.
     pub fn is_excessive(self, source: &str) -> bool {
