@@ -43,14 +43,16 @@ impl DiskCache {
         let metadata = fs::metadata(dir)?;
         if metadata.uid() != geteuid().as_raw() {
             let message = format!(
-                "{} is another user's, and machine code is loaded from it: name a directory of your own",
+                "{} belongs to another user, but machine code is loaded from it: choose a directory of your \
+                 own",
                 dir.display()
             );
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
         }
         if metadata.mode() & 0o022 != 0 {
             let message = format!(
-                "others may write to {}, and machine code is loaded from it: `chmod 700` it, or name another directory",
+                "other users can write to {}, but machine code is loaded from it: run `chmod 700` on it, or \
+                 choose another directory",
                 dir.display()
             );
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));

@@ -82,8 +82,8 @@ impl Counted {
             Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => {
                 self.parts += 1;
                 self.nesting += 1;
-                at_most("modules and components within it", self.parts, PARTS_MAX)?;
-                at_most("components within each other", self.nesting, NESTING_MAX)?;
+                at_most("nested modules and components", self.parts, PARTS_MAX)?;
+                at_most("levels of nested components", self.nesting, NESTING_MAX)?;
             }
             Payload::TypeSection(reader) => {
                 self.items(reader.count())?;
@@ -164,7 +164,7 @@ impl Counted {
                 }
                 _ => {}
             }
-            at_most("blocks within each other", depth, DEPTH_MAX)?;
+            at_most("levels of nested blocks", depth, DEPTH_MAX)?;
         }
         let variables = variables.min(uses);
         let joined = blocks.saturating_mul(variables);

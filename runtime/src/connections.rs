@@ -112,7 +112,7 @@ impl Connection {
             None => Ok(default),
             Some(text) => text
                 .parse()
-                .map_err(|_| self.unfit(format!("`{text}` is no port"))),
+                .map_err(|_| self.unfit(format!("`{text}` is not a port"))),
         }
     }
 
@@ -129,7 +129,7 @@ impl Connection {
         }
         let host = host.trim_matches(['[', ']']);
         let message = format!(
-            "The connection `{}` may be sent to {} only, not to {host}.",
+            "The connection `{}` may only be sent to {}, not to {host}.",
             self.name,
             self.hosts.join(", ")
         );
@@ -175,7 +175,8 @@ impl Granted {
         let connection = opened.map_err(|error| match error {
             ConnectionError::Missing => {
                 let message = format!(
-                    "There is no connection `{reference}`. Make one of this name, or correct it in the pattern."
+                    "There is no connection `{reference}`. Create one with this name, or correct the name in \
+                     the pattern."
                 );
                 EffectError::new(EffectCode::ConnectionMissing, message)
             }

@@ -134,10 +134,10 @@ impl Record {
             return Err(Stop::new(
                 code::JOURNAL_LIMIT,
                 format!(
-                    "The results of the run's effects have more than the {} KiB that are kept of a run",
+                    "The results of the run's effects are larger than the {} KiB kept per run",
                     self.bytes_max >> 10
                 ),
-                "Ask services for less, or split the work among several runs.",
+                "Request less data, or split the work across several runs.",
             ));
         }
         Ok(Entry { key, number, json })

@@ -95,7 +95,7 @@ pub fn applied(
     let mismatch = |takes: &str, found: &Value| {
         let what = match found {
             Value::Null => "null",
-            Value::Bool(_) => "a truth value",
+            Value::Bool(_) => "a boolean",
             Value::Number(_) => "a number",
             Value::String(_) => "a text",
             Value::Array(_) => "an array",
@@ -132,7 +132,7 @@ pub fn applied(
     let bytes = kept.to_string().len();
     if bytes > VALUE_BYTES_MAX {
         return Err(KeyValueError::Limit(format!(
-            "The value would have {} KiB; at most {} KiB are kept under a key.",
+            "The value would be {} KiB; a key can hold at most {} KiB.",
             bytes >> 10,
             VALUE_BYTES_MAX >> 10
         )));

@@ -55,7 +55,7 @@ impl RunLimiter {
                 self.who,
                 self.memory_bytes_max >> 20
             ),
-            "Handle less data at a time, or raise the memory limit.",
+            "Process less data at a time, or raise the memory limit.",
         )
     }
 

@@ -236,7 +236,7 @@ impl<'a> Structure<'a> {
                     .get(ty as usize)
                     .ok_or_else(|| refuse("its type is missing"))?;
                 if !same_types(found.params(), expected.0) || !same_types(found.results(), expected.1) {
-                    return Err(refuse("it has another type"));
+                    return Err(refuse("it has a different type"));
                 }
                 self.functions.push(ty);
             }

@@ -27,7 +27,7 @@ use tokio::sync::Semaphore;
 #[derive(Debug, thiserror::Error)]
 pub enum RuntimeError {
     /// The cache directory can't be used.
-    #[error("the cache directory {path} can't be used: {source}")]
+    #[error("can't use the cache directory {path}: {source}")]
     Cache {
         /// The directory.
         path: String,
@@ -35,10 +35,10 @@ pub enum RuntimeError {
         source: std::io::Error,
     },
     /// wasmtime refused its settings, or the standard library.
-    #[error("the WebAssembly engine can't be started: {0:#}")]
+    #[error("can't start the WebAssembly engine: {0:#}")]
     Engine(#[source] wasmtime::Error),
     /// Threads or file descriptors are missing.
-    #[error("the runtime's threads can't be started: {0}")]
+    #[error("can't start the runtime's threads: {0}")]
     Threads(#[from] std::io::Error),
 }
 
@@ -240,7 +240,7 @@ impl Runtime {
             (Phase::Long(_), None) => Err(executor::Panicked),
         };
         result.unwrap_or_else(|executor::Panicked| {
-            let message = "The run stopped by a bug in heddle. Please report it.".to_owned();
+            let message = "The run was stopped by a bug in heddle. Please report it.".to_owned();
             ending::refused(
                 RunError {
                     code: code::INTERNAL.into(),

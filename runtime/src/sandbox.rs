@@ -93,7 +93,7 @@ fn trigger(manifest: &Manifest, request: &RunRequest) -> Result<u32, RunError> {
         return fail(
             code::EVENT,
             format!(
-                "The event has {} KiB; at most {max} KiB are allowed.",
+                "The event is {} KiB; at most {max} KiB are allowed.",
                 event_bytes >> 10
             ),
         );
@@ -161,7 +161,8 @@ async fn drive(
     let mut imports = Vec::with_capacity(program.imports.len());
     for import in &program.imports {
         let found = guest.get_module_export(&mut *store, import);
-        imports.push(found.ok_or_else(|| Stop::broken_guest("An export of the standard library is gone"))?);
+        imports
+            .push(found.ok_or_else(|| Stop::broken_guest("An export of the standard library is missing"))?);
     }
     let pattern = Instance::new_async(&mut *store, &program.module, &imports).await?;
     let run = pattern.get_typed_func::<i32, ()>(&mut *store, abi::RUN_EXPORT)?;

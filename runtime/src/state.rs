@@ -283,7 +283,7 @@ impl RunState {
             let max = self.limits.effect_result_bytes_max >> 10;
             EffectError::new(
                 EffectCode::Parameter,
-                format!("The request has more than {max} KiB."),
+                format!("The request is larger than {max} KiB."),
             )
         })?;
         Ok(Prepared::Work {

@@ -262,7 +262,7 @@ says!(inner_loops_return_by_done, of(started(
     &["start -> outer", "outer.item -> inner", "inner.item -> deep", "deep -> outer.next"],
 )), @r#"
 error[loop-return] outer: its port `next` is fed by `deep` from within the inner loop `inner`
-  lead `inner`'s port `done` to `next`
+  connect `inner`'s port `done` to `next`
 "#);
 
 says!(unreachable_and_disabled, of(json!({

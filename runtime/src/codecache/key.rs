@@ -41,7 +41,8 @@ impl CacheKey {
         }
         let unusable = || {
             let message = format!(
-                "{} must be yours alone (`chmod 600`) and hold {KEY_BYTES} bytes: delete it, and it is made anew",
+                "{} must be readable only by you (`chmod 600`) and contain {KEY_BYTES} bytes: delete it to \
+                 have it recreated",
                 path.display()
             );
             io::Error::new(io::ErrorKind::PermissionDenied, message)

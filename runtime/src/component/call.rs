@@ -238,7 +238,7 @@ impl Prepared {
             Ok((Ok(output),)) if output.len() > result_bytes_max => Err(EffectError::new(
                 EffectCode::OutputLimit,
                 format!(
-                    "The component's output has {} KiB, more than the {} allowed.",
+                    "The component's output is {} KiB, more than the {} KiB allowed.",
                     output.len() >> 10,
                     result_bytes_max >> 10
                 ),
@@ -258,7 +258,7 @@ impl Prepared {
 fn failed_by_bug() -> EffectError {
     EffectError::new(
         EffectCode::Internal,
-        "The component's call failed by a bug in heddle.",
+        "The component's call failed because of a bug in heddle.",
     )
 }
 
@@ -332,24 +332,24 @@ impl Running {
             ),
             (_, Some(Trap::StackOverflow)) => Stop::new(
                 code::STACK_OVERFLOW,
-                "The component nested its calls too deeply",
-                "Look for a recursion without end.",
+                "The component nested function calls too deeply",
+                "Look for unbounded recursion.",
             ),
             _ if self.store.data().printed.is_full() => Printed::too_much(),
             (_, Some(trap)) => Stop::new(
                 code::TRAP,
-                format!("The component stopped by a trap ({trap})"),
-                "What it wrote before is in the run's log.",
+                format!("The component was stopped by a trap ({trap})"),
+                "Its earlier output is in the run's log.",
             ),
             _ if error.downcast_ref::<I32Exit>().is_some() => Stop::new(
                 code::TRAP,
-                "The component ended itself by an exit",
-                "What it wrote before is in the run's log.",
+                "The component exited by itself",
+                "Its earlier output is in the run's log.",
             ),
             _ => {
                 return EffectError::new(
                     EffectCode::Trap,
-                    format!("The component could not go on: {error:#}."),
+                    format!("The component could not continue: {error:#}."),
                 );
             }
         };

@@ -28,7 +28,7 @@ struct State {
 
 /// The peer has sent more than it may.
 #[derive(Debug, thiserror::Error)]
-#[error("it sent more than it was asked for")]
+#[error("it sent more than was requested")]
 struct Exceeded;
 
 impl Meter {

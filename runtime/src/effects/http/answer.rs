@@ -55,7 +55,7 @@ pub(super) async fn body_of(
     while let Some(chunk) = response.chunk().await.map_err(|error| send_error(&error, url))? {
         if chunk.len() > bytes_max.saturating_sub(body.len()) {
             return Err(failed(format!(
-                "The answer of {} has more than the {} KiB allowed.",
+                "The response of {} is larger than the {} KiB allowed.",
                 place(url),
                 bytes_max >> 10
             )));

@@ -182,23 +182,23 @@ impl Connector {
     }
 
     fn confused(&self) -> EffectError {
-        let error = WorkerError::Malformed("it is none that was asked for".to_owned());
+        let error = WorkerError::Malformed("it does not match the request".to_owned());
         ended(&self.target, error)
     }
 }
 
 /// The process has ended, or is of no use any more.
 fn ended(target: &Target, error: WorkerError) -> EffectError {
-    tracing::warn!(%error, "A process that talks to a database has ended");
+    tracing::warn!(%error, "A database connector process has ended");
     let name = target.name();
     if let WorkerError::Start(error) = error {
-        let message = format!("The process that talks to {name} can't be started: {error}.");
+        let message = format!("Can't start the connector process for {name}: {error}.");
         return EffectError::new(EffectCode::Internal, message);
     }
     let reason = match error.is_out_of_memory() {
-        true => "it would take more memory than a connection may have",
-        false => "the process that reads it did not survive it",
+        true => "it would take more memory than a connection may use",
+        false => "the process that read it crashed",
     };
-    let message = format!("{name} sent something that can't be read: {reason}. Nothing else is harmed.");
+    let message = format!("{name} sent an unreadable answer: {reason}. Nothing else is affected.");
     EffectError::new(EffectCode::SqlFailed, message)
 }

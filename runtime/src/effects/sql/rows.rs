@@ -102,7 +102,8 @@ impl<'a> Rows<'a> {
     ) -> Result<(), EffectError> {
         if self.rows.len() >= self.statement.rows_max {
             let message = format!(
-                "The query gave more than the {} rows of `maxRows`. Add a LIMIT, or raise it.",
+                "The query returned more than the {} rows that `maxRows` allows. Add a LIMIT, or raise \
+                 `maxRows`.",
                 self.statement.rows_max
             );
             return Err(EffectError::new(EffectCode::SqlRowLimit, message));
@@ -112,7 +113,7 @@ impl<'a> Rows<'a> {
             Err(Unread::Failed(error)) => return Err(error),
             Err(Unread::TooLarge) => {
                 let message = format!(
-                    "The first {} rows have more than the {} KiB allowed. Ask for fewer rows or columns.",
+                    "The first {} rows are larger than the {} KiB allowed. Request fewer rows or columns.",
                     self.rows.len() + 1,
                     self.statement.bytes_max >> 10
                 );

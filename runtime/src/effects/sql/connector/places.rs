@@ -77,7 +77,7 @@ impl Places {
         let closed = |_| {
             EffectError::new(
                 EffectCode::Internal,
-                "There are no processes for connections any more.",
+                "The service is shutting down its connector processes.",
             )
         };
         places.acquire_owned().await.map_err(closed)

@@ -131,7 +131,7 @@ fn text(bytes: &[u8]) -> Read<Value> {
 
 fn json(bytes: &[u8], room: &Room) -> Result<Value, Fault> {
     room.fits(bytes.len())?;
-    serde_json::from_slice(bytes).map_err(|error| format!("it holds no JSON ({error})").into())
+    serde_json::from_slice(bytes).map_err(|error| format!("it is not valid JSON ({error})").into())
 }
 
 fn decimal_float(number: f32) -> Value {
@@ -224,7 +224,7 @@ fn time(micros: i64) -> Read<String> {
         .ok()
         .and_then(|seconds| NaiveTime::from_num_seconds_from_midnight_opt(seconds, micros as u32 * 1_000));
     time.map(|time| time.to_string())
-        .ok_or("it is no time".to_owned())
+        .ok_or("it is not a time".to_owned())
 }
 
 fn timestamp(micros: i64, zone: &str) -> String {

@@ -84,7 +84,7 @@ pub(super) fn check_words(query: &str) -> Result<(), EffectError> {
     match words.into_iter().find(|word| FORBIDDEN.contains(word)) {
         None => Ok(()),
         Some(word) => {
-            let message = format!("`{word}` may not stand in a statement here: it can reach other files.");
+            let message = format!("`{word}` is not allowed in statements here: it can reach other files.");
             Err(EffectError::new(EffectCode::NotPermitted, message))
         }
     }
@@ -121,7 +121,7 @@ pub(super) fn harden(handle: &mut LockedSqliteHandle<'_>, bytes_max: usize) -> R
         true => Ok(()),
         false => Err(EffectError::new(
             EffectCode::Internal,
-            "SQLite does not take its limits.",
+            "SQLite rejected its limits.",
         )),
     }
 }
