@@ -1,4 +1,4 @@
-//! `/healthz`, `/readyz` and `/metrics`: for those who operate the service, without a token.
+//! `/healthz`, `/readyz` and `/metrics`: for operators of the service, without a token.
 
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
@@ -24,7 +24,7 @@ pub fn routes() -> OpenApiRouter<App> {
         .routes(routes!(metrics))
 }
 
-/// That it lives.
+/// Liveness of the process.
 #[derive(Debug, Serialize, ToSchema)]
 struct Health {
     /// Always `ok`.
@@ -32,7 +32,7 @@ struct Health {
     status: &'static str,
 }
 
-/// Tells that the process answers.
+/// Checks that the process answers.
 #[utoipa::path(
     get, path = "/healthz", tag = "Operation", security(()),
     responses((status = 200, description = "The process answers", body = Health))
@@ -41,7 +41,7 @@ async fn healthz() -> axum::Json<Health> {
     axum::Json(Health { status: "ok" })
 }
 
-/// Tells whether the service can work: its database answers.
+/// Checks that the service can work, which means that its database answers.
 #[utoipa::path(
     get, path = "/readyz", tag = "Operation", security(()),
     responses(
@@ -61,8 +61,8 @@ pub fn metrics_alone(app: &App) -> Router {
         .with_state(app.clone())
 }
 
-/// Gives the metrics in Prometheus' text form, to peers on this machine and in private networks that ask directly. With
-/// `metrics_listen` they are at that address only.
+/// Gets the metrics in Prometheus' text format. Only this machine and private networks may read them, and not through a
+/// proxy. With `metrics_listen` they are served only at that address.
 #[utoipa::path(
     get, path = "/metrics", tag = "Operation", security(()),
     responses(
@@ -92,10 +92,10 @@ async fn metrics(
     Ok(rendered(&app))
 }
 
-/// Headers by which proxies tell that they are one.
+/// Headers that show that a request came through a proxy.
 const FORWARDED_BY: [&str; 3] = ["x-forwarded-for", "forwarded", "via"];
 
-/// Whether an address is this machine's, or one that the internet does not route.
+/// Whether an address is local or private, so that the internet does not route it.
 fn is_near(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(address) => {

@@ -1,4 +1,4 @@
-//! All routes, and the parts of their description that no handler gives.
+//! All routes, and the parts of the OpenAPI document that don't belong to a handler.
 
 use super::{
     account, api_keys, auth, callbacks, connections, deployments, document, environments, figures, health,
@@ -12,7 +12,7 @@ use utoipa::OpenApi;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa_axum::router::OpenApiRouter;
 
-/// The parts of the OpenAPI document that no handler gives.
+/// The parts of the OpenAPI document that don't belong to a handler.
 #[derive(OpenApi)]
 #[openapi(info(
     title = "heddle",
@@ -38,16 +38,16 @@ use utoipa_axum::router::OpenApiRouter;
 ))]
 struct Document;
 
-/// The OpenAPI document as text, made when it is first asked for.
+/// The OpenAPI document as text, created on first use.
 static DOCUMENT: LazyLock<String> = LazyLock::new(|| document().to_string());
 
-/// The OpenAPI document, with what goes for every operation.
+/// The OpenAPI document, with the responses that every operation has.
 pub fn document() -> Value {
     let (_, document) = all().split_for_parts();
     document::completed(document)
 }
 
-/// All routes with their description, before anything is put around them.
+/// All routes with their description, without middleware.
 pub fn all() -> OpenApiRouter<App> {
     OpenApiRouter::with_openapi(head())
         .merge(auth::routes())

@@ -32,7 +32,7 @@ struct TranspileBody {
     /// `{nodes, edges}`.
     #[schema(value_type = Object, example = json!({"nodes": [{"id": "start", "type": "OnManual"}], "edges": []}))]
     graph_data: Box<RawValue>,
-    /// Definitions of node types that are not standard, by name; `{}` without any.
+    /// Definitions of custom node types, by name; `{}` if there are none.
     #[schema(value_type = Object, example = json!({}))]
     node_definitions: Box<RawValue>,
     /// Whether the run tells what each node did.
@@ -124,7 +124,7 @@ struct TestResult {
     /// Lines of the log: `{level, message, nodeId}`.
     #[schema(value_type = Vec<Object>)]
     logs: Vec<LogLine>,
-    /// What Return gave.
+    /// The run's output, as given to Return.
     #[schema(value_type = Value)]
     output: Option<Box<RawValue>>,
     /// `{code, message, nodeId}`.

@@ -105,7 +105,7 @@ fn url(app: &App, row: &EndpointRow) -> String {
     format!("{}/webhooks/{}", app.config.base_url, row.webhook_id)
 }
 
-/// The endpoints of a deployment that the caller has been shown to see: those of the version that is deployed.
+/// The endpoints of a deployment that the caller may see: those of the deployed version.
 pub async fn of_deployment_row(
     app: &App,
     db: &mut Db<'_>,

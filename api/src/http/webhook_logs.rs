@@ -43,7 +43,7 @@ struct LogQuery {
     /// Page, from 1.
     #[param(minimum = 1, default = 1)]
     page: Option<i64>,
-    /// Lines in a page; more than 100 give 100.
+    /// Lines per page, at most 100.
     #[param(minimum = 1, default = 50)]
     limit: Option<i64>,
 }
