@@ -1,4 +1,4 @@
-//! The command line: what the commands are, and what their failures look like to people, machines and shells.
+//! The command line: the commands, and how their failures are reported to people, programs and shells.
 
 mod backup;
 mod compile;
@@ -68,15 +68,15 @@ enum Command {
     Nodes(nodes::NodesArgs),
     /// Register, promote and list users, on the server's own machine.
     User(user::UserArgs),
-    /// Exchange the key that encrypts all credentials, while servers run.
+    /// Replace the key that encrypts all credentials, while servers run.
     Keys(keys::KeysArgs),
     /// Copy the embedded database to a file, while a server runs.
     Backup(backup::BackupArgs),
-    /// Put a backup in the place of the embedded database.
+    /// Replace the embedded database with a backup.
     Restore(restore::RestoreArgs),
-    /// Print the settings in effect, secrets masked.
+    /// Print the settings in effect, with secrets masked.
     Config(settings::SettingsArgs),
-    /// Check that a server could start, and say what to do about what is wrong.
+    /// Check that a server could start, and say how to fix any problem.
     Doctor(settings::SettingsArgs),
     /// Print a completion script for a shell.
     Completions {

@@ -1,5 +1,5 @@
-//! `heddle serve --demo`: a user and a deployed pattern, made through the service's own HTTP interface, so that a
-//! newcomer sees a result in the first minute. Knows nothing that a client doesn't.
+//! `heddle serve --demo`: a user and a deployed pattern, created through the service's own HTTP interface, so that
+//! newcomers see a result within a minute. Uses nothing that a client could not use.
 
 use crate::app::App;
 use crate::http;

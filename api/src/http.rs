@@ -1,5 +1,5 @@
-//! The HTTP interface: routes, middleware and response shapes. Handlers only translate between HTTP and the
-//! service; rights and effects are decided elsewhere.
+//! The HTTP interface: routes, middleware and response shapes. Handlers only translate between HTTP and the service;
+//! rights and effects are decided elsewhere.
 
 mod account;
 pub mod api_keys;

@@ -1,4 +1,4 @@
-//! Logs, metrics and traces of the service. Knows what form they have, not what is said in them.
+//! Logs, metrics and traces of the service: their format and destination, not their contents.
 
 mod traces;
 

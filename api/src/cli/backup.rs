@@ -22,12 +22,12 @@ use std::process::ExitCode;
 /// Flags of `heddle backup`.
 #[derive(Args, Debug)]
 pub struct BackupArgs {
-    /// The file to make.
+    /// File to create.
     file: PathBuf,
-    /// Replace the file if it is there.
+    /// Replace the file if it exists.
     #[arg(long)]
     force: bool,
-    /// Put the master key and the token secret into the file: whoever has it can then read all credentials.
+    /// Include the master key and the token secret in the file: anybody who has it can then read all credentials.
     #[arg(long)]
     with_keys: bool,
     /// Print JSON.

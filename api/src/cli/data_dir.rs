@@ -1,5 +1,5 @@
-//! The data directory as commands find it: where it is, what its files are called, and the lock by which a server has its
-//! embedded database to itself.
+//! The data directory: its location, its file names, its permissions, and the lock that gives a server exclusive use of
+//! the embedded database.
 
 use super::failure::{Exit, Failure};
 use std::fs::{self, File, TryLockError};

@@ -1,4 +1,4 @@
-//! What the compiler found, shown at its place in the file.
+//! The compiler's diagnostics, shown at their place in the file.
 
 use super::failure::{Exit, Failure, Told};
 use super::location;

@@ -1,4 +1,4 @@
-//! Why a command could not do its job, and with which code the process then ends.
+//! Failures of commands, and the exit codes they lead to.
 
 use crate::config::sources::Mistake;
 use heddle_compiler::Diagnostic;
@@ -6,28 +6,28 @@ use heddle_compiler::Diagnostic;
 /// Exit codes, as `heddle --help` lists them. 0 is success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// The run failed, a limit ended it, or the command refused.
+    /// The run failed or hit a limit, or the command refused.
     Failed = 1,
     /// The command line is wrong (clap's own code).
     Usage = 2,
-    /// What was given is no valid pattern, module or JSON.
+    /// The input is not a valid pattern, module or JSON document.
     Invalid = 3,
     /// A file could not be read or written.
     File = 4,
-    /// The database, or a backup, is damaged, another program's, or a newer heddle's.
+    /// The database or the backup is damaged, or belongs to another program or a newer heddle.
     Unusable = 5,
 }
 
 /// A command's failure.
 #[derive(Debug)]
 pub enum Failure {
-    /// Told to the user.
+    /// Reported to the user.
     Told(Box<Told>),
-    /// The reader of standard output has gone away; there is nobody to tell.
+    /// The reader of standard output has closed it; nobody is left to report to.
     Closed,
 }
 
-/// A failure with all that is said of it.
+/// A failure and everything that is reported about it.
 #[derive(Debug)]
 pub struct Told {
     /// Exit code.
@@ -61,7 +61,7 @@ impl Failure {
         }))
     }
 
-    /// A mistake in the command line that clap can't see.
+    /// An error in the command line that clap can't detect.
     pub fn usage(message: impl Into<String>) -> Self {
         Failure::new(Exit::Usage, "USAGE", message)
     }

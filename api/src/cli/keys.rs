@@ -29,10 +29,10 @@ pub struct KeysArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Encrypt all credentials under a new master key. Servers go on without a restart. A key that is kept in the
-    /// data directory is replaced there; one that comes from the settings is printed, to be set within 24 hours.
+    /// Encrypt all credentials under a new master key, without restarting servers. A key stored in the data directory
+    /// is replaced there; a key from the settings is printed and must be set within 24 hours.
     Rotate {
-        /// Read the new key from standard input (base64 of 32 bytes) instead of making one.
+        /// Read the new key from standard input (32 bytes in base64) instead of generating one.
         #[arg(long)]
         new_key_stdin: bool,
     },

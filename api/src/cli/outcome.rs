@@ -1,4 +1,4 @@
-//! A run's end, for people and as one JSON object.
+//! The outcome of a run, for people and as a JSON object.
 
 use super::diagnostics::describe_node;
 use super::indent::indented;

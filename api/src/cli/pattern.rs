@@ -1,5 +1,5 @@
-//! What `run`, `compile` and `validate` are given: a pattern as JSON (a graph, or an export with its definitions)
-//! or a compiled module.
+//! The input of `run`, `compile` and `validate`: a pattern as JSON (a graph, or an export with its definitions) or a
+//! compiled module.
 
 use super::failure::{Exit, Failure};
 use super::input::{self, COMPONENT_BYTES_MAX, MODULE_BYTES_MAX, PATTERN_BYTES_MAX, Source};

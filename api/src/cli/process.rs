@@ -1,5 +1,5 @@
-//! What the server's process may, as the system sees it: how many files it may open, whether its memory is ever written
-//! to a file, who can read the files that it makes. Knows nothing of what the process does.
+//! The operating system's limits on the server process: the number of open files, core dumps, and the permissions of
+//! the files it creates. Knows nothing about what the process does.
 
 use super::failure::{Exit, Failure};
 use crate::config::http::HttpLimits;

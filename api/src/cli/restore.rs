@@ -23,9 +23,9 @@ use std::process::ExitCode;
 /// Flags of `heddle restore`.
 #[derive(Args, Debug)]
 pub struct RestoreArgs {
-    /// A file that `heddle backup` made.
+    /// File created by `heddle backup`.
     file: PathBuf,
-    /// Replace the database, and keys that are not the backup's, if they are there.
+    /// Replace an existing database, and keys that differ from the backup's.
     #[arg(long)]
     force: bool,
     /// Print JSON.

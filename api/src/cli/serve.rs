@@ -1,4 +1,4 @@
-//! `heddle serve`: the service, from its settings to its graceful end.
+//! `heddle serve`: runs the service, from reading its settings to its graceful shutdown.
 
 use super::data_dir::{self, Lock};
 use super::failure::{Exit, Failure};
@@ -37,7 +37,7 @@ const CLOSE_MAX: Duration = Duration::from_secs(5);
 /// Flags of `heddle serve`.
 #[derive(Args, Debug)]
 pub struct ServeArgs {
-    /// Make a demo user with a deployed pattern, and print commands to try it. On a loopback address only.
+    /// Create a demo user with a deployed pattern, and print commands to try it. Only on a loopback address.
     #[arg(long)]
     demo: bool,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `heddle config` and `heddle doctor`: what a server would start with, and whether it could.
+//! `heddle config` and `heddle doctor`: the settings a server would start with, and whether it could start.
 
 use super::data_dir;
 use super::failure::{Exit, Failure};

@@ -32,7 +32,7 @@ pub struct UserArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Register a user. Without --password-stdin a password is made and printed.
+    /// Register a user. Without --password-stdin a password is generated and printed.
     Create {
         /// Email.
         email: String,
@@ -54,29 +54,30 @@ enum Action {
         /// Email.
         email: String,
     },
-    /// Note that a user's email is theirs, as you know from elsewhere.
+    /// Mark a user's email as verified, because you know that it is theirs.
     Verify {
         /// Email.
         email: String,
     },
-    /// Shut a user out: no password, token or API key of theirs works any more. What they have deployed goes on.
+    /// Disable a user: their password, tokens and API keys stop working. Their deployments continue.
     Disable {
         /// Email.
         email: String,
     },
-    /// Let a disabled user in again. Their tokens have ended, their password and API keys work.
+    /// Enable a disabled user. Their tokens remain revoked; their password and API keys work again.
     Enable {
         /// Email.
         email: String,
     },
-    /// Give a user another password and end all of their tokens. Without --password-stdin one is made and printed.
+    /// Set a new password for a user and revoke all their tokens. Without --password-stdin a password is generated and
+    /// printed.
     ResetPassword {
         /// Email.
         email: String,
         /// Read the password from standard input.
         #[arg(long)]
         password_stdin: bool,
-        /// Delete their API keys too, which work on otherwise.
+        /// Also delete their API keys, which otherwise remain valid.
         #[arg(long)]
         delete_api_keys: bool,
     },

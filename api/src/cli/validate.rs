@@ -17,7 +17,7 @@ pub struct ValidateArgs {
     /// Patterns as JSON; - reads standard input.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Definitions of further node types, as a JSON object by type name.
+    /// Custom node types, as a JSON object of definitions by type name.
     #[arg(long, value_name = "FILE")]
     definitions: Option<PathBuf>,
     /// List every expression: compiled, or evaluated by the JavaScript engine and why.

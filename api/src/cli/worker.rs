@@ -1,4 +1,4 @@
-//! `heddle worker`: the confined processes that the service starts of itself. Not for people.
+//! `heddle worker`: the confined processes that the service starts for itself. Not meant for people.
 
 use super::failure::Failure;
 use clap::Args;
@@ -14,7 +14,8 @@ pub struct WorkerArgs {
     limits: String,
 }
 
-/// Works until the service asks no more. Nothing may be opened or read before the work itself has confined the process.
+/// Serves requests until the service closes the connection. Nothing may be opened or read before the process has
+/// confined itself.
 pub fn worker(args: &WorkerArgs) -> Result<ExitCode, Failure> {
     let served = match args.kind.as_str() {
         worker::KIND => worker::serve(&args.limits),

@@ -1,5 +1,5 @@
-//! The two keys that a service can't be without. With the embedded database they are made at the first start and
-//! kept beside it, readable by its user only; with PostgreSQL every server must be given the same ones.
+//! The two keys that every service needs. With the embedded database they are generated at the first start and stored
+//! beside it, readable only by its user; with PostgreSQL every server must be given the same keys.
 
 use super::sources::{Mistake, Values};
 use base64::Engine;
@@ -8,7 +8,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Bytes of a JWT secret at least: what HS256 asks for (RFC 7518, section 3.2).
+/// Minimum size of the JWT secret in bytes, as HS256 requires (RFC 7518, section 3.2).
 const JWT_SECRET_BYTES_MIN: usize = 32;
 
 /// Their names in the settings.
@@ -18,16 +18,17 @@ pub const NAMES: [&str; 2] = ["master_key", "jwt_secret"];
 pub struct Keys {
     /// Wraps the data keys.
     pub master_key: [u8; 32],
-    /// Wrapped them before.
+    /// The previous master key, under which data keys may still be wrapped.
     pub master_key_previous: Option<[u8; 32]>,
     /// Signs tokens.
     pub jwt_secret: String,
-    /// Files that were made for them just now.
+    /// Key files that were created at this start.
     pub made: Vec<PathBuf>,
 }
 
 impl Keys {
-    /// From the settings, or from the files in the data directory, which are made when nothing is there yet.
+    /// Loads the keys from the settings, or from files in the data directory, which are created if the directory has no
+    /// data yet.
     pub fn load(values: &Values, data_dir: &Path, is_shared: bool) -> Result<Self, Mistake> {
         let has_data = data_dir.join("heddle.db").exists();
         let mut made = Vec::new();
@@ -104,7 +105,7 @@ fn kept(data_dir: &Path, name: &str, has_data: bool, made: &mut Vec<PathBuf>) ->
     Ok(text)
 }
 
-/// Writes a key's file so that only its user can read it, and that it is whole or not there.
+/// Writes a key file atomically, readable only by its user.
 pub fn write(path: &Path, text: &str) -> io::Result<()> {
     use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
     if let Some(dir) = path.parent() {

@@ -1,4 +1,4 @@
-//! How the texts of settings are read. Their names are in [`super::table`].
+//! Parsing and validation of settings. Their names are in [`super::table`].
 
 use super::http::HttpLimits;
 use super::sources::{Mistake, Values};
@@ -13,15 +13,14 @@ use heddle_service::auth::limits::{AuthRateLimit, RegistrationLimit};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Shortest lease: a busy machine needs its time to renew it.
+/// Minimum lease: a busy machine needs some time to renew it.
 const LEASE_MIN: Duration = Duration::from_secs(1);
 
-/// Shortest time and least memory of a compilation: with less, honest patterns don't compile.
+/// Minimum time and memory for a compilation: with less, legitimate patterns don't compile.
 const COMPILE_TIMEOUT_MIN: Duration = Duration::from_secs(1);
 const COMPILE_MEMORY_BYTES_MIN: u64 = 512 << 20;
 
-/// Reads all settings; the first mistake is told with where it was made. Keys that must be there and are not are
-/// made in the data directory.
+/// Reads all settings; the first error is reported with its place. Missing keys are generated in the data directory.
 pub fn read(values: &Values) -> Result<Config, Mistake> {
     let listen = values.parsed("listen")?.unwrap_or(([127, 0, 0, 1], 8080).into());
     let data_dir = data_dir(values);
@@ -45,7 +44,7 @@ pub fn read(values: &Values) -> Result<Config, Mistake> {
     Ok(config)
 }
 
-/// Where the embedded database and the keys are, for those who need nothing else.
+/// The directory of the embedded database and the keys, for commands that need nothing else.
 pub fn data_dir(values: &Values) -> PathBuf {
     values.text("data_dir").unwrap_or("./heddle-data").into()
 }
@@ -253,7 +252,7 @@ fn runs(values: &Values, config: &mut Config) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// The program that this process executes; on Linux also when another one, such as a newer heddle, has taken its file's place.
+/// The program that this process executes; on Linux even if its file has been replaced, for example by a newer heddle.
 fn own_program() -> std::io::Result<PathBuf> {
     let running = PathBuf::from("/proc/self/exe");
     match running.exists() {

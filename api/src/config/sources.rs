@@ -1,5 +1,5 @@
-//! Where settings come from: flags, then the environment, then `heddle.toml`. A name that nothing has stops the
-//! start, so that a misspelt one is never silently without effect.
+//! Where settings come from: flags, then the environment, then `heddle.toml`. An unknown name prevents the start, so
+//! that a misspelt setting is never silently ignored.
 
 use super::table::{SETTINGS, Setting};
 use clap::{Arg, ArgMatches, Command};
@@ -8,7 +8,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// Variables with our prefix that are no settings: they belong to the tests.
+/// Variables with our prefix that are not settings: they belong to the tests.
 const NOT_SETTINGS: &[&str] = &["HEDDLE_TEST_POSTGRES", "HEDDLE_CONFIG"];
 const FILE: &str = "heddle.toml";
 
@@ -32,7 +32,7 @@ pub struct Mistake {
 }
 
 impl Mistake {
-    /// About something that is no single setting.
+    /// An error at a place that is not necessarily a single setting.
     pub fn new(place: impl Into<String>, message: impl fmt::Display) -> Self {
         Mistake {
             place: place.into(),
@@ -41,13 +41,13 @@ impl Mistake {
     }
 }
 
-/// Texts of the settings that were given.
+/// The settings that were given, as text.
 #[derive(Clone, Debug, Default)]
 pub struct Values(BTreeMap<&'static str, (String, Source)>);
 
 impl Values {
-    /// From the flags, the environment (`vars`) and the file, which is `heddle.toml` where the process was started
-    /// unless `HEDDLE_CONFIG` or `--config` name another.
+    /// Collects settings from the flags, the environment (`vars`) and the file: `heddle.toml` in the working directory,
+    /// unless `HEDDLE_CONFIG` or `--config` names another.
     pub fn gather(flags: &Flags, vars: impl IntoIterator<Item = (String, String)>) -> Result<Self, Mistake> {
         let mut values = BTreeMap::new();
         let mut file = flags.config.clone();
@@ -93,20 +93,20 @@ impl Values {
         self.0.get(name).map(|(_, source)| source)
     }
 
-    /// The parts of a text with commas.
+    /// The elements of a comma-separated setting.
     pub fn list(&self, name: &str) -> impl Iterator<Item = &str> {
         let parts = self.text(name).unwrap_or_default().split(',');
         parts.map(str::trim).filter(|part| !part.is_empty())
     }
 
-    /// A setting whose type reads itself.
+    /// Parses a setting with its type's `FromStr`.
     pub fn parsed<T: FromStr<Err: fmt::Display>>(&self, name: &str) -> Result<Option<T>, Mistake> {
         self.read(name, |text| {
             text.parse().map_err(|error| format!("is invalid: {error}"))
         })
     }
 
-    /// A setting as `read` understands it.
+    /// Parses a setting with `read`.
     pub fn read<T>(
         &self,
         name: &str,
@@ -127,13 +127,13 @@ impl Values {
     }
 }
 
-/// The secret setting whose file a key names, as `master_key_file` does: a file can be kept from others in ways in which
-/// a process's environment can't.
+/// The secret setting that is read from a file, as with `master_key_file`: files can be protected better than a
+/// process's environment.
 fn in_file(key: &str) -> Option<&'static Setting> {
     known(key.strip_suffix("_file")?).filter(|setting| setting.is_secret)
 }
 
-/// What is in a file that `place` names.
+/// The contents of the file that `place` names.
 fn kept_in(place: &str, path: &str) -> Result<(String, Source), Mistake> {
     let path = PathBuf::from(path);
     let text = std::fs::read_to_string(&path).map_err(|error| {
@@ -233,7 +233,7 @@ fn plain(value: toml::Value) -> Option<String> {
     })
 }
 
-/// The settings as flags of a command, one for each but those that no process list should show.
+/// The settings as flags of a command: one for each, except for secrets, which process lists must not show.
 #[derive(Clone, Debug, Default)]
 pub struct Flags {
     /// File of settings.

@@ -6,11 +6,11 @@
 pub struct Setting {
     /// Key in the file; `--its-name` as a flag and `HEDDLE_ITS_NAME` in the environment.
     pub name: &'static str,
-    /// Value without any, for people.
+    /// The default, as text for people.
     pub default: &'static str,
-    /// What it is.
+    /// One-line description.
     pub help: &'static str,
-    /// Not shown in clear.
+    /// Whether its value is masked in output.
     pub is_secret: bool,
 }
 
@@ -30,7 +30,7 @@ const fn secret(name: &'static str, default: &'static str, help: &'static str) -
     }
 }
 
-/// All of them.
+/// All settings, in the order in which they are documented.
 pub const SETTINGS: &[Setting] = &[
     setting(
         "listen",

@@ -1,5 +1,5 @@
-//! The address that a request came from. Proxies are believed only if they are trusted, and only about the
-//! addresses that they saw themselves: the right-most entries of `X-Forwarded-For`.
+//! The address that a request came from. Proxies are believed only if they are trusted, and only about the addresses
+//! that they saw themselves: the right-most entries of `X-Forwarded-For`.
 
 use crate::app::App;
 use crate::http::error::ApiError;

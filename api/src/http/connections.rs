@@ -1,5 +1,5 @@
-//! `/api/connections`: credentials for other services. They are stored and never shown again; patterns use them
-//! as the secrets that a connection seeds.
+//! `/api/connections`: credentials for other services. They are stored and never shown again; patterns use them as the
+//! secrets that a connection seeds.
 
 use super::environments::environment;
 use super::extract::{Caller, Json, Path, text};
@@ -262,8 +262,8 @@ async fn create_credentials_connection(
     create(&app, caller.scope.editor()?, new).await
 }
 
-/// Deletes one of the caller's connections, and the secrets that still have the values it seeded. Patterns that
-/// need them fail until they are replaced.
+/// Deletes one of the caller's connections, and the secrets that still have the values it seeded. Patterns that need
+/// them fail until they are replaced.
 #[utoipa::path(
     delete, path = "/api/connections/{id}", tag = "Connections", security(("bearer" = [])),
     params(("id" = ConnectionId, Path, description = "Connection")),

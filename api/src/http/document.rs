@@ -1,5 +1,4 @@
-//! The API's description: OpenAPI 3.1 at `/api/openapi.json`, and a self-contained page at
-//! `/docs`.
+//! The API's description: OpenAPI 3.1 at `/api/openapi.json`, and a self-contained page at `/docs`.
 
 use crate::app::App;
 use axum::Extension;

@@ -218,8 +218,8 @@ async fn list_secrets(
 struct SecretRequest {
     #[schema(example = "correct-horse", min_length = 1, max_length = 65536)]
     value: String,
-    /// Hosts that runs may send it to: `api.example.com`, `api.example.com:8443` or `*.example.com`. Default: any
-    /// host that a pattern names.
+    /// Hosts that runs may send it to: `api.example.com`, `api.example.com:8443` or `*.example.com`. Default: any host
+    /// that a pattern names.
     #[serde(default)]
     #[schema(max_items = 50, example = json!(["smtp.example.com"]))]
     hosts: Option<Vec<String>>,
@@ -346,8 +346,8 @@ async fn get_variables(
     Ok(Enveloped::new(Variables(variables)))
 }
 
-/// Replaces an environment's variables. Values are strings, numbers, booleans or null. Requires the role admin
-/// in the workspace.
+/// Replaces an environment's variables. Values are strings, numbers, booleans or null. Requires the role admin in the
+/// workspace.
 #[utoipa::path(
     put, path = "/api/workspaces/{id}/environments/{envId}/variables", tag = "Environments",
     security(("bearer" = [])),

@@ -397,8 +397,8 @@ pub fn page(page: Option<i64>) -> Result<i64, ApiError> {
     }
 }
 
-/// Checks a name or another short text: not empty, at most `chars_max` characters, and no control characters.
-/// Returns it trimmed.
+/// Checks a name or another short text: not empty, at most `chars_max` characters, and no control characters. Returns
+/// it trimmed.
 pub fn text(path: &str, value: &str, chars_max: usize) -> Result<String, ApiError> {
     let value = value.trim();
     if value.is_empty() {

@@ -1,5 +1,5 @@
-//! `/api/workspaces/{id}/members` and `…/invitations`: members of a workspace, invitations and roles. Nobody can
-//! grant, change or revoke a role above their own, and a workspace always has an owner.
+//! `/api/workspaces/{id}/members` and `…/invitations`: members of a workspace, invitations and roles. Nobody can grant,
+//! change or revoke a role above their own, and a workspace always has an owner.
 
 use super::extract::{Json, Member, Path};
 use super::reply::{Deleted, Enveloped};
@@ -120,8 +120,8 @@ struct AddMemberRequest {
 
 /// Invites somebody to a workspace. Requires the role admin; only owners can invite owners.
 ///
-/// They become a member by accepting it (`POST /api/auth/invitations/{id}/accept`). The response is the same whether
-/// or not a user has this email. Inviting the same email again replaces the earlier invitation.
+/// They become a member by accepting it (`POST /api/auth/invitations/{id}/accept`). The response is the same whether or
+/// not a user has this email. Inviting the same email again replaces the earlier invitation.
 #[utoipa::path(
     post, path = "/api/workspaces/{id}/members", tag = "Workspaces", security(("bearer" = [])),
     params(("id" = WorkspaceId, Path, description = "Workspace")), request_body = AddMemberRequest,

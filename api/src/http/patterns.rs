@@ -341,8 +341,8 @@ struct Updated {
 
 /// Changes a pattern and creates a new version.
 ///
-/// Versions are numbered without gaps, even if several users save at the same time. State the version that the
-/// change is based on in `If-Match` or `versionNumber` so that nobody's work is overwritten by accident.
+/// Versions are numbered without gaps, even if several users save at the same time. State the version that the change
+/// is based on in `If-Match` or `versionNumber` so that nobody's work is overwritten by accident.
 #[utoipa::path(
     put, path = "/api/patterns/{id}", tag = "Patterns", request_body = UpdateRequest, security(("bearer" = [])),
     params(

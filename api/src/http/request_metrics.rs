@@ -1,5 +1,5 @@
-//! Request metrics. Looking up a metric by its labels takes longer than counting, so each thread caches the metrics
-//! it has looked up: one per route, method and status.
+//! Request metrics. Looking up a metric by its labels takes longer than counting, so each thread caches the metrics it
+//! has looked up: one per route, method and status.
 
 use metrics::{Counter, Histogram, counter, histogram};
 use std::cell::RefCell;

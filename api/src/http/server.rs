@@ -1,9 +1,9 @@
-//! Connections: from `accept` to the routes, by HTTP/1.1 only. What a client may take of time, places and memory is
-//! bounded here, before anything is known of it; what is beyond a limit is answered if that costs nothing, or else
-//! closed, and counted. Knows nothing of what the routes do.
+//! Connections: from `accept` to the routes, HTTP/1.1 only. The time, places and memory that an unauthenticated client
+//! may take are bounded here; what exceeds a limit is answered if that is cheap, otherwise closed, and counted. Knows
+//! nothing about what the routes do.
 //!
-//! No request waits for a lock or sets a timer: connections note what they do ([`connection`]), and one task looks at
-//! all of them once in a while ([`places`]).
+//! No request waits for a lock or sets a timer: connections record what they do ([`connection`]), and one task checks
+//! all of them periodically ([`places`]).
 
 mod address;
 mod connection;

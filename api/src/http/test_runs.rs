@@ -1,4 +1,4 @@
-//! Compiling a graph for a test, and running what came of it.
+//! Test runs: compiling a graph, and running the module.
 
 use super::deployments::InvalidGraph;
 use super::extract::{self, Caller, CodeJson};
@@ -35,12 +35,12 @@ struct TranspileBody {
     /// Definitions of custom node types, by name; `{}` if there are none.
     #[schema(value_type = Object, example = json!({}))]
     node_definitions: Box<RawValue>,
-    /// Whether the run tells what each node did.
+    /// Whether the run records what each node did.
     trace: Option<bool>,
-    /// Nodes before which the run pauses.
+    /// Ids of nodes to pause before.
     #[schema(example = json!([]))]
     breakpoints: Option<Vec<String>>,
-    /// Outputs by node: these nodes don't execute.
+    /// Pinned outputs by node id: these nodes don't execute.
     #[schema(value_type = Option<Object>, example = json!({}))]
     pinned_nodes: Option<Box<RawValue>>,
 }
@@ -51,7 +51,7 @@ struct TranspileBody {
 struct Transpiled {
     /// Always true.
     success: bool,
-    /// The module, base64: what `/api/execute/run` takes.
+    /// The module in base64, for `/api/execute/run`.
     code: String,
     /// An id for the test.
     #[schema(example = "01932c07-209e-7f64-b0a3-5c1f1b0e6f3a")]
@@ -106,7 +106,7 @@ async fn transpile(
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct RunBody {
-    /// The output of transpile.
+    /// The `code` from transpile.
     #[schema(example = "AGFzbQEAAAA=")]
     code: String,
     /// The event.
@@ -130,15 +130,15 @@ struct TestResult {
     /// `{code, message, nodeId}`.
     #[schema(value_type = Option<Object>)]
     error: Option<RunError>,
-    /// What RespondToWebhook answered: `{status, headers, body, bodyType}`.
+    /// The response from RespondToWebhook: `{status, headers, body, bodyType}`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     response: Option<Box<RawValue>>,
-    /// Where the run has paused: `{nodeId, input}`.
+    /// Where the run paused: `{nodeId, input}`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     breakpoint: Option<Box<RawValue>>,
-    /// Outputs of all that has run before the pause: pins with which to continue.
+    /// Outputs of all nodes that executed before the pause: pins to continue with.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pinned_nodes: Option<Box<RawValue>>,

@@ -1,4 +1,4 @@
-//! `/webhooks/:webhookId`: where events come in. No token: requests are signed.
+//! `/webhooks/:webhookId`: receives events. Needs no token, because requests are signed.
 
 mod answer;
 mod ingest;
@@ -24,7 +24,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-/// How long a body may take to arrive.
+/// Time limit for receiving a body.
 const BODY_TIME_MAX: Duration = Duration::from_secs(30);
 
 /// The routes.
@@ -35,22 +35,22 @@ pub fn routes() -> OpenApiRouter<App> {
         .layer(DefaultBodyLimit::disable())
 }
 
-/// What became of an event.
+/// The outcome for an event.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Received {
-    /// `accepted`, `captured`, `duplicate`, or of a synchronous run `completed` and `failed`.
+    /// `accepted`, `captured` or `duplicate`; for a synchronous run `completed` or `failed`.
     #[schema(example = "accepted")]
     status: String,
-    /// The run; of a duplicate the first one's.
+    /// The run that was started; for a duplicate, the original run.
     run_id: Option<String>,
-    /// For people.
+    /// A message for people.
     message: Option<String>,
 }
 
-/// Receives an event. Its sender signs the raw body with the endpoint's secret, in the way that the node's `scheme`
-/// names; `X-Idempotency-Key` (or else `X-Request-Id`) makes one run of an event that is sent again within 24 hours.
-/// A synchronous webhook answers with what RespondToWebhook gives.
+/// Receives an event. The sender signs the raw body with the endpoint's secret, as the node's `scheme` specifies.
+/// `X-Idempotency-Key` (or else `X-Request-Id`) ensures that an event that is sent again within 24 hours starts only
+/// one run. A synchronous webhook responds with RespondToWebhook's response.
 #[utoipa::path(
     post, path = "/webhooks/{webhookId}", tag = "Webhooks",
     params(
@@ -106,7 +106,7 @@ async fn receive(
     .await
 }
 
-/// A body of at most so many bytes, in reasonable time.
+/// Reads a body, limited in size and time.
 pub(super) async fn read(body: Body, bytes_max: usize) -> Result<Bytes, ApiError> {
     let too_late = || Code::RequestTimeout.with("The body took too long to arrive.");
     let too_large = || Code::PayloadTooLarge.with(format!("The body is larger than {bytes_max} bytes."));
@@ -121,17 +121,17 @@ pub(super) async fn read(body: Body, bytes_max: usize) -> Result<Bytes, ApiError
     }
 }
 
-/// A webhook that is there.
+/// A webhook that exists.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Verified {
     #[schema(example = "ok")]
     status: &'static str,
-    /// As in the URL.
+    /// The id in the endpoint's URL.
     webhook_id: String,
 }
 
-/// Tells whether the webhook exists and is active; some senders ask so before their first event.
+/// Checks whether the webhook exists and is active, which some senders do before their first event.
 #[utoipa::path(
     get, path = "/webhooks/{webhookId}", tag = "Webhooks",
     params(

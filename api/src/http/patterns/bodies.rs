@@ -10,8 +10,8 @@ use utoipa::ToSchema;
 
 const DESCRIPTION_CHARS_MAX: usize = 10_000;
 
-/// A graph as React Flow draws it. Unknown fields are kept as they are. Unfinished graphs can be saved; deploying
-/// and transpiling check them.
+/// A graph as React Flow draws it. Unknown fields are kept as they are. Unfinished graphs can be saved; deploying and
+/// transpiling check them.
 #[derive(ToSchema)]
 #[schema(
     as = Graph,

@@ -1,5 +1,5 @@
-//! A request's body on its way in: it has to come on, and what of all bodies has arrived in part is bounded. Knows
-//! nothing of who reads it; its errors find their way to the answer through [`trouble`].
+//! An incoming request body: it must make progress, and the memory for all partially received bodies is bounded. Knows
+//! nothing about its reader; [`trouble`] recovers its errors for the response.
 
 use super::connection::Connection;
 use super::places::Places;

@@ -1,5 +1,5 @@
-//! From the end of a run to an HTTP response. What RespondToWebhook gave comes out of a sandbox: it may choose status,
-//! headers and body, and can't break the connection or act with the service's own origin.
+//! From the end of a run to an HTTP response. RespondToWebhook's response comes from untrusted code: it may choose
+//! status, headers and body, but can't break the connection or act under the service's own origin.
 
 use crate::http::error::ApiError;
 use axum::Json;

@@ -1,5 +1,5 @@
-//! One request to a webhook, in two parts: [`admit`] decides by what is known before the body, [`deliver`] does the
-//! rest. Both end in a line of the log.
+//! One request to a webhook, in two steps: [`admit`] checks everything that is known before the body is read,
+//! [`deliver`] does the rest. Both write a line to the webhook log.
 
 use super::answer::{to_sender, too_late};
 use crate::app::App;
