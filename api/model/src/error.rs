@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $variant:ident = $name:literal $message:literal,)*) => {
-        /// What kind of error it is. How HTTP says it is decided where HTTP is spoken.
+        /// The kind of an error. The HTTP interface maps it to a status.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Code { $($(#[$doc])* $variant),* }
 
@@ -16,12 +16,12 @@ macro_rules! codes {
             /// All of them.
             pub const ALL: &'static [Code] = &[$(Code::$variant),*];
 
-            /// The name that clients match on.
+            /// The stable name that clients match on.
             pub const fn name(self) -> &'static str {
                 match self { $(Code::$variant => $name),* }
             }
 
-            /// What is said unless something better is known.
+            /// The default message.
             pub const fn message(self) -> &'static str {
                 match self { $(Code::$variant => $message),* }
             }
@@ -34,9 +34,9 @@ codes! {
     Validation = "VALIDATION" "The request is invalid.",
     /// A run of a paused deployment was asked for.
     Paused = "PAUSED" "The deployment is paused: resume it first.",
-    /// Pause of what is paused.
+    /// The deployment to pause is already paused.
     AlreadyPaused = "ALREADY_PAUSED" "The deployment is already paused.",
-    /// Resume of what is not paused.
+    /// The deployment to resume is not paused.
     NotPaused = "NOT_PAUSED" "The deployment is not paused.",
     /// The deployment is undeployed or failed.
     NotActive = "NOT_ACTIVE" "The deployment is not active: deploy or redeploy the pattern first.",
@@ -50,7 +50,7 @@ codes! {
     NoEventData = "NO_EVENT_DATA" "The original run has no event data.",
     /// No token, or one that is malformed or badly signed.
     Unauthorized = "UNAUTHORIZED" "A valid token is needed: send `Authorization: Bearer <token>`.",
-    /// The token's time is over.
+    /// The token has expired.
     TokenExpired = "TOKEN_EXPIRED" "The token has expired: log in again.",
     /// Wrong email or password.
     InvalidCredentials = "INVALID_CREDENTIALS" "The email or the password is wrong.",
@@ -58,13 +58,13 @@ codes! {
     SignatureInvalid = "SIGNATURE_INVALID" "The signature is missing or does not match.",
     /// The caller's role does not allow it.
     Forbidden = "FORBIDDEN" "Your role does not allow this.",
-    /// There would be more than there may be.
+    /// A limit would be exceeded.
     QuotaExceeded = "QUOTA_EXCEEDED" "This would exceed a limit.",
     /// Email and password are switched off.
     LocalAuthDisabled = "LOCAL_AUTH_DISABLED" "Registration and login with a password are disabled on this server.",
     /// No external login is configured.
     ExtAuthDisabled = "EXT_AUTH_DISABLED" "No external login is configured on this server.",
-    /// There is no such thing, or it is somebody else's.
+    /// The object does not exist, or belongs to somebody else.
     NotFound = "NOT_FOUND" "Not found.",
     /// The workspace is missing or somebody else's.
     WorkspaceNotFound = "WORKSPACE_NOT_FOUND" "The workspace does not exist, or you are not a member of it.",
@@ -78,7 +78,7 @@ codes! {
     Conflict = "CONFLICT" "This conflicts with the current state.",
     /// The email is registered.
     EmailAlreadyExists = "EMAIL_ALREADY_EXISTS" "This email is already registered.",
-    /// It was there, and is over.
+    /// The object existed, but has ended or expired.
     Gone = "GONE" "This has ended or expired.",
     /// The body is too large.
     PayloadTooLarge = "PAYLOAD_TOO_LARGE" "The body is too large.",
@@ -95,7 +95,7 @@ codes! {
 }
 
 impl Code {
-    /// The error with a message that knows more.
+    /// Creates an error with a more specific message.
     pub fn with(self, message: impl Into<Cow<'static, str>>) -> ServiceError {
         ServiceError {
             code: self,
@@ -107,7 +107,7 @@ impl Code {
     }
 }
 
-/// What is wrong with one field.
+/// An error in one field of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Detail {
     /// The field, as in `inputs[0].name`; empty for the body as a whole.
@@ -116,7 +116,7 @@ pub struct Detail {
     pub message: String,
 }
 
-/// What went wrong, for whoever asked.
+/// An error with the message that the caller gets.
 #[derive(Debug)]
 pub struct ServiceError {
     code: Code,
@@ -149,18 +149,18 @@ impl ServiceError {
         error
     }
 
-    /// Something is broken; the reason goes to the log only.
+    /// An internal error; its cause is logged, but not sent to the client.
     pub fn internal(source: impl Into<anyhow::Error>) -> Self {
         ServiceError::from(Code::Internal).caused_by(source)
     }
 
-    /// The same, with the seconds after which to try again.
+    /// Adds the number of seconds after which to try again.
     pub fn retry_after_s(mut self, seconds: u64) -> Self {
         self.retry_after_s = Some(seconds.max(1));
         self
     }
 
-    /// The same, with what caused it, which goes to the log only.
+    /// Adds the cause, which is only logged.
     pub fn caused_by(mut self, source: impl Into<anyhow::Error>) -> Self {
         self.source = Some(source.into());
         self

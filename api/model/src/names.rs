@@ -1,4 +1,4 @@
-//! Enumerations that stand as names in JSON and in the database.
+//! Enumerations that are represented by names in JSON and in the database.
 
 /// A name that no variant has.
 #[derive(Debug, thiserror::Error)]

@@ -1,9 +1,9 @@
-//! How much one user may store and have made. One table serves settings, checks and messages; what is counted, and how, is
+//! How much one user may create and store. One table serves settings, checks and messages; what is counted, and how, is
 //! in the store.
 
 macro_rules! quotas {
     ($($(#[$doc:meta])* $variant:ident = $setting:literal $default:literal $noun:literal $advice:literal,)*) => {
-        /// Something that there may be only so much of.
+        /// A limited resource.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Quota { $($(#[$doc])* $variant),* }
 
@@ -87,13 +87,13 @@ impl Default for Quotas {
 }
 
 impl Quotas {
-    /// How much there may be; `None`: any amount.
+    /// The limit; `None`: no limit.
     pub fn limit(&self, quota: Quota) -> Option<i64> {
         let limit = self.0.get(quota as usize).copied().unwrap_or_default();
         (limit > 0).then(|| i64::try_from(limit).unwrap_or(i64::MAX))
     }
 
-    /// Refuses so many at once.
+    /// Checks that a count is within the quota.
     pub fn allows(&self, quota: Quota, count: usize) -> Result<(), Exceeded> {
         match self.limit(quota) {
             Some(limit) if i64::try_from(count).unwrap_or(i64::MAX) > limit => Err(Exceeded { quota, limit }),
@@ -101,7 +101,7 @@ impl Quotas {
         }
     }
 
-    /// Sets how much there may be; 0: any amount.
+    /// Sets the limit; 0: no limit.
     pub fn set(&mut self, quota: Quota, limit: u64) {
         if let Some(kept) = self.0.get_mut(quota as usize) {
             *kept = limit;
@@ -109,12 +109,12 @@ impl Quotas {
     }
 }
 
-/// There would be more than there may be.
+/// A limit would be exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Exceeded {
-    /// Of what.
+    /// The exceeded quota.
     pub quota: Quota,
-    /// How much there may be.
+    /// Its limit.
     pub limit: i64,
 }
 

@@ -1,4 +1,4 @@
-//! What other servers have changed: what this one keeps in memory is brought in line with it.
+//! Applies other servers' changes to this server's in-memory state.
 
 use crate::Service;
 use crate::peers::Peers;

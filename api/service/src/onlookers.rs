@@ -1,5 +1,5 @@
-//! How many look on at runs, in all and for each user: everybody who does keeps a connection, and is told of each change.
-//! Knows nothing of what they see.
+//! Limits the number of live tails, in total and per user: each one holds a connection and receives every change. Knows
+//! nothing about their contents.
 
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::UserId;

@@ -1,5 +1,4 @@
-//! What can be done with patterns: made, saved as a new version, taken back to an old one, deleted. Knows nothing
-//! of HTTP.
+//! Operations on patterns: creating, saving new versions, restoring old ones, deleting. Knows nothing about HTTP.
 
 pub mod hooks;
 

@@ -1,6 +1,6 @@
-//! What servers that share a database tell each other without a row of it: requests that count against limits, which
-//! deployments somebody looks on at, and what those deployments' runs do. It may be lost or late, and nothing that has to
-//! be right depends on it.
+//! Messages between servers that share a database, without storing them: counts for rate limits, which deployments have
+//! live tails, and the changes of those deployments' runs. Messages may be lost or late, and nothing that must be
+//! correct depends on them.
 
 use crate::Service;
 use heddle_execution::tail::RunChange;

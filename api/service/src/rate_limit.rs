@@ -1,6 +1,6 @@
-//! How often something may happen in a minute, counted exactly: the last minute's events of each key are
-//! remembered. Servers that share a limit tell each other what they have let through; until they have heard of it,
-//! each lets through as much as it knows of. Knows nothing of what is counted, nor of how it is told.
+//! An exact rate limiter (sliding window): it remembers each key's events of the last minute. Servers that share a
+//! limit exchange their counts; until a count arrives, each server only knows its own. Knows nothing about what is
+//! counted, or how counts are exchanged.
 
 use heddle_model::clock::Timestamp;
 use heddle_model::error::{Code, ServiceError};

@@ -1,4 +1,4 @@
-//! What all requests share.
+//! State that all requests share.
 
 use crate::auth::external::{ExternalLogin, ExternalProvider};
 use crate::auth::limits::{self, AuthLimits};

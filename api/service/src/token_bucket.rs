@@ -1,5 +1,5 @@
-//! How often something may happen over a longer time, counted roughly and in few bytes: each key has a bucket of so many
-//! tokens, which fills up again evenly. Knows nothing of what is counted.
+//! An approximate rate limiter for longer periods that needs little memory: each key has a token bucket, which refills
+//! at a constant rate. Knows nothing about what is counted.
 
 use heddle_model::clock::Timestamp;
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! What the ingestion of webhooks keeps between requests, and the events that it makes of them.
+//! The state that webhook ingestion keeps between requests, and the events that it creates from them.
 
 mod cache;
 pub mod event;

@@ -1,4 +1,4 @@
-//! Users, workspaces and memberships as far as accounts need them.
+//! Users, and the queries on workspaces and memberships that accounts need.
 
 use super::{Db, StoreError, sql};
 use heddle_model::access::{Role, WorkspaceRole};

@@ -1,4 +1,4 @@
-//! API keys: long-lived credentials of machines, stored as hashes.
+//! API keys: long-lived credentials for machines, stored as hashes.
 
 use super::{Db, StoreError, sql};
 use heddle_model::access::Scope;

@@ -1,7 +1,7 @@
-//! Moves what was committed from SQLite's write-ahead log into the database, beside the writer. Left to itself, the
-//! writer would do it in the midst of its work, and everybody would wait for the syncs. Source: SQLite, "Write-Ahead
-//! Logging", sections 2.3 and 6: a log begins anew only when all of it was moved while nobody wrote, so the writer is asked to
-//! move the little that is left of a long one.
+//! Checkpoints SQLite's write-ahead log on a connection of its own. Otherwise the writer would checkpoint in the middle
+//! of its work, and all writes would wait for the syncs. Source: SQLite, "Write-Ahead Logging", sections 2.3 and 6: the
+//! log restarts from its beginning only after a complete checkpoint without concurrent writes, so the writer is asked
+//! to checkpoint the little that remains of a long log.
 
 use sqlx::SqliteConnection;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! What opens accounts, and how it is ended: passwords, the external login, logins and their addresses. Knows nothing of
-//! how a password or a token is checked.
+//! Credentials of accounts and their revocation: passwords, the external login, logins and their IP addresses. Knows
+//! nothing about how a password or a token is checked.
 
 use super::accounts::email_key;
 use super::notices::{self, Notice};

@@ -1,5 +1,5 @@
-//! Data keys as they are stored, wrapped under a master key; which master key that is; and the master keys that a rotation
-//! has left for servers that don't have them yet. Knows nothing of encryption.
+//! Stored data keys, wrapped under a master key; the id of that master key; and the master keys that a rotation has
+//! left for servers that don't have them yet. Knows nothing about encryption.
 
 use crate::db::{Db, sql};
 use crate::error::StoreError;

@@ -1,11 +1,11 @@
-//! What a database refused or failed to do.
+//! Errors of the database.
 
 use super::sqlite_codes;
 use heddle_model::quota::Exceeded;
 use heddle_model::{Code, ServiceError};
 use std::path::PathBuf;
 
-/// What a database refused or failed to do.
+/// Errors of the database.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// Something with this key is there already.

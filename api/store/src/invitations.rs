@@ -1,5 +1,4 @@
-//! Invitations to workspaces: whom their admins would have as members, and who has not answered yet. There need not be a
-//! user with an invited email.
+//! Invitations to workspaces: pending offers of membership. An invited email need not belong to a registered user.
 
 use super::accounts::email_key;
 use super::{Db, StoreError, sql};

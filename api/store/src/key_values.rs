@@ -1,4 +1,4 @@
-//! Values that patterns keep from run to run. What an operation makes of a value is for whoever changes it.
+//! Values that patterns keep between runs. What an operation does to a value is decided by the caller.
 
 use super::{Db, StoreError, sql};
 use heddle_model::clock::Timestamp;

@@ -1,4 +1,4 @@
-//! The tables of both databases, and how they are brought up to date.
+//! The migrations of both databases' tables.
 
 use super::error::StoreError;
 use sqlx::migrate::{MigrateError, Migrator};

@@ -1,8 +1,8 @@
-//! What servers tell each other by the database, in the transaction that changes something: that what others keep in
-//! memory has changed. PostgreSQL's LISTEN and NOTIFY; on SQLite there is one server, and nothing is told.
+//! Notifications between servers, sent in the transaction that changes something that other servers keep in memory.
+//! They use PostgreSQL's LISTEN and NOTIFY; SQLite has a single server, which needs none.
 //!
-//! A notice says what to look at, never what is there: whoever hears of it reads it, so notices may come twice, late,
-//! or from oneself.
+//! A notice names what has changed, but not its new value, which receivers read from the database. So notices may
+//! arrive twice, late, or from the server itself.
 
 use super::database::Backend;
 use super::{Db, Store, StoreError, sql};

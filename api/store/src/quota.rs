@@ -1,6 +1,6 @@
-//! What counts toward quotas, and the check that a change stays within them. The change is made first and counted within its
-//! own transaction, one of an owner's after the other: so changes at once can't slip through together, and nothing that is
-//! deleted, by whatever way, has to be counted down.
+//! Counts usage against quotas, and checks that a change stays within them. The change is made first and then counted
+//! in its own transaction; an owner's changes are serialised, so concurrent changes can't exceed a quota together.
+//! Nothing has to be decremented when objects are deleted.
 
 use super::{Db, Sql, StoreError, sql};
 use heddle_model::ids::{PatternId, UserId, WorkspaceId};

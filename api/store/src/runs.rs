@@ -1,4 +1,4 @@
-//! Runs: accepted and ended in groups, since that is most of what a busy service writes.
+//! Runs: accepted and ended in batches, because these are most of a busy service's writes.
 
 pub mod journal;
 pub mod left;

@@ -1,4 +1,4 @@
-//! Schedules of deployments: a row for each OnSchedule node, with when it is due next.
+//! Schedules of deployments: one row for each OnSchedule node, with its next due time.
 
 use super::{Db, StoreError, sql};
 use heddle_model::access::Editor;

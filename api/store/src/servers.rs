@@ -1,6 +1,6 @@
-//! Servers that share the database. Each is a row, which it has to renew before it expires, by the database's clock:
-//! the clocks of machines need not agree. A run belongs to the server whose id is its owner, and to nobody once that
-//! row is gone.
+//! Servers that share the database. Each has a row (its lease), which it must renew before it expires by the database's
+//! clock, so the machines' clocks need not agree. A run belongs to the server whose id is its owner, and to no server
+//! once that row is gone.
 
 use super::runs::suspects;
 use super::{Db, StoreError, sql};

@@ -1,5 +1,5 @@
-//! Copies of the embedded database: made from a live one by `VACUUM INTO`, which reads one consistent state while
-//! servers go on writing, and with or without the keys without which nobody can read its credentials.
+//! Copies of the embedded database: made from a live database by `VACUUM INTO`, which reads a consistent state while
+//! servers continue to write; with or without the keys that are needed to read its credentials.
 
 use super::StoreError;
 use super::sqlite_codes::is_damage;

@@ -1,4 +1,4 @@
-//! What SQLite's result codes mean for whoever asked.
+//! Classification of SQLite's result codes.
 
 /// Whether this is SQLite's word for a file that is damaged, or is none of its own.
 pub(crate) fn is_damage(error: &sqlx::Error) -> bool {

@@ -1,6 +1,5 @@
-//! The embedded database as a file: whether it is one that can be served, before anything is written to it. Knows the
-//! file's format (<https://www.sqlite.org/fileformat2.html>) as far as its header, and no tables but the few that tell
-//! whose it is.
+//! The embedded database as a file: checks that it can be served before anything is written to it. Knows the file's
+//! format (<https://www.sqlite.org/fileformat2.html>) only up to its header, and only the tables that identify it.
 
 use super::error::StoreError;
 use super::{migrations, sqlite_codes};

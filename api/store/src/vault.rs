@@ -1,9 +1,8 @@
-//! Secrets at rest: envelope encryption with AES-256-GCM (NIST SP 800-38D). Values are encrypted under the data
-//! key of their workspace, data keys under the master key, which the database never sees. Knows nothing of what
-//! the values are.
+//! Secrets at rest: envelope encryption with AES-256-GCM (NIST SP 800-38D). Values are encrypted under the data key of
+//! their workspace, data keys under the master key, which the database never sees. Knows nothing about the values.
 //!
-//! **What is encrypted opens only where it was put.** The additional data names the workspace and the row, so a
-//! ciphertext that is moved to another row or workspace is refused like a forged one.
+//! **A ciphertext can only be decrypted in its own place.** The additional authenticated data names the
+//! workspace and the row, so a ciphertext that is moved to another row or workspace is rejected like a forged one.
 
 mod error;
 mod key;

@@ -1,5 +1,5 @@
-//! From a request's headers to a caller with rights: the token or key is checked, then its user and membership
-//! are read, so that what was withdrawn works no longer, whatever the token says.
+//! Authenticates a request: checks its token or key, then reads the user and membership from the database, so that
+//! revoked rights stop working at once, whatever the token says.
 
 use super::api_key;
 use super::token::Session;
@@ -20,9 +20,9 @@ pub struct Caller {
     pub role: Role,
     /// Email, as registered.
     pub email: String,
-    /// By an API key, which stays in its workspace and makes no other credentials.
+    /// Whether the caller used an API key, which is limited to its workspace and can't create credentials.
     pub by_api_key: bool,
-    /// The login that the token goes back to; `None` with an API key.
+    /// The login that the token derives from; `None` for API keys.
     pub session: Option<Session>,
 }
 
@@ -67,7 +67,7 @@ pub async fn check(service: &Service, headers: &HeaderMap) -> Result<Caller, Ser
     })
 }
 
-/// Whose API key it is.
+/// The user and workspace of an API key.
 async fn holder(service: &Service, key: &str) -> Result<(UserId, Option<WorkspaceId>), ServiceError> {
     let now = service.clock.now();
     let holder = api_keys::holder(&mut service.store.reader().await?.db(), &api_key::hash(key), now).await?;

@@ -1,5 +1,6 @@
-//! Email addresses of users: a documented set of characters, so that no two addresses that people can't tell apart are two
-//! users. Mail servers take more (RFC 6531, quoted local parts); who has such an address has another one too.
+//! Email addresses of users: a restricted set of characters, so that addresses that look the same can't belong to
+//! different users. Mail servers accept more (RFC 6531, quoted local parts), but people with such an address usually
+//! have another one too.
 
 use heddle_model::error::ServiceError;
 

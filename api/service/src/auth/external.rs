@@ -1,6 +1,6 @@
-//! The login by another service: the authorization-code exchange of OAuth 2.0 (RFC 6749, with PKCE, RFC 7636) and
-//! OpenID Connect Core 1.0. The client has sent the person to the provider and brings back the code; here it
-//! becomes an identity. Knows nothing of users.
+//! The external login: the authorization-code exchange of OAuth 2.0 (RFC 6749, with PKCE, RFC 7636) and OpenID Connect
+//! Core 1.0. The client sends the user to the provider and returns with a code, which is exchanged for an identity
+//! here. Knows nothing about accounts.
 
 mod claims;
 mod id_token;
@@ -17,7 +17,7 @@ use login::LoginError;
 use provider::{Provider, Tokens};
 use std::sync::Arc;
 
-/// The configured provider. Cheap to clone.
+/// A configured login provider. Cheap to clone.
 #[derive(Clone)]
 pub struct ExternalProvider(Arc<Provider>);
 

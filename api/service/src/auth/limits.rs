@@ -1,4 +1,4 @@
-//! How often somebody may try to log in, register, invite, or change something.
+//! Rate limits for logins, registrations, invitations and changes.
 
 use crate::rate_limit::{LimitKey, RateLimiter};
 use crate::token_bucket::TokenBuckets;

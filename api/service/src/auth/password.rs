@@ -1,5 +1,5 @@
-//! Passwords, as Argon2id hashes in PHC form. Hashing takes tens of milliseconds of a processor on purpose, so it
-//! happens off the async threads, and never more at a time than there are processors.
+//! Passwords, as Argon2id hashes in PHC form. Hashing deliberately takes tens of milliseconds of CPU time, so it runs
+//! outside the async threads, with at most as many hashes at a time as there are processors.
 
 use argon2::Argon2;
 use argon2::password_hash::phc::PasswordHash;

@@ -1,5 +1,5 @@
 //! A message as the pattern receives it: `{from, to, cc, replyTo, subject, date, messageId, text, html, headers,
-//! attachments}`, decoded from whatever character sets and encodings it came in.
+//! attachments}`, decoded from its character sets and encodings.
 
 use super::parts::{Part, Parts};
 use base64::Engine;

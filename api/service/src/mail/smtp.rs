@@ -1,6 +1,6 @@
-//! A small SMTP receiver (RFC 5321) for mail that starts runs: it takes messages for addresses that exist, within
-//! limits of size, count and time, and answers a message only when its runs are stored. It relays nothing, and leaves
-//! TLS and the judging of senders to a mail server in front of it.
+//! A small SMTP receiver (RFC 5321) for mail that starts runs: it accepts messages for existing addresses, within
+//! limits of size, number and time, and acknowledges a message only when its runs are stored. It relays nothing, and
+//! relies on a mail server in front of it for TLS and for checking senders.
 
 use super::{BYTES_MAX, Delivery, Destination, Mail, RECIPIENTS_MAX, destination};
 use crate::Service;
@@ -261,12 +261,12 @@ impl Session {
     }
 }
 
-/// Starts the runs of all recipients; the reply is for all of them, so that of the most patient one decides. Those
-/// that have run know the message when it comes again.
+/// Starts the runs of all recipients. SMTP has only one reply for all of them, so if any recipient asks for a retry,
+/// the whole message is retried; recipients whose run was already started recognise it as a duplicate.
 async fn deliver(service: &Service, recipients: &[String], message: Vec<u8>) -> Cow<'static, str> {
     let mail = match Mail::read(message).await {
         Ok(mail) => mail,
-        // It will be no better later: whoever sent it must not try again.
+        // A permanent error: the sender must not retry.
         Err(error) if error.code() == Code::Validation => {
             return format!("554 5.6.0 {}", error.message()).into();
         }

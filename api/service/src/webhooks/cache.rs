@@ -1,4 +1,4 @@
-//! Endpoints as the ingestion needs them, with their secrets, kept in memory.
+//! An in-memory cache of webhook endpoints with their secrets.
 
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::ServiceError;

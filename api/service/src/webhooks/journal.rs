@@ -1,5 +1,5 @@
-//! Writes down what came to webhooks, behind the requests: each write takes all that has gathered during the one
-//! before it. Whoever reads the log first waits for what was answered before, so that nobody misses a line.
+//! Writes the webhook log in the background: each write takes all lines that have accumulated during the previous one.
+//! Readers of the log first wait until the lines of all answered requests are written, so that none is missing.
 
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::EndpointId;

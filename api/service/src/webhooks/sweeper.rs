@@ -1,4 +1,4 @@
-//! Keeps the webhook log short, in the background.
+//! Deletes old lines of the webhook log in the background.
 
 use crate::Service;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What runs know of their effects, and what has come for those that wait.
+//! The journals of runs (the results of their effects), and the signals for waiting runs.
 
 use super::packed::{pack, unpack};
 use super::{elements, json};

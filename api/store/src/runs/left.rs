@@ -1,4 +1,4 @@
-//! Runs that go on without the server that had them: what is read of them, whoever takes them.
+//! Runs that lost their server: the columns that are read when another server takes them over.
 
 use crate::Db;
 use heddle_model::clock::Timestamp;

@@ -1,4 +1,4 @@
-//! Runs as their owners look at them.
+//! Lists and details of runs for their owners.
 
 use crate::deployments::tenant;
 use crate::{Db, Sql, StoreError, sql};

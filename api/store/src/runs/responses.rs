@@ -1,4 +1,4 @@
-//! What RespondToWebhook gave, for a sender who waits at another server than the one that executes the run.
+//! Responses of RespondToWebhook for senders that wait at a different server than the one that executes the run.
 
 use crate::{Db, StoreError, sql};
 use heddle_model::clock::Timestamp;

@@ -1,4 +1,4 @@
-//! Figures over runs.
+//! Statistics over runs.
 
 use crate::deployments::tenant;
 use crate::{Db, StoreError, sql};

@@ -1,4 +1,4 @@
-//! Runs as the service itself looks after them: those whose server stopped, and those that are old.
+//! Maintenance of runs: taking over those whose server stopped, and deleting old ones.
 
 use super::left::{LEFT, LeftRow, skip_locked};
 use super::suspects::STRIKES_MAX;

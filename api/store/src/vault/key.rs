@@ -1,4 +1,4 @@
-//! One AES-256-GCM key and what it does. Knows nothing of databases.
+//! An AES-256-GCM key and its operations. Knows nothing about databases.
 
 use crate::db::Arg;
 use aes_gcm::Aes256Gcm;

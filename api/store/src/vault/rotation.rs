@@ -1,8 +1,8 @@
-//! Which master key the database uses, and how it is exchanged while servers run.
+//! The database's current master key, and its rotation while servers run.
 //!
-//! [`Vault::rotate`] rewraps every data key in one transaction, and leaves the new master key behind, wrapped under
-//! the old one. A server that was started with the old key meets the new one's name, fetches it from there and
-//! goes on; it needs the new key at its next start, or any time within [`HANDOVER`].
+//! [`Vault::rotate`] rewraps every data key in one transaction, and leaves the new master key behind, wrapped under the
+//! old one. A server that was started with the old key notices the new key's id, fetches the key from there and
+//! continues; only a start after [`HANDOVER`] needs the new key.
 
 use super::Vault;
 use super::error::VaultError;

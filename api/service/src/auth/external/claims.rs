@@ -1,4 +1,4 @@
-//! From what a provider tells of a person to an identity.
+//! Converts a provider's claims about a user into an identity.
 
 use super::login::{Identity, LoginError};
 use serde::{Deserialize, Deserializer};

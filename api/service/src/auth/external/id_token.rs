@@ -1,5 +1,5 @@
-//! The check of an ID token (OpenID Connect Core 1.0, section 3.1.3.7): signed by a key of the provider, for this
-//! client, and not out of date.
+//! The check of an ID token (OpenID Connect Core 1.0, section 3.1.3.7): signed by one of the provider's keys, issued to
+//! this client, and not expired.
 
 use super::claims::Claims;
 use super::login::LoginError;

@@ -1,4 +1,4 @@
-//! A login by another service: what it is made with, what comes of it, and why it may fail.
+//! Types of the external login: its settings, its result and its errors.
 
 /// A login by another service: OpenID Connect with an issuer, or plain OAuth 2.0 with its URLs.
 #[derive(Clone)]
@@ -26,7 +26,7 @@ pub struct Login<'a> {
     pub code_verifier: Option<&'a str>,
 }
 
-/// Who somebody is, by the provider's word.
+/// A user's identity, as confirmed by the provider.
 #[derive(Clone, Debug)]
 pub struct Identity {
     /// Provider and the provider's own name for the person: never changes.

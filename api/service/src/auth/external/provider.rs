@@ -1,5 +1,5 @@
-//! What the provider is asked over HTTP: its configuration (OpenID Connect Discovery 1.0), its keys (RFC 7517),
-//! tokens and userinfo. Every connection passes the runtime's egress guard.
+//! The provider's HTTP endpoints: its configuration (OpenID Connect Discovery 1.0), its keys (RFC 7517), tokens and
+//! userinfo. Every connection passes the runtime's egress guard.
 
 use super::claims::Claims;
 use super::id_token::{self, Keys};
