@@ -116,20 +116,20 @@ pub fn main() -> ExitCode {
     match result {
         Ok(code) => code,
         Err(Failure::Closed) => ExitCode::SUCCESS,
-        Err(Failure::Told(told)) => {
-            output::note(&told.report);
+        Err(Failure::Reported(reported)) => {
+            output::note(&reported.report);
             if json {
                 let mut object = json!({
                     "status": "invalid",
-                    "error": {"message": told.message, "code": told.code, "nodeId": null},
+                    "error": {"message": reported.message, "code": reported.code, "nodeId": null},
                 });
-                if !told.diagnostics.is_empty() {
-                    object["diagnostics"] = json!(told.diagnostics);
+                if !reported.diagnostics.is_empty() {
+                    object["diagnostics"] = json!(reported.diagnostics);
                 }
                 // Nothing is left to tell if this fails: the exit code says it all.
                 let _ = output::result(&object.to_string());
             }
-            ExitCode::from(told.exit as u8)
+            ExitCode::from(reported.exit as u8)
         }
     }
 }

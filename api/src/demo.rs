@@ -60,10 +60,10 @@ pub async fn set_up(app: &App) -> Result<String, DemoError> {
     let hooks = client.call("GET", &path("/webhooks"), None).await?;
     let url = text(&hooks, "/data/endpoints/0/webhookUrl")?;
     let secret = text(&hooks, "/data/endpoints/0/webhookSecret")?;
-    Ok(told(app, &client.token, &deployment, &url, &secret))
+    Ok(instructions(app, &client.token, &deployment, &url, &secret))
 }
 
-fn told(app: &App, token: &str, deployment: &str, url: &str, secret: &str) -> String {
+fn instructions(app: &App, token: &str, deployment: &str, url: &str, secret: &str) -> String {
     let base = &app.config.base_url;
     format!(
         "\

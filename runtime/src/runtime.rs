@@ -16,7 +16,7 @@ use crate::program::Program;
 use crate::program_error::{CompileError, ProgramError};
 use crate::request::RunRequest;
 use crate::sandbox::{self, Sandbox};
-use crate::state::Surroundings;
+use crate::state::HostServices;
 use crate::stdlib::Stdlib;
 use heddle_node_stdlib::abi::code;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -114,7 +114,7 @@ impl Runtime {
         let component_threads = executor::components(config.background_threads)?;
         let io = executor::io(config.io_threads)?;
         let http = Http::new(&config.egress);
-        let surroundings = Surroundings {
+        let host_services = HostServices {
             effects: standard_effects(&config, &http),
             http,
             component_threads: Threads {
@@ -128,7 +128,7 @@ impl Runtime {
         let sandbox = Arc::new(Sandbox {
             engine: engines.main.clone(),
             stdlib: Arc::new(stdlib),
-            surroundings,
+            host_services,
         });
         Ok(Runtime(Arc::new(Inner {
             ticker: Ticker::new(&engines)?,

@@ -6,7 +6,7 @@ use crate::ending::{mask, outcome, refused};
 use crate::outcome::{Outcome, RunError};
 use crate::program::Program;
 use crate::request::RunRequest;
-use crate::state::{RunState, Surroundings};
+use crate::state::{HostServices, RunState};
 use crate::stdlib::Stdlib;
 use crate::stop::Stop;
 use heddle_node_stdlib::abi::{self, code};
@@ -19,7 +19,7 @@ use wasmtime::{Engine, Extern, Instance, Store, UpdateDeadline, Val};
 pub struct Sandbox {
     pub engine: Engine,
     pub stdlib: Arc<Stdlib>,
-    pub surroundings: Surroundings,
+    pub host_services: HostServices,
 }
 
 /// Executes a run to its end. Never fails: whatever happens is in the outcome. Keeps `held` as long as it lives.
@@ -58,7 +58,7 @@ impl Run {
     ) -> Result<Self, RunError> {
         let trigger = trigger(&program.0.manifest, &request)?;
         let fuel_max = request.limits.fuel_max;
-        let state = RunState::new(&sandbox.surroundings, program, request, nonce(), started);
+        let state = RunState::new(&sandbox.host_services, program, request, nonce(), started);
         Ok(Run {
             store: Store::new(&sandbox.engine, state),
             trigger,

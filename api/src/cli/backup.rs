@@ -166,14 +166,14 @@ fn tell(args: &BackupArgs, values: &Values, data_dir: &Path, found: &Found) -> R
     let needed = found.master_key_id.as_deref();
     let held = held_id(values, data_dir);
     if args.json {
-        let told = json!({
+        let summary = json!({
             "file": file,
             "bytes": found.bytes,
             "schema": found.schema,
             "masterKeyId": needed,
             "withKeys": args.with_keys,
         });
-        output::result(&told.to_string())?;
+        output::result(&summary.to_string())?;
     } else {
         let size = ByteSize::b(found.bytes);
         output::result(&format!(

@@ -1,6 +1,6 @@
 //! Failures of commands, and the exit codes they lead to.
 
-use crate::config::sources::Mistake;
+use crate::config::sources::SettingError;
 use heddle_compiler::Diagnostic;
 
 /// Exit codes, as `heddle --help` lists them. 0 is success.
@@ -22,14 +22,14 @@ pub enum Exit {
 #[derive(Debug)]
 pub enum Failure {
     /// Reported to the user.
-    Told(Box<Told>),
+    Reported(Box<Reported>),
     /// The reader of standard output has closed it; nobody is left to report to.
     Closed,
 }
 
 /// A failure and everything that is reported about it.
 #[derive(Debug)]
-pub struct Told {
+pub struct Reported {
     /// Exit code.
     pub exit: Exit,
     /// For machines: `FILE`, `USAGE`, `INVALID_JSON`, `INVALID_PATTERN`, `INVALID_MODULE`, ….
@@ -47,12 +47,12 @@ impl Failure {
     pub fn new(exit: Exit, code: &'static str, message: impl Into<String>) -> Self {
         let message = message.into();
         let report = super::report::Report::error(&message).to_string();
-        Failure::told(exit, code, message, report)
+        Failure::with_report(exit, code, message, report)
     }
 
     /// A failure with a report of its own.
-    pub fn told(exit: Exit, code: &'static str, message: impl Into<String>, report: String) -> Self {
-        Failure::Told(Box::new(Told {
+    pub fn with_report(exit: Exit, code: &'static str, message: impl Into<String>, report: String) -> Self {
+        Failure::Reported(Box::new(Reported {
             exit,
             code,
             message: message.into(),
@@ -67,8 +67,8 @@ impl Failure {
     }
 }
 
-impl From<Mistake> for Failure {
-    fn from(mistake: Mistake) -> Self {
-        Failure::usage(mistake.to_string())
+impl From<SettingError> for Failure {
+    fn from(error: SettingError) -> Self {
+        Failure::usage(error.to_string())
     }
 }

@@ -135,7 +135,7 @@ fn json_failure(source: &Source, what: &str, error: &serde_json::Error) -> Failu
             })
             .with_line(line, start..end);
     }
-    Failure::told(
+    Failure::with_report(
         Exit::Invalid,
         "INVALID_JSON",
         format!("{}: {message}", source.name),

@@ -76,8 +76,8 @@ async fn rotate_setting(
     }
     let count = rotate(config, store, &new).await?;
     if json {
-        let told = json!({"dataKeys": count, "keyId": MasterKeyId::of(&new).as_str(), "masterKey": made});
-        return output::result(&told.to_string());
+        let summary = json!({"dataKeys": count, "keyId": MasterKeyId::of(&new).as_str(), "masterKey": made});
+        return output::result(&summary.to_string());
     }
     output::note(&format!(
         "{count} data keys are encrypted under the new master key. Running servers continue to work; set \
@@ -123,7 +123,8 @@ async fn rotate_file(
         Ok(count) => count,
         Err(failure) => {
             // The database does not know the new key, unless the outcome is unknown: then the file must stay.
-            if begun.is_none() && matches!(&failure, Failure::Told(told) if told.code == REFUSED) {
+            if begun.is_none() && matches!(&failure, Failure::Reported(reported) if reported.code == REFUSED)
+            {
                 std::fs::remove_file(&next).map_err(failed)?;
             }
             return Err(failure);
@@ -134,9 +135,9 @@ async fn rotate_file(
     std::fs::rename(&next, &path).map_err(failed)?;
     let (place, previous) = (path.display(), previous.display());
     if json {
-        let told =
+        let summary =
             json!({"dataKeys": count, "keyId": MasterKeyId::of(&new).as_str(), "file": place.to_string()});
-        return output::result(&told.to_string());
+        return output::result(&summary.to_string());
     }
     output::result(&format!(
         "{count} data keys are encrypted under the new master key, which is in {place}. Running servers \

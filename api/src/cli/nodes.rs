@@ -70,7 +70,7 @@ fn unknown(name: &str) -> Failure {
         None => "`heddle nodes` lists them all".to_owned(),
     };
     let report = Report::error(&message).help(&help).to_string();
-    Failure::told(Exit::Usage, "UNKNOWN_TYPE", message, report)
+    Failure::with_report(Exit::Usage, "UNKNOWN_TYPE", message, report)
 }
 
 fn list() -> String {

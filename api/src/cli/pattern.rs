@@ -178,7 +178,7 @@ fn not_a_pattern(source: &Source, why: &str, help: &str) -> Failure {
         .in_file(&source.name)
         .help(help)
         .to_string();
-    Failure::told(
+    Failure::with_report(
         Exit::Invalid,
         "INVALID_PATTERN",
         format!("{}: {message}", source.name),

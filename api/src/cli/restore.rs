@@ -211,14 +211,14 @@ fn tell(
 ) -> Result<(), Failure> {
     let target = data_dir::database(data_dir).display().to_string();
     if args.json {
-        let told = json!({
+        let summary = json!({
             "database": target,
             "bytes": found.bytes,
             "schema": found.schema,
             "masterKeyId": found.master_key_id,
             "withKeys": !keys.is_empty(),
         });
-        output::result(&told.to_string())?;
+        output::result(&summary.to_string())?;
     } else {
         let size = ByteSize::b(found.bytes);
         output::result(&format!(

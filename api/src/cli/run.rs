@@ -231,7 +231,7 @@ fn user_cache_dir() -> Option<PathBuf> {
 fn invalid_module(name: &str, error: &heddle_runtime::ProgramError) -> Failure {
     let message = format!("can't run this module: {error}");
     let report = Report::error(&message).in_file(name).to_string();
-    Failure::told(
+    Failure::with_report(
         Exit::Invalid,
         "INVALID_MODULE",
         format!("{name}: {message}"),
@@ -253,7 +253,7 @@ fn choose_trigger(args: &RunArgs, program: &Program, request: &mut RunRequest) -
         let message = format!("the pattern has no trigger with the id `{wanted}`");
         let help = format!("the pattern's triggers: {}", names.join(", "));
         let report = Report::error(&message).help(&help).to_string();
-        return Err(Failure::told(Exit::Usage, "USAGE", message, report));
+        return Err(Failure::with_report(Exit::Usage, "USAGE", message, report));
     };
     request.triggered_by = match trigger.node_type.as_str() {
         "OnWebhook" => "webhook",

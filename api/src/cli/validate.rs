@@ -61,9 +61,9 @@ fn check(file: &Path, args: &ValidateArgs) -> Result<Checked, Failure> {
             output::note(&Report::error(message).in_file(&name).to_string());
             return Ok(unreadable(&name, Exit::Invalid, "INVALID_PATTERN", message));
         }
-        Err(Failure::Told(told)) => {
-            output::note(&told.report);
-            return Ok(unreadable(&name, told.exit, told.code, &told.message));
+        Err(Failure::Reported(reported)) => {
+            output::note(&reported.report);
+            return Ok(unreadable(&name, reported.exit, reported.code, &reported.message));
         }
         Err(Failure::Closed) => return Err(Failure::Closed),
     };

@@ -1,6 +1,6 @@
 //! Time and memory limits of HTTP connections. Knows nothing about what is served over them.
 
-use super::sources::{Mistake, Values};
+use super::sources::{SettingError, Values};
 use super::values::{bytes, duration, set};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -54,7 +54,7 @@ impl Default for HttpLimits {
 
 impl HttpLimits {
     /// From the settings.
-    pub(super) fn read(values: &Values) -> Result<Self, Mistake> {
+    pub(super) fn read(values: &Values) -> Result<Self, SettingError> {
         let mut limits = HttpLimits::default();
         for (name, field) in [
             ("header_timeout", &mut limits.header_timeout),
@@ -64,17 +64,17 @@ impl HttpLimits {
         ] {
             set(field, values.read(name, duration)?);
             if field.is_zero() {
-                return Err(values.mistake(name, "must be longer than zero"));
+                return Err(values.error(name, "must be longer than zero"));
             }
         }
         set(&mut limits.connections_max, values.parsed("max_connections")?);
         if limits.connections_max < CONNECTIONS_MIN {
             let why = format!("must be at least {CONNECTIONS_MIN}");
-            return Err(values.mistake("max_connections", why));
+            return Err(values.error("max_connections", why));
         }
         limits.connections_per_address_max = values.parsed("max_connections_per_address")?;
         if limits.connections_per_address_max == Some(0) {
-            return Err(values.mistake("max_connections_per_address", "must be at least 1"));
+            return Err(values.error("max_connections_per_address", "must be at least 1"));
         }
         set(
             &mut limits.unfinished_bytes_max,

@@ -1,7 +1,7 @@
 //! The two keys that every service needs. With the embedded database they are generated at the first start and stored
 //! beside it, readable only by its user; with PostgreSQL every server must be given the same keys.
 
-use super::sources::{Mistake, Values};
+use super::sources::{SettingError, Values};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::fs;
@@ -29,13 +29,13 @@ pub struct Keys {
 impl Keys {
     /// Loads the keys from the settings, or from files in the data directory, which are created if the directory has no
     /// data yet.
-    pub fn load(values: &Values, data_dir: &Path, is_shared: bool) -> Result<Self, Mistake> {
+    pub fn load(values: &Values, data_dir: &Path, is_shared: bool) -> Result<Self, SettingError> {
         let has_data = data_dir.join("heddle.db").exists();
         let mut made = Vec::new();
-        let mut text = |name: &str| -> Result<String, Mistake> {
+        let mut text = |name: &str| -> Result<String, SettingError> {
             match values.text(name) {
                 Some(text) => Ok(text.to_owned()),
-                None if is_shared => Err(values.mistake(
+                None if is_shared => Err(values.error(
                     name,
                     "is required with PostgreSQL, with the same value on every server: make one with \
                      `openssl rand -base64 32`",
@@ -45,7 +45,7 @@ impl Keys {
         };
         let key = |name: &str, text: &str| {
             decode(text).ok_or_else(|| {
-                values.mistake(
+                values.error(
                     name,
                     "must be 32 bytes in base64: make one with `openssl rand -base64 32`",
                 )
@@ -58,7 +58,7 @@ impl Keys {
             .transpose()?;
         let jwt_secret = text("jwt_secret")?;
         if jwt_secret.len() < JWT_SECRET_BYTES_MIN {
-            return Err(values.mistake("jwt_secret", "must be at least 32 bytes long"));
+            return Err(values.error("jwt_secret", "must be at least 32 bytes long"));
         }
         Ok(Keys {
             master_key,
@@ -84,23 +84,28 @@ pub fn path(data_dir: &Path, name: &str) -> PathBuf {
     data_dir.join(name.replace('_', "-"))
 }
 
-fn kept(data_dir: &Path, name: &str, has_data: bool, made: &mut Vec<PathBuf>) -> Result<String, Mistake> {
+fn kept(
+    data_dir: &Path,
+    name: &str,
+    has_data: bool,
+    made: &mut Vec<PathBuf>,
+) -> Result<String, SettingError> {
     let path = path(data_dir, name);
     let place = path.display().to_string();
     match fs::read_to_string(&path) {
         Ok(text) => return Ok(text.trim().to_owned()),
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            return Err(Mistake::new(place, format!("can't be read: {error}")));
+            return Err(SettingError::new(place, format!("can't be read: {error}")));
         }
         Err(_) if has_data && name == "master_key" => {
             let advice = "is missing, but the database beside it is encrypted with that key: restore the \
                 file, or set HEDDLE_MASTER_KEY to its contents";
-            return Err(Mistake::new(place, advice));
+            return Err(SettingError::new(place, advice));
         }
         Err(_) => {}
     }
     let text = encode(&heddle_model::entropy::random());
-    write(&path, &text).map_err(|error| Mistake::new(place, format!("can't be written: {error}")))?;
+    write(&path, &text).map_err(|error| SettingError::new(place, format!("can't be written: {error}")))?;
     made.push(path);
     Ok(text)
 }

@@ -26,15 +26,15 @@ pub enum Source {
 /// What is wrong with a setting, and where it was given.
 #[derive(Debug, thiserror::Error)]
 #[error("{place} {message}")]
-pub struct Mistake {
+pub struct SettingError {
     place: String,
     message: String,
 }
 
-impl Mistake {
+impl SettingError {
     /// An error at a place that is not necessarily a single setting.
     pub fn new(place: impl Into<String>, message: impl fmt::Display) -> Self {
-        Mistake {
+        SettingError {
             place: place.into(),
             message: message.to_string(),
         }
@@ -48,7 +48,10 @@ pub struct Values(BTreeMap<&'static str, (String, Source)>);
 impl Values {
     /// Collects settings from the flags, the environment (`vars`) and the file: `heddle.toml` in the working directory,
     /// unless `HEDDLE_CONFIG` or `--config` names another.
-    pub fn gather(flags: &Flags, vars: impl IntoIterator<Item = (String, String)>) -> Result<Self, Mistake> {
+    pub fn gather(
+        flags: &Flags,
+        vars: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, SettingError> {
         let mut values = BTreeMap::new();
         let mut file = flags.config.clone();
         for (name, value) in vars.into_iter().filter(|(name, _)| name.starts_with("HEDDLE_")) {
@@ -100,7 +103,7 @@ impl Values {
     }
 
     /// Parses a setting with its type's `FromStr`.
-    pub fn parsed<T: FromStr<Err: fmt::Display>>(&self, name: &str) -> Result<Option<T>, Mistake> {
+    pub fn parsed<T: FromStr<Err: fmt::Display>>(&self, name: &str) -> Result<Option<T>, SettingError> {
         self.read(name, |text| {
             text.parse().map_err(|error| format!("is invalid: {error}"))
         })
@@ -111,19 +114,19 @@ impl Values {
         &self,
         name: &str,
         read: impl FnOnce(&str) -> Result<T, String>,
-    ) -> Result<Option<T>, Mistake> {
+    ) -> Result<Option<T>, SettingError> {
         let text = self.text(name).map(read).transpose();
-        text.map_err(|message| self.mistake(name, message))
+        text.map_err(|message| self.error(name, message))
     }
 
     /// What is wrong with a setting, where it was given.
-    pub fn mistake(&self, name: &str, message: impl fmt::Display) -> Mistake {
+    pub fn error(&self, name: &str, message: impl fmt::Display) -> SettingError {
         let place = match self.source(name) {
             Some(Source::Flag) => flag(name),
             Some(Source::File(path)) => format!("`{name}` in {}", path.display()),
             Some(Source::Environment) | None => variable(name),
         };
-        Mistake::new(place, message)
+        SettingError::new(place, message)
     }
 }
 
@@ -134,16 +137,16 @@ fn in_file(key: &str) -> Option<&'static Setting> {
 }
 
 /// The contents of the file that `place` names.
-fn kept_in(place: &str, path: &str) -> Result<(String, Source), Mistake> {
+fn kept_in(place: &str, path: &str) -> Result<(String, Source), SettingError> {
     let path = PathBuf::from(path);
     let text = std::fs::read_to_string(&path).map_err(|error| {
-        Mistake::new(
+        SettingError::new(
             place,
             format!("names {}, which can't be read: {error}", path.display()),
         )
     })?;
     if text.trim().is_empty() {
-        return Err(Mistake::new(
+        return Err(SettingError::new(
             place,
             format!("names {}, which is empty", path.display()),
         ));
@@ -151,8 +154,8 @@ fn kept_in(place: &str, path: &str) -> Result<(String, Source), Mistake> {
     Ok((text, Source::File(path)))
 }
 
-fn twice(name: &str) -> Mistake {
-    Mistake::new(
+fn twice(name: &str) -> SettingError {
+    SettingError::new(
         name,
         "is given both directly and in a file: remove one of the two",
     )
@@ -170,23 +173,23 @@ fn flag(name: &str) -> String {
     format!("--{}", name.replace('_', "-"))
 }
 
-fn unknown(place: &str, key: &str, shown: impl Fn(&str) -> String) -> Mistake {
+fn unknown(place: &str, key: &str, shown: impl Fn(&str) -> String) -> SettingError {
     let nearest = SETTINGS
         .iter()
         .min_by_key(|setting| strsim::damerau_levenshtein(key, setting.name))
         .filter(|setting| strsim::damerau_levenshtein(key, setting.name) <= 3);
     match nearest {
-        Some(setting) => Mistake::new(
+        Some(setting) => SettingError::new(
             place,
             format!("is unknown; did you mean {}?", shown(setting.name)),
         ),
-        None => Mistake::new(place, "is unknown; `heddle config` lists the settings"),
+        None => SettingError::new(place, "is unknown; `heddle config` lists the settings"),
     }
 }
 
 type Given = Vec<(&'static str, (String, Source))>;
 
-fn from_file(named: Option<&Path>) -> Result<Given, Mistake> {
+fn from_file(named: Option<&Path>) -> Result<Given, SettingError> {
     let path = named.unwrap_or(Path::new(FILE));
     let shown = path.display().to_string();
     let text = match std::fs::read_to_string(path) {
@@ -194,15 +197,15 @@ fn from_file(named: Option<&Path>) -> Result<Given, Mistake> {
         Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => {
             return Ok(Vec::new());
         }
-        Err(error) => return Err(Mistake::new(shown, format!("can't be read: {error}"))),
+        Err(error) => return Err(SettingError::new(shown, format!("can't be read: {error}"))),
     };
-    let table: toml::Table = text.parse().map_err(|error| Mistake::new(&shown, error))?;
+    let table: toml::Table = text.parse().map_err(|error| SettingError::new(&shown, error))?;
     let source = Source::File(path.to_owned());
     let mut given = Given::new();
     for (key, value) in table {
         let place = format!("`{key}` in {shown}");
         let text = plain(value)
-            .ok_or_else(|| Mistake::new(&place, "must be a string, a number, true, false or a list"))?;
+            .ok_or_else(|| SettingError::new(&place, "must be a string, a number, true, false or a list"))?;
         let (setting, value) = match in_file(&key) {
             Some(setting) => (setting, kept_in(&place, &text)?),
             None => {

@@ -248,7 +248,7 @@ pub fn from_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     let mut reader = serde_json::Deserializer::from_slice(body);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();
-        mistake(&path, error.inner())
+        json_error(&path, error.inner())
     })?;
     reader.end().map_err(|error| {
         ApiError::field("", format!("the body contains more than one JSON value: {error}"))
@@ -256,7 +256,7 @@ pub fn from_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     Ok(value)
 }
 
-fn mistake(path: &str, error: &serde_json::Error) -> ApiError {
+fn json_error(path: &str, error: &serde_json::Error) -> ApiError {
     if error.is_syntax() || error.is_eof() {
         return ApiError::field("", format!("the body is not valid JSON: {error}"));
     }

@@ -161,7 +161,7 @@ impl Run {
             duration_ms: row.duration_ms,
             event_data: event.unwrap_or_else(|| RawValue::NULL.to_owned()),
             log_output: stored(row.logs.take()).unwrap_or_else(|| raw(&json!([]))),
-            error_message: ended_with_error.map(|error| told(&error)),
+            error_message: ended_with_error.map(|error| error_message(&error)),
             attempt: row.attempt,
             version_number: row.version_number,
             accepted_at: row.accepted_at,
@@ -189,7 +189,7 @@ fn read_error(error: Option<&str>) -> Option<RunError> {
 }
 
 /// An error with the node that failed.
-fn told(error: &RunError) -> String {
+fn error_message(error: &RunError) -> String {
     match &error.node_id {
         Some(node_id) => format!("{node_id}: {}", error.message),
         None => error.message.clone(),

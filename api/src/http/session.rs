@@ -113,7 +113,7 @@ async fn ext(
         .write(move |db| Box::pin(async move { known_or_new(db, identity, now).await }))
         .await?;
     let notice = match cleared {
-        Some(cleared) => Some(told(&app, &user, cleared).await?),
+        Some(cleared) => Some(apply_cleared(&app, &user, cleared).await?),
         None => None,
     };
     let mut session = logged_in(&app, user, ip).await?;
@@ -122,7 +122,7 @@ async fn ext(
 }
 
 /// Updates the in-memory state after an account was cleared, and describes what was removed.
-async fn told(app: &App, user: &UserRow, cleared: Cleared) -> Result<String, ApiError> {
+async fn apply_cleared(app: &App, user: &UserRow, cleared: Cleared) -> Result<String, ApiError> {
     app.executions.heed(Notice::Everything).await?;
     app.webhooks.all_changed();
     tracing::warn!(

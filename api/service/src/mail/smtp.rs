@@ -22,7 +22,7 @@ const SILENCE_MAX: Duration = Duration::from_secs(60);
 /// How long a session may last.
 const SESSION_MAX: Duration = Duration::from_secs(600);
 /// Commands that can't be understood before the connection is closed.
-const MISTAKES_MAX: u32 = 20;
+const ERRORS_MAX: u32 = 20;
 /// Bytes of a command.
 const LINE_BYTES_MAX: u64 = 4096;
 
@@ -58,7 +58,7 @@ struct Session {
     has_greeted: bool,
     has_sender: bool,
     recipients: Vec<String>,
-    mistakes: u32,
+    errors: u32,
 }
 
 /// Whether the session goes on.
@@ -75,7 +75,7 @@ impl Session {
             has_greeted: false,
             has_sender: false,
             recipients: Vec::new(),
-            mistakes: 0,
+            errors: 0,
         }
     }
 
@@ -243,8 +243,8 @@ impl Session {
     }
 
     async fn misunderstood(&mut self, error: &Error) -> io::Result<Next> {
-        self.mistakes += 1;
-        if self.mistakes >= MISTAKES_MAX {
+        self.errors += 1;
+        if self.errors >= ERRORS_MAX {
             self.say("421 4.7.0 Too many errors").await?;
             return Ok(Next::Close);
         }
