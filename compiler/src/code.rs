@@ -1,5 +1,5 @@
-//! JavaScript modules in patterns: their syntax, and what they ask for. Executing them is the engine's business, as
-//! is everything that shows only then.
+//! JavaScript modules in patterns: their syntax and the rights they need. Executing them, and finding errors that only
+//! show then, is up to the engine.
 
 use crate::diagnostic::{Diagnostic, unsentenced};
 use crate::expression::{Cost, cost, levels_at_most};

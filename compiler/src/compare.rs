@@ -1,7 +1,8 @@
-//! What changed between two graphs, counted and one by one.
+//! The differences between two graphs, as counts and one by one.
 //!
-//! Takes any JSON, since drafts may be unfinished: what has no usable id is told apart by its whole content. Both are
-//! read as text, which takes little more memory than they have. Knows nothing of node types.
+//! Accepts any JSON, because drafts may be unfinished: elements without a usable id are identified by their whole
+//! content. Both graphs are read as text, which takes little more memory than their size. Knows nothing about node
+//! types.
 
 use crate::text::{self, Fingerprints};
 use serde_json::value::RawValue;

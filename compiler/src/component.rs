@@ -1,5 +1,5 @@
-//! Components in definitions: whether one is a node of the world `heddle:node` (wit/node.wit). Executing them is the
-//! runtime's business.
+//! Checks that components in definitions implement the world `heddle:node` (wit/node.wit). Executing them is up to the
+//! runtime.
 
 use crate::diagnostic::list;
 use base64::Engine as _;

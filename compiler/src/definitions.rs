@@ -1,4 +1,4 @@
-//! nodeDefinitions: node types of a graph's own.
+//! nodeDefinitions: a graph's custom node types.
 //!
 //! Reads and checks them one by one; whether their inner graphs make sense is `check`'s work.
 

@@ -1,4 +1,4 @@
-//! Which way each expression of a graph goes, and why.
+//! Explains for each expression of a graph whether it is compiled or evaluated by the engine, and why.
 
 use crate::check::level::Level;
 use crate::checked::{Checked, Inside};

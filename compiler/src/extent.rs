@@ -1,4 +1,4 @@
-//! How large a graph is, before anything is made of it. Knows nothing of what it means.
+//! Measures the size of a graph before it is processed. Knows nothing about its meaning.
 
 use crate::definitions;
 use crate::diagnostic::{Diagnostic, Severity};

@@ -1,5 +1,5 @@
-//! What was found of a graph, within bounds: a graph that is wrong everywhere must not cost more to tell than to
-//! read. Knows nothing of the rules.
+//! Collects the diagnostics for a graph, up to a limit: reporting a graph that is full of errors must not cost more
+//! than reading it. Knows nothing about the rules.
 
 use crate::diagnostic::{Diagnostic, Severity, sort};
 use crate::expression::Cost;

@@ -1,7 +1,7 @@
 //! The graph as drawn: nodes, edges and settings read from React Flow's JSON.
 //!
-//! Tolerant of fields it doesn't know, exact about those it does: each malformed one is a diagnostic of its own,
-//! and reading goes on. Knows nothing of node types.
+//! Unknown fields are ignored, known fields are checked strictly: each malformed one gets its own diagnostic, and
+//! reading continues. Knows nothing about node types.
 
 use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::findings::Findings;

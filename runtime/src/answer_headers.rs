@@ -1,5 +1,5 @@
-//! Which headers the answer of a pattern can't have, because they are not its own: those of the connection, and those that a
-//! browser or a proxy applies to all that is served from the same place. Knows names only, and sends nothing.
+//! Headers that a pattern's response must not set: those of the connection, and those that browsers or proxies apply to
+//! everything from the same origin. Only checks names; sends nothing.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;

@@ -1,9 +1,9 @@
 //! Machine code on disk and in memory.
 //!
-//! Deserialising machine code is running it: a file is used only from our own directory, which nobody else may
-//! write to, only when it is our own, and only when it has the MAC that is kept with it, made with a key that nobody
-//! else has, of the content and of the name. Two processes may share a directory: files are written beside their final
-//! name and renamed. A broken file is compiled again.
+//! Deserialising machine code means trusting it completely. A file is therefore only used if its directory can't be
+//! written by other users, if it belongs to this user, and if its MAC over content and name is valid under a secret
+//! key. Several processes may share a directory: files are written under a temporary name and renamed. A damaged file
+//! is ignored and compiled again.
 
 mod key;
 mod own_file;

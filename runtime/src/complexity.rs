@@ -1,5 +1,5 @@
-//! How much work a stranger's module or component is for the compiler, counted before it is compiled: cheap refusals,
-//! each with the limit that it names. What passes is still compiled within limits of time and memory.
+//! Estimates the work of compiling an untrusted module or component, to reject excessive ones cheaply, naming the
+//! exceeded limit. Accepted ones are still compiled within limits of time and memory.
 
 use wasmparser::{BinaryReaderError, FunctionBody, Operator, Parser, Payload};
 

@@ -1,4 +1,4 @@
-//! Components of definitions: compiled and linked once, instantiated anew for every call.
+//! Components of definitions: compiled and linked once, and instantiated for every call.
 //!
 //! Knows what a component is given (the world `heddle:node`, see wit/node.wit); what a call may use is in `call`.
 

@@ -1,4 +1,4 @@
-//! What an operator sets. Knows nothing of flags, files or the environment.
+//! The operator's settings of the runtime. Knows nothing about flags, files or the environment.
 
 use crate::codecache::CacheKey;
 use crate::egress::EgressPolicy;

@@ -1,7 +1,7 @@
-//! Connections: addresses of and credentials for other services. A pattern holds a connection's id or name and
-//! nothing else; the host opens it when an effect leaves the sandbox. What is opened never enters the guest.
+//! Connections: addresses of and credentials for other services. A pattern holds a connection's id or name and nothing
+//! else; the host opens it when an effect leaves the sandbox. Their contents never enter the guest.
 //!
-//! Knows nothing of where connections are kept.
+//! Knows nothing about where connections are stored.
 
 use crate::effect_error::{EffectCode, EffectError};
 use crate::hosts;

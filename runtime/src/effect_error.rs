@@ -1,7 +1,7 @@
-//! Why an effect failed: a code for patterns, and words for people.
+//! Errors of effects: a code for patterns, and a message for people.
 //!
-//! Knows nothing of effects. An error here is a value of the run: it is recorded, masked and handed to the node, and what
-//! libraries said is part of its message.
+//! Knows nothing of effects. These errors are values of the run: they are recorded, masked and passed to the node, and
+//! their messages include those of libraries.
 
 use heddle_node_stdlib::abi::code;
 use std::fmt;

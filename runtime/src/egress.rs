@@ -1,4 +1,4 @@
-//! The guard before every outbound connection: which addresses effects may reach.
+//! The egress guard for every outbound connection: decides which addresses effects may reach.
 //!
 //! A URL names a host, a resolver turns it into addresses, and only the address decides. [`GuardedResolver`] is
 //! the resolver that connections are made with, so the checked address is the one connected to. Sources of the

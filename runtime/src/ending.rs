@@ -1,4 +1,4 @@
-//! From the end of a run to its outcome: what the guest said, or why it was stopped, without any secret.
+//! Builds a run's outcome from its end: the guest's result, or why it was stopped, with all secrets masked.
 
 use crate::journal::execution_of;
 use crate::limits::Limits;

@@ -1,8 +1,8 @@
 //! The journal of a run: the result of each of its effects, recorded before the run sees it. A run that starts again
-//! from the beginning, on the same module with the same event, seed and start time, is answered from it in the same
-//! order, and so comes to the place where it was without repeating an effect.
+//! from the beginning, on the same module with the same event, seed and start time, gets its results from the journal
+//! in the same order, and so reaches the same point without repeating an effect.
 //!
-//! Knows nothing of where journals are kept.
+//! Knows nothing about where journals are stored.
 
 use crate::stop::Stop;
 use heddle_node_stdlib::abi::code;

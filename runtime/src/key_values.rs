@@ -1,5 +1,5 @@
-//! Values that patterns keep from run to run: what the operations mean, and a store in memory. Durable stores are the
-//! host's.
+//! Values that patterns keep between runs: the semantics of the operations, and an in-memory store. Durable stores are
+//! provided by the host.
 
 use crate::effect_error::EffectCode;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! The one account of memory and tables for all its instances.
+//! Accounts for the memory and tables of all instances of a run together.
 
 use crate::limits::Limits;
 use crate::stop::{Stop, grouped};

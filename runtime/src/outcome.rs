@@ -1,4 +1,4 @@
-//! What a run gives back.
+//! The outcome of a run.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;

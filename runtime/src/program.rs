@@ -1,6 +1,6 @@
-//! Programs: a pattern's module, verified as if an enemy had written it.
+//! Programs: a pattern's module, verified as untrusted input.
 //!
-//! Knows nothing of how it is compiled, which is `plan`, or run.
+//! Knows nothing about compiling (see `plan`) or running it.
 
 use crate::complexity::BODY_BYTES_MAX;
 use crate::component::Ready;

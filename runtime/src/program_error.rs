@@ -1,9 +1,9 @@
-//! Why a module is refused.
+//! Why a module is rejected.
 
 use crate::complexity::TooComplex;
 use wasmparser::BinaryReaderError;
 
-/// Why a module is refused.
+/// Why a module is rejected.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProgramError {

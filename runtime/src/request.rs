@@ -1,4 +1,4 @@
-//! What a run is given.
+//! The input of a run.
 
 use crate::connections::Services;
 use crate::effects::Calls;

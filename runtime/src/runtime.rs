@@ -1,4 +1,4 @@
-//! The runtime: what all runs share, and the way from a module to a run's outcome.
+//! The runtime: what all runs share, and how a module is run to its outcome.
 
 use crate::codecache::{DiskCache, Recent};
 use crate::component::{Components, Threads};

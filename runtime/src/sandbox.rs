@@ -1,4 +1,4 @@
-//! One run: its store and instances, which nothing survives, and what it has said so far.
+//! One run: its store and instances, which are dropped at its end, and its output so far.
 //!
 //! Knows nothing of threads; see `executor` for where a run is polled.
 

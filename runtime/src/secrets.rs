@@ -1,5 +1,5 @@
-//! Secrets of one run: put in place of their references when a request leaves the sandbox, each only where it may go,
-//! and taken out of whatever comes back. Values never enter the guest.
+//! Secrets of one run: inserted in place of their references when a request leaves the sandbox, only for permitted
+//! hosts, and masked in everything that comes back. Values never enter the guest.
 
 mod mask;
 mod reference;

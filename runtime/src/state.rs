@@ -1,4 +1,4 @@
-//! The host's side of one run: what it was given, what it has said so far, and the effects that it starts.
+//! The host's side of one run: its input, its output so far, and the effects that it starts.
 
 use crate::component::{CallingNode, Calls, Origin, Setting, Threads};
 use crate::connections::Granted;

@@ -1,4 +1,4 @@
-//! Why a run is stopped from outside.
+//! Why the host stops a run.
 
 use crate::limits::Limits;
 use heddle_node_stdlib::abi::code;

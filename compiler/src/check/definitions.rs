@@ -1,4 +1,4 @@
-//! The insides of definitions, and how they are used.
+//! Checks of definitions: their contents, and how they are used.
 
 use super::level::{Kind, Level, Spot};
 use super::parameters::Parameters;

@@ -1,4 +1,4 @@
-//! How values flow: cycles, bodies of loops, what never runs, what may run twice.
+//! Checks of the flow of values: cycles, loop bodies, nodes that never run, and nodes that may run twice.
 
 use super::guards;
 use super::level::{Flow, Kind, Level};

@@ -1,4 +1,4 @@
-//! What expressions may refer to where they stand.
+//! Checks what expressions may refer to, depending on their place.
 
 use super::level::Level;
 use crate::diagnostic::did_you_mean;

@@ -1,4 +1,4 @@
-//! Pins and breakpoints: whether they name nodes and ports that exist.
+//! Checks that pins and breakpoints name existing nodes and ports.
 
 use super::level::Level;
 use crate::checked::{Checked, Inside};

@@ -1,4 +1,5 @@
-//! Parameters: every literal against its schema, every expression parsed; the result is what a node is given.
+//! Checks parameters: every literal is validated against its schema, every expression is parsed. The result is the
+//! node's input for lowering.
 
 use super::names::{DefinitionNames, NodeNames};
 use crate::code;

@@ -1,5 +1,5 @@
-//! Rules of single node types that no schema can say: parameters that depend on each other, texts of a form of their
-//! own. Only what is written out is looked at; what expressions give is the node's own matter.
+//! Rules of individual node types that a schema can't express: parameters that depend on each other, and text with a
+//! special syntax. Only literals are checked; the values of expressions are checked by the node at run time.
 
 use super::level::{ERROR_PORT, Spot};
 use super::schedule;

@@ -1,4 +1,4 @@
-//! From the parser's tree to heddle's own: names are resolved, what is not compiled is noted.
+//! Lowers the parser's tree to heddle's own: names are resolved, and constructs that are not compiled are recorded.
 
 use super::lowering::{Lowering, PROBLEMS_MAX, STACK_GROWTH_BYTES, STACK_LEFT_BYTES};
 use super::names;

@@ -1,4 +1,4 @@
-//! Names: heddle's own, those that other systems have, and what was probably meant by any other.
+//! Names: heddle's own, those of other systems, and suggestions for unknown ones.
 
 use super::{Expression, Name, Names, Problem};
 use heddle_node_stdlib::value::methods::Global;

@@ -1,8 +1,8 @@
-//! Looks over JavaScript text without parsing it: where an expression ends, how deeply it nests, and what of it the
-//! parser may read again.
+//! Scans JavaScript text without parsing it: where an expression ends, how deeply it nests, and which parts the parser
+//! may have to read repeatedly.
 //!
-//! Strings, template literals, comments and brackets are followed exactly; whether `/` divides or opens a regular
-//! expression is decided by the tokens before it, which is wrong only behind some `}`. There it counts as costly.
+//! Strings, template literals, comments and brackets are followed exactly; whether `/` divides or starts a regular
+//! expression is decided by the preceding tokens, which can be wrong only after some `}`. There it counts as costly.
 
 /// Offset of the `}}` that ends the expression starting at `start`; `None` if there is none. Searches in vain are
 /// counted for the whole text.

@@ -1,9 +1,9 @@
 //! A whole expression as a script for the JavaScript engine: heddle's names in it become parameters, whose values are
-//! compiled as ever and handed over.
+//! compiled as usual and passed in.
 //!
-//! They are evaluated before the script begins, also those that it would not have come to: such a part can't change
-//! anything, and where it could fail it is an [`Expression::Attempt`], whose failure is thrown where the part stands.
-//! What only compiled code knows (date-times, what depends on a language) is compiled in pieces as large as possible.
+//! They are all evaluated before the script begins, even those that it would not reach: such a part has no side
+//! effects, and if it can fail it is an [`Expression::Attempt`], whose error is thrown at the part's place. What only
+//! compiled code supports (date-times, language-dependent functions) is compiled in pieces as large as possible.
 
 mod changes;
 mod parts;

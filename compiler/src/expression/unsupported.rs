@@ -1,4 +1,4 @@
-//! What of JavaScript is not compiled, and what no expression has.
+//! Constructs of JavaScript that are not compiled, or not available in expressions.
 
 use heddle_node_stdlib::javascript_names as names;
 use heddle_node_stdlib::value::methods::Method;

@@ -1,5 +1,5 @@
-//! The key of a cache's MACs: derived from what the server knows and its disk does not, or, for the command line, random
-//! and kept in a file within the cache.
+//! The key of a cache's MACs: derived from a secret that is not stored in the cache, or, for the command line, random
+//! and stored in a file within the cache.
 
 use super::own_file::open_own;
 use crate::digest::Digest256;

@@ -1,5 +1,5 @@
-//! One call of a component: a store of its own, with shares of what its run has left, so that whatever the component
-//! does fails its node only.
+//! One call of a component: it has its own store, with a share of its run's remaining limits, so that a misbehaving
+//! component only fails its own node.
 
 use super::output::{Printed, Written};
 use super::ready::{ExecuteArguments, ExecuteResults, Ready};

@@ -1,4 +1,4 @@
-//! Runs of other patterns, as whoever owns the runtime makes them.
+//! The interface through which the owner of the runtime starts runs of other patterns.
 
 use super::handles::{Clock, Parking};
 use super::progress::EffectFuture;

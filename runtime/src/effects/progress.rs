@@ -1,4 +1,4 @@
-//! How far the work of an effect came, and the form in which results are kept and handed on.
+//! The progress of an effect, and the format in which results are stored and passed on.
 
 use crate::effect_error::{EffectCode, EffectError};
 use serde_json::{Value, json};

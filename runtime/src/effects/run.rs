@@ -1,5 +1,5 @@
-//! The effects of one run: those at work, those that have ended, those that a former execution had ended, and those
-//! that have parked.
+//! The effects of one run: those in progress, those that have ended, those that ended in an earlier execution, and
+//! those that are parked.
 
 use super::effect::{AnyEffect, Reveals};
 use super::needs::Handles;

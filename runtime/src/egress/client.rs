@@ -1,5 +1,5 @@
-//! HTTP clients that reach only what the policy permits. They follow no redirect and use no proxy: each hop has to
-//! be asked for, and is checked.
+//! HTTP clients that reach only what the policy permits. They follow no redirects and use no proxy: each hop is a
+//! separate, checked request.
 
 use super::{EgressPolicy, GuardedResolver};
 use reqwest::{Client, Url};

@@ -1,4 +1,4 @@
-//! What no expression may have, whichever way it goes.
+//! Constructs that no expression may contain, whether compiled or not.
 
 use super::super::syntax::{called_method, range, without_parentheses};
 use super::super::{Problem, names, unsupported};

@@ -1,4 +1,4 @@
-//! Where requests go.
+//! Resolution of request URLs.
 
 use super::super::handles::GrantedHosts;
 use crate::connections::Connection;

@@ -1,4 +1,4 @@
-//! What comes back for a request, bounded while it is read.
+//! Responses, whose size is limited while they are read.
 
 use super::super::progress::EffectResult;
 use super::address::place;

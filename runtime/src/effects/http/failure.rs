@@ -1,4 +1,4 @@
-//! Failures of requests, in words.
+//! Messages for failed requests.
 
 use super::address::place;
 use crate::effect_error::{EffectCode, EffectError};

@@ -1,8 +1,8 @@
 //! Sessions whose driver executes in a process of its own, started by this program: a server whose answers crash the
-//! driver, or make it take all memory, ends that process and fails the statement that asked. The process has its
-//! connection's fields and one socket at a time, behind which is what the egress guard has connected to.
+//! driver, or exhaust its memory, only ends that process and fails the statement. The process has its connection's
+//! fields and one socket at a time, behind which is what the egress guard has connected to.
 //!
-//! What comes from such a process is read as a stranger's.
+//! Answers of such a process are not trusted.
 
 mod answer;
 mod places;

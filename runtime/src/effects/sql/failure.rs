@@ -1,4 +1,4 @@
-//! Failures of statements, in words.
+//! Messages for failed statements.
 
 use super::target::Target;
 use crate::effect_error::{EffectCode, EffectError};

@@ -1,6 +1,6 @@
 //! A session of MySQL or MariaDB.
 //!
-//! Knows nothing of where it executes, in the service or in a process of its own.
+//! Knows nothing about whether it executes in the service or in a separate process.
 
 use super::failure::failed;
 use super::rows::{

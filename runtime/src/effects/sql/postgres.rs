@@ -1,6 +1,6 @@
 //! A session of PostgreSQL. Parameters get the types that the server finds for them.
 //!
-//! Knows nothing of where it executes, in the service or in a process of its own.
+//! Knows nothing about whether it executes in the service or in a separate process.
 
 mod read;
 mod write;

@@ -1,5 +1,5 @@
-//! Rows as JSON, within limits, and what the databases' values have in common. A value is counted before it is built where a
-//! few bytes of the server's can become many.
+//! Rows as JSON, within limits, and conversions that the databases share. Where a few bytes from the server can become
+//! many, a value's size is computed before it is built.
 
 use super::failure::failed;
 use super::statement::Statement;

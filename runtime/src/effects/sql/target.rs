@@ -1,4 +1,4 @@
-//! Which database a connection means.
+//! Determines which database a connection refers to.
 
 use crate::connections::Connection;
 use crate::digest::{hex, sha256};

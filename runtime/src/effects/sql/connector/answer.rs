@@ -1,4 +1,4 @@
-//! What a process answers, read as a stranger's: what it becomes in memory is bounded while it is built.
+//! Answers of connector processes, which are untrusted: their size in memory is limited while they are parsed.
 
 use super::super::serve::{Failure, Reply};
 use crate::effect_error::{EffectCode, EffectError};

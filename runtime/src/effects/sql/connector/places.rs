@@ -1,4 +1,4 @@
-//! Places for processes: so many at a time, of which one tenant has at most half.
+//! Limits the number of connector processes; one tenant may use at most half of them.
 
 use crate::effect_error::{EffectCode, EffectError};
 use std::collections::HashMap;

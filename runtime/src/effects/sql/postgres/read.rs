@@ -1,6 +1,5 @@
-//! Values as PostgreSQL sends them in binary (its manual, "Binary Formats", and `src/backend/utils/adt`, `*_send`). The
-//! bytes, and the types that they are of, are a stranger's: nothing is believed of them, and what they would become is
-//! counted first.
+//! Values as PostgreSQL sends them in binary (its manual, "Binary Formats", and `src/backend/utils/adt`, `*_send`).
+//! Neither the bytes nor their types are trusted: the size of the result is computed before it is built.
 
 use super::super::rows::{Room, Unread, bytes as base64, decimal, float, integer, iso};
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};

@@ -1,5 +1,5 @@
-//! What a statement may do to a SQLite file below the operator's directory: read and write its rows and tables. It reaches
-//! no other file, changes nothing about how SQLite works, and makes nothing too large.
+//! What a statement may do to a SQLite file below the operator's directory: read and write its rows and tables. It
+//! can't reach other files, change how SQLite works, or exceed size limits.
 
 use super::super::target::Target;
 use crate::effect_error::{EffectCode, EffectError};

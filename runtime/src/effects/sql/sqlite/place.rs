@@ -1,4 +1,4 @@
-//! Where a connection's SQLite file is: below the operator's directory, in the tenant's own.
+//! The location of a connection's SQLite file: in the tenant's own directory, below the operator's.
 //!
 //! Knows nothing of SQL.
 
