@@ -14,7 +14,7 @@ pub struct App(Arc<Parts>);
 
 /// The parts of an [`App`].
 pub struct Parts {
-    /// Settings.
+    /// Settings of the binary.
     pub config: Config,
     /// The service behind the HTTP interface.
     pub service: Service,

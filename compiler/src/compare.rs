@@ -16,7 +16,7 @@ pub const NOTHING_CHANGED: &str = "nothing changed";
 pub const NODES_MAX: usize = 10_000;
 /// Edges, likewise.
 pub const EDGES_MAX: usize = 50_000;
-/// Differences that are told; all are counted.
+/// Maximum number of differences that are listed; all are counted.
 pub const DETAILS_MAX: usize = 1_000;
 /// Fields named for one changed node at most.
 const FIELDS_MAX: usize = 50;
@@ -65,9 +65,9 @@ pub struct Comparison {
 /// One difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// What it is about.
+    /// The part of the graph that differs.
     pub part: Part,
-    /// What became of it.
+    /// How it changed.
     pub change: Change,
     /// For what changed: paths such as `data.parameters.url`, 50 at most.
     pub fields: Vec<String>,
@@ -102,7 +102,7 @@ pub struct Edge {
     pub target_handle: Option<String>,
 }
 
-/// What became of a part.
+/// How a part of a graph changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Only the second graph has it.

@@ -20,7 +20,7 @@ pub struct Explained {
     pub parameter: String,
     /// As written, without braces.
     pub expression: String,
-    /// The way that it goes.
+    /// How it is evaluated.
     pub route: Route,
     /// Why the engine evaluates it.
     #[serde(skip_serializing_if = "Vec::is_empty")]

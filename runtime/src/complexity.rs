@@ -34,7 +34,7 @@ pub enum TooComplex {
     /// A count over its limit.
     #[error("it has {found} {what}; at most {limit} are allowed")]
     Count {
-        /// Of what.
+        /// The kind of thing that is limited.
         what: &'static str,
         /// How many there are.
         found: usize,

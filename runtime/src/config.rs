@@ -22,7 +22,7 @@ pub enum SqliteFiles {
 /// mostly this one.
 #[derive(Clone, Debug)]
 pub struct ConnectorProgram {
-    /// Its file.
+    /// Path of the program's file.
     pub program: PathBuf,
     /// What comes before the last argument.
     pub arguments: Vec<OsString>,

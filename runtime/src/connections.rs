@@ -69,7 +69,7 @@ pub enum ConnectionError {
 pub struct Connection {
     /// Distinguishes it from all others of this host.
     pub id: String,
-    /// For messages.
+    /// The connection's name in messages.
     pub name: String,
     /// The service, such as `postgres` or `open-ai`.
     pub provider: String,

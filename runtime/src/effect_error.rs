@@ -10,9 +10,9 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{code}: {message}")]
 pub struct EffectError {
-    /// What went wrong.
+    /// The kind of error, for patterns.
     pub code: EffectCode,
-    /// For a person.
+    /// The message, for people.
     pub message: String,
 }
 

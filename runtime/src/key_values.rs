@@ -16,7 +16,7 @@ pub const VALUE_BYTES_MAX: usize = 256 << 10;
 /// Keys of a pattern, or of a workspace, at most.
 pub const KEYS_MAX: usize = 10_000;
 
-/// Whose value it is.
+/// The owner of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KeyValueScope {
     /// The pattern's own.
@@ -43,11 +43,11 @@ pub enum KeyValueOperation {
 /// One access to a value.
 #[derive(Clone, Debug)]
 pub struct KeyValueRequest {
-    /// Whose.
+    /// Whose values to access.
     pub scope: KeyValueScope,
-    /// Which.
+    /// The key, 1 to 512 bytes.
     pub key: String,
-    /// What.
+    /// The operation to perform.
     pub operation: KeyValueOperation,
     /// How long what is written lives. Without it a `Set` lives for ever, and other changes leave it as it is.
     pub time_to_live: Option<Duration>,

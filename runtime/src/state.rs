@@ -48,7 +48,7 @@ pub struct Asked<'a> {
     pub key: &'a str,
     /// `None`: it was too large to be copied.
     pub request: Option<String>,
-    /// Of the run's fuel.
+    /// Fuel that the run has left.
     pub fuel_left: u64,
 }
 
@@ -91,7 +91,7 @@ pub struct RunState {
 }
 
 impl RunState {
-    /// Of a run that begins now.
+    /// The state of a run that begins now.
     pub fn new(
         host_services: &HostServices,
         program: Program,

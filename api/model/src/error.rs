@@ -13,7 +13,7 @@ macro_rules! codes {
         pub enum Code { $($(#[$doc])* $variant),* }
 
         impl Code {
-            /// All of them.
+            /// All variants, in the order of declaration.
             pub const ALL: &'static [Code] = &[$(Code::$variant),*];
 
             /// The stable name that clients match on.

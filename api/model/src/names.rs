@@ -10,7 +10,7 @@ pub struct UnknownName(pub String);
 macro_rules! names {
     ($type:ident: $($variant:ident = $name:literal),* $(,)?) => {
         impl $type {
-            /// All of them.
+            /// All variants, in the order of declaration.
             pub const ALL: &'static [$type] = &[$($type::$variant),*];
 
             /// The name in JSON and in the database.

@@ -8,7 +8,7 @@ macro_rules! quotas {
         pub enum Quota { $($(#[$doc])* $variant),* }
 
         impl Quota {
-            /// All of them.
+            /// All variants, in the order of declaration.
             pub const ALL: &'static [Quota] = &[$(Quota::$variant),*];
 
             /// The setting, its default, what it limits, and what to do about it.

@@ -40,7 +40,7 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    /// All of them.
+    /// All variants, in the order of declaration.
     pub const ALL: [Scheme; 6] = [
         Scheme::Heddle,
         Scheme::Github,

@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// How many may.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// In all.
+    /// Maximum number of live tails in total.
     pub in_all: usize,
-    /// Of one user.
+    /// Maximum number of live tails per user.
     pub per_user: usize,
 }
 

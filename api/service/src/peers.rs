@@ -51,7 +51,7 @@ enum Said {
 /// The other servers. Cheap to clone.
 #[derive(Clone)]
 pub struct Peers {
-    /// Of this process.
+    /// Id of this process, to recognise its own messages.
     id: Arc<str>,
     service: Service,
 }

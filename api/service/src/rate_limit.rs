@@ -20,7 +20,7 @@ const KEYS_MAX: usize = 50_000;
 pub struct LimitKey(pub(crate) IpAddr);
 
 impl LimitKey {
-    /// Of this address.
+    /// The key under which an address is counted: an IPv4 address, or the /64 network of an IPv6 address.
     pub fn of(address: IpAddr) -> Self {
         LimitKey(match address {
             IpAddr::V4(_) => address,

@@ -21,7 +21,7 @@ pub const DATA_BYTES_MAX: u64 = 8 << 20;
 pub struct Source {
     /// Path as given, or `<stdin>`.
     pub name: String,
-    /// Content.
+    /// The decoded text.
     pub text: String,
 }
 

@@ -62,7 +62,7 @@ fn from_stdin() -> Result<[u8; MASTER_KEY_BYTES], Failure> {
     })
 }
 
-/// The operator keeps the key: it is told before anything depends on it.
+/// The operator stores the key: it is printed before anything depends on it.
 async fn rotate_setting(
     json: bool,
     config: &Config,

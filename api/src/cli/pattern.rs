@@ -21,7 +21,7 @@ pub enum Input {
     Module {
         /// Path as given.
         name: String,
-        /// Content.
+        /// The module's bytes.
         bytes: Vec<u8>,
     },
 }

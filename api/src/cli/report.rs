@@ -102,7 +102,7 @@ impl Report {
         self
     }
 
-    /// What to do.
+    /// Adds a hint on how to fix the problem.
     pub fn help(mut self, help: &str) -> Self {
         self.help = Some(help.to_owned());
         self

@@ -34,12 +34,12 @@ pub struct UserArgs {
 enum Action {
     /// Register a user. Without --password-stdin a password is generated and printed.
     Create {
-        /// Email.
+        /// The user's email address.
         email: String,
-        /// First name.
+        /// The user's first name.
         #[arg(long, default_value = "New")]
         first_name: String,
-        /// Last name.
+        /// The user's last name.
         #[arg(long, default_value = "User")]
         last_name: String,
         /// Read the password from standard input.
@@ -51,28 +51,28 @@ enum Action {
     },
     /// Give a user the role admin.
     Promote {
-        /// Email.
+        /// The user's email address.
         email: String,
     },
     /// Mark a user's email as verified, because you know that it is theirs.
     Verify {
-        /// Email.
+        /// The user's email address.
         email: String,
     },
     /// Disable a user: their password, tokens and API keys stop working. Their deployments continue.
     Disable {
-        /// Email.
+        /// The user's email address.
         email: String,
     },
     /// Enable a disabled user. Their tokens remain revoked; their password and API keys work again.
     Enable {
-        /// Email.
+        /// The user's email address.
         email: String,
     },
     /// Set a new password for a user and revoke all their tokens. Without --password-stdin a password is generated and
     /// printed.
     ResetPassword {
-        /// Email.
+        /// The user's email address.
         email: String,
         /// Read the password from standard input.
         #[arg(long)]

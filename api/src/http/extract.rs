@@ -155,7 +155,7 @@ where
 /// Factor between the size of a body and the memory it may take once parsed. Graphs and events stay text.
 const READ_FACTOR: usize = 8;
 
-/// Whose request it is, once the caller is known.
+/// The user of a request, once it is authenticated.
 fn owner(request: &Request) -> Owner {
     request.extensions().get::<UserId>().copied()
 }

@@ -9,7 +9,7 @@ use sqlx::FromRow;
 /// A user.
 #[derive(Clone, Debug, FromRow)]
 pub struct UserRow {
-    /// Id.
+    /// UUIDv7, so that ids sort by time of creation.
     #[sqlx(try_from = "String")]
     pub id: UserId,
     /// Email as registered.
@@ -39,7 +39,7 @@ pub struct UserRow {
 /// What a user may do, as of now.
 #[derive(Clone, Debug)]
 pub struct Standing {
-    /// Email.
+    /// Email address, as registered.
     pub email: String,
     /// Role in the service.
     pub role: Role,

@@ -13,7 +13,7 @@ const USE_NOTED_EVERY: Duration = Duration::from_secs(60);
 /// What may be seen of a key.
 #[derive(Clone, Debug, FromRow)]
 pub struct ApiKeyRow {
-    /// Id.
+    /// UUIDv7, so that ids sort by time of creation.
     #[sqlx(try_from = "String")]
     pub id: ApiKeyId,
     /// Name.

@@ -34,7 +34,7 @@ pub(crate) enum Lock {
     Update,
 }
 
-/// Whose a data key is: a workspace's, or that of what belongs to none.
+/// The owner of a data key: a workspace's id, or an empty string for everything outside of workspaces.
 pub(crate) fn owner(workspace: Option<WorkspaceId>) -> String {
     workspace
         .map(|workspace| workspace.to_string())

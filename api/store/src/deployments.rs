@@ -12,7 +12,7 @@ use sqlx::FromRow;
 /// A deployment.
 #[derive(Clone, Debug, FromRow)]
 pub struct DeploymentRow {
-    /// Id.
+    /// UUIDv7, so that ids sort by time of creation.
     pub id: DeploymentId,
     /// What is deployed.
     pub pattern_id: PatternId,
@@ -235,7 +235,7 @@ pub async fn remove_of_workspace(db: &mut Db<'_>, manager: &Manager) -> Result<(
 /// A deployment in a list, with what its runs amount to.
 #[derive(Clone, Debug, FromRow)]
 pub struct ListedRow {
-    /// Id.
+    /// UUIDv7, so that ids sort by time of creation.
     pub id: DeploymentId,
     /// What is deployed.
     pub pattern_id: PatternId,

@@ -40,9 +40,9 @@ const KEPT_MAX: usize = 2_000;
 /// A webhook endpoint.
 #[derive(Clone, Debug, FromRow)]
 pub struct EndpointRow {
-    /// Id.
+    /// UUIDv7, so that ids sort by time of creation.
     pub id: EndpointId,
-    /// Whose node it is.
+    /// The pattern that the node belongs to.
     pub pattern_id: PatternId,
     /// The pattern's workspace.
     pub workspace_id: Option<WorkspaceId>,
@@ -355,9 +355,9 @@ pub async fn set_secret(
 /// An address of a pattern.
 #[derive(Clone, Debug, FromRow)]
 pub struct MailboxRow {
-    /// Id.
+    /// UUIDv7, so that ids sort by time of creation.
     pub id: EndpointId,
-    /// Whose node it is.
+    /// The pattern that the node belongs to.
     pub pattern_id: PatternId,
     /// The node.
     pub node_id: String,

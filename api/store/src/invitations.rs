@@ -14,7 +14,7 @@ pub const AGE_MAX: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// An invitation, as the workspace sees it.
 #[derive(Clone, Debug, FromRow)]
 pub struct InvitationRow {
-    /// Id.
+    /// UUIDv7, so that ids sort by time of creation.
     #[sqlx(try_from = "String")]
     pub id: InvitationId,
     /// Whose email.
@@ -33,7 +33,7 @@ pub struct InvitationRow {
 /// An invitation, as whom it is for sees it.
 #[derive(Clone, Debug, FromRow)]
 pub struct ReceivedRow {
-    /// Id.
+    /// UUIDv7, so that ids sort by time of creation.
     #[sqlx(try_from = "String")]
     pub id: InvitationId,
     /// Workspace.

@@ -6,7 +6,7 @@ use super::{Db, Sql, StoreError, sql};
 use heddle_model::ids::{PatternId, UserId, WorkspaceId};
 use heddle_model::quota::{Exceeded, Quota, Quotas};
 
-/// Whose quotas a change counts toward.
+/// The owner whose quotas a change counts towards.
 #[derive(Clone, Copy, Debug)]
 pub enum Payer {
     /// A user's.

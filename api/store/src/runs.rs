@@ -20,9 +20,9 @@ use std::sync::Arc;
 /// An accepted run.
 #[derive(Clone, Debug)]
 pub struct AcceptedRow {
-    /// Id.
+    /// UUIDv7, so that ids sort by time of creation.
     pub id: RunId,
-    /// Whose run it is.
+    /// The deployment that the run belongs to.
     pub deployment_id: DeploymentId,
     /// What started it.
     pub triggered_by: TriggeredBy,

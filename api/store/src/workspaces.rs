@@ -13,7 +13,7 @@ pub const FIRST_ENVIRONMENT: &str = "production";
 /// A workspace, as one of its members sees it.
 #[derive(Clone, Debug, FromRow)]
 pub struct WorkspaceRow {
-    /// Id.
+    /// UUIDv7, so that ids sort by time of creation.
     #[sqlx(try_from = "String")]
     pub id: WorkspaceId,
     /// Name.
@@ -32,7 +32,7 @@ pub struct WorkspaceRow {
 /// An environment.
 #[derive(Clone, Debug, FromRow)]
 pub struct EnvironmentRow {
-    /// Id.
+    /// UUIDv7, so that ids sort by time of creation.
     #[sqlx(try_from = "String")]
     pub id: EnvironmentId,
     /// Workspace.
@@ -51,7 +51,7 @@ pub struct MemberRow {
     /// User.
     #[sqlx(try_from = "String")]
     pub user_id: UserId,
-    /// Email.
+    /// Email address, as registered.
     pub email: String,
     /// First name.
     pub first_name: String,

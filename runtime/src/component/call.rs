@@ -44,7 +44,7 @@ const CODE_BYTES_MAX: usize = 64;
 
 /// Where what a component sees as time and chance comes from.
 pub struct Origin {
-    /// `$run`.
+    /// The value of `$run`, as JSON.
     pub run: Box<RawValue>,
     pub started_at_ms: i64,
     pub seed: u64,
@@ -53,9 +53,9 @@ pub struct Origin {
 /// What calls are made of, besides the node's own.
 pub struct Setting {
     pub origin: Origin,
-    /// The run's.
+    /// The run's fuel limit.
     pub fuel_max: u64,
-    /// The run's.
+    /// The run's memory limit, in bytes.
     pub memory_bytes_max: usize,
     /// Sends the requests of components.
     pub http: Http,

@@ -18,7 +18,7 @@ pub trait Calls: fmt::Debug + Send + Sync + 'static {
 pub struct Call {
     /// The pattern.
     pub pattern_id: String,
-    /// What its OnCall emits.
+    /// The inputs that the called pattern's OnCall emits.
     #[serde(default)]
     pub inputs: Value,
     /// Whether its end is waited for.

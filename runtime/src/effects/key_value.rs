@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The effect.
+/// Reads and changes values that patterns keep.
 pub struct KeyValue;
 
 #[derive(Deserialize)]

@@ -27,13 +27,13 @@ use tokio::net::TcpStream;
 
 /// What a server may say about one message: drivers keep a line until it ends.
 const REPLY_BYTES_MAX: u64 = 512 << 10;
-/// Of an error's message.
+/// Maximum length of an error's message, in bytes.
 const MESSAGE_BYTES_MAX: usize = 8 << 10;
 /// Recipients of one message.
 const RECIPIENTS_MAX: usize = 100;
 const MECHANISMS: &[Mechanism] = &[Mechanism::Plain, Mechanism::Login];
 
-/// The effect.
+/// Sends email by SMTP.
 pub struct Mail(Arc<EgressPolicy>);
 
 impl Mail {
@@ -202,9 +202,9 @@ struct Server {
     host: String,
     port: u16,
     tls: Tls,
-    /// Of `starttls`.
+    /// TLS parameters for `starttls`.
     tls_parameters: Option<TlsParameters>,
-    /// Of `tls`.
+    /// TLS connector for `tls`.
     connector: Option<stream::Connector>,
     credentials: Option<Credentials>,
 }

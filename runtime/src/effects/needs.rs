@@ -22,7 +22,7 @@ pub struct Handles {
     pub vault: Arc<Vault>,
     pub connections: Arc<Granted>,
     pub key_values: Arc<dyn KeyValues>,
-    /// Where there are any.
+    /// Calls of other patterns, where they are supported.
     pub calls: Option<Arc<dyn Calls>>,
     pub signals: Signals,
     pub clock: Clock,

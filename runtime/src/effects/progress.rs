@@ -31,7 +31,7 @@ impl From<Value> for Progress {
 pub struct Park {
     /// When it wants to be started again, in milliseconds since 1970 UTC; `None`: only when something comes for it.
     pub wake_at_ms: Option<i64>,
-    /// What it needs to know then.
+    /// State that the effect needs when it resumes.
     pub state: Value,
 }
 

@@ -45,7 +45,7 @@ struct Clients {
 }
 
 impl GuardedHttp {
-    /// With this policy.
+    /// Creates clients that apply this policy.
     pub fn new(policy: &EgressPolicy) -> Self {
         // Fails when the program has chosen a provider already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();

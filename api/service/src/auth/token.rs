@@ -15,9 +15,9 @@ use std::time::Duration;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Claims {
-    /// User.
+    /// The user's id.
     pub sub: UserId,
-    /// Email.
+    /// Email address, as registered.
     pub email: String,
     /// Role in the service.
     pub role: Role,
@@ -31,7 +31,7 @@ pub struct Claims {
     pub iat: i64,
     /// Expires at, in seconds since 1970.
     pub exp: i64,
-    /// Unique.
+    /// Unique id of the token.
     pub jti: String,
     /// The login that it goes back to; without it, as in tokens of earlier versions, the token is its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -47,7 +47,7 @@ pub struct Claims {
 /// A login, from which tokens follow each other until it ends.
 #[derive(Clone, Debug)]
 pub struct Session {
-    /// Id.
+    /// Id of the login; for tokens of earlier versions, the token's own id.
     pub id: String,
     /// When the user proved who they are, in seconds since 1970.
     pub began_at: i64,

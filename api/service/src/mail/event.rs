@@ -38,11 +38,11 @@ struct Mailbox<'m> {
 struct Attachment<'m> {
     filename: Option<&'m str>,
     content_type: String,
-    /// By which HTML refers to it.
+    /// Content-ID, by which HTML refers to the attachment.
     content_id: Option<&'m str>,
-    /// Bytes.
+    /// Size of the decoded content, in bytes.
     size: usize,
-    /// Base64.
+    /// The decoded content, in base64.
     content: String,
 }
 

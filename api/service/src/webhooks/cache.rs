@@ -17,9 +17,9 @@ const SHARED_TTL: Duration = Duration::from_secs(1);
 
 /// A webhook endpoint with its secret.
 pub struct Endpoint {
-    /// Id.
+    /// UUIDv7, so that ids sort by time of creation.
     pub id: EndpointId,
-    /// Whose node it is.
+    /// The pattern that the node belongs to.
     pub pattern_id: PatternId,
     /// The node.
     pub node_id: String,

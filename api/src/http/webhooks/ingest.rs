@@ -45,7 +45,7 @@ pub struct Arrival {
 }
 
 impl Arrival {
-    /// Of a request that comes now.
+    /// Records the arrival of a request at the current time.
     pub fn new(app: &App, webhook_id: &str, ip: ClientIp, request_id: String, headers: &HeaderMap) -> Self {
         let text = |name| Some(String::from_utf8_lossy(headers.get(name)?.as_bytes()).into_owned());
         let declared = text(CONTENT_LENGTH).and_then(|length| length.parse().ok());
@@ -155,7 +155,7 @@ pub async fn admit(
     Ok((arrival, admitted))
 }
 
-/// Whose the endpoint is, if it was ever made, and the endpoint, if it is in use.
+/// The pattern of the endpoint, if the endpoint ever existed, and the endpoint itself, if it is in use.
 async fn find(app: &App, webhook_id: &str) -> Result<(Option<PatternId>, Option<Admitted>), ApiError> {
     let Some(endpoint) = app.webhooks.endpoint(webhook_id).await? else {
         return Ok((None, None));

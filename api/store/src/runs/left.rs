@@ -9,9 +9,9 @@ use sqlx::FromRow;
 /// A run that goes on: another start of the server left it behind, or it was parked.
 #[derive(Clone, Debug, FromRow)]
 pub struct LeftRow {
-    /// Id.
+    /// UUIDv7, so that ids sort by time of creation.
     pub id: RunId,
-    /// Whose run it is.
+    /// The deployment that the run belongs to.
     pub deployment_id: DeploymentId,
     /// What started it.
     #[sqlx(try_from = "String")]

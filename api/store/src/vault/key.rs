@@ -17,7 +17,7 @@ const NONCE_BYTES: usize = 12;
 pub struct MasterKeyId(String);
 
 impl MasterKeyId {
-    /// Of this key.
+    /// The id of a master key, derived from its hash.
     pub fn of(master_key: &[u8; MASTER_KEY_BYTES]) -> Self {
         let hash = Sha256::new()
             .chain_update("heddle master key")

@@ -12,12 +12,12 @@ use reqwest::{Response, Url};
 use serde_json::{Map, Value, json};
 use std::time::{Duration, Instant, SystemTime};
 
-/// What came back.
+/// A response.
 pub(super) struct Answer {
     pub status: u16,
     pub headers: HeaderMap,
     pub body: Vec<u8>,
-    /// After redirects.
+    /// The URL after redirects.
     pub url: Url,
 }
 

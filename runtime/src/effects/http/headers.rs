@@ -3,7 +3,7 @@
 use crate::effect_error::EffectError;
 use reqwest::header::{HeaderName, HeaderValue};
 
-/// By which a service knows a repetition.
+/// The header by which a service recognises a repeated request.
 pub(super) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// What the connection itself decides.
 pub(super) const OWN_HEADERS: [&str; 8] = [

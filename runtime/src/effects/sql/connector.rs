@@ -99,7 +99,7 @@ impl Connector {
         }
     }
 
-    /// Whose it is.
+    /// The tenant whose connection it is.
     pub fn tenant(&self) -> &str {
         &self.place.tenant
     }

@@ -3,7 +3,7 @@
 use super::target::Target;
 use crate::effect_error::{EffectCode, EffectError};
 
-/// Of an error's message.
+/// Maximum length of an error's message, in bytes.
 const MESSAGE_BYTES_MAX: usize = 8 << 10;
 
 /// A server's words are a stranger's, and may be many.

@@ -35,7 +35,7 @@ pub(crate) struct Target {
     pub database: String,
     pub tls: Tls,
     pub tls_ca: Option<String>,
-    /// Of SQLite.
+    /// Path of the SQLite file.
     pub file: String,
     /// Distinguishes pools: changes with every field.
     #[serde(skip)]
@@ -118,7 +118,7 @@ impl Target {
         }
     }
 
-    /// For messages.
+    /// The name of the database in messages.
     pub fn name(&self) -> String {
         match self.kind {
             Kind::Sqlite => format!("The database {}", self.file),

@@ -31,7 +31,7 @@ pub struct Login<'a> {
 pub struct Identity {
     /// Provider and the provider's own name for the person: never changes.
     pub subject: String,
-    /// Email.
+    /// Email address, as reported by the provider.
     pub email: String,
     /// Whether the provider has verified that the email is theirs.
     pub email_verified: bool,
