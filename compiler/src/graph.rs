@@ -145,7 +145,7 @@ impl Reader<'_> {
     }
 
     fn text(&mut self, object: &Map<String, Value>, path: &str, name: &str) -> Option<String> {
-        self.field(object, (path, name), "a text", |value| {
+        self.field(object, (path, name), "text", |value| {
             value.as_str().map(str::to_owned)
         })
     }

@@ -119,7 +119,7 @@ error[malformed] graph: settings.retry.maxAttempts must be a whole number from 1
 error[malformed] graph: nodes[0] must be an object, not 5
 error[malformed] graph: nodes[1].id must be 1 to 64 letters, digits and any of _ . : - (given: the text "a b")
 error[malformed] graph: edges[0].target must be the id of a node (given: it is missing)
-error[malformed] graph: edges[1].sourceHandle must be a text, not 3
+error[malformed] graph: edges[1].sourceHandle must be text, not 3
 error[malformed] n: nodes[2].type must be the name of a node type (given: 4)
 error[malformed] n: nodes[2].data.typeVersion must be 1, the only version, not 7
 error[malformed] n: nodes[2].data.disabled must be true or false, not the text "no"
@@ -310,7 +310,7 @@ warning[unknown-parameter] switch cases[0].nam: `nam` is unknown here and ignore
 error[missing-parameter] switch cases[0].name: `name` is required
   name of the case's output port
 error[missing-parameter] switch cases[1]: `equals` or `when` is required to select the case
-error[parameter-type] switch cases[1].name: must be a text, not 5
+error[parameter-type] switch cases[1].name: must be text, not 5
 error[missing-parameter] switch cases[2]: `equals` or `when` is required to select the case
 error[missing-parameter] switch cases[3]: `equals` or `when` is required to select the case
 error[duplicate-port] switch cases[3].name: the output port `b` already exists

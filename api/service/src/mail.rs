@@ -94,7 +94,7 @@ pub struct Mail {
 }
 
 impl Mail {
-    /// Reads a message (RFC 5322) where that holds up nobody.
+    /// Parses a message (RFC 5322) outside the async threads.
     pub async fn read(raw: impl AsRef<[u8]> + Send + 'static) -> Result<Mail, ServiceError> {
         // Never closed, so there is always a permit to wait for.
         let _permit = READERS.acquire().await;

@@ -15,7 +15,7 @@ pub struct Limits {
     pub per_user: usize,
 }
 
-/// Everybody who looks on here. Cheap to clone.
+/// The live tails of this server. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Onlookers(Arc<Inner>);
 
@@ -32,7 +32,7 @@ struct Counts {
     by_user: HashMap<UserId, usize>,
 }
 
-/// The leave to look on; it ends when it is dropped.
+/// A permit for one live tail, released when it is dropped.
 #[derive(Debug)]
 pub struct Seat {
     onlookers: Onlookers,
@@ -53,7 +53,7 @@ impl Onlookers {
         self.0.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets a user look on once more, or says which limit is reached.
+    /// Admits another live tail of a user, or reports which limit is reached.
     pub fn seat(&self, user: UserId) -> Result<Seat, ServiceError> {
         let counts = &mut *self.counts();
         if counts.all >= self.0.all_max {

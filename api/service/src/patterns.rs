@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// Characters of a name.
 pub const NAME_CHARS_MAX: usize = 200;
 
-/// A graph that was sent: its text as it came, which is what is kept, and what was found out about it.
+/// A submitted graph: its original text, which is stored, and the facts derived from it.
 #[derive(Clone, Debug)]
 pub struct Graph {
     text: Arc<str>,
@@ -316,7 +316,7 @@ pub async fn create(service: &Service, editor: Editor, new: NewPattern) -> Resul
         .await
 }
 
-/// Times that a save begins again because somebody else's came first.
+/// Maximum number of retries of a save that conflicts with others.
 const SAVES_MAX: usize = 4;
 
 /// Saves a new version, also when nothing is different.
@@ -359,7 +359,7 @@ fn is_newest(row: &PatternRow, changes: &Changes) -> Result<(), ServiceError> {
     }
 }
 
-/// Saves if the newest version is the one that is wanted, if any is.
+/// Saves if the newest version is the expected one, or if none is expected.
 async fn save_once(
     service: &Service,
     editor: Editor,

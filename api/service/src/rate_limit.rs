@@ -31,7 +31,7 @@ impl LimitKey {
         })
     }
 
-    /// The address that stands for all that count as one.
+    /// The address that represents all addresses with this key.
     pub const fn address(self) -> IpAddr {
         self.0
     }
@@ -48,7 +48,7 @@ impl std::fmt::Display for LimitKey {
 pub struct RateLimiter<K> {
     per_minute: usize,
     events: Mutex<HashMap<K, VecDeque<Timestamp>>>,
-    /// What others have not been told, if there are others.
+    /// Counts that have not been sent to other servers yet, if there are any.
     untold: Option<Mutex<HashMap<K, usize>>>,
 }
 

@@ -28,7 +28,7 @@ pub struct UserRow {
     /// When registered.
     #[sqlx(try_from = "i64")]
     pub created_at: Timestamp,
-    /// Whether somebody who can know has vouched that the email is theirs.
+    /// Whether the login provider or the operator has verified that the email is theirs.
     pub email_verified: bool,
     /// Tokens of earlier generations have ended.
     pub generation: i64,
@@ -166,7 +166,7 @@ pub async fn create(db: &mut Db<'_>, user: &UserRow) -> Result<WorkspaceId, Stor
     Ok(workspace)
 }
 
-/// The workspace that a login opens: the one that the user has been in for longest.
+/// The workspace that a login opens: the one that the user joined first.
 pub async fn first_membership(
     db: &mut Db<'_>,
     user: UserId,

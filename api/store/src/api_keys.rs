@@ -18,7 +18,7 @@ pub struct ApiKeyRow {
     pub id: ApiKeyId,
     /// Name.
     pub name: String,
-    /// The key's beginning, to tell it from others.
+    /// The first characters of the key, to identify it.
     pub prefix: String,
     /// Workspace in which it counts; `None`: outside of all.
     pub workspace_id: Option<String>,

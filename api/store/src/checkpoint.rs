@@ -14,7 +14,7 @@ const TRANSACTIONS: u32 = 64;
 /// Pages of a long log: 32 MiB.
 const LOG_PAGES_MAX: i64 = 8_192;
 
-/// Tells the task when to work, and is told when the log is long.
+/// Wakes the task when there is work, and is notified when the log is long.
 pub(super) struct Checkpoints {
     shared: Arc<Shared>,
     transactions: u32,

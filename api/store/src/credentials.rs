@@ -10,9 +10,9 @@ use std::time::Duration;
 
 /// Addresses that are remembered of a user.
 const ADDRESSES_MAX: i64 = 20;
-/// A known address is noted anew once in so long, so that a login need not write.
+/// Interval at which a known address is updated, so that not every login has to write.
 const ADDRESS_NOTED_EVERY: Duration = Duration::from_secs(24 * 60 * 60);
-/// An address from which nobody logged in for so long is a stranger's again.
+/// Time after which an address without logins is no longer known.
 const ADDRESS_AGE_MAX: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 
 /// Lets a user log in as this subject of the external login; false: they do as another one.

@@ -19,7 +19,7 @@ pub(crate) struct DataKeyRow {
     pub wrapped: Vec<u8>,
 }
 
-/// A master key, wrapped under the one that it has replaced.
+/// A master key, wrapped under its predecessor.
 #[derive(FromRow)]
 pub(crate) struct HandoverRow {
     pub from_id: String,

@@ -331,7 +331,7 @@ pub async fn count_by_status(
         .collect())
 }
 
-/// Keeps a module; one that is kept already is as new, so that [`sweep_artifacts`] leaves it.
+/// Stores a module. If it is already stored, its time is renewed, so that [`sweep_artifacts`] keeps it.
 pub async fn keep_artifact(
     db: &mut Db<'_>,
     hash: &str,

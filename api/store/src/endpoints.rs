@@ -277,7 +277,7 @@ async fn sync_email(
     Ok(())
 }
 
-/// Deletes what leads to a pattern, and what came in for it, when the pattern itself is deleted.
+/// Deletes a pattern's endpoints and their events, when the pattern itself is deleted.
 pub async fn remove(db: &mut Db<'_>, _: &Editor, pattern: PatternId) -> Result<(), StoreError> {
     for statement in [
         "delete from tap_events where endpoint_id in (select id from webhook_endpoints where pattern_id = ?)",

@@ -8,7 +8,7 @@ use heddle_model::ids::{InvitationId, UserId, WorkspaceId};
 use sqlx::FromRow;
 use std::time::Duration;
 
-/// An invitation that nobody answers is over after so long.
+/// Time after which an unanswered invitation expires.
 pub const AGE_MAX: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// An invitation, as the workspace sees it.
@@ -30,7 +30,7 @@ pub struct InvitationRow {
     pub expires_at: Timestamp,
 }
 
-/// An invitation, as whom it is for sees it.
+/// An invitation, as seen by the invited user.
 #[derive(Clone, Debug, FromRow)]
 pub struct ReceivedRow {
     /// UUIDv7, so that ids sort by time of creation.
@@ -60,14 +60,14 @@ pub struct ReceivedRow {
 }
 
 impl ReceivedRow {
-    /// Whether whoever invited could still do so.
+    /// Whether the sender still has the right to invite.
     pub fn holds(&self) -> bool {
         let role = self.inviter_role.clone().map(WorkspaceRole::try_from);
         matches!(role, Some(Ok(role)) if role >= WorkspaceRole::Admin && role >= self.role)
     }
 }
 
-/// Invites an email to the manager's workspace; one that was invited before is so anew, with this role.
+/// Invites an email to the manager's workspace, replacing an earlier invitation of the same email.
 pub async fn invite(
     db: &mut Db<'_>,
     manager: &Manager,

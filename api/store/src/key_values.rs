@@ -55,7 +55,7 @@ pub async fn find(
     Ok(row.filter(|row| row.is_there(now)))
 }
 
-/// The value, held until the transaction ends: nobody else changes it meanwhile, nor makes it if it is not there.
+/// The value, locked until the transaction ends: others can neither change nor create it meanwhile.
 pub async fn hold(
     db: &mut Db<'_>,
     owner: ValueOwner,

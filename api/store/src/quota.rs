@@ -11,7 +11,7 @@ use heddle_model::quota::{Exceeded, Quota, Quotas};
 pub enum Payer {
     /// A user's.
     User(UserId),
-    /// Those of whoever made the workspace.
+    /// The user who created the workspace.
     Workspace(WorkspaceId),
     /// A pattern's own.
     Pattern(PatternId),
@@ -44,7 +44,8 @@ pub async fn check(db: &mut Db<'_>, quotas: &Quotas, added: &[(Payer, &[Quota])]
     Ok(())
 }
 
-/// By what is counted; `None`: a workspace that nobody made, which only earlier versions could leave.
+/// The key that usage is counted under; `None`: a workspace without a creator, which only earlier versions could leave
+/// behind.
 async fn owner(db: &mut Db<'_>, payer: Payer) -> Result<Option<String>, StoreError> {
     let workspace = match payer {
         Payer::User(user) => return Ok(Some(user.to_string())),

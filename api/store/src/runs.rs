@@ -36,7 +36,7 @@ pub struct AcceptedRow {
     pub version_number: i64,
     /// When accepted.
     pub accepted_at: Timestamp,
-    /// The run whose CallPattern waits for it, and which of its effects that is.
+    /// The run whose CallPattern waits for it, and the key of that effect.
     pub parent: Option<(RunId, String)>,
     /// How many runs called each other above it.
     pub depth: u32,

@@ -97,7 +97,7 @@ pub async fn remove(db: &mut Db<'_>, _: &Editor, deployment: DeploymentId) -> Re
     db.execute(delete.bind(deployment)).await.map(drop)
 }
 
-/// A schedule whose time has come, and what is deployed.
+/// A due schedule, and its deployed pattern.
 #[derive(Clone, Debug, FromRow)]
 pub struct DueRow {
     /// The schedule.
@@ -107,7 +107,7 @@ pub struct DueRow {
     pub pattern_id: PatternId,
 }
 
-/// Schedules whose time has come, the longest due first, for the scheduler.
+/// Due schedules, the longest overdue first, for the scheduler.
 pub async fn due_for_system(db: &mut Db<'_>, now: Timestamp, limit: i64) -> Result<Vec<DueRow>, StoreError> {
     db.all(
         sql("select s.id, s.deployment_id, s.node_id, s.cron, s.timezone, s.catch_up, s.set_cron, s.set_timezone,

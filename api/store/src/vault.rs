@@ -23,7 +23,7 @@ use master::MasterKeys;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Data keys kept unwrapped in memory; past it the cache starts anew.
+/// Maximum number of unwrapped data keys in memory; beyond it, the cache is cleared.
 const CACHED_MAX: usize = 10_000;
 
 /// An encrypted value, as it is stored.
@@ -128,7 +128,7 @@ impl Vault {
         cache.get(&id).cloned()
     }
 
-    /// Makes a data key, unless somebody else does at the same time.
+    /// Creates a data key, unless another server does so at the same time.
     async fn create(&self, db: &mut Db<'_>, owner: &str) -> Result<(), VaultError> {
         let (master_id, master) = self.masters.current(db).await?;
         let id = DataKeyId::new();

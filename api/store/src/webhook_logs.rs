@@ -109,7 +109,7 @@ pub fn tap_for_ingestion(rows: &[TapRow]) -> Vec<Sql> {
     statements
 }
 
-/// Deletes what is too old, for the service's housekeeping.
+/// Deletes expired rows, for the service's housekeeping.
 pub async fn sweep_for_system(
     db: &mut Db<'_>,
     now: Timestamp,

@@ -175,7 +175,7 @@ async fn first_of(
     statement(connection, "begin immediate").await
 }
 
-/// Whether it is to be kept. There is no answer to one that panicked: nobody waits for it any more.
+/// Whether to commit the write. A write that panicked gets no answer, because nobody waits for it any more.
 async fn attempt(connection: &mut SqliteConnection, job: Job, answers: &mut Vec<Answer>) -> bool {
     let done = AssertUnwindSafe(job(Ok(Db::Sqlite(connection))))
         .catch_unwind()

@@ -444,7 +444,7 @@ fn takes_null(schema: &Schema) -> bool {
 fn wanted(schema: &Schema) -> String {
     match schema {
         Schema::Any => "any value".to_owned(),
-        Schema::String => "a text".to_owned(),
+        Schema::String => "text".to_owned(),
         Schema::Module => "the text of a JavaScript module".to_owned(),
         Schema::Number => "a number".to_owned(),
         Schema::Integer { min, max } if *max == i64::MAX => format!("a whole number from {min}"),

@@ -17,7 +17,7 @@ pub const BYTES_MAX: usize = 1024;
 static SLOTS: LazyLock<Semaphore> =
     LazyLock::new(|| Semaphore::new(std::thread::available_parallelism().map_or(1, usize::from)));
 
-/// What stands in for the hash of an email that nobody has, so that asking costs the same.
+/// A dummy hash for unknown emails, so that checking them takes the same time.
 static NOBODY: LazyLock<Option<String>> = LazyLock::new(|| hash_now("nobody's password!").ok());
 
 /// Checks that a password may be chosen.

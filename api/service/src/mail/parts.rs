@@ -30,7 +30,7 @@ pub enum Refused {
     /// It has no header.
     #[error("this is not an RFC 5322 message")]
     NoMessage,
-    /// It is larger or deeper than what is read.
+    /// It exceeds a limit on size or nesting.
     #[error("{0}")]
     Limit(String),
 }

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Endpoints kept at one time; past it the cache starts anew.
+/// Maximum number of cached endpoints; beyond it, the cache is cleared.
 const ENDPOINTS_MAX: usize = 10_000;
 /// For how long an endpoint is believed to be unchanged when other servers can change it, should a notice be late.
 const SHARED_TTL: Duration = Duration::from_secs(1);

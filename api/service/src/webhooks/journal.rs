@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 const QUEUE_MAX: usize = 8192;
 /// Entries that are written together.
 const GROUP_MAX: usize = 512;
-/// Rows of one transaction of SQLite, whose one writer others wait for.
+/// Maximum number of rows per SQLite transaction, because other writes wait for it.
 const PIECE_MAX: usize = 128;
 /// How long an entry waits for others, so that few events a second don't each cost a commit more.
 const LINGER: Duration = Duration::from_millis(50);

@@ -6,7 +6,7 @@ use tokio::task::JoinHandle;
 
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 
-/// Deletes what is too old of the webhook log, until the task is aborted; that does no harm at any moment.
+/// Deletes old lines of the webhook log until the task is aborted, which is safe at any time.
 pub fn start(service: Service) -> JoinHandle<()> {
     tokio::spawn(async move {
         loop {

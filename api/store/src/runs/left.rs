@@ -37,7 +37,7 @@ pub struct LeftRow {
     pub parent_key: Option<String>,
     /// How many runs called each other above it.
     pub depth: i64,
-    /// Whether somebody may wait for its end.
+    /// Whether a sender may be waiting for its end.
     pub awaited: bool,
     /// During how many deaths of servers it may have been executing; below zero: it has brought so many down.
     pub suspicion: i64,

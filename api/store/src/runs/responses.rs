@@ -21,7 +21,7 @@ pub async fn of(db: &mut Db<'_>, run: RunId) -> Result<Option<String>, StoreErro
     Ok(found.map(|(response,)| response))
 }
 
-/// Removes up to `limit` responses that nobody waits for any more.
+/// Removes up to `limit` responses that are no longer waited for.
 pub async fn sweep(db: &mut Db<'_>, before: Timestamp, limit: i64) -> Result<u64, StoreError> {
     let query = sql(
         "delete from responses where run_id in (select run_id from responses where created_at < ? limit ?)",

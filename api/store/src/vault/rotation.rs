@@ -15,7 +15,7 @@ use heddle_model::clock::{Clock, Timestamp};
 use std::time::Duration;
 use zeroize::Zeroizing;
 
-/// How long servers have to be started anew with the new key.
+/// How long servers can still be started with the old key.
 pub const HANDOVER: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Vault {
@@ -69,7 +69,7 @@ impl Vault {
     }
 }
 
-/// Makes `given` the database's master key if it has none in use, and tells which one is.
+/// Makes `given` the database's master key if it has none yet, and returns the id of the current one.
 async fn adopt(db: &mut Db<'_>, given: MasterKeyId, now: Timestamp) -> Result<String, VaultError> {
     data_keys::forget_handovers(db, now.minus(HANDOVER)).await?;
     data_keys::claim_master(db, &given).await?;

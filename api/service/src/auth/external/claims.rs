@@ -3,7 +3,7 @@
 use super::login::{Identity, LoginError};
 use serde::{Deserialize, Deserializer};
 
-/// What a provider tells of a person: OpenID Connect's standard claims, and GitHub's words for them.
+/// A provider's claims about a user: OpenID Connect's standard claims, and GitHub's names for them.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Claims {
     #[serde(default, deserialize_with = "text_or_number")]
@@ -45,7 +45,7 @@ impl Claims {
     }
 }
 
-/// Who the claims are about, or what is missing in them.
+/// The identity that the claims describe, or an error if claims are missing.
 pub(super) fn identity(provider: &str, claims: Claims) -> Result<Identity, LoginError> {
     let refused = |reason: &str| LoginError::Refused(reason.to_owned());
     let subject = claims.subject().filter(|subject| !subject.is_empty());

@@ -61,7 +61,7 @@ struct IdToken {
     claims: Claims,
 }
 
-/// What a token tells, if it is genuine and meant for this client.
+/// The claims of an ID token, if it is genuine and issued to this client.
 pub(super) fn check(
     keys: &Keys,
     token: &str,

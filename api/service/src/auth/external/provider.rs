@@ -69,7 +69,7 @@ impl Provider {
         }
     }
 
-    /// What its subjects are told apart from those of another provider by.
+    /// The prefix that distinguishes this provider's subjects from those of others.
     pub fn name(&self) -> &str {
         let settings = &self.settings;
         settings
@@ -179,7 +179,7 @@ impl Provider {
         }
     }
 
-    /// What the provider tells of the person.
+    /// The claims from the userinfo endpoint.
     pub async fn userinfo(&self, endpoints: &Endpoints, tokens: &Tokens) -> Result<Claims, LoginError> {
         let userinfo = endpoints.userinfo.clone();
         let userinfo =
@@ -188,7 +188,7 @@ impl Provider {
             .await
     }
 
-    /// Checks an ID token against the provider's keys; unknown keys are asked for anew.
+    /// Checks an ID token against the provider's keys, which are fetched again if its key is unknown.
     pub async fn check_id_token(
         &self,
         endpoints: &Endpoints,
@@ -298,7 +298,7 @@ fn url(text: Option<&str>) -> Result<Url, LoginError> {
     Url::parse(text).map_err(|error| LoginError::Unavailable(format!("`{text}` is not a URL: {error}")))
 }
 
-/// Scheme, host and port: queries may hold what is private.
+/// Scheme, host and port only: queries may contain confidential values.
 fn place(url: &Url) -> String {
     url.origin().ascii_serialization()
 }
