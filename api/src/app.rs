@@ -1,4 +1,4 @@
-//! What all requests share: the settings, and the service.
+//! State that all requests share: the settings and the service.
 
 use crate::config::Config;
 use crate::telemetry;
@@ -14,14 +14,14 @@ pub struct App(Arc<Parts>);
 
 /// The parts of an [`App`].
 pub struct Parts {
-    /// Settings.
+    /// Settings of the binary.
     pub config: Config,
-    /// What the service does, whoever asks.
+    /// The service behind the HTTP interface.
     pub service: Service,
 }
 
 impl App {
-    /// From its parts.
+    /// Builds the service from the settings and a store.
     pub fn new(config: Config, store: Store, clock: Clock) -> Self {
         // What is counted before metrics are collected counts nothing.
         telemetry::metrics();

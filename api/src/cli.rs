@@ -1,4 +1,4 @@
-//! The command line: what the commands are, and what their failures look like to people, machines and shells.
+//! The command line: the commands, and how their failures are reported to people, programs and shells.
 
 mod backup;
 mod compile;
@@ -37,14 +37,14 @@ use std::process::ExitCode;
 const AFTER_HELP: &str = "\
 Exit codes:
   0  done; for `run`: completed, or paused at a breakpoint
-  1  the run failed, a limit ended it, or the command refused
+  1  the run failed or hit a limit, or the command refused
   2  the command line is wrong
-  3  what was given is not a valid pattern, module or JSON
+  3  the input is not a valid pattern, module or JSON document
   4  a file or the database could not be read or written
-  5  the database or the backup is damaged, another program's, or a newer heddle's
+  5  the database or the backup is damaged, or belongs to another program or a newer heddle
 
 Results go to standard output, everything else to standard error. Colours appear only on a terminal
-(NO_COLOR and CLICOLOR_FORCE are heeded).";
+(NO_COLOR and CLICOLOR_FORCE are respected).";
 
 /// Patterns drawn as graphs, compiled to WebAssembly, each run in a sandbox of its own.
 #[derive(Debug, Parser)]
@@ -68,15 +68,15 @@ enum Command {
     Nodes(nodes::NodesArgs),
     /// Register, promote and list users, on the server's own machine.
     User(user::UserArgs),
-    /// Exchange the key that encrypts all credentials, while servers run.
+    /// Replace the key that encrypts all credentials, while servers run.
     Keys(keys::KeysArgs),
     /// Copy the embedded database to a file, while a server runs.
     Backup(backup::BackupArgs),
-    /// Put a backup in the place of the embedded database.
+    /// Replace the embedded database with a backup.
     Restore(restore::RestoreArgs),
-    /// Print the settings in effect, secrets masked.
+    /// Print the settings in effect, with secrets masked.
     Config(settings::SettingsArgs),
-    /// Check that a server could start, and say what to do about what is wrong.
+    /// Check that a server could start, and say how to fix any problem.
     Doctor(settings::SettingsArgs),
     /// Print a completion script for a shell.
     Completions {
@@ -116,20 +116,20 @@ pub fn main() -> ExitCode {
     match result {
         Ok(code) => code,
         Err(Failure::Closed) => ExitCode::SUCCESS,
-        Err(Failure::Told(told)) => {
-            output::note(&told.report);
+        Err(Failure::Reported(reported)) => {
+            output::note(&reported.report);
             if json {
                 let mut object = json!({
                     "status": "invalid",
-                    "error": {"message": told.message, "code": told.code, "nodeId": null},
+                    "error": {"message": reported.message, "code": reported.code, "nodeId": null},
                 });
-                if !told.diagnostics.is_empty() {
-                    object["diagnostics"] = json!(told.diagnostics);
+                if !reported.diagnostics.is_empty() {
+                    object["diagnostics"] = json!(reported.diagnostics);
                 }
                 // Nothing is left to tell if this fails: the exit code says it all.
                 let _ = output::result(&object.to_string());
             }
-            ExitCode::from(told.exit as u8)
+            ExitCode::from(reported.exit as u8)
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Settings of the service: what there is, and how texts become values. Read once at start; knows nothing of what
-//! they do. Where the texts come from is `config::sources`, which keys there are `config::keys`.
+//! Settings of the service, read once at start. Where they come from is in `config::sources`, how they are parsed in
+//! `config::settings`, and the keys are in `config::keys`.
 
 pub mod http;
 pub mod keys;
@@ -26,7 +26,7 @@ use std::time::Duration;
 pub struct Config {
     /// Address to listen on; port 0 picks one.
     pub listen: SocketAddr,
-    /// Where clients reach the service, without a slash at the end.
+    /// URL at which clients reach the service, without a slash at the end.
     pub base_url: String,
     /// Where the embedded database, keys and machine code are kept.
     pub data_dir: PathBuf,
@@ -34,19 +34,19 @@ pub struct Config {
     pub cache_dir: PathBuf,
     /// PostgreSQL; `None`: SQLite in the data directory.
     pub database_url: Option<String>,
-    /// What this server does of the service's work.
+    /// The part of the service's work that this server does.
     pub role: ServerRole,
-    /// Where compilers and other readers of strangers' bytes execute.
+    /// Where compilers and other code that parses untrusted input execute.
     pub isolation: Isolation,
-    /// Processor time of one compilation, in whole seconds.
+    /// CPU time limit of one compilation; whole seconds.
     pub compile_timeout: Duration,
-    /// Memory of one compilation, in bytes; without effect in threads.
+    /// Memory limit of one compilation, in bytes; has no effect with threads.
     pub compile_memory_bytes_max: u64,
     /// Wraps the data keys.
     pub master_key: [u8; 32],
-    /// Wrapped the data keys before: they are wrapped anew at start.
+    /// The previous master key: data keys wrapped by it are re-wrapped at start.
     pub master_key_previous: Option<[u8; 32]>,
-    /// Files of keys that were made just now.
+    /// Key files that were created at this start.
     pub keys_made: Vec<PathBuf>,
     /// Signs tokens.
     pub jwt_secret: String,
@@ -58,83 +58,83 @@ pub struct Config {
     pub local_auth: bool,
     /// External login, if there is one.
     pub external_login: Option<ExternalLogin>,
-    /// Attempts to log in or register within a minute.
+    /// Limits of login and registration attempts per minute.
     pub auth_rate_limit: AuthRateLimit,
-    /// Users registered within an hour.
+    /// Limits of registrations per hour.
     pub registration_limit: RegistrationLimit,
-    /// Changes that a user makes through the API within a minute; 0: any number.
+    /// Limit of changes per minute that one user may make through the API; 0: no limit.
     pub write_rate_limit: u32,
-    /// How much one user may store and have made.
+    /// How much one user may create and store.
     pub quotas: Quotas,
-    /// Webhook requests of one address within a minute; 0: any number.
+    /// Limit of webhook requests per minute from one IP address; 0: no limit.
     pub webhook_rate_limit: u32,
-    /// Bytes of a webhook's body.
+    /// Maximum size of a webhook request's body, in bytes.
     pub webhook_body_bytes_max: usize,
-    /// Bytes of a body under /api.
+    /// Maximum size of a request body under /api, in bytes.
     pub api_body_bytes_max: usize,
-    /// Memory for requests that take much of it, all together.
+    /// Memory for all large requests together, in bytes.
     pub large_request_bytes_max: usize,
-    /// What connections may take.
+    /// Limits of HTTP connections.
     pub http: http::HttpLimits,
-    /// Peers whose `X-Forwarded-For` is believed.
+    /// Peers whose `X-Forwarded-For` is trusted.
     pub trusted_proxies: Vec<IpNet>,
     /// Origins of browser pages that may use the API; `*` is any.
     pub cors_origins: Vec<String>,
     /// Addresses that patterns and the external login may reach although they aren't public.
     pub egress: EgressPolicy,
-    /// Where SQLite files of connections are; `None`: connections to SQLite are refused.
+    /// Directory for SQLite files of connections; `None`: connections to SQLite are rejected.
     pub sqlite_dir: Option<PathBuf>,
-    /// What is started for each session of a database; `None`: drivers execute in this process.
+    /// Program that is started for each database session; `None`: drivers execute in this process.
     pub connectors: Option<ConnectorProgram>,
-    /// How many of them at once.
+    /// Limit of concurrent connector processes.
     pub connectors_max: usize,
-    /// Wall time of a run at most.
+    /// Wall-clock time limit of a run.
     pub run_timeout: Duration,
-    /// Wall time of a test run at most.
+    /// Wall-clock time limit of a test run.
     pub test_timeout: Duration,
-    /// Fuel of a run, roughly instructions.
+    /// Fuel limit of a run, roughly instructions.
     pub run_fuel_max: u64,
-    /// Memory of a run, in bytes.
+    /// Memory limit of a run, in bytes.
     pub run_memory_bytes_max: usize,
-    /// Runs of one workspace that execute at once.
+    /// Concurrent runs per workspace.
     pub workspace_concurrency_max: usize,
-    /// Runs that execute at once in all, and threads for them.
+    /// Concurrent runs in total, and threads that execute them.
     pub workers: usize,
-    /// Accepted runs that wait in memory; beyond it new ones get 503.
+    /// Limit of accepted runs that wait in memory; beyond that new ones get 503.
     pub queue_runs_max: usize,
-    /// A server that has not renewed its lease for so long has lost its runs to others.
+    /// Lease duration: a server that has not renewed its lease for this long loses its runs to others.
     pub lease: Duration,
     /// Unit of the waits before starts that follow crashes.
     pub crash_backoff: Duration,
-    /// Ended runs are kept for so long.
+    /// How long ended runs are kept.
     pub retention: Duration,
-    /// Ended runs that a workspace keeps at most.
+    /// Ended runs kept per workspace.
     pub retention_runs_max: u64,
     /// Domain of the addresses of OnEmail nodes.
     pub mail_domain: String,
-    /// Secret of `POST /inbound/email`; `None`: that way is closed.
+    /// Secret for `POST /inbound/email`; `None`: the endpoint is disabled.
     pub inbound_secret: Option<String>,
     /// Address of the SMTP listener; `None`: there is none.
     pub smtp_listen: Option<SocketAddr>,
     /// What is logged, in tracing's syntax.
     pub log: String,
-    /// Form of the log.
+    /// Format of the log.
     pub log_format: LogFormat,
-    /// Collector that traces are sent to by OTLP over HTTP; `None`: there are none.
+    /// OTLP/HTTP collector that traces are sent to; `None`: traces are not sent.
     pub otlp_endpoint: Option<String>,
 }
 
-/// Form of the log.
+/// Format of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {
-    /// For people.
+    /// Lines of text for people.
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
 impl Config {
-    /// The defaults, with what has none.
+    /// The default settings, given those that have no default.
     pub fn new(listen: SocketAddr, data_dir: PathBuf, master_key: [u8; 32], jwt_secret: String) -> Self {
         Config {
             listen,
@@ -195,7 +195,7 @@ impl Config {
         }
     }
 
-    /// What of it the service needs.
+    /// The settings that the service needs.
     pub fn service(&self) -> heddle_service::Settings {
         heddle_service::Settings {
             execution: self.execution(),
@@ -225,7 +225,7 @@ impl Config {
         }
     }
 
-    /// What of it executing needs.
+    /// The settings that execution needs.
     fn execution(&self) -> heddle_execution::Settings {
         heddle_execution::Settings {
             role: self.role,

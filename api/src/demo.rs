@@ -1,5 +1,5 @@
-//! `heddle serve --demo`: a user and a deployed pattern, made through the service's own HTTP interface, so that a
-//! newcomer sees a result in the first minute. Knows nothing that a client doesn't.
+//! `heddle serve --demo`: a user and a deployed pattern, created through the service's own HTTP interface, so that
+//! newcomers see a result within a minute. Uses nothing that a client could not use.
 
 use crate::app::App;
 use crate::http;
@@ -22,7 +22,7 @@ const ANSWER_BYTES_MAX: usize = 1 << 20;
 
 /// Why there is no demo.
 #[derive(Debug, thiserror::Error)]
-#[error("the demo can't be set up: {0}")]
+#[error("can't set up the demo: {0}")]
 pub struct DemoError(String);
 
 /// Makes what is missing, and gives a text with commands to paste.
@@ -60,10 +60,10 @@ pub async fn set_up(app: &App) -> Result<String, DemoError> {
     let hooks = client.call("GET", &path("/webhooks"), None).await?;
     let url = text(&hooks, "/data/endpoints/0/webhookUrl")?;
     let secret = text(&hooks, "/data/endpoints/0/webhookSecret")?;
-    Ok(told(app, &client.token, &deployment, &url, &secret))
+    Ok(instructions(app, &client.token, &deployment, &url, &secret))
 }
 
-fn told(app: &App, token: &str, deployment: &str, url: &str, secret: &str) -> String {
+fn instructions(app: &App, token: &str, deployment: &str, url: &str, secret: &str) -> String {
     let base = &app.config.base_url;
     format!(
         "\
@@ -85,7 +85,7 @@ fn text(answer: &Value, pointer: &str) -> Result<String, DemoError> {
     let found = answer.pointer(pointer).and_then(Value::as_str);
     found
         .map(str::to_owned)
-        .ok_or_else(|| DemoError(format!("an answer lacks {pointer}: {answer}")))
+        .ok_or_else(|| DemoError(format!("an answer has no {pointer}: {answer}")))
 }
 
 struct Client {

@@ -1,5 +1,5 @@
-//! The HTTP interface: routes, what stands around them, and the shapes of answers. Handlers translate; what is
-//! allowed and what follows is decided elsewhere.
+//! The HTTP interface: routes, middleware and response shapes. Handlers only translate between HTTP and the service;
+//! rights and effects are decided elsewhere.
 
 mod account;
 pub mod api_keys;
@@ -51,10 +51,10 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 use utoipa_axum::router::OpenApiRouter;
 
-/// How long browsers may remember what pages of other origins are allowed.
+/// How long browsers may cache the response to a CORS preflight.
 const PREFLIGHT_AGE_MAX: Duration = Duration::from_secs(600);
 
-/// The service as one tower service: all of it, or of a server that only executes what its operators need.
+/// The whole service as one tower service; on a server that only executes runs, only the operators' routes.
 pub fn router(app: &App) -> Router {
     // What is counted before the first question counts too.
     telemetry::metrics();
@@ -64,7 +64,7 @@ pub fn router(app: &App) -> Router {
     };
     let (routes, _document) = served.split_for_parts();
     routes
-        .fallback(|| async { ApiError::from(Code::NotFound.with("There is nothing at this path.")) })
+        .fallback(|| async { ApiError::from(Code::NotFound.with("Nothing is served at this path.")) })
         .method_not_allowed_fallback(|| async { ApiError::from(Code::MethodNotAllowed) })
         // As one, since each layer of a router is boxed and cloned for each request. The first one is the outermost.
         .layer(
@@ -77,7 +77,7 @@ pub fn router(app: &App) -> Router {
         .with_state(app.clone())
 }
 
-/// Lets pages of these origins use the API; without any, only pages of the service itself, which need no leave.
+/// CORS for pages of these origins. Without any, only the service's own pages can use the API.
 fn cors(origins: &[String]) -> Option<CorsLayer> {
     if origins.is_empty() {
         return None;

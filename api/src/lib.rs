@@ -1,6 +1,6 @@
-//! The crate behind the binary `heddle`: the only one that reads files, flags and the environment, and that knows HTTP's
-//! routes and statuses. What it does for its callers is in `heddle-service`, runs are `heddle-execution`'s, SQL is
-//! `heddle-store`'s, and `heddle-model` has what all of them speak of.
+//! The crate behind the binary `heddle`: the only one that reads files, flags and the environment, and that knows HTTP
+//! routes and statuses. Business logic is in `heddle-service`, runs are in `heddle-execution`, SQL is in
+//! `heddle-store`, and the types that all of them share are in `heddle-model`.
 
 pub mod app;
 pub mod catalogue;

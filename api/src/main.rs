@@ -1,4 +1,4 @@
-//! The binary `heddle`. Knows nothing but where to begin, and where memory comes from.
+//! The binary `heddle`: the entry point and the memory allocator.
 
 /// What is allocated by one thread is freed by another all the time here, for which jemalloc has a fifth more
 /// webhooks a second than glibc's allocator, in about the same memory (`benches/README.md`).

@@ -1,10 +1,10 @@
-//! Logs, metrics and traces of the service. Knows what form they have, not what is said in them.
+//! Logs, metrics and traces of the service: their format and destination, not their contents.
 
 mod traces;
 
 pub use traces::Traces;
 
-use crate::config::sources::Mistake;
+use crate::config::sources::SettingError;
 use crate::config::{Config, LogFormat};
 use heddle_runtime::TRACE_TARGET;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
@@ -20,8 +20,9 @@ const DURATION_BUCKETS_S: &[f64] = &[
 ];
 
 /// Sends log lines to standard error and spans to the collector, as the settings say.
-pub fn start(config: &Config, io: Handle) -> Result<Option<Traces>, Mistake> {
-    let wrong = |error: &dyn std::fmt::Display| Mistake::new("HEDDLE_LOG", format!("is wrong: {error}"));
+pub fn start(config: &Config, io: Handle) -> Result<Option<Traces>, SettingError> {
+    let wrong =
+        |error: &dyn std::fmt::Display| SettingError::new("HEDDLE_LOG", format!("is invalid: {error}"));
     let off = format!("{TRACE_TARGET}=off")
         .parse()
         .map_err(|error| wrong(&error))?;
@@ -33,7 +34,8 @@ pub fn start(config: &Config, io: Handle) -> Result<Option<Traces>, Mistake> {
         LogFormat::Text => lines.boxed(),
         LogFormat::Json => lines.json().flatten_event(true).boxed(),
     };
-    let traces = Traces::start(config, io).map_err(|error| Mistake::new("HEDDLE_OTLP_ENDPOINT", error))?;
+    let traces =
+        Traces::start(config, io).map_err(|error| SettingError::new("HEDDLE_OTLP_ENDPOINT", error))?;
     tracing_subscriber::registry()
         .with(lines.with_filter(filter))
         .with(traces.as_ref().map(Traces::layer))

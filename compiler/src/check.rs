@@ -1,7 +1,7 @@
-//! Every rule that a graph must keep, all violations at once.
+//! Checks every rule for graphs, and reports all violations at once.
 //!
-//! Gives levels with resolved names, checked parameters and, where there are no cycles, order and scopes, from which
-//! `inline` and `lower` make the plan.
+//! The result is levels with resolved names, checked parameters and, if there are no cycles, order and scopes, from
+//! which `inline` and `lower` build the plan.
 
 mod definitions;
 mod flow;

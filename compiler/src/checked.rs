@@ -1,4 +1,4 @@
-//! A pattern whose rules have been checked: what `check` gives to all that make something of it.
+//! A checked pattern: the result of `check`, and the input of the later stages.
 
 use crate::check::level::Level;
 use crate::definitions::Component;

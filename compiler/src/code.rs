@@ -1,5 +1,5 @@
-//! JavaScript modules in patterns: their syntax, and what they ask for. Executing them is the engine's business, as
-//! is everything that shows only then.
+//! JavaScript modules in patterns: their syntax and the rights they need. Executing them, and finding errors that only
+//! show then, is up to the engine.
 
 use crate::diagnostic::{Diagnostic, unsentenced};
 use crate::expression::{Cost, cost, levels_at_most};
@@ -20,11 +20,11 @@ const STACK_LEAST_BYTES: usize = 256 * 1024;
 pub(crate) fn check(source: &str, found: &mut Findings) -> Vec<Diagnostic> {
     if source.len() > SOURCE_BYTES_MAX {
         let message = format!(
-            "the code has {} KiB, more than the {} allowed",
+            "the code is {} KiB, more than the {} allowed",
             source.len() >> 10,
             SOURCE_BYTES_MAX >> 10
         );
-        let help = "divide it among several nodes".to_owned();
+        let help = "split it across several nodes".to_owned();
         return vec![Diagnostic::error("too-large", message).with_help(help)];
     }
     let cost = cost(source);
@@ -51,7 +51,10 @@ fn parsed(source: &str) -> Vec<Diagnostic> {
             let label = error.labels.first();
             let start = label.map_or(source.len(), |label| label.offset() as usize);
             let end = start + label.map_or(0, |label| label.len() as usize);
-            let message = format!("this is no JavaScript module: {}", unsentenced(&error.message));
+            let message = format!(
+                "this is not a valid JavaScript module: {}",
+                unsentenced(&error.message)
+            );
             let help = error.help.as_deref().map(unsentenced);
             diagnostic(source, "syntax", message, start..end).with_help(help)
         });
@@ -64,7 +67,7 @@ fn parsed(source: &str) -> Vec<Diagnostic> {
             Statement::ImportDeclaration(_) if found.len() > TOLD_MAX => {}
             Statement::ImportDeclaration(import) => {
                 let help =
-                    "only what is built in is there: fetch, URL, crypto, TextEncoder and the like".to_owned();
+                    "only built-ins are available: fetch, URL, crypto, TextEncoder and the like".to_owned();
                 let message = format!("`{}` can't be imported", import.source.value);
                 let span = import.span();
                 let range = span.start as usize..span.end as usize;

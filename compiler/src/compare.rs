@@ -1,7 +1,8 @@
-//! What changed between two graphs, counted and one by one.
+//! The differences between two graphs, as counts and one by one.
 //!
-//! Takes any JSON, since drafts may be unfinished: what has no usable id is told apart by its whole content. Both are
-//! read as text, which takes little more memory than they have. Knows nothing of node types.
+//! Accepts any JSON, because drafts may be unfinished: elements without a usable id are identified by their whole
+//! content. Both graphs are read as text, which takes little more memory than their size. Knows nothing about node
+//! types.
 
 use crate::text::{self, Fingerprints};
 use serde_json::value::RawValue;
@@ -15,7 +16,7 @@ pub const NOTHING_CHANGED: &str = "nothing changed";
 pub const NODES_MAX: usize = 10_000;
 /// Edges, likewise.
 pub const EDGES_MAX: usize = 50_000;
-/// Differences that are told; all are counted.
+/// Maximum number of differences that are listed; all are counted.
 pub const DETAILS_MAX: usize = 1_000;
 /// Fields named for one changed node at most.
 const FIELDS_MAX: usize = 50;
@@ -64,9 +65,9 @@ pub struct Comparison {
 /// One difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// What it is about.
+    /// The part of the graph that differs.
     pub part: Part,
-    /// What became of it.
+    /// How it changed.
     pub change: Change,
     /// For what changed: paths such as `data.parameters.url`, 50 at most.
     pub fields: Vec<String>,
@@ -101,7 +102,7 @@ pub struct Edge {
     pub target_handle: Option<String>,
 }
 
-/// What became of a part.
+/// How a part of a graph changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Only the second graph has it.

@@ -1,5 +1,5 @@
-//! Components in definitions: whether one is a node of the world `heddle:node` (wit/node.wit). Executing them is the
-//! runtime's business.
+//! Checks that components in definitions implement the world `heddle:node` (wit/node.wit). Executing them is up to the
+//! runtime.
 
 use crate::diagnostic::list;
 use base64::Engine as _;
@@ -60,18 +60,18 @@ const WASI: &[&str] = &["cli", "clocks", "filesystem", "io", "random"];
 pub(crate) fn read(base64: &str, may_send: bool) -> Result<Vec<u8>, Refusal> {
     let too_large = |bytes: usize| {
         let message = format!(
-            "the component has {} KiB, more than the {} allowed",
+            "the component is {} KiB, more than the {} allowed",
             bytes >> 10,
             BYTES_MAX >> 10
         );
-        refused(message).with_help("build it for release, without debug information".to_owned())
+        refused(message).with_help("build it in release mode, without debug information".to_owned())
     };
     if base64.len() / 4 * 3 > BYTES_MAX + 3 {
         return Err(too_large(base64.len() / 4 * 3));
     }
     let bytes = STANDARD
         .decode(base64.trim())
-        .map_err(|error| refused(format!("component is not base64: {error}")))?;
+        .map_err(|error| refused(format!("component is not valid base64: {error}")))?;
     if bytes.len() > BYTES_MAX {
         return Err(too_large(bytes.len()));
     }
@@ -103,12 +103,12 @@ fn refused(message: impl Into<String>) -> Refusal {
 
 fn check(bytes: &[u8], may_send: bool) -> Result<(), Refusal> {
     if Parser::is_core_wasm(bytes) {
-        let help = "make a component of it: `wasm-tools component new module.wasm -o component.wasm`";
+        let help = "turn it into a component: `wasm-tools component new module.wasm -o component.wasm`";
         return Err(refused("this is a WebAssembly module, not a component").with_help(help.to_owned()));
     }
     if !Parser::is_component(bytes) {
         return Err(refused(
-            "this is no WebAssembly component: it does not begin like one",
+            "this is not a WebAssembly component: it has no component header",
         ));
     }
     let broken =
@@ -146,7 +146,7 @@ fn imports(bytes: &[u8]) -> Result<Result<Vec<String>, Refusal>, wasmparser::Bin
             }
             Payload::CodeSectionEntry(body) if body.range().len() > BODY_BYTES_MAX => {
                 let message = format!(
-                    "a function of the component has {} KiB, more than the {} allowed",
+                    "a function of the component is {} KiB, more than the {} allowed",
                     body.range().len() >> 10,
                     BODY_BYTES_MAX >> 10
                 );
@@ -166,22 +166,21 @@ fn check_name(name: &str, may_send: bool) -> Result<(), Refusal> {
         (name, _) if !name.contains(':') => return Ok(()),
         (LOG, _) => return Ok(()),
         (HTTP, _) if may_send => return Ok(()),
-        (HTTP, _) => "list in the definition the `hosts` that it sends requests to, such as \
-                      [\"api.example.com\"], or [\"*\"] for any"
+        (HTTP, _) => "list the `hosts` that it sends requests to in the definition, such as [\"api.example.com\"], or [\"*\"] for any"
             .to_owned(),
         (_, Some((package, _))) if WASI.contains(&package) => return Ok(()),
         (_, Some(("http", _))) => format!(
-            "send requests by {HTTP}; a component made of JavaScript is built with disableFeatures: [\"http\", \
-             \"fetch-event\"]"
+            "send requests through {HTTP}; build a component from JavaScript with disableFeatures: \
+             [\"http\", \"fetch-event\"]"
         ),
         _ => format!(
-            "a node has {}, and of WASI 0.2 {}",
+            "a node provides {}, and of WASI 0.2 {}",
             list([LOG, HTTP].into_iter()),
             list(WASI.iter().copied())
         ),
     };
     Err(refused(format!(
-        "the component imports `{name}`, which a node does not have"
+        "the component imports `{name}`, which nodes don't provide"
     ))
     .with_help(help))
 }
@@ -190,7 +189,7 @@ fn check_execute(types: &Types) -> Result<(), Refusal> {
     let help = || "build it for the world `node` of wit/node.wit, see docs/custom-nodes.md".to_owned();
     let item = types.component_item_for_export(EXECUTE);
     let Some(ComponentEntityType::Func(function)) = item.map(|item| item.ty) else {
-        return Err(refused("the component exports no function `execute`").with_help(help()));
+        return Err(refused("the component does not export a function `execute`").with_help(help()));
     };
     let found = signature(types.as_ref(), function);
     if found != EXECUTE_TYPE {
@@ -211,7 +210,7 @@ fn check_functions(types: &Types, interface: &str, instance: ComponentInstanceTy
         let found = signature(types.as_ref(), function);
         if known.is_none_or(|(_, _, expected)| found != *expected) {
             let message =
-                format!("the component imports `{name}` of {interface} as {found}, which it is not");
+                format!("the component imports `{name}` of {interface} as {found}, which is the wrong type");
             return Err(refused(message).with_help("build it again with wit/node.wit".to_owned()));
         }
     }

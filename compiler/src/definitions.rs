@@ -1,4 +1,4 @@
-//! nodeDefinitions: node types of a graph's own.
+//! nodeDefinitions: a graph's custom node types.
 //!
 //! Reads and checks them one by one; whether their inner graphs make sense is `check`'s work.
 
@@ -123,10 +123,7 @@ impl Reader<'_> {
             &empty
         });
         if heddle_catalogue::node_type(self.name).is_some() {
-            let message = format!(
-                "`{}` is a standard node type and can't be defined anew",
-                self.name
-            );
+            let message = format!("`{}` is a standard node type and can't be redefined", self.name);
             self.fail(
                 "shadows-standard",
                 message,
@@ -189,7 +186,7 @@ impl Reader<'_> {
                 did_you_mean(name, ports.clone()).unwrap_or_else(|| format!("outputs are {}", list(ports)));
             self.fail(
                 "unknown-port",
-                format!("outputValues has `{name}`, which is no output"),
+                format!("outputValues has `{name}`, which is not an output"),
                 Some(help),
             );
         }
@@ -248,7 +245,8 @@ impl Reader<'_> {
                 .get("component")
                 .and_then(|component| component.get("file"));
             let help = help.map(|_| {
-                "only files of definitions that `heddle` reads name a file; send its content as base64"
+                "a component can name a file only in a definition file that `heddle` reads; send its content \
+                 as base64"
                     .to_owned()
             });
             self.fail("malformed", message, help);
@@ -288,7 +286,7 @@ impl Reader<'_> {
             match host.as_str().and_then(host_name) {
                 Some(name) => drop(hosts.insert(name)),
                 None => {
-                    let message = format!("hosts has {host}, which is no host");
+                    let message = format!("hosts has {host}, which is not a valid host");
                     let help =
                         "write names such as \"api.example.com\" or \"localhost:8080\", or \"*\" for any";
                     self.fail("malformed", message, Some(help.to_owned()));
@@ -342,7 +340,7 @@ impl Reader<'_> {
         if !names.insert(name) {
             self.fail(
                 "duplicate-port",
-                format!("{path}: there is a port `{name}` already"),
+                format!("{path}: the port `{name}` already exists"),
                 None,
             );
             return None;

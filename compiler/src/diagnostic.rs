@@ -4,7 +4,7 @@ use serde::Serialize;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// How bad it is.
+/// Whether a finding prevents compilation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -18,7 +18,7 @@ pub enum Severity {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// Whether it prevents compilation.
     pub severity: Severity,
     /// Stable name of the rule, for example `unknown-type`.
     pub code: &'static str,

@@ -1,8 +1,9 @@
-//! From a lowered pattern to a WebAssembly module.
+//! Emits a WebAssembly module from a lowered pattern.
 //!
-//! One module: a function for each node body and each function value, `run`, one passive data segment (the plan
-//! with the constants), one passive element segment (the dispatchers), and components as custom sections. The interface is [`heddle_contract::abi`]. Knows
-//! nothing of graphs as drawn, and checks nothing: what is wrong was found before.
+//! One module: a function for each node body and each function value, `run`, one passive data segment (the plan with
+//! the constants), one passive element segment (the dispatchers), and components as custom sections. The interface is
+//! [`heddle_contract::abi`]. Knows nothing about drawn graphs, and checks nothing: all errors have been found
+//! before.
 
 mod body;
 mod call;

@@ -1,4 +1,4 @@
-//! Which way each expression of a graph goes, and why.
+//! Explains for each expression of a graph whether it is compiled or evaluated by the engine, and why.
 
 use crate::check::level::Level;
 use crate::checked::{Checked, Inside};
@@ -20,7 +20,7 @@ pub struct Explained {
     pub parameter: String,
     /// As written, without braces.
     pub expression: String,
-    /// The way that it goes.
+    /// How it is evaluated.
     pub route: Route,
     /// Why the engine evaluates it.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -28,7 +28,7 @@ pub(crate) use tree::levels_at_most;
 
 use std::ops::Range;
 
-/// By which way expressions are evaluated.
+/// How expressions are evaluated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ExpressionRoute {
     /// Compiled if all that is in it can be, else by the JavaScript engine.
@@ -61,9 +61,9 @@ pub struct Reason {
 pub struct Problem {
     /// Stable rule name: `syntax`, `unknown-name`, `unsupported`, `unknown-node`, `not-before`, ….
     pub code: &'static str,
-    /// What is wrong.
+    /// The error message.
     pub message: String,
-    /// What to do.
+    /// A hint on how to fix it.
     pub help: Option<String>,
     /// Bytes of the source that are meant.
     pub span: Range<usize>,

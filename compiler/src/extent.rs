@@ -1,4 +1,4 @@
-//! How large a graph is, before anything is made of it. Knows nothing of what it means.
+//! Measures the size of a graph before it is processed. Knows nothing about its meaning.
 
 use crate::definitions;
 use crate::diagnostic::{Diagnostic, Severity};
@@ -11,10 +11,10 @@ use serde_json::Value;
 pub(crate) fn check(graph: &Value, definitions: &Value, limits: GraphLimits, found: &mut Findings) {
     if has_more_values([graph, definitions], limits.values_max) {
         let message = format!(
-            "the graph and its definitions have more than {} values, which are the most that are read",
+            "the graph and its definitions have more than {} values, which is the limit",
             limits.values_max
         );
-        let help = "let the pattern read large tables from where they are kept".to_owned();
+        let help = "store large tables elsewhere, and let the pattern read them from there".to_owned();
         found.push(Diagnostic::error("too-large", message).with_help(help));
         return;
     }

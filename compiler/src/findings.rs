@@ -1,5 +1,5 @@
-//! What was found of a graph, within bounds: a graph that is wrong everywhere must not cost more to tell than to
-//! read. Knows nothing of the rules.
+//! Collects the diagnostics for a graph, up to a limit: reporting a graph that is full of errors must not cost more
+//! than reading it. Knows nothing about the rules.
 
 use crate::diagnostic::{Diagnostic, Severity, sort};
 use crate::expression::Cost;
@@ -156,17 +156,17 @@ impl Findings {
         }
         let message = match bytes_left.checked_sub(bytes) {
             None => format!(
-                "the graph has more than {} KiB of expressions and code, which is the most that is read; nothing \
-                 from here on was checked",
+                "the graph has more than {} KiB of expressions and code, which is the limit; nothing after \
+                 this point was checked",
                 SOURCE_BYTES_MAX >> 10
             ),
             Some(_) => format!(
-                "the graph's expressions and code have more than {} KiB in nested parentheses, which is the most \
-                 that is read; nothing from here on was checked",
+                "the graph's expressions and code have more than {} KiB in nested parentheses, which is the \
+                 limit; nothing after this point was checked",
                 READ_AGAIN_BYTES_MAX >> 10
             ),
         };
-        let help = "divide it into several patterns".to_owned();
+        let help = "split it into several patterns".to_owned();
         Err(Some(Box::new(
             Diagnostic::error("too-large", message).with_help(help),
         )))

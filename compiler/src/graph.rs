@@ -1,7 +1,7 @@
 //! The graph as drawn: nodes, edges and settings read from React Flow's JSON.
 //!
-//! Tolerant of fields it doesn't know, exact about those it does: each malformed one is a diagnostic of its own,
-//! and reading goes on. Knows nothing of node types.
+//! Unknown fields are ignored, known fields are checked strictly: each malformed one gets its own diagnostic, and
+//! reading continues. Knows nothing about node types.
 
 use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::findings::Findings;
@@ -145,7 +145,7 @@ impl Reader<'_> {
     }
 
     fn text(&mut self, object: &Map<String, Value>, path: &str, name: &str) -> Option<String> {
-        self.field(object, (path, name), "a text", |value| {
+        self.field(object, (path, name), "text", |value| {
             value.as_str().map(str::to_owned)
         })
     }
@@ -217,10 +217,10 @@ impl Reader<'_> {
             self.found.push(
                 Diagnostic::error(
                     "duplicate-id",
-                    format!("{path}.id: another node has the id `{id}` already"),
+                    format!("{path}.id: another node already has the id `{id}`"),
                 )
                 .at_node(id)
-                .with_help("give every node an id of its own".to_owned()),
+                .with_help("give every node its own id".to_owned()),
             );
             return None;
         }
@@ -253,7 +253,7 @@ impl Reader<'_> {
             && version.as_f64() != Some(1.0)
         {
             self.fail(format!(
-                "{path}.typeVersion must be 1, the only version there is, not {}",
+                "{path}.typeVersion must be 1, the only version, not {}",
                 described(version)
             ));
         }

@@ -1,7 +1,7 @@
 //! From a graph to one WebAssembly module.
 //!
-//! A pure function: no I/O, no clock, no threads, no async; the same graph gives the same bytes. Users' mistakes
-//! are data ([`Diagnostic`]), not errors.
+//! A pure function: no I/O, no clock, no threads, no async; the same graph gives the same bytes. Users' mistakes are
+//! reported as data ([`Diagnostic`]), not as errors.
 
 pub mod artifact;
 mod check;

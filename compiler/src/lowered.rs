@@ -120,7 +120,7 @@ pub struct Site {
     pub parameter: String,
     /// As written, without braces.
     pub source: String,
-    /// Compiled from.
+    /// The compiled expression tree.
     pub expression: Expression,
     /// Why the JavaScript engine evaluates it, by places in `source`; empty when it is compiled.
     pub reasons: Vec<Reason>,

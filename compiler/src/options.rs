@@ -52,7 +52,7 @@ impl Default for GraphLimits {
 pub(crate) struct Pin<'a> {
     /// The output port as given.
     pub port: Option<&'a Value>,
-    /// The value that leaves by it.
+    /// The value that leaves through it.
     pub value: &'a Value,
 }
 

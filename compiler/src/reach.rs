@@ -1,4 +1,4 @@
-//! Order and reachability in a graph: one topological order, and for every node the set of nodes after it.
+//! Order and reachability in a graph: a topological order, and the set of reachable nodes for every node.
 //!
 //! Edges into a loop's `next` are left out, so that a well-formed graph has no cycles. Knows nodes as numbers only.
 

@@ -1,4 +1,4 @@
-//! Rights of a pattern: what its nodes may do, read from their types and parameters.
+//! Rights of a pattern: what its nodes may do, derived from their types and parameters.
 
 use crate::check::level::Spot;
 use crate::code;

@@ -1,5 +1,5 @@
-//! JSON read as text: single fields and elements of it, and fingerprints, without a tree of values being made. For
-//! graphs that are kept, compared and looked through, not compiled. Knows nothing of graphs.
+//! Reads JSON as text: individual fields and elements, and fingerprints, without building a tree of values. For graphs
+//! that are stored, compared and scanned, but not compiled. Knows nothing about graphs.
 
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};

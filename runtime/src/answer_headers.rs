@@ -1,5 +1,5 @@
-//! Which headers the answer of a pattern can't have, because they are not its own: those of the connection, and those that a
-//! browser or a proxy applies to all that is served from the same place. Knows names only, and sends nothing.
+//! Headers that a pattern's response must not set: those of the connection, and those that browsers or proxies apply to
+//! everything from the same origin. Only checks names; sends nothing.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -57,11 +57,11 @@ const TOLD_CHARS_MAX: usize = 64;
 pub fn refusal(name: &str) -> Option<&'static str> {
     let name = name.trim().to_ascii_lowercase();
     if OF_THE_CONNECTION.contains(&name.as_str()) {
-        return Some("the service writes it itself");
+        return Some("the service sets it itself");
     }
     let is_wide = OF_THE_ORIGIN.contains(&name.as_str())
         || OF_PROXIES.iter().any(|beginning| name.starts_with(beginning));
-    is_wide.then_some("it would hold for all that is served from this address")
+    is_wide.then_some("it would apply to everything served from this address")
 }
 
 #[derive(Deserialize)]
@@ -80,10 +80,10 @@ pub(crate) fn warning(answer: &str) -> Option<String> {
     let refused = answer.headers.keys().filter_map(|name| {
         let reason = refusal(name)?;
         let name: String = name.chars().take(TOLD_CHARS_MAX).collect();
-        Some(format!("`{name}`, since {reason}"))
+        Some(format!("`{name}`, because {reason}"))
     });
     let refused: Vec<String> = refused.take(TOLD_MAX).collect();
-    (!refused.is_empty()).then(|| format!("The answer goes out without the header {}.", refused.join("; ")))
+    (!refused.is_empty()).then(|| format!("The response is sent without the header {}.", refused.join("; ")))
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! Machine code on disk and in memory.
 //!
-//! Deserialising machine code is running it: a file is used only from our own directory, which nobody else may
-//! write to, only when it is our own, and only when it has the MAC that is kept with it, made with a key that nobody
-//! else has, of the content and of the name. Two processes may share a directory: files are written beside their final
-//! name and renamed. A broken file is compiled again.
+//! Deserialising machine code means trusting it completely. A file is therefore only used if its directory can't be
+//! written by other users, if it belongs to this user, and if its MAC over content and name is valid under a secret
+//! key. Several processes may share a directory: files are written under a temporary name and renamed. A damaged file
+//! is ignored and compiled again.
 
 mod key;
 mod own_file;
@@ -43,14 +43,16 @@ impl DiskCache {
         let metadata = fs::metadata(dir)?;
         if metadata.uid() != geteuid().as_raw() {
             let message = format!(
-                "{} is another user's, and machine code is loaded from it: name a directory of your own",
+                "{} belongs to another user, but machine code is loaded from it: choose a directory of your \
+                 own",
                 dir.display()
             );
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
         }
         if metadata.mode() & 0o022 != 0 {
             let message = format!(
-                "others may write to {}, and machine code is loaded from it: `chmod 700` it, or name another directory",
+                "other users can write to {}, but machine code is loaded from it: run `chmod 700` on it, or \
+                 choose another directory",
                 dir.display()
             );
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));

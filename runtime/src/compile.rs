@@ -1,5 +1,4 @@
-//! One piece of work for the compiler, and its form on the way to a worker: a byte that says what it is, and the bytes
-//! that are to be compiled.
+//! A compilation job, and its encoding for a worker: one byte for the kind, followed by the bytes to compile.
 //!
 //! Knows nothing of how workers are started or what they may use.
 

@@ -1,5 +1,5 @@
-//! How much work a stranger's module or component is for the compiler, counted before it is compiled: cheap refusals,
-//! each with the limit that it names. What passes is still compiled within limits of time and memory.
+//! Estimates the work of compiling an untrusted module or component, to reject excessive ones cheaply, naming the
+//! exceeded limit. Accepted ones are still compiled within limits of time and memory.
 
 use wasmparser::{BinaryReaderError, FunctionBody, Operator, Parser, Payload};
 
@@ -34,7 +34,7 @@ pub enum TooComplex {
     /// A count over its limit.
     #[error("it has {found} {what}; at most {limit} are allowed")]
     Count {
-        /// Of what.
+        /// The kind of thing that is limited.
         what: &'static str,
         /// How many there are.
         found: usize,
@@ -82,8 +82,8 @@ impl Counted {
             Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => {
                 self.parts += 1;
                 self.nesting += 1;
-                at_most("modules and components within it", self.parts, PARTS_MAX)?;
-                at_most("components within each other", self.nesting, NESTING_MAX)?;
+                at_most("nested modules and components", self.parts, PARTS_MAX)?;
+                at_most("levels of nested components", self.nesting, NESTING_MAX)?;
             }
             Payload::TypeSection(reader) => {
                 self.items(reader.count())?;
@@ -164,7 +164,7 @@ impl Counted {
                 }
                 _ => {}
             }
-            at_most("blocks within each other", depth, DEPTH_MAX)?;
+            at_most("levels of nested blocks", depth, DEPTH_MAX)?;
         }
         let variables = variables.min(uses);
         let joined = blocks.saturating_mul(variables);

@@ -1,4 +1,4 @@
-//! Components of definitions: compiled and linked once, instantiated anew for every call.
+//! Components of definitions: compiled and linked once, and instantiated for every call.
 //!
 //! Knows what a component is given (the world `heddle:node`, see wit/node.wit); what a call may use is in `call`.
 
@@ -69,14 +69,14 @@ impl Components {
         if Engine::detect_precompiled(code) != Some(Precompiled::Component) {
             return Err(wasmtime::Error::msg("its machine code can't be used"));
         }
-        #[expect(unsafe_code, reason = "loading machine code that was compiled a moment ago")]
+        #[expect(unsafe_code, reason = "loading machine code that was just compiled")]
         // SAFETY: `code` is the output of wasmtime's compiler in this process, or in a worker, which is this program as
         // well, was confined before it read the component, and was asked for nothing else (see ARCHITECTURE.md).
         let component = unsafe { Component::deserialize(&self.engine, code)? };
         if let Some(disk) = &self.disk
             && let Err(error) = disk.store(digest, code)
         {
-            tracing::warn!(%error, "Machine code could not be written to the cache");
+            tracing::warn!(%error, "Could not write machine code to the cache");
         }
         Ok(Found::Compiled(component, code.len()))
     }
@@ -91,7 +91,7 @@ impl Components {
         let instance = linker.instantiate_pre(&component)?;
         let execute = component
             .get_export_index(None, "execute")
-            .ok_or_else(|| wasmtime::Error::msg("it exports no function `execute`"))?;
+            .ok_or_else(|| wasmtime::Error::msg("it does not export a function `execute`"))?;
         let ready = Arc::new(Ready {
             instance,
             execute,

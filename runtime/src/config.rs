@@ -1,4 +1,4 @@
-//! What an operator sets. Knows nothing of flags, files or the environment.
+//! The operator's settings of the runtime. Knows nothing about flags, files or the environment.
 
 use crate::codecache::CacheKey;
 use crate::egress::EgressPolicy;
@@ -22,7 +22,7 @@ pub enum SqliteFiles {
 /// mostly this one.
 #[derive(Clone, Debug)]
 pub struct ConnectorProgram {
-    /// Its file.
+    /// Path of the program's file.
     pub program: PathBuf,
     /// What comes before the last argument.
     pub arguments: Vec<OsString>,

@@ -1,7 +1,7 @@
-//! Connections: addresses of and credentials for other services. A pattern holds a connection's id or name and
-//! nothing else; the host opens it when an effect leaves the sandbox. What is opened never enters the guest.
+//! Connections: addresses of and credentials for other services. A pattern holds a connection's id or name and nothing
+//! else; the host opens it when an effect leaves the sandbox. Their contents never enter the guest.
 //!
-//! Knows nothing of where connections are kept.
+//! Knows nothing about where connections are stored.
 
 use crate::effect_error::{EffectCode, EffectError};
 use crate::hosts;
@@ -69,7 +69,7 @@ pub enum ConnectionError {
 pub struct Connection {
     /// Distinguishes it from all others of this host.
     pub id: String,
-    /// For messages.
+    /// The connection's name in messages.
     pub name: String,
     /// The service, such as `postgres` or `open-ai`.
     pub provider: String,
@@ -112,7 +112,7 @@ impl Connection {
             None => Ok(default),
             Some(text) => text
                 .parse()
-                .map_err(|_| self.unfit(format!("`{text}` is no port"))),
+                .map_err(|_| self.unfit(format!("`{text}` is not a port"))),
         }
     }
 
@@ -129,7 +129,7 @@ impl Connection {
         }
         let host = host.trim_matches(['[', ']']);
         let message = format!(
-            "The connection `{}` may be sent to {} only, not to {host}.",
+            "The connection `{}` may only be sent to {}, not to {host}.",
             self.name,
             self.hosts.join(", ")
         );
@@ -175,7 +175,8 @@ impl Granted {
         let connection = opened.map_err(|error| match error {
             ConnectionError::Missing => {
                 let message = format!(
-                    "There is no connection `{reference}`. Make one of this name, or correct it in the pattern."
+                    "There is no connection `{reference}`. Create one with this name, or correct the name in \
+                     the pattern."
                 );
                 EffectError::new(EffectCode::ConnectionMissing, message)
             }

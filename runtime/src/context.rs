@@ -1,4 +1,4 @@
-//! What the guest is told of its run, besides the event.
+//! What the guest learns about its run, besides the event.
 
 use crate::request::Callbacks;
 use heddle_contract::manifest::Manifest;

@@ -1,4 +1,4 @@
-//! SHA-256, and bytes as text.
+//! SHA-256, and hexadecimal encoding.
 
 use sha2::{Digest, Sha256};
 

@@ -1,7 +1,7 @@
-//! Why an effect failed: a code for patterns, and words for people.
+//! Errors of effects: a code for patterns, and a message for people.
 //!
-//! Knows nothing of effects. An error here is a value of the run: it is recorded, masked and handed to the node, and what
-//! libraries said is part of its message.
+//! Knows nothing of effects. These errors are values of the run: they are recorded, masked and passed to the node, and
+//! their messages include those of libraries.
 
 use heddle_contract::abi::code;
 use std::fmt;
@@ -10,9 +10,9 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{code}: {message}")]
 pub struct EffectError {
-    /// What went wrong.
+    /// The kind of error, for patterns.
     pub code: EffectCode,
-    /// For a person.
+    /// The message, for people.
     pub message: String,
 }
 

@@ -1,6 +1,6 @@
-//! Effects: what a run does to the world outside. Each kind is one [`Effect`], whose type says what it needs of the run and
-//! whether it may park; a run starts them by kind, they work on the I/O threads, and their results come back to the
-//! sandbox as JSON.
+//! Effects: a run's interactions with the outside world. Each kind is one [`Effect`], whose type says what it needs of
+//! the run and whether it may park; a run starts them by kind, they work on the I/O threads, and their results come
+//! back to the sandbox as JSON.
 //!
 //! Knows nothing of wasmtime.
 

@@ -1,4 +1,4 @@
-//! The guard before every outbound connection: which addresses effects may reach.
+//! The egress guard for every outbound connection: decides which addresses effects may reach.
 //!
 //! A URL names a host, a resolver turns it into addresses, and only the address decides. [`GuardedResolver`] is
 //! the resolver that connections are made with, so the checked address is the one connected to. Sources of the
@@ -156,7 +156,7 @@ pub(crate) fn denied_address(host: &str, address: IpAddr) -> String {
         Ok(_) => format!("{address} is not a public address"),
         Err(_) => format!("{host} is not at a public address"),
     };
-    format!("{found}. Requests may go there only if the operator lists it in HEDDLE_EGRESS_ALLOW.")
+    format!("{found}. Requests may only go there if the operator lists it in HEDDLE_EGRESS_ALLOW.")
 }
 
 /// Resolves names for connections to one port, or to any.

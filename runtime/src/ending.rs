@@ -1,4 +1,4 @@
-//! From the end of a run to its outcome: what the guest said, or why it was stopped, without any secret.
+//! Builds a run's outcome from its end: the guest's result, or why it was stopped, with all secrets masked.
 
 use crate::journal::execution_of;
 use crate::limits::Limits;
@@ -72,7 +72,7 @@ pub fn outcome(mut state: RunState, result: wasmtime::Result<()>, node_id: Optio
         (Ok(()), Some(Finish::Paused(_)), Some(Err(error))) => Some(error),
         (Ok(()), _, _) => Some(RunError {
             code: code::TRAP.into(),
-            message: "The module returned without having ended the run. Compile the pattern again.".into(),
+            message: "The module returned without ending the run. Compile the pattern again.".into(),
             node_id,
         }),
     };
@@ -150,15 +150,15 @@ fn trap_error(error: &wasmtime::Error, limits: &Limits, node_id: Option<String>)
         (None, Some(Trap::Interrupt)) => Stop::timeout(limits),
         (None, Some(Trap::StackOverflow)) => Stop::new(
             code::STACK_OVERFLOW,
-            "The run nested its calls too deeply",
-            "Look for data or expressions that nest without end.",
+            "The run nested function calls too deeply",
+            "Look for unbounded recursion in expressions or data.",
         ),
         (None, Some(trap)) => Stop::new(
             code::TRAP,
-            format!("The run stopped by a trap ({trap})"),
+            format!("The run was stopped by a trap ({trap})"),
             "If heddle compiled this module, please report it.",
         ),
-        (None, None) => Stop::broken_guest(format!("The run could not go on ({error:#})")),
+        (None, None) => Stop::broken_guest(format!("The run could not continue ({error:#})")),
     };
     RunError {
         code: stop.code.into(),

@@ -1,7 +1,7 @@
-//! Where a run is polled: by the caller's own task at first, a millisecond at a time, and on threads of low
-//! priority once it has computed for some milliseconds, so that short runs never wait behind long ones.
+//! Schedules the polling of runs: at first in the caller's own task, a millisecond at a time, then on low-priority
+//! threads after some milliseconds of computation, so that short runs never wait behind long ones.
 //!
-//! Knows nothing of what a run does.
+//! Knows nothing about what a run does.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;

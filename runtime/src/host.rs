@@ -254,7 +254,7 @@ fn output(caller: &mut Host<'_>, at: i32, len: i32, what: &str) -> wasmtime::Res
         return Err(Stop::new(
             code::OUTPUT_LIMIT,
             format!(
-                "The run's {what} has {} KiB, more than the {} KiB allowed",
+                "The run's {what} is {} KiB, more than the {} KiB allowed",
                 len as u32 >> 10,
                 max >> 10
             ),
@@ -262,10 +262,8 @@ fn output(caller: &mut Host<'_>, at: i32, len: i32, what: &str) -> wasmtime::Res
         )
         .into());
     };
-    Ok(
-        RawValue::from_string(json)
-            .map_err(|_| Stop::broken_guest(format!("The run's {what} is no JSON")))?,
-    )
+    Ok(RawValue::from_string(json)
+        .map_err(|_| Stop::broken_guest(format!("The run's {what} is not valid JSON")))?)
 }
 
 /// A copy of the text at `at`, charged by size; `None` when it is longer than `max`.
@@ -306,7 +304,7 @@ pub fn range(memory_len: usize, at: i32, len: usize) -> Result<Range<usize>, Sto
 fn outside() -> Stop {
     Stop::new(
         code::TRAP,
-        "The module gave the host an address outside of its memory",
-        "Compile the pattern again; modules made by hand must keep to the interface.",
+        "The module passed the host an address outside its memory",
+        "Compile the pattern again; handwritten modules must follow the interface.",
     )
 }

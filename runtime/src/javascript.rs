@@ -11,8 +11,8 @@ use crate::host::{Host, Logged, charge, log_line, range};
 use crate::state::{RunState, RunningEngine};
 use crate::stdlib;
 use crate::stop::Stop;
-use heddle_javascript::{ENGINE_WASM, protocol};
 use heddle_contract::abi::{self, code};
+use heddle_javascript::{ENGINE_WASM, protocol};
 use std::sync::{Arc, OnceLock};
 use wasmtime::{Extern, InstancePre, Linker, Memory, Ref};
 
@@ -59,11 +59,11 @@ async fn open(mut caller: Host<'_>, javascript: Arc<JavaScript>) -> wasmtime::Re
         .into());
     };
     if state.engine.is_some() {
-        return Err(Stop::broken_guest("The JavaScript engine is already there").into());
+        return Err(Stop::broken_guest("The JavaScript engine has already been started").into());
     }
     let memory_bytes_max = state.limits.memory_bytes_max.min(i32::MAX as usize) as i64;
     let instance = ready.instantiate_async(&mut caller).await?;
-    let missing = || Stop::broken_guest("The JavaScript engine lacks an export");
+    let missing = || Stop::broken_guest("An export of the JavaScript engine is missing");
     let mut functions = Vec::with_capacity(abi::ENGINE_FUNCTIONS.len());
     for name in abi::ENGINE_FUNCTIONS {
         let function = instance.get_func(&mut caller, name).ok_or_else(missing)?;

@@ -1,8 +1,8 @@
 //! The journal of a run: the result of each of its effects, recorded before the run sees it. A run that starts again
-//! from the beginning, on the same module with the same event, seed and start time, is answered from it in the same
-//! order, and so comes to the place where it was without repeating an effect.
+//! from the beginning, on the same module with the same event, seed and start time, gets its results from the journal
+//! in the same order, and so reaches the same point without repeating an effect.
 //!
-//! Knows nothing of where journals are kept.
+//! Knows nothing about where journals are stored.
 
 use crate::stop::Stop;
 use heddle_contract::abi::code;
@@ -134,10 +134,10 @@ impl Record {
             return Err(Stop::new(
                 code::JOURNAL_LIMIT,
                 format!(
-                    "The results of the run's effects have more than the {} KiB that are kept of a run",
+                    "The results of the run's effects are larger than the {} KiB kept per run",
                     self.bytes_max >> 10
                 ),
-                "Ask services for less, or split the work among several runs.",
+                "Request less data, or split the work across several runs.",
             ));
         }
         Ok(Entry { key, number, json })

@@ -1,5 +1,5 @@
-//! Values that patterns keep from run to run: what the operations mean, and a store in memory. Durable stores are the
-//! host's.
+//! Values that patterns keep between runs: the semantics of the operations, and an in-memory store. Durable stores are
+//! provided by the host.
 
 use crate::effect_error::EffectCode;
 use serde_json::Value;
@@ -16,7 +16,7 @@ pub const VALUE_BYTES_MAX: usize = 256 << 10;
 /// Keys of a pattern, or of a workspace, at most.
 pub const KEYS_MAX: usize = 10_000;
 
-/// Whose value it is.
+/// The owner of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KeyValueScope {
     /// The pattern's own.
@@ -43,11 +43,11 @@ pub enum KeyValueOperation {
 /// One access to a value.
 #[derive(Clone, Debug)]
 pub struct KeyValueRequest {
-    /// Whose.
+    /// Whose values to access.
     pub scope: KeyValueScope,
-    /// Which.
+    /// The key, 1 to 512 bytes.
     pub key: String,
-    /// What.
+    /// The operation to perform.
     pub operation: KeyValueOperation,
     /// How long what is written lives. Without it a `Set` lives for ever, and other changes leave it as it is.
     pub time_to_live: Option<Duration>,
@@ -95,7 +95,7 @@ pub fn applied(
     let mismatch = |takes: &str, found: &Value| {
         let what = match found {
             Value::Null => "null",
-            Value::Bool(_) => "a truth value",
+            Value::Bool(_) => "a boolean",
             Value::Number(_) => "a number",
             Value::String(_) => "a text",
             Value::Array(_) => "an array",
@@ -132,7 +132,7 @@ pub fn applied(
     let bytes = kept.to_string().len();
     if bytes > VALUE_BYTES_MAX {
         return Err(KeyValueError::Limit(format!(
-            "The value would have {} KiB; at most {} KiB are kept under a key.",
+            "The value would be {} KiB; a key can hold at most {} KiB.",
             bytes >> 10,
             VALUE_BYTES_MAX >> 10
         )));

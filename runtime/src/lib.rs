@@ -1,5 +1,5 @@
-//! Executes compiled patterns: one sandbox for each run, hard limits on all it can use, and effects, each of which gets what
-//! its type declares.
+//! Executes compiled patterns: one sandbox for each run, hard limits on all resources, and effects, each of which only
+//! gets what its type declares.
 //!
 //! Knows nothing of graphs, HTTP servers, databases or users.
 

@@ -1,4 +1,4 @@
-//! The one account of memory and tables for all its instances.
+//! Accounts for the memory and tables of all instances of a run together.
 
 use crate::limits::Limits;
 use crate::stop::{Stop, grouped};
@@ -55,7 +55,7 @@ impl RunLimiter {
                 self.who,
                 self.memory_bytes_max >> 20
             ),
-            "Handle less data at a time, or raise the memory limit.",
+            "Process less data at a time, or raise the memory limit.",
         )
     }
 

@@ -1,4 +1,4 @@
-//! What one run may use.
+//! Limits of one run.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What a run gives back.
+//! The outcome of a run.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -68,7 +68,7 @@ impl Outcome {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunError {
-    /// For a person.
+    /// The message, for people.
     pub message: String,
     /// `OUT_OF_FUEL`, `EXPRESSION`, `HTTP_404`, ….
     pub code: String,
@@ -82,7 +82,7 @@ pub struct RunError {
 pub struct LogLine {
     /// `debug`, `info`, `warn` or `error`.
     pub level: &'static str,
-    /// Text.
+    /// The line's text, with secrets masked.
     pub message: String,
     /// Node that wrote it.
     pub node_id: Option<String>,
@@ -92,7 +92,7 @@ pub struct LogLine {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TraceEntry {
-    /// Node.
+    /// Id of the node.
     pub node_id: String,
     /// Iteration within loops (`orders[3].lines[0]`), and further attempts of composites (`pay~2`); empty outside.
     pub path: String,
@@ -116,7 +116,7 @@ pub struct TraceEntry {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
-    /// Fuel.
+    /// Fuel used, roughly instructions.
     pub fuel_used: u64,
     /// Peak linear memory in bytes.
     pub memory_bytes_peak: usize,

@@ -1,6 +1,7 @@
-//! From a module to a program: what of its machine code is there, what has to be compiled, and putting it together.
+//! Builds a program from a module: finds cached machine code, determines what must be compiled, and assembles the
+//! result.
 //!
-//! Knows nothing of where and when it is compiled.
+//! Knows nothing about where and when code is compiled.
 
 use crate::codecache::DiskCache;
 use crate::compile::CompileJob;

@@ -1,6 +1,6 @@
-//! Programs: a pattern's module, verified as if an enemy had written it.
+//! Programs: a pattern's module, verified as untrusted input.
 //!
-//! Knows nothing of how it is compiled, which is `plan`, or run.
+//! Knows nothing about compiling (see `plan`) or running it.
 
 use crate::complexity::BODY_BYTES_MAX;
 use crate::component::Ready;
@@ -236,7 +236,7 @@ impl<'a> Structure<'a> {
                     .get(ty as usize)
                     .ok_or_else(|| refuse("its type is missing"))?;
                 if !same_types(found.params(), expected.0) || !same_types(found.results(), expected.1) {
-                    return Err(refuse("it has another type"));
+                    return Err(refuse("it has a different type"));
                 }
                 self.functions.push(ty);
             }

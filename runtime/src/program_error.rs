@@ -1,17 +1,17 @@
-//! Why a module is refused.
+//! Why a module is rejected.
 
 use crate::complexity::TooComplex;
 use wasmparser::BinaryReaderError;
 
-/// Why a module is refused.
+/// Why a module is rejected.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProgramError {
     /// Not a valid core module.
-    #[error("this is no valid WebAssembly module: {0}")]
+    #[error("this is not a valid WebAssembly module: {0}")]
     NotWasm(#[from] NotWasm),
     /// An import that the standard library does not give, or with another type.
-    #[error("the module imports `{name}` from `{module}`, which a pattern may not: {reason}")]
+    #[error("the module imports `{name}` from `{module}`, which patterns are not allowed to: {reason}")]
     ForeignImport {
         /// Module name of the import.
         module: String,
@@ -27,7 +27,7 @@ pub enum ProgramError {
     #[error("{0}")]
     NoRun(String),
     /// Memory or table of its own.
-    #[error("the module defines a {0} of its own; a pattern uses the standard library's")]
+    #[error("the module defines its own {0}; a pattern uses the standard library's")]
     OwnResource(&'static str),
     /// The `heddle` section is missing or wrong.
     #[error("the module's `heddle` section can't be used: {0}. Was it compiled by heddle?")]
@@ -76,10 +76,10 @@ pub enum ProgramError {
 #[non_exhaustive]
 pub enum NotWasm {
     /// The first bytes say that it is something else.
-    #[error("it does not begin like one")]
+    #[error("it has no module header")]
     Beginning,
     /// A type of something that patterns don't have.
-    #[error("a type is no function type")]
+    #[error("a type is not a function type")]
     NoFunctionType,
     /// It can't be read, or does not follow the rules.
     #[error("{0}")]
@@ -100,7 +100,7 @@ pub enum ManifestError {
     #[error("{0}")]
     Unreadable(#[from] serde_json::Error),
     /// A trigger's number is no node's.
-    #[error("trigger `{node_id}` is node {index}, which isn't there")]
+    #[error("trigger `{node_id}` is node {index}, which does not exist")]
     NoTrigger {
         /// The trigger.
         node_id: String,
@@ -116,7 +116,7 @@ pub enum ManifestError {
         found: usize,
     },
     /// A component's digest is another one.
-    #[error("the component of `{name}` is another one")]
+    #[error("the component of `{name}` is a different one")]
     OtherComponent {
         /// Its definition.
         name: String,
@@ -140,6 +140,6 @@ pub enum CompileError {
     #[error("code is missing")]
     CodeMissing,
     /// A request to a worker that is none.
-    #[error("what is to be compiled has no known form")]
+    #[error("the code to compile has an unknown format")]
     UnknownForm,
 }

@@ -1,4 +1,4 @@
-//! What a run is given.
+//! The input of a run.
 
 use crate::connections::Services;
 use crate::effects::Calls;
@@ -8,7 +8,7 @@ use crate::secrets::Secrets;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
-/// One run.
+/// The input and limits of one run.
 #[derive(Debug)]
 pub struct RunRequest {
     /// Id, shown as `$run.id`.
@@ -39,7 +39,7 @@ pub struct RunRequest {
     pub callbacks: Option<Callbacks>,
     /// What effects may ask of the host.
     pub services: Services,
-    /// Limits.
+    /// Limits of this run.
     pub limits: Limits,
 }
 

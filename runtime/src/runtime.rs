@@ -1,4 +1,4 @@
-//! The runtime: what all runs share, and the way from a module to a run's outcome.
+//! The runtime: what all runs share, and how a module is run to its outcome.
 
 use crate::codecache::{DiskCache, Recent};
 use crate::component::{Components, Threads};
@@ -16,7 +16,7 @@ use crate::program::Program;
 use crate::program_error::{CompileError, ProgramError};
 use crate::request::RunRequest;
 use crate::sandbox::{self, Sandbox};
-use crate::state::Surroundings;
+use crate::state::HostServices;
 use crate::stdlib::Stdlib;
 use heddle_contract::abi::code;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,7 +27,7 @@ use tokio::sync::Semaphore;
 #[derive(Debug, thiserror::Error)]
 pub enum RuntimeError {
     /// The cache directory can't be used.
-    #[error("the cache directory {path} can't be used: {source}")]
+    #[error("can't use the cache directory {path}: {source}")]
     Cache {
         /// The directory.
         path: String,
@@ -35,10 +35,10 @@ pub enum RuntimeError {
         source: std::io::Error,
     },
     /// wasmtime refused its settings, or the standard library.
-    #[error("the WebAssembly engine can't be started: {0:#}")]
+    #[error("can't start the WebAssembly engine: {0:#}")]
     Engine(#[source] wasmtime::Error),
     /// Threads or file descriptors are missing.
-    #[error("the runtime's threads can't be started: {0}")]
+    #[error("can't start the runtime's threads: {0}")]
     Threads(#[from] std::io::Error),
 }
 
@@ -114,7 +114,7 @@ impl Runtime {
         let component_threads = executor::components(config.background_threads)?;
         let io = executor::io(config.io_threads)?;
         let http = Http::new(&config.egress);
-        let surroundings = Surroundings {
+        let host_services = HostServices {
             effects: standard_effects(&config, &http),
             http,
             component_threads: Threads {
@@ -128,7 +128,7 @@ impl Runtime {
         let sandbox = Arc::new(Sandbox {
             engine: engines.main.clone(),
             stdlib: Arc::new(stdlib),
-            surroundings,
+            host_services,
         });
         Ok(Runtime(Arc::new(Inner {
             ticker: Ticker::new(&engines)?,
@@ -240,7 +240,7 @@ impl Runtime {
             (Phase::Long(_), None) => Err(executor::Panicked),
         };
         result.unwrap_or_else(|executor::Panicked| {
-            let message = "The run stopped by a bug in heddle. Please report it.".to_owned();
+            let message = "The run was stopped by a bug in heddle. Please report it.".to_owned();
             ending::refused(
                 RunError {
                     code: code::INTERNAL.into(),

@@ -1,4 +1,4 @@
-//! One run: its store and instances, which nothing survives, and what it has said so far.
+//! One run: its store and instances, which are dropped at its end, and its output so far.
 //!
 //! Knows nothing of threads; see `executor` for where a run is polled.
 
@@ -6,7 +6,7 @@ use crate::ending::{mask, outcome, refused};
 use crate::outcome::{Outcome, RunError};
 use crate::program::Program;
 use crate::request::RunRequest;
-use crate::state::{RunState, Surroundings};
+use crate::state::{HostServices, RunState};
 use crate::stdlib::Stdlib;
 use crate::stop::Stop;
 use heddle_contract::abi::{self, code};
@@ -19,7 +19,7 @@ use wasmtime::{Engine, Extern, Instance, Store, UpdateDeadline, Val};
 pub struct Sandbox {
     pub engine: Engine,
     pub stdlib: Arc<Stdlib>,
-    pub surroundings: Surroundings,
+    pub host_services: HostServices,
 }
 
 /// Executes a run to its end. Never fails: whatever happens is in the outcome. Keeps `held` as long as it lives.
@@ -58,7 +58,7 @@ impl Run {
     ) -> Result<Self, RunError> {
         let trigger = trigger(&program.0.manifest, &request)?;
         let fuel_max = request.limits.fuel_max;
-        let state = RunState::new(&sandbox.surroundings, program, request, nonce(), started);
+        let state = RunState::new(&sandbox.host_services, program, request, nonce(), started);
         Ok(Run {
             store: Store::new(&sandbox.engine, state),
             trigger,
@@ -93,7 +93,7 @@ fn trigger(manifest: &Manifest, request: &RunRequest) -> Result<u32, RunError> {
         return fail(
             code::EVENT,
             format!(
-                "The event has {} KiB; at most {max} KiB are allowed.",
+                "The event is {} KiB; at most {max} KiB are allowed.",
                 event_bytes >> 10
             ),
         );
@@ -161,7 +161,8 @@ async fn drive(
     let mut imports = Vec::with_capacity(program.imports.len());
     for import in &program.imports {
         let found = guest.get_module_export(&mut *store, import);
-        imports.push(found.ok_or_else(|| Stop::broken_guest("An export of the standard library is gone"))?);
+        imports
+            .push(found.ok_or_else(|| Stop::broken_guest("An export of the standard library is missing"))?);
     }
     let pattern = Instance::new_async(&mut *store, &program.module, &imports).await?;
     let run = pattern.get_typed_func::<i32, ()>(&mut *store, abi::RUN_EXPORT)?;

@@ -1,5 +1,5 @@
-//! Secrets of one run: put in place of their references when a request leaves the sandbox, each only where it may go,
-//! and taken out of whatever comes back. Values never enter the guest.
+//! Secrets of one run: inserted in place of their references when a request leaves the sandbox, only for permitted
+//! hosts, and masked in everything that comes back. Values never enter the guest.
 
 mod mask;
 mod reference;
@@ -197,15 +197,14 @@ impl Vault {
                 Some(value) if within_json => revealed.push_str(json_escaped(value).as_str()),
                 Some(value) => revealed.push_str(value),
             }
-            *room = room
-                .checked_sub(revealed.len() - length_before)
-                .ok_or_else(|| {
-                    let message = format!(
-                        "With its secrets the request would have more than {} MiB. Refer to them less often in it.",
-                        REVEALED_BYTES_MAX >> 20
-                    );
-                    EffectError::new(EffectCode::EffectLimit, message)
-                })?;
+            *room = room.checked_sub(revealed.len() - length_before).ok_or_else(|| {
+                let message = format!(
+                    "With its secrets inserted, the request would be larger than {} MiB. Refer to them \
+                         less often.",
+                    REVEALED_BYTES_MAX >> 20
+                );
+                EffectError::new(EffectCode::EffectLimit, message)
+            })?;
             rest = &reference[found.len..];
         }
         revealed.push_str(rest);
@@ -219,7 +218,7 @@ impl Vault {
             return Err(EffectError::new(EffectCode::NotPermitted, message));
         }
         let Some(secret) = self.secrets.get(name) else {
-            let message = format!("There is no secret `{name}`. Set it, or correct its name in the pattern.");
+            let message = format!("There is no secret `{name}`. Set it, or correct the name in the pattern.");
             return Err(EffectError::new(EffectCode::ConnectionMissing, message));
         };
         let is_bound = !secret.hosts().is_empty();
@@ -279,13 +278,13 @@ impl Vault {
 fn misdirected(name: &str, secret: &Secret, host: &str, port: Option<u16>) -> EffectError {
     let hosts = secret.hosts().join(", ");
     let to = match (host, port) {
-        ("", _) => "what has no host".to_owned(),
+        ("", _) => "a recipient without a host".to_owned(),
         (host, Some(port)) => format!("{host}:{port}"),
         (host, None) => host.to_owned(),
     };
     let message = format!(
-        "The secret `{name}` may be sent to {hosts} only, not to {to}. Add the host to the secret's `hosts` if it is \
-         to be trusted with it, or correct the node's address."
+        "The secret `{name}` may only be sent to {hosts}, not to {to}. Add the host to the secret's `hosts` \
+         if you trust it, or correct the node's address."
     );
     EffectError::new(EffectCode::NotPermitted, message)
 }

@@ -1,4 +1,4 @@
-//! The host's side of one run: what it was given, what it has said so far, and the effects that it starts.
+//! The host's side of one run: its input, its output so far, and the effects that it starts.
 
 use crate::component::{CallingNode, Calls, Origin, Setting, Threads};
 use crate::connections::Granted;
@@ -26,7 +26,7 @@ use tokio::runtime::Handle;
 use wasmtime::Memory;
 
 /// What every run's effects and components need of the runtime.
-pub struct Surroundings {
+pub struct HostServices {
     pub effects: Registry,
     /// Sends the requests of components.
     pub http: Http,
@@ -48,7 +48,7 @@ pub struct Asked<'a> {
     pub key: &'a str,
     /// `None`: it was too large to be copied.
     pub request: Option<String>,
-    /// Of the run's fuel.
+    /// Fuel that the run has left.
     pub fuel_left: u64,
 }
 
@@ -91,9 +91,9 @@ pub struct RunState {
 }
 
 impl RunState {
-    /// Of a run that begins now.
+    /// The state of a run that begins now.
     pub fn new(
-        surroundings: &Surroundings,
+        host_services: &HostServices,
         program: Program,
         request: RunRequest,
         nonce: String,
@@ -139,8 +139,8 @@ impl RunState {
                 },
                 fuel_max: limits.fuel_max,
                 memory_bytes_max: limits.memory_bytes_max,
-                http: surroundings.http.clone(),
-                threads: surroundings.component_threads.clone(),
+                http: host_services.http.clone(),
+                threads: host_services.component_threads.clone(),
             })
         });
         let record = request
@@ -149,14 +149,14 @@ impl RunState {
         RunState {
             calls,
             limiter: RunLimiter::new(&limits),
-            effects: RunEffects::new(surroundings.io.clone(), record),
+            effects: RunEffects::new(host_services.io.clone(), record),
             logs: Vec::new(),
             log_bytes: 0,
             response: None,
             finish: None,
             trace: Trace::new(started, &limits),
             engine: None,
-            registry: surroundings.effects.clone(),
+            registry: host_services.effects.clone(),
             event: request.event,
             context,
             vault,
@@ -283,7 +283,7 @@ impl RunState {
             let max = self.limits.effect_result_bytes_max >> 10;
             EffectError::new(
                 EffectCode::Parameter,
-                format!("The request has more than {max} KiB."),
+                format!("The request is larger than {max} KiB."),
             )
         })?;
         Ok(Prepared::Work {

@@ -44,14 +44,14 @@ pub fn compiled(
     if Engine::detect_precompiled(code) != Some(Precompiled::Module) {
         return Err(wasmtime::Error::msg("its machine code can't be used"));
     }
-    #[expect(unsafe_code, reason = "loading machine code that was compiled a moment ago")]
+    #[expect(unsafe_code, reason = "loading machine code that was just compiled")]
     // SAFETY: `code` is the output of wasmtime's compiler in this process, or in a worker, which is this program as well,
     // was confined before it read the module, and was asked for nothing else (see ARCHITECTURE.md).
     let module = unsafe { Module::deserialize(&engines.main, code)? };
     if let Some(disk) = disk
         && let Err(error) = disk.store(digest, code)
     {
-        tracing::warn!(%error, "Machine code could not be written to the cache");
+        tracing::warn!(%error, "Could not write machine code to the cache");
     }
     Ok((module, code.len()))
 }

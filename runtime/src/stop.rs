@@ -1,4 +1,4 @@
-//! Why a run is stopped from outside.
+//! Why the host stops a run.
 
 use crate::limits::Limits;
 use heddle_contract::abi::code;
@@ -54,7 +54,7 @@ impl Stop {
                 "The run took longer than its {} ms",
                 grouped(limits.deadline.as_millis() as u64)
             ),
-            "Look for what it waits for, or raise its time limit.",
+            "Find out what it waits for, or raise its time limit.",
         )
     }
 

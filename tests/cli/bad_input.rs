@@ -90,13 +90,13 @@ fn shapes_that_are_no_pattern() {
         ("{}", "it has neither `nodes` nor `graphData`"),
         (
             "{\"nodes\": [], \"connections\": {}}",
-            "it looks like a workflow of n8n",
+            "it looks like an n8n workflow",
         ),
         (
             "{\"nodes\": [], \"nodeDefinitions\": 1}",
             "its `nodeDefinitions` is not an object",
         ),
-        ("(module)", "it is WebAssembly as text"),
+        ("(module)", "it is WebAssembly in text form"),
     ] {
         for command in ["run", "validate"] {
             let ended = given(&[("p.json", text)], &[command, "p.json"]);
@@ -144,7 +144,8 @@ fn text_that_is_not_utf_8() {
     let place = Place::new();
     place.file("p.json", b"{\"nodes\": \"\xff\"}");
     let ended = place.run(&["run", "p.json"]);
-    insta::assert_snapshot!(ended.assert_code(3).stderr, @"error: the pattern p.json is not UTF-8 text: the byte at offset 11 is not part of any character");
+    insta::assert_snapshot!(ended.assert_code(3).stderr, @"error: the pattern p.json is not UTF-8 text: the \
+        byte at offset 11 is not part of a valid character");
 }
 
 #[test]
@@ -172,7 +173,7 @@ fn modules_that_cannot_run() {
     for name in ["broken.wasm", "foreign.wasm", "empty.wasm"] {
         let ended = place.run(&["run", name]);
         assert!(
-            ended.assert_code(3).stderr.contains("this module can't be run"),
+            ended.assert_code(3).stderr.contains("can't run this module"),
             "{ended:#?}"
         );
         place.run(&["validate", name]).assert_code(3);

@@ -113,7 +113,7 @@ fn validate_explains_the_way_of_each_expression() {
          \u{20} compiled  end · value: $input.a.trim()\n\
          \u{20} engine    end · value: $input.b.replace(/x/g, s => { return s + s; })\n\
          \u{20}           a regular expression, at 18: /x/g\n\
-         \u{20} 1 of 2 expressions compiled, 1 for the JavaScript engine\n"
+         \u{20} 1 of 2 expressions compiled, 1 evaluated by the JavaScript engine\n"
     );
     let ended = place.run(&["validate", "--explain", "--json", "p.json"]);
     ended.assert_code(0);

@@ -153,8 +153,8 @@ fn composites_that_multiply_are_refused_by_what_they_add_up_to() {
     // Few nodes, but each has a megabyte.
     let (main, definitions) = laughs(2, &json!("x".repeat(1 << 20)));
     let found = told(&main, &definitions);
-    let message = "the graph has more than 32 MiB of parameters and code, those of composites included as often as \
-                   they are used";
+    let message = "the graph has more than 32 MiB of parameters and code, counting those of composites each \
+        time they are used";
     assert!(found.iter().any(|it| it.message == message), "{found:#?}");
 }
 

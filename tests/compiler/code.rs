@@ -22,11 +22,11 @@ fn code_is_parsed_before_it_runs() {
     assert_snapshot!(all.join("--\n"), @r#"
 --
 --
-error[syntax] s code: this is no JavaScript module: unexpected token (line 2, column 13)
+error[syntax] s code: this is not a valid JavaScript module: unexpected token (line 2, column 13)
   at `;`
 --
 error[import] s code: `fs` can't be imported (line 1, column 1)
-  only what is built in is there: fetch, URL, crypto, TextEncoder and the like
+  only built-ins are available: fetch, URL, crypto, TextEncoder and the like
   at `import fs from 'fs';`
 --
 error[no-default-export] s code: the module has no default export

@@ -87,17 +87,17 @@ fn what_is_no_component_is_refused() {
     "#);
     insta::assert_snapshot!(said(json!({"kind": "component", "component": {"file": "own.wasm"}})), @r#"
     error[malformed] nodeDefinitions.Own: in definition `Own`: component, the base64 of a WebAssembly component, is missing
-      only files of definitions that `heddle` reads name a file; send its content as base64
+      a component can name a file only in a definition file that `heddle` reads; send its content as base64
     "#);
     insta::assert_snapshot!(said(json!({"kind": "component", "component": "%%"})), @r#"
-    error[component] nodeDefinitions.Own.component: in definition `Own`: component is not base64: Invalid symbol 37, offset 0.
+    error[component] nodeDefinitions.Own.component: in definition `Own`: component is not valid base64: Invalid symbol 37, offset 0.
     "#);
     insta::assert_snapshot!(said(definition(b"no wasm")), @r#"
-    error[component] nodeDefinitions.Own.component: in definition `Own`: this is no WebAssembly component: it does not begin like one
+    error[component] nodeDefinitions.Own.component: in definition `Own`: this is not a WebAssembly component: it has no component header
     "#);
     insta::assert_snapshot!(of_text("(module)"), @r#"
     error[component] nodeDefinitions.Own.component: in definition `Own`: this is a WebAssembly module, not a component
-      make a component of it: `wasm-tools component new module.wasm -o component.wasm`
+      turn it into a component: `wasm-tools component new module.wasm -o component.wasm`
     "#);
     let mut broken = echo();
     broken.truncate(broken.len() / 2);
@@ -107,7 +107,7 @@ fn what_is_no_component_is_refused() {
 #[test]
 fn execute_must_be_there_with_its_type() {
     insta::assert_snapshot!(of_text("(component)"), @r#"
-    error[component] nodeDefinitions.Own.component: in definition `Own`: the component exports no function `execute`
+    error[component] nodeDefinitions.Own.component: in definition `Own`: the component does not export a function `execute`
       build it for the world `node` of wit/node.wit, see docs/custom-nodes.md
     "#);
     let other = r#"(component
@@ -131,19 +131,19 @@ fn imports_beyond_the_world_are_refused() {
         said(definition(&component))
     };
     insta::assert_snapshot!(importing(r#"(import "acme:files/read@1.0.0" (instance))"#), @r#"
-    error[component] nodeDefinitions.Own.component: in definition `Own`: the component imports `acme:files/read@1.0.0`, which a node does not have
+    error[component] nodeDefinitions.Own.component: in definition `Own`: the component imports `acme:files/read@1.0.0`, which nodes don't provide
       a node has `heddle:node/log@0.1.0` and `heddle:node/http@0.1.0`, and of WASI 0.2 `cli`, `clocks`, `filesystem`, `io` and `random`
     "#);
     insta::assert_snapshot!(importing(r#"(import "wasi:sockets/tcp@0.2.0" (instance))"#), @r#"
-    error[component] nodeDefinitions.Own.component: in definition `Own`: the component imports `wasi:sockets/tcp@0.2.0`, which a node does not have
+    error[component] nodeDefinitions.Own.component: in definition `Own`: the component imports `wasi:sockets/tcp@0.2.0`, which nodes don't provide
       a node has `heddle:node/log@0.1.0` and `heddle:node/http@0.1.0`, and of WASI 0.2 `cli`, `clocks`, `filesystem`, `io` and `random`
     "#);
     insta::assert_snapshot!(importing(r#"(import "wasi:http/outgoing-handler@0.2.0" (instance))"#), @r#"
-    error[component] nodeDefinitions.Own.component: in definition `Own`: the component imports `wasi:http/outgoing-handler@0.2.0`, which a node does not have
-      send requests by heddle:node/http@0.1.0; a component made of JavaScript is built with disableFeatures: ["http", "fetch-event"]
+    error[component] nodeDefinitions.Own.component: in definition `Own`: the component imports `wasi:http/outgoing-handler@0.2.0`, which nodes don't provide
+      send requests through heddle:node/http@0.1.0; build a component from JavaScript with disableFeatures: ["http", "fetch-event"]
     "#);
     insta::assert_snapshot!(importing(r#"(import "heddle:node/log@0.9.0" (instance))"#), @r#"
-    error[component] nodeDefinitions.Own.component: in definition `Own`: the component imports `heddle:node/log@0.9.0`, which a node does not have
+    error[component] nodeDefinitions.Own.component: in definition `Own`: the component imports `heddle:node/log@0.9.0`, which nodes don't provide
       a node has `heddle:node/log@0.1.0` and `heddle:node/http@0.1.0`, and of WASI 0.2 `cli`, `clocks`, `filesystem`, `io` and `random`
     "#);
     assert_eq!(
@@ -151,8 +151,8 @@ fn imports_beyond_the_world_are_refused() {
         ""
     );
     insta::assert_snapshot!(said(definition(&fetching())), @r#"
-    error[component] nodeDefinitions.Own.component: in definition `Own`: the component imports `heddle:node/http@0.1.0`, which a node does not have
-      list in the definition the `hosts` that it sends requests to, such as ["api.example.com"], or ["*"] for any
+    error[component] nodeDefinitions.Own.component: in definition `Own`: the component imports `heddle:node/http@0.1.0`, which nodes don't provide
+      list the `hosts` that it sends requests to in the definition, such as ["api.example.com"], or ["*"] for any
     "#);
     let mut other = definition(&component_of(Parts {
         imports: r#"(import "heddle:node/http@0.1.0" (instance (export "send" (func (param "url" string)))))"#,
@@ -161,7 +161,7 @@ fn imports_beyond_the_world_are_refused() {
     }));
     other["hosts"] = json!(["*"]);
     insta::assert_snapshot!(said(other), @r#"
-    error[component] nodeDefinitions.Own.component: in definition `Own`: the component imports `send` of heddle:node/http@0.1.0 as func(url: string), which it is not
+    error[component] nodeDefinitions.Own.component: in definition `Own`: the component imports `send` of heddle:node/http@0.1.0 as func(url: string), which is the wrong type
       build it again with wit/node.wit
     "#);
 }
@@ -171,11 +171,11 @@ fn hosts_are_names() {
     let mut definition = definition(&constant("1"));
     definition["hosts"] = json!(["https://example.com", "example.com/path", 5, "*"]);
     insta::assert_snapshot!(said(definition.clone()), @r#"
-    error[malformed] nodeDefinitions.Own: in definition `Own`: hosts has "https://example.com", which is no host
+    error[malformed] nodeDefinitions.Own: in definition `Own`: hosts has "https://example.com", which is not a valid host
       write names such as "api.example.com" or "localhost:8080", or "*" for any
-    error[malformed] nodeDefinitions.Own: in definition `Own`: hosts has "example.com/path", which is no host
+    error[malformed] nodeDefinitions.Own: in definition `Own`: hosts has "example.com/path", which is not a valid host
       write names such as "api.example.com" or "localhost:8080", or "*" for any
-    error[malformed] nodeDefinitions.Own: in definition `Own`: hosts has 5, which is no host
+    error[malformed] nodeDefinitions.Own: in definition `Own`: hosts has 5, which is not a valid host
       write names such as "api.example.com" or "localhost:8080", or "*" for any
     "#);
     definition["hosts"] = json!("example.com");

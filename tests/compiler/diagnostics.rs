@@ -119,9 +119,9 @@ error[malformed] graph: settings.retry.maxAttempts must be a whole number from 1
 error[malformed] graph: nodes[0] must be an object, not 5
 error[malformed] graph: nodes[1].id must be 1 to 64 letters, digits and any of _ . : - (given: the text "a b")
 error[malformed] graph: edges[0].target must be the id of a node (given: it is missing)
-error[malformed] graph: edges[1].sourceHandle must be a text, not 3
+error[malformed] graph: edges[1].sourceHandle must be text, not 3
 error[malformed] n: nodes[2].type must be the name of a node type (given: 4)
-error[malformed] n: nodes[2].data.typeVersion must be 1, the only version there is, not 7
+error[malformed] n: nodes[2].data.typeVersion must be 1, the only version, not 7
 error[malformed] n: nodes[2].data.disabled must be true or false, not the text "no"
 error[malformed] n: nodes[2].data.parameters must be an object, not an array of 0
 error[malformed] n: nodes[2].data.onError must be "fail", "continue" or "branch", not the text "branche"
@@ -130,8 +130,8 @@ error[malformed] n: nodes[2].data.retry.maxAttempts must be a whole number from 
 error[malformed] n: nodes[2].data.retry.factor must be a number from 1 to 100, not the text "x"
 error[malformed] n: nodes[2].data.timeoutMs must be a whole number from 1 to 2592000000, not -1
 error[malformed] n: nodes[2].data.each must be true or false, not 1
-error[duplicate-id] n: nodes[3].id: another node has the id `n` already
-  give every node an id of its own
+error[duplicate-id] n: nodes[3].id: another node already has the id `n`
+  give every node its own id
 "#);
 
 says!(not_a_graph, of(json!([1])), @r#"
@@ -149,7 +149,7 @@ error[unknown-port] b: `If` has no output port `ture`; its output ports: `true` 
 error[unknown-port] c: `NoOp` has no input port `input`; its input ports: `in`
   did you mean `in`?
 error[unknown-port] c: `NoOp` has no output port `error`; its output ports: `out`
-  set onError to "branch" to have an error port
+  set onError to "branch" to get an error port
 error[unknown-node] d: an edge comes from a node `gone` that does not exist
 error[unknown-node] d: an edge goes to a node `strat` that does not exist
   did you mean `start`?
@@ -161,7 +161,7 @@ says!(triggers, of(graph(
 )), @r#"
 error[edge-into-trigger] hook: an edge from `a` enters a trigger; a run starts there
   delete the edge, or let it enter the node after the trigger
-error[literal-only] hook alias: must be written out: it is needed before the run and can't be an expression
+error[literal-only] hook alias: must be a literal: it is needed before the run and can't be an expression
 error[cron] tick cron: has 4 fields; it takes 5 (minute hour day month weekday), or 6 with seconds first
 "#);
 
@@ -183,7 +183,7 @@ says!(time_zones, of(graph(
 error[time-zone] tick timezone: there is no time zone `Europe/Berln`
   did you mean `Europe/Berlin`?
 error[time-zone] tock timezone: there is no time zone `+02:00`
-  write it as in `Europe/Berlin`, or leave it out for UTC
+  write a name such as `Europe/Berlin`, or leave it out for UTC
 error[time-zone] local timezone: there is no time zone `Europe/Prag`
   did you mean `Europe/Prague`?
 "#);
@@ -205,9 +205,9 @@ says!(what_if_decides_by, of(started(
     &["start -> none", "start -> both", "start -> null"],
 )), @r#"
 error[missing-parameter] none condition: `condition` or `conditions` is required
-  write what decides, for example `{{ $input.total > 40 }}`
+  write a condition, for example `{{ $input.total > 40 }}`
 error[parameter-conflict] both conditions: both `condition` and `conditions` are given
-  keep the one to decide by and delete the other
+  keep one of them and delete the other
 "#);
 
 says!(cases_that_are_not_written_out, of(started(
@@ -218,16 +218,16 @@ says!(cases_that_are_not_written_out, of(started(
     ],
     &["start -> whole", "start -> one", "whole.paid -> x", "one.b -> y"],
 )), @r#"
-error[literal-only] whole cases: must be written out: the names of its cases are its output ports
+error[literal-only] whole cases: must be a literal: the names of its cases are its output ports
   write the cases out; in each, `equals` and `when` can be expressions
-error[literal-only] one cases[1]: must be written out: the names of its cases are its output ports
+error[literal-only] one cases[1]: must be a literal: the names of its cases are its output ports
   write the cases out; in each, `equals` and `when` can be expressions
-error[missing-parameter] one cases[2]: `equals` or `when` is required: there is nothing to choose by
+error[missing-parameter] one cases[2]: `equals` or `when` is required to select the case
 "#);
 
 says!(no_trigger, of(graph([noop("a"), noop("b")], &["a -> b"])), @r#"
 error[no-trigger] graph: no node starts a run: the graph has no trigger
-  add one, for example an OnManual node, and lead its output to the first node
+  add one, for example an OnManual node, and connect its output to the first node
 "#);
 
 says!(cycles, of(started(
@@ -235,11 +235,11 @@ says!(cycles, of(started(
     &["start -> a", "a -> b", "b -> c", "c -> a", "d -> d"],
 )), @r#"
 error[cycle] a: these nodes wait for each other: a → b → c → a
-  repeat with a ForEach or Loop node and lead the last node back to its port `next`
+  to repeat, use a ForEach or Loop node and connect the last node back to its port `next`
 error[cycle] d: these nodes wait for each other: d → d
-  repeat with a ForEach or Loop node and lead the last node back to its port `next`
+  to repeat, use a ForEach or Loop node and connect the last node back to its port `next`
 warning[unreachable] d: never runs: no trigger leads to it
-  what leads to it is not reached either
+  the nodes that lead to it are not reached either
 "#);
 
 says!(loop_bodies, of(started(
@@ -248,7 +248,7 @@ says!(loop_bodies, of(started(
       "outside -> each.next", "each.done -> after"],
 )), @r#"
 error[loop-return] each: its port `next` is fed by `outside`, which is not in its body
-  lead only nodes reachable from its port `item` to `next`
+  connect only nodes reachable from its port `item` to `next`
 warning[several-edges] each: several edges may deliver to its port `next` (`inside` and `outside`): it would get an array
   join them with a Merge node
 error[loop-entry] inside: is in the body of the loop `each`, and the edge from `outside` enters it from outside
@@ -262,7 +262,7 @@ says!(inner_loops_return_by_done, of(started(
     &["start -> outer", "outer.item -> inner", "inner.item -> deep", "deep -> outer.next"],
 )), @r#"
 error[loop-return] outer: its port `next` is fed by `deep` from within the inner loop `inner`
-  lead `inner`'s port `done` to `next`
+  connect `inner`'s port `done` to `next`
 "#);
 
 says!(unreachable_and_disabled, of(json!({
@@ -281,7 +281,7 @@ warning[disabled] a: is disabled: it passes its input through
 warning[unreachable] island: never runs: no trigger leads to it
   no edge enters it
 warning[unreachable] coast: never runs: no trigger leads to it
-  what leads to it is not reached either
+  the nodes that lead to it are not reached either
 "#);
 
 says!(parameters, of(started(
@@ -304,23 +304,23 @@ error[missing-parameter] pick fields: `fields` is required
 error[parameter-type] set fields: must be an object, not 3
 error[parameter-type] set keepInput: must be true or false, not the text "true"
   write it without quotes: true
-error[missing-parameter] switch cases[0]: `equals` or `when` is required: there is nothing to choose by
+error[missing-parameter] switch cases[0]: `equals` or `when` is required to select the case
 warning[unknown-parameter] switch cases[0].nam: `nam` is unknown here and ignored
   did you mean `name`?
 error[missing-parameter] switch cases[0].name: `name` is required
   name of the case's output port
-error[missing-parameter] switch cases[1]: `equals` or `when` is required: there is nothing to choose by
-error[parameter-type] switch cases[1].name: must be a text, not 5
-error[missing-parameter] switch cases[2]: `equals` or `when` is required: there is nothing to choose by
-error[missing-parameter] switch cases[3]: `equals` or `when` is required: there is nothing to choose by
-error[duplicate-port] switch cases[3].name: there is an output port `b` already
-  give each case a name of its own
+error[missing-parameter] switch cases[1]: `equals` or `when` is required to select the case
+error[parameter-type] switch cases[1].name: must be text, not 5
+error[missing-parameter] switch cases[2]: `equals` or `when` is required to select the case
+error[missing-parameter] switch cases[3]: `equals` or `when` is required to select the case
+error[duplicate-port] switch cases[3].name: the output port `b` already exists
+  give each case its own name
 error[parameter-type] merge mode: must be one of `first`, `append`, `combine`, `zip` and `join`, not the text "frist"
   did you mean `first`?
-error[literal-only] merge2 mode: must be written out: it is needed before the run and can't be an expression
+error[literal-only] merge2 mode: must be a literal: it is needed before the run and can't be an expression
 error[parameter-type] loop maxIterations: must be a whole number from 1 to 1000000, not the text "10"
   write it without quotes: 10
-error[parameter-type] text fields: text around an expression makes a text, but an array is wanted
+error[parameter-type] text fields: text around an expression makes it a string, but an array is expected
   write only `{{ … }}`, without anything around it
 "#);
 
@@ -359,7 +359,7 @@ error[not-before] late value: `late` is this node itself, which has no output ye
   connect the nodes in that order, or use the value where both are known
   at `$nodes.late`
 error[ambiguous-label] later value: several nodes have the label `Twin`
-  use $nodes["a"] or $nodes["b"] or give each node a label of its own
+  use $nodes["a"] or $nodes["b"] or give each node its own label
   at `$("Twin")`
 error[unknown-node] later value: there is no node with the label `lat`
   did you mean `late`?
@@ -418,10 +418,10 @@ says!(only_the_first_counts, of(started(
     ],
     &["start -> if", "if.true -> r1", "if.false -> r2", "if.false -> r3", "start -> w", "w -> w2"],
 )), @r#"
-warning[several-returns] r3: a run may come here and to `r2`; only the first Return counts
+warning[several-returns] r3: a run may reach both this node and `r2`; only the first Return counts
 warning[no-webhook] w: nobody waits for this response: the graph has no OnWebhook
 warning[no-webhook] w2: nobody waits for this response: the graph has no OnWebhook
-warning[responds-twice] w2: a run may come here and to `w`; only the first RespondToWebhook counts
+warning[responds-twice] w2: a run may reach both this node and `w`; only the first RespondToWebhook counts
 "#);
 
 says!(effects_in_long_loops, of(started(
@@ -470,7 +470,7 @@ says!(definitions, with_definitions(
     }),
 ), @r#"
 error[unknown-port-type] nodeDefinitions.Add: in definition `Add`: inputs[2].type is the text "txt"; types are `any`, `string`, `number`, `integer`, `boolean`, `object` and `array`
-error[unknown-port] nodeDefinitions.Add: in definition `Add`: outputValues has `summ`, which is no output
+error[unknown-port] nodeDefinitions.Add: in definition `Add`: outputValues has `summ`, which is not an output
   did you mean `sum`?
 error[missing-output] nodeDefinitions.Add: in definition `Add`: output `sum` has no value
   add `sum` to outputValues
@@ -481,13 +481,13 @@ warning[unused-definition] nodeDefinitions.Bad: no node uses the definition `Bad
 error[unknown-kind] nodeDefinitions.Other: in definition `Other`: there is no kind `grpah`
   did you mean `graph`?
 warning[unused-definition] nodeDefinitions.Other: no node uses the definition `Other`
-error[shadows-standard] nodeDefinitions.Transform: in definition `Transform`: `Transform` is a standard node type and can't be defined anew
+error[shadows-standard] nodeDefinitions.Transform: in definition `Transform`: `Transform` is a standard node type and can't be redefined
   give the definition another name
 warning[unused-definition] nodeDefinitions.Transform: no node uses the definition `Transform`
 error[missing-input] a: the input `right` has no edge
-  lead an edge there
-warning[unknown-parameter] a left: `Add` takes its values by edges, not by parameters
-  lead an edge to the input `left`
+  connect an edge to it
+warning[unknown-parameter] a left: `Add` takes its values through edges, not parameters
+  connect an edge to the input `left`
 "#);
 
 pub(crate) fn composite(graph: Value) -> Value {
@@ -504,7 +504,7 @@ says!(composites_that_contain_themselves, with_definitions(
     }),
 ), @r#"
 error[recursive-definition] nodeDefinitions.A: composites contain themselves: A → B → A
-  repeat with a Loop node inside instead
+  to repeat, put a Loop node inside instead
 "#);
 
 says!(insides_of_composites, with_definitions(
@@ -519,7 +519,7 @@ says!(insides_of_composites, with_definitions(
     )) }),
 ), @r#"
 error[composite-entry] nodeDefinitions.A: in definition `A`: a composite's inner graph starts at one OnCall; this one has 0
-error[composite-return] nodeDefinitions.A: in definition `A`: nothing leaves it: its inner graph has outputs but no Return
+error[composite-return] nodeDefinitions.A: in definition `A`: its inner graph has outputs but no Return, so nothing leaves it
 warning[inner-trigger] nodeDefinitions.A.graphData.nodes.hook: in definition `A`, node `hook`: `OnWebhook` starts no run inside a composite
   delete it; a composite starts at its OnCall
 error[unknown-node] nodeDefinitions.A.graphData.nodes.x.value: in definition `A`, node `x`: there is no node with the id `start`
@@ -537,7 +537,7 @@ says!(options, {
     };
     said(&check(&started([], &[]), &json!({}), &options))
 }, @r#"
-error[unknown-port] start: the pin's port `uot` is no output that can be pinned; those are `out`
+error[unknown-port] start: the pin's port `uot` is not an output that can be pinned; those are `out`
 error[unknown-node] strat: there is no node `strat` for this breakpoint
   did you mean `start`?
 error[unknown-node] gone: there is no node `gone` for this pin

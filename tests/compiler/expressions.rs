@@ -258,36 +258,36 @@ $inptu.x + $jsn
     help: did you mean `$json`?
 total
 ^^^^^ unknown-name: there is no `total`
-    help: a field of the input is `$input.total`; text stands in quotes: "total"
+    help: for a field of the input write `$input.total`; put text in quotes: "total"
 $nodes.nowhere
 ^^^^^^^^^^^^^^ unknown-node: there is no node nowhere
 $('Nope').item.x
 ^^^^^^^^^ unknown-node: there is no node Nope
 $nodes
-^^^^^^ unknown-name: `$nodes` is no value by itself
+^^^^^^ unknown-name: `$nodes` is not a value by itself
     help: name the node: `$nodes["id"]`
 $nodes[$index]
 ^^^^^^^^^^^^^^ computed-name: the id of a node can't be computed
     help: write `$nodes["id"]`
 $($input)
-^^^^^^^^^ computed-name: `$(…)` takes the label of a node as one text that is written out
+^^^^^^^^^ computed-name: `$(…)` takes a node's label as a literal string
     help: write `$("Label")`
 $secrets
-^^^^^^^^ unknown-name: `$secrets` is no value by itself
+^^^^^^^^ unknown-name: `$secrets` is not a value by itself
     help: name the secret: `$secrets.NAME`
 $secrets[$index]
 ^^^^^^^^^^^^^^^^ computed-name: the name of a secret can't be computed
-    help: secrets are rights that a pattern declares: write `$secrets.NAME`
+    help: a pattern must declare its secrets: write `$secrets.NAME`
 $random(5)
         ^ arguments: `$random()` takes no arguments
-    help: the Random and Uuid nodes have ranges and versions
+    help: for ranges and versions use the Random and Uuid nodes
 $input()
 ^^^^^^ unsupported: `$input` is a value, not a function
 é + x
 ^ unknown-name: there is no `é`
-    help: a field of the input is `$input.é`; text stands in quotes: "é"
+    help: for a field of the input write `$input.é`; put text in quotes: "é"
     ^ unknown-name: there is no `x`
-    help: a field of the input is `$input.x`; text stands in quotes: "x"
+    help: for a field of the input write `$input.x`; put text in quotes: "x"
 "#);
 }
 
@@ -450,52 +450,52 @@ fn names_of_other_systems_are_recognised() {
         "flow_input.x", "$jmespath($input, 'a[?b == `1`] | nope(@)')", "$jmespath($input)",
     ]), @r#"
 $env.HOME
-^^^^ foreign-name: `$env` is a name of n8n
+^^^^ foreign-name: `$env` exists only in n8n
     help: settings are `$vars.NAME`, secrets `$secrets.NAME`
 $node['First step'].parameter.y
-^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ foreign-name: `parameter` of `$node["First step"]` is a name of n8n
-    help: after the name comes `.json`; `$("Label")` by itself is all that the node emitted
+^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ foreign-name: `parameter` of `$node["First step"]` exists only in n8n
+    help: the name must be followed by `.json`; `$("Label")` by itself is everything that the node emitted
 $node['First step']
-^^^^^^^^^^^^^^^^^^^ foreign-name: `$node["First step"]` is no value by itself
-    help: after the name comes `.json`; `$("Label")` by itself is all that the node emitted
+^^^^^^^^^^^^^^^^^^^ foreign-name: `$node["First step"]` is not a value by itself
+    help: the name must be followed by `.json`; `$("Label")` by itself is everything that the node emitted
 $node[$a].json
 ^^^^^^^^^ computed-name: the label of a node can't be computed
     help: write `$node["Label"].json`
 $node
-^^^^^ unknown-name: `$node` is no value by itself
+^^^^^ unknown-name: `$node` is not a value by itself
     help: name the node: `$node["Label"].json`
 $workflow.name
-^^^^^^^^^ foreign-name: `$workflow` is a name of n8n
+^^^^^^^^^ foreign-name: `$workflow` exists only in n8n
     help: the pattern's id is `$run.patternId`
 $input.first(1)
-             ^ foreign-name: an argument of `.first(…)` chooses an output or a round of a node, as in n8n
-    help: a node has one value here: join its outputs' ways where you need both
+             ^ foreign-name: in n8n, an argument of `.first(…)` selects an output or a run of a node
+    help: here a node has one value: join the branches of its outputs where you need both
 $items($a)
-^^^^^^^^^^ computed-name: `$items(…)` takes the label of a node as one text that is written out
+^^^^^^^^^^ computed-name: `$items(…)` takes a node's label as a literal string
     help: write `$items("Label")`
 $input.x.extractDomain()
-         ^^^^^^^^^^^^^ foreign-name: `.extractDomain(…)` is a method of n8n
+         ^^^^^^^^^^^^^ foreign-name: `.extractDomain(…)` exists only in n8n
     help: write `new URL(x).hostname`
 $if($a)
-^^^^^^^ arguments: `$if(…)` takes a condition, a value if it holds, and one if it doesn't
+^^^^^^^ arguments: `$if(…)` takes a condition, a value if it is true, and one if it is false
     help: write `condition ? a : b`
 $ifEmpty
 ^^^^^^^^ unknown-name: `$ifEmpty` is a function
     help: call it: `$ifEmpty(…)`
 items[0]
-^^^^^ foreign-name: `items` is a name of n8n
+^^^^^ foreign-name: `items` exists only in n8n
     help: the node's input is `$input`, the current item `$item`
 msg.payload
-^^^ foreign-name: `msg` is a name of Node-RED
+^^^ foreign-name: `msg` exists only in Node-RED
     help: the node's input is `$input`
 $fromAI('x')
-^^^^^^^ foreign-name: `$fromAI` is a name of n8n
+^^^^^^^ foreign-name: `$fromAI` exists only in n8n
     help: use a ChatCompletion node with `jsonSchema` and read its output
 flow_input.x
-^^^^^^^^^^ foreign-name: `flow_input` is a name of Windmill
-    help: what the run was started with is `$trigger`
+^^^^^^^^^^ foreign-name: `flow_input` exists only in Windmill
+    help: the event that started the run is `$trigger`
 $jmespath($input, 'a[?b == `1`] | nope(@)')
-                                  ^^^^^^^ syntax: the query is no JMESPath: there is no function `nope()`
+                                  ^^^^^^^ syntax: the query is not valid JMESPath: there is no function `nope()`
 $jmespath($input)
 ^^^^^^^^^^^^^^^^^ arguments: `$jmespath` takes a value and a query
     help: write `$jmespath($input, "items[].id")`
@@ -536,7 +536,7 @@ $a
     help: `$a` and `$b` are the two items that a Sort node compares
 $error
 ^^^^^^ unknown-name: there is no `$error` here
-    help: it has a value behind a node with `onError` "branch" or "continue"
+    help: it has a value after a node with `onError` "branch" or "continue"
 $vars.x
     Member(Name(Vars), "x")
 $nodes.first
@@ -552,26 +552,26 @@ $uuid()
 $item
     Name(Item)
 $a
-^^ unknown-name: `$a` is not known in a definition
-    help: a definition's expressions see `$input`, `$item` and `$index`: pass the rest in by a port
+^^ unknown-name: `$a` is not available in a definition
+    help: expressions in a definition see only `$input`, `$item` and `$index`: pass everything else in through a port
 $error
-^^^^^^ unknown-name: `$error` is not known in a definition
-    help: a definition's expressions see `$input`, `$item` and `$index`: pass the rest in by a port
+^^^^^^ unknown-name: `$error` is not available in a definition
+    help: expressions in a definition see only `$input`, `$item` and `$index`: pass everything else in through a port
 $vars.x
-^^^^^ unknown-name: `$vars` is not known in a definition
-    help: a definition's expressions see `$input`, `$item` and `$index`: pass the rest in by a port
+^^^^^ unknown-name: `$vars` is not available in a definition
+    help: expressions in a definition see only `$input`, `$item` and `$index`: pass everything else in through a port
 $nodes.first
-^^^^^^ unknown-name: `$nodes` is not known in a definition
-    help: a definition's expressions see `$input`, `$item` and `$index`: pass the rest in by a port
+^^^^^^ unknown-name: `$nodes` is not available in a definition
+    help: expressions in a definition see only `$input`, `$item` and `$index`: pass everything else in through a port
 $secrets.X
-^^^^^^^^ unknown-name: `$secrets` is not known in a definition
-    help: a definition's expressions see `$input`, `$item` and `$index`: pass the rest in by a port
+^^^^^^^^ unknown-name: `$secrets` is not available in a definition
+    help: expressions in a definition see only `$input`, `$item` and `$index`: pass everything else in through a port
 $('First step')
-^ unknown-name: `$` is not known in a definition
-    help: a definition's expressions see `$input`, `$item` and `$index`: pass the rest in by a port
+^ unknown-name: `$` is not available in a definition
+    help: expressions in a definition see only `$input`, `$item` and `$index`: pass everything else in through a port
 $uuid()
-^^^^^ unknown-name: `$uuid` is not known in a definition
-    help: a definition's expressions see `$input`, `$item` and `$index`: pass the rest in by a port
+^^^^^ unknown-name: `$uuid` is not available in a definition
+    help: expressions in a definition see only `$input`, `$item` and `$index`: pass everything else in through a port
 "#);
 }
 

@@ -50,7 +50,7 @@ fn composites_nest_only_so_deep() {
     assert_eq!(chain(32), "");
     assert_eq!(
         chain(33),
-        "error[too-deep] graph: composites stand 33 deep within each other; 32 are allowed\n"
+        "error[too-deep] graph: composites are nested 33 levels deep; 32 are allowed\n"
     );
 }
 
@@ -94,9 +94,9 @@ fn a_composite_does_not_return_out_of_a_loop() {
         json!({ "C": looping(inside, node("after", "Return", json!({}))) }),
     );
     assert_snapshot!(said, @r#"
-warning[several-returns] nodeDefinitions.C.graphData.nodes.after: in definition `C`, node `after`: a run may come here and to `inside`; only the first Return counts
-error[composite-return] nodeDefinitions.C.graphData.nodes.inside: in definition `C`, node `inside`: a Return in a composite can't stand in a loop's body
-  let it follow the loop's port `done`
+warning[several-returns] nodeDefinitions.C.graphData.nodes.after: in definition `C`, node `after`: a run may reach both this node and `inside`; only the first Return counts
+error[composite-return] nodeDefinitions.C.graphData.nodes.inside: in definition `C`, node `inside`: a Return in a composite can't be in a loop's body
+  connect it to the loop's port `done`
 "#);
 }
 

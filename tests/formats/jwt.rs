@@ -94,17 +94,17 @@ async fn keys_that_do_not_fit_are_refused() {
         (
             "HS256",
             rsa_public.clone(),
-            "PARAMETER: Parameter `secret` is a key in PEM, which HS256 does not take",
+            "PARAMETER: Parameter `secret` is a PEM key, which HS256 does not accept",
         ),
         (
             "RS256",
             "plain".into(),
-            "PARAMETER: Parameter `secret` takes a key in PEM of at most 4096 bytes for RS256.",
+            "PARAMETER: For RS256, parameter `secret` must be a PEM key of at most 4096 bytes.",
         ),
         (
             "RS256",
             rsa.repeat(3),
-            "PARAMETER: Parameter `secret` takes a key in PEM of at most 4096 bytes for RS256.",
+            "PARAMETER: For RS256, parameter `secret` must be a PEM key of at most 4096 bytes.",
         ),
         (
             "RS256",

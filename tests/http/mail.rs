@@ -157,7 +157,7 @@ each_database! {
             assert_eq!(taken.status, status, "{taken}");
             if status == 400 {
                 assert_eq!(taken.code(), "VALIDATION");
-                assert!(taken.text.contains("The message is not taken: it"), "{taken}");
+                assert!(taken.text.contains("The message was rejected: it"), "{taken}");
             }
             let mut client = Client::connect(place).await;
             client.say(&format!("HELO a\r\nMAIL FROM:<>\r\nRCPT TO:<{address}>\r\nDATA")).await;

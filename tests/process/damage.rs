@@ -69,8 +69,8 @@ fn a_file_that_is_cut_off_is_refused() {
     let cut = |bytes: usize| {
         move |database: &Path, whole: Vec<u8>| std::fs::write(database, &whole[..bytes]).unwrap()
     };
-    is_refused(cut(10 * PAGE_BYTES), "is cut off: it has 40960 bytes");
-    is_refused(cut(60), "is cut off: it has 60 bytes");
+    is_refused(cut(10 * PAGE_BYTES), "is truncated: it has 40960 bytes");
+    is_refused(cut(60), "is truncated: it has 60 bytes");
 }
 
 #[test]

@@ -144,5 +144,5 @@ fn a_key_of_another_length_is_refused() {
     writeln!(process.stdin.take().unwrap(), "c2hvcnQ=").unwrap();
     let ended = process.wait_with_output().unwrap();
     assert_eq!(ended.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&ended.stderr).contains("base64 of 32 bytes"));
+    assert!(String::from_utf8_lossy(&ended.stderr).contains("32 bytes in base64"));
 }

@@ -88,7 +88,7 @@ fn too_few_files_stop_the_start_with_advice() {
     let (code, _, told) = output(&mut shell);
     assert_ne!(code, 0);
     assert!(
-        told.contains("may open 64 files only") && told.contains("ulimit -n"),
+        told.contains("may open only 64 files") && told.contains("ulimit -n"),
         "{told}"
     );
 }
@@ -177,7 +177,7 @@ fn secrets_can_be_in_files() {
                 ("HEDDLE_MASTER_KEY_FILE", "master-key"),
                 ("HEDDLE_MASTER_KEY", "other"),
             ],
-            "HEDDLE_MASTER_KEY is given by its value and by a file",
+            "HEDDLE_MASTER_KEY is given both directly and in a file",
         ),
         (&[("HEDDLE_LISTEN_FILE", "x")], "HEDDLE_LISTEN_FILE is not known"),
     ] {

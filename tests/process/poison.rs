@@ -261,7 +261,7 @@ fn is_found_out(database: &[(&str, &str)], servers: usize, poisons: usize) {
         stopped["errorMessage"]
             .as_str()
             .unwrap()
-            .contains("brought a server down"),
+            .contains("repeatedly crashed a server"),
         "{stopped}"
     );
     assert_eq!(execute(supervised.first(), &token, &poison).0, 400);

@@ -58,7 +58,7 @@ fn a_misspelt_setting_stops_the_start_with_its_name() {
     let (code, _, told) = output(heddle(dir.path()).arg("serve").env("HEDDLE_LISTN", "127.0.0.1:0"));
     assert_eq!(code, 2);
     assert!(
-        told.contains("HEDDLE_LISTN is not known; did you mean HEDDLE_LISTEN?"),
+        told.contains("HEDDLE_LISTN is unknown; did you mean HEDDLE_LISTEN?"),
         "{told}"
     );
 
@@ -89,7 +89,7 @@ fn a_lost_master_key_is_not_replaced() {
     std::fs::remove_file(dir.path().join("heddle-data/master-key")).unwrap();
     let (code, _, told) = output(heddle(dir.path()).args(["serve", "--listen", "127.0.0.1:0"]));
     assert_eq!(code, 2);
-    assert!(told.contains("put the file back"), "{told}");
+    assert!(told.contains("restore the file"), "{told}");
     assert!(!dir.path().join("heddle-data/master-key").exists());
 }
 

@@ -48,7 +48,7 @@ async fn secrets_go_to_named_hosts_only() {
             false => {
                 let failure = ran.failure();
                 assert!(
-                    failure.starts_with("NOT_PERMITTED: The connection `shop` may be sent to"),
+                    failure.starts_with("NOT_PERMITTED: The connection `shop` may only be sent to"),
                     "{failure}"
                 );
             }

@@ -531,7 +531,7 @@ async fn a_secret_goes_to_its_hosts_only() {
         assert_eq!(error_code(&result), "NOT_PERMITTED");
         let message = result["error"]["message"].as_str().unwrap();
         let expected = format!(
-            "The secret `KEY` may be sent to {} only, not to 127.0.0.1:{port}. ",
+            "The secret `KEY` may only be sent to {}, not to 127.0.0.1:{port}. ",
             hosts[0]
         );
         assert!(message.starts_with(&expected), "{message}");

@@ -71,7 +71,7 @@ async fn a_connection_that_does_not_fit_says_why() {
             json!({"tokenUrl": "http://127.0.0.1/", "clientId": "x"}),
             "it has no field `clientSecret`",
         ),
-        (json!({"tokenUrl": "nowhere"}), "its `tokenUrl` is no URL"),
+        (json!({"tokenUrl": "nowhere"}), "its `tokenUrl` is not a URL"),
     ] {
         let request = json!({"url": "http://127.0.0.1:9/", "connection": "shop"});
         let failure = run(&runtime, "HttpRequest", request, &Given::one("shop", fields))
@@ -113,7 +113,7 @@ async fn a_path_goes_below_the_connection_s_base_url() {
     let elsewhere = json!({"url": "https:evil.example", "connection": "shop"});
     let failure = run(&runtime, "HttpRequest", elsewhere, &given).await.failure();
     assert!(
-        failure.contains("no path below the connection's `baseUrl`"),
+        failure.contains("not a path below the connection's `baseUrl`"),
         "{failure}"
     );
 }
@@ -264,7 +264,7 @@ async fn a_server_that_gives_no_token_is_quoted_without_secrets() {
             ),
             "gave no token: status 400, invalid_client: *** is wrong.",
         ),
-        (ok("hello"), "its answer is no token response"),
+        (ok("hello"), "its answer is not a token response"),
         (
             json_answer(&json!({"access_token": "x", "token_type": "mac"})),
             "tokens are of the type `mac`",

@@ -57,7 +57,7 @@ async fn what_does_not_fit_fails_the_node() {
         ),
         (
             json!({"operation": "get", "key": "x".repeat(513)}),
-            "KEY_VALUE_LIMIT: A key has 1 to 512 bytes.",
+            "KEY_VALUE_LIMIT: A key must have 1 to 512 bytes.",
         ),
         (
             json!({"operation": "get", "key": "{{ '' }}"}),
@@ -65,7 +65,7 @@ async fn what_does_not_fit_fails_the_node() {
         ),
         (
             json!({"operation": "set", "key": "a", "value": "x".repeat(256 << 10)}),
-            "KEY_VALUE_LIMIT: The value would have 256 KiB",
+            "KEY_VALUE_LIMIT: The value would be 256 KiB",
         ),
     ] {
         let failure = run(&runtime, "KeyValue", parameters, &Given::default())

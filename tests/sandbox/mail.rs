@@ -132,27 +132,27 @@ async fn what_is_not_taken_fails_the_node() {
         ),
         (
             json!({"to": "not an address"}),
-            "PARAMETER: `not an address` in `to` is no email address",
+            "PARAMETER: `not an address` in `to` is not an email address",
         ),
         (
             json!({"from": "me"}),
-            "PARAMETER: `me` in `from` is no email address",
+            "PARAMETER: `me` in `from` is not an email address",
         ),
         (
             json!({"to": []}),
-            "PARAMETER: A message goes to 1 to 100 addresses, not to 0.",
+            "PARAMETER: A message must have 1 to 100 recipients, not 0.",
         ),
         (
             json!({"to": vec!["a@example.com"; 101]}),
-            "PARAMETER: A message goes to 1 to 100 addresses, not to 101.",
+            "PARAMETER: A message must have 1 to 100 recipients, not 101.",
         ),
         (
             json!({"attachments": [{"filename": "x", "base64": "%"}]}),
-            "PARAMETER: The attachment `x` is no base64",
+            "PARAMETER: The attachment `x` is not valid base64",
         ),
         (
             json!({"attachments": [{"filename": "x", "contentType": "nonsense", "base64": ""}]}),
-            "PARAMETER: `nonsense` of the attachment `x` is no content type.",
+            "PARAMETER: `nonsense` of the attachment `x` is not a content type.",
         ),
     ] {
         let failure = run(&runtime, "SendEmail", mail(more), &plain(server.port))

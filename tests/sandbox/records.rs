@@ -190,7 +190,7 @@ fn a_key_that_others_may_read_is_refused() {
             ..config()
         });
         let message = refused.err().unwrap().to_string();
-        assert!(message.contains("must be yours alone"), "{message}");
+        assert!(message.contains("must be readable only by you"), "{message}");
     }
 }
 

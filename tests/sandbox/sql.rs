@@ -139,7 +139,7 @@ async fn postgres_values_come_as_json() {
         .failure("select '(1,2)'::point as place", json!([]))
         .await;
     assert!(
-        failure.starts_with("SQL_FAILED: The column `place` can't be read: it has the type POINT. Cast it"),
+        failure.starts_with("SQL_FAILED: Can't read the column `place`: it has the type POINT. Cast it"),
         "{failure}"
     );
 }
@@ -179,12 +179,12 @@ async fn postgres_parameters_take_the_types_of_the_statement() {
         (
             "$1::int4",
             json!("x"),
-            "Parameter `parameters[0]`: \"x\" is no int4.",
+            "Parameter `parameters[0]`: \"x\" is not of type int4.",
         ),
-        ("$1::int2", json!(70_000), "70000 is no int2"),
-        ("$1::int4", json!(1.5), "1.5 is no int4"),
-        ("$1::date", json!("soon"), "\"soon\" is no date"),
-        ("$1::int4[]", json!(1), "1 is no array"),
+        ("$1::int2", json!(70_000), "70000 is not of type int2"),
+        ("$1::int4", json!(1.5), "1.5 is not of type int4"),
+        ("$1::date", json!("soon"), "\"soon\" is not of type date"),
+        ("$1::int4[]", json!(1), "1 is not an array"),
     ] {
         let failure = database.failure(&format!("select {sql}"), json!([value])).await;
         assert!(
@@ -240,7 +240,8 @@ async fn rows_have_limits() {
         .await;
     assert_eq!(
         ran.failure(),
-        "SQL_ROW_LIMIT: The query gave more than the 2 rows of `maxRows`. Add a LIMIT, or raise it."
+        "SQL_ROW_LIMIT: The query returned more than the 2 rows that `maxRows` allows. Add a LIMIT, or raise \
+         `maxRows`."
     );
     let ran = database
         .with("select generate_series(1, 2)", json!({"maxRows": 2}))
@@ -253,7 +254,7 @@ async fn rows_have_limits() {
         )
         .await;
     assert!(
-        failure.starts_with("SQL_ROW_LIMIT: The first 9 rows have more than"),
+        failure.starts_with("SQL_ROW_LIMIT: The first 9 rows are larger than"),
         "{failure}"
     );
 }
@@ -328,7 +329,7 @@ async fn a_database_that_is_not_there_or_refuses_says_so_without_its_password() 
     for (fields, expected) in [
         (
             json!({"host": "x"}),
-            "its `kind`, or else its provider, says which database",
+            "its `kind`, or else its provider, must name the database",
         ),
         (json!({"kind": "postgres"}), "it has no field `host`"),
         (json!({"kind": "sqlite"}), "it has no field `file`"),
@@ -338,7 +339,7 @@ async fn a_database_that_is_not_there_or_refuses_says_so_without_its_password() 
         ),
         (
             json!({"kind": "mysql", "host": "x", "port": "y"}),
-            "`y` is no port",
+            "`y` is not a port",
         ),
     ] {
         let failure = Database::new(fields).failure("select 1", json!([])).await;

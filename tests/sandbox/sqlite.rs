@@ -74,7 +74,7 @@ async fn a_file_of_before_tenants_had_directories_is_asked_for() {
     std::fs::write(dir.path().join("old.db"), "").unwrap();
     let failure = query(&runtime, ANN, "old.db", "select 1").await.failure();
     assert!(
-        failure.starts_with("NOT_PERMITTED: The file `old.db` lies where it was before"),
+        failure.starts_with("NOT_PERMITTED: The file `old.db` is still where it was before"),
         "{failure}"
     );
     assert!(

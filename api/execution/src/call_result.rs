@@ -1,9 +1,9 @@
 //! The end of a called run, as the effect CallPattern of the one that waits for it. Knows nothing of calling.
 
 use crate::live::Ended;
+use heddle_contract::abi::code;
 use heddle_model::ids::RunId;
 use heddle_model::status::RunStatus;
-use heddle_contract::abi::code;
 use heddle_runtime::{EffectError, EffectResult, result_from_json, result_to_json};
 
 /// The effect's result.

@@ -10,13 +10,13 @@ use crate::held_runs::HeldRuns;
 use crate::modules::{LoadError, Modules};
 use crate::poller::Wakeups;
 use heddle_compiler::Options;
+use heddle_contract::manifest::Manifest;
 use heddle_model::access::{Editor, Scope};
 use heddle_model::clock::Clock;
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId};
 use heddle_model::quota::{Quota, Quotas};
 use heddle_model::status::{DeploymentStatus, Operation};
-use heddle_contract::manifest::Manifest;
 use heddle_runtime::{ProgramError, Tier};
 use heddle_store::deployments::{self, DeploymentRow};
 use heddle_store::patterns::{self, PatternRow};
@@ -263,7 +263,7 @@ impl Deployer {
             (Some(wanted), _) => {
                 let found = workspaces::environment(&mut reader.db(), scope, wanted).await?;
                 Some(found.ok_or_else(|| {
-                    ServiceError::field("environmentId", "is no environment of the workspace")
+                    ServiceError::field("environmentId", "is not an environment of this workspace")
                 })?)
             }
             (None, Some(workspace)) => workspaces::default_environment(&mut reader.db(), workspace).await?,

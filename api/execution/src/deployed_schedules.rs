@@ -1,11 +1,11 @@
 //! The schedules of what is deployed: those of its OnSchedule nodes, and what was set in their place. Starts no runs.
 
 use crate::schedule::{CatchUp, Schedule};
+use heddle_contract::manifest::Manifest;
 use heddle_model::access::Editor;
 use heddle_model::clock::Timestamp;
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::{DeploymentId, EndpointId};
-use heddle_contract::manifest::Manifest;
 use heddle_store::Db;
 use heddle_store::schedules::{self, ScheduleRow};
 

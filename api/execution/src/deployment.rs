@@ -1,9 +1,9 @@
 //! A deployment as runs need it, with its module in machine code.
 
 use crate::queue::Share;
+use heddle_contract::manifest::{Manifest, Trigger};
 use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, UserId};
 use heddle_model::tenant::Tenant;
-use heddle_contract::manifest::{Manifest, Trigger};
 use heddle_runtime::Program;
 use heddle_store::deployments::DeploymentRow;
 

@@ -4,10 +4,10 @@
 use crate::lease::Lease;
 use crate::retry::retry_while_unavailable;
 use crate::run::Run;
+use heddle_contract::manifest::Rights;
 use heddle_model::clock::Clock;
 use heddle_model::error::ServiceError;
 use heddle_model::ids::RunId;
-use heddle_contract::manifest::Rights;
 use heddle_runtime::{Entry, Journal, Permission, Recorded, RunJournal};
 use heddle_store::runs::journal::{self, EntryRow};
 use heddle_store::{Store, StoreError};

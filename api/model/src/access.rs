@@ -1,5 +1,5 @@
-//! Who asks, and what that lets them do. A query of a tenant's object takes a [`Scope`], a change an [`Editor`] or
-//! [`Manager`]; each can only be had from a checked caller, so the check can't be forgotten.
+//! Callers and their rights. A query of a tenant's object takes a [`Scope`], a change takes an [`Editor`] or
+//! [`Manager`]; these can only be obtained from an authenticated caller, so the check can't be forgotten.
 
 use crate::error::{Code, ServiceError};
 use crate::ids::{UserId, WorkspaceId};
@@ -11,17 +11,17 @@ use utoipa::ToSchema;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Everybody.
+    /// An ordinary user.
     User,
-    /// May see the service's own figures.
+    /// May see statistics about the whole service.
     Admin,
 }
 
-/// Role in a workspace; each may do all that those before it may.
+/// Role in a workspace; each includes the rights of those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WorkspaceRole {
-    /// Sees everything but secrets.
+    /// Can see everything except secrets.
     Viewer,
     /// Changes patterns, deploys them and runs them.
     Editor,
@@ -43,8 +43,8 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Of a user in a workspace, whose membership the caller has read from the database. Without a workspace the
-    /// user sees only what is theirs and belongs to none.
+    /// The scope of a user in a workspace, whose membership has been read from the database. Without a workspace, the
+    /// user only sees their own objects that belong to no workspace.
     pub const fn checked(user: UserId, membership: Option<(WorkspaceId, WorkspaceRole)>) -> Self {
         match membership {
             Some((workspace, role)) => Scope {
@@ -85,7 +85,7 @@ impl Scope {
         self.at_least(WorkspaceRole::Admin).map(Manager)
     }
 
-    /// For what only owners may: a manager's rights and more.
+    /// Checks for the role owner, which includes a manager's rights.
     pub fn owner(&self) -> Result<Manager, ServiceError> {
         self.at_least(WorkspaceRole::Owner).map(Manager)
     }
@@ -95,7 +95,7 @@ impl Scope {
             return Ok(*self);
         }
         Err(Code::Forbidden.with(format!(
-            "This needs the role {} in the workspace; yours is {}.",
+            "This requires the role {} in the workspace; yours is {}.",
             role.name(),
             self.role.name()
         )))

@@ -1,4 +1,4 @@
-//! Time as a parameter: everything that the service dates asks a [`Clock`], and tests move theirs by hand.
+//! Time as a parameter: all timestamps come from a [`Clock`], which tests can set by hand.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use utoipa::ToSchema;
 
-/// A moment, in milliseconds since 1970 UTC. In JSON an ISO 8601 text with three decimals and `Z`.
+/// A moment, in milliseconds since 1970 UTC. In JSON an ISO 8601 string with milliseconds and `Z`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ToSchema)]
 #[schema(value_type = String, format = DateTime, example = "2026-11-21T09:30:00.000Z")]
 pub struct Timestamp(i64);
@@ -23,19 +23,19 @@ impl Timestamp {
         self.0
     }
 
-    /// So much later; stays at the end of time rather than overflow.
+    /// Adds a duration, saturating instead of overflowing.
     pub fn plus(self, duration: Duration) -> Self {
         let millis = i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
         Timestamp(self.0.saturating_add(millis))
     }
 
-    /// So much earlier.
+    /// Subtracts a duration, saturating instead of overflowing.
     pub fn minus(self, duration: Duration) -> Self {
         let millis = i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
         Timestamp(self.0.saturating_sub(millis))
     }
 
-    /// From an RFC 3339 text; what is finer than a millisecond is cut off.
+    /// Parses RFC 3339 text, truncated to milliseconds.
     pub fn parse(text: &str) -> Option<Self> {
         let parsed = DateTime::parse_from_rfc3339(text).ok()?;
         Some(Timestamp(parsed.timestamp_millis()))
@@ -69,16 +69,16 @@ impl From<i64> for Timestamp {
     }
 }
 
-/// Now, on the clock by which the process measures how long something takes: it only goes on, and no test sets it.
-#[expect(clippy::disallowed_methods, reason = "everybody else asks this")]
+/// The current time of the monotonic clock, for measuring durations. Tests can't set it.
+#[expect(clippy::disallowed_methods, reason = "all other code calls this function")]
 pub fn monotonic() -> Instant {
     Instant::now()
 }
 
-/// Tells the time.
+/// A source of the current time.
 #[derive(Clone, Debug, Default)]
 pub enum Clock {
-    /// The machine's.
+    /// The machine's clock.
     #[default]
     System,
     /// Stands still until it is set: for tests.
@@ -92,7 +92,7 @@ impl Clock {
     }
 
     /// Now.
-    #[expect(clippy::disallowed_methods, reason = "everybody else asks a clock")]
+    #[expect(clippy::disallowed_methods, reason = "all other code uses a Clock")]
     pub fn now(&self) -> Timestamp {
         match self {
             Clock::System => {

@@ -1,6 +1,5 @@
-//! Everything that has to be unlike anything else: the one place that draws random bytes. Knows nothing of what they
-//! are for.
-#![expect(clippy::disallowed_methods, reason = "everybody else draws from here")]
+//! Randomness: the only module that draws random bytes. Knows nothing about what they are used for.
+#![expect(clippy::disallowed_methods, reason = "all other code calls this module")]
 
 use rand::distr::uniform::{SampleRange, SampleUniform};
 use rand::distr::{Distribution, StandardUniform};

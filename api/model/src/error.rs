@@ -8,20 +8,20 @@ use utoipa::ToSchema;
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $variant:ident = $name:literal $message:literal,)*) => {
-        /// What kind of error it is. How HTTP says it is decided where HTTP is spoken.
+        /// The kind of an error. The HTTP interface maps it to a status.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Code { $($(#[$doc])* $variant),* }
 
         impl Code {
-            /// All of them.
+            /// All variants, in the order of declaration.
             pub const ALL: &'static [Code] = &[$(Code::$variant),*];
 
-            /// The name that clients match on.
+            /// The stable name that clients match on.
             pub const fn name(self) -> &'static str {
                 match self { $(Code::$variant => $name),* }
             }
 
-            /// What is said unless something better is known.
+            /// The default message.
             pub const fn message(self) -> &'static str {
                 match self { $(Code::$variant => $message),* }
             }
@@ -31,12 +31,12 @@ macro_rules! codes {
 
 codes! {
     /// The request can't be understood.
-    Validation = "VALIDATION" "The request is not valid.",
+    Validation = "VALIDATION" "The request is invalid.",
     /// A run of a paused deployment was asked for.
     Paused = "PAUSED" "The deployment is paused: resume it first.",
-    /// Pause of what is paused.
+    /// The deployment to pause is already paused.
     AlreadyPaused = "ALREADY_PAUSED" "The deployment is already paused.",
-    /// Resume of what is not paused.
+    /// The deployment to resume is not paused.
     NotPaused = "NOT_PAUSED" "The deployment is not paused.",
     /// The deployment is undeployed or failed.
     NotActive = "NOT_ACTIVE" "The deployment is not active: deploy or redeploy the pattern first.",
@@ -50,36 +50,36 @@ codes! {
     NoEventData = "NO_EVENT_DATA" "The original run has no event data.",
     /// No token, or one that is malformed or badly signed.
     Unauthorized = "UNAUTHORIZED" "A valid token is needed: send `Authorization: Bearer <token>`.",
-    /// The token's time is over.
+    /// The token has expired.
     TokenExpired = "TOKEN_EXPIRED" "The token has expired: log in again.",
     /// Wrong email or password.
     InvalidCredentials = "INVALID_CREDENTIALS" "The email or the password is wrong.",
     /// The webhook's signature is missing or wrong.
-    SignatureInvalid = "SIGNATURE_INVALID" "The signature is missing or wrong.",
+    SignatureInvalid = "SIGNATURE_INVALID" "The signature is missing or does not match.",
     /// The caller's role does not allow it.
     Forbidden = "FORBIDDEN" "Your role does not allow this.",
-    /// There would be more than there may be.
-    QuotaExceeded = "QUOTA_EXCEEDED" "This would be more than there may be.",
+    /// A limit would be exceeded.
+    QuotaExceeded = "QUOTA_EXCEEDED" "This would exceed a limit.",
     /// Email and password are switched off.
-    LocalAuthDisabled = "LOCAL_AUTH_DISABLED" "Registration and login by password are switched off here.",
+    LocalAuthDisabled = "LOCAL_AUTH_DISABLED" "Registration and login with a password are disabled on this server.",
     /// No external login is configured.
-    ExtAuthDisabled = "EXT_AUTH_DISABLED" "No external login is configured here.",
-    /// There is no such thing, or it is somebody else's.
-    NotFound = "NOT_FOUND" "There is no such thing here.",
+    ExtAuthDisabled = "EXT_AUTH_DISABLED" "No external login is configured on this server.",
+    /// The object does not exist, or belongs to somebody else.
+    NotFound = "NOT_FOUND" "Not found.",
     /// The workspace is missing or somebody else's.
-    WorkspaceNotFound = "WORKSPACE_NOT_FOUND" "There is no such workspace, or you are not a member of it.",
+    WorkspaceNotFound = "WORKSPACE_NOT_FOUND" "The workspace does not exist, or you are not a member of it.",
     /// The pattern has no such version.
-    VersionNotFound = "VERSION_NOT_FOUND" "The pattern has no such version.",
+    VersionNotFound = "VERSION_NOT_FOUND" "The pattern does not have this version.",
     /// The path has other methods.
-    MethodNotAllowed = "METHOD_NOT_ALLOWED" "This path does not have that method.",
+    MethodNotAllowed = "METHOD_NOT_ALLOWED" "This path does not support this method.",
     /// The headers or the body came too slowly.
     RequestTimeout = "REQUEST_TIMEOUT" "The request took too long to arrive.",
     /// The state has changed, or the name is taken.
-    Conflict = "CONFLICT" "This conflicts with the present state.",
+    Conflict = "CONFLICT" "This conflicts with the current state.",
     /// The email is registered.
     EmailAlreadyExists = "EMAIL_ALREADY_EXISTS" "This email is already registered.",
-    /// It was there, and is over.
-    Gone = "GONE" "This is over.",
+    /// The object existed, but has ended or expired.
+    Gone = "GONE" "This has ended or expired.",
     /// The body is too large.
     PayloadTooLarge = "PAYLOAD_TOO_LARGE" "The body is too large.",
     /// The body is not JSON.
@@ -87,15 +87,15 @@ codes! {
     /// Too many requests.
     RateLimited = "RATE_LIMITED" "Too many requests: try again later.",
     /// A bug, or a broken database.
-    Internal = "INTERNAL" "Something went wrong here. The request id finds it in the server's log.",
+    Internal = "INTERNAL" "Something went wrong on the server. Look for the request id in its log.",
     /// The database or the queue can't take it now.
-    Unavailable = "UNAVAILABLE" "The service can't take this now: try again shortly.",
+    Unavailable = "UNAVAILABLE" "The service can't handle this request right now: try again shortly.",
     /// A test run took too long.
     ExecutionTimeout = "EXECUTION_TIMEOUT" "The execution took longer than allowed.",
 }
 
 impl Code {
-    /// The error with a message that knows more.
+    /// Creates an error with a more specific message.
     pub fn with(self, message: impl Into<Cow<'static, str>>) -> ServiceError {
         ServiceError {
             code: self,
@@ -107,7 +107,7 @@ impl Code {
     }
 }
 
-/// What is wrong with one field.
+/// An error in one field of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Detail {
     /// The field, as in `inputs[0].name`; empty for the body as a whole.
@@ -116,7 +116,7 @@ pub struct Detail {
     pub message: String,
 }
 
-/// What went wrong, for whoever asked.
+/// An error with the message that the caller gets.
 #[derive(Debug)]
 pub struct ServiceError {
     code: Code,
@@ -149,18 +149,18 @@ impl ServiceError {
         error
     }
 
-    /// Something is broken; the reason goes to the log only.
+    /// An internal error; its cause is logged, but not sent to the client.
     pub fn internal(source: impl Into<anyhow::Error>) -> Self {
         ServiceError::from(Code::Internal).caused_by(source)
     }
 
-    /// The same, with the seconds after which to try again.
+    /// Adds the number of seconds after which to try again.
     pub fn retry_after_s(mut self, seconds: u64) -> Self {
         self.retry_after_s = Some(seconds.max(1));
         self
     }
 
-    /// The same, with what caused it, which goes to the log only.
+    /// Adds the cause, which is only logged.
     pub fn caused_by(mut self, source: impl Into<anyhow::Error>) -> Self {
         self.source = Some(source.into());
         self

@@ -1,12 +1,12 @@
-//! Identifiers: UUIDv7 text, so that they sort by the time of their making, each kind a type of its own.
+//! Identifiers: UUIDv7 as text, so that they sort by time of creation. Each kind of object has its own id type.
 
 use serde::{Deserialize, Serialize, Serializer};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-/// The text is no identifier.
+/// The text is not a valid id.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("not an identifier")]
+#[error("not a valid id")]
 pub struct NotAnId;
 
 macro_rules! ids {
@@ -40,7 +40,7 @@ macro_rules! ids {
         impl std::str::FromStr for $name {
             type Err = NotAnId;
 
-            /// Reads the canonical form only, so that one object has one address.
+            /// Parses only the canonical form, so that every object has exactly one address.
             fn from_str(text: &str) -> Result<Self, NotAnId> {
                 let id = Uuid::try_parse(text).map_err(|_| NotAnId)?;
                 let id = $name(id);

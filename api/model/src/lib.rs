@@ -1,5 +1,6 @@
-//! What the service speaks of: ids, times, roles, statuses, errors, quotas and signatures. Everything here is a value or a
-//! pure function of values; nothing reads a database, a file or a socket, and nothing knows HTTP's status codes.
+//! The vocabulary of the service: ids, times, roles, statuses, errors, quotas and signatures. Everything here is a
+//! value or a pure function of values; nothing reads a database, a file or a socket, and nothing knows HTTP's status
+//! codes.
 
 pub mod access;
 pub mod clock;

@@ -1,8 +1,8 @@
-//! Enumerations that stand as names in JSON and in the database.
+//! Enumerations that are represented by names in JSON and in the database.
 
 /// A name that no variant has.
 #[derive(Debug, thiserror::Error)]
-#[error("`{0}` is not known")]
+#[error("`{0}` is unknown")]
 pub struct UnknownName(pub String);
 
 /// Gives an enumeration the name of each variant, both ways: `names!(Role: User = "user", Admin = "admin")`.
@@ -10,7 +10,7 @@ pub struct UnknownName(pub String);
 macro_rules! names {
     ($type:ident: $($variant:ident = $name:literal),* $(,)?) => {
         impl $type {
-            /// All of them.
+            /// All variants, in the order of declaration.
             pub const ALL: &'static [$type] = &[$($type::$variant),*];
 
             /// The name in JSON and in the database.

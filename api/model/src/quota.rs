@@ -1,14 +1,14 @@
-//! How much one user may store and have made. One table serves settings, checks and messages; what is counted, and how, is
+//! How much one user may create and store. One table serves settings, checks and messages; what is counted, and how, is
 //! in the store.
 
 macro_rules! quotas {
     ($($(#[$doc:meta])* $variant:ident = $setting:literal $default:literal $noun:literal $advice:literal,)*) => {
-        /// Something that there may be only so much of.
+        /// A limited resource.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Quota { $($(#[$doc])* $variant),* }
 
         impl Quota {
-            /// All of them.
+            /// All variants, in the order of declaration.
             pub const ALL: &'static [Quota] = &[$(Quota::$variant),*];
 
             /// The setting, its default, what it limits, and what to do about it.
@@ -21,40 +21,40 @@ macro_rules! quotas {
 
 quotas! {
     /// Workspaces that a user has made.
-    Workspaces = "quota_workspaces" 100 "workspaces that one user may make" "delete one that nobody needs",
+    Workspaces = "quota_workspaces" 100 "workspaces per user" "delete one that is no longer needed",
     /// Environments of all workspaces that a user has made.
-    Environments = "quota_environments" 500 "environments that the workspaces of one user may have"
-        "delete one that nobody needs",
+    Environments = "quota_environments" 500 "environments in one user's workspaces"
+        "delete one that is no longer needed",
     /// Members of and invitations to all workspaces that a user has made.
-    Members = "quota_members" 5_000 "members and invitations that the workspaces of one user may have"
+    Members = "quota_members" 5_000 "members and invitations in one user's workspaces"
         "remove some",
     /// Patterns that a user has made.
-    Patterns = "quota_patterns" 10_000 "patterns that one user may make" "delete some",
+    Patterns = "quota_patterns" 10_000 "patterns per user" "delete some",
     /// Bytes of all versions of the patterns that a user has made.
-    PatternBytes = "quota_pattern_bytes" 1_073_741_824 "bytes that all versions of one user's patterns may have"
-        "delete patterns with a long history; a clone has none",
+    PatternBytes = "quota_pattern_bytes" 1_073_741_824 "bytes for all versions of one user's patterns"
+        "delete patterns that have a long history (a clone starts without one)",
     /// Versions of a pattern.
-    Versions = "quota_versions" 100_000 "versions that a pattern may have" "clone it, and go on with the clone",
+    Versions = "quota_versions" 100_000 "versions per pattern" "clone the pattern and continue with the clone",
     /// Webhooks and mail addresses of a pattern, also of nodes that it no longer has.
-    Endpoints = "quota_endpoints" 1_000 "webhooks and mail addresses that a pattern may have had"
-        "clone it, and go on with the clone",
+    Endpoints = "quota_endpoints" 1_000 "webhooks and email addresses over the life of a pattern"
+        "clone the pattern and continue with the clone",
     /// Secrets in the workspaces that a user has made.
-    Secrets = "quota_secrets" 5_000 "secrets that the workspaces of one user may have" "delete some",
+    Secrets = "quota_secrets" 5_000 "secrets in one user's workspaces" "delete some",
     /// Bytes of these secrets.
-    SecretBytes = "quota_secret_bytes" 67_108_864 "bytes that the secrets in the workspaces of one user may have"
+    SecretBytes = "quota_secret_bytes" 67_108_864 "bytes for the secrets in one user's workspaces"
         "delete some",
     /// Connections that a user has made.
-    Connections = "quota_connections" 1_000 "connections that one user may make" "delete some",
+    Connections = "quota_connections" 1_000 "connections per user" "delete some",
     /// Bytes of the credentials of these connections.
-    ConnectionBytes = "quota_connection_bytes" 67_108_864 "bytes that the credentials of one user's connections may have"
+    ConnectionBytes = "quota_connection_bytes" 67_108_864 "bytes for the credentials of one user's connections"
         "delete some",
     /// API keys of a user.
-    ApiKeys = "quota_api_keys" 200 "API keys that one user may have" "delete some that are no longer used",
+    ApiKeys = "quota_api_keys" 200 "API keys per user" "delete some that are no longer used",
     /// Bytes of the modules of a user's deployments.
-    ModuleBytes = "quota_module_bytes" 1_073_741_824 "bytes that the modules of one user's deployments may have"
-        "delete deployments, or make components smaller",
+    ModuleBytes = "quota_module_bytes" 1_073_741_824 "bytes for the modules of one user's deployments"
+        "delete deployments or make components smaller",
     /// Schedules of a user's deployments.
-    Schedules = "quota_schedules" 2_000 "schedules that one user's deployments may have" "delete deployments",
+    Schedules = "quota_schedules" 2_000 "schedules in one user's deployments" "delete deployments",
 }
 
 impl Quota {
@@ -87,13 +87,13 @@ impl Default for Quotas {
 }
 
 impl Quotas {
-    /// How much there may be; `None`: any amount.
+    /// The limit; `None`: no limit.
     pub fn limit(&self, quota: Quota) -> Option<i64> {
         let limit = self.0.get(quota as usize).copied().unwrap_or_default();
         (limit > 0).then(|| i64::try_from(limit).unwrap_or(i64::MAX))
     }
 
-    /// Refuses so many at once.
+    /// Checks that a count is within the quota.
     pub fn allows(&self, quota: Quota, count: usize) -> Result<(), Exceeded> {
         match self.limit(quota) {
             Some(limit) if i64::try_from(count).unwrap_or(i64::MAX) > limit => Err(Exceeded { quota, limit }),
@@ -101,7 +101,7 @@ impl Quotas {
         }
     }
 
-    /// Sets how much there may be; 0: any amount.
+    /// Sets the limit; 0: no limit.
     pub fn set(&mut self, quota: Quota, limit: u64) {
         if let Some(kept) = self.0.get_mut(quota as usize) {
             *kept = limit;
@@ -109,12 +109,12 @@ impl Quotas {
     }
 }
 
-/// There would be more than there may be.
+/// A limit would be exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Exceeded {
-    /// Of what.
+    /// The exceeded quota.
     pub quota: Quota,
-    /// How much there may be.
+    /// Its limit.
     pub limit: i64,
 }
 
@@ -123,7 +123,8 @@ impl std::fmt::Display for Exceeded {
         let (setting, _, noun, advice) = self.quota.facts();
         write!(
             f,
-            "This would be more than the {} {noun} ({setting}): {advice}, or ask whoever operates the service for more.",
+            "This would exceed the limit of {} {noun} ({setting}): {advice}, or ask the operator of the \
+             service to raise it.",
             self.limit
         )
     }

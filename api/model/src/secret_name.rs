@@ -1,6 +1,6 @@
 //! Names of secrets: which are allowed, and which a connection's fields get.
 
-/// Characters of a name at most.
+/// Maximum length of a name in characters.
 pub const CHARS_MAX: usize = 200;
 
 /// Whether a secret or a variable may have this name.

@@ -1,4 +1,4 @@
-//! What a server does, of several on one PostgreSQL.
+//! The role of a server, when several share one PostgreSQL database.
 
 use crate::names;
 

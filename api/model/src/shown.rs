@@ -1,5 +1,5 @@
-//! Events as they are shown: without the credentials and signatures that came with them. Runs, and the retries and
-//! replays of runs, get the event as it came.
+//! Events as shown to users: without the credentials and signatures they arrived with. Runs, retries and replays get
+//! the original event.
 
 use crate::signature::Scheme;
 use serde_json::value::{RawValue, to_raw_value};

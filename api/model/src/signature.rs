@@ -1,5 +1,5 @@
-//! Who really sent a webhook: HMAC-SHA256 (RFC 2104) over the raw body, in the ways that common senders write it.
-//! Knows neither endpoints nor JSON.
+//! Signatures of webhooks: HMAC-SHA256 (RFC 2104) over the raw body, in the formats of common senders. Knows nothing
+//! about endpoints or JSON.
 
 use crate::clock::Timestamp;
 use base64::Engine;
@@ -10,9 +10,9 @@ use sha2::{Digest, Sha256};
 use std::time::Duration;
 use subtle::ConstantTimeEq;
 
-/// A timestamp that is further from now is refused, so that what was overheard can't be sent again later.
+/// Maximum deviation of a timestamp from the current time, so that intercepted requests can't be replayed later.
 pub const TOLERANCE: Duration = Duration::from_secs(5 * 60);
-/// Signatures of one request that are looked at: senders that change their secret send two.
+/// Maximum number of signatures that are checked per request: senders that rotate their secret send two.
 const SIGNATURES_MAX: usize = 16;
 /// Begins a secret of Standard Webhooks whose rest is base64.
 const BASE64_SECRET: &str = "whsec_";
@@ -40,7 +40,7 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    /// All of them.
+    /// All variants, in the order of declaration.
     pub const ALL: [Scheme; 6] = [
         Scheme::Heddle,
         Scheme::Github,
@@ -89,7 +89,7 @@ impl Scheme {
     }
 }
 
-/// Why a request is refused.
+/// Why a request's signature is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// A header is missing.
@@ -99,9 +99,9 @@ pub enum Refusal {
     #[error("the header {0} is malformed")]
     Malformed(&'static str),
     /// The timestamp is too far from now.
-    #[error("the timestamp is more than 5 minutes away from the server's time")]
+    #[error("the timestamp differs from the server's time by more than 5 minutes")]
     Timestamp,
-    /// Nothing is wrong but the signature.
+    /// The signature does not match.
     #[error("the signature does not match the body and the secret")]
     Wrong,
 }
@@ -231,7 +231,7 @@ fn recent(seconds: &str, now: Timestamp, header: &'static str) -> Result<(), Ref
     Ok(())
 }
 
-/// Whether one of the signatures is that of these parts, in a time that does not tell how much of it is right.
+/// Whether one of the signatures is that of these parts, compared in constant time.
 fn matches(
     key: &[u8],
     signed: &[&[u8]],

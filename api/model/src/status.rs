@@ -1,4 +1,4 @@
-//! The life of a deployment and of a run, as names and transitions. Knows nothing of what causes them.
+//! The states of deployments and runs, and their transitions. Knows nothing about what causes them.
 
 use crate::error::Code;
 use crate::names;
@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 pub enum DeploymentStatus {
     /// Its triggers start runs.
     Active,
-    /// Its triggers wait for resume.
+    /// Its triggers are suspended until it is resumed.
     Paused,
     /// Its module can't be loaded, or its runs have brought servers down.
     Failed,
@@ -27,11 +27,11 @@ pub enum Operation {
     Deploy,
     /// The stored module is put in place again.
     Redeploy,
-    /// Triggers are held.
+    /// The triggers are suspended.
     Pause,
-    /// Triggers are held no more.
+    /// The triggers are active again.
     Resume,
-    /// Triggers are taken away.
+    /// The triggers are removed.
     Undeploy,
     /// The module could not be loaded.
     Fail,
@@ -54,7 +54,7 @@ impl DeploymentStatus {
         }
     }
 
-    /// Whether a run may be asked for.
+    /// Whether a run may be started manually.
     pub const fn may_run(self) -> Result<(), Code> {
         match self {
             DeploymentStatus::Active => Ok(()),
@@ -127,11 +127,11 @@ names!(
     Call = "call"
 );
 
-/// What became of a request.
+/// The outcome of a webhook request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WebhookStatus {
-    /// A run was made, or had been for the same idempotency key.
+    /// A run was started, or had already been started for the same idempotency key.
     Accepted,
     /// The request itself was refused: its signature, type, size or JSON.
     SignatureInvalid,

@@ -1,4 +1,4 @@
-//! Whose limits a run counts against, and whose connections and values it may use.
+//! The tenant of a run: whose limits it counts against, and whose connections and values it may use.
 
 use crate::ids::{UserId, WorkspaceId};
 

@@ -1,4 +1,4 @@
-//! Who someone is: passwords, tokens, API keys, the external login, and the check of a request's token.
+//! Authentication: passwords, tokens, API keys, the external login, and the check of a request's token.
 
 pub mod api_key;
 pub mod caller;

@@ -1,5 +1,5 @@
-//! What the service does for its callers, whatever they speak: logins, patterns, webhooks' state, mail, and what servers tell
-//! each other. Knows HTTP's header maps, and neither its statuses nor routes.
+//! The business logic of the service, independent of the interface: logins, patterns, the state of webhooks, mail, and
+//! communication between servers. Uses HTTP header maps, but knows nothing about statuses or routes.
 
 pub mod auth;
 pub mod mail;

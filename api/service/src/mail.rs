@@ -1,5 +1,5 @@
-//! E-mail that starts runs: from a message and its recipients to a run for each OnEmail node that is meant. How the
-//! message came, by HTTP or SMTP, is not known here.
+//! Email that starts runs: maps a message and its recipients to one run for each addressed OnEmail node. Independent of
+//! whether the message arrived by HTTP or SMTP.
 
 mod event;
 mod parts;
@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
-/// Recipients of one message; more are not looked at.
+/// Maximum number of recipients of one message; further ones are ignored.
 pub const RECIPIENTS_MAX: usize = 100;
 /// Bytes of a message.
 pub const BYTES_MAX: usize = 10 << 20;
@@ -33,7 +33,7 @@ pub fn address(domain: &str, mailbox: &str) -> String {
     format!("{mailbox}@{domain}")
 }
 
-/// What becomes of a message for one address.
+/// The outcome of a message for one address.
 #[derive(Debug)]
 pub enum Delivery {
     /// It has a run.
@@ -94,16 +94,16 @@ pub struct Mail {
 }
 
 impl Mail {
-    /// Reads a message (RFC 5322) where that holds up nobody.
+    /// Parses a message (RFC 5322) outside the async threads.
     pub async fn read(raw: impl AsRef<[u8]> + Send + 'static) -> Result<Mail, ServiceError> {
         // Never closed, so there is always a permit to wait for.
         let _permit = READERS.acquire().await;
         let read = tokio::task::spawn_blocking(move || Mail::parse(raw.as_ref())).await;
         let read = read.map_err(|error| {
-            tracing::error!(%error, "A message could not be read");
+            tracing::error!(%error, "Can't read a message");
             Code::Internal.with("The message could not be read.")
         })?;
-        read.map_err(|refused| Code::Validation.with(format!("The message is not taken: {refused}.")))
+        read.map_err(|refused| Code::Validation.with(format!("The message was rejected: {refused}.")))
     }
 
     /// Reads a message, in time and memory that its length bounds.

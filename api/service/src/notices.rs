@@ -1,4 +1,4 @@
-//! What other servers have changed: what this one keeps in memory is brought in line with it.
+//! Applies other servers' changes to this server's in-memory state.
 
 use crate::Service;
 use crate::peers::Peers;
@@ -24,7 +24,7 @@ async fn listen(service: Service, peers: Peers, mut listener: Listener) {
             Ok(Heard::Talk(text)) => peers.hear(&text),
             Err(StoreError::Closed) => return,
             Err(error) => {
-                tracing::warn!("Changes by other servers are not heard of for now: {error}");
+                tracing::warn!("Can't receive changes from other servers for now: {error}");
                 drop(listener);
                 listener = again(&service).await;
                 follow(&service, Notice::Everything).await;
@@ -51,10 +51,7 @@ async fn follow(service: &Service, notice: Notice) {
         _ => {}
     }
     while let Err(error) = service.executions.follow(notice).await {
-        tracing::warn!(
-            "A change by another server can't be followed yet: {}",
-            error.message()
-        );
+        tracing::warn!("Can't apply another server's change yet: {}", error.message());
         tokio::time::sleep(RETRY).await;
     }
 }

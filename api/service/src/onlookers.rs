@@ -1,5 +1,5 @@
-//! How many look on at runs, in all and for each user: everybody who does keeps a connection, and is told of each change.
-//! Knows nothing of what they see.
+//! Limits the number of live tails, in total and per user: each one holds a connection and receives every change. Knows
+//! nothing about their contents.
 
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::UserId;
@@ -9,13 +9,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// How many may.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// In all.
+    /// Maximum number of live tails in total.
     pub in_all: usize,
-    /// Of one user.
+    /// Maximum number of live tails per user.
     pub per_user: usize,
 }
 
-/// Everybody who looks on here. Cheap to clone.
+/// The live tails of this server. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Onlookers(Arc<Inner>);
 
@@ -32,7 +32,7 @@ struct Counts {
     by_user: HashMap<UserId, usize>,
 }
 
-/// The leave to look on; it ends when it is dropped.
+/// A permit for one live tail, released when it is dropped.
 #[derive(Debug)]
 pub struct Seat {
     onlookers: Onlookers,
@@ -53,17 +53,17 @@ impl Onlookers {
         self.0.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets a user look on once more, or says which limit is reached.
+    /// Admits another live tail of a user, or reports which limit is reached.
     pub fn seat(&self, user: UserId) -> Result<Seat, ServiceError> {
         let counts = &mut *self.counts();
         if counts.all >= self.0.all_max {
-            let message = "Too many live tails are open here: try again shortly.";
+            let message = "The server has too many open live tails: try again shortly.";
             return Err(Code::Unavailable.with(message).retry_after_s(5));
         }
         let of_user = counts.by_user.entry(user).or_default();
         if *of_user >= self.0.of_user_max {
             let message =
-                format!("You have {of_user} live tails open, which is as many as one user may: close some.");
+                format!("You have {of_user} open live tails, the most that one user may have: close some.");
             return Err(Code::RateLimited.with(message).retry_after_s(5));
         }
         *of_user += 1;

@@ -1,5 +1,4 @@
-//! What can be done with patterns: made, saved as a new version, taken back to an old one, deleted. Knows nothing
-//! of HTTP.
+//! Operations on patterns: creating, saving new versions, restoring old ones, deleting. Knows nothing about HTTP.
 
 pub mod hooks;
 
@@ -23,7 +22,7 @@ use std::sync::Arc;
 /// Characters of a name.
 pub const NAME_CHARS_MAX: usize = 200;
 
-/// A graph that was sent: its text as it came, which is what is kept, and what was found out about it.
+/// A submitted graph: its original text, which is stored, and the facts derived from it.
 #[derive(Clone, Debug)]
 pub struct Graph {
     text: Arc<str>,
@@ -61,7 +60,7 @@ impl Graph {
             .ok_or_else(|| ServiceError::field(path, "must be an object with nodes and edges"))?;
         for (list, name, max) in [(nodes, "nodes", NODES_MAX), (edges, "edges", EDGES_MAX)] {
             text::elements(list, max).map_err(|_| {
-                ServiceError::field(path, format!("has more than {max} {name}, which are the most"))
+                ServiceError::field(path, format!("has more than {max} {name}, which is the limit"))
             })?;
         }
         let is_list = |list: Option<&RawValue>| list.is_some_and(|list| list.get().starts_with('['));
@@ -164,8 +163,9 @@ pub async fn changeable(db: &mut Db<'_>, editor: &Editor, id: PatternId) -> Resu
         return Ok(row);
     }
     match patterns::readable(db, editor, id).await? {
-        Some(_) => Err(Code::Forbidden
-            .with("Only its owner's workspace changes this pattern: clone it to have your own.")),
+        Some(_) => Err(Code::Forbidden.with(
+            "Only members of its owner's workspace can change this pattern: clone it to get your own copy.",
+        )),
         None => Err(Code::NotFound.into()),
     }
 }
@@ -298,7 +298,7 @@ pub async fn create(service: &Service, editor: Editor, new: NewPattern) -> Resul
         .await
 }
 
-/// Times that a save begins again because somebody else's came first.
+/// Maximum number of retries of a save that conflicts with others.
 const SAVES_MAX: usize = 4;
 
 /// Saves a new version, also when nothing is different.
@@ -328,20 +328,20 @@ pub async fn save(
         }
     }
     service.webhooks.changed(id);
-    saved.ok_or_else(|| Code::Conflict.with("Others save this pattern all the time: try again."))
+    saved.ok_or_else(|| Code::Conflict.with("Others are saving this pattern at the same time: try again."))
 }
 
 fn is_newest(row: &PatternRow, changes: &Changes) -> Result<(), ServiceError> {
     match changes.based_on {
         Some(version) if version != row.version_number => Err(Code::Conflict.with(format!(
-            "The newest version is {}: somebody saved since you read the pattern.",
+            "The newest version is {}: somebody saved the pattern after you read it.",
             row.version_number
         ))),
         _ => Ok(()),
     }
 }
 
-/// Saves if the newest version is the one that is wanted, if any is.
+/// Saves if the newest version is the expected one, or if none is expected.
 async fn save_once(
     service: &Service,
     editor: Editor,

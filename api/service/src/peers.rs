@@ -1,6 +1,6 @@
-//! What servers that share a database tell each other without a row of it: requests that count against limits, which
-//! deployments somebody looks on at, and what those deployments' runs do. It may be lost or late, and nothing that has to
-//! be right depends on it.
+//! Messages between servers that share a database, without storing them: counts for rate limits, which deployments have
+//! live tails, and the changes of those deployments' runs. Messages may be lost or late, and nothing that must be
+//! correct depends on them.
 
 use crate::Service;
 use heddle_execution::tail::RunChange;
@@ -11,11 +11,11 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How often something is told, at most.
+/// Minimum interval between messages.
 const TOLD_EVERY: Duration = Duration::from_millis(250);
-/// How often it is said again that somebody looks on.
+/// Interval at which watched deployments are announced again.
 const WATCHING_AGAIN: Duration = Duration::from_secs(2);
-/// Past this, without having been said again, nobody does.
+/// Time after which an announcement that was not repeated expires.
 const WATCHING_MAX: Duration = Duration::from_secs(6);
 /// Bytes of changes in a message: PostgreSQL takes 7,999, of which those around them are less than 100.
 const CHANGES_BYTES_MAX: usize = 7_800;
@@ -42,16 +42,16 @@ enum Said {
     Logins(Vec<(IpAddr, usize)>),
     /// The same by the email's hash, in hex.
     Emails(Vec<(String, usize)>),
-    /// Somebody looks on at these deployments.
+    /// These deployments have live tails.
     Watching(Vec<DeploymentId>),
-    /// What runs of those that others look on at do.
+    /// Changes of runs of deployments with live tails on other servers.
     Changes(Vec<RunChange>),
 }
 
 /// The other servers. Cheap to clone.
 #[derive(Clone)]
 pub struct Peers {
-    /// Of this process.
+    /// Id of this process, to recognise its own messages.
     id: Arc<str>,
     service: Service,
 }
@@ -107,7 +107,7 @@ impl Peers {
         }
     }
 
-    /// Begins to tell, in the background, if there can be others.
+    /// Starts sending messages in the background, if other servers are possible.
     pub fn start(&self) {
         if !self.service.store.is_shared() {
             return;
@@ -118,7 +118,7 @@ impl Peers {
             loop {
                 let pause = tokio::time::sleep(TOLD_EVERY);
                 if let Err(error) = peers.tell(&mut watching_said_at).await {
-                    tracing::debug!("Other servers can't be told anything for now: {error}");
+                    tracing::debug!("Can't notify other servers for now: {error}");
                 }
                 tokio::select! {
                     () = peers.service.executions.tail().news() => {}
@@ -179,8 +179,8 @@ impl Peers {
     }
 }
 
-/// Changes in as few messages as hold them. One that is too long by itself goes without its error, which whoever
-/// looks on can read with the run.
+/// Packs changes into as few messages as possible. A change that is too long for one message is sent without its error,
+/// which clients can read with the run.
 fn in_messages(changes: Vec<Arc<RunChange>>) -> Vec<Vec<RunChange>> {
     let mut messages: Vec<Vec<RunChange>> = Vec::new();
     let mut room = 0;

@@ -1,6 +1,6 @@
-//! How often something may happen in a minute, counted exactly: the last minute's events of each key are
-//! remembered. Servers that share a limit tell each other what they have let through; until they have heard of it,
-//! each lets through as much as it knows of. Knows nothing of what is counted, nor of how it is told.
+//! An exact rate limiter (sliding window): it remembers each key's events of the last minute. Servers that share a
+//! limit exchange their counts; until a count arrives, each server only knows its own. Knows nothing about what is
+//! counted, or how counts are exchanged.
 
 use heddle_model::clock::Timestamp;
 use heddle_model::error::{Code, ServiceError};
@@ -20,7 +20,7 @@ const KEYS_MAX: usize = 50_000;
 pub struct LimitKey(pub(crate) IpAddr);
 
 impl LimitKey {
-    /// Of this address.
+    /// The key under which an address is counted: an IPv4 address, or the /64 network of an IPv6 address.
     pub fn of(address: IpAddr) -> Self {
         LimitKey(match address {
             IpAddr::V4(_) => address,
@@ -31,7 +31,7 @@ impl LimitKey {
         })
     }
 
-    /// The address that stands for all that count as one.
+    /// The address that represents all addresses with this key.
     pub const fn address(self) -> IpAddr {
         self.0
     }
@@ -48,7 +48,7 @@ impl std::fmt::Display for LimitKey {
 pub struct RateLimiter<K> {
     per_minute: usize,
     events: Mutex<HashMap<K, VecDeque<Timestamp>>>,
-    /// What others have not been told, if there are others.
+    /// Counts that have not been sent to other servers yet, if there are any.
     untold: Option<Mutex<HashMap<K, usize>>>,
 }
 

@@ -1,4 +1,4 @@
-//! What all requests share.
+//! State that all requests share.
 
 use crate::auth::external::{ExternalLogin, ExternalProvider};
 use crate::auth::limits::{self, AuthLimits};
@@ -17,9 +17,9 @@ use std::sync::Arc;
 
 /// What operators can set of the service.
 pub struct Settings {
-    /// Of executing.
+    /// Settings of execution.
     pub execution: heddle_execution::Settings,
-    /// Encrypts what is secret in the database.
+    /// Encrypts the secrets in the database.
     pub master_key: [u8; 32],
     /// Signs tokens.
     pub jwt_secret: String,
@@ -33,9 +33,9 @@ pub struct Settings {
     pub quotas: Quotas,
     /// Memory for all large requests together, in bytes.
     pub large_request_bytes_max: usize,
-    /// Of what comes in.
+    /// Settings of webhook ingestion.
     pub webhooks: webhooks::Settings,
-    /// How many look on at runs.
+    /// Limits of live tails.
     pub onlookers: onlookers::Limits,
     /// The part of patterns' mail addresses after the @.
     pub mail_domain: String,

@@ -1,5 +1,5 @@
-//! How often something may happen over a longer time, counted roughly and in few bytes: each key has a bucket of so many
-//! tokens, which fills up again evenly. Knows nothing of what is counted.
+//! An approximate rate limiter for longer periods that needs little memory: each key has a token bucket, which refills
+//! at a constant rate. Knows nothing about what is counted.
 
 use heddle_model::clock::Timestamp;
 use std::collections::HashMap;
@@ -7,7 +7,7 @@ use std::hash::Hash;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Keys that are remembered; past it those whose bucket is full again are forgotten, and then any.
+/// Maximum number of keys in memory; beyond it, keys with a full bucket are dropped first, then any others.
 const KEYS_MAX: usize = 100_000;
 
 /// Counts events by key in this process.
@@ -25,7 +25,7 @@ struct Bucket {
 }
 
 impl<K: Hash + Eq + Clone> TokenBuckets<K> {
-    /// Lets so many events of a key through at once, and as many in each period; 0: all.
+    /// Allows this many events of a key at once, and as many per period; 0: no limit.
     pub fn new(capacity: u32, period: Duration) -> Self {
         TokenBuckets {
             capacity,

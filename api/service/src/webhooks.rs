@@ -1,4 +1,4 @@
-//! What the ingestion of webhooks keeps between requests, and the events that it makes of them.
+//! The state that webhook ingestion keeps between requests, and the events that it creates from them.
 
 mod cache;
 pub mod event;
@@ -63,12 +63,12 @@ impl Webhooks {
         self.endpoints.get(webhook_id).await
     }
 
-    /// Forgets what is known of a pattern's endpoints: to be called when they, or its newest version, have changed.
+    /// Removes a pattern's endpoints from the cache. Call it when they, or the pattern's newest version, have changed.
     pub fn changed(&self, pattern: PatternId) {
         self.endpoints.forget(pattern);
     }
 
-    /// Forgets what is known of all endpoints.
+    /// Clears the cache.
     pub fn all_changed(&self) {
         self.endpoints.forget_all();
     }

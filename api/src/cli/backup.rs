@@ -22,12 +22,12 @@ use std::process::ExitCode;
 /// Flags of `heddle backup`.
 #[derive(Args, Debug)]
 pub struct BackupArgs {
-    /// The file to make.
+    /// File to create.
     file: PathBuf,
-    /// Replace the file if it is there.
+    /// Replace the file if it exists.
     #[arg(long)]
     force: bool,
-    /// Put the master key and the token secret into the file: whoever has it can then read all credentials.
+    /// Include the master key and the token secret in the file: anybody who has it can then read all credentials.
     #[arg(long)]
     with_keys: bool,
     /// Print JSON.
@@ -53,12 +53,15 @@ pub fn backup(args: &BackupArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::new(Exit::File, "FILE", message));
     }
     if args.file.is_dir() {
-        let message = format!("{} is a directory: name a file in it", args.file.display());
+        let message = format!(
+            "{} is a directory: give the name of a file in it",
+            args.file.display()
+        );
         return Err(Failure::usage(message));
     }
     if args.file.exists() && !args.force {
         let message = format!(
-            "{} is there already: choose another name, or replace it with --force",
+            "{} already exists: choose another name, or replace it with --force",
             args.file.display()
         );
         return Err(Failure::new(Exit::Failed, "EXISTS", message));
@@ -85,7 +88,7 @@ fn unfinished(file: &Path) -> PathBuf {
 
 fn make(args: &BackupArgs, values: &Values, data_dir: &Path, unfinished: &Path) -> Result<Found, Failure> {
     let failed = |error: io::Error| {
-        let message = format!("{} can't be written: {error}", args.file.display());
+        let message = format!("can't write {}: {error}", args.file.display());
         Failure::new(Exit::File, "FILE", message)
     };
     let file = fs::OpenOptions::new()
@@ -119,11 +122,7 @@ fn make(args: &BackupArgs, values: &Values, data_dir: &Path, unfinished: &Path) 
 fn not_made(error: StoreError) -> Failure {
     match error {
         error @ StoreError::Unusable { .. } => serve::not_opened(error),
-        error => Failure::new(
-            Exit::File,
-            "DATABASE",
-            format!("the backup can't be made: {error}"),
-        ),
+        error => Failure::new(Exit::File, "DATABASE", format!("can't make the backup: {error}")),
     }
 }
 
@@ -149,7 +148,7 @@ fn keys_of(values: &Values, data_dir: &Path, found: &Found) -> Result<Vec<NamedK
     let held = held_id(values, data_dir);
     if found.master_key_id.is_some() && held != found.master_key_id {
         let message =
-            "the master key here is not the one that the database uses: finish `heddle keys rotate` first";
+            "the master key here is not the one that the database uses: complete `heddle keys rotate` first";
         return Err(Failure::new(Exit::Failed, "MASTER_KEY", message));
     }
     Ok(keys)
@@ -167,14 +166,14 @@ fn tell(args: &BackupArgs, values: &Values, data_dir: &Path, found: &Found) -> R
     let needed = found.master_key_id.as_deref();
     let held = held_id(values, data_dir);
     if args.json {
-        let told = json!({
+        let summary = json!({
             "file": file,
             "bytes": found.bytes,
             "schema": found.schema,
             "masterKeyId": needed,
             "withKeys": args.with_keys,
         });
-        output::result(&told.to_string())?;
+        output::result(&summary.to_string())?;
     } else {
         let size = ByteSize::b(found.bytes);
         output::result(&format!(
@@ -184,8 +183,8 @@ fn tell(args: &BackupArgs, values: &Values, data_dir: &Path, found: &Found) -> R
     }
     if args.with_keys {
         output::note(&format!(
-            "{file} holds the keys: whoever has it can read all credentials and sign in as anybody. Encrypt it, or keep it \
-             where you would keep the keys."
+            "{file} contains the keys: anybody who has it can read all credentials and sign in as any user. \
+             Encrypt it, or store it as securely as the keys themselves."
         ));
         return Ok(());
     }
@@ -194,15 +193,17 @@ fn tell(args: &BackupArgs, values: &Values, data_dir: &Path, found: &Found) -> R
         None => keys::path(data_dir, name).display().to_string(),
     };
     output::note(&format!(
-        "{file} holds no keys. Keep these in another place, once: without the first nobody can read the credentials, \
-         without the second all tokens and callback URLs are invalid (--with-keys puts both into the file).\n  {}{}\n  {}",
+        "{file} contains no keys. Store a copy of these somewhere else: without the first nobody can read \
+         the credentials, without the second all tokens and callback URLs are invalid (--with-keys includes \
+         both in the file).\n  {}{}\n  {}",
         place("master_key"),
         needed.map_or(String::new(), |id| format!(" (id {id})")),
         place("jwt_secret"),
     ));
     if needed.is_some() && held.as_deref() != needed {
         output::note(
-            "The master key there is another one: `heddle keys rotate` was interrupted, or has just been done.",
+            "The master key there is a different one: `heddle keys rotate` was interrupted, or has just \
+             completed.",
         );
     }
     Ok(())
@@ -210,9 +211,9 @@ fn tell(args: &BackupArgs, values: &Values, data_dir: &Path, found: &Found) -> R
 
 fn for_postgres(file: &Path) -> Failure {
     Failure::usage(format!(
-        "the database is PostgreSQL, whose own tool makes better backups, while servers run:\n  \
-         pg_dump --format=custom --file={} \"$HEDDLE_DATABASE_URL\"\n\
-         Keep HEDDLE_MASTER_KEY and HEDDLE_JWT_SECRET as well, in another place",
+        "the database is PostgreSQL: back it up with its own tool, which works while servers run:\n  pg_dump \
+         --format=custom --file={} \"$HEDDLE_DATABASE_URL\"\n\
+         Store HEDDLE_MASTER_KEY and HEDDLE_JWT_SECRET as well, somewhere else",
         quoted(file)
     ))
 }

@@ -1,4 +1,4 @@
-//! `heddle compile`: a pattern to a module. Also how `run` and `validate` get theirs.
+//! `heddle compile`: compiles a pattern to a module. `run` and `validate` compile with it too.
 
 use super::diagnostics;
 use super::failure::{Exit, Failure};
@@ -17,26 +17,26 @@ use std::process::ExitCode;
 pub struct CompileArgs {
     /// Pattern as JSON; - reads standard input.
     file: PathBuf,
-    /// Where the module goes; - writes to standard output.
+    /// File for the module; - writes to standard output.
     #[arg(short, long, value_name = "OUT", required_unless_present = "wat")]
     output: Option<PathBuf>,
-    /// Write the module as text; without --output to standard output.
+    /// Write the module as text, to standard output unless --output is given.
     #[arg(long)]
     wat: bool,
-    /// Definitions of further node types, as a JSON object by type name.
+    /// Custom node types, as a JSON object of definitions by type name.
     #[arg(long, value_name = "FILE")]
     definitions: Option<PathBuf>,
     #[command(flatten)]
     instrumentation: Instrumentation,
 }
 
-/// What can be compiled into a module for looking at its runs.
+/// What can be compiled into a module to inspect its runs.
 #[derive(Args, Debug, Default)]
 pub struct Instrumentation {
     /// Record what each node did; `run` then prints it as a tree.
     #[arg(long)]
     pub trace: bool,
-    /// Pinned outputs: a JSON object from node id to the value that leaves instead of executing the node.
+    /// Pinned outputs: a JSON object from node id to the value that the node emits instead of executing.
     #[arg(long, value_name = "FILE")]
     pub pin: Option<PathBuf>,
     /// Pause before this node; can be given several times.
@@ -79,7 +79,7 @@ pub fn compile(args: &CompileArgs) -> Result<ExitCode, Failure> {
             return Err(Failure::new(
                 Exit::Invalid,
                 "INVALID_PATTERN",
-                format!("{name} is a module already"),
+                format!("{name} is already a module"),
             ));
         }
     };
@@ -93,7 +93,8 @@ pub fn compile(args: &CompileArgs) -> Result<ExitCode, Failure> {
         Some(path) => write_file(path, &bytes)?,
         None if !args.wat && std::io::stdout().is_terminal() => {
             return Err(Failure::usage(
-                "a module is not for terminals: name a file with --output, or use --wat",
+                "a module is binary and can't be printed to a terminal: name a file with --output, or use \
+                 --wat",
             ));
         }
         None => output::result_bytes(&bytes)?,
@@ -114,7 +115,7 @@ pub fn artifact(pattern: &Pattern, instrumentation: &Instrumentation) -> Result<
     }
 }
 
-/// Pins from a file. What a paused run printed is taken too: it has them under `pinnedNodes`.
+/// Pins from a file. The output of a paused run is accepted too: it has its pins under `pinnedNodes`.
 fn read_pins(path: &Path) -> Result<Map<String, Value>, Failure> {
     let mut pins: Map<String, Value> = input::read_json(path, "the pins", DATA_BYTES_MAX)?;
     match pins.remove("pinnedNodes") {
@@ -132,7 +133,7 @@ fn text_form(wasm: &[u8]) -> Result<String, Failure> {
         Failure::new(
             Exit::Invalid,
             "INVALID_MODULE",
-            format!("the module can't be printed as text: {error:#}"),
+            format!("can't print the module as text: {error:#}"),
         )
     })
 }

@@ -1,5 +1,5 @@
-//! The data directory as commands find it: where it is, what its files are called, and the lock by which a server has its
-//! embedded database to itself.
+//! The data directory: its location, its file names, its permissions, and the lock that gives a server exclusive use of
+//! the embedded database.
 
 use super::failure::{Exit, Failure};
 use std::fs::{self, File, TryLockError};
@@ -20,12 +20,13 @@ const OURS: [&str; 5] = ["heddle.db", "master-key", "jwt-secret", "serve.lock", 
 pub fn make(data_dir: &Path) -> Result<(), Failure> {
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(data_dir);
     made.map_err(|error| {
-        let message = format!("the data directory {} can't be made: {error}", data_dir.display());
+        let message = format!("can't create the data directory {}: {error}", data_dir.display());
         Failure::new(Exit::File, "FILE", message)
     })?;
     if let Err(error) = keep_private(data_dir) {
         let dir = data_dir.display();
-        tracing::warn!(%error, "Others on this machine may be able to read {dir}: {error}. Run `chmod -R go= {dir}`");
+        tracing::warn!(%error, "Other users of this machine may be able to read {dir}: {error}. Run `chmod \
+            -R go= {dir}`");
     }
     Ok(())
 }
@@ -59,7 +60,7 @@ fn close_to_others(path: &Path, mode: u32) -> io::Result<()> {
     }
     fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
     let (path, found) = (path.display(), found & 0o777);
-    tracing::info!("{path} could be read by others (mode {found:o}): it is private now (mode {mode:o})");
+    tracing::info!("{path} was readable by other users (mode {found:o}): it is now private (mode {mode:o})");
     Ok(())
 }
 
@@ -72,7 +73,7 @@ impl Lock {
     pub fn take(data_dir: &Path) -> Result<Self, Failure> {
         let path = data_dir.join("serve.lock");
         let failed = |error: io::Error| {
-            let message = format!("the lock {} can't be taken: {error}", path.display());
+            let message = format!("can't take the lock {}: {error}", path.display());
             Failure::new(Exit::File, "FILE", message)
         };
         let mut file = fs::OpenOptions::new()
@@ -106,7 +107,8 @@ fn held(data_dir: &Path, path: &Path) -> Failure {
         id => format!(" (process {id})"),
     };
     let message = format!(
-        "another server{process} uses {}: stop it first, or let both use one PostgreSQL (database_url)",
+        "another server{process} is using {}: stop it first, or let both use one PostgreSQL database \
+         (database_url)",
         data_dir.display()
     );
     Failure::new(Exit::Failed, "IN_USE", message)

@@ -1,6 +1,6 @@
-//! What the compiler found, shown at its place in the file.
+//! The compiler's diagnostics, shown at their place in the file.
 
-use super::failure::{Exit, Failure, Told};
+use super::failure::{Exit, Failure, Reported};
 use super::location;
 use super::pattern::Pattern;
 use super::report::Report;
@@ -32,7 +32,7 @@ pub fn refusal(pattern: &Pattern, diagnostics: Vec<Diagnostic>) -> Failure {
         summary(errors, warnings)
     );
     let report = render(pattern, &diagnostics) + &Report::error(&message).to_string();
-    Failure::Told(Box::new(Told {
+    Failure::Reported(Box::new(Reported {
         exit: Exit::Invalid,
         code: "INVALID_PATTERN",
         message,

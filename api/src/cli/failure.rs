@@ -1,35 +1,35 @@
-//! Why a command could not do its job, and with which code the process then ends.
+//! Failures of commands, and the exit codes they lead to.
 
-use crate::config::sources::Mistake;
+use crate::config::sources::SettingError;
 use heddle_compiler::Diagnostic;
 
 /// Exit codes, as `heddle --help` lists them. 0 is success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// The run failed, a limit ended it, or the command refused.
+    /// The run failed or hit a limit, or the command refused.
     Failed = 1,
     /// The command line is wrong (clap's own code).
     Usage = 2,
-    /// What was given is no valid pattern, module or JSON.
+    /// The input is not a valid pattern, module or JSON document.
     Invalid = 3,
     /// A file could not be read or written.
     File = 4,
-    /// The database, or a backup, is damaged, another program's, or a newer heddle's.
+    /// The database or the backup is damaged, or belongs to another program or a newer heddle.
     Unusable = 5,
 }
 
 /// A command's failure.
 #[derive(Debug)]
 pub enum Failure {
-    /// Told to the user.
-    Told(Box<Told>),
-    /// The reader of standard output has gone away; there is nobody to tell.
+    /// Reported to the user.
+    Reported(Box<Reported>),
+    /// The reader of standard output has closed it; nobody is left to report to.
     Closed,
 }
 
-/// A failure with all that is said of it.
+/// A failure and everything that is reported about it.
 #[derive(Debug)]
-pub struct Told {
+pub struct Reported {
     /// Exit code.
     pub exit: Exit,
     /// For machines: `FILE`, `USAGE`, `INVALID_JSON`, `INVALID_PATTERN`, `INVALID_MODULE`, ….
@@ -47,12 +47,12 @@ impl Failure {
     pub fn new(exit: Exit, code: &'static str, message: impl Into<String>) -> Self {
         let message = message.into();
         let report = super::report::Report::error(&message).to_string();
-        Failure::told(exit, code, message, report)
+        Failure::with_report(exit, code, message, report)
     }
 
     /// A failure with a report of its own.
-    pub fn told(exit: Exit, code: &'static str, message: impl Into<String>, report: String) -> Self {
-        Failure::Told(Box::new(Told {
+    pub fn with_report(exit: Exit, code: &'static str, message: impl Into<String>, report: String) -> Self {
+        Failure::Reported(Box::new(Reported {
             exit,
             code,
             message: message.into(),
@@ -61,14 +61,14 @@ impl Failure {
         }))
     }
 
-    /// A mistake in the command line that clap can't see.
+    /// An error in the command line that clap can't detect.
     pub fn usage(message: impl Into<String>) -> Self {
         Failure::new(Exit::Usage, "USAGE", message)
     }
 }
 
-impl From<Mistake> for Failure {
-    fn from(mistake: Mistake) -> Self {
-        Failure::usage(mistake.to_string())
+impl From<SettingError> for Failure {
+    fn from(error: SettingError) -> Self {
+        Failure::usage(error.to_string())
     }
 }

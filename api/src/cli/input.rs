@@ -21,7 +21,7 @@ pub const DATA_BYTES_MAX: u64 = 8 << 20;
 pub struct Source {
     /// Path as given, or `<stdin>`.
     pub name: String,
-    /// Content.
+    /// The decoded text.
     pub text: String,
 }
 
@@ -35,7 +35,7 @@ pub fn read_bytes(path: &Path, what: &str, bytes_max: u64) -> Result<(String, Ve
     let cannot = |error: std::io::Error| {
         let reason = match error.kind() {
             std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
-            std::io::ErrorKind::PermissionDenied => "you may not read it".to_owned(),
+            std::io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
             std::io::ErrorKind::IsADirectory => "it is a directory".to_owned(),
             _ => error.to_string(),
         };
@@ -78,7 +78,7 @@ pub fn decode(name: String, bytes: Vec<u8>, what: &str) -> Result<Source, Failur
         Err(error) => {
             let at = error.utf8_error().valid_up_to();
             let message = format!(
-                "{what} {name} is not UTF-8 text: the byte at offset {at} is not part of any character"
+                "{what} {name} is not UTF-8 text: the byte at offset {at} is not part of a valid character"
             );
             Err(Failure::new(Exit::Invalid, "INVALID_JSON", message))
         }
@@ -135,7 +135,7 @@ fn json_failure(source: &Source, what: &str, error: &serde_json::Error) -> Failu
             })
             .with_line(line, start..end);
     }
-    Failure::told(
+    Failure::with_report(
         Exit::Invalid,
         "INVALID_JSON",
         format!("{}: {message}", source.name),

@@ -29,10 +29,10 @@ pub struct KeysArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Encrypt all credentials under a new master key. Servers go on without a restart. A key that is kept in the
-    /// data directory is replaced there; one that comes from the settings is printed, to be set within 24 hours.
+    /// Encrypt all credentials under a new master key, without restarting servers. A key stored in the data directory
+    /// is replaced there; a key from the settings is printed and must be set within 24 hours.
     Rotate {
-        /// Read the new key from standard input (base64 of 32 bytes) instead of making one.
+        /// Read the new key from standard input (32 bytes in base64) instead of generating one.
         #[arg(long)]
         new_key_stdin: bool,
     },
@@ -56,13 +56,13 @@ fn from_stdin() -> Result<[u8; MASTER_KEY_BYTES], Failure> {
     io::stdin()
         .lock()
         .read_line(&mut line)
-        .map_err(|error| Failure::new(Exit::File, "FILE", format!("the key can't be read: {error}")))?;
+        .map_err(|error| Failure::new(Exit::File, "FILE", format!("can't read the key: {error}")))?;
     keys::decode(&line).ok_or_else(|| {
-        Failure::usage("the new key must be base64 of 32 bytes: `openssl rand -base64 32` makes one")
+        Failure::usage("the new key must be 32 bytes in base64: make one with `openssl rand -base64 32`")
     })
 }
 
-/// The operator keeps the key: it is told before anything depends on it.
+/// The operator stores the key: it is printed before anything depends on it.
 async fn rotate_setting(
     json: bool,
     config: &Config,
@@ -76,12 +76,12 @@ async fn rotate_setting(
     }
     let count = rotate(config, store, &new).await?;
     if json {
-        let told = json!({"dataKeys": count, "keyId": MasterKeyId::of(&new).as_str(), "masterKey": made});
-        return output::result(&told.to_string());
+        let summary = json!({"dataKeys": count, "keyId": MasterKeyId::of(&new).as_str(), "masterKey": made});
+        return output::result(&summary.to_string());
     }
     output::note(&format!(
-        "{count} data keys are encrypted under the new master key. Running servers go on; set HEDDLE_MASTER_KEY to the \
-         new one within 24 hours. Backups made before now need the one before."
+        "{count} data keys are encrypted under the new master key. Running servers continue to work; set \
+         HEDDLE_MASTER_KEY to the new key within 24 hours. Backups made before now need the previous key."
     ));
     Ok(())
 }
@@ -99,7 +99,7 @@ async fn rotate_file(
         Failure::new(
             Exit::File,
             "FILE",
-            format!("the key file {} can't be exchanged: {error}", path.display()),
+            format!("can't replace the key file {}: {error}", path.display()),
         )
     };
     let next = path.with_extension("next");
@@ -111,7 +111,8 @@ async fn rotate_file(
     let new = match (given, begun) {
         (Some(given), Some(begun)) if given != begun => {
             return Err(Failure::usage(format!(
-                "a rotation to the key in {} was interrupted: finish it first, by `heddle keys rotate` without a key",
+                "a rotation to the key in {} was interrupted: complete it first with `heddle keys rotate`, \
+                 without giving a key",
                 next.display()
             )));
         }
@@ -122,7 +123,8 @@ async fn rotate_file(
         Ok(count) => count,
         Err(failure) => {
             // The database does not know the new key, unless the outcome is unknown: then the file must stay.
-            if begun.is_none() && matches!(&failure, Failure::Told(told) if told.code == REFUSED) {
+            if begun.is_none() && matches!(&failure, Failure::Reported(reported) if reported.code == REFUSED)
+            {
                 std::fs::remove_file(&next).map_err(failed)?;
             }
             return Err(failure);
@@ -133,13 +135,14 @@ async fn rotate_file(
     std::fs::rename(&next, &path).map_err(failed)?;
     let (place, previous) = (path.display(), previous.display());
     if json {
-        let told =
+        let summary =
             json!({"dataKeys": count, "keyId": MasterKeyId::of(&new).as_str(), "file": place.to_string()});
-        return output::result(&told.to_string());
+        return output::result(&summary.to_string());
     }
     output::result(&format!(
-        "{count} data keys are encrypted under the new master key, which is in {place}. Running servers go on.\n\
-         Backups made before now need the one before, which is in {previous}: delete it with them."
+        "{count} data keys are encrypted under the new master key, which is in {place}. Running servers \
+         continue to work.\n\
+         Backups made before now need the previous key, which is in {previous}: delete it together with them."
     ))
 }
 

@@ -54,7 +54,7 @@ fn pretty(value: &serde_json::Value) -> String {
 }
 
 fn unknown(name: &str) -> Failure {
-    let message = format!("there is no node type `{name}`");
+    let message = format!("the node type `{name}` does not exist");
     let near = node_types()
         .iter()
         .map(|node_type| {
@@ -70,7 +70,7 @@ fn unknown(name: &str) -> Failure {
         None => "`heddle nodes` lists them all".to_owned(),
     };
     let report = Report::error(&message).help(&help).to_string();
-    Failure::told(Exit::Usage, "UNKNOWN_TYPE", message, report)
+    Failure::with_report(Exit::Usage, "UNKNOWN_TYPE", message, report)
 }
 
 fn list() -> String {

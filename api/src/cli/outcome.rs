@@ -1,4 +1,4 @@
-//! A run's end, for people and as one JSON object.
+//! The outcome of a run, for people and as a JSON object.
 
 use super::diagnostics::describe_node;
 use super::indent::indented;
@@ -82,7 +82,9 @@ pub fn notes(outcome: &Outcome, file: &str, nodes: &[manifest::Node], traced: bo
         text.push_str(&error_report(error, file, nodes));
     }
     if outcome.status == Status::Paused {
-        text.push_str("paused at a breakpoint; to go on, save the output to a file and give it to --pin\n");
+        text.push_str(
+            "paused at a breakpoint; to continue, save the output to a file and pass it to --pin\n",
+        );
     }
     text
 }

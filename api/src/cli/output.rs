@@ -14,7 +14,7 @@ pub fn result_bytes(bytes: &[u8]) -> Result<(), Failure> {
     written(out.write_all(bytes).and_then(|()| out.flush()))
 }
 
-/// Writes what is said beside the result to standard error. Nobody can be told when that fails.
+/// Writes messages other than the result to standard error. Errors in doing so can't be reported.
 pub fn note(text: &str) {
     let _ = write_line(&mut anstream::stderr().lock(), text);
 }

@@ -1,5 +1,5 @@
-//! What `run`, `compile` and `validate` are given: a pattern as JSON (a graph, or an export with its definitions)
-//! or a compiled module.
+//! The input of `run`, `compile` and `validate`: a pattern as JSON (a graph, or an export with its definitions) or a
+//! compiled module.
 
 use super::failure::{Exit, Failure};
 use super::input::{self, COMPONENT_BYTES_MAX, MODULE_BYTES_MAX, PATTERN_BYTES_MAX, Source};
@@ -21,7 +21,7 @@ pub enum Input {
     Module {
         /// Path as given.
         name: String,
-        /// Content.
+        /// The module's bytes.
         bytes: Vec<u8>,
     },
 }
@@ -46,7 +46,7 @@ impl Input {
         if bytes.starts_with(WASM_MAGIC) {
             if definitions.is_some() {
                 return Err(Failure::usage(
-                    "--definitions is for a pattern; a module has its definitions inside",
+                    "--definitions only applies to patterns: a module already contains its definitions",
                 ));
             }
             return Ok(Input::Module { name, bytes });
@@ -55,7 +55,7 @@ impl Input {
         if source.text.trim_start().starts_with("(module") {
             return Err(not_a_pattern(
                 &source,
-                "it is WebAssembly as text",
+                "it is WebAssembly in text form",
                 "heddle runs patterns and binary modules",
             ));
         }
@@ -118,7 +118,7 @@ impl Pattern {
         if document.contains_key("connections") {
             return Err(not_a_pattern(
                 &source,
-                "it looks like a workflow of n8n",
+                "it looks like an n8n workflow",
                 SHAPE_HELP,
             ));
         }
@@ -178,7 +178,7 @@ fn not_a_pattern(source: &Source, why: &str, help: &str) -> Failure {
         .in_file(&source.name)
         .help(help)
         .to_string();
-    Failure::told(
+    Failure::with_report(
         Exit::Invalid,
         "INVALID_PATTERN",
         format!("{}: {message}", source.name),

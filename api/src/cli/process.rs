@@ -1,5 +1,5 @@
-//! What the server's process may, as the system sees it: how many files it may open, whether its memory is ever written
-//! to a file, who can read the files that it makes. Knows nothing of what the process does.
+//! The operating system's limits on the server process: the number of open files, core dumps, and the permissions of
+//! the files it creates. Knows nothing about what the process does.
 
 use super::failure::{Exit, Failure};
 use crate::config::http::HttpLimits;
@@ -23,14 +23,14 @@ pub fn prepare() -> Result<u64, Failure> {
         maximum: Some(0),
     };
     if let Err(error) = setrlimit(Resource::Core, none) {
-        tracing::warn!(%error, "Core dumps could not be switched off");
+        tracing::warn!(%error, "Could not disable core dumps");
     }
     keep_files_private();
     let files = raise_files();
     if files < FILES_MIN {
         let message = format!(
-            "this process may open {files} files only, which is less than the {FILES_MIN} that a server needs: \
-             raise the limit (`ulimit -n`, LimitNOFILE= of systemd)"
+            "this process may open only {files} files, fewer than the {FILES_MIN} that a server needs: raise \
+             the limit (`ulimit -n`, or LimitNOFILE= in systemd)"
         );
         return Err(Failure::new(Exit::File, "FILES", message));
     }
@@ -72,8 +72,8 @@ pub fn fit(limits: &mut HttpLimits, files: u64) {
     tracing::warn!(
         files,
         connections = limits.connections_max,
-        "This process may open {files} files, which is enough for {} connections instead of {wanted}: \
-         raise the limit (`ulimit -n`, LimitNOFILE= of systemd) or lower max_connections",
+        "This process may open {files} files, which is enough for {} connections instead of {wanted}: raise \
+         the limit (`ulimit -n`, or LimitNOFILE= in systemd) or lower max_connections",
         limits.connections_max
     );
 }
@@ -84,6 +84,6 @@ pub fn seal() {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     if let Err(error) = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
     {
-        tracing::warn!(%error, "The process's memory stays readable for other processes of its user");
+        tracing::warn!(%error, "The process's memory remains readable by other processes of the same user");
     }
 }

@@ -1,6 +1,7 @@
-//! Messages as a good compiler writes them: what is wrong, where, the line with carets under it, what to do.
+//! Compiler-style messages: what is wrong, where, the line with carets under it, and what to do.
 //!
-//! Knows nothing of patterns; the text is styled with escape codes that the writer removes where they don't belong.
+//! Knows nothing about patterns. The text is styled with escape codes, which the writer removes where they can't be
+//! shown.
 
 use anstyle::{AnsiColor, Style};
 use std::fmt::{self, Display, Formatter, Write};
@@ -101,7 +102,7 @@ impl Report {
         self
     }
 
-    /// What to do.
+    /// Adds a hint on how to fix the problem.
     pub fn help(mut self, help: &str) -> Self {
         self.help = Some(help.to_owned());
         self

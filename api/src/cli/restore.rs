@@ -23,9 +23,9 @@ use std::process::ExitCode;
 /// Flags of `heddle restore`.
 #[derive(Args, Debug)]
 pub struct RestoreArgs {
-    /// A file that `heddle backup` made.
+    /// File created by `heddle backup`.
     file: PathBuf,
-    /// Replace the database, and keys that are not the backup's, if they are there.
+    /// Replace an existing database, and keys that differ from the backup's.
     #[arg(long)]
     force: bool,
     /// Print JSON.
@@ -44,7 +44,7 @@ pub fn restore(args: &RestoreArgs) -> Result<ExitCode, Failure> {
     let data_dir = settings::data_dir(&values);
     let target = data_dir::database(&data_dir);
     let source = File::open(&args.file).map_err(|error| {
-        let message = format!("{} can't be read: {error}", args.file.display());
+        let message = format!("can't read {}: {error}", args.file.display());
         Failure::new(Exit::File, "FILE", message)
     })?;
     if target.exists() && fs::canonicalize(&args.file).ok() == fs::canonicalize(&target).ok() {
@@ -52,8 +52,8 @@ pub fn restore(args: &RestoreArgs) -> Result<ExitCode, Failure> {
     }
     if sqlite_file::log_of(&args.file).exists() {
         let message = format!(
-            "{} is in use, or was copied while it was: what was written last is in the file beside it that ends in -wal. \
-             Make a backup of it with `heddle backup`",
+            "{} is in use, or was copied while in use: the latest changes are in the file beside it that \
+             ends in -wal. Back it up with `heddle backup`",
             args.file.display()
         );
         return Err(Failure::new(Exit::Failed, "IN_USE", message));
@@ -62,7 +62,7 @@ pub fn restore(args: &RestoreArgs) -> Result<ExitCode, Failure> {
     let _lock = Lock::take(&data_dir)?;
     if target.exists() && !args.force {
         let message = format!(
-            "{} is there already: replace it, and lose what is in it, with --force",
+            "{} already exists: to replace it and lose its contents, use --force",
             target.display()
         );
         return Err(Failure::new(Exit::Failed, "EXISTS", message));
@@ -119,7 +119,7 @@ impl Restoring<'_> {
     }
 
     fn failed(&self, error: &io::Error) -> Failure {
-        let message = format!("{} can't be restored: {error}", self.args.file.display());
+        let message = format!("can't restore {}: {error}", self.args.file.display());
         Failure::new(Exit::File, "FILE", message)
     }
 
@@ -130,11 +130,7 @@ impl Restoring<'_> {
                 let message = format!("{file} {reason}. Nothing was changed");
                 Failure::new(Exit::Unusable, "BACKUP", message)
             }
-            error => Failure::new(
-                Exit::File,
-                "DATABASE",
-                format!("{file} can't be restored: {error}"),
-            ),
+            error => Failure::new(Exit::File, "DATABASE", format!("can't restore {file}: {error}")),
         }
     }
 
@@ -148,12 +144,12 @@ impl Restoring<'_> {
             let is_other = held.is_some() && held != brought;
             if is_other && self.values.text("master_key").is_some() {
                 return refused(
-                    "HEDDLE_MASTER_KEY is not the master key in the backup: leave it out".to_owned(),
+                    "HEDDLE_MASTER_KEY differs from the master key in the backup: unset it".to_owned(),
                 );
             }
             if is_other && !self.args.force {
-                let message =
-                    "the data directory has another master key than the backup: replace it with --force";
+                let message = "the data directory and the backup have different master keys: to replace the \
+                    one in the directory, use --force";
                 return refused(message.to_owned());
             }
             return Ok(());
@@ -168,12 +164,12 @@ impl Restoring<'_> {
         let place = place.display();
         refused(match held {
             Some(held) => format!(
-                "the backup needs the master key with the id {needed}, and here is {held}: put the right one into {place} \
-                 first, or set HEDDLE_MASTER_KEY"
+                "the backup needs the master key with the id {needed}, but the one here is {held}: put the \
+                 right key into {place} first, or set HEDDLE_MASTER_KEY"
             ),
             None => format!(
-                "the backup needs the master key with the id {needed}: put the file that was kept of it to {place} first, \
-                 or set HEDDLE_MASTER_KEY"
+                "the backup needs the master key with the id {needed}: put the saved key file at {place} \
+                 first, or set HEDDLE_MASTER_KEY"
             ),
         })
     }
@@ -215,18 +211,19 @@ fn tell(
 ) -> Result<(), Failure> {
     let target = data_dir::database(data_dir).display().to_string();
     if args.json {
-        let told = json!({
+        let summary = json!({
             "database": target,
             "bytes": found.bytes,
             "schema": found.schema,
             "masterKeyId": found.master_key_id,
             "withKeys": !keys.is_empty(),
         });
-        output::result(&told.to_string())?;
+        output::result(&summary.to_string())?;
     } else {
         let size = ByteSize::b(found.bytes);
         output::result(&format!(
-            "{target}: restored, {size}, checked, tables at version {} of {}. `heddle serve` goes on from there.",
+            "{target}: restored, {size}, checked, tables at version {} of {}. `heddle serve` continues from \
+             there.",
             found.schema,
             sqlite_file::schema_known()
         ))?;
@@ -234,21 +231,22 @@ fn tell(
     let has_secret = values.text("jwt_secret").is_some() || keys::path(data_dir, "jwt_secret").exists();
     if !has_secret {
         output::note(
-            "There is no token secret here: the next start makes another one, and everybody has to log in again, and \
-             callback URLs of runs that wait are invalid. To prevent that put the file jwt-secret there first.",
+            "The token secret is missing: the next start generates a new one, so everybody has to log in \
+             again, and the callback URLs of waiting runs become invalid. To prevent this, put the file \
+             jwt-secret there first.",
         );
     }
     output::note(
-        "Runs that were under way at the time of the backup are taken up again. See to it that the server that was backed \
-         up no longer runs.",
+        "Runs that were in progress at the time of the backup will be resumed. Make sure that the server \
+         that was backed up is no longer running.",
     );
     Ok(())
 }
 
 fn for_postgres(file: &Path) -> Failure {
     Failure::usage(format!(
-        "the database is PostgreSQL: stop the servers, and restore what pg_dump made with\n  \
-         pg_restore --clean --if-exists --single-transaction --dbname=\"$HEDDLE_DATABASE_URL\" {}",
+        "the database is PostgreSQL: stop the servers, and restore the output of pg_dump with\n  pg_restore \
+         --clean --if-exists --single-transaction --dbname=\"$HEDDLE_DATABASE_URL\" {}",
         quoted(file)
     ))
 }

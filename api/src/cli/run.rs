@@ -1,4 +1,4 @@
-//! `heddle run`: one run of a pattern or a module, with all limits on, and what came of it.
+//! `heddle run`: runs a pattern or a module once, with all limits, and prints the outcome.
 
 use super::compile::{self, Instrumentation};
 use super::connections::FileConnections;
@@ -31,10 +31,10 @@ use std::time::Duration;
 pub struct RunArgs {
     /// Pattern as JSON (a graph, or an export) or a compiled module; - reads standard input.
     file: PathBuf,
-    /// Event with which the run starts, as JSON; - reads standard input. Without it the event is null.
+    /// Event that starts the run, as JSON; - reads standard input. Default: null.
     #[arg(short, long, value_name = "FILE")]
     event: Option<PathBuf>,
-    /// Node at which to start: by default OnManual, or else the first trigger.
+    /// Node to start at. Default: OnManual, or else the first trigger.
     #[arg(long, value_name = "NODE")]
     trigger: Option<String>,
     #[command(flatten)]
@@ -51,16 +51,16 @@ pub struct RunArgs {
     /// Connections for nodes, as a JSON object by name: {"orders": {"host": "db.example.com", "password": "…"}}.
     #[arg(long, value_name = "FILE")]
     connections: Option<PathBuf>,
-    /// Definitions of further node types, as a JSON object by type name.
+    /// Custom node types, as a JSON object of definitions by type name.
     #[arg(long, value_name = "FILE")]
     definitions: Option<PathBuf>,
-    /// Fuel, roughly instructions: 500k, 10M, 2G. Default: 10G.
+    /// Fuel limit, roughly instructions: 500k, 10M, 2G. Default: 10G.
     #[arg(long, value_name = "N", value_parser = values::count, help_heading = "Limits")]
     fuel: Option<u64>,
-    /// Memory: 64MiB, 1MB. Default: 64MiB.
+    /// Memory limit: 64MiB, 1MB. Default: 64MiB.
     #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = "Limits")]
     memory: Option<usize>,
-    /// Wall time: 500ms, 30s. Default: 300s; the pattern's own `timeoutMs` holds when it is shorter.
+    /// Wall-clock time limit: 500ms, 30s. Default: 300s; a shorter `timeoutMs` of the pattern takes precedence.
     #[arg(long, value_name = "DURATION", value_parser = values::duration, help_heading = "Limits")]
     timeout: Option<Duration>,
     /// Network or host:port that HttpRequest may reach although it isn't public; can be given several times.
@@ -72,7 +72,7 @@ pub struct RunArgs {
         help_heading = "Limits"
     )]
     egress_allow: Vec<String>,
-    /// Seed of random numbers and ids, for a run that can be repeated.
+    /// Seed for random numbers and ids, to make a run reproducible.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// Compile quickly rather than for speed.
@@ -125,7 +125,8 @@ fn module(args: &RunArgs) -> Result<(String, Vec<u8>), Failure> {
         Input::Module { name, bytes } => match args.instrumentation.first_flag() {
             // A module compiled with --trace has its trace printed anyway.
             Some(flag) => Err(Failure::usage(format!(
-                "{flag} is compiled in: give it to `heddle compile`, or run the pattern instead of its module"
+                "{flag} is fixed at compile time: pass it to `heddle compile`, or run the pattern instead of \
+                 its module"
             ))),
             None => Ok((name, bytes)),
         },
@@ -228,9 +229,9 @@ fn user_cache_dir() -> Option<PathBuf> {
 }
 
 fn invalid_module(name: &str, error: &heddle_runtime::ProgramError) -> Failure {
-    let message = format!("this module can't be run: {error}");
+    let message = format!("can't run this module: {error}");
     let report = Report::error(&message).in_file(name).to_string();
-    Failure::told(
+    Failure::with_report(
         Exit::Invalid,
         "INVALID_MODULE",
         format!("{name}: {message}"),
@@ -249,10 +250,10 @@ fn choose_trigger(args: &RunArgs, program: &Program, request: &mut RunRequest) -
             .iter()
             .map(|it| format!("`{}` ({})", it.node_id, it.node_type))
             .collect();
-        let message = format!("there is no trigger with the id `{wanted}`");
+        let message = format!("the pattern has no trigger with the id `{wanted}`");
         let help = format!("the pattern's triggers: {}", names.join(", "));
         let report = Report::error(&message).help(&help).to_string();
-        return Err(Failure::told(Exit::Usage, "USAGE", message, report));
+        return Err(Failure::with_report(Exit::Usage, "USAGE", message, report));
     };
     request.triggered_by = match trigger.node_type.as_str() {
         "OnWebhook" => "webhook",

@@ -1,4 +1,4 @@
-//! `heddle serve`: the service, from its settings to its graceful end.
+//! `heddle serve`: runs the service, from reading its settings to its graceful shutdown.
 
 use super::data_dir::{self, Lock};
 use super::failure::{Exit, Failure};
@@ -37,7 +37,7 @@ const CLOSE_MAX: Duration = Duration::from_secs(5);
 /// Flags of `heddle serve`.
 #[derive(Args, Debug)]
 pub struct ServeArgs {
-    /// Make a demo user with a deployed pattern, and print commands to try it. On a loopback address only.
+    /// Create a demo user with a deployed pattern, and print commands to try it. Only on a loopback address.
     #[arg(long)]
     demo: bool,
     #[command(flatten)]
@@ -83,8 +83,8 @@ pub fn not_opened(error: StoreError) -> Failure {
     match error {
         StoreError::Unusable { path, reason } => {
             let message = format!(
-                "the database {} {reason}.\n  It was not changed. `heddle restore FILE --force` puts a backup in \
-                 its place; `heddle doctor` looks at all of it",
+                "the database {} {reason}.\n  It was not changed. `heddle restore FILE --force` replaces it \
+                 with a backup; `heddle doctor` checks all of it",
                 path.display()
             );
             Failure::new(Exit::Unusable, "DATABASE", message)
@@ -94,7 +94,7 @@ pub fn not_opened(error: StoreError) -> Failure {
                 StoreError::Newer(_) => Exit::Unusable,
                 _ => Exit::File,
             };
-            Failure::new(exit, "DATABASE", format!("the database can't be opened: {error}"))
+            Failure::new(exit, "DATABASE", format!("can't open the database: {error}"))
         }
     }
 }
@@ -127,12 +127,12 @@ async fn listen(
     };
     if is_demo && !config.listen.ip().is_loopback() {
         return Err(Failure::usage(
-            "--demo makes a user whose password everybody knows: listen on a loopback address with it",
+            "--demo creates a user with a publicly known password: use it only with a loopback address",
         ));
     }
     if is_demo && !config.role.answers() {
         return Err(Failure::usage(
-            "--demo needs a server that answers: leave out --role worker",
+            "--demo needs a server that serves the API: remove --role worker",
         ));
     }
     let listener = TcpListener::bind(config.listen)
@@ -144,7 +144,8 @@ async fn listen(
     }
     for path in &config.keys_made {
         let path = path.display();
-        tracing::info!(%path, "Made a key, readable by this user only: keep a copy of {path} in a safe place");
+        tracing::info!(%path, "Generated a key, readable only by this user: keep a copy of {path} in a safe \
+            place");
     }
     process::fit(&mut config.http, files);
     let _lock = match config.database_url {
@@ -159,7 +160,7 @@ async fn listen(
     let wait = start.wait(config.crash_backoff);
     if !wait.is_zero() {
         tracing::warn!(
-            "The last starts of this server did not end gracefully: it waits {wait:?} (crash_backoff)"
+            "This server's last starts ended in crashes: waiting {wait:?} before starting (crash_backoff)"
         );
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
@@ -201,7 +202,7 @@ async fn listen(
     let (limits, trusted) = (&app.config.http, &app.config.trusted_proxies);
     let server = server::serve(listener, router, limits, trusted, async move {
         stop.asked().await;
-        tracing::info!("Stopping: what has begun is finished first");
+        tracing::info!("Stopping once the requests and runs in progress have ended");
         stopping.begin_stop();
         for task in scheduler.into_iter().flatten() {
             task.abort();
@@ -221,7 +222,7 @@ async fn listen(
     };
     tokio::select! {
         () = server => {}
-        () = overdue => tracing::warn!("Some requests did not end in time and are cut off"),
+        () = overdue => tracing::warn!("Some requests did not end in time and are aborted"),
     }
     executions.stop(RUNS_DRAIN_MAX).await;
     if let Some(metrics) = metrics {
@@ -229,7 +230,7 @@ async fn listen(
     }
     app.webhooks.journal.flush().await;
     if tokio::time::timeout(CLOSE_MAX, app.store.close()).await.is_err() {
-        tracing::warn!("The database was not closed properly: the next start makes up for it");
+        tracing::warn!("The database was not closed properly: the next start recovers it");
     }
     start.end();
     Ok(ExitCode::SUCCESS)

@@ -1,4 +1,4 @@
-//! `heddle config` and `heddle doctor`: what a server would start with, and whether it could.
+//! `heddle config` and `heddle doctor`: the settings a server would start with, and whether it could start.
 
 use super::data_dir;
 use super::failure::{Exit, Failure};
@@ -42,8 +42,9 @@ pub fn config(args: &SettingsArgs) -> Result<ExitCode, Failure> {
     };
     if args.json {
         let settings = SETTINGS.iter().map(|setting| {
-            let told = json!({"value": shown(setting), "from": source(setting), "help": setting.help});
-            (setting.name.to_owned(), told)
+            let shown_setting =
+                json!({"value": shown(setting), "from": source(setting), "help": setting.help});
+            (setting.name.to_owned(), shown_setting)
         });
         output::result(&Value::Object(settings.collect::<Map<_, _>>()).to_string())?;
         return Ok(ExitCode::SUCCESS);
@@ -70,7 +71,7 @@ pub fn doctor(args: &SettingsArgs) -> Result<ExitCode, Failure> {
     let values = Values::gather(&args.settings, std::env::vars())?;
     let mut checks = vec![("settings", Ok("can be read".to_owned()))];
     match settings::read(&values) {
-        Err(mistake) => checks = vec![("settings", Err(mistake.to_string()))],
+        Err(error) => checks = vec![("settings", Err(error.to_string()))],
         Ok(config) => {
             checks.push(("keys", key_files(&config)));
             checks.push(("address", address(&config)));
@@ -80,14 +81,14 @@ pub fn doctor(args: &SettingsArgs) -> Result<ExitCode, Failure> {
     }
     let is_well = checks.iter().all(|(_, found)| found.is_ok());
     if args.json {
-        let told = checks.iter().map(|(name, found)| {
+        let results = checks.iter().map(|(name, found)| {
             let (ok, message) = match found {
                 Ok(message) => (true, message),
                 Err(message) => (false, message),
             };
             json!({"check": name, "ok": ok, "message": message})
         });
-        output::result(&Value::Array(told.collect()).to_string())?;
+        output::result(&Value::Array(results.collect()).to_string())?;
     } else {
         for (name, found) in &checks {
             let line = match found {
@@ -120,7 +121,7 @@ fn address(config: &Config) -> Result<String, String> {
     match std::net::TcpListener::bind(config.listen) {
         Ok(_) => Ok(format!("{} is free", config.listen)),
         Err(error) => Err(format!(
-            "{} can't be listened on: {error}. Is a server running already? Choose another with --listen",
+            "can't listen on {}: {error}. Is a server already running? Choose another address with --listen",
             config.listen
         )),
     }
@@ -128,25 +129,26 @@ fn address(config: &Config) -> Result<String, String> {
 
 /// An embedded database is read as a whole, and not changed.
 fn database(config: &Config) -> Result<String, String> {
-    let told = |failure| match failure {
-        Failure::Told(told) => told.message,
+    let message = |failure| match failure {
+        Failure::Reported(reported) => reported.message,
         Failure::Closed => "did not open".to_owned(),
     };
     if config.database_url.is_some() {
-        serve::with_store(config, async |_| Ok(())).map_err(told)?;
-        return Ok("PostgreSQL answers, its tables are up to date".to_owned());
+        serve::with_store(config, async |_| Ok(())).map_err(message)?;
+        return Ok("PostgreSQL answers, and its tables are up to date".to_owned());
     }
     let path = data_dir::database(&config.data_dir);
-    let checked = serve::wait(sqlite_file::check(&path, Depth::Full)).map_err(told)?;
-    let Some(found) = checked.map_err(|error| told(serve::not_opened(error)))? else {
-        return Ok(format!("{} is made by the first start", path.display()));
+    let checked = serve::wait(sqlite_file::check(&path, Depth::Full)).map_err(message)?;
+    let Some(found) = checked.map_err(|error| message(serve::not_opened(error)))? else {
+        return Ok(format!("{} will be created by the first start", path.display()));
     };
     let size = ByteSize::b(found.bytes);
     let known = sqlite_file::schema_known();
     Ok(match found.schema == known {
-        true => format!("SQLite, {size}, every page is in order, its tables are up to date"),
+        true => format!("SQLite, {size}: every page is intact, and its tables are up to date"),
         false => format!(
-            "SQLite, {size}, every page is in order; the next start brings its tables from version {} to {known}",
+            "SQLite, {size}: every page is intact; the next start migrates its tables from version {} to \
+             {known}",
             found.schema
         ),
     })
@@ -159,5 +161,5 @@ fn sandbox(config: &Config) -> Result<String, String> {
         ..RuntimeConfig::default()
     };
     Runtime::new(runtime).map_err(|error| error.to_string())?;
-    Ok("WebAssembly compiles and its cache can be written".to_owned())
+    Ok("WebAssembly compiles, and its cache is writable".to_owned())
 }

@@ -1,5 +1,5 @@
-//! Starts that nothing graceful followed. A server that dies again and again waits before it starts anew, longer each
-//! time, so that whoever starts it again does not give up on it. Knows nothing of why servers die.
+//! Starts that ended in a crash. A server that crashes repeatedly waits longer before each start, so that its
+//! supervisor does not give up on it. Knows nothing about why servers crash.
 
 use super::data_dir;
 use heddle_model::clock::Clock;
@@ -46,7 +46,8 @@ impl Start {
             .collect();
         let written = data_dir::make(data_dir).is_ok() && fs::write(&path, text).is_ok();
         if !written {
-            tracing::warn!(path = %path.display(), "This start can't be noted: after a crash the next one won't wait");
+            tracing::warn!(path = %path.display(), "Can't record this start: after a crash the next start \
+                won't wait");
         }
         Start { path, deaths }
     }

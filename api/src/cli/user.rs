@@ -32,14 +32,14 @@ pub struct UserArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Register a user. Without --password-stdin a password is made and printed.
+    /// Register a user. Without --password-stdin a password is generated and printed.
     Create {
-        /// Email.
+        /// The user's email address.
         email: String,
-        /// First name.
+        /// The user's first name.
         #[arg(long, default_value = "New")]
         first_name: String,
-        /// Last name.
+        /// The user's last name.
         #[arg(long, default_value = "User")]
         last_name: String,
         /// Read the password from standard input.
@@ -51,32 +51,33 @@ enum Action {
     },
     /// Give a user the role admin.
     Promote {
-        /// Email.
+        /// The user's email address.
         email: String,
     },
-    /// Note that a user's email is theirs, as you know from elsewhere.
+    /// Mark a user's email as verified, because you know that it is theirs.
     Verify {
-        /// Email.
+        /// The user's email address.
         email: String,
     },
-    /// Shut a user out: no password, token or API key of theirs works any more. What they have deployed goes on.
+    /// Disable a user: their password, tokens and API keys stop working. Their deployments continue.
     Disable {
-        /// Email.
+        /// The user's email address.
         email: String,
     },
-    /// Let a disabled user in again. Their tokens have ended, their password and API keys work.
+    /// Enable a disabled user. Their tokens remain revoked; their password and API keys work again.
     Enable {
-        /// Email.
+        /// The user's email address.
         email: String,
     },
-    /// Give a user another password and end all of their tokens. Without --password-stdin one is made and printed.
+    /// Set a new password for a user and revoke all their tokens. Without --password-stdin a password is generated and
+    /// printed.
     ResetPassword {
-        /// Email.
+        /// The user's email address.
         email: String,
         /// Read the password from standard input.
         #[arg(long)]
         password_stdin: bool,
-        /// Delete their API keys too, which work on otherwise.
+        /// Also delete their API keys, which otherwise remain valid.
         #[arg(long)]
         delete_api_keys: bool,
     },
@@ -90,7 +91,7 @@ pub fn user(args: &UserArgs) -> Result<ExitCode, Failure> {
     let config = settings::read(&values)?;
     for path in &config.keys_made {
         output::note(&format!(
-            "made a key, readable by this user only: {}",
+            "generated a key, readable only by this user: {}",
             path.display()
         ));
     }
@@ -136,7 +137,7 @@ fn from_stdin() -> Result<String, Failure> {
     std::io::stdin()
         .lock()
         .read_line(&mut line)
-        .map_err(|error| Failure::new(Exit::File, "FILE", format!("the password can't be read: {error}")))?;
+        .map_err(|error| Failure::new(Exit::File, "FILE", format!("can't read the password: {error}")))?;
     Ok(line.trim_end_matches(['\r', '\n']).to_owned())
 }
 
@@ -172,7 +173,7 @@ async fn create(
             return Err(Failure::new(
                 Exit::Failed,
                 "EMAIL_ALREADY_EXISTS",
-                format!("{email} is registered already"),
+                format!("{email} is already registered"),
             ));
         }
         created => created.map_err(|error| broken(&error))?,
@@ -202,7 +203,7 @@ async fn hashed(given: Option<String>) -> Result<(Option<String>, String), Failu
 }
 
 fn nobody(email: &str) -> Failure {
-    let told = format!("there is no user with the email {email}");
+    let told = format!("no user has the email {email}");
     Failure::new(Exit::Failed, "NOT_FOUND", told)
 }
 
@@ -222,7 +223,7 @@ async fn verify(json: bool, store: &Store, email: &str) -> Result<(), Failure> {
     verified.map_err(|error: StoreError| broken(&error))?;
     match json {
         true => output::result(&json!({"email": user.email, "emailVerified": true}).to_string()),
-        false => output::result(&format!("{} is verified now", user.email)),
+        false => output::result(&format!("{} is now verified", user.email)),
     }
 }
 
@@ -237,7 +238,7 @@ async fn set_disabled(json: bool, store: &Store, email: String, is_disabled: boo
     let word = if is_disabled { "disabled" } else { "enabled" };
     match json {
         true => output::result(&json!({"email": email, "disabled": is_disabled}).to_string()),
-        false => output::result(&format!("{email} is {word} now")),
+        false => output::result(&format!("{email} is now {word}")),
     }
 }
 
@@ -264,7 +265,7 @@ async fn reset_password(
         .await;
     let (is_reset, api_keys) = reset.map_err(|error: StoreError| broken(&error))?;
     if !is_reset {
-        let told = "the password was changed at the same time: try again";
+        let told = "the password was changed by somebody else at the same time: try again";
         return Err(Failure::new(Exit::Failed, "CONFLICT", told));
     }
     if json {
@@ -272,7 +273,7 @@ async fn reset_password(
         return output::result(&told.to_string());
     }
     let told = format!(
-        "{} has another password, and all tokens have ended; {api_keys} API keys go on working",
+        "{} has a new password, and all tokens are revoked; {api_keys} API keys remain valid",
         user.email
     );
     output::result(&told)?;
@@ -291,7 +292,7 @@ async fn promote(json: bool, store: &Store, email: String) -> Result<(), Failure
     }
     match json {
         true => output::result(&json!({"email": email, "role": Role::Admin}).to_string()),
-        false => output::result(&format!("{email} is admin now")),
+        false => output::result(&format!("{email} is now an admin")),
     }
 }
 

@@ -17,7 +17,7 @@ pub struct ValidateArgs {
     /// Patterns as JSON; - reads standard input.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Definitions of further node types, as a JSON object by type name.
+    /// Custom node types, as a JSON object of definitions by type name.
     #[arg(long, value_name = "FILE")]
     definitions: Option<PathBuf>,
     /// List every expression: compiled, or evaluated by the JavaScript engine and why.
@@ -57,13 +57,13 @@ fn check(file: &Path, args: &ValidateArgs) -> Result<Checked, Failure> {
     let pattern = match Input::read(file, args.definitions.as_deref()) {
         Ok(Input::Pattern(pattern)) => pattern,
         Ok(Input::Module { name, .. }) => {
-            let message = "this is a module: only patterns can be validated";
+            let message = "this is a module, but only patterns can be validated";
             output::note(&Report::error(message).in_file(&name).to_string());
             return Ok(unreadable(&name, Exit::Invalid, "INVALID_PATTERN", message));
         }
-        Err(Failure::Told(told)) => {
-            output::note(&told.report);
-            return Ok(unreadable(&name, told.exit, told.code, &told.message));
+        Err(Failure::Reported(reported)) => {
+            output::note(&reported.report);
+            return Ok(unreadable(&name, reported.exit, reported.code, &reported.message));
         }
         Err(Failure::Closed) => return Err(Failure::Closed),
     };
@@ -138,7 +138,7 @@ fn explanation(explained: &[Explained]) -> String {
     }
     let compiled = explained.len() - by_engine;
     text.push_str(&format!(
-        "  {compiled} of {} expressions compiled, {by_engine} for the JavaScript engine\n",
+        "  {compiled} of {} expressions compiled, {by_engine} evaluated by the JavaScript engine\n",
         explained.len()
     ));
     text

@@ -17,9 +17,9 @@ pub fn size(text: &str) -> Result<usize, String> {
 /// A duration such as `30s`, `500ms` or `2m`.
 pub fn duration(text: &str) -> Result<Duration, String> {
     match humantime::parse_duration(text) {
-        Ok(Duration::ZERO) => Err("the time is zero".to_owned()),
+        Ok(Duration::ZERO) => Err("the duration must not be zero".to_owned()),
         Ok(duration) => Ok(duration),
-        Err(_) => Err("expected a time such as 30s, 500ms or 2m".to_owned()),
+        Err(_) => Err("expected a duration such as 30s, 500ms or 2m".to_owned()),
     }
 }
 

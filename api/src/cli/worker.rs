@@ -1,4 +1,4 @@
-//! `heddle worker`: the confined processes that the service starts of itself. Not for people.
+//! `heddle worker`: the confined processes that the service starts for itself. Not meant for people.
 
 use super::failure::Failure;
 use clap::Args;
@@ -14,14 +14,13 @@ pub struct WorkerArgs {
     limits: String,
 }
 
-/// Works until the service asks no more. Nothing may be opened or read before the work itself has confined the process.
+/// Serves requests until the service closes the connection. Nothing may be opened or read before the process has
+/// confined itself.
 pub fn worker(args: &WorkerArgs) -> Result<ExitCode, Failure> {
     let served = match args.kind.as_str() {
         worker::KIND => worker::serve(&args.limits),
         kind => {
-            return Err(Failure::usage(format!(
-                "there are no workers of the kind `{kind}`"
-            )));
+            return Err(Failure::usage(format!("the worker kind `{kind}` does not exist")));
         }
     };
     match served {

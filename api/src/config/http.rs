@@ -1,37 +1,37 @@
-//! How long connections may take and how much they may hold. Knows nothing of what is served over them.
+//! Time and memory limits of HTTP connections. Knows nothing about what is served over them.
 
-use super::sources::{Mistake, Values};
+use super::sources::{SettingError, Values};
 use super::values::{bytes, duration, set};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Connections at most when nothing else is said and there are files enough.
+/// Default limit of connections, if the limit of open files allows it.
 const CONNECTIONS_USUAL: usize = 10_000;
-/// Fewer are of no use: a page and its proxy have as many.
+/// Minimum limit of connections: a page and its proxy need as many.
 pub const CONNECTIONS_MIN: usize = 16;
 
 /// Limits of the HTTP server.
 #[derive(Clone, Debug)]
 pub struct HttpLimits {
-    /// For a request's headers.
+    /// Time limit for receiving a request's headers.
     pub header_timeout: Duration,
-    /// For a request's body, and a second more for each 16 KiB of it that have come.
+    /// Time limit for receiving a request's body, plus one second for each 16 KiB received.
     pub body_timeout: Duration,
-    /// Between a request and the next one.
+    /// Time limit between two requests on a connection.
     pub idle_timeout: Duration,
-    /// For the next piece of a body, or for a client to take more of an answer.
+    /// Time limit for a body or an answer that makes no progress.
     pub stall_timeout: Duration,
-    /// Connections in all.
+    /// Limit of connections in total.
     pub connections_max: usize,
-    /// Connections of one address; `None`: an eighth of all.
+    /// Limit of connections from one address; `None`: an eighth of the total.
     pub connections_per_address_max: Option<usize>,
-    /// Bytes of bodies that have arrived in part.
+    /// Limit of the memory for partially received bodies, in bytes.
     pub unfinished_bytes_max: usize,
-    /// Live tails in all.
+    /// Limit of live tails in total.
     pub streams_max: usize,
-    /// Live tails of one user.
+    /// Live tails per user.
     pub streams_per_user_max: usize,
-    /// Address of a listener for `/metrics` alone; `None`: it is served beside all else, to near peers.
+    /// Separate address for `/metrics`; `None`: it is served at the main address, to private networks only.
     pub metrics_listen: Option<SocketAddr>,
 }
 
@@ -54,7 +54,7 @@ impl Default for HttpLimits {
 
 impl HttpLimits {
     /// From the settings.
-    pub(super) fn read(values: &Values) -> Result<Self, Mistake> {
+    pub(super) fn read(values: &Values) -> Result<Self, SettingError> {
         let mut limits = HttpLimits::default();
         for (name, field) in [
             ("header_timeout", &mut limits.header_timeout),
@@ -64,17 +64,17 @@ impl HttpLimits {
         ] {
             set(field, values.read(name, duration)?);
             if field.is_zero() {
-                return Err(values.mistake(name, "must be longer than nothing"));
+                return Err(values.error(name, "must be longer than zero"));
             }
         }
         set(&mut limits.connections_max, values.parsed("max_connections")?);
         if limits.connections_max < CONNECTIONS_MIN {
             let why = format!("must be at least {CONNECTIONS_MIN}");
-            return Err(values.mistake("max_connections", why));
+            return Err(values.error("max_connections", why));
         }
         limits.connections_per_address_max = values.parsed("max_connections_per_address")?;
         if limits.connections_per_address_max == Some(0) {
-            return Err(values.mistake("max_connections_per_address", "must be at least 1"));
+            return Err(values.error("max_connections_per_address", "must be at least 1"));
         }
         set(
             &mut limits.unfinished_bytes_max,

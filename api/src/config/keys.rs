@@ -1,14 +1,14 @@
-//! The two keys that a service can't be without. With the embedded database they are made at the first start and
-//! kept beside it, readable by its user only; with PostgreSQL every server must be given the same ones.
+//! The two keys that every service needs. With the embedded database they are generated at the first start and stored
+//! beside it, readable only by its user; with PostgreSQL every server must be given the same keys.
 
-use super::sources::{Mistake, Values};
+use super::sources::{SettingError, Values};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Bytes of a JWT secret at least: what HS256 asks for (RFC 7518, section 3.2).
+/// Minimum size of the JWT secret in bytes, as HS256 requires (RFC 7518, section 3.2).
 const JWT_SECRET_BYTES_MIN: usize = 32;
 
 /// Their names in the settings.
@@ -18,34 +18,36 @@ pub const NAMES: [&str; 2] = ["master_key", "jwt_secret"];
 pub struct Keys {
     /// Wraps the data keys.
     pub master_key: [u8; 32],
-    /// Wrapped them before.
+    /// The previous master key, under which data keys may still be wrapped.
     pub master_key_previous: Option<[u8; 32]>,
     /// Signs tokens.
     pub jwt_secret: String,
-    /// Files that were made for them just now.
+    /// Key files that were created at this start.
     pub made: Vec<PathBuf>,
 }
 
 impl Keys {
-    /// From the settings, or from the files in the data directory, which are made when nothing is there yet.
-    pub fn load(values: &Values, data_dir: &Path, is_shared: bool) -> Result<Self, Mistake> {
+    /// Loads the keys from the settings, or from files in the data directory, which are created if the directory has no
+    /// data yet.
+    pub fn load(values: &Values, data_dir: &Path, is_shared: bool) -> Result<Self, SettingError> {
         let has_data = data_dir.join("heddle.db").exists();
         let mut made = Vec::new();
-        let mut text = |name: &str| -> Result<String, Mistake> {
+        let mut text = |name: &str| -> Result<String, SettingError> {
             match values.text(name) {
                 Some(text) => Ok(text.to_owned()),
-                None if is_shared => Err(values.mistake(
+                None if is_shared => Err(values.error(
                     name,
-                    "is required with PostgreSQL, the same for every server: make one with `openssl rand -base64 32`",
+                    "is required with PostgreSQL, with the same value on every server: make one with \
+                     `openssl rand -base64 32`",
                 )),
                 None => kept(data_dir, name, has_data, &mut made),
             }
         };
         let key = |name: &str, text: &str| {
             decode(text).ok_or_else(|| {
-                values.mistake(
+                values.error(
                     name,
-                    "must be base64 of 32 bytes: `openssl rand -base64 32` makes one",
+                    "must be 32 bytes in base64: make one with `openssl rand -base64 32`",
                 )
             })
         };
@@ -56,7 +58,7 @@ impl Keys {
             .transpose()?;
         let jwt_secret = text("jwt_secret")?;
         if jwt_secret.len() < JWT_SECRET_BYTES_MIN {
-            return Err(values.mistake("jwt_secret", "must have at least 32 bytes"));
+            return Err(values.error("jwt_secret", "must be at least 32 bytes long"));
         }
         Ok(Keys {
             master_key,
@@ -82,28 +84,33 @@ pub fn path(data_dir: &Path, name: &str) -> PathBuf {
     data_dir.join(name.replace('_', "-"))
 }
 
-fn kept(data_dir: &Path, name: &str, has_data: bool, made: &mut Vec<PathBuf>) -> Result<String, Mistake> {
+fn kept(
+    data_dir: &Path,
+    name: &str,
+    has_data: bool,
+    made: &mut Vec<PathBuf>,
+) -> Result<String, SettingError> {
     let path = path(data_dir, name);
     let place = path.display().to_string();
     match fs::read_to_string(&path) {
         Ok(text) => return Ok(text.trim().to_owned()),
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            return Err(Mistake::new(place, format!("can't be read: {error}")));
+            return Err(SettingError::new(place, format!("can't be read: {error}")));
         }
         Err(_) if has_data && name == "master_key" => {
-            let advice = "is missing, but the database beside it is encrypted with that key: put the file back, or \
-                set HEDDLE_MASTER_KEY to what was in it";
-            return Err(Mistake::new(place, advice));
+            let advice = "is missing, but the database beside it is encrypted with that key: restore the \
+                file, or set HEDDLE_MASTER_KEY to its contents";
+            return Err(SettingError::new(place, advice));
         }
         Err(_) => {}
     }
     let text = encode(&heddle_model::entropy::random());
-    write(&path, &text).map_err(|error| Mistake::new(place, format!("can't be written: {error}")))?;
+    write(&path, &text).map_err(|error| SettingError::new(place, format!("can't be written: {error}")))?;
     made.push(path);
     Ok(text)
 }
 
-/// Writes a key's file so that only its user can read it, and that it is whole or not there.
+/// Writes a key file atomically, readable only by its user.
 pub fn write(path: &Path, text: &str) -> io::Result<()> {
     use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
     if let Some(dir) = path.parent() {

@@ -1,7 +1,7 @@
-//! How the texts of settings are read. Their names are in [`super::table`].
+//! Parsing and validation of settings. Their names are in [`super::table`].
 
 use super::http::HttpLimits;
-use super::sources::{Mistake, Values};
+use super::sources::{SettingError, Values};
 use super::values::{bytes, duration, set};
 use super::{Config, LogFormat, keys};
 use heddle_execution::compile::Isolation;
@@ -13,16 +13,15 @@ use heddle_service::auth::limits::{AuthRateLimit, RegistrationLimit};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Shortest lease: a busy machine needs its time to renew it.
+/// Minimum lease: a busy machine needs some time to renew it.
 const LEASE_MIN: Duration = Duration::from_secs(1);
 
-/// Shortest time and least memory of a compilation: with less, honest patterns don't compile.
+/// Minimum time and memory for a compilation: with less, legitimate patterns don't compile.
 const COMPILE_TIMEOUT_MIN: Duration = Duration::from_secs(1);
 const COMPILE_MEMORY_BYTES_MIN: u64 = 512 << 20;
 
-/// Reads all settings; the first mistake is told with where it was made. Keys that must be there and are not are
-/// made in the data directory.
-pub fn read(values: &Values) -> Result<Config, Mistake> {
+/// Reads all settings; the first error is reported with its place. Missing keys are generated in the data directory.
+pub fn read(values: &Values) -> Result<Config, SettingError> {
     let listen = values.parsed("listen")?.unwrap_or(([127, 0, 0, 1], 8080).into());
     let data_dir = data_dir(values);
     let is_shared = values.text("database_url").is_some();
@@ -39,25 +38,25 @@ pub fn read(values: &Values) -> Result<Config, Mistake> {
     config.log_format = match values.text("log_format") {
         None | Some("text") => LogFormat::Text,
         Some("json") => LogFormat::Json,
-        Some(_) => return Err(values.mistake("log_format", "must be text or json")),
+        Some(_) => return Err(values.error("log_format", "must be text or json")),
     };
     config.otlp_endpoint = values.read("otlp_endpoint", web_address)?;
     Ok(config)
 }
 
-/// Where the embedded database and the keys are, for those who need nothing else.
+/// The directory of the embedded database and the keys, for commands that need nothing else.
 pub fn data_dir(values: &Values) -> PathBuf {
     values.text("data_dir").unwrap_or("./heddle-data").into()
 }
 
-fn identity(values: &Values, config: &mut Config) -> Result<(), Mistake> {
+fn identity(values: &Values, config: &mut Config) -> Result<(), SettingError> {
     set(&mut config.cache_dir, values.parsed("cache_dir")?);
     config.database_url = values.text("database_url").map(str::to_owned);
     if let Some(url) = &config.database_url
         && !url.starts_with("postgres://")
         && !url.starts_with("postgresql://")
     {
-        return Err(values.mistake(
+        return Err(values.error(
             "database_url",
             "must begin with postgres://; for SQLite leave it out",
         ));
@@ -65,10 +64,10 @@ fn identity(values: &Values, config: &mut Config) -> Result<(), Mistake> {
     set(&mut config.role, values.read("role", role)?);
     if config.role != ServerRole::All && config.database_url.is_none() {
         let why = format!(
-            "{} needs a database_url: the embedded database has one server, which does all",
+            "{} needs a database_url: the embedded database serves a single server, which does everything",
             config.role.name()
         );
-        return Err(values.mistake("role", why));
+        return Err(values.error("role", why));
     }
     set(&mut config.token_ttl, values.read("token_ttl", duration)?);
     set(&mut config.session_ttl, values.read("session_ttl", duration)?);
@@ -79,9 +78,9 @@ fn identity(values: &Values, config: &mut Config) -> Result<(), Mistake> {
     {
         let count = |text: &str| {
             text.trim().parse().map_err(|_| {
-                values.mistake(
+                values.error(
                     "auth_rate_limit",
-                    "must be two whole numbers, as in 10,30: for an email, for an address",
+                    "must be two whole numbers, such as 10,30: per email, per IP address",
                 )
             })
         };
@@ -94,16 +93,16 @@ fn identity(values: &Values, config: &mut Config) -> Result<(), Mistake> {
     quotas(values, config)
 }
 
-fn quotas(values: &Values, config: &mut Config) -> Result<(), Mistake> {
+fn quotas(values: &Values, config: &mut Config) -> Result<(), SettingError> {
     if let Some((ip, all)) = values
         .text("registration_limit")
         .map(|text| text.split_once(',').unwrap_or((text, "0")))
     {
         let count = |text: &str| {
-            let problem = "must be two whole numbers, as in 200,10000: from an address, in all";
+            let problem = "must be two whole numbers, such as 200,10000: per IP address, in total";
             text.trim()
                 .parse()
-                .map_err(|_| values.mistake("registration_limit", problem))
+                .map_err(|_| values.error("registration_limit", problem))
         };
         config.registration_limit = RegistrationLimit {
             per_ip: count(ip)?,
@@ -125,7 +124,7 @@ fn quotas(values: &Values, config: &mut Config) -> Result<(), Mistake> {
     Ok(())
 }
 
-fn external_login(values: &Values) -> Result<Option<ExternalLogin>, Mistake> {
+fn external_login(values: &Values) -> Result<Option<ExternalLogin>, SettingError> {
     let text = |name| values.text(name).map(str::to_owned);
     let Some(client_id) = text("ext_client_id") else {
         let given = [
@@ -136,11 +135,11 @@ fn external_login(values: &Values) -> Result<Option<ExternalLogin>, Mistake> {
             "ext_redirect_uri",
         ];
         return match given.into_iter().find(|name| values.text(name).is_some()) {
-            Some(name) => Err(values.mistake(name, "needs ext_client_id")),
+            Some(name) => Err(values.error(name, "needs ext_client_id")),
             None => Ok(None),
         };
     };
-    let needed = |name| text(name).ok_or_else(|| values.mistake(name, "is needed beside ext_client_id"));
+    let needed = |name| text(name).ok_or_else(|| values.error(name, "is required with ext_client_id"));
     let login = ExternalLogin {
         client_id,
         client_secret: needed("ext_client_secret")?,
@@ -150,18 +149,18 @@ fn external_login(values: &Values) -> Result<Option<ExternalLogin>, Mistake> {
         redirect_uri: needed("ext_redirect_uri")?,
     };
     if login.issuer.is_none() && (login.token_url.is_none() || login.userinfo_url.is_none()) {
-        return Err(values.mistake(
+        return Err(values.error(
             "ext_issuer",
-            "is needed, or both ext_token_url and ext_userinfo_url",
+            "is required, or both ext_token_url and ext_userinfo_url",
         ));
     }
     Ok(Some(login))
 }
 
-fn http(values: &Values, config: &mut Config) -> Result<(), Mistake> {
+fn http(values: &Values, config: &mut Config) -> Result<(), SettingError> {
     if let Some(url) = values.text("base_url") {
         if !url.starts_with("http://") && !url.starts_with("https://") {
-            return Err(values.mistake("base_url", "must begin with http:// or https://"));
+            return Err(values.error("base_url", "must begin with http:// or https://"));
         }
         config.base_url = url.trim_end_matches('/').to_owned();
     }
@@ -187,21 +186,21 @@ fn http(values: &Values, config: &mut Config) -> Result<(), Mistake> {
             .parse()
             .or_else(|_| network.parse().map(|ip: std::net::IpAddr| ip.into()));
         let parsed = parsed.map_err(|_| {
-            values.mistake(
+            values.error(
                 "trusted_proxies",
-                format!("`{network}` is no network, such as 10.0.0.0/8"),
+                format!("`{network}` is not a network such as 10.0.0.0/8"),
             )
         })?;
         config.trusted_proxies.push(parsed);
     }
     config.cors_origins = values.list("cors_origins").map(str::to_owned).collect();
     config.egress = EgressPolicy::parse(values.list("egress_allow"))
-        .map_err(|error| values.mistake("egress_allow", error.to_string()))?;
+        .map_err(|error| values.error("egress_allow", error.to_string()))?;
     config.sqlite_dir = values.parsed("sqlite_dir")?;
     Ok(())
 }
 
-fn connectors(values: &Values, config: &mut Config) -> Result<(), Mistake> {
+fn connectors(values: &Values, config: &mut Config) -> Result<(), SettingError> {
     let wanted: Option<usize> = values.parsed("connectors")?;
     if matches!(config.isolation, Isolation::Thread)
         || wanted == Some(0)
@@ -210,7 +209,7 @@ fn connectors(values: &Values, config: &mut Config) -> Result<(), Mistake> {
         return Ok(());
     }
     let program = std::env::current_exe().map_err(|error| {
-        values.mistake(
+        values.error(
             "connectors",
             format!("can't be started, since this program can't be found ({error}); set it to 0"),
         )
@@ -223,8 +222,8 @@ fn connectors(values: &Values, config: &mut Config) -> Result<(), Mistake> {
     Ok(())
 }
 
-fn runs(values: &Values, config: &mut Config) -> Result<(), Mistake> {
-    let millis = |name| Ok::<_, Mistake>(values.parsed(name)?.map(Duration::from_millis));
+fn runs(values: &Values, config: &mut Config) -> Result<(), SettingError> {
+    let millis = |name| Ok::<_, SettingError>(values.parsed(name)?.map(Duration::from_millis));
     set(&mut config.run_timeout, millis("run_timeout_ms")?);
     set(&mut config.test_timeout, millis("test_timeout_ms")?);
     set(&mut config.run_fuel_max, values.parsed("run_fuel")?);
@@ -239,13 +238,13 @@ fn runs(values: &Values, config: &mut Config) -> Result<(), Mistake> {
     ] {
         set(field, values.parsed(name)?);
         if *field == 0 {
-            return Err(values.mistake(name, "must be at least 1"));
+            return Err(values.error(name, "must be at least 1"));
         }
     }
     compilations(values, config)?;
     set(&mut config.lease, millis("lease_ms")?);
     if config.lease < LEASE_MIN {
-        return Err(values.mistake("lease_ms", "must be at least 1000"));
+        return Err(values.error("lease_ms", "must be at least 1000"));
     }
     set(&mut config.crash_backoff, values.read("crash_backoff", duration)?);
     set(&mut config.retention, values.read("retention", duration)?);
@@ -253,7 +252,7 @@ fn runs(values: &Values, config: &mut Config) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// The program that this process executes; on Linux also when another one, such as a newer heddle, has taken its file's place.
+/// The program that this process executes; on Linux even if its file has been replaced, for example by a newer heddle.
 fn own_program() -> std::io::Result<PathBuf> {
     let running = PathBuf::from("/proc/self/exe");
     match running.exists() {
@@ -262,25 +261,25 @@ fn own_program() -> std::io::Result<PathBuf> {
     }
 }
 
-fn compilations(values: &Values, config: &mut Config) -> Result<(), Mistake> {
+fn compilations(values: &Values, config: &mut Config) -> Result<(), SettingError> {
     config.isolation = match values.text("isolation") {
         None if cfg!(not(target_os = "linux")) => Isolation::Thread,
         Some("thread") => Isolation::Thread,
         None | Some("process") => {
             let program = own_program().map_err(|error| {
-                values.mistake(
+                values.error(
                     "isolation",
                     format!("can't be process: {error}; set it to thread"),
                 )
             })?;
             Isolation::Process(program)
         }
-        Some(_) => return Err(values.mistake("isolation", "must be process or thread")),
+        Some(_) => return Err(values.error("isolation", "must be process or thread")),
     };
     let timeout = values.parsed("compile_timeout_ms")?.map(Duration::from_millis);
     set(&mut config.compile_timeout, timeout);
     if config.compile_timeout < COMPILE_TIMEOUT_MIN {
-        return Err(values.mistake("compile_timeout_ms", "must be at least 1000"));
+        return Err(values.error("compile_timeout_ms", "must be at least 1000"));
     }
     let memory = values.read("compile_memory", bytes)?;
     set(
@@ -288,12 +287,12 @@ fn compilations(values: &Values, config: &mut Config) -> Result<(), Mistake> {
         memory.and_then(|memory| u64::try_from(memory).ok()),
     );
     if config.compile_memory_bytes_max < COMPILE_MEMORY_BYTES_MIN {
-        return Err(values.mistake("compile_memory", "must be at least 512MiB"));
+        return Err(values.error("compile_memory", "must be at least 512MiB"));
     }
     Ok(())
 }
 
-fn mail(values: &Values, config: &mut Config) -> Result<(), Mistake> {
+fn mail(values: &Values, config: &mut Config) -> Result<(), SettingError> {
     set(&mut config.mail_domain, values.parsed("mail_domain")?);
     config.inbound_secret = values.text("inbound_secret").map(str::to_owned);
     config.smtp_listen = values.parsed("smtp_listen")?;
@@ -303,7 +302,7 @@ fn mail(values: &Values, config: &mut Config) -> Result<(), Mistake> {
 fn web_address(text: &str) -> Result<String, String> {
     match text.parse::<reqwest::Url>() {
         Ok(url) if matches!(url.scheme(), "http" | "https") => Ok(text.to_owned()),
-        _ => Err("must be an address with http:// or https://".to_owned()),
+        _ => Err("must be a URL that begins with http:// or https://".to_owned()),
     }
 }
 

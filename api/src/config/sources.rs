@@ -1,5 +1,5 @@
-//! Where settings come from: flags, then the environment, then `heddle.toml`. A name that nothing has stops the
-//! start, so that a misspelt one is never silently without effect.
+//! Where settings come from: flags, then the environment, then `heddle.toml`. An unknown name prevents the start, so
+//! that a misspelt setting is never silently ignored.
 
 use super::table::{SETTINGS, Setting};
 use clap::{Arg, ArgMatches, Command};
@@ -8,7 +8,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// Variables with our prefix that are no settings: they belong to the tests.
+/// Variables with our prefix that are not settings: they belong to the tests.
 const NOT_SETTINGS: &[&str] = &["HEDDLE_TEST_POSTGRES", "HEDDLE_CONFIG"];
 const FILE: &str = "heddle.toml";
 
@@ -26,29 +26,32 @@ pub enum Source {
 /// What is wrong with a setting, and where it was given.
 #[derive(Debug, thiserror::Error)]
 #[error("{place} {message}")]
-pub struct Mistake {
+pub struct SettingError {
     place: String,
     message: String,
 }
 
-impl Mistake {
-    /// About something that is no single setting.
+impl SettingError {
+    /// An error at a place that is not necessarily a single setting.
     pub fn new(place: impl Into<String>, message: impl fmt::Display) -> Self {
-        Mistake {
+        SettingError {
             place: place.into(),
             message: message.to_string(),
         }
     }
 }
 
-/// Texts of the settings that were given.
+/// The settings that were given, as text.
 #[derive(Clone, Debug, Default)]
 pub struct Values(BTreeMap<&'static str, (String, Source)>);
 
 impl Values {
-    /// From the flags, the environment (`vars`) and the file, which is `heddle.toml` where the process was started
-    /// unless `HEDDLE_CONFIG` or `--config` name another.
-    pub fn gather(flags: &Flags, vars: impl IntoIterator<Item = (String, String)>) -> Result<Self, Mistake> {
+    /// Collects settings from the flags, the environment (`vars`) and the file: `heddle.toml` in the working directory,
+    /// unless `HEDDLE_CONFIG` or `--config` names another.
+    pub fn gather(
+        flags: &Flags,
+        vars: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, SettingError> {
         let mut values = BTreeMap::new();
         let mut file = flags.config.clone();
         for (name, value) in vars.into_iter().filter(|(name, _)| name.starts_with("HEDDLE_")) {
@@ -93,57 +96,57 @@ impl Values {
         self.0.get(name).map(|(_, source)| source)
     }
 
-    /// The parts of a text with commas.
+    /// The elements of a comma-separated setting.
     pub fn list(&self, name: &str) -> impl Iterator<Item = &str> {
         let parts = self.text(name).unwrap_or_default().split(',');
         parts.map(str::trim).filter(|part| !part.is_empty())
     }
 
-    /// A setting whose type reads itself.
-    pub fn parsed<T: FromStr<Err: fmt::Display>>(&self, name: &str) -> Result<Option<T>, Mistake> {
+    /// Parses a setting with its type's `FromStr`.
+    pub fn parsed<T: FromStr<Err: fmt::Display>>(&self, name: &str) -> Result<Option<T>, SettingError> {
         self.read(name, |text| {
-            text.parse().map_err(|error| format!("is wrong: {error}"))
+            text.parse().map_err(|error| format!("is invalid: {error}"))
         })
     }
 
-    /// A setting as `read` understands it.
+    /// Parses a setting with `read`.
     pub fn read<T>(
         &self,
         name: &str,
         read: impl FnOnce(&str) -> Result<T, String>,
-    ) -> Result<Option<T>, Mistake> {
+    ) -> Result<Option<T>, SettingError> {
         let text = self.text(name).map(read).transpose();
-        text.map_err(|message| self.mistake(name, message))
+        text.map_err(|message| self.error(name, message))
     }
 
     /// What is wrong with a setting, where it was given.
-    pub fn mistake(&self, name: &str, message: impl fmt::Display) -> Mistake {
+    pub fn error(&self, name: &str, message: impl fmt::Display) -> SettingError {
         let place = match self.source(name) {
             Some(Source::Flag) => flag(name),
             Some(Source::File(path)) => format!("`{name}` in {}", path.display()),
             Some(Source::Environment) | None => variable(name),
         };
-        Mistake::new(place, message)
+        SettingError::new(place, message)
     }
 }
 
-/// The secret setting whose file a key names, as `master_key_file` does: a file can be kept from others in ways in which
-/// a process's environment can't.
+/// The secret setting that is read from a file, as with `master_key_file`: files can be protected better than a
+/// process's environment.
 fn in_file(key: &str) -> Option<&'static Setting> {
     known(key.strip_suffix("_file")?).filter(|setting| setting.is_secret)
 }
 
-/// What is in a file that `place` names.
-fn kept_in(place: &str, path: &str) -> Result<(String, Source), Mistake> {
+/// The contents of the file that `place` names.
+fn kept_in(place: &str, path: &str) -> Result<(String, Source), SettingError> {
     let path = PathBuf::from(path);
     let text = std::fs::read_to_string(&path).map_err(|error| {
-        Mistake::new(
+        SettingError::new(
             place,
             format!("names {}, which can't be read: {error}", path.display()),
         )
     })?;
     if text.trim().is_empty() {
-        return Err(Mistake::new(
+        return Err(SettingError::new(
             place,
             format!("names {}, which is empty", path.display()),
         ));
@@ -151,8 +154,11 @@ fn kept_in(place: &str, path: &str) -> Result<(String, Source), Mistake> {
     Ok((text, Source::File(path)))
 }
 
-fn twice(name: &str) -> Mistake {
-    Mistake::new(name, "is given by its value and by a file: leave one of them out")
+fn twice(name: &str) -> SettingError {
+    SettingError::new(
+        name,
+        "is given both directly and in a file: remove one of the two",
+    )
 }
 
 fn known(key: &str) -> Option<&'static Setting> {
@@ -167,23 +173,23 @@ fn flag(name: &str) -> String {
     format!("--{}", name.replace('_', "-"))
 }
 
-fn unknown(place: &str, key: &str, shown: impl Fn(&str) -> String) -> Mistake {
+fn unknown(place: &str, key: &str, shown: impl Fn(&str) -> String) -> SettingError {
     let nearest = SETTINGS
         .iter()
         .min_by_key(|setting| strsim::damerau_levenshtein(key, setting.name))
         .filter(|setting| strsim::damerau_levenshtein(key, setting.name) <= 3);
     match nearest {
-        Some(setting) => Mistake::new(
+        Some(setting) => SettingError::new(
             place,
-            format!("is not known; did you mean {}?", shown(setting.name)),
+            format!("is unknown; did you mean {}?", shown(setting.name)),
         ),
-        None => Mistake::new(place, "is not known; `heddle config` lists the settings"),
+        None => SettingError::new(place, "is unknown; `heddle config` lists the settings"),
     }
 }
 
 type Given = Vec<(&'static str, (String, Source))>;
 
-fn from_file(named: Option<&Path>) -> Result<Given, Mistake> {
+fn from_file(named: Option<&Path>) -> Result<Given, SettingError> {
     let path = named.unwrap_or(Path::new(FILE));
     let shown = path.display().to_string();
     let text = match std::fs::read_to_string(path) {
@@ -191,15 +197,15 @@ fn from_file(named: Option<&Path>) -> Result<Given, Mistake> {
         Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => {
             return Ok(Vec::new());
         }
-        Err(error) => return Err(Mistake::new(shown, format!("can't be read: {error}"))),
+        Err(error) => return Err(SettingError::new(shown, format!("can't be read: {error}"))),
     };
-    let table: toml::Table = text.parse().map_err(|error| Mistake::new(&shown, error))?;
+    let table: toml::Table = text.parse().map_err(|error| SettingError::new(&shown, error))?;
     let source = Source::File(path.to_owned());
     let mut given = Given::new();
     for (key, value) in table {
         let place = format!("`{key}` in {shown}");
         let text = plain(value)
-            .ok_or_else(|| Mistake::new(&place, "must be a text, a number, true, false or a list"))?;
+            .ok_or_else(|| SettingError::new(&place, "must be a string, a number, true, false or a list"))?;
         let (setting, value) = match in_file(&key) {
             Some(setting) => (setting, kept_in(&place, &text)?),
             None => {
@@ -230,7 +236,7 @@ fn plain(value: toml::Value) -> Option<String> {
     })
 }
 
-/// The settings as flags of a command, one for each but those that no process list should show.
+/// The settings as flags of a command: one for each, except for secrets, which process lists must not show.
 #[derive(Clone, Debug, Default)]
 pub struct Flags {
     /// File of settings.
@@ -244,7 +250,7 @@ impl clap::Args for Flags {
             .long("config")
             .value_name("FILE")
             .value_parser(clap::value_parser!(PathBuf))
-            .help("File of settings [default: heddle.toml, if it is there]")
+            .help("Settings file [default: heddle.toml, if it exists]")
             .help_heading("Settings");
         let settings = SETTINGS
             .iter()

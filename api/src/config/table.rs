@@ -6,11 +6,11 @@
 pub struct Setting {
     /// Key in the file; `--its-name` as a flag and `HEDDLE_ITS_NAME` in the environment.
     pub name: &'static str,
-    /// Value without any, for people.
+    /// The default, as text for people.
     pub default: &'static str,
-    /// What it is.
+    /// One-line description.
     pub help: &'static str,
-    /// Not shown in clear.
+    /// Whether its value is masked in output.
     pub is_secret: bool,
 }
 
@@ -30,18 +30,22 @@ const fn secret(name: &'static str, default: &'static str, help: &'static str) -
     }
 }
 
-/// All of them.
+/// All settings, in the order in which they are documented.
 pub const SETTINGS: &[Setting] = &[
     setting(
         "listen",
         "127.0.0.1:8080",
         "Address to listen on; port 0 picks a free one",
     ),
-    setting("base_url", "http://<listen>", "Where clients reach the service"),
+    setting(
+        "base_url",
+        "http://<listen>",
+        "URL at which clients reach the service",
+    ),
     setting(
         "data_dir",
         "./heddle-data",
-        "Directory of the embedded database, the keys and machine code",
+        "Directory for the embedded database, the keys and machine code",
     ),
     setting("cache_dir", "<data_dir>/cache", "Directory for machine code"),
     secret(
@@ -56,17 +60,17 @@ pub const SETTINGS: &[Setting] = &[
     ),
     secret(
         "master_key",
-        "made at first start",
-        "Encrypts credentials: base64 of 32 bytes. Required with PostgreSQL",
+        "generated at first start",
+        "Encrypts credentials: 32 bytes in base64. Required with PostgreSQL",
     ),
     secret(
         "master_key_previous",
         "none",
-        "The master key before this one; what it encrypts is encrypted anew at start",
+        "The previous master key; what it encrypts is re-encrypted at start",
     ),
     secret(
         "jwt_secret",
-        "made at first start",
+        "generated at first start",
         "Signs tokens: at least 32 bytes of text. Required with PostgreSQL",
     ),
     setting("token_ttl", "24h", "Lifetime of tokens"),
@@ -80,8 +84,12 @@ pub const SETTINGS: &[Setting] = &[
         "true",
         "Registration and login by email and password",
     ),
-    setting("ext_client_id", "none", "Client id at the external login"),
-    secret("ext_client_secret", "none", "Client secret at the external login"),
+    setting("ext_client_id", "none", "Client id for the external login"),
+    secret(
+        "ext_client_secret",
+        "none",
+        "Client secret for the external login",
+    ),
     setting(
         "ext_issuer",
         "none",
@@ -100,202 +108,209 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "ext_redirect_uri",
         "none",
-        "Redirect URI with which clients get their codes",
+        "Redirect URI with which clients obtain their codes",
     ),
     setting(
         "auth_rate_limit",
         "10,30",
-        "Attempts to log in or register within a minute: for an email, for an address",
+        "Login and registration attempts per minute: per email, per IP address",
     ),
     setting(
         "registration_limit",
         "200,10000",
-        "Users that may register within an hour: from an address, in all; 0: any number",
+        "Registrations per hour: per IP address, in total; 0: no limit",
     ),
     setting(
         "write_rate_limit",
         "6000",
-        "Changes that a user may make through the API within a minute; 0: any number",
+        "Changes per minute that one user may make through the API; 0: no limit",
     ),
     setting(
         "quota_workspaces",
         "100",
-        "Workspaces that one user may make; 0: any number",
+        "Workspaces that one user may create; 0: no limit",
     ),
     setting(
         "quota_environments",
         "500",
-        "Environments that the workspaces of one user may have",
+        "Environments in one user's workspaces",
     ),
     setting(
         "quota_members",
         "5000",
-        "Members and invitations that the workspaces of one user may have",
+        "Members and invitations in one user's workspaces",
     ),
-    setting("quota_patterns", "10000", "Patterns that one user may make"),
+    setting("quota_patterns", "10000", "Patterns that one user may create"),
     setting(
         "quota_pattern_bytes",
         "1GiB",
-        "What all versions of one user's patterns may take",
+        "Storage for all versions of one user's patterns",
     ),
-    setting("quota_versions", "100000", "Versions that a pattern may have"),
+    setting("quota_versions", "100000", "Versions per pattern"),
     setting(
         "quota_endpoints",
         "1000",
-        "Webhooks and mail addresses that a pattern may have had",
+        "Webhooks and email addresses over the life of a pattern",
     ),
-    setting(
-        "quota_secrets",
-        "5000",
-        "Secrets that the workspaces of one user may have",
-    ),
+    setting("quota_secrets", "5000", "Secrets in one user's workspaces"),
     setting(
         "quota_secret_bytes",
         "64MiB",
-        "What the secrets in the workspaces of one user may take",
+        "Storage for the secrets in one user's workspaces",
     ),
-    setting("quota_connections", "1000", "Connections that one user may make"),
+    setting(
+        "quota_connections",
+        "1000",
+        "Connections that one user may create",
+    ),
     setting(
         "quota_connection_bytes",
         "64MiB",
-        "What the credentials of one user's connections may take",
+        "Storage for the credentials of one user's connections",
     ),
-    setting("quota_api_keys", "200", "API keys that one user may have"),
+    setting("quota_api_keys", "200", "API keys per user"),
     setting(
         "quota_module_bytes",
         "1GiB",
-        "What the modules of one user's deployments may take",
+        "Storage for the modules of one user's deployments",
     ),
-    setting(
-        "quota_schedules",
-        "2000",
-        "Schedules that one user's deployments may have",
-    ),
+    setting("quota_schedules", "2000", "Schedules in one user's deployments"),
     setting(
         "webhook_rate_limit",
         "100",
-        "Webhook requests of an address within a minute; 0: any number",
+        "Webhook requests per minute from one IP address; 0: no limit",
     ),
-    setting("webhook_max_body", "1MiB", "Largest body of a webhook"),
+    setting("webhook_max_body", "1MiB", "Largest body of a webhook request"),
     setting(
         "api_max_body",
         "8MiB",
-        "Largest body under /api; six times as much for deploy, transpile and run, which carry components",
+        "Largest request body under /api; six times as large for deploy, transpile and run, which carry \
+         components",
     ),
-    setting("header_timeout", "15s", "Longest time for a request's headers"),
+    setting(
+        "header_timeout",
+        "15s",
+        "Time limit for receiving a request's headers",
+    ),
     setting(
         "body_timeout",
         "30s",
-        "Longest time for a request's body, and a second more for each 16 KiB of it",
+        "Time limit for receiving a request's body, plus one second for each 16 KiB",
     ),
     setting(
         "idle_timeout",
         "75s",
-        "Longest time between two requests on a connection",
+        "Time limit between two requests on a connection",
     ),
     setting(
         "stall_timeout",
         "30s",
-        "Longest time in which nothing of a body comes, or nothing of an answer is taken",
+        "Time limit for a body or an answer that makes no progress",
     ),
     setting(
         "max_connections",
         "10000",
-        "Connections in all; fewer when the system allows few open files",
+        "Connections in total; fewer if the system's limit on open files is low",
     ),
     setting(
         "max_connections_per_address",
         "an eighth of max_connections",
-        "Connections of an address (IPv6: a /64), but for this machine and trusted_proxies",
+        "Connections from one IP address (IPv6: one /64), except from this machine and trusted_proxies",
     ),
     setting(
         "max_unfinished_bodies",
         "256MiB",
-        "Bytes of bodies that have arrived in part; a quarter of it for an address",
+        "Memory for partially received bodies; a quarter of it per IP address",
     ),
-    setting("max_streams", "1000", "Live tails (…/stream) in all"),
-    setting("max_streams_per_user", "50", "Live tails of one user"),
+    setting("max_streams", "1000", "Live tails (…/stream) in total"),
+    setting("max_streams_per_user", "50", "Live tails per user"),
     setting(
         "metrics_listen",
         "none",
-        "Address for /metrics alone; without one it is at listen, for peers in private networks",
+        "Separate address for /metrics; without one it is served at listen, to private networks only",
     ),
     setting(
         "large_request_memory",
         "256MiB",
-        "Memory for large requests and answers under /api, all together; each user has half of it at most",
+        "Memory for all large requests and answers under /api; one user gets half of it at most",
     ),
     setting(
         "trusted_proxies",
         "none",
-        "Networks whose X-Forwarded-For is believed, with commas between",
+        "Networks whose X-Forwarded-For is trusted, separated by commas",
     ),
     setting(
         "cors_origins",
         "none",
-        "Origins of pages that may use the API, with commas between; * is any",
+        "Origins of pages that may use the API, separated by commas; * for any",
     ),
     setting(
         "egress_allow",
         "none",
-        "Networks or host:port that may be reached although they aren't public, with commas between",
+        "Networks or host:port that may be reached although they aren't public, separated by commas",
     ),
     setting(
         "sqlite_dir",
         "none",
-        "Directory of the SQLite files that connections may name, with one for each workspace in it; without it they may name none",
+        "Directory for SQLite files that connections may use, with a subdirectory for each workspace; \
+         without it they may use none",
     ),
     setting(
         "connectors",
         "64 on Linux, 0 elsewhere",
-        "Processes in which drivers of databases execute, at a time; 0: in the server itself, which a hostile one can bring down",
+        "Concurrent processes for database drivers; 0: drivers run in the server itself, which a hostile \
+         database can then crash",
     ),
     setting(
         "isolation",
         "process on Linux",
-        "Where compilers and drivers execute: process (confined processes of their own) or thread (this process)",
+        "Where compilers and drivers run: process (in separate, confined processes) or thread (in this \
+         process)",
     ),
     setting(
         "compile_timeout_ms",
         "20000",
-        "Processor time of one compilation, in milliseconds; by the clock three times as much, at least a minute",
+        "CPU time for one compilation, in milliseconds; its wall-clock limit is three times as long, and at \
+         least a minute",
     ),
     setting(
         "compile_memory",
         "1GiB",
-        "Memory of one compilation, in its process",
+        "Memory for one compilation, in its process",
     ),
-    setting("run_timeout_ms", "300000", "Longest run, in milliseconds"),
-    setting("test_timeout_ms", "10000", "Longest test run, in milliseconds"),
-    setting("run_fuel", "10000000000", "Fuel of a run, roughly instructions"),
-    setting("run_memory", "64MiB", "Memory of a run"),
+    setting("run_timeout_ms", "300000", "Time limit of a run, in milliseconds"),
     setting(
-        "workspace_concurrency",
-        "64",
-        "Runs of one workspace that execute at once",
+        "test_timeout_ms",
+        "10000",
+        "Time limit of a test run, in milliseconds",
     ),
+    setting(
+        "run_fuel",
+        "10000000000",
+        "Fuel limit of a run, roughly instructions",
+    ),
+    setting("run_memory", "64MiB", "Memory limit of a run"),
+    setting("workspace_concurrency", "64", "Concurrent runs per workspace"),
     setting("workers", "processors", "Threads that execute runs"),
     setting(
         "queue_runs",
         "10000",
-        "Accepted runs that wait; beyond it webhooks get 503",
+        "Accepted runs that may wait; beyond that webhooks get 503",
     ),
     setting(
         "lease_ms",
         "15000",
-        "After so many milliseconds without a sign of life a server's runs are others', with PostgreSQL; at least 1000",
+        "With PostgreSQL: milliseconds without a sign of life after which other servers take over a server's \
+         runs; at least 1000",
     ),
     setting(
         "crash_backoff",
         "1s",
-        "After two crashes in a row a start waits twice this time, then 5, 10 and 15 times; 0s: not at all",
+        "After two crashes in a row a start waits twice as long as this, then 5, 10 and 15 times; 0s: not at \
+         all",
     ),
     setting("retention", "30d", "How long ended runs are kept"),
-    setting(
-        "retention_runs",
-        "100000",
-        "Ended runs that a workspace keeps at most",
-    ),
+    setting("retention_runs", "100000", "Ended runs kept per workspace"),
     setting(
         "mail_domain",
         "localhost",
@@ -304,18 +319,18 @@ pub const SETTINGS: &[Setting] = &[
     secret(
         "inbound_secret",
         "none",
-        "Secret of POST /inbound/email; without one it is closed",
+        "Secret for POST /inbound/email, which is closed without one",
     ),
     setting("smtp_listen", "none", "Address of the built-in SMTP listener"),
     setting(
         "log",
         "info",
-        "What is logged: error, warn, info, debug, trace, or by module as in info,sqlx=warn",
+        "What is logged: error, warn, info, debug, trace, or per module as in info,sqlx=warn",
     ),
-    setting("log_format", "text", "Form of the log: text or json"),
+    setting("log_format", "text", "Format of the log: text or json"),
     setting(
         "otlp_endpoint",
         "none",
-        "Collector of traces by OTLP over HTTP, as http://127.0.0.1:4318",
+        "OTLP/HTTP collector for traces, such as http://127.0.0.1:4318",
     ),
 ];

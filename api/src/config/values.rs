@@ -1,4 +1,4 @@
-//! How texts become values of common kinds.
+//! Parsing of durations and sizes.
 
 use bytesize::ByteSize;
 use std::str::FromStr;

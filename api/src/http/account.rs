@@ -1,4 +1,4 @@
-//! `/api/auth`: how logins are ended, and passwords changed.
+//! `/api/auth`: ending logins and changing passwords.
 
 use super::auth::{Session, may_try, session};
 use super::client_ip::ClientIp;
@@ -18,7 +18,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-/// Who has no password chooses one so long after a login: a token that was found later does not do.
+/// How long after a login a user without a password may set one, so that a token stolen later can't be used for it.
 const RECENT: Duration = Duration::from_secs(10 * 60);
 
 /// The routes.
@@ -29,7 +29,7 @@ pub fn routes() -> OpenApiRouter<App> {
         .routes(routes!(set_password))
 }
 
-/// What became of logins.
+/// The result of ending logins.
 #[derive(Debug, Serialize, ToSchema)]
 struct LoggedOut {
     /// Always `ended`.
@@ -37,7 +37,8 @@ struct LoggedOut {
     status: &'static str,
 }
 
-/// Ends the caller's login: this token, and all that came of the same login by refreshing or switching.
+/// Ends the caller's login: revokes this token, and all tokens that were derived from the same login by refreshing or
+/// switching workspaces.
 #[utoipa::path(
     post, path = "/api/auth/logout", tag = "Authentication", security(("bearer" = [])),
     responses(
@@ -60,7 +61,7 @@ async fn logout(
     Ok(Enveloped::new(LoggedOut { status: "ended" }))
 }
 
-/// Ends all of the caller's logins. API keys go on.
+/// Ends all of the caller's logins. API keys remain valid.
 #[utoipa::path(
     post, path = "/api/auth/logout-all", tag = "Authentication", security(("bearer" = [])),
     responses(
@@ -82,19 +83,20 @@ async fn logout_all(
     Ok(Enveloped::new(LoggedOut { status: "ended" }))
 }
 
-/// The password so far, and another one.
+/// The current password and the new one.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct PasswordRequest {
     /// May be left out by users who have none, within ten minutes of their login.
     #[schema(example = "correct-horse", max_length = 1024)]
     current_password: Option<String>,
-    /// At least 8 characters, one of them special.
+    /// At least 8 characters, including one special character.
     #[schema(example = "battery-staple", min_length = 8, max_length = 1024)]
     new_password: String,
 }
 
-/// Changes the caller's password and ends all of their logins, also this one: the answer has a new token. API keys go on.
+/// Changes the caller's password and ends all of their logins, including this one: the response contains a new token.
+/// API keys remain valid.
 #[utoipa::path(
     put, path = "/api/auth/password", tag = "Authentication", security(("bearer" = [])),
     request_body = PasswordRequest,
@@ -103,7 +105,7 @@ struct PasswordRequest {
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED, TOKEN_EXPIRED, or INVALID_CREDENTIALS: the current password is wrong", body = ErrorBody),
         (status = 403, description = "FORBIDDEN: with an API key, or too long after the login; LOCAL_AUTH_DISABLED", body = ErrorBody),
-        (status = 409, description = "CONFLICT: it was changed at the same time", body = ErrorBody),
+        (status = 409, description = "CONFLICT: another request changed it at the same time", body = ErrorBody),
         (status = 429, description = "RATE_LIMITED", body = ErrorBody),
     )
 )]
@@ -148,7 +150,7 @@ async fn set_password(
     });
     let generation: Result<Option<i64>, StoreError> = generation.await;
     let generation = generation?
-        .ok_or_else(|| Code::Conflict.with("The password was changed at the same time: log in again."))?;
+        .ok_or_else(|| Code::Conflict.with("The password was changed by another request: log in again."))?;
     let scope = caller.scope;
     let membership = scope.workspace().map(|workspace| (workspace, scope.role()));
     let login = app.tokens.begin(generation);
@@ -161,6 +163,6 @@ fn recent(login: &token::Session, now: Timestamp) -> Result<(), ApiError> {
         return Ok(());
     }
     Err(Code::Forbidden
-        .with("You have no password yet: log in once more, and choose one within ten minutes of it.")
+        .with("You have no password yet: log in again, and set one within ten minutes.")
         .into())
 }

@@ -1,4 +1,4 @@
-//! `/api/auth/api-keys`: long-lived credentials of machines.
+//! `/api/auth/api-keys`: long-lived credentials for machines.
 
 use super::extract::{Json, LoggedIn, Path, text};
 use super::reply::{Deleted, Enveloped};
@@ -33,13 +33,13 @@ struct ApiKey {
     id: ApiKeyId,
     #[schema(example = "deploy from CI")]
     name: String,
-    /// The key's beginning, to tell it from others.
+    /// The first characters of the key, to identify it.
     #[schema(example = "hdl_3fQz81")]
     prefix: String,
-    /// The workspace in which it has its user's rights.
+    /// The workspace in which the key has its user's rights.
     workspace_id: Option<String>,
     created_at: Timestamp,
-    /// To the minute; null: never.
+    /// Accurate to the minute; null if the key was never used.
     last_used_at: Option<Timestamp>,
 }
 
@@ -61,12 +61,12 @@ impl From<ApiKeyRow> for ApiKey {
 struct NewApiKey {
     #[serde(flatten)]
     info: ApiKey,
-    /// The key: send it as `Authorization: Bearer <key>`. It is shown this once.
+    /// The key: send it as `Authorization: Bearer <key>`. It is shown only once.
     #[schema(example = "hdl_3fQz81hO…")]
     key: String,
 }
 
-/// Lists the caller's API keys of all workspaces, the newest first.
+/// Lists the caller's API keys in all workspaces, newest first.
 #[utoipa::path(
     get, path = "/api/auth/api-keys", tag = "Authentication", security(("bearer" = [])),
     responses(
@@ -90,7 +90,7 @@ struct CreateApiKeyRequest {
     name: String,
 }
 
-/// Makes an API key with the caller's rights in the token's workspace.
+/// Creates an API key with the caller's rights in the token's workspace.
 #[utoipa::path(
     post, path = "/api/auth/api-keys", tag = "Authentication", security(("bearer" = [])),
     request_body = CreateApiKeyRequest,
@@ -124,7 +124,7 @@ async fn create_api_key(
     Ok((StatusCode::CREATED, Enveloped::new(NewApiKey { info, key })))
 }
 
-/// Deletes an API key; requests with it are refused from then on.
+/// Deletes an API key; requests that use it are rejected from then on.
 #[utoipa::path(
     delete, path = "/api/auth/api-keys/{id}", tag = "Authentication", security(("bearer" = [])),
     params(("id" = ApiKeyId, Path, description = "Key")),

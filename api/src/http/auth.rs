@@ -1,4 +1,4 @@
-//! `/api/auth`: registration, login and who one is.
+//! `/api/auth`: registration, login and the caller's profile.
 
 use super::client_ip::ClientIp;
 use super::extract::{Caller, Json, printable, text};
@@ -31,7 +31,7 @@ pub fn routes() -> OpenApiRouter<App> {
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
 }
 
-/// A user, as others' clients see them.
+/// A user.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct User {
@@ -41,7 +41,7 @@ pub struct User {
     first_name: String,
     last_name: String,
     role: Role,
-    /// Picture, for users of the external login.
+    /// URL of the user's picture, for users of the external login.
     #[serde(skip_serializing_if = "Option::is_none")]
     avatar_url: Option<String>,
 }
@@ -59,13 +59,13 @@ impl From<UserRow> for User {
     }
 }
 
-/// A token and whose it is.
+/// A token and its user.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Session {
     /// Send it as `Authorization: Bearer <token>`.
     token: String,
     user: User,
-    /// What the user should know of this login, for people.
+    /// A notice to show to the user about this login.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) notice: Option<String>,
 }
@@ -80,7 +80,7 @@ struct RegisterRequest {
     first_name: String,
     #[schema(example = "Lee", min_length = 1, max_length = 100)]
     last_name: String,
-    /// At least 8 characters, one of them special.
+    /// At least 8 characters, including one special character.
     #[schema(example = "correct-horse", min_length = 8, max_length = 1024)]
     password: String,
 }
@@ -152,7 +152,7 @@ struct LoginRequest {
     password: String,
 }
 
-/// Logs in by email and password.
+/// Logs in with email and password.
 #[utoipa::path(
     post, path = "/api/auth/login", tag = "Authentication", request_body = LoginRequest,
     responses(
@@ -183,8 +183,8 @@ async fn login(
     Ok(Enveloped::new(logged_in(&app, user, ip).await?))
 }
 
-/// Counts an attempt to log in with this email, or refuses it. An address from which its user has logged in before has a
-/// count of its own, so that nobody is kept out by strangers who try.
+/// Counts a login attempt for this email, or rejects it. Addresses from which the user has logged in before are counted
+/// separately, so that strangers' attempts can't lock the user out.
 pub(super) async fn may_try(app: &App, email: &str, ip: ClientIp) -> Result<(), ApiError> {
     let now = app.clock.now();
     let Err(refused) = app.auth_limits.check_email(email, now) else {
@@ -198,11 +198,11 @@ pub(super) async fn may_try(app: &App, email: &str, ip: ClientIp) -> Result<(), 
     Err(refused.into())
 }
 
-/// What a user gets who has just proven who they are, from this address.
+/// The session of a user who has just authenticated from this address.
 pub(super) async fn logged_in(app: &App, user: UserRow, ip: ClientIp) -> Result<Session, ApiError> {
     if user.is_disabled {
         return Err(Code::InvalidCredentials
-            .with("This account is disabled: ask whoever operates the service.")
+            .with("This account is disabled: contact the operator of the service.")
             .into());
     }
     let (now, address) = (app.clock.now(), ip.limit_key().to_string());
@@ -222,7 +222,7 @@ pub(super) async fn logged_in(app: &App, user: UserRow, ip: ClientIp) -> Result<
     session(app, user, membership, &login)
 }
 
-/// The caller, with everything known of them.
+/// The caller's profile.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Me {
@@ -233,11 +233,11 @@ struct Me {
     role: Role,
     avatar_url: Option<String>,
     created_at: Timestamp,
-    /// Whether it is proven that the email is theirs: by the external login or by the operator.
+    /// Whether the email has been verified, by the external login or by the operator.
     email_verified: bool,
 }
 
-/// Tells who the caller is.
+/// Gets the caller's profile.
 #[utoipa::path(
     get, path = "/api/auth/me", tag = "Authentication", security(("bearer" = [])),
     responses(
@@ -260,7 +260,7 @@ async fn me(State(app): State<App>, caller: Caller) -> Result<Enveloped<Me>, Api
     }))
 }
 
-/// A token for this user in this workspace.
+/// Issues a token for this user in this workspace.
 pub(super) fn session(
     app: &App,
     user: UserRow,

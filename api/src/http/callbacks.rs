@@ -1,4 +1,4 @@
-//! `/callbacks/:runId/:token/:place`: where runs that wait are called. No token of a user: the URL itself is the right.
+//! `/callbacks/:runId/:token/:place`: callbacks to waiting runs. They need no token: the URL itself is the credential.
 
 use super::client_ip::ClientIp;
 use super::extract::Path;
@@ -26,9 +26,9 @@ pub fn routes() -> OpenApiRouter<App> {
         .layer(DefaultBodyLimit::disable())
 }
 
-/// Lets a run go on that waits for this call, with the request as what its WaitForCallback emits. The URL is made by
-/// the run (`$run.callbackUrls`) and works once. The answer is what the node's `respondBody` says. A body is JSON, a
-/// form, or text, by its content type.
+/// Resumes a run that waits for this call; its WaitForCallback node emits the request. The run creates the URL
+/// (`$run.callbackUrls`), which works once. The response is the node's `respondBody`. The body is read as JSON, a form
+/// or text, depending on its content type.
 #[utoipa::path(
     post, path = "/callbacks/{runId}/{token}/{place}", tag = "Webhooks",
     params(
@@ -42,10 +42,10 @@ pub fn routes() -> OpenApiRouter<App> {
     ),
     responses(
         (status = 200, description = "The run goes on", body = serde_json::Value),
-        (status = 400, description = "VALIDATION: the body is not what its content type says", body = ErrorBody),
-        (status = 404, description = "NOT_FOUND: no run has made this URL", body = ErrorBody),
+        (status = 400, description = "VALIDATION: the body does not match its content type", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND: no run created this URL", body = ErrorBody),
         (status = 409, description = "CONFLICT: the URL was called before", body = ErrorBody),
-        (status = 410, description = "GONE: the run has ended, or waits no more", body = ErrorBody),
+        (status = 410, description = "GONE: the run has ended, or no longer waits", body = ErrorBody),
         (status = 413, description = "PAYLOAD_TOO_LARGE", body = ErrorBody),
         (status = 429, description = "RATE_LIMITED", body = ErrorBody),
     )
@@ -59,7 +59,7 @@ async fn call_back(
     answer(app, ip, target, request).await
 }
 
-/// The same by a link, for people: what its query says is the event.
+/// The same as a link for people to follow: the event is the query.
 #[utoipa::path(
     get, path = "/callbacks/{runId}/{token}/{place}", tag = "Webhooks",
     params(
@@ -69,9 +69,9 @@ async fn call_back(
     ),
     responses(
         (status = 200, description = "The run goes on", body = serde_json::Value),
-        (status = 404, description = "NOT_FOUND: no run has made this URL", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND: no run created this URL", body = ErrorBody),
         (status = 409, description = "CONFLICT: the URL was called before", body = ErrorBody),
-        (status = 410, description = "GONE: the run has ended, or waits no more", body = ErrorBody),
+        (status = 410, description = "GONE: the run has ended, or no longer waits", body = ErrorBody),
         (status = 429, description = "RATE_LIMITED", body = ErrorBody),
     )
 )]
@@ -96,7 +96,7 @@ async fn answer(
 ) -> Result<Response, ApiError> {
     app.webhooks.limit(ip.limit_key(), app.clock.now())?;
     if !app.executions.is_callback(run, &token, &place) {
-        return Err(Code::NotFound.with("No run has made this URL.").into());
+        return Err(Code::NotFound.with("No run created this URL.").into());
     }
     let (parts, body) = request.into_parts();
     let body = match parts.method {
@@ -113,7 +113,7 @@ async fn answer(
     Ok(respond(told))
 }
 
-/// A body by its content type; nothing is null.
+/// The body, read by its content type; an empty body is null.
 fn content(headers: &HeaderMap, body: &[u8]) -> Result<Box<RawValue>, ApiError> {
     if body.is_empty() {
         return Ok(RawValue::NULL.to_owned());
@@ -126,7 +126,7 @@ fn content(headers: &HeaderMap, body: &[u8]) -> Result<Box<RawValue>, ApiError> 
     if essence == "application/json" || essence.ends_with("+json") {
         return serde_json::from_slice(body).map_err(|error| {
             Code::Validation
-                .with(format!("The body is no JSON: {error}."))
+                .with(format!("The body is not valid JSON: {error}."))
                 .into()
         });
     }
@@ -148,7 +148,7 @@ fn content(headers: &HeaderMap, body: &[u8]) -> Result<Box<RawValue>, ApiError> 
     to_raw_value(&value).map_err(ApiError::internal)
 }
 
-/// Text as text, anything else as JSON. What a pattern says is not the service's own page.
+/// Strings are sent as text, anything else as JSON. A pattern's response must not act as a page of the service.
 fn respond(told: Value) -> Response {
     let mut response = match told {
         Value::String(text) => Response::new(Body::from(text)),

@@ -1,5 +1,5 @@
-//! The address that a request came from. A proxy's word counts only if the proxy is trusted, and only for the
-//! addresses that it saw itself: the right-most entries of `X-Forwarded-For`.
+//! The address that a request came from. Proxies are believed only if they are trusted, and only about the addresses
+//! that they saw themselves: the right-most entries of `X-Forwarded-For`.
 
 use crate::app::App;
 use crate::http::error::ApiError;
@@ -15,7 +15,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 pub struct ClientIp(pub IpAddr);
 
 impl ClientIp {
-    /// What limits are counted by.
+    /// The key that rate limits are counted by.
     pub fn limit_key(self) -> LimitKey {
         LimitKey::of(self.0)
     }

@@ -1,5 +1,5 @@
-//! `/api/connections`: credentials for other services. They go in and never come out again; patterns reach them
-//! as the secrets that a connection seeds.
+//! `/api/connections`: credentials for other services. They are stored and never shown again; patterns use them as the
+//! secrets that a connection seeds.
 
 use super::environments::environment;
 use super::extract::{Caller, Json, Path, text};
@@ -26,9 +26,9 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-/// Fields of a connection at most.
+/// Maximum number of fields of a connection.
 const FIELDS_MAX: usize = 50;
-/// The field of a connection that is one key.
+/// The field that holds the key of an API key connection.
 const API_KEY_FIELD: &str = "apiKey";
 
 /// The routes.
@@ -96,19 +96,19 @@ async fn list_connections(
     Ok(axum::Json(ConnectionList { connections }))
 }
 
-/// A connection with what it may do.
+/// A connection and what it may be used for.
 #[derive(Debug, Serialize, ToSchema)]
 struct ConnectionDetail {
     #[serde(flatten)]
     connection: Connection,
-    /// Scopes of an oauth connection; empty for others.
+    /// OAuth scopes; empty for connections of other kinds.
     scopes: Vec<String>,
-    /// Hosts that it may be sent to; none: any.
+    /// Hosts that it may be sent to; if empty, any host.
     #[schema(example = json!(["api.openai.com"]))]
     hosts: Vec<String>,
 }
 
-/// Tells about one of the caller's connections.
+/// Gets one of the caller's connections.
 #[utoipa::path(
     get, path = "/api/connections/{id}", tag = "Connections", security(("bearer" = [])),
     params(("id" = ConnectionId, Path, description = "Connection")),
@@ -132,7 +132,7 @@ async fn get_connection(
     }))
 }
 
-/// A key for a service.
+/// An API key for another service.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct ApiKeyConnectionRequest {
@@ -143,18 +143,18 @@ struct ApiKeyConnectionRequest {
     /// Default: the provider.
     #[schema(example = "OpenAI of the accounting team", max_length = 200)]
     display_name: Option<String>,
-    /// Seed this environment only, not all of the active workspace.
+    /// Seed only this environment rather than all environments of the active workspace.
     environment_id: Option<EnvironmentId>,
     /// Hosts that nodes may send it to: `api.example.com`, `api.example.com:8443`, `*.example.com`. Default: any.
     #[schema(example = json!(["api.openai.com"]), max_items = 50)]
     hosts: Option<Vec<String>>,
 }
 
-/// What was made of a connection's credentials.
+/// The secrets that were created from a connection's credentials.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct SeedResult {
-    /// Distinct names.
+    /// Number of distinct secret names.
     secrets_seeded: usize,
     #[schema(example = json!(["OPEN_AI_API_KEY"]))]
     secret_names: Vec<String>,
@@ -198,19 +198,19 @@ async fn create_api_key_connection(
     create(&app, caller.scope.editor()?, new).await
 }
 
-/// Credentials of several fields.
+/// Credentials that consist of several fields.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct CredentialsConnectionRequest {
     #[schema(example = "postgres", min_length = 1, max_length = 100)]
     provider: String,
-    /// Field to value: a text, a number or a truth value.
+    /// Field names and values: strings, numbers or booleans.
     #[schema(example = json!({"user": "ann", "password": "…"}))]
     credentials: Map<String, Value>,
     /// Default: the provider.
     #[schema(max_length = 200)]
     display_name: Option<String>,
-    /// Seed this environment only, not all of the active workspace.
+    /// Seed only this environment rather than all environments of the active workspace.
     environment_id: Option<EnvironmentId>,
     /// Hosts that nodes may send it to: `db.example.com`, `db.example.com:5432`, `*.example.com`. Default: any.
     #[schema(example = json!(["db.example.com"]), max_items = 50)]
@@ -246,7 +246,7 @@ async fn create_credentials_connection(
         let value = match value {
             Value::String(text) => text,
             Value::Number(_) | Value::Bool(_) => value.to_string(),
-            _ => return Err(ApiError::field(path, "must be a text, a number or a truth value")),
+            _ => return Err(ApiError::field(path, "must be a string, a number or a boolean")),
         };
         secret_value(&path, &value)?;
         credentials.insert(field, value);
@@ -262,8 +262,8 @@ async fn create_credentials_connection(
     create(&app, caller.scope.editor()?, new).await
 }
 
-/// Deletes one of the caller's connections, and the secrets that still have the values that it seeded. Patterns
-/// that need them fail until there is a replacement.
+/// Deletes one of the caller's connections, and the secrets that still have the values it seeded. Patterns that need
+/// them fail until they are replaced.
 #[utoipa::path(
     delete, path = "/api/connections/{id}", tag = "Connections", security(("bearer" = [])),
     params(("id" = ConnectionId, Path, description = "Connection")),
@@ -308,7 +308,7 @@ async fn create(
     let mut seeds = BTreeMap::new();
     for (field, value) in &new.credentials {
         let name = secret_name::derived(&new.provider, field).ok_or_else(|| {
-            let problem = "no name for a secret can be made of the provider and the field";
+            let problem = "the provider and the field don't yield a valid secret name";
             ApiError::field(
                 "provider",
                 format!("`{}`, field `{field}`: {problem}", new.provider),
@@ -384,7 +384,7 @@ async fn to_seed(
 }
 
 /// Sets the secrets of a connection in an environment. Editors may add secrets and replace those of their own
-/// connections; replacing others' is for admins of the workspace.
+/// connections; only admins of the workspace may replace others'.
 async fn seed(
     db: &mut Db<'_>,
     app: &App,
@@ -397,7 +397,8 @@ async fn seed(
         let names: Vec<String> = seeds.keys().cloned().collect();
         if let Some(name) = secrets::not_seeded_by(db, editor.user(), environment, &names).await? {
             return Err(Code::Forbidden.with(format!(
-                "The environment {} has a secret {name} that isn't yours: an admin of the workspace can replace it.",
+                "The environment {} already has a secret {name} that belongs to somebody else: ask an admin \
+                 of the workspace to replace it.",
                 environment.name
             )).into());
         }

@@ -1,4 +1,4 @@
-//! Deploying patterns, and what is deployed.
+//! Deploying patterns, and listing deployments.
 
 use super::extract::{self, Caller, CodeJson, Path, Query};
 use super::inbound::{self, EmailEndpoint};
@@ -54,14 +54,14 @@ fn triggers(deployment: DeploymentId, stored: &str) -> Result<Vec<Trigger>, Stor
     })
 }
 
-/// What to deploy with.
+/// How to deploy a pattern.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct DeployBody {
-    /// Definitions of node types that are not standard, by name; `{}` without any.
+    /// Definitions of custom node types, by name; `{}` if there are none.
     #[schema(value_type = Object, example = json!({}))]
     node_definitions: Box<RawValue>,
-    /// Where secrets and variables come from; by default the workspace's `production`.
+    /// The environment that secrets and variables come from; by default the workspace's `production`.
     environment_id: Option<String>,
     /// Whether runs record what each node did.
     trace: Option<bool>,
@@ -101,7 +101,7 @@ impl InvalidGraph {
     }
 }
 
-/// Compiles the newest version of a pattern and puts it in place.
+/// Compiles the newest version of a pattern and deploys it.
 #[utoipa::path(
     post, path = "/api/patterns/{id}/deploy", tag = "Deployments", security(("bearer" = [])),
     params(("id" = PatternId, Path, description = "Pattern")), request_body = DeployBody,
@@ -123,7 +123,7 @@ async fn deploy_pattern(
     let editor = caller.scope.editor()?;
     let environment = body.environment_id.map(|id| {
         id.parse::<EnvironmentId>()
-            .map_err(|_| ApiError::field("environmentId", "is no environment of the workspace"))
+            .map_err(|_| ApiError::field("environmentId", "is not an environment of this workspace"))
     });
     let request = DeployRequest {
         node_definitions: extract::object("nodeDefinitions", body.node_definitions)?,
@@ -153,7 +153,7 @@ pub struct NewStatus {
     pub status: DeploymentStatus,
 }
 
-/// Takes a pattern's triggers away; its runs are kept.
+/// Undeploys a pattern: its triggers stop, and its runs are kept.
 #[utoipa::path(
     delete, path = "/api/patterns/{id}/deploy", tag = "Deployments", security(("bearer" = [])),
     params(("id" = PatternId, Path, description = "Pattern")),
@@ -173,7 +173,7 @@ async fn undeploy_pattern(
     Ok(Enveloped::new(NewStatus { status: row.status }))
 }
 
-/// Where a pattern is deployed.
+/// A pattern's deployment.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct OfPattern {
@@ -217,18 +217,18 @@ async fn get_pattern_deployment(
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 struct ListQuery {
-    /// Of this state only.
+    /// Only deployments in this state.
     #[param(inline)]
     status: Option<DeploymentFilter>,
     /// Page, from 1.
     #[param(minimum = 1, default = 1)]
     page: Option<i64>,
-    /// Deployments in a page; more than 100 give 100.
+    /// Deployments per page, at most 100.
     #[param(minimum = 1, default = 20)]
     limit: Option<i64>,
 }
 
-/// A state that lists can be narrowed to.
+/// A state to filter by.
 #[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 enum DeploymentFilter {
@@ -304,7 +304,7 @@ impl TryFrom<ListedRow> for ListedDeployment {
     }
 }
 
-/// The caller's deployments, newest first.
+/// Lists the caller's deployments, newest first.
 #[utoipa::path(
     get, path = "/api/deployments", tag = "Deployments", security(("bearer" = [])), params(ListQuery),
     responses(
@@ -357,7 +357,7 @@ struct Deployment {
     email_endpoints: Vec<EmailEndpoint>,
 }
 
-/// One deployment.
+/// Gets a deployment.
 #[utoipa::path(
     get, path = "/api/deployments/{id}", tag = "Deployments", security(("bearer" = [])),
     params(("id" = DeploymentId, Path, description = "Deployment")),
@@ -412,7 +412,7 @@ struct DeletedDeployment {
     status: &'static str,
 }
 
-/// Removes a deployment with its runs.
+/// Deletes a deployment and its runs.
 #[utoipa::path(
     delete, path = "/api/deployments/{id}", tag = "Deployments", security(("bearer" = [])),
     params(("id" = DeploymentId, Path, description = "Deployment")),

@@ -1,5 +1,4 @@
-//! The interface's description: OpenAPI 3.1 at `/api/openapi.json`, and a page for people at `/docs` that needs
-//! nothing from elsewhere.
+//! The API's description: OpenAPI 3.1 at `/api/openapi.json`, and a self-contained page at `/docs`.
 
 use crate::app::App;
 use axum::Extension;
@@ -14,11 +13,11 @@ use utoipa_axum::routes;
 const PAGE: &str = include_str!("document/page.html");
 const STYLE: &str = include_str!("document/page.css");
 const SCRIPT: &str = include_str!("document/page.js");
-/// The page loads its own files only and can't be framed.
+/// The page loads only its own files and can't be framed.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; \
     frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
-/// Gives the document, of which these routes are a part themselves.
+/// Provides the document, which describes these routes too.
 #[derive(Clone, Copy)]
 struct Source(fn() -> &'static str);
 
@@ -49,7 +48,7 @@ fn text(content_type: &'static str, text: &'static str) -> Text {
     (headers, text)
 }
 
-/// This description of the interface, as OpenAPI 3.1.
+/// Gets this API description as OpenAPI 3.1.
 #[utoipa::path(
     get, path = "/api/openapi.json", tag = "Operation", security(()),
     responses((status = 200, description = "The document", body = serde_json::Map<String, Value>))
@@ -58,7 +57,7 @@ async fn openapi(Extension(Source(document)): Extension<Source>) -> Text {
     text("application/json", document())
 }
 
-/// This description of the interface, as a page.
+/// Shows this API description as a page.
 #[utoipa::path(
     get, path = "/docs", tag = "Operation", security(()),
     responses((status = 200, description = "The page", body = String, content_type = "text/html"))
@@ -67,7 +66,7 @@ async fn docs() -> Text {
     text("text/html; charset=utf-8", PAGE)
 }
 
-/// A description of routes, with what goes for every operation.
+/// The description of the routes, with the responses that every operation has.
 pub fn completed(document: OpenApi) -> Value {
     let mut document = serde_json::to_value(document).unwrap_or_default();
     for (name, description) in [
@@ -93,7 +92,7 @@ pub fn completed(document: OpenApi) -> Value {
     document
 }
 
-/// Adds the answers that come from around the handlers.
+/// Adds the responses that come from the middleware.
 fn complete(operation: &mut Map<String, Value>, is_change: bool) {
     let security = operation.get("security").and_then(Value::as_array);
     let needs_token = security.is_some_and(|ways| ways.iter().any(|way| way.get("bearer").is_some()));

@@ -24,7 +24,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-/// Bytes of an environment's variables at most, as JSON.
+/// Maximum size of an environment's variables as JSON, in bytes.
 const VARIABLES_BYTES_MAX: usize = 64 << 10;
 
 /// The routes.
@@ -57,7 +57,7 @@ impl From<EnvironmentRow> for Environment {
     }
 }
 
-/// Lists a workspace's environments, the oldest first.
+/// Lists a workspace's environments, oldest first.
 #[utoipa::path(
     get, path = "/api/workspaces/{id}/environments", tag = "Environments", security(("bearer" = [])),
     params(("id" = WorkspaceId, Path, description = "Workspace")),
@@ -82,7 +82,7 @@ struct EnvironmentRequest {
     name: String,
 }
 
-/// Makes an environment; admins of the workspace may.
+/// Creates an environment. Requires the role admin in the workspace.
 #[utoipa::path(
     post, path = "/api/workspaces/{id}/environments", tag = "Environments", security(("bearer" = [])),
     params(("id" = WorkspaceId, Path, description = "Workspace")), request_body = EnvironmentRequest,
@@ -113,13 +113,14 @@ async fn create_environment(
     });
     match created.await {
         Err(StoreError::Unique) => Err(Code::Conflict
-            .with("The workspace has an environment of this name.")
+            .with("The workspace already has an environment with this name.")
             .into()),
         created => Ok((StatusCode::CREATED, Enveloped::new(created?.into()))),
     }
 }
 
-/// Deletes an environment with its secrets and variables, unless it is the last or a deployment uses it; admins of the workspace may.
+/// Deletes an environment with its secrets and variables, unless it is the last one or a deployment uses it. Requires
+/// the role admin in the workspace.
 #[utoipa::path(
     delete, path = "/api/workspaces/{id}/environments/{envId}", tag = "Environments", security(("bearer" = [])),
     params(
@@ -146,7 +147,7 @@ async fn delete_environment(
             workspaces::lock(db, &scope).await?;
             environment(db, &scope, id).await?;
             if workspaces::environments(db, &scope).await?.len() < 2 {
-                return Err(Code::Conflict.with("A workspace keeps at least one environment."));
+                return Err(Code::Conflict.with("A workspace must have at least one environment."));
             }
             match deployments::count_in_environment(db, &scope, id).await? {
                 0 => Ok(workspaces::delete_environment(db, &manager, id).await?),
@@ -161,7 +162,7 @@ async fn delete_environment(
     Ok(Deleted::new(id))
 }
 
-/// A secret, without its value, which is never told.
+/// A secret without its value, which is never shown.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Secret {
@@ -169,7 +170,7 @@ struct Secret {
     name: String,
     created_at: Timestamp,
     updated_at: Timestamp,
-    /// Hosts that it may be sent to, if it is bound to any.
+    /// Hosts that the secret is bound to, if any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(example = json!(["api.openai.com"]))]
     hosts: Vec<String>,
@@ -217,14 +218,14 @@ async fn list_secrets(
 struct SecretRequest {
     #[schema(example = "correct-horse", min_length = 1, max_length = 65536)]
     value: String,
-    /// Hosts that runs may send it to: `api.example.com`, `api.example.com:8443` or `*.example.com`. None: any that a
-    /// pattern names.
+    /// Hosts that runs may send it to: `api.example.com`, `api.example.com:8443` or `*.example.com`. Default: any host
+    /// that a pattern names.
     #[serde(default)]
     #[schema(max_items = 50, example = json!(["smtp.example.com"]))]
     hosts: Option<Vec<String>>,
 }
 
-/// Sets a secret; admins of the workspace may.
+/// Sets a secret. Requires the role admin in the workspace.
 #[utoipa::path(
     put, path = "/api/workspaces/{id}/environments/{envId}/secrets/{name}", tag = "Environments",
     security(("bearer" = [])),
@@ -276,7 +277,7 @@ async fn set_secret(
     Ok(Enveloped::new(set.into()))
 }
 
-/// Deletes a secret; admins of the workspace may.
+/// Deletes a secret. Requires the role admin in the workspace.
 #[utoipa::path(
     delete, path = "/api/workspaces/{id}/environments/{envId}/secrets/{name}", tag = "Environments",
     security(("bearer" = [])),
@@ -307,21 +308,19 @@ async fn delete_secret(
         move |db| Box::pin(async move { secrets::delete(db, &manager, id, &name).await })
     });
     if !deleted.await? {
-        return Err(Code::NotFound
-            .with("There is no such secret in this environment.")
-            .into());
+        return Err(Code::NotFound.with("This environment has no such secret.").into());
     }
     app.executions.environments().changed();
     Ok(Deleted::new(name))
 }
 
-/// Name to value: a text, a number, a truth value or null.
+/// Variable names and values: strings, numbers, booleans or null.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(transparent)]
 #[schema(value_type = Object, example = json!({"REGION": "eu", "RETRIES": 3}))]
 struct Variables(Map<String, Value>);
 
-/// Gives an environment's variables, which patterns read as `$vars.NAME`.
+/// Gets an environment's variables, which patterns read as `$vars.NAME`.
 #[utoipa::path(
     get, path = "/api/workspaces/{id}/environments/{envId}/variables", tag = "Environments",
     security(("bearer" = [])),
@@ -347,8 +346,8 @@ async fn get_variables(
     Ok(Enveloped::new(Variables(variables)))
 }
 
-/// Replaces an environment's variables; admins of the workspace may. Values are texts, numbers, truth values or
-/// null.
+/// Replaces an environment's variables. Values are strings, numbers, booleans or null. Requires the role admin in the
+/// workspace.
 #[utoipa::path(
     put, path = "/api/workspaces/{id}/environments/{envId}/variables", tag = "Environments",
     security(("bearer" = [])),
@@ -379,7 +378,7 @@ async fn set_variables(
             Value::Array(_) | Value::Object(_) => {
                 return Err(ApiError::field(
                     name,
-                    "must be a text, a number, a truth value or null",
+                    "must be a string, a number, a boolean or null",
                 ));
             }
             Value::String(text) => printable(name, text)?,
@@ -387,7 +386,7 @@ async fn set_variables(
         }
     }
     if Value::Object(variables.clone()).to_string().len() > VARIABLES_BYTES_MAX {
-        return Err(ApiError::field("", "the variables have more than 64 KiB"));
+        return Err(ApiError::field("", "the variables are larger than 64 KiB"));
     }
     let stored = variables.clone();
     let set = app.store.write(move |db| {
@@ -409,7 +408,7 @@ pub async fn environment(
     id: EnvironmentId,
 ) -> Result<EnvironmentRow, ServiceError> {
     let found = workspaces::environment(db, scope, id).await?;
-    found.ok_or_else(|| Code::NotFound.with("There is no such environment in this workspace."))
+    found.ok_or_else(|| Code::NotFound.with("This workspace has no such environment."))
 }
 
 fn allowed_name(path: &str, name: &str) -> Result<(), ApiError> {

@@ -1,4 +1,4 @@
-//! Errors as HTTP answers: each kind's status, its headers, and one form of body for all of them.
+//! Errors as HTTP responses: the status and headers of each kind, and one body format for all of them.
 
 use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
@@ -11,32 +11,32 @@ use heddle_store::vault::VaultError;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// An error that is the answer to a request.
+/// An error that is sent as the response to a request.
 #[derive(Debug)]
 pub struct ApiError(ServiceError);
 
 impl ApiError {
-    /// One field is wrong.
+    /// A validation error in one field.
     pub fn field(path: impl Into<String>, message: impl Into<String>) -> Self {
         ApiError(ServiceError::field(path, message))
     }
 
-    /// Several fields are wrong.
+    /// Validation errors in several fields.
     pub fn fields(details: Vec<Detail>) -> Self {
         ApiError(ServiceError::fields(details))
     }
 
-    /// Something is broken; the reason goes to the log only.
+    /// An internal error; its cause is logged, but not sent.
     pub fn internal(source: impl Into<anyhow::Error>) -> Self {
         ApiError(ServiceError::internal(source))
     }
 
-    /// What kind it is.
+    /// The kind of error.
     pub const fn code(&self) -> Code {
         self.0.code()
     }
 
-    /// The message.
+    /// The message for people.
     pub fn message(&self) -> &str {
         self.0.message()
     }
@@ -92,20 +92,20 @@ pub struct ErrorBody {
     pub success: bool,
     /// What happened.
     pub error: ErrorInfo,
-    /// When.
+    /// When the error occurred.
     pub timestamp: Timestamp,
 }
 
 /// What happened.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ErrorInfo {
-    /// For programs.
+    /// A stable code for programs.
     #[schema(example = "VALIDATION")]
     pub code: String,
-    /// For people.
+    /// A message for people.
     #[schema(example = "`name` is missing")]
     pub message: String,
-    /// Fields that are wrong.
+    /// The invalid fields.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub details: Vec<Detail>,
 }

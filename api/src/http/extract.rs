@@ -1,4 +1,4 @@
-//! What handlers take: who calls, and bodies, queries and paths whose mistakes are told by field.
+//! Extractors for handlers: the caller, and bodies, queries and paths whose errors are reported by field.
 
 use super::server;
 use crate::app::App;
@@ -21,7 +21,7 @@ use serde_json::value::RawValue;
 use std::ops::Deref;
 use utoipa::IntoParams;
 
-/// A caller with a valid token, whose right to make one more change has been counted.
+/// A caller with a valid token, whose request has been counted against the rate limit for changes.
 #[derive(Clone, Debug)]
 pub struct Caller(caller::Caller);
 
@@ -53,7 +53,7 @@ where
     }
 }
 
-/// A caller with a token from a login: what changes credentials is not for API keys.
+/// A caller with a token from a login. API keys can't change credentials.
 #[derive(Clone, Debug)]
 pub struct LoggedIn(pub Caller);
 
@@ -68,7 +68,7 @@ where
         let caller = Caller::from_request_parts(parts, state).await?;
         if caller.by_api_key {
             return Err(Code::Forbidden
-                .with("This needs a token from a login: an API key does not do.")
+                .with("API keys can't be used here: log in and send that token.")
                 .into());
         }
         Ok(LoggedIn(caller))
@@ -106,7 +106,7 @@ where
     }
 }
 
-/// A caller with the role admin.
+/// A caller with the role admin in the service.
 #[derive(Clone, Debug)]
 pub struct Admin(pub Caller);
 
@@ -121,7 +121,7 @@ where
         let caller = Caller::from_request_parts(parts, state).await?;
         if caller.role != Role::Admin {
             return Err(Code::Forbidden
-                .with("This needs the role admin in the service.")
+                .with("This requires the role admin in the service.")
                 .into());
         }
         Ok(Admin(caller))
@@ -152,15 +152,15 @@ where
     }
 }
 
-/// How many times as large as its text a body may be once it is read. Graphs and events stay text.
+/// Factor between the size of a body and the memory it may take once parsed. Graphs and events stay text.
 const READ_FACTOR: usize = 8;
 
-/// Whose request it is, once the caller is known.
+/// The user of a request, once it is authenticated.
 fn owner(request: &Request) -> Owner {
     request.extensions().get::<UserId>().copied()
 }
 
-/// How many times as large as others a body may be that holds components or a module.
+/// Factor by which bodies with components or a module may be larger than others.
 const CODE_FACTOR: usize = 6;
 
 /// A JSON body that may hold components or a module.
@@ -183,7 +183,7 @@ where
     }
 }
 
-/// A JSON body that may be left out: then everything in it has its default.
+/// An optional JSON body: without one, every field has its default.
 #[derive(Clone, Copy, Debug)]
 pub struct OptionalJson<T>(pub T);
 
@@ -233,32 +233,32 @@ pub async fn read<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, 
     })
 }
 
-/// What is told of a body that could not be read to its end.
+/// The error for a body that could not be read completely.
 pub fn unread(error: &(dyn std::error::Error + 'static)) -> ApiError {
     let unreadable = || {
         Code::Validation
-            .with("The body could not be read to its end.")
+            .with("The connection broke before the whole body had arrived.")
             .into()
     };
     server::trouble(error).unwrap_or_else(unreadable)
 }
 
-/// Reads JSON; a mistake is told with the path to it.
+/// Parses JSON; errors name the path to the invalid field.
 pub fn from_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     let mut reader = serde_json::Deserializer::from_slice(body);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();
-        mistake(&path, error.inner())
+        json_error(&path, error.inner())
     })?;
-    reader
-        .end()
-        .map_err(|error| ApiError::field("", format!("the body has more than one JSON value: {error}")))?;
+    reader.end().map_err(|error| {
+        ApiError::field("", format!("the body contains more than one JSON value: {error}"))
+    })?;
     Ok(value)
 }
 
-fn mistake(path: &str, error: &serde_json::Error) -> ApiError {
+fn json_error(path: &str, error: &serde_json::Error) -> ApiError {
     if error.is_syntax() || error.is_eof() {
-        return ApiError::field("", format!("the body is no JSON: {error}"));
+        return ApiError::field("", format!("the body is not valid JSON: {error}"));
     }
     let text = error.to_string();
     let told = text
@@ -328,7 +328,7 @@ where
     }
 }
 
-/// Path parameters; what can't be read can't be there.
+/// Path parameters; a malformed one is answered with 404.
 #[derive(Clone, Copy, Debug)]
 pub struct Path<T>(pub T);
 
@@ -345,7 +345,7 @@ where
     }
 }
 
-/// A part of a body that must be an object, which stays text.
+/// Checks that a part of a body is an object, and keeps it as text.
 pub fn object(path: &str, raw: Box<RawValue>) -> Result<Box<RawValue>, ApiError> {
     let found = match raw.get().bytes().next() {
         Some(b'{') => return Ok(raw),
@@ -365,15 +365,15 @@ pub fn object(path: &str, raw: Box<RawValue>) -> Result<Box<RawValue>, ApiError>
 #[derive(Clone, Copy, Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct OffsetQuery {
-    /// Elements in a page; more than 100 give 100.
+    /// Elements per page, at most 100.
     #[param(minimum = 1, default = 20)]
     pub limit: Option<i64>,
-    /// Elements to leave out.
+    /// Number of elements to skip.
     #[param(minimum = 0, default = 0)]
     pub offset: Option<i64>,
 }
 
-/// `limit` of a list within its bounds: too large is the largest.
+/// `limit` of a list, capped at its maximum.
 pub fn limit(limit: Option<i64>, default: i64, max: i64) -> Result<i64, ApiError> {
     match limit.unwrap_or(default) {
         limit if limit < 1 => Err(ApiError::field("limit", "must be at least 1")),
@@ -397,8 +397,8 @@ pub fn page(page: Option<i64>) -> Result<i64, ApiError> {
     }
 }
 
-/// A name or another short text that a person gave: neither empty nor longer than `chars_max` characters, without
-/// control characters. Gives it without the spaces around it.
+/// Checks a name or another short text: not empty, at most `chars_max` characters, and no control characters. Returns
+/// it trimmed.
 pub fn text(path: &str, value: &str, chars_max: usize) -> Result<String, ApiError> {
     let value = value.trim();
     if value.is_empty() {
@@ -414,7 +414,7 @@ pub fn text(path: &str, value: &str, chars_max: usize) -> Result<String, ApiErro
     Ok(value.to_owned())
 }
 
-/// Refuses control characters other than line ends and tabs; databases can't store all of them.
+/// Rejects control characters except line ends and tabs: databases can't store all of them.
 pub fn printable(path: &str, value: &str) -> Result<(), ApiError> {
     if value
         .chars()

@@ -1,4 +1,4 @@
-//! Figures: of a deployment's runs over a period, and of all of the caller's deployments now.
+//! Statistics: of a deployment's runs over a period, and of all of the caller's deployments now.
 
 use super::extract::{Caller, Path, Query};
 use super::reply::Enveloped;
@@ -28,7 +28,7 @@ pub fn routes() -> OpenApiRouter<App> {
 const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
 
-/// A stretch of time that ends now.
+/// A period of time that ends now.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, ToSchema)]
 enum Period {
     #[serde(rename = "15m")]
@@ -83,7 +83,7 @@ struct InBucket {
     failure: i64,
 }
 
-/// Figures of the runs that were accepted in a period.
+/// Statistics of the runs that were accepted in a period.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct RunStats {
@@ -91,11 +91,11 @@ struct RunStats {
     success_count: i64,
     /// Dead letters included.
     failure_count: i64,
-    /// Percent of those that have ended; 0 when none has.
+    /// Percentage of ended runs; 0 if none has ended.
     success_rate: f64,
-    /// 0 when none has ended.
+    /// 0 if none has ended.
     avg_duration_ms: f64,
-    /// By nearest rank; 0 when none has ended.
+    /// By the nearest-rank method; 0 if none has ended.
     p95_duration_ms: i64,
     runs_by_trigger: ByTrigger,
     /// All buckets of the period, in order; the first one may begin before it.
@@ -106,7 +106,7 @@ struct RunStats {
     period: Period,
 }
 
-/// Figures of a deployment's runs.
+/// Gets statistics of a deployment's runs.
 #[utoipa::path(
     get, path = "/api/deployments/{id}/runs/stats", tag = "Executions", security(("bearer" = [])),
     params(("id" = DeploymentId, Path, description = "Deployment"), PeriodQuery),
@@ -200,21 +200,21 @@ struct ByStatus {
     failed: i64,
 }
 
-/// How the caller's deployments are.
+/// Health of the caller's deployments.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct HealthSummary {
     deployments: ByStatus,
     runs_last_hour: i64,
     failures_last_hour: i64,
-    /// Percent of the last hour's runs that have ended; 0 when none has.
+    /// Percentage of the last hour's ended runs; 0 if none has ended.
     error_rate: f64,
-    /// `running`, or `stopping` when the service takes no more runs.
+    /// `running`, or `stopping` if the service no longer accepts runs.
     #[schema(example = "running")]
     engine_status: &'static str,
 }
 
-/// How the caller's deployments are.
+/// Gets the health of the caller's deployments.
 #[utoipa::path(
     get, path = "/api/deployments/health/summary", tag = "Deployments", security(("bearer" = [])),
     responses(

@@ -1,4 +1,4 @@
-//! `/healthz`, `/readyz` and `/metrics`: for those who operate the service, without a token.
+//! `/healthz`, `/readyz` and `/metrics`: for operators of the service, without a token.
 
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
@@ -24,7 +24,7 @@ pub fn routes() -> OpenApiRouter<App> {
         .routes(routes!(metrics))
 }
 
-/// That it lives.
+/// Liveness of the process.
 #[derive(Debug, Serialize, ToSchema)]
 struct Health {
     /// Always `ok`.
@@ -32,7 +32,7 @@ struct Health {
     status: &'static str,
 }
 
-/// Tells that the process answers.
+/// Checks that the process answers.
 #[utoipa::path(
     get, path = "/healthz", tag = "Operation", security(()),
     responses((status = 200, description = "The process answers", body = Health))
@@ -41,7 +41,7 @@ async fn healthz() -> axum::Json<Health> {
     axum::Json(Health { status: "ok" })
 }
 
-/// Tells whether the service can work: its database answers.
+/// Checks that the service can work, which means that its database answers.
 #[utoipa::path(
     get, path = "/readyz", tag = "Operation", security(()),
     responses(
@@ -61,14 +61,14 @@ pub fn metrics_alone(app: &App) -> Router {
         .with_state(app.clone())
 }
 
-/// Gives the metrics in Prometheus' text form, to peers on this machine and in private networks that ask directly. With
-/// `metrics_listen` they are at that address only.
+/// Gets the metrics in Prometheus' text format. Only this machine and private networks may read them, and not through a
+/// proxy. With `metrics_listen` they are served only at that address.
 #[utoipa::path(
     get, path = "/metrics", tag = "Operation", security(()),
     responses(
         (status = 200, description = "Metrics", body = String, content_type = "text/plain"),
-        (status = 403, description = "FORBIDDEN: the peer is no near one, or asks by way of a proxy", body = ErrorBody),
-        (status = 404, description = "NOT_FOUND: they are served at another address", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN: the request comes from a public network, or through a proxy", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND: metrics are served at another address", body = ErrorBody),
     )
 )]
 async fn metrics(
@@ -78,24 +78,24 @@ async fn metrics(
 ) -> Result<Response, ApiError> {
     if app.config.http.metrics_listen.is_some() {
         return Err(Code::NotFound
-            .with("Metrics are served at an address of their own.")
+            .with("Metrics are served at a separate address (metrics_listen).")
             .into());
     }
     // Only a router that is called without a socket has no peer.
     let is_near = peer.is_none_or(|Extension(ConnectInfo(peer))| is_near(peer.ip()));
     let is_forwarded = FORWARDED_BY.iter().any(|name| headers.contains_key(*name));
     if !is_near || is_forwarded {
-        let message = "Metrics are for this machine and private networks, and not by way of a proxy: the setting \
-            metrics_listen gives them an address of their own.";
+        let message = "Metrics are served only to this machine and private networks, and not through a \
+            proxy: set metrics_listen to serve them at a separate address.";
         return Err(Code::Forbidden.with(message).into());
     }
     Ok(rendered(&app))
 }
 
-/// Headers by which proxies tell that they are one.
+/// Headers that show that a request came through a proxy.
 const FORWARDED_BY: [&str; 3] = ["x-forwarded-for", "forwarded", "via"];
 
-/// Whether an address is this machine's, or one that the internet does not route.
+/// Whether an address is local or private, so that the internet does not route it.
 fn is_near(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(address) => {

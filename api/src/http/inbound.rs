@@ -1,4 +1,4 @@
-//! `POST /inbound/email`: where a mail server hands over messages, and the addresses of a deployment.
+//! `POST /inbound/email`: delivery of email by a mail server, and the addresses of a deployment.
 
 use super::extract::{Query, read};
 use super::webhook_endpoints::EndpointStatus;
@@ -29,7 +29,7 @@ pub fn routes() -> OpenApiRouter<App> {
         .layer(DefaultBodyLimit::max(BYTES_MAX))
 }
 
-/// An address that starts runs.
+/// An email address that starts runs.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EmailEndpoint {
@@ -44,7 +44,7 @@ pub struct EmailEndpoint {
     status: EndpointStatus,
 }
 
-/// The addresses of a deployment that the caller has been shown to see: those of the version that is deployed.
+/// The addresses of a deployment that the caller may see: those of the deployed version.
 pub async fn of_deployment_row(
     app: &App,
     db: &mut Db<'_>,
@@ -69,55 +69,55 @@ pub async fn of_deployment_row(
     Ok(deployed.map(endpoint).collect())
 }
 
-/// Whom a message is for.
+/// The recipients of a message.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 struct InboundQuery {
-    /// A recipient of the envelope, repeated for several; without any the message's own header is asked.
+    /// An envelope recipient; repeat it for several. Without any, the recipients in the message's headers are used.
     #[serde(default)]
     to: Vec<String>,
 }
 
-/// What became of a message for one of its recipients.
+/// The outcome for one recipient of a message.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Recipient {
     address: String,
     status: RecipientStatus,
-    /// Its run; of a duplicate the first one.
+    /// The run that was started; for a duplicate, the original run.
     run_id: Option<RunId>,
 }
 
-/// What became of a message.
+/// The outcome for a message.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 enum RecipientStatus {
-    /// It has a run.
+    /// A run was started.
     Accepted,
-    /// The same message had a run before.
+    /// The same message already started a run.
     Duplicate,
     /// No deployment of the pattern is active.
     Inactive,
-    /// Nobody has the address.
+    /// The address does not exist.
     Unknown,
 }
 
-/// What became of a message.
+/// The outcome for a message.
 #[derive(Debug, Serialize, ToSchema)]
 struct Inbound {
     recipients: Vec<Recipient>,
 }
 
-/// Takes an e-mail in from a mail server, which shows the shared secret as `Authorization: Bearer …`. The same message
-/// makes one run of each OnEmail node, however often it comes within 24 hours.
+/// Receives an email from a mail server, which sends the shared secret as `Authorization: Bearer …`. A message starts
+/// one run for each OnEmail node, even if it is delivered several times within 24 hours.
 #[utoipa::path(
     post, path = "/inbound/email", tag = "Webhooks", params(InboundQuery),
     request_body(content = String, content_type = "message/rfc822", description = "The message as it came"),
     responses(
         (status = 202, description = "Runs are stored for those recipients that are `accepted`", body = Inbound),
-        (status = 400, description = "VALIDATION: no message of RFC 5322, or one of too many or too deeply nested parts", body = ErrorBody),
+        (status = 400, description = "VALIDATION: not an RFC 5322 message, or one with too many or too deeply nested parts", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED", body = ErrorBody),
-        (status = 404, description = "NOT_FOUND: none of the recipients, or this way is closed", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND: none of the recipients exists, or this endpoint is disabled", body = ErrorBody),
         (status = 413, description = "PAYLOAD_TOO_LARGE", body = ErrorBody),
         (status = 415, description = "UNSUPPORTED_MEDIA_TYPE", body = ErrorBody),
         (status = 503, description = "UNAVAILABLE: send it again", body = ErrorBody),
@@ -129,10 +129,10 @@ async fn receive_email(
     request: Request,
 ) -> Result<(StatusCode, Json<Inbound>), ApiError> {
     let secret = app.config.inbound_secret.as_deref();
-    let secret = secret.ok_or_else(|| Code::NotFound.with("No e-mail is taken in by HTTP here."))?;
+    let secret = secret.ok_or_else(|| Code::NotFound.with("This server does not accept email over HTTP."))?;
     if !knows(request.headers(), secret) {
         return Err(Code::Unauthorized
-            .with("The shared secret is missing or wrong.")
+            .with("The shared secret is missing or incorrect.")
             .into());
     }
     let content_type = request
@@ -172,12 +172,14 @@ async fn receive_email(
         .iter()
         .all(|recipient| matches!(recipient.status, RecipientStatus::Unknown))
     {
-        return Err(Code::NotFound.with("Nobody has the message's addresses.").into());
+        return Err(Code::NotFound
+            .with("None of the message's recipients exists.")
+            .into());
     }
     Ok((StatusCode::ACCEPTED, Json(Inbound { recipients })))
 }
 
-/// Whether the request shows the secret, compared in a time that does not tell how much of it is right.
+/// Whether the request has the right secret, compared in constant time.
 fn knows(headers: &HeaderMap, secret: &str) -> bool {
     let shown = headers.get(AUTHORIZATION).map(|value| value.as_bytes());
     let Some((scheme, shown)) = shown.and_then(|shown| shown.split_at_checked(7)) else {

@@ -1,4 +1,4 @@
-//! `/api/auth/invitations`: workspaces that would have the caller as a member, who agrees or not.
+//! `/api/auth/invitations`: the caller's invitations to workspaces, to accept or decline.
 
 use super::extract::{LoggedIn, Path};
 use super::reply::{Deleted, Enveloped};
@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-/// Invitations that are listed.
+/// Maximum number of invitations in the list.
 const LISTED_MAX: i64 = 100;
 
 /// The routes.
@@ -35,13 +35,13 @@ struct ReceivedInvitation {
     workspace_id: WorkspaceId,
     #[schema(example = "Accounting")]
     workspace_name: String,
-    /// The role that the caller would have.
+    /// The role that the caller is offered.
     role: WorkspaceRole,
-    /// Email of whoever invites.
+    /// Email of the user who sent the invitation.
     #[schema(example = "ann@example.com")]
     invited_by: String,
     created_at: Timestamp,
-    /// When it is over, unless it is answered before.
+    /// When it expires, unless it is answered before.
     expires_at: Timestamp,
 }
 
@@ -59,13 +59,13 @@ impl From<ReceivedRow> for ReceivedInvitation {
     }
 }
 
-/// Lists the caller's unanswered invitations, the newest first, 100 at most.
+/// Lists the caller's pending invitations, newest first, at most 100.
 #[utoipa::path(
     get, path = "/api/auth/invitations", tag = "Authentication", security(("bearer" = [])),
     responses(
         (status = 200, description = "The invitations", body = Enveloped<Vec<ReceivedInvitation>>),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
-        (status = 403, description = "FORBIDDEN: with an API key, or the caller's email is not verified although it could be", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN: with an API key, or the caller's email could be verified but is not", body = ErrorBody),
     )
 )]
 async fn list_received(
@@ -80,7 +80,7 @@ async fn list_received(
     Ok(Enveloped::new(rows.map(ReceivedInvitation::from).collect()))
 }
 
-/// A workspace that the caller is a member of now.
+/// A workspace that the caller has joined.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Joined {
@@ -91,15 +91,15 @@ struct Joined {
     role: WorkspaceRole,
 }
 
-/// Accepts an invitation: the caller is a member of its workspace from then on.
+/// Accepts an invitation: the caller becomes a member of the workspace.
 #[utoipa::path(
     post, path = "/api/auth/invitations/{id}/accept", tag = "Authentication", security(("bearer" = [])),
     params(("id" = InvitationId, Path, description = "Invitation")),
     responses(
         (status = 200, description = "The workspace", body = Enveloped<Joined>),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
-        (status = 403, description = "FORBIDDEN: with an API key, or the caller's email is not verified although it could be", body = ErrorBody),
-        (status = 404, description = "NOT_FOUND: or it is over, or was taken back", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN: with an API key, or the caller's email could be verified but is not", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND: the invitation does not exist, has expired, or was withdrawn", body = ErrorBody),
     )
 )]
 async fn accept(
@@ -126,14 +126,14 @@ async fn accept(
     }))
 }
 
-/// Declines an invitation. Whoever sent it is not told, but may send another one.
+/// Declines an invitation. Its sender is not notified, but may send another one.
 #[utoipa::path(
     post, path = "/api/auth/invitations/{id}/decline", tag = "Authentication", security(("bearer" = [])),
     params(("id" = InvitationId, Path, description = "Invitation")),
     responses(
         (status = 200, description = "Declined", body = Enveloped<Deleted>),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
-        (status = 403, description = "FORBIDDEN: with an API key, or the caller's email is not verified although it could be", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN: with an API key, or the caller's email could be verified but is not", body = ErrorBody),
         (status = 404, description = "NOT_FOUND", body = ErrorBody),
     )
 )]
@@ -151,15 +151,15 @@ async fn decline(
     Ok(Deleted::new(id))
 }
 
-/// The caller, whose email invitations may be for. Where people can prove that an email is theirs, only those who have
-/// may answer for it: anybody can register with a stranger's.
+/// The caller, as an invited user. Where emails can be verified, only users with a verified email may answer
+/// invitations to it, because anybody can register with somebody else's address.
 async fn invited(app: &App, user: UserId) -> Result<UserRow, ApiError> {
     let user = accounts::by_id(&mut app.store.reader().await?.db(), user).await?;
     let user = user.ok_or(Code::Unauthorized)?;
     if app.external_login.is_some() && !user.email_verified {
         return Err(Code::Forbidden.with(
-            "It is not proven that your email address is yours: log in by the login provider, or ask whoever operates the \
-             service to verify it.",
+            "Your email address is not verified: log in through the login provider, or ask the operator of \
+             the service to verify it.",
         ).into());
     }
     Ok(user)
@@ -167,6 +167,6 @@ async fn invited(app: &App, user: UserId) -> Result<UserRow, ApiError> {
 
 fn gone() -> ApiError {
     Code::NotFound
-        .with("There is no such invitation for you: it may have been taken back, or be over.")
+        .with("You have no such invitation: it may have been withdrawn or have expired.")
         .into()
 }

@@ -1,5 +1,5 @@
-//! `/api/workspaces/{id}/members` and `…/invitations`: who is in a workspace or is to be, and with which role. Nobody
-//! gives, changes or takes a role above their own, and a workspace always has an owner.
+//! `/api/workspaces/{id}/members` and `…/invitations`: members of a workspace, invitations and roles. Nobody can grant,
+//! change or revoke a role above their own, and a workspace always has an owner.
 
 use super::extract::{Json, Member, Path};
 use super::reply::{Deleted, Enveloped};
@@ -41,9 +41,9 @@ struct MemberReply {
     first_name: String,
     last_name: String,
     role: WorkspaceRole,
-    /// Since when.
+    /// When they joined.
     created_at: Timestamp,
-    /// Whether it is proven that the email is theirs.
+    /// Whether the email has been verified.
     email_verified: bool,
 }
 
@@ -61,7 +61,7 @@ impl From<MemberRow> for MemberReply {
     }
 }
 
-/// Lists a workspace's members, in the order in which they joined.
+/// Lists a workspace's members, in the order they joined.
 #[utoipa::path(
     get, path = "/api/workspaces/{id}/members", tag = "Workspaces", security(("bearer" = [])),
     params(("id" = WorkspaceId, Path, description = "Workspace")),
@@ -93,7 +93,7 @@ struct Invitation {
     #[schema(example = "invited")]
     status: &'static str,
     created_at: Timestamp,
-    /// When it is over, unless it is answered before.
+    /// When it expires, unless it is answered before.
     expires_at: Timestamp,
 }
 
@@ -110,7 +110,7 @@ impl From<InvitationRow> for Invitation {
     }
 }
 
-/// An email and a role for whoever has it.
+/// An email address to invite, and the role to offer.
 #[derive(Debug, Deserialize, ToSchema)]
 struct AddMemberRequest {
     #[schema(example = "bob@example.com", max_length = 254)]
@@ -118,10 +118,10 @@ struct AddMemberRequest {
     role: WorkspaceRole,
 }
 
-/// Invites somebody to a workspace; its admins may, and only owners make owners.
+/// Invites somebody to a workspace. Requires the role admin; only owners can invite owners.
 ///
-/// They are a member once they accept it (`POST /api/auth/invitations/{id}/accept`). The answer is the same whether or
-/// not there is a user with this email. An email that is invited already is so anew, with this role.
+/// They become a member by accepting it (`POST /api/auth/invitations/{id}/accept`). The response is the same whether or
+/// not a user has this email. Inviting the same email again replaces the earlier invitation.
 #[utoipa::path(
     post, path = "/api/workspaces/{id}/members", tag = "Workspaces", security(("bearer" = [])),
     params(("id" = WorkspaceId, Path, description = "Workspace")), request_body = AddMemberRequest,
@@ -131,7 +131,7 @@ struct AddMemberRequest {
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 403, description = "FORBIDDEN or QUOTA_EXCEEDED", body = ErrorBody),
         (status = 404, description = "WORKSPACE_NOT_FOUND", body = ErrorBody),
-        (status = 409, description = "CONFLICT: they are a member", body = ErrorBody),
+        (status = 409, description = "CONFLICT: they are already a member", body = ErrorBody),
         (status = 429, description = "RATE_LIMITED", body = ErrorBody),
     )
 )]
@@ -148,7 +148,7 @@ async fn add_member(
     let invited = app.store.write(move |db| {
         Box::pin(async move {
             if invitations::is_member(db, &scope, &email).await? {
-                return Err(Code::Conflict.with("This user is a member already."));
+                return Err(Code::Conflict.with("This user is already a member."));
             }
             let invited = invitations::invite(db, &manager, &email, request.role, now).await?;
             if let Some(workspace) = manager.workspace() {
@@ -161,7 +161,7 @@ async fn add_member(
     Ok((StatusCode::CREATED, Enveloped::new(invited.await?.into())))
 }
 
-/// Lists a workspace's invitations that nobody has answered; its admins may.
+/// Lists a workspace's pending invitations. Requires the role admin in the workspace.
 #[utoipa::path(
     get, path = "/api/workspaces/{id}/invitations", tag = "Workspaces", security(("bearer" = [])),
     params(("id" = WorkspaceId, Path, description = "Workspace")),
@@ -181,7 +181,7 @@ async fn list_invitations(
     Ok(Enveloped::new(rows.into_iter().map(Invitation::from).collect()))
 }
 
-/// Takes an invitation back; admins of the workspace may.
+/// Withdraws an invitation. Requires the role admin in the workspace.
 #[utoipa::path(
     delete, path = "/api/workspaces/{id}/invitations/{invitationId}", tag = "Workspaces", security(("bearer" = [])),
     params(
@@ -189,7 +189,7 @@ async fn list_invitations(
         ("invitationId" = InvitationId, Path, description = "Invitation"),
     ),
     responses(
-        (status = 200, description = "Taken back", body = Enveloped<Deleted>),
+        (status = 200, description = "Withdrawn", body = Enveloped<Deleted>),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 403, description = "FORBIDDEN", body = ErrorBody),
         (status = 404, description = "WORKSPACE_NOT_FOUND or NOT_FOUND", body = ErrorBody),
@@ -206,19 +206,19 @@ async fn withdraw_invitation(
         .write(move |db| Box::pin(async move { invitations::withdraw(db, &manager, invitation).await }));
     if !withdrawn.await? {
         return Err(Code::NotFound
-            .with("There is no such invitation to this workspace.")
+            .with("This workspace has no such invitation.")
             .into());
     }
     Ok(Deleted::new(invitation))
 }
 
-/// Another role.
+/// A member's new role.
 #[derive(Debug, Deserialize, ToSchema)]
 struct RoleRequest {
     role: WorkspaceRole,
 }
 
-/// Gives a member another role; admins of the workspace may, up to their own.
+/// Changes a member's role. Admins of the workspace can grant roles up to their own.
 #[utoipa::path(
     patch, path = "/api/workspaces/{id}/members/{userId}", tag = "Workspaces", security(("bearer" = [])),
     params(
@@ -259,8 +259,8 @@ async fn set_member_role(
     Ok(Enveloped::new(changed.await?.into()))
 }
 
-/// Removes a member; admins of the workspace may, and everybody may leave. Tokens for the workspace stop working
-/// at once.
+/// Removes a member. Requires the role admin in the workspace, but every member can leave. Their tokens for the
+/// workspace stop working at once.
 #[utoipa::path(
     delete, path = "/api/workspaces/{id}/members/{userId}", tag = "Workspaces", security(("bearer" = [])),
     params(
@@ -300,13 +300,13 @@ async fn remove_member(
 
 async fn member(db: &mut Db<'_>, scope: &Scope, user: UserId) -> Result<MemberRow, ApiError> {
     let member = workspaces::member(db, scope, user).await?;
-    Ok(member.ok_or_else(|| Code::NotFound.with("There is no such member of this workspace."))?)
+    Ok(member.ok_or_else(|| Code::NotFound.with("This workspace has no such member."))?)
 }
 
 fn not_above(scope: &Scope, role: WorkspaceRole) -> Result<(), ApiError> {
     if role > scope.role() {
         return Err(Code::Forbidden
-            .with("Only owners of the workspace make, change or remove owners.")
+            .with("Only owners of the workspace can appoint, change or remove owners.")
             .into());
     }
     Ok(())
@@ -315,7 +315,7 @@ fn not_above(scope: &Scope, role: WorkspaceRole) -> Result<(), ApiError> {
 fn keeps_an_owner(leaving: &MemberRow, owners: i64) -> Result<(), ApiError> {
     if leaving.role == WorkspaceRole::Owner && owners <= 1 {
         return Err(Code::Conflict
-            .with("This is the workspace's last owner: make another one first.")
+            .with("This is the workspace's last owner: make another member an owner first.")
             .into());
     }
     Ok(())

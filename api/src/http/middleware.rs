@@ -1,4 +1,5 @@
-//! What stands around every request: an id, a line in the log, headers that every answer has, and the answer to a panic.
+//! Middleware around every request: the request id, the access log, common response headers, and the response to a
+//! panic.
 
 use super::request_metrics;
 use crate::http::error::ApiError;
@@ -16,15 +17,15 @@ use tower::{Layer, Service};
 use tracing::Instrument;
 use tracing::instrument::Instrumented;
 
-/// The header with a request's id.
+/// The header that carries a request's id.
 pub static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Id of a request: the client's when it is sane, else a new one.
+/// The request's id: the client's if it is well-formed, otherwise a new one.
 #[derive(Clone, Debug)]
 pub struct RequestId(pub String);
 
-/// Gives every request and answer an id, and writes a line for each. By hand rather than by a function, since axum boxes
-/// the futures of those, and clones what is below them.
+/// Gives every request and response an id, and writes a log line for each. Implemented as a tower layer by hand,
+/// because axum boxes the futures of function middleware and clones the inner service.
 #[derive(Clone, Copy, Debug)]
 pub struct IdentifyLayer;
 
@@ -67,7 +68,7 @@ where
 }
 
 pin_project! {
-    /// An answer on its way.
+    /// The future of a response.
     #[derive(Debug)]
     pub struct Answering<F> {
         #[pin]
@@ -92,12 +93,12 @@ where
     }
 }
 
-/// What is noted of a request.
+/// The facts that are logged about a request.
 #[derive(Debug)]
 struct Facts {
     id: String,
     method: &'static str,
-    /// The route, never the path: a path may have what only its owner should see.
+    /// The route rather than the path, which may contain confidential values.
     route: Option<MatchedPath>,
     started: Instant,
 }
@@ -128,7 +129,7 @@ impl Facts {
         if let Ok(value) = HeaderValue::from_str(&self.id) {
             headers.insert(REQUEST_ID.clone(), value);
         }
-        // Answers hold tokens and others' data: nobody keeps them, and nobody takes them for what they don't say they are.
+        // Responses contain tokens and private data: they must not be cached, nor sniffed for another content type.
         for (name, value) in [(CACHE_CONTROL, "no-store"), (X_CONTENT_TYPE_OPTIONS, "nosniff")] {
             if let Entry::Vacant(vacant) = headers.entry(name) {
                 vacant.insert(HeaderValue::from_static(value));
@@ -137,7 +138,8 @@ impl Facts {
     }
 }
 
-/// A method as it is noted: what is none of HTTP's own has no name of its own, since clients could make up any number.
+/// The method as a metrics label: all non-standard methods share one label, because clients could invent any number of
+/// them.
 fn name_of(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
@@ -160,7 +162,7 @@ fn is_sane(id: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"._:-".contains(&byte))
 }
 
-/// The answer when a handler panicked.
+/// The response after a handler panicked.
 pub fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response {
     let message = panic
         .downcast_ref::<&str>()

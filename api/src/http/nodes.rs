@@ -1,11 +1,11 @@
-//! `/api/nodes`: the catalogue of node types, for editors. Public, being documentation.
+//! `/api/nodes`: the catalogue of node types, for editors. It is documentation, and therefore public.
 
 use super::extract::Path;
 use crate::catalogue;
 use crate::http::error::{ApiError, ErrorBody};
 use axum::Json as Answer;
-use heddle_model::Code;
 use heddle_catalogue::node_type;
+use heddle_model::Code;
 use serde_json::Value;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -30,11 +30,11 @@ struct NodeType {
     description: String,
     inputs: Vec<Port>,
     outputs: Vec<Port>,
-    /// Whether there is an output for each of the node's cases as well.
+    /// Whether the node also has one output per case.
     outputs_per_case: bool,
     /// JSON Schema of `data.parameters`.
     parameters: serde_json::Map<String, Value>,
-    /// What it does in the world outside, such as `http`.
+    /// The effects the node has on the outside world, such as `http`.
     effects: Vec<String>,
     examples: Vec<NodeExample>,
 }
@@ -51,7 +51,7 @@ struct Port {
     description: String,
 }
 
-/// What a node gives for an input.
+/// An example of a node's output for an input.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "only describes what the catalogue gives")]
 struct NodeExample {
@@ -61,7 +61,7 @@ struct NodeExample {
     output: Value,
 }
 
-/// Lists the node types that a graph can have.
+/// Lists the standard node types.
 #[utoipa::path(
     get, path = "/api/nodes", tag = "Node types", security(()),
     responses((status = 200, description = "All node types", body = Vec<NodeType>))
@@ -80,6 +80,6 @@ async fn list_node_types() -> Answer<Value> {
     )
 )]
 async fn get_node_type(Path(name): Path<String>) -> Result<Answer<Value>, ApiError> {
-    let found = node_type(&name).ok_or_else(|| Code::NotFound.with("There is no such node type."))?;
+    let found = node_type(&name).ok_or_else(|| Code::NotFound.with("This node type does not exist."))?;
     Ok(Answer(catalogue::describe(found)))
 }

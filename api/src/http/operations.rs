@@ -27,7 +27,7 @@ pub fn routes() -> OpenApiRouter<App> {
         .routes(routes!(redeploy_deployment))
 }
 
-/// What a manual run starts with.
+/// The input of a manual run.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct ExecuteBody {
@@ -40,30 +40,30 @@ struct ExecuteBody {
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 struct ExecuteQuery {
-    /// Answer when the run has ended, with its output.
+    /// Wait until the run has ended, and respond with its output.
     #[param(default = false)]
     wait: Option<bool>,
 }
 
-/// A run that was started, and its end when it was waited for.
+/// A run that was started, with its outcome if the request waited for it.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(untagged)]
 enum Executed {
-    /// It goes on.
+    /// The run is in progress.
     #[serde(rename_all = "camelCase")]
     Started {
         run_id: RunId,
         /// Always `running`.
         status: RunStatus,
     },
-    /// It has ended.
+    /// The run has ended.
     #[serde(rename_all = "camelCase")]
     Ended {
         run_id: RunId,
         /// `completed` or `failed`.
         #[schema(example = "completed")]
         status: &'static str,
-        /// What Return gave.
+        /// The run's output, as given to Return.
         #[schema(value_type = Value)]
         output: Option<Box<RawValue>>,
         /// Why it failed.
@@ -86,7 +86,7 @@ impl Executed {
     }
 }
 
-/// Runs a deployment now.
+/// Starts a run of a deployment.
 #[utoipa::path(
     post, path = "/api/deployments/{id}/execute", tag = "Deployments", security(("bearer" = [])),
     params(("id" = DeploymentId, Path, description = "Deployment"), ExecuteQuery), request_body = Option<ExecuteBody>,
@@ -144,7 +144,7 @@ async fn execute_deployment(
     }))
 }
 
-/// Holds a deployment's triggers.
+/// Pauses a deployment: its triggers are suspended.
 #[utoipa::path(
     post, path = "/api/deployments/{id}/pause", tag = "Deployments", security(("bearer" = [])),
     params(("id" = DeploymentId, Path, description = "Deployment")),
@@ -165,7 +165,7 @@ async fn pause_deployment(
     Ok(Enveloped::new(NewStatus { status: row.status }))
 }
 
-/// Lets a paused deployment go on.
+/// Resumes a paused deployment.
 #[utoipa::path(
     post, path = "/api/deployments/{id}/resume", tag = "Deployments", security(("bearer" = [])),
     params(("id" = DeploymentId, Path, description = "Deployment")),
@@ -186,7 +186,7 @@ async fn resume_deployment(
     Ok(Enveloped::new(NewStatus { status: row.status }))
 }
 
-/// A deployment that is in place again.
+/// A deployment that was restored.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Redeployed {
@@ -203,7 +203,7 @@ impl From<DeploymentRow> for Redeployed {
     }
 }
 
-/// Puts the stored module in place again, without compiling.
+/// Redeploys the stored module without compiling it again.
 #[utoipa::path(
     post, path = "/api/deployments/{id}/redeploy", tag = "Deployments", security(("bearer" = [])),
     params(("id" = DeploymentId, Path, description = "Deployment")),

@@ -1,4 +1,4 @@
-//! `/api/patterns`: lists, and patterns one by one.
+//! `/api/patterns`: listing, reading and changing patterns.
 
 mod bodies;
 mod copies;
@@ -122,27 +122,27 @@ impl Pattern {
 #[into_params(parameter_in = Query)]
 #[serde(rename_all = "camelCase")]
 struct ListQuery {
-    /// Part of the name, in any case.
+    /// Part of the name, case-insensitive.
     #[param(max_length = 200)]
     search: Option<String>,
-    /// Public patterns only, or others only.
+    /// Whether to list only public or only private patterns.
     is_public: Option<bool>,
-    /// Templates only, or others only.
+    /// Whether to list only templates or only other patterns.
     is_template: Option<bool>,
-    /// A tag that must be there; repeat it for several, which must all be there.
+    /// A tag that patterns must have; repeat it to require several.
     #[serde(default)]
     #[param(required = false, max_items = 50)]
     tags: Vec<String>,
-    /// Patterns in a page; more than 100 give 100.
+    /// Patterns per page, at most 100.
     #[param(minimum = 1, default = 20)]
     limit: Option<i64>,
-    /// Patterns to leave out.
+    /// Number of patterns to skip.
     #[param(minimum = 0, default = 0)]
     offset: Option<i64>,
-    /// What to sort by; `createdAt` without it.
+    /// What to sort by; default: `createdAt`.
     #[param(inline)]
     sort_by: Option<SortBy>,
-    /// Without it names ascend and times descend.
+    /// By default, names ascend and times descend.
     #[param(inline)]
     sort_order: Option<SortOrder>,
 }
@@ -200,7 +200,7 @@ impl ListQuery {
 
 /// Lists the caller's patterns.
 ///
-/// The patterns that the caller made in the active workspace, newest first unless another order is asked for.
+/// The patterns that the caller made in the active workspace, newest first unless another order is requested.
 #[utoipa::path(
     get, path = "/api/patterns", tag = "Patterns", params(ListQuery), security(("bearer" = [])),
     responses(
@@ -232,22 +232,22 @@ struct CreateRequest {
     name: String,
     #[schema(example = "Tells the team about large orders.", max_length = 10_000)]
     description: Option<String>,
-    /// Whether everybody may read, star and clone it; false without it.
+    /// Whether everybody may read, star and clone it; default: false.
     is_public: Option<bool>,
-    /// Whether it is listed as a template; false without it.
+    /// Whether it is listed as a template; default: false.
     is_template: Option<bool>,
     #[schema(example = json!(["orders", "chat"]), max_items = 50)]
     tags: Option<Vec<String>>,
 }
 
-/// Makes a pattern with an empty graph.
+/// Creates a pattern with an empty graph.
 #[utoipa::path(
     post, path = "/api/patterns", tag = "Patterns", request_body = CreateRequest, security(("bearer" = [])),
     responses(
         (status = 201, description = "Made, as version 1", body = Pattern),
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
-        (status = 403, description = "FORBIDDEN: viewers make no patterns; QUOTA_EXCEEDED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN: viewers can't create patterns; QUOTA_EXCEEDED", body = ErrorBody),
     )
 )]
 async fn create(
@@ -304,7 +304,7 @@ async fn get(
     Ok(reply::built(([tag], pattern), share))
 }
 
-/// What is to be different. What is left out stays as it is.
+/// The fields to change. Omitted fields stay as they are.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct UpdateRequest {
@@ -319,14 +319,14 @@ struct UpdateRequest {
     is_template: Option<bool>,
     #[schema(max_items = 50)]
     tags: Option<Vec<String>>,
-    /// What changed, for the list of versions; found out without it.
+    /// A summary of the change for the list of versions; generated if omitted.
     #[schema(max_length = 500)]
     summary: Option<String>,
-    /// The version that this change is based on: with a newer one the answer is 409.
+    /// The version that this change is based on; if there is a newer one, the response is 409.
     version_number: Option<i64>,
 }
 
-/// A new version's address.
+/// The new version.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Updated {
@@ -339,10 +339,10 @@ struct Updated {
     updated_at: Timestamp,
 }
 
-/// Changes a pattern, which makes a new version.
+/// Changes a pattern and creates a new version.
 ///
-/// Versions are numbered without gaps, also when several save at once. Say which version the change is based on by
-/// `If-Match` or `versionNumber`, and nobody's work is overwritten unseen.
+/// Versions are numbered without gaps, even if several users save at the same time. State the version that the change
+/// is based on in `If-Match` or `versionNumber` so that nobody's work is overwritten by accident.
 #[utoipa::path(
     put, path = "/api/patterns/{id}", tag = "Patterns", request_body = UpdateRequest, security(("bearer" = [])),
     params(
@@ -404,12 +404,12 @@ fn based_on(headers: &HeaderMap, version_number: Option<i64>) -> Result<Option<i
     if tag == "*" {
         return Ok(version_number);
     }
-    // A tag that is none of ours is of no version, so it can't be the newest.
+    // An ETag that we did not issue belongs to no version, so it can't match the newest.
     let version = tag.trim_matches('"').parse().unwrap_or(0);
     match version_number {
         Some(other) if other != version => Err(ApiError::field(
             "versionNumber",
-            "says another version than If-Match",
+            "differs from the version in If-Match",
         )),
         _ => Ok(Some(version)),
     }
@@ -437,7 +437,7 @@ async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Figures of all tenants together.
+/// Statistics across all tenants.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Stats {
@@ -453,7 +453,7 @@ struct Stats {
     responses(
         (status = 200, description = "The figures", body = Stats),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
-        (status = 403, description = "FORBIDDEN: the caller is no admin", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN: the caller is not an admin", body = ErrorBody),
     )
 )]
 async fn stats(State(app): State<App>, _: Admin) -> Result<Answer<Stats>, ApiError> {
@@ -466,13 +466,13 @@ async fn stats(State(app): State<App>, _: Admin) -> Result<Answer<Stats>, ApiErr
     }))
 }
 
-/// Whether the caller's star is there now.
+/// Whether the pattern now has the caller's star.
 #[derive(Debug, Serialize, ToSchema)]
 struct Starred {
     starred: bool,
 }
 
-/// Gives the caller's star to a pattern, or takes it back.
+/// Stars a pattern, or removes the caller's star.
 #[utoipa::path(
     post, path = "/api/patterns/{id}/star", tag = "Patterns", security(("bearer" = [])),
     params(("id" = PatternId, Path, description = "The pattern")),
@@ -499,7 +499,7 @@ async fn star(
     Ok(Answer(Starred { starred }))
 }
 
-/// Tags without the spaces around them and without repetition.
+/// Tags, trimmed and without duplicates.
 fn tags(given: Vec<String>) -> Result<Vec<String>, ApiError> {
     if given.len() > TAGS_MAX {
         return Err(ApiError::field("tags", format!("can be at most {TAGS_MAX}")));

@@ -1,4 +1,4 @@
-//! Shapes of answers: the interface wraps some in an envelope and leaves others bare.
+//! Response shapes: some responses are wrapped in an envelope, others are bare.
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
@@ -7,7 +7,7 @@ use heddle_model::clock::{Clock, Timestamp};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// An answer, for which memory was taken until it is built.
+/// A response for which memory is reserved until it is built.
 pub fn built(answer: impl IntoResponse, share: Option<Share>) -> Response {
     let response = answer.into_response();
     drop(share);
@@ -21,7 +21,7 @@ pub struct Enveloped<T> {
     pub success: bool,
     /// The answer.
     pub data: T,
-    /// When it was given.
+    /// When the response was created.
     pub timestamp: Timestamp,
 }
 
@@ -49,9 +49,9 @@ pub struct Listed<T, M> {
     pub success: bool,
     /// The page.
     pub data: Vec<T>,
-    /// Where the page is in the list.
+    /// The page's position in the list.
     pub meta: M,
-    /// When it was given.
+    /// When the response was created.
     pub timestamp: Timestamp,
 }
 
@@ -73,28 +73,28 @@ impl<T: Serialize, M: Serialize> IntoResponse for Listed<T, M> {
     }
 }
 
-/// Place of a page in a list that is read by offset.
+/// Position of a page in a list that is read by offset.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 pub struct OffsetMeta {
-    /// Elements in all.
+    /// Total number of elements.
     pub total: i64,
-    /// Elements in a page at most.
+    /// Maximum number of elements per page.
     pub limit: i64,
     /// Elements before this page.
     pub offset: i64,
 }
 
-/// Place of a page in a list that is read by page.
+/// Position of a page in a list that is read by page number.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PageMeta {
     /// This page, from 1.
     pub page: i64,
-    /// Elements in a page at most.
+    /// Maximum number of elements per page.
     pub limit: i64,
-    /// Elements in all.
+    /// Total number of elements.
     pub total: i64,
-    /// Pages in all.
+    /// Total number of pages.
     pub total_pages: i64,
 }
 
@@ -110,10 +110,10 @@ impl PageMeta {
     }
 }
 
-/// What is told of a deleted object.
+/// The response to a deletion.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Deleted {
-    /// Its id, or its name where it is addressed by one.
+    /// The object's id, or its name if it is addressed by name.
     pub id: String,
     /// Always `deleted`.
     #[schema(example = "deleted")]

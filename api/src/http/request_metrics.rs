@@ -1,5 +1,5 @@
-//! What is counted of requests. Finding a metric by its labels takes longer than counting, so each thread keeps those
-//! that it has found: as many as there are routes, with the methods and statuses that they have had.
+//! Request metrics. Looking up a metric by its labels takes longer than counting, so each thread caches the metrics it
+//! has looked up: one per route, method and status.
 
 use metrics::{Counter, Histogram, counter, histogram};
 use std::cell::RefCell;

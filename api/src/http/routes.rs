@@ -1,4 +1,4 @@
-//! All routes, and the parts of their description that no handler gives.
+//! All routes, and the parts of the OpenAPI document that don't belong to a handler.
 
 use super::{
     account, api_keys, auth, callbacks, connections, deployments, document, environments, figures, health,
@@ -12,41 +12,42 @@ use utoipa::OpenApi;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa_axum::router::OpenApiRouter;
 
-/// The parts of the OpenAPI document that no handler gives.
+/// The parts of the OpenAPI document that don't belong to a handler.
 #[derive(OpenApi)]
 #[openapi(info(
     title = "heddle",
     description = "Stores, deploys and runs patterns: automations drawn as graphs, compiled to WebAssembly.\n\n\
-        Get a token by `POST /api/auth/login` or make an API key, and send it as `Authorization: Bearer …`. Errors \
-        have one shape, `ErrorBody`: match on `error.code`, show `error.message`. What belongs to somebody else \
-        answers 404, as if it did not exist. Times are ISO 8601 in UTC with milliseconds. Fields that are not \
-        described here are ignored in requests, and may be added to answers. Every answer has an `X-Request-Id`."
+        Get a token with `POST /api/auth/login` or create an API key, and send it as `Authorization: Bearer \
+        …`. Errors have one shape, `ErrorBody`: match on `error.code`, show `error.message`. Objects that \
+        belong to somebody else answer 404, as if they did not exist. Times are ISO 8601 in UTC with \
+        milliseconds. Unknown fields in requests are ignored; answers may gain new fields. Every response \
+        has an `X-Request-Id`."
 ), tags(
     (name = "Authentication", description = "Accounts, tokens and API keys."),
     (name = "Workspaces", description = "Workspaces and their members."),
     (name = "Environments", description = "Where a workspace's patterns run: secrets and variables."),
-    (name = "Connections", description = "Credentials of other services, encrypted where they are stored and never shown again."),
+    (name = "Connections", description = "Credentials for other services, stored encrypted and never shown again."),
     (name = "Patterns", description = "Graphs of connected nodes."),
     (name = "Pattern versions", description = "Every change makes a version; old ones can be compared and restored."),
-    (name = "Call interface", description = "What a pattern takes and gives when another pattern calls it."),
-    (name = "Webhooks", description = "How events come in, and what became of them."),
-    (name = "Deployments", description = "Deployed patterns, which triggers start."),
+    (name = "Call interface", description = "A pattern's inputs and outputs when another pattern calls it."),
+    (name = "Webhooks", description = "How events arrive, and what happened to them."),
+    (name = "Deployments", description = "Deployed patterns, started by their triggers."),
     (name = "Executions", description = "Runs of deployed patterns, and test runs."),
-    (name = "Node types", description = "What graphs are made of."),
-    (name = "Operation", description = "The service itself: health, figures, this description."),
+    (name = "Node types", description = "The building blocks of graphs."),
+    (name = "Operation", description = "The service itself: health, metrics, this description."),
 ))]
 struct Document;
 
-/// The OpenAPI document as text, made when it is first asked for.
+/// The OpenAPI document as text, created on first use.
 static DOCUMENT: LazyLock<String> = LazyLock::new(|| document().to_string());
 
-/// The OpenAPI document, with what goes for every operation.
+/// The OpenAPI document, with the responses that every operation has.
 pub fn document() -> Value {
     let (_, document) = all().split_for_parts();
     document::completed(document)
 }
 
-/// All routes with their description, before anything is put around them.
+/// All routes with their description, without middleware.
 pub fn all() -> OpenApiRouter<App> {
     OpenApiRouter::with_openapi(head())
         .merge(auth::routes())

@@ -1,4 +1,4 @@
-//! Runs of deployments: looking at them, and running them again.
+//! Runs of deployments: listing, reading, retrying, replaying and cancelling them.
 
 use super::extract::{self, Caller, Path, Query};
 use super::reply::{Enveloped, Listed, PageMeta};
@@ -37,21 +37,21 @@ pub fn routes() -> OpenApiRouter<App> {
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 struct ListQuery {
-    /// Of this state only; `completed` means `success`.
+    /// Only runs in this state; `completed` means `success`.
     #[param(inline)]
     status: Option<RunFilter>,
-    /// Started by this only.
+    /// Only runs started by this.
     #[param(inline)]
     triggered_by: Option<TriggeredBy>,
     /// Page, from 1.
     #[param(minimum = 1, default = 1)]
     page: Option<i64>,
-    /// Runs in a page; more than 100 give 100.
+    /// Runs per page, at most 100.
     #[param(minimum = 1, default = 20)]
     limit: Option<i64>,
 }
 
-/// A state that lists can be narrowed to.
+/// A state to filter by.
 #[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum RunFilter {
@@ -82,34 +82,35 @@ pub struct Run {
     triggered_by: TriggeredBy,
     status: RunStatus,
     phase: Phase,
-    /// When it began to execute; before that, when it was accepted.
+    /// When execution began; before that, when the run was accepted.
     started_at: Timestamp,
     /// Null until it has ended.
     completed_at: Option<Timestamp>,
-    /// How long the last attempt executed, waiting included.
+    /// Duration of the last attempt, including waits.
     duration_ms: Option<i64>,
     /// The event; in lists a large one is replaced by `{"$truncated": true, "chars": …}`.
     #[schema(value_type = Value)]
     event_data: Box<RawValue>,
-    /// Lines of the log: `{level, message, nodeId}`. A line with `truncated: true` stands for those not kept.
+    /// Lines of the log: `{level, message, nodeId}`. A line with `truncated: true` stands for omitted lines.
     #[schema(value_type = Vec<Object>)]
     log_output: Box<RawValue>,
-    /// Begins with the node's id, if a node has failed.
+    /// Begins with the node's id if a node failed.
     error_message: Option<String>,
     attempt: i64,
     version_number: i64,
     accepted_at: Timestamp,
 }
 
-/// A run with all that is kept of it.
+/// A run with everything that is stored about it.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WholeRun {
     #[serde(flatten)]
     run: Run,
-    /// Trigger at which it started; null for the first one.
+    /// Id of the trigger at which the run started; null for the first one.
     node_id: Option<String>,
-    /// What Return gave; a large one is replaced by `{"$truncated": true, "bytes": …, "excerpt": …}`.
+    /// The run's output, as given to Return; a large one is replaced by `{"$truncated": true, "bytes": …, "excerpt":
+    /// …}`.
     #[schema(value_type = Value)]
     output: Box<RawValue>,
     /// `{code, message, nodeId}`.
@@ -119,13 +120,13 @@ pub struct WholeRun {
     fuel_used: Option<i64>,
     /// Peak memory in bytes.
     memory_bytes_peak: Option<i64>,
-    /// What each node did, if the deployment records it.
+    /// What each node did, if the deployment records traces.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<Object>>)]
     trace: Option<Box<RawValue>>,
 }
 
-/// Stored JSON; what can't be read is told as such.
+/// Stored JSON, or a note that it can't be read.
 fn stored(text: Option<String>) -> Option<Box<RawValue>> {
     text.map(|text| RawValue::from_string(text).unwrap_or_else(|_| raw(&json!({ "$unreadable": true }))))
 }
@@ -160,7 +161,7 @@ impl Run {
             duration_ms: row.duration_ms,
             event_data: event.unwrap_or_else(|| RawValue::NULL.to_owned()),
             log_output: stored(row.logs.take()).unwrap_or_else(|| raw(&json!([]))),
-            error_message: ended_with_error.map(|error| told(&error)),
+            error_message: ended_with_error.map(|error| error_message(&error)),
             attempt: row.attempt,
             version_number: row.version_number,
             accepted_at: row.accepted_at,
@@ -188,7 +189,7 @@ fn read_error(error: Option<&str>) -> Option<RunError> {
 }
 
 /// An error with the node that failed.
-fn told(error: &RunError) -> String {
+fn error_message(error: &RunError) -> String {
     match &error.node_id {
         Some(node_id) => format!("{node_id}: {}", error.message),
         None => error.message.clone(),
@@ -211,7 +212,7 @@ pub async fn visible(
     row.ok_or_else(|| Code::NotFound.into())
 }
 
-/// The runs of a deployment, newest first.
+/// Lists a deployment's runs, newest first.
 #[utoipa::path(
     get, path = "/api/deployments/{id}/runs", tag = "Executions", security(("bearer" = [])),
     params(("id" = DeploymentId, Path, description = "Deployment"), ListQuery),
@@ -242,7 +243,7 @@ async fn list_runs(
     Ok(Listed::new(runs, PageMeta::new(page, limit, total)))
 }
 
-/// One run.
+/// Gets a run.
 #[utoipa::path(
     get, path = "/api/deployments/{id}/runs/{runId}", tag = "Executions", security(("bearer" = [])),
     params(("id" = DeploymentId, Path, description = "Deployment"), ("runId" = RunId, Path, description = "Run")),
@@ -269,7 +270,7 @@ struct Started {
     status: RunStatus,
 }
 
-/// Runs the event of a failed run again.
+/// Retries a failed run with the same event.
 #[utoipa::path(
     post, path = "/api/deployments/{id}/runs/{runId}/retry", tag = "Executions", security(("bearer" = [])),
     params(("id" = DeploymentId, Path, description = "Deployment"), ("runId" = RunId, Path, description = "Run")),
@@ -291,14 +292,14 @@ async fn retry_run(
     let row = visible(&app, &editor, ids).await?;
     if !row.status.has_failed() {
         return Err(Code::InvalidStatus
-            .with("Only a run that has failed can be retried.")
+            .with("Only failed runs can be retried.")
             .into());
     }
     let deployment = deployment(&app, &editor, row.deployment_id).await?;
     again(&app, deployment.pattern_id, row).await
 }
 
-/// Runs the event of an ended run again.
+/// Replays an ended run with the same event.
 #[utoipa::path(
     post, path = "/api/deployments/{id}/runs/{runId}/replay", tag = "Executions", security(("bearer" = [])),
     params(("id" = DeploymentId, Path, description = "Deployment"), ("runId" = RunId, Path, description = "Run")),
@@ -320,7 +321,7 @@ async fn replay_run(
     let row = visible(&app, &editor, ids).await?;
     if row.status == RunStatus::Running {
         return Err(Code::InvalidStatus
-            .with("Only a run that has ended can be replayed.")
+            .with("Only ended runs can be replayed.")
             .into());
     }
     let deployment = deployment(&app, &editor, row.deployment_id).await?;
@@ -355,14 +356,14 @@ async fn again(app: &App, pattern: PatternId, row: RunRow) -> Result<Enveloped<S
     }))
 }
 
-/// Ends a run.
+/// Cancels a run.
 #[utoipa::path(
     post, path = "/api/deployments/{id}/runs/{runId}/cancel", tag = "Executions", security(("bearer" = [])),
     params(("id" = DeploymentId, Path, description = "Deployment"), ("runId" = RunId, Path, description = "Run")),
     responses(
-        (status = 200, description = "The run has ended as `failure`, unless it ended by itself just before",
+        (status = 200, description = "The run has ended as `failure`, unless it had just ended by itself",
          body = Enveloped<Started>),
-        (status = 400, description = "INVALID_STATUS: it had ended", body = ErrorBody),
+        (status = 400, description = "INVALID_STATUS: the run had already ended", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 403, description = "FORBIDDEN", body = ErrorBody),
         (status = 404, description = "NOT_FOUND", body = ErrorBody),

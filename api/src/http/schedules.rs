@@ -24,19 +24,20 @@ pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(set))
 }
 
-/// When a deployment runs.
+/// The schedule of a deployment.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct ScheduleRequest {
-    /// Minute, hour, day of the month, month and day of the week; with six fields the first are seconds.
+    /// Cron expression: minute, hour, day of the month, month and day of the week; with six fields, the first is the
+    /// seconds.
     #[schema(example = "0 9 * * 1-5", min_length = 9, max_length = 200)]
     cron_expression: String,
-    /// Name in the IANA database; UTC if it is left out.
+    /// Time zone name from the IANA database; default: UTC.
     #[schema(example = "Europe/Berlin", max_length = 64)]
     timezone: Option<String>,
 }
 
-/// When a deployment runs.
+/// The schedule of a deployment.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Scheduled {
@@ -46,7 +47,7 @@ struct Scheduled {
     timezone: String,
 }
 
-/// Sets when all of a deployment's OnSchedule nodes run, instead of what they say themselves.
+/// Sets the schedule of all OnSchedule nodes of a deployment, overriding their own.
 #[utoipa::path(
     put, path = "/api/deployments/{id}/schedule", tag = "Deployments", security(("bearer" = [])),
     params(("id" = DeploymentId, Path, description = "Deployment")),

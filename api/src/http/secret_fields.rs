@@ -1,13 +1,13 @@
-//! What requests that bring secrets have in common: the size of a value, and the hosts that it may go to.
+//! Checks shared by requests that contain secrets: the size of a value, and the hosts it may be sent to.
 
 use super::error::ApiError;
 
-/// Bytes of a secret's value at most.
+/// Maximum size of a secret's value, in bytes.
 const SECRET_BYTES_MAX: usize = 64 << 10;
-/// Hosts of a connection at most.
+/// Maximum number of hosts of a connection.
 const HOSTS_MAX: usize = 50;
 
-/// Hosts without scheme, user or path.
+/// Checks that hosts have no scheme, user or path.
 pub fn checked_hosts(hosts: Option<Vec<String>>) -> Result<Vec<String>, ApiError> {
     let hosts = hosts.unwrap_or_default();
     if hosts.len() > HOSTS_MAX {

@@ -1,9 +1,9 @@
-//! Connections: from `accept` to the routes, by HTTP/1.1 only. What a client may take of time, places and memory is
-//! bounded here, before anything is known of it; what is beyond a limit is answered if that costs nothing, or else
-//! closed, and counted. Knows nothing of what the routes do.
+//! Connections: from `accept` to the routes, HTTP/1.1 only. The time, places and memory that an unauthenticated client
+//! may take are bounded here; what exceeds a limit is answered if that is cheap, otherwise closed, and counted. Knows
+//! nothing about what the routes do.
 //!
-//! No request waits for a lock or sets a timer: connections note what they do ([`connection`]), and one task looks at
-//! all of them once in a while ([`places`]).
+//! No request waits for a lock or sets a timer: connections record what they do ([`connection`]), and one task checks
+//! all of them periodically ([`places`]).
 
 mod address;
 mod connection;
@@ -137,7 +137,7 @@ async fn not_accepted(error: &io::Error, places: &Places, told_at: &mut Option<I
     metrics::counter!("heddle_http_accept_errors_total").increment(1);
     if told_at.is_none_or(|at| at.elapsed() > TOLD_EVERY) {
         *told_at = Some(heddle_model::clock::monotonic());
-        tracing::error!(%error, "No connection can be accepted for now: {error}");
+        tracing::error!(%error, "Can't accept connections for now: {error}");
     }
     places.shrink();
     tokio::time::sleep(EXHAUSTED_FOR).await;
@@ -228,9 +228,9 @@ struct Refusals {
 
 impl Refusals {
     async fn new() -> Self {
-        let address =
-            Code::RateLimited.with("Your address has too many connections open: close some, or reuse them.");
-        let full = Code::Unavailable.with("All of the service's connections are taken: try again shortly.");
+        let address = Code::RateLimited
+            .with("Your IP address has too many open connections: close some, or reuse them.");
+        let full = Code::Unavailable.with("All of the service's connections are in use: try again shortly.");
         Refusals {
             address: as_bytes(address.retry_after_s(1).into()).await,
             full: as_bytes(full.retry_after_s(1).into()).await,

@@ -1,4 +1,4 @@
-//! `/api/auth`: which logins there are, the external one, and new tokens for old ones.
+//! `/api/auth`: the available ways to log in, the external login, and refreshing tokens.
 
 use super::auth::{BODY_BYTES_MAX, Session, logged_in, session};
 use super::client_ip::ClientIp;
@@ -31,20 +31,20 @@ pub fn routes() -> OpenApiRouter<App> {
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
 }
 
-/// Which logins there are.
+/// The available ways to log in.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Providers {
-    /// Registration and login by email and password.
+    /// Whether users can register and log in with email and password.
     local: bool,
-    /// The external login.
+    /// Whether the external login is available.
     ext: bool,
-    /// The client id to get an authorization code with.
+    /// The client id with which to request an authorization code.
     #[serde(skip_serializing_if = "Option::is_none")]
     ext_client_id: Option<String>,
 }
 
-/// Tells which logins there are.
+/// Lists the available ways to log in.
 #[utoipa::path(
     get, path = "/api/auth/providers", tag = "Authentication",
     responses((status = 200, description = "The logins", body = Enveloped<Providers>))
@@ -65,15 +65,16 @@ struct ExtRequest {
     /// The authorization code.
     #[schema(example = "SplxlOBeZQQYbYS6WxSbIA", min_length = 1, max_length = 4096)]
     code: String,
-    /// The PKCE verifier, if the code was asked for with a challenge.
+    /// The PKCE verifier, if the code was requested with a challenge.
     #[schema(min_length = 43, max_length = 128)]
     code_verifier: Option<String>,
 }
 
-/// Logs in by an authorization code of the external provider.
+/// Logs in with an authorization code of the external provider.
 ///
-/// The first login makes the user. A user with the same email is taken over if the provider has verified it; if nobody had
-/// done so before, everything by which others could have opened that account is ended first, which `notice` tells.
+/// The first login creates the user. An existing user with the same email is linked if the provider has verified the
+/// email. If it had not been verified before, all other access to that account is revoked first, which `notice`
+/// explains.
 #[utoipa::path(
     post, path = "/api/auth/ext", tag = "Authentication", request_body = ExtRequest,
     responses(
@@ -81,7 +82,7 @@ struct ExtRequest {
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "INVALID_CREDENTIALS: the provider refused the code", body = ErrorBody),
         (status = 403, description = "EXT_AUTH_DISABLED", body = ErrorBody),
-        (status = 409, description = "EMAIL_ALREADY_EXISTS: and the provider has not verified it", body = ErrorBody),
+        (status = 409, description = "EMAIL_ALREADY_EXISTS: an account has the email, and the provider has not verified it", body = ErrorBody),
         (status = 429, description = "RATE_LIMITED", body = ErrorBody),
         (status = 503, description = "UNAVAILABLE: the provider does not answer", body = ErrorBody),
     )
@@ -112,7 +113,7 @@ async fn ext(
         .write(move |db| Box::pin(async move { known_or_new(db, identity, now).await }))
         .await?;
     let notice = match cleared {
-        Some(cleared) => Some(told(&app, &user, cleared).await?),
+        Some(cleared) => Some(apply_cleared(&app, &user, cleared).await?),
         None => None,
     };
     let mut session = logged_in(&app, user, ip).await?;
@@ -120,8 +121,8 @@ async fn ext(
     Ok(Enveloped::new(session))
 }
 
-/// Brings memory in line with what was cleared from an account, and puts it into words.
-async fn told(app: &App, user: &UserRow, cleared: Cleared) -> Result<String, ApiError> {
+/// Updates the in-memory state after an account was cleared, and describes what was removed.
+async fn apply_cleared(app: &App, user: &UserRow, cleared: Cleared) -> Result<String, ApiError> {
     app.executions.follow(Notice::Everything).await?;
     app.webhooks.all_changed();
     tracing::warn!(
@@ -129,20 +130,21 @@ async fn told(app: &App, user: &UserRow, cleared: Cleared) -> Result<String, Api
         api_keys = cleared.api_keys,
         members = cleared.members,
         deployments = cleared.deployments,
-        "An account whose email was not verified now belongs to whom the login provider names: its password and \
-         tokens were ended"
+        "An account with an unverified email now belongs to the user whom the login provider confirmed: its \
+         password and tokens were revoked"
     );
     Ok(format!(
-        "Before this login nobody had proven that your email address is yours, but there was an account with it. It is \
-         yours now. Its password, its tokens and {} API keys no longer work; {} other members were removed from its \
-         workspaces, and {} deployments are paused. If you did not make this account yourself, look through its patterns, \
-         connections and secrets, and give its webhooks new secrets, before you resume anything.",
+        "An account with your email address existed before this login, but the address had not been \
+         verified. The account is yours now. Its password, tokens and {} API keys no longer work; {} other \
+         members were removed from its workspaces, and {} deployments are paused. If you did not make this \
+         account yourself, look through its patterns, connections and secrets, and give its webhooks new \
+         secrets, before you resume anything.",
         cleared.api_keys, cleared.members, cleared.deployments
     ))
 }
 
-/// The user that an identity belongs to: by its subject, else by its verified email, else a new one. With what was
-/// cleared from the account, if others may have had it before.
+/// The user that an identity belongs to: found by its subject, or else by its verified email, or else created. Also
+/// returns what was removed from the account if others may have had access to it.
 async fn known_or_new(
     db: &mut Db<'_>,
     identity: Identity,
@@ -165,16 +167,16 @@ async fn known_or_new(
     }
     if let Some(user) = accounts::by_email(db, &identity.email).await? {
         if !identity.email_verified {
-            return Err(Code::EmailAlreadyExists.with(
-                "A user with this email is registered, and the provider has not verified that it is yours.",
-            ).into());
+            return Err(Code::EmailAlreadyExists
+                .with("This email is already registered, and the provider has not verified that it is yours.")
+                .into());
         }
         if !user.email_verified {
             return proven(db, user, &identity, now).await;
         }
         if !credentials::link(db, user.id, &identity.subject).await? {
             return Err(Code::EmailAlreadyExists
-                .with("A user with this email is registered, and logs in as somebody else at the provider.")
+                .with("This email is already registered, with a different account at the provider.")
                 .into());
         }
         accounts::set_avatar(db, user.id, avatar_url).await?;
@@ -201,8 +203,8 @@ async fn known_or_new(
     Ok((user, None))
 }
 
-/// Gives an account whose email nobody had proven to the person who now has: nothing by which somebody else could have
-/// opened it, or act for it, stays.
+/// Transfers an account with an unverified email to the user who has now verified it: all other ways to log in to it,
+/// or to act on its behalf, are removed.
 async fn proven(
     db: &mut Db<'_>,
     user: UserRow,
@@ -220,7 +222,7 @@ async fn again(db: &mut Db<'_>, user: UserId) -> Result<UserRow, ApiError> {
     Ok(accounts::by_id(db, user).await?.ok_or(Code::Unauthorized)?)
 }
 
-/// Gives a new token, with the role and membership of now. It lasts no longer than the login that it goes back to.
+/// Issues a new token with the current role and membership. It expires no later than the login that it derives from.
 #[utoipa::path(
     post, path = "/api/auth/refresh", tag = "Authentication", security(("bearer" = [])),
     responses(
@@ -245,7 +247,7 @@ struct SwitchWorkspaceRequest {
     workspace_id: WorkspaceId,
 }
 
-/// Gives a token for another of the caller's workspaces.
+/// Issues a token for another of the caller's workspaces.
 #[utoipa::path(
     post, path = "/api/auth/switch-workspace", tag = "Authentication", security(("bearer" = [])),
     request_body = SwitchWorkspaceRequest,

@@ -1,4 +1,4 @@
-//! Server-sent events: what runs do, as it happens.
+//! Server-sent events: the changes of runs, as they happen.
 
 use super::extract::{Caller, Path};
 use super::runs::{self, WholeRun, deployment};
@@ -23,9 +23,9 @@ use tokio::time::Interval;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-/// How often it is looked whether a run has ended of whose end nothing was heard.
+/// How often to check whether a run has ended without a notification.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
-/// How long an onlooker whose rights were withdrawn may go on looking.
+/// How long a viewer whose rights were revoked may still receive events.
 const RIGHTS_CHECKED_FOR: Duration = Duration::from_secs(1);
 
 /// The routes.
@@ -35,7 +35,7 @@ pub fn routes() -> OpenApiRouter<App> {
         .routes(routes!(stream_run))
 }
 
-/// Somebody who looks on, and may.
+/// An authorized viewer of a live tail.
 struct Onlooker {
     app: App,
     headers: HeaderMap,
@@ -45,7 +45,7 @@ struct Onlooker {
     changes: Watch,
     looks: Interval,
     stopping: watch::Receiver<bool>,
-    /// What is still to be told before anything else.
+    /// An event to send before any others.
     first: Option<Event>,
     is_over: bool,
     _seat: Seat,
@@ -115,7 +115,7 @@ impl Onlooker {
         None
     }
 
-    /// The end of a run that another server has executed, should nothing have been heard of it.
+    /// The end of a run that another server executed, in case its notification was lost.
     async fn end_elsewhere(&mut self) -> Option<Event> {
         let run = self.run.filter(|_| self.app.store.is_shared())?;
         let ended = upkeep::running_of(&mut self.app.store.reader().await.ok()?.db(), &[run]).await;
@@ -125,7 +125,7 @@ impl Onlooker {
         }
     }
 
-    /// The whole run, after which there is nothing more.
+    /// The complete run, which is the last event.
     async fn end(&mut self, run: RunId) -> Option<Event> {
         self.is_over = true;
         let caller = caller::check(&self.app, &self.headers).await.ok()?;
@@ -149,7 +149,7 @@ impl Onlooker {
     }
 }
 
-/// Changes that an onlooker was too slow for.
+/// Changes that were dropped because the viewer was too slow.
 #[derive(Serialize)]
 struct Lagged {
     missed: u64,
@@ -162,7 +162,7 @@ fn event<T: Serialize>(name: &'static str, data: &T) -> Event {
     Event::default().event(name).data(data.replace(['\r', '\n'], " "))
 }
 
-/// Changes of a deployment's runs, as they happen: events `change`; `lagged` when some were missed.
+/// Streams changes of a deployment's runs as they happen: events `change`; `lagged` if some were missed.
 #[utoipa::path(
     get, path = "/api/deployments/{id}/runs/stream", tag = "Executions", security(("bearer" = [])),
     params(("id" = DeploymentId, Path, description = "Deployment")),
@@ -185,7 +185,8 @@ async fn stream_runs(
     Ok(onlooker.stream())
 }
 
-/// A run as it is now (event `run`), then its changes as they happen, and when it has ended the whole run.
+/// Streams a run: its current state (event `run`), then its changes as they happen, and the complete run when it has
+/// ended.
 #[utoipa::path(
     get, path = "/api/deployments/{id}/runs/{runId}/stream", tag = "Executions", security(("bearer" = [])),
     params(("id" = DeploymentId, Path, description = "Deployment"), ("runId" = RunId, Path, description = "Run")),

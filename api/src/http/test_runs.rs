@@ -1,4 +1,4 @@
-//! Compiling a graph for a test, and running what came of it.
+//! Test runs: compiling a graph, and running the module.
 
 use super::deployments::InvalidGraph;
 use super::extract::{self, Caller, CodeJson};
@@ -32,15 +32,15 @@ struct TranspileBody {
     /// `{nodes, edges}`.
     #[schema(value_type = Object, example = json!({"nodes": [{"id": "start", "type": "OnManual"}], "edges": []}))]
     graph_data: Box<RawValue>,
-    /// Definitions of node types that are not standard, by name; `{}` without any.
+    /// Definitions of custom node types, by name; `{}` if there are none.
     #[schema(value_type = Object, example = json!({}))]
     node_definitions: Box<RawValue>,
-    /// Whether the run tells what each node did.
+    /// Whether the run records what each node did.
     trace: Option<bool>,
-    /// Nodes before which the run pauses.
+    /// Ids of nodes to pause before.
     #[schema(example = json!([]))]
     breakpoints: Option<Vec<String>>,
-    /// Outputs by node: these nodes don't execute.
+    /// Pinned outputs by node id: these nodes don't execute.
     #[schema(value_type = Option<Object>, example = json!({}))]
     pinned_nodes: Option<Box<RawValue>>,
 }
@@ -51,7 +51,7 @@ struct TranspileBody {
 struct Transpiled {
     /// Always true.
     success: bool,
-    /// The module, base64: what `/api/execute/run` takes.
+    /// The module in base64, for `/api/execute/run`.
     code: String,
     /// An id for the test.
     #[schema(example = "01932c07-209e-7f64-b0a3-5c1f1b0e6f3a")]
@@ -106,7 +106,7 @@ async fn transpile(
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct RunBody {
-    /// The output of transpile.
+    /// The `code` from transpile.
     #[schema(example = "AGFzbQEAAAA=")]
     code: String,
     /// The event.
@@ -124,21 +124,21 @@ struct TestResult {
     /// Lines of the log: `{level, message, nodeId}`.
     #[schema(value_type = Vec<Object>)]
     logs: Vec<LogLine>,
-    /// What Return gave.
+    /// The run's output, as given to Return.
     #[schema(value_type = Value)]
     output: Option<Box<RawValue>>,
     /// `{code, message, nodeId}`.
     #[schema(value_type = Option<Object>)]
     error: Option<RunError>,
-    /// What RespondToWebhook answered: `{status, headers, body, bodyType}`.
+    /// The response from RespondToWebhook: `{status, headers, body, bodyType}`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     response: Option<Box<RawValue>>,
-    /// Where the run has paused: `{nodeId, input}`.
+    /// Where the run paused: `{nodeId, input}`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     breakpoint: Option<Box<RawValue>>,
-    /// Outputs of all that has run before the pause: pins with which to continue.
+    /// Outputs of all nodes that executed before the pause: pins to continue with.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pinned_nodes: Option<Box<RawValue>>,
@@ -176,11 +176,11 @@ impl TestResult {
 #[utoipa::path(
     post, path = "/api/execute/run", tag = "Executions", security(("bearer" = [])), request_body = RunBody,
     responses(
-        (status = 200, description = "What it did", body = TestResult),
-        (status = 400, description = "VALIDATION: no module that may run here", body = ErrorBody),
+        (status = 200, description = "What the run did", body = TestResult),
+        (status = 400, description = "VALIDATION: not a module that can run here", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 403, description = "FORBIDDEN", body = ErrorBody),
-        (status = 503, description = "UNAVAILABLE: too many runs execute", body = ErrorBody),
+        (status = 503, description = "UNAVAILABLE: too many runs are executing", body = ErrorBody),
         (status = 504, description = "EXECUTION_TIMEOUT", body = ErrorBody),
     )
 )]
@@ -192,7 +192,7 @@ async fn run_code(
     let editor = caller.scope.editor()?;
     let wasm = STANDARD
         .decode(body.code.trim())
-        .map_err(|error| ApiError::field("code", format!("is no base64: {error}")))?;
+        .map_err(|error| ApiError::field("code", format!("is not valid base64: {error}")))?;
     let event = body.event_data.unwrap_or_else(|| RawValue::NULL.to_owned());
     match app.executions.test_run(&editor, TestRun { wasm, event }).await {
         Ok((outcome, has_trace)) => Ok(axum::Json(TestResult::new(outcome, has_trace))),

@@ -1,11 +1,11 @@
-//! Work that goes on when its request is given up, as when a sender goes away.
+//! Work that continues when its request is aborted, for example because the client disconnects.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::runtime::Handle;
 
-/// Is polled by the request's own task, which costs less than a task of its own would; when it is dropped before its
-/// end, it goes on on such a task.
+/// Polled by the request's own task, which is cheaper than a separate one. If it is dropped before it is done, it
+/// continues on a new task.
 pub struct ToTheEnd<T: 'static>(Option<Work<T>>);
 
 type Work<T> = Pin<Box<dyn Future<Output = T> + Send>>;

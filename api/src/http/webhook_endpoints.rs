@@ -1,4 +1,4 @@
-//! Webhook endpoints as their owners see them: listings, secrets and snippets.
+//! Management of webhook endpoints: lists, secrets and snippets.
 
 use super::extract::{Caller, Json, Path, Query, text};
 use super::reply::Enveloped;
@@ -18,7 +18,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-/// Characters of a secret that a user gives.
+/// Minimum length of a secret chosen by a user, in characters.
 const SECRET_CHARS_MIN: usize = 8;
 const SECRET_CHARS_MAX: usize = 255;
 
@@ -46,21 +46,21 @@ pub struct WebhookEndpoint {
     /// Node in the graph.
     #[schema(example = "on-order")]
     node_id: String,
-    /// What senders sign with; null for viewers.
+    /// The secret that senders sign with; null for viewers.
     webhook_secret: Option<String>,
-    /// How they sign, in the newest version.
+    /// The signature scheme, as in the newest version.
     #[schema(example = "heddle")]
     scheme: &'static str,
     status: EndpointStatus,
 }
 
-/// Whether events make runs.
+/// Whether events start runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum EndpointStatus {
-    /// They do.
+    /// Events start runs.
     Active,
-    /// They are captured only.
+    /// Events are only captured.
     Inactive,
 }
 
@@ -105,7 +105,7 @@ fn url(app: &App, row: &EndpointRow) -> String {
     format!("{}/webhooks/{}", app.config.base_url, row.webhook_id)
 }
 
-/// The endpoints of a deployment that the caller has been shown to see: those of the version that is deployed.
+/// The endpoints of a deployment that the caller may see: those of the deployed version.
 pub async fn of_deployment_row(
     app: &App,
     db: &mut Db<'_>,
@@ -117,7 +117,7 @@ pub async fn of_deployment_row(
     Ok(listed)
 }
 
-/// All endpoints of a pattern.
+/// The endpoints of a pattern.
 #[derive(Debug, Serialize, ToSchema)]
 struct Endpoints {
     endpoints: Vec<WebhookEndpoint>,
@@ -173,14 +173,14 @@ async fn endpoints_of_deployment(
     ))
 }
 
-/// Which endpoint gets another secret.
+/// The endpoint whose secret to replace.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct RegenerateRequest {
     /// The endpoint's `id`.
     #[schema(example = "01932c07-209e-7f64-b0a3-5c1f1b0e6f3a")]
     endpoint_id: String,
-    /// The secret, for senders that make it themselves, such as Stripe and Slack; a random one if it is left out.
+    /// The new secret, for senders that generate it themselves, such as Stripe and Slack; default: a random one.
     #[schema(min_length = 8, max_length = 255, example = "whsec_0123456789abcdef")]
     secret: Option<String>,
 }
@@ -189,11 +189,11 @@ struct RegenerateRequest {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Regenerated {
-    /// What senders must sign with from now on.
+    /// The secret that senders must sign with from now on.
     webhook_secret: String,
 }
 
-/// Gives an endpoint another secret. The old one stops working at once.
+/// Replaces an endpoint's secret. The old one stops working at once.
 #[utoipa::path(
     post, path = "/api/deployments/{id}/webhook/regenerate", tag = "Webhooks", security(("bearer" = [])),
     params(("id" = DeploymentId, Path, description = "Deployment")),
@@ -260,7 +260,7 @@ async fn endpoint(
     Ok(found.ok_or_else(|| Code::NotFound.with("The deployment has no such webhook endpoint."))?)
 }
 
-/// For which endpoint snippets are.
+/// The endpoint to create snippets for.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(rename_all = "camelCase")]
@@ -270,7 +270,7 @@ struct SnippetsQuery {
     endpoint_id: String,
 }
 
-/// Gives programs to paste that send a signed request. They have the secret in them, so viewers get none.
+/// Gets code snippets that send a signed request. They contain the secret, so viewers can't get them.
 #[utoipa::path(
     get, path = "/api/deployments/{id}/webhook/snippets", tag = "Webhooks", security(("bearer" = [])),
     params(("id" = DeploymentId, Path, description = "Deployment"), SnippetsQuery),

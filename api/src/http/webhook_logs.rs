@@ -1,4 +1,4 @@
-//! What came to webhooks: the log and the tapped events, of a pattern and of all the caller's patterns.
+//! Requests to webhooks: the log and the captured events, of one pattern or of all the caller's patterns.
 
 use super::extract::{Caller, Path, Query, limit, page};
 use super::reply::PageMeta;
@@ -27,23 +27,23 @@ pub fn routes() -> OpenApiRouter<App> {
         .routes(routes!(tapped, clear_tapped))
 }
 
-/// Which lines of the log.
+/// Filters for the log.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 struct LogQuery {
-    /// With this status.
+    /// Only lines with this status.
     #[param(inline)]
     status: Option<WebhookStatus>,
-    /// Not before this time.
+    /// Only lines at or after this time.
     #[param(value_type = Option<String>, format = DateTime)]
     since: Option<Timestamp>,
-    /// Not after this time.
+    /// Only lines at or before this time.
     #[param(value_type = Option<String>, format = DateTime)]
     until: Option<Timestamp>,
     /// Page, from 1.
     #[param(minimum = 1, default = 1)]
     page: Option<i64>,
-    /// Lines in a page; more than 100 give 100.
+    /// Lines per page, at most 100.
     #[param(minimum = 1, default = 50)]
     limit: Option<i64>,
 }
@@ -53,22 +53,22 @@ struct LogQuery {
 #[serde(rename_all = "camelCase")]
 struct LogEntry {
     id: WebhookLogId,
-    /// As in the URL.
+    /// The id in the endpoint's URL.
     webhook_id: String,
     pattern_id: Option<PatternId>,
     status: WebhookStatus,
-    /// HTTP status of the answer.
+    /// HTTP status of the response.
     #[schema(example = 202)]
     status_code: i64,
-    /// Why it was not accepted.
+    /// Why the request was rejected.
     rejection_reason: Option<String>,
     #[schema(example = "192.0.2.7")]
     ip_address: String,
     user_agent: Option<String>,
-    /// Bytes of the body.
+    /// Size of the body in bytes.
     content_length: i64,
     request_id: String,
-    /// The run that it made, or of a duplicate the first one's.
+    /// The run that the request started; for a duplicate, the original run.
     run_id: Option<RunId>,
     created_at: Timestamp,
 }
@@ -92,16 +92,16 @@ impl From<LogRow> for LogEntry {
     }
 }
 
-/// A line of the log of all patterns.
+/// A line of the log across all patterns.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct LogSummary {
     id: WebhookLogId,
-    /// As in the URL.
+    /// The id in the endpoint's URL.
     webhook_id: String,
     pattern_id: Option<PatternId>,
     status: WebhookStatus,
-    /// HTTP status of the answer.
+    /// HTTP status of the response.
     #[schema(example = 202)]
     status_code: i64,
     #[schema(example = "192.0.2.7")]
@@ -133,7 +133,7 @@ struct Logs<T> {
     meta: PageMeta,
 }
 
-/// Something was deleted.
+/// Confirms that a log or events were deleted.
 #[derive(Debug, Serialize, ToSchema)]
 struct Cleared {
     /// Always true.
@@ -251,7 +251,7 @@ async fn clear_of_all(State(app): State<App>, caller: Caller) -> Result<Json<Cle
     clear(&app, &caller, Whose::All).await
 }
 
-/// An event that came to a webhook.
+/// An event that a webhook received.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct TapEvent {
@@ -276,14 +276,15 @@ impl TryFrom<TappedRow> for TapEvent {
     }
 }
 
-/// Tapped events.
+/// Captured events.
 #[derive(Debug, Serialize, ToSchema)]
 struct Tapped {
     /// Newest first.
     events: Vec<TapEvent>,
 }
 
-/// Shows the newest events of each of a pattern's webhooks: at most 20, none older than 30 minutes, deployed or not.
+/// Lists the newest captured events of each webhook of a pattern, deployed or not: at most 20 each, none older than 30
+/// minutes.
 #[utoipa::path(
     get, path = "/api/patterns/{id}/tap-events", tag = "Webhooks", security(("bearer" = [])),
     params(("id" = PatternId, Path, description = "Pattern")),
@@ -309,7 +310,7 @@ async fn tapped(
     Ok(Json(Tapped { events }))
 }
 
-/// Forgets the tapped events of all of a pattern's webhooks.
+/// Deletes the captured events of all webhooks of a pattern.
 #[utoipa::path(
     delete, path = "/api/patterns/{id}/tap-events", tag = "Webhooks", security(("bearer" = [])),
     params(("id" = PatternId, Path, description = "Pattern")),

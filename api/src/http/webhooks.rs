@@ -1,4 +1,4 @@
-//! `/webhooks/:webhookId`: where events come in. No token: requests are signed.
+//! `/webhooks/:webhookId`: receives events. Needs no token, because requests are signed.
 
 mod answer;
 mod ingest;
@@ -24,7 +24,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-/// How long a body may take to arrive.
+/// Time limit for receiving a body.
 const BODY_TIME_MAX: Duration = Duration::from_secs(30);
 
 /// The routes.
@@ -35,29 +35,29 @@ pub fn routes() -> OpenApiRouter<App> {
         .layer(DefaultBodyLimit::disable())
 }
 
-/// What became of an event.
+/// The outcome for an event.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Received {
-    /// `accepted`, `captured`, `duplicate`, or of a synchronous run `completed` and `failed`.
+    /// `accepted`, `captured` or `duplicate`; for a synchronous run `completed` or `failed`.
     #[schema(example = "accepted")]
     status: String,
-    /// The run; of a duplicate the first one's.
+    /// The run that was started; for a duplicate, the original run.
     run_id: Option<String>,
-    /// For people.
+    /// A message for people.
     message: Option<String>,
 }
 
-/// Receives an event. Its sender signs the raw body with the endpoint's secret, in the way that the node's `scheme`
-/// names; `X-Idempotency-Key` (or else `X-Request-Id`) makes one run of an event that is sent again within 24 hours.
-/// A synchronous webhook answers with what RespondToWebhook gives.
+/// Receives an event. The sender signs the raw body with the endpoint's secret, as the node's `scheme` specifies.
+/// `X-Idempotency-Key` (or else `X-Request-Id`) ensures that an event that is sent again within 24 hours starts only
+/// one run. A synchronous webhook responds with RespondToWebhook's response.
 #[utoipa::path(
     post, path = "/webhooks/{webhookId}", tag = "Webhooks",
     params(
         ("webhookId" = String, Path, description = "The last part of the endpoint's URL"),
         ("X-Webhook-Signature" = Option<String>, Header, description = "Hex HMAC-SHA256 of the raw body, for the scheme `heddle`"),
-        ("X-Idempotency-Key" = Option<String>, Header, description = "Names the event"),
-        ("X-Request-Id" = Option<String>, Header, description = "Names the event, if the other header does not"),
+        ("X-Idempotency-Key" = Option<String>, Header, description = "Identifies the event (idempotency)"),
+        ("X-Request-Id" = Option<String>, Header, description = "Identifies the event if the other header is missing"),
     ),
     request_body(
         content = serde_json::Value, content_type = "application/json", description = "Any JSON",
@@ -66,14 +66,14 @@ struct Received {
     responses(
         (status = 200, description = "A duplicate, or the answer of a synchronous run", body = Received),
         (status = 202, description = "Accepted, or captured when no deployment is active", body = Received),
-        (status = 400, description = "VALIDATION: the body is no JSON", body = ErrorBody),
+        (status = 400, description = "VALIDATION: the body is not valid JSON", body = ErrorBody),
         (status = 401, description = "SIGNATURE_INVALID", body = ErrorBody),
         (status = 404, description = "NOT_FOUND", body = ErrorBody),
         (status = 413, description = "PAYLOAD_TOO_LARGE", body = ErrorBody),
         (status = 415, description = "UNSUPPORTED_MEDIA_TYPE", body = ErrorBody),
         (status = 429, description = "RATE_LIMITED", body = ErrorBody),
         (status = 500, description = "A synchronous run failed", body = Received),
-        (status = 503, description = "UNAVAILABLE: too many runs wait", body = ErrorBody),
+        (status = 503, description = "UNAVAILABLE: too many runs are waiting", body = ErrorBody),
         (status = 504, description = "EXECUTION_TIMEOUT: a synchronous run took too long", body = ErrorBody),
     )
 )]
@@ -106,10 +106,10 @@ async fn receive(
     .await
 }
 
-/// A body of at most so many bytes, in reasonable time.
+/// Reads a body, limited in size and time.
 pub(super) async fn read(body: Body, bytes_max: usize) -> Result<Bytes, ApiError> {
     let too_late = || Code::RequestTimeout.with("The body took too long to arrive.");
-    let too_large = || Code::PayloadTooLarge.with(format!("The body has more than {bytes_max} bytes."));
+    let too_large = || Code::PayloadTooLarge.with(format!("The body is larger than {bytes_max} bytes."));
     if body.size_hint().lower() > bytes_max as u64 {
         return Err(too_large().into());
     }
@@ -121,28 +121,28 @@ pub(super) async fn read(body: Body, bytes_max: usize) -> Result<Bytes, ApiError
     }
 }
 
-/// A webhook that is there.
+/// A webhook that exists.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Verified {
     #[schema(example = "ok")]
     status: &'static str,
-    /// As in the URL.
+    /// The id in the endpoint's URL.
     webhook_id: String,
 }
 
-/// Tells whether the webhook exists and is active; some senders ask so before their first event.
+/// Checks whether the webhook exists and is active, which some senders do before their first event.
 #[utoipa::path(
     get, path = "/webhooks/{webhookId}", tag = "Webhooks",
     params(
         ("webhookId" = String, Path, description = "The last part of the endpoint's URL"),
-        ("challenge" = Option<String>, Query, description = "Given back as plain text"),
-        ("hub.challenge" = Option<String>, Query, description = "Given back as plain text"),
+        ("challenge" = Option<String>, Query, description = "Returned as plain text"),
+        ("hub.challenge" = Option<String>, Query, description = "Returned as plain text"),
     ),
     responses(
-        (status = 200, description = "It is there; a challenge alone, if there is one",
+        (status = 200, description = "The webhook exists; the body is the challenge alone, if one was sent",
             content((Verified = "application/json"), (String = "text/plain"))),
-        (status = 404, description = "NOT_FOUND: not there, or not active", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND: it does not exist, or is not active", body = ErrorBody),
     )
 )]
 async fn verify(
@@ -152,7 +152,7 @@ async fn verify(
 ) -> Result<Response, ApiError> {
     if !ingest::is_active(&app, &webhook_id).await? {
         return Err(Code::NotFound
-            .with("There is no such webhook, or it is not active.")
+            .with("This webhook does not exist, or is not active.")
             .into());
     }
     let query = request.uri().query().unwrap_or_default().as_bytes();

@@ -1,4 +1,4 @@
-//! `/api/workspaces`: what teams share, and who is in them.
+//! `/api/workspaces`: workspaces, which teams share.
 
 use super::extract::{Caller, Json, LoggedIn, Member, text};
 use super::reply::{Deleted, Enveloped};
@@ -58,7 +58,7 @@ struct WorkspaceRequest {
     name: String,
 }
 
-/// Lists the workspaces that the caller is a member of; with an API key, the key's.
+/// Lists the workspaces that the caller is a member of; with an API key, only the key's.
 #[utoipa::path(
     get, path = "/api/workspaces", tag = "Workspaces", security(("bearer" = [])),
     responses(
@@ -79,7 +79,7 @@ async fn list_workspaces(
     Ok(Enveloped::new(found.into_iter().map(Workspace::from).collect()))
 }
 
-/// Makes a workspace of one environment, `production`, owned by the caller.
+/// Creates a workspace with one environment, `production`, owned by the caller.
 #[utoipa::path(
     post, path = "/api/workspaces", tag = "Workspaces", security(("bearer" = [])),
     request_body = WorkspaceRequest,
@@ -110,7 +110,7 @@ async fn create_workspace(
     Ok((StatusCode::CREATED, Enveloped::new(created.into())))
 }
 
-/// Tells about a workspace.
+/// Gets a workspace.
 #[utoipa::path(
     get, path = "/api/workspaces/{id}", tag = "Workspaces", security(("bearer" = [])),
     params(("id" = WorkspaceId, Path, description = "Workspace")),
@@ -124,7 +124,7 @@ async fn get_workspace(State(app): State<App>, member: Member) -> Result<Envelop
     workspace(&app, &member).await.map(Enveloped::new)
 }
 
-/// Renames a workspace; its owners may.
+/// Renames a workspace. Requires the role owner.
 #[utoipa::path(
     patch, path = "/api/workspaces/{id}", tag = "Workspaces", security(("bearer" = [])),
     params(("id" = WorkspaceId, Path, description = "Workspace")), request_body = WorkspaceRequest,
@@ -150,8 +150,8 @@ async fn rename_workspace(
     workspace(&app, &member).await.map(Enveloped::new)
 }
 
-/// Deletes a workspace with its environments, secrets, connections and API keys; its owners may, once it has no
-/// patterns.
+/// Deletes a workspace with its environments, secrets, connections and API keys. It must not have any patterns.
+/// Requires the role owner.
 #[utoipa::path(
     delete, path = "/api/workspaces/{id}", tag = "Workspaces", security(("bearer" = [])),
     params(("id" = WorkspaceId, Path, description = "Workspace")),

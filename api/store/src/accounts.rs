@@ -1,4 +1,4 @@
-//! Users, workspaces and memberships as far as accounts need them.
+//! Users, and the queries on workspaces and memberships that accounts need.
 
 use super::{Db, StoreError, sql};
 use heddle_model::access::{Role, WorkspaceRole};
@@ -9,7 +9,7 @@ use sqlx::FromRow;
 /// A user.
 #[derive(Clone, Debug, FromRow)]
 pub struct UserRow {
-    /// Id.
+    /// UUIDv7, so that ids sort by time of creation.
     #[sqlx(try_from = "String")]
     pub id: UserId,
     /// Email as registered.
@@ -28,7 +28,7 @@ pub struct UserRow {
     /// When registered.
     #[sqlx(try_from = "i64")]
     pub created_at: Timestamp,
-    /// Whether somebody who can know has vouched that the email is theirs.
+    /// Whether the login provider or the operator has verified that the email is theirs.
     pub email_verified: bool,
     /// Tokens of earlier generations have ended.
     pub generation: i64,
@@ -39,7 +39,7 @@ pub struct UserRow {
 /// What a user may do, as of now.
 #[derive(Clone, Debug)]
 pub struct Standing {
-    /// Email.
+    /// Email address, as registered.
     pub email: String,
     /// Role in the service.
     pub role: Role,
@@ -166,7 +166,7 @@ pub async fn create(db: &mut Db<'_>, user: &UserRow) -> Result<WorkspaceId, Stor
     Ok(workspace)
 }
 
-/// The workspace that a login opens: the one that the user has been in for longest.
+/// The workspace that a login opens: the one that the user joined first.
 pub async fn first_membership(
     db: &mut Db<'_>,
     user: UserId,

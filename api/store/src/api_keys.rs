@@ -1,4 +1,4 @@
-//! API keys: long-lived credentials of machines, stored as hashes.
+//! API keys: long-lived credentials for machines, stored as hashes.
 
 use super::{Db, StoreError, sql};
 use heddle_model::access::Scope;
@@ -13,12 +13,12 @@ const USE_NOTED_EVERY: Duration = Duration::from_secs(60);
 /// What may be seen of a key.
 #[derive(Clone, Debug, FromRow)]
 pub struct ApiKeyRow {
-    /// Id.
+    /// UUIDv7, so that ids sort by time of creation.
     #[sqlx(try_from = "String")]
     pub id: ApiKeyId,
     /// Name.
     pub name: String,
-    /// The key's beginning, to tell it from others.
+    /// The first characters of the key, to identify it.
     pub prefix: String,
     /// Workspace in which it counts; `None`: outside of all.
     pub workspace_id: Option<String>,

@@ -1,7 +1,7 @@
-//! Moves what was committed from SQLite's write-ahead log into the database, beside the writer. Left to itself, the
-//! writer would do it in the midst of its work, and everybody would wait for the syncs. Source: SQLite, "Write-Ahead
-//! Logging", sections 2.3 and 6: a log begins anew only when all of it was moved while nobody wrote, so the writer is asked to
-//! move the little that is left of a long one.
+//! Checkpoints SQLite's write-ahead log on a connection of its own. Otherwise the writer would checkpoint in the middle
+//! of its work, and all writes would wait for the syncs. Source: SQLite, "Write-Ahead Logging", sections 2.3 and 6: the
+//! log restarts from its beginning only after a complete checkpoint without concurrent writes, so the writer is asked
+//! to checkpoint the little that remains of a long log.
 
 use sqlx::SqliteConnection;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ const TRANSACTIONS: u32 = 64;
 /// Pages of a long log: 32 MiB.
 const LOG_PAGES_MAX: i64 = 8_192;
 
-/// Tells the task when to work, and is told when the log is long.
+/// Wakes the task when there is work, and is notified when the log is long.
 pub(super) struct Checkpoints {
     shared: Arc<Shared>,
     transactions: u32,
@@ -87,7 +87,7 @@ async fn checkpoint(connection: &mut SqliteConnection) -> i64 {
         Ok((_was_busy, pages, _pages_moved)) => pages,
         Err(error) => {
             // As on a full disk. Nothing is lost: it stays in the log.
-            tracing::warn!(%error, "the write-ahead log could not be moved into the database");
+            tracing::warn!(%error, "the write-ahead log could not be checkpointed");
             0
         }
     }

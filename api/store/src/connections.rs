@@ -13,7 +13,7 @@ use sqlx::FromRow;
 /// What may be seen of a connection.
 #[derive(Clone, Debug, FromRow)]
 pub struct ConnectionRow {
-    /// Id.
+    /// UUIDv7, so that ids sort by time of creation.
     #[sqlx(try_from = "String")]
     pub id: ConnectionId,
     /// Service.

@@ -1,5 +1,5 @@
-//! What opens accounts, and how it is ended: passwords, the external login, logins and their addresses. Knows nothing of
-//! how a password or a token is checked.
+//! Credentials of accounts and their revocation: passwords, the external login, logins and their IP addresses. Knows
+//! nothing about how a password or a token is checked.
 
 use super::accounts::email_key;
 use super::notices::{self, Notice};
@@ -10,9 +10,9 @@ use std::time::Duration;
 
 /// Addresses that are remembered of a user.
 const ADDRESSES_MAX: i64 = 20;
-/// A known address is noted anew once in so long, so that a login need not write.
+/// Interval at which a known address is updated, so that not every login has to write.
 const ADDRESS_NOTED_EVERY: Duration = Duration::from_secs(24 * 60 * 60);
-/// An address from which nobody logged in for so long is a stranger's again.
+/// Time after which an address without logins is no longer known.
 const ADDRESS_AGE_MAX: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 
 /// Lets a user log in as this subject of the external login; false: they do as another one.

@@ -1,5 +1,5 @@
-//! Data keys as they are stored, wrapped under a master key; which master key that is; and the master keys that a rotation
-//! has left for servers that don't have them yet. Knows nothing of encryption.
+//! Stored data keys, wrapped under a master key; the id of that master key; and the master keys that a rotation has
+//! left for servers that don't have them yet. Knows nothing about encryption.
 
 use crate::db::{Db, sql};
 use crate::error::StoreError;
@@ -19,7 +19,7 @@ pub(crate) struct DataKeyRow {
     pub wrapped: Vec<u8>,
 }
 
-/// A master key, wrapped under the one that it has replaced.
+/// A master key, wrapped under its predecessor.
 #[derive(FromRow)]
 pub(crate) struct HandoverRow {
     pub from_id: String,
@@ -34,7 +34,7 @@ pub(crate) enum Lock {
     Update,
 }
 
-/// Whose a data key is: a workspace's, or that of what belongs to none.
+/// The owner of a data key: a workspace's id, or an empty string for everything outside of workspaces.
 pub(crate) fn owner(workspace: Option<WorkspaceId>) -> String {
     workspace
         .map(|workspace| workspace.to_string())

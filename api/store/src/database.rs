@@ -1,4 +1,4 @@
-//! The database behind the service: connections to read with, and one way to write, on SQLite and PostgreSQL.
+//! The database of the service, SQLite or PostgreSQL: a pool of connections for reading, and one way to write.
 
 use super::checkpoint::Checkpoints;
 use super::db::{Db, Sql, sql};

@@ -1,4 +1,5 @@
-//! One way to speak SQL to both databases: the text is shared, with `?` for arguments, rows are decoded by type.
+//! A common SQL interface to both databases: they share the statements' text, with `?` for arguments, and rows are
+//! decoded by type.
 
 use super::error::StoreError;
 use heddle_model::access::{Role, WorkspaceRole};

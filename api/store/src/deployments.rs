@@ -12,7 +12,7 @@ use sqlx::FromRow;
 /// A deployment.
 #[derive(Clone, Debug, FromRow)]
 pub struct DeploymentRow {
-    /// Id.
+    /// UUIDv7, so that ids sort by time of creation.
     pub id: DeploymentId,
     /// What is deployed.
     pub pattern_id: PatternId,
@@ -229,7 +229,7 @@ pub async fn remove_of_workspace(db: &mut Db<'_>, manager: &Manager) -> Result<(
 /// A deployment in a list, with what its runs amount to.
 #[derive(Clone, Debug, FromRow)]
 pub struct ListedRow {
-    /// Id.
+    /// UUIDv7, so that ids sort by time of creation.
     pub id: DeploymentId,
     /// What is deployed.
     pub pattern_id: PatternId,
@@ -325,7 +325,7 @@ pub async fn count_by_status(
         .collect())
 }
 
-/// Keeps a module; one that is kept already is as new, so that [`sweep_artifacts`] leaves it.
+/// Stores a module. If it is already stored, its time is renewed, so that [`sweep_artifacts`] keeps it.
 pub async fn keep_artifact(
     db: &mut Db<'_>,
     hash: &str,

@@ -40,9 +40,9 @@ const KEPT_MAX: usize = 2_000;
 /// A webhook endpoint.
 #[derive(Clone, Debug, FromRow)]
 pub struct EndpointRow {
-    /// Id.
+    /// UUIDv7, so that ids sort by time of creation.
     pub id: EndpointId,
-    /// Whose node it is.
+    /// The pattern that the node belongs to.
     pub pattern_id: PatternId,
     /// The pattern's workspace.
     pub workspace_id: Option<WorkspaceId>,
@@ -144,8 +144,8 @@ pub async fn sync(
             .count();
         if new > 0 && known.len() + new > KEPT_MAX {
             let message = format!(
-                "The pattern has had {} webhooks and addresses of one kind, which all keep theirs; {KEPT_MAX} are \
-                 allowed: clone the pattern to begin anew.",
+                "The pattern has had {} webhooks or email addresses, all of which stay reserved; {KEPT_MAX} \
+                 are allowed: clone the pattern to start afresh.",
                 known.len()
             );
             return Err(Code::Validation.with(message));
@@ -277,7 +277,7 @@ async fn sync_email(
     Ok(())
 }
 
-/// Deletes what leads to a pattern, and what came in for it, when the pattern itself is deleted.
+/// Deletes a pattern's endpoints and their events, when the pattern itself is deleted.
 pub async fn remove(db: &mut Db<'_>, editor: &Editor, pattern: PatternId) -> Result<(), StoreError> {
     for statement in [
         "delete from tap_events where endpoint_id in (select id from webhook_endpoints where pattern_id = ?) and ",
@@ -350,9 +350,9 @@ pub async fn set_secret(
 /// An address of a pattern.
 #[derive(Clone, Debug, FromRow)]
 pub struct MailboxRow {
-    /// Id.
+    /// UUIDv7, so that ids sort by time of creation.
     pub id: EndpointId,
-    /// Whose node it is.
+    /// The pattern that the node belongs to.
     pub pattern_id: PatternId,
     /// The node.
     pub node_id: String,

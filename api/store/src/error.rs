@@ -1,15 +1,15 @@
-//! What a database refused or failed to do.
+//! Errors of the database.
 
 use super::sqlite_codes;
 use heddle_model::quota::Exceeded;
 use heddle_model::{Code, ServiceError};
 use std::path::PathBuf;
 
-/// What a database refused or failed to do.
+/// Errors of the database.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// Something with this key is there already.
-    #[error("a row with the same key is there")]
+    #[error("a row with the same key already exists")]
     Unique,
     /// A row that must be there is not, or is not what it must be.
     #[error("a row is missing")]
@@ -36,7 +36,10 @@ pub enum StoreError {
         reason: String,
     },
     /// Its tables were changed by a later version of this program.
-    #[error("it was used by a newer heddle, whose migration {0} this one does not know: start that version")]
+    #[error(
+        "it was used by a newer heddle, whose migration {0} this version does not know: start the newer \
+         version"
+    )]
     Newer(i64),
     /// The database doesn't answer, or can't write now.
     #[error("the database is not available: {0}")]
@@ -92,7 +95,7 @@ impl From<sqlx::Error> for StoreError {
             }
             _ if sqlite_codes::is_unavailability(&error) => StoreError::Unavailable(error.to_string()),
             _ if sqlite_codes::is_damage(&error) => StoreError::Database(format!(
-                "the file of the database is damaged ({error}): stop the server and run `heddle doctor`"
+                "the database file is damaged ({error}): stop the server and run `heddle doctor`"
             )),
             _ => StoreError::Database(error.to_string()),
         }

@@ -1,5 +1,4 @@
-//! Invitations to workspaces: whom their admins would have as members, and who has not answered yet. There need not be a
-//! user with an invited email.
+//! Invitations to workspaces: pending offers of membership. An invited email need not belong to a registered user.
 
 use super::accounts::email_key;
 use super::{Db, StoreError, sql};
@@ -9,13 +8,13 @@ use heddle_model::ids::{InvitationId, UserId, WorkspaceId};
 use sqlx::FromRow;
 use std::time::Duration;
 
-/// An invitation that nobody answers is over after so long.
+/// Time after which an unanswered invitation expires.
 pub const AGE_MAX: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// An invitation, as the workspace sees it.
 #[derive(Clone, Debug, FromRow)]
 pub struct InvitationRow {
-    /// Id.
+    /// UUIDv7, so that ids sort by time of creation.
     #[sqlx(try_from = "String")]
     pub id: InvitationId,
     /// Whose email.
@@ -31,10 +30,10 @@ pub struct InvitationRow {
     pub expires_at: Timestamp,
 }
 
-/// An invitation, as whom it is for sees it.
+/// An invitation, as seen by the invited user.
 #[derive(Clone, Debug, FromRow)]
 pub struct ReceivedRow {
-    /// Id.
+    /// UUIDv7, so that ids sort by time of creation.
     #[sqlx(try_from = "String")]
     pub id: InvitationId,
     /// Workspace.
@@ -61,14 +60,14 @@ pub struct ReceivedRow {
 }
 
 impl ReceivedRow {
-    /// Whether whoever invited could still do so.
+    /// Whether the sender still has the right to invite.
     pub fn holds(&self) -> bool {
         let role = self.inviter_role.clone().map(WorkspaceRole::try_from);
         matches!(role, Some(Ok(role)) if role >= WorkspaceRole::Admin && role >= self.role)
     }
 }
 
-/// Invites an email to the manager's workspace; one that was invited before is so anew, with this role.
+/// Invites an email to the manager's workspace, replacing an earlier invitation of the same email.
 pub async fn invite(
     db: &mut Db<'_>,
     manager: &Manager,

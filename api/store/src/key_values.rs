@@ -1,4 +1,4 @@
-//! Values that patterns keep from run to run. What an operation makes of a value is for whoever changes it.
+//! Values that patterns keep between runs. What an operation does to a value is decided by the caller.
 
 use super::{Db, StoreError, sql};
 use heddle_model::clock::Timestamp;
@@ -55,7 +55,7 @@ pub async fn find(
     Ok(row.filter(|row| row.is_there(now)))
 }
 
-/// The value, held until the transaction ends: nobody else changes it meanwhile, nor makes it if it is not there.
+/// The value, locked until the transaction ends: others can neither change nor create it meanwhile.
 pub async fn hold(
     db: &mut Db<'_>,
     owner: ValueOwner,

@@ -1,7 +1,7 @@
-//! All SQL, on SQLite and PostgreSQL. Knows nothing of HTTP; callers decide what absence means.
+//! All SQL, for SQLite and PostgreSQL. Knows nothing about HTTP; callers decide what a missing row means.
 //!
-//! Every function on a tenant's object takes an [`heddle_model::access::Scope`], so that a query without the caller's
-//! rights can't be written by forgetting them.
+//! Every function on a tenant's object takes an [`heddle_model::access::Scope`], so that a query can't omit the
+//! caller's rights by mistake.
 
 pub mod accounts;
 pub mod api_keys;

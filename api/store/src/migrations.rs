@@ -1,4 +1,4 @@
-//! The tables of both databases, and how they are brought up to date.
+//! The migrations of both databases' tables.
 
 use super::error::StoreError;
 use sqlx::migrate::{MigrateError, Migrator};
@@ -10,6 +10,6 @@ pub(super) static POSTGRES: Migrator = sqlx::migrate!("../../migrations/postgres
 pub(super) fn settled(result: Result<(), MigrateError>) -> Result<(), StoreError> {
     result.map_err(|error| match error {
         MigrateError::VersionMissing(version) => StoreError::Newer(version),
-        error => StoreError::Database(format!("the tables can't be brought up to date: {error}")),
+        error => StoreError::Database(format!("can't migrate the tables: {error}")),
     })
 }

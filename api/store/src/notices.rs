@@ -1,8 +1,8 @@
-//! What servers tell each other by the database, in the transaction that changes something: that what others keep in
-//! memory has changed. PostgreSQL's LISTEN and NOTIFY; on SQLite there is one server, and nothing is told.
+//! Notifications between servers, sent in the transaction that changes something that other servers keep in memory.
+//! They use PostgreSQL's LISTEN and NOTIFY; SQLite has a single server, which needs none.
 //!
-//! A notice says what to look at, never what is there: whoever hears of it reads it, so notices may come twice, late,
-//! or from oneself.
+//! A notice names what has changed, but not its new value, which receivers read from the database. So notices may
+//! arrive twice, late, or from the server itself.
 
 use super::database::Backend;
 use super::{Db, Store, StoreError, sql};
@@ -27,11 +27,11 @@ pub enum Notice {
     Endpoints(PatternId),
     /// Secrets or variables of an environment.
     Environments,
-    /// A run was ended by somebody who does not execute it.
+    /// A run was ended by a server that does not execute it.
     Cancelled(RunId),
     /// A run has ended, or answered its sender, that was not always at the server that executed it last.
     Ended(RunId),
-    /// Runs were accepted for whoever executes them.
+    /// Runs were accepted for other servers to execute.
     Accepted,
     /// Something has come for a parked run.
     Woken,
@@ -41,7 +41,7 @@ pub enum Notice {
     Everything,
 }
 
-/// Tells all servers, once the transaction is committed.
+/// Notifies all servers when the transaction commits.
 pub async fn tell(db: &mut Db<'_>, notice: Notice) -> Result<(), StoreError> {
     if !db.is_postgres() {
         return Ok(());
@@ -87,7 +87,7 @@ impl Store {
 }
 
 impl Listener {
-    /// What comes next. After an error it has to be made anew, and anything may have been missed.
+    /// The next notice. After an error the listener must be recreated, and notices may have been missed.
     pub async fn next(&mut self) -> Result<Heard, StoreError> {
         let Some(heard) = self.0.try_recv().await? else {
             return Ok(Heard::Notice(Notice::Everything));

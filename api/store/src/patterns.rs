@@ -10,9 +10,9 @@ use sqlx::FromRow;
 /// A pattern without its graph.
 #[derive(Clone, Debug, FromRow)]
 pub struct PatternRow {
-    /// Id.
+    /// UUIDv7, so that ids sort by time of creation.
     pub id: PatternId,
-    /// Who made it.
+    /// The user who created it.
     pub owner_id: UserId,
     /// Where it was made.
     pub workspace_id: Option<WorkspaceId>,

@@ -1,17 +1,17 @@
-//! What counts toward quotas, and the check that a change stays within them. The change is made first and counted within its
-//! own transaction, one of an owner's after the other: so changes at once can't slip through together, and nothing that is
-//! deleted, by whatever way, has to be counted down.
+//! Counts usage against quotas, and checks that a change stays within them. The change is made first and then counted
+//! in its own transaction; an owner's changes are serialised, so concurrent changes can't exceed a quota together.
+//! Nothing has to be decremented when objects are deleted.
 
 use super::{Db, Sql, StoreError, sql};
 use heddle_model::ids::{PatternId, UserId, WorkspaceId};
 use heddle_model::quota::{Exceeded, Quota, Quotas};
 
-/// Whose quotas a change counts toward.
+/// The owner whose quotas a change counts towards.
 #[derive(Clone, Copy, Debug)]
 pub enum Payer {
     /// A user's.
     User(UserId),
-    /// Those of whoever made the workspace.
+    /// The user who created the workspace.
     Workspace(WorkspaceId),
     /// A pattern's own.
     Pattern(PatternId),
@@ -44,7 +44,8 @@ pub async fn check(db: &mut Db<'_>, quotas: &Quotas, added: &[(Payer, &[Quota])]
     Ok(())
 }
 
-/// By what is counted; `None`: a workspace that nobody made, which only earlier versions could leave.
+/// The key that usage is counted under; `None`: a workspace without a creator, which only earlier versions could leave
+/// behind.
 async fn owner(db: &mut Db<'_>, payer: Payer) -> Result<Option<String>, StoreError> {
     let workspace = match payer {
         Payer::User(user) => return Ok(Some(user.to_string())),

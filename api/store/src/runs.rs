@@ -1,4 +1,4 @@
-//! Runs: accepted and ended in groups, since that is most of what a busy service writes.
+//! Runs: accepted and ended in batches, because these are most of a busy service's writes.
 
 pub mod journal;
 pub mod left;
@@ -20,9 +20,9 @@ use std::sync::Arc;
 /// An accepted run.
 #[derive(Clone, Debug)]
 pub struct AcceptedRow {
-    /// Id.
+    /// UUIDv7, so that ids sort by time of creation.
     pub id: RunId,
-    /// Whose run it is.
+    /// The deployment that the run belongs to.
     pub deployment_id: DeploymentId,
     /// What started it.
     pub triggered_by: TriggeredBy,
@@ -36,7 +36,7 @@ pub struct AcceptedRow {
     pub version_number: i64,
     /// When accepted.
     pub accepted_at: Timestamp,
-    /// The run whose CallPattern waits for it, and which of its effects that is.
+    /// The run whose CallPattern waits for it, and the key of that effect.
     pub parent: Option<(RunId, String)>,
     /// How many runs called each other above it.
     pub depth: u32,

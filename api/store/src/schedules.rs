@@ -1,4 +1,4 @@
-//! Schedules of deployments: a row for each OnSchedule node, with when it is due next.
+//! Schedules of deployments: one row for each OnSchedule node, with its next due time.
 
 use super::{Db, StoreError, rights, sql};
 use heddle_model::access::Editor;
@@ -100,7 +100,7 @@ pub async fn remove(db: &mut Db<'_>, editor: &Editor, deployment: DeploymentId) 
     db.execute(delete).await.map(drop)
 }
 
-/// A schedule whose time has come, and what is deployed.
+/// A due schedule, and its deployed pattern.
 #[derive(Clone, Debug, FromRow)]
 pub struct DueRow {
     /// The schedule.
@@ -110,7 +110,7 @@ pub struct DueRow {
     pub pattern_id: PatternId,
 }
 
-/// Schedules whose time has come, the longest due first, for the scheduler.
+/// Due schedules, the longest overdue first, for the scheduler.
 pub async fn due_for_system(db: &mut Db<'_>, now: Timestamp, limit: i64) -> Result<Vec<DueRow>, StoreError> {
     db.all(
         sql("select s.id, s.deployment_id, s.node_id, s.cron, s.timezone, s.catch_up, s.set_cron, s.set_timezone,

@@ -1,4 +1,4 @@
-//! Secrets and variables of environments. A secret's value goes in through the vault and comes out for runs only.
+//! Secrets and variables of environments. Secrets are encrypted by the vault and decrypted only for runs.
 
 use super::connections::Hosts;
 use super::notices::{self, Notice};

@@ -1,6 +1,6 @@
-//! Servers that share the database. Each is a row, which it has to renew before it expires, by the database's clock:
-//! the clocks of machines need not agree. A run belongs to the server whose id is its owner, and to nobody once that
-//! row is gone.
+//! Servers that share the database. Each has a row (its lease), which it must renew before it expires by the database's
+//! clock, so the machines' clocks need not agree. A run belongs to the server whose id is its owner, and to no server
+//! once that row is gone.
 
 use super::runs::suspects;
 use super::{Db, StoreError, sql};
@@ -17,7 +17,7 @@ pub async fn now(db: &mut Db<'_>) -> Result<Timestamp, StoreError> {
     Ok(Timestamp::from_millis(now_ms))
 }
 
-/// Adds a server, or renews it if it is there after all: a registration whose answer was lost.
+/// Adds a server, or renews it if it already exists because the answer to an earlier registration was lost.
 pub async fn register(
     db: &mut Db<'_>,
     id: &str,
@@ -60,7 +60,7 @@ pub async fn renew(db: &mut Db<'_>, id: &str, expires_at: Timestamp) -> Result<b
     Ok(db.execute(renew.bind(expires_at).bind(id)).await? > 0)
 }
 
-/// Removes the servers whose leases are over; how many there were.
+/// Removes the servers whose leases have expired, and returns their number.
 pub async fn remove_expired(db: &mut Db<'_>, now: Timestamp) -> Result<u64, StoreError> {
     let dead = sql("delete from servers where expires_at < ? returning id, trying").bind(now);
     let dead: Vec<(String, bool)> = db.all(dead).await?;

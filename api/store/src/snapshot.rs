@@ -1,5 +1,5 @@
-//! Copies of the embedded database: made from a live one by `VACUUM INTO`, which reads one consistent state while
-//! servers go on writing, and with or without the keys without which nobody can read its credentials.
+//! Copies of the embedded database: made from a live database by `VACUUM INTO`, which reads a consistent state while
+//! servers continue to write; with or without the keys that are needed to read its credentials.
 
 use super::StoreError;
 use super::sqlite_codes::is_damage;
@@ -16,7 +16,7 @@ pub type NamedKey = (String, String);
 pub async fn copy(source: &Path, target: &Path) -> Result<(), StoreError> {
     let target = target.to_str().ok_or_else(|| StoreError::Unusable {
         path: target.to_owned(),
-        reason: "has a name that is no UTF-8, which SQLite can't write to".to_owned(),
+        reason: "has a name that is not UTF-8, which SQLite does not support".to_owned(),
     })?;
     let copied = async {
         let mut connection = open(source).await?;

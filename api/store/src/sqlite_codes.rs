@@ -1,6 +1,6 @@
-//! What SQLite's result codes mean for whoever asked.
+//! Classification of SQLite's result codes.
 
-/// Whether this is SQLite's word for a file that is damaged, or is none of its own.
+/// Whether this is SQLite's error for a file that is damaged or not a database.
 pub(crate) fn is_damage(error: &sqlx::Error) -> bool {
     matches!(primary_code(error), Some(CORRUPT | NOT_A_DATABASE))
 }

@@ -1,6 +1,5 @@
-//! The embedded database as a file: whether it is one that can be served, before anything is written to it. Knows the
-//! file's format (<https://www.sqlite.org/fileformat2.html>) as far as its header, and no tables but the few that tell
-//! whose it is.
+//! The embedded database as a file: checks that it can be served before anything is written to it. Knows the file's
+//! format (<https://www.sqlite.org/fileformat2.html>) only up to its header, and only the tables that identify it.
 
 use super::error::StoreError;
 use super::{migrations, sqlite_codes};
@@ -111,7 +110,8 @@ fn inspect(path: &Path) -> io::Result<Result<(), String>> {
 fn judge(header: &[u8], bytes: u64, has_log: bool) -> Result<(), String> {
     if bytes == 0 {
         return Err(
-            "is empty: either the very first start was interrupted, then delete it, or its content was lost"
+            "is empty: either the very first start was interrupted (then delete it), or its contents were \
+             lost"
                 .into(),
         );
     }
@@ -121,7 +121,7 @@ fn judge(header: &[u8], bytes: u64, has_log: bool) -> Result<(), String> {
     }
     let header: &[u8; HEADER_BYTES] = header
         .try_into()
-        .map_err(|_| format!("is cut off: it has {bytes} bytes, not even a whole header"))?;
+        .map_err(|_| format!("is truncated: it has {bytes} bytes, less than a complete header"))?;
     let u32_at = |at: usize| u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
     let page_bytes = match u16::from_be_bytes([header[16], header[17]]) {
         // As the format has it.
@@ -130,7 +130,7 @@ fn judge(header: &[u8], bytes: u64, has_log: bool) -> Result<(), String> {
     };
     if page_bytes < 512 || !page_bytes.is_power_of_two() {
         return Err(format!(
-            "is damaged: its header gives pages of {page_bytes} bytes"
+            "is damaged: its header gives a page size of {page_bytes} bytes"
         ));
     }
     // The count of pages is up to date only when these are equal. What is missing may be in the log.
@@ -138,7 +138,7 @@ fn judge(header: &[u8], bytes: u64, has_log: bool) -> Result<(), String> {
     let expected = u64::from(u32_at(28)) * page_bytes;
     if !has_log && is_counted && bytes < expected {
         return Err(format!(
-            "is cut off: it has {bytes} bytes, and its header says {expected}"
+            "is truncated: it has {bytes} bytes, but its header says {expected}"
         ));
     }
     Ok(())
@@ -160,8 +160,8 @@ async fn look(
     let known = schema_known();
     if schema > known {
         return Ok(Err(format!(
-            "was used by a newer heddle: its tables are at version {schema}, and this one knows them up to {known}. \
-             Start that version, or restore a backup from before it"
+            "was used by a newer heddle: its tables are at version {schema}, and this version supports them \
+             up to {known}. Start the newer version, or restore a backup made before the update"
         )));
     }
     let pragma = match depth {

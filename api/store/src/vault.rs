@@ -1,9 +1,8 @@
-//! Secrets at rest: envelope encryption with AES-256-GCM (NIST SP 800-38D). Values are encrypted under the data
-//! key of their workspace, data keys under the master key, which the database never sees. Knows nothing of what
-//! the values are.
+//! Secrets at rest: envelope encryption with AES-256-GCM (NIST SP 800-38D). Values are encrypted under the data key of
+//! their workspace, data keys under the master key, which the database never sees. Knows nothing about the values.
 //!
-//! **What is encrypted opens only where it was put.** The additional data names the workspace and the row, so a
-//! ciphertext that is moved to another row or workspace is refused like a forged one.
+//! **A ciphertext can only be decrypted in its own place.** The additional authenticated data names the
+//! workspace and the row, so a ciphertext that is moved to another row or workspace is rejected like a forged one.
 
 mod error;
 mod key;
@@ -24,7 +23,7 @@ use master::MasterKeys;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Data keys kept unwrapped in memory; past it the cache starts anew.
+/// Maximum number of unwrapped data keys in memory; beyond it, the cache is cleared.
 const CACHED_MAX: usize = 10_000;
 
 /// An encrypted value, as it is stored.
@@ -129,7 +128,7 @@ impl Vault {
         cache.get(&id).cloned()
     }
 
-    /// Makes a data key, unless somebody else does at the same time.
+    /// Creates a data key, unless another server does so at the same time.
     async fn create(&self, db: &mut Db<'_>, owner: &str) -> Result<(), VaultError> {
         let (master_id, master) = self.masters.current(db).await?;
         let id = DataKeyId::new();

@@ -17,13 +17,13 @@ pub const TAP_AGE_MAX: Duration = Duration::from_secs(30 * 60);
 /// A line of the log.
 #[derive(Clone, Debug, FromRow)]
 pub struct LogRow {
-    /// Id.
+    /// UUIDv7, so that ids sort by time of creation.
     pub id: WebhookLogId,
-    /// As it stood in the URL.
+    /// The id in the request's URL.
     pub webhook_id: String,
-    /// Whose it is, if there is such a webhook.
+    /// The pattern of the webhook, if the webhook exists.
     pub pattern_id: Option<PatternId>,
-    /// What became of the request.
+    /// The outcome of the request.
     #[sqlx(try_from = "String")]
     pub status: WebhookStatus,
     /// HTTP status of the answer.
@@ -48,7 +48,7 @@ pub struct LogRow {
 /// An event for the tap.
 #[derive(Clone, Debug)]
 pub struct TapRow {
-    /// Of which endpoint.
+    /// The endpoint that received the event.
     pub endpoint_id: EndpointId,
     /// When it came.
     pub received_at: Timestamp,
@@ -109,7 +109,7 @@ pub fn tap_for_ingestion(rows: &[TapRow]) -> Vec<Sql> {
     statements
 }
 
-/// Deletes what is too old, for the service's housekeeping.
+/// Deletes expired rows, for the service's housekeeping.
 pub async fn sweep_for_system(
     db: &mut Db<'_>,
     now: Timestamp,
@@ -122,7 +122,7 @@ pub async fn sweep_for_system(
     Ok(())
 }
 
-/// Whose lines are meant.
+/// Selects lines of the log by owner.
 #[derive(Clone, Copy, Debug)]
 pub enum Whose {
     /// A pattern's, which the caller has been shown to see.

@@ -13,7 +13,7 @@ pub const FIRST_ENVIRONMENT: &str = "production";
 /// A workspace, as one of its members sees it.
 #[derive(Clone, Debug, FromRow)]
 pub struct WorkspaceRow {
-    /// Id.
+    /// UUIDv7, so that ids sort by time of creation.
     #[sqlx(try_from = "String")]
     pub id: WorkspaceId,
     /// Name.
@@ -32,7 +32,7 @@ pub struct WorkspaceRow {
 /// An environment.
 #[derive(Clone, Debug, FromRow)]
 pub struct EnvironmentRow {
-    /// Id.
+    /// UUIDv7, so that ids sort by time of creation.
     #[sqlx(try_from = "String")]
     pub id: EnvironmentId,
     /// Workspace.
@@ -51,7 +51,7 @@ pub struct MemberRow {
     /// User.
     #[sqlx(try_from = "String")]
     pub user_id: UserId,
-    /// Email.
+    /// Email address, as registered.
     pub email: String,
     /// First name.
     pub first_name: String,
@@ -196,7 +196,7 @@ pub async fn remove_member(db: &mut Db<'_>, scope: &Scope, user: UserId) -> Resu
         .map(drop)
 }
 
-/// How many owners the scope's workspace has. Until the transaction ends nobody else can change that.
+/// How many owners the scope's workspace has. It can't be changed by others until the transaction ends.
 pub async fn lock_owners(db: &mut Db<'_>, scope: &Scope) -> Result<i64, StoreError> {
     lock(db, scope).await?;
     let count = sql("select count(*) from memberships where workspace_id = ? and role = ?");
@@ -206,7 +206,7 @@ pub async fn lock_owners(db: &mut Db<'_>, scope: &Scope) -> Result<i64, StoreErr
     Ok(owners)
 }
 
-/// Nobody else changes the scope's workspace until the transaction ends; on SQLite nobody can anyway.
+/// Locks the scope's workspace until the transaction ends; SQLite needs no lock, because it has a single writer.
 pub async fn lock(db: &mut Db<'_>, scope: &Scope) -> Result<(), StoreError> {
     if db.is_postgres() {
         let lock = sql("select id from workspaces where id = ? for update").bind(scope.workspace());

@@ -1,6 +1,6 @@
-//! SQLite's one writer. It takes whatever writes wait, does them in one transaction, and answers when that is on
-//! disk: under load many commits cost one sync, without any lingering when there is no load. Statements that their sender
-//! has gathered already are a transaction by themselves.
+//! The single writer of SQLite. It executes all waiting writes in one transaction, and answers when that is on disk
+//! (group commit): under load, many writes share one sync, and without load no write is delayed. Statements that were
+//! already batched by their sender get a transaction of their own.
 
 use super::checkpoint::Checkpoints;
 use super::db::{Db, Sql};
@@ -11,15 +11,15 @@ use sqlx::{Connection, SqliteConnection};
 use std::panic::AssertUnwindSafe;
 use tokio::sync::{mpsc, oneshot};
 
-/// Writes that wait; more have to wait to wait.
+/// Capacity of the queue of writes; beyond it, senders wait for room.
 const QUEUE_MAX: usize = 4096;
-/// Writes in one transaction, so that the first of them is not answered too late.
+/// Maximum number of writes in one transaction, so that the first of them is not answered too late.
 const GROUP_MAX: usize = 256;
 
-/// A write: does its work, says whether it is to be kept, and answers once that is settled. Without a transaction it
-/// only learns why there is none.
+/// A write: does its work, decides whether to keep it, and answers once it is committed or rolled back. If no
+/// transaction could be started, it gets the error instead.
 pub(super) type Job = Box<dyn for<'c> FnOnce(Result<Db<'c>, StoreError>) -> BoxFuture<'c, Done> + Send>;
-/// What a write left behind.
+/// The outcome of a write's work.
 pub(super) struct Done {
     pub keep: bool,
     pub answer: Answer,
@@ -30,11 +30,12 @@ pub(super) type Answer = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 enum Message {
     Write(Job),
     Statements(Vec<Sql>, Answer),
-    /// After what came before it. Told when the connection is closed.
+    /// Closes the connection after all earlier messages, and then notifies the sender.
     Close(oneshot::Sender<()>),
 }
 
-/// Hands writes to the writer. Dropping the last one ends it, after what waits is done.
+/// A handle for sending writes to the writer. When the last handle is dropped, the writer finishes the waiting writes
+/// and ends.
 #[derive(Clone, Debug)]
 pub(super) struct Writer(mpsc::Sender<Message>);
 
@@ -52,17 +53,17 @@ impl Writer {
         sent.map_err(|_| StoreError::Closed)
     }
 
-    /// Queues statements that need nothing of what they find.
+    /// Queues statements whose results are not needed.
     pub async fn send_statements(&self, statements: Vec<Sql>, answer: Answer) -> Result<(), StoreError> {
         let sent = self.0.send(Message::Statements(statements, answer)).await;
         sent.map_err(|_| StoreError::Closed)
     }
 
-    /// Does what waits and closes the connection; later writes are refused.
+    /// Finishes the waiting writes and closes the connection; later writes are rejected.
     pub async fn close(&self) {
         let (sender, closed) = oneshot::channel();
         if self.0.send(Message::Close(sender)).await.is_ok() {
-            // An error means that the writer has ended, which is as good.
+            // An error means that the writer has already ended.
             let _ = closed.await;
         }
     }
@@ -170,11 +171,11 @@ async fn first_of(
     // SQLite has undone everything by itself on a full disk, say, and has nothing to roll back.
     statement(connection, "rollback")
         .await
-        .map_err(|error| StoreError::Unavailable(format!("the transaction was undone ({error})")))?;
+        .map_err(|error| StoreError::Unavailable(format!("the transaction was rolled back ({error})")))?;
     statement(connection, "begin immediate").await
 }
 
-/// Whether it is to be kept. There is no answer to one that panicked: nobody waits for it any more.
+/// Whether to commit the write. A write that panicked gets no answer, because nobody waits for it any more.
 async fn attempt(connection: &mut SqliteConnection, job: Job, answers: &mut Vec<Answer>) -> bool {
     let done = AssertUnwindSafe(job(Ok(Db::Sqlite(connection))))
         .catch_unwind()
@@ -185,7 +186,7 @@ async fn attempt(connection: &mut SqliteConnection, job: Job, answers: &mut Vec<
             done.keep
         }
         Err(_) => {
-            tracing::error!("a write panicked and was undone");
+            tracing::error!("a write panicked and was rolled back");
             false
         }
     }
@@ -210,5 +211,5 @@ async fn one(
     // There is no savepoint any more when SQLite has undone everything by itself, as on a full disk.
     undone
         .map(drop)
-        .map_err(|error| StoreError::Unavailable(format!("the transaction was undone ({error})")))
+        .map_err(|error| StoreError::Unavailable(format!("the transaction was rolled back ({error})")))
 }

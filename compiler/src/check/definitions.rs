@@ -1,4 +1,4 @@
-//! The insides of definitions, and how they are used.
+//! Checks of definitions: their contents, and how they are used.
 
 use super::level::{Kind, Level, Spot};
 use super::parameters::Parameters;
@@ -88,16 +88,16 @@ fn returns(definition: &Definition, level: &Level<'_>, found: &mut Findings) {
         .enumerate()
         .filter(|(_, spot)| spot.is("Return"));
     if returns.clone().next().is_none() && !definition.outputs.is_empty() {
-        let message = "nothing leaves it: its inner graph has outputs but no Return";
+        let message = "its inner graph has outputs but no Return, so nothing leaves it";
         found.push(Diagnostic::error("composite-return", message));
     }
     let Some(flow) = &level.flow else { return };
     for (_, spot) in returns.filter(|(node, _)| flow.scopes.of_node[*node] != 0) {
-        let message = "a Return in a composite can't stand in a loop's body";
+        let message = "a Return in a composite can't be in a loop's body";
         found.push(
             Diagnostic::error("composite-return", message)
                 .at_node(&spot.node.id)
-                .with_help("let it follow the loop's port `done`".to_owned()),
+                .with_help("connect it to the loop's port `done`".to_owned()),
         );
     }
 }
@@ -138,25 +138,25 @@ pub(super) fn check_use(
     let too_many = |count: usize, max: usize, what: &str| {
         (count > max).then(|| {
             let message =
-                format!("the graph has {count} {what}, those of composites included; {max} are allowed");
-            Diagnostic::error("too-large", message).with_help("divide it into several patterns".to_owned())
+                format!("the graph has {count} {what}, including those of composites; {max} are allowed");
+            Diagnostic::error("too-large", message).with_help("split it into several patterns".to_owned())
         })
     };
     found.extend(too_many(size.nodes, limits.nodes_max, "nodes"));
     found.extend(too_many(size.edges, limits.edges_max, "edges"));
     if size.bytes > limits.inlined_bytes_max {
         let message = format!(
-            "the graph has more than {} MiB of parameters and code, those of composites included as often as they \
-             are used",
+            "the graph has more than {} MiB of parameters and code, counting those of composites each time \
+             they are used",
             limits.inlined_bytes_max >> 20
         );
         found.push(
-            Diagnostic::error("too-large", message).with_help("divide it into several patterns".to_owned()),
+            Diagnostic::error("too-large", message).with_help("split it into several patterns".to_owned()),
         );
     }
     if size.depth > COMPOSITE_DEPTH_MAX {
         let message = format!(
-            "composites stand {} deep within each other; {COMPOSITE_DEPTH_MAX} are allowed",
+            "composites are nested {} levels deep; {COMPOSITE_DEPTH_MAX} are allowed",
             size.depth
         );
         found.push(Diagnostic::error("too-deep", message));
@@ -286,7 +286,7 @@ impl Walk<'_, '_> {
             .map(|index| self.definitions.all()[*index].name.as_str())
             .collect();
         let message = format!("composites contain themselves: {}", names.join(" → "));
-        let help = "repeat with a Loop node inside instead".to_owned();
+        let help = "to repeat, put a Loop node inside instead".to_owned();
         let path = format!("nodeDefinitions.{}", names[0]);
         self.found.push(
             Diagnostic::error("recursive-definition", message)

@@ -1,4 +1,4 @@
-//! How values flow: cycles, bodies of loops, what never runs, what may run twice.
+//! Checks of the flow of values: cycles, loop bodies, nodes that never run, and nodes that may run twice.
 
 use super::guards;
 use super::level::{Flow, Kind, Level};
@@ -34,7 +34,7 @@ impl Level<'_> {
             .map(|node| self.name(*node))
             .collect();
         let first = cycle.first().map_or("", |node| self.name(*node));
-        let help = "repeat with a ForEach or Loop node and lead the last node back to its port `next`";
+        let help = "to repeat, use a ForEach or Loop node and connect the last node back to its port `next`";
         Diagnostic::error(
             "cycle",
             format!("these nodes wait for each other: {}", path.join(" → ")),
@@ -89,7 +89,7 @@ fn entries(level: &Level<'_>, found: &mut Findings) {
         return;
     }
     if triggers().next().is_none() {
-        let help = "add one, for example an OnManual node, and lead its output to the first node";
+        let help = "add one, for example an OnManual node, and connect its output to the first node";
         found.push(
             Diagnostic::error("no-trigger", "no node starts a run: the graph has no trigger")
                 .with_help(help.to_owned()),
@@ -124,7 +124,7 @@ fn inputs(level: &Level<'_>, found: &mut Findings) {
                 found.push(
                     Diagnostic::error("missing-input", message)
                         .at_node(&spot.node.id)
-                        .with_help("lead an edge there".to_owned()),
+                        .with_help("connect an edge to it".to_owned()),
                 );
             }
         }
@@ -148,7 +148,7 @@ fn node_options(level: &Level<'_>, found: &mut Findings) {
         if let Some(kind) = kind
             && node.each
         {
-            let message = format!("each is not possible on {kind}; use a ForEach around it");
+            let message = format!("each can't be used on {kind}; put a ForEach around it instead");
             found.push(Diagnostic::error("option", message).at_node(&node.id));
         }
         if node.disabled {
@@ -188,7 +188,7 @@ fn unreachable(level: &Level<'_>, found: &mut Findings) {
         let help = if level.incoming[node].is_empty() {
             "no edge enters it"
         } else {
-            "what leads to it is not reached either"
+            "the nodes that lead to it are not reached either"
         };
         found.push(
             Diagnostic::warning("unreachable", "never runs: no trigger leads to it")
@@ -215,7 +215,7 @@ fn bodies(level: &Level<'_>, flow: &Flow, found: &mut Findings) {
                 found.push(
                     Diagnostic::error("loop-return", message)
                         .at_node(target)
-                        .with_help("lead only nodes reachable from its port `item` to `next`".to_owned()),
+                        .with_help("connect only nodes reachable from its port `item` to `next`".to_owned()),
                 );
             } else if body != Some(source_scope) {
                 let inner = flow.scopes.list[source_scope]
@@ -223,7 +223,7 @@ fn bodies(level: &Level<'_>, flow: &Flow, found: &mut Findings) {
                     .map_or("", |node| level.name(node as usize));
                 let message =
                     format!("its port `next` is fed by `{source}` from within the inner loop `{inner}`");
-                let help = format!("lead `{inner}`'s port `done` to `next`");
+                let help = format!("connect `{inner}`'s port `done` to `next`");
                 found.push(
                     Diagnostic::error("loop-return", message)
                         .at_node(target)
@@ -310,7 +310,7 @@ fn once(
         });
         if let Some(earlier) = earlier {
             let message = format!(
-                "a run may come here and to `{}`; only the first {node_type} counts",
+                "a run may reach both this node and `{}`; only the first {node_type} counts",
                 level.name(*earlier)
             );
             found.push(Diagnostic::warning(code, message).at_node(level.name(*node)));

@@ -1,8 +1,8 @@
-//! Which edges can't be live in the same run: a data flow of guards.
+//! Finds edges that can't be live in the same run, by a data-flow analysis of guards.
 //!
-//! A guard is a port by which a value left a node that chooses one (If, Switch, a trigger of several, an error
-//! port). A node's guards are those common to all its incoming edges; two edges exclude each other when their
-//! guards name different ports of one node.
+//! A guard is the output port that was taken at a node that chooses one (If, Switch, one of several triggers, an error
+//! port). A node's guards are those common to all its incoming edges; two edges exclude each other when their guards
+//! name different ports of one node.
 
 use super::level::{Level, Spot};
 use serde_json::Value;

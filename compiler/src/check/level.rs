@@ -279,7 +279,7 @@ impl<'a> Level<'a> {
                 list(names())
             );
             let help = if handle == ERROR_PORT && side == Side::Output {
-                Some("set onError to \"branch\" to have an error port".to_owned())
+                Some("set onError to \"branch\" to get an error port".to_owned())
             } else {
                 did_you_mean(handle, names())
             };

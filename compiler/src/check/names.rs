@@ -1,4 +1,4 @@
-//! What expressions may refer to where they stand.
+//! Checks what expressions may refer to, depending on their place.
 
 use super::level::Level;
 use crate::diagnostic::did_you_mean;
@@ -87,7 +87,7 @@ impl NodeNames<'_, '_> {
                     let few = several.iter().take(12);
                     let ids: Vec<&str> = few.map(|index| self.level.name(*index)).collect();
                     let help = format!(
-                        "use $nodes[\"{}\"] or give each node a label of its own",
+                        "use $nodes[\"{}\"] or give each node its own label",
                         ids.join("\"] or $nodes[\"")
                     );
                     Err(problem(
@@ -111,10 +111,10 @@ pub(crate) struct DefinitionNames;
 
 impl Names for DefinitionNames {
     fn node(&self, _: NodeName<'_>) -> Result<u32, Problem> {
-        let help = "let the value come in by an input port".to_owned();
+        let help = "pass the value in through an input port".to_owned();
         Err(problem(
             "unknown-node",
-            "a definition sees no nodes".to_owned(),
+            "a definition can't refer to nodes".to_owned(),
             Some(help),
         ))
     }

@@ -1,4 +1,4 @@
-//! Pins and breakpoints: whether they name nodes and ports that exist.
+//! Checks that pins and breakpoints name existing nodes and ports.
 
 use super::level::Level;
 use crate::checked::{Checked, Inside};
@@ -42,7 +42,7 @@ fn port_problem(id: &str, value: &Value, ports: &[String]) -> Option<Diagnostic>
         Some(port) if known().any(|known| known == port) => return None,
         Some(port) => (
             format!(
-                "the pin's port `{port}` is no output that can be pinned; those are {}",
+                "the pin's port `{port}` is not an output that can be pinned; those are {}",
                 list(known())
             ),
             did_you_mean(port, known()),

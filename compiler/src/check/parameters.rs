@@ -1,4 +1,5 @@
-//! Parameters: every literal against its schema, every expression parsed; the result is what a node is given.
+//! Checks parameters: every literal is validated against its schema, every expression is parsed. The result is the
+//! node's input for lowering.
 
 use super::names::{DefinitionNames, NodeNames};
 use crate::code;
@@ -58,8 +59,7 @@ impl Parameters<'_, '_, '_> {
                 Some(value)
                     if parameter.literal && parameter.schema != Schema::Module && has_expression(value) =>
                 {
-                    let message =
-                        "must be written out: it is needed before the run and can't be an expression";
+                    let message = "must be a literal: it is needed before the run and can't be an expression";
                     self.fail("literal-only", message, &path);
                 }
                 Some(value) => {
@@ -214,7 +214,7 @@ impl Parameters<'_, '_, '_> {
                 {
                     let help = "write only `{{ … }}`, without anything around it".to_owned();
                     let message = format!(
-                        "text around an expression makes a text, but {} is wanted",
+                        "text around an expression makes it a string, but {} is expected",
                         wanted(schema.value)
                     );
                     self.report(Diagnostic::error("parameter-type", message).with_help(help), path);
@@ -444,7 +444,7 @@ fn takes_null(schema: &Schema) -> bool {
 fn wanted(schema: &Schema) -> String {
     match schema {
         Schema::Any => "any value".to_owned(),
-        Schema::String => "a text".to_owned(),
+        Schema::String => "text".to_owned(),
         Schema::Module => "the text of a JavaScript module".to_owned(),
         Schema::Number => "a number".to_owned(),
         Schema::Integer { min, max } if *max == i64::MAX => format!("a whole number from {min}"),

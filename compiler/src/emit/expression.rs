@@ -1,4 +1,4 @@
-//! Expressions as instructions: operators are guest functions, whatever short-circuits is a block.
+//! Emits expressions: operators are calls of guest functions, short-circuiting operators are blocks.
 
 use super::body::FunctionBuilder;
 use crate::expression::{Binary, Element, Expression, Literal, Logical, Name, Property, Script, Unary};

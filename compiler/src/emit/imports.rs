@@ -23,7 +23,7 @@ impl Imports {
             return *index;
         }
         let function = abi::GUEST_FUNCTIONS.iter().find(|function| function.name == name);
-        let function = function.unwrap_or_else(|| panic!("`{name}` is no guest function"));
+        let function = function.unwrap_or_else(|| panic!("`{name}` is not a guest function"));
         let index = self.import(name.to_owned(), (function.params, function.results));
         self.by_name.insert(name, index);
         index

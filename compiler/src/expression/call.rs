@@ -37,8 +37,7 @@ impl Lowering<'_> {
             "$" => match node_label(call) {
                 Some(label) => self.node_output(NodeName::Label(&label), call.span),
                 None => {
-                    let message =
-                        "`$(…)` takes the label of a node as one text that is written out".to_owned();
+                    let message = "`$(…)` takes a node's label as a literal string".to_owned();
                     self.refuse(call.span, "computed-name", message, Some("write `$(\"Label\")`"))
                 }
             },
@@ -47,7 +46,7 @@ impl Lowering<'_> {
             "$random" | "$uuid" if !self.names.definition_only() => {
                 if let Some(argument) = call.arguments.first() {
                     let message = format!("`{name}()` takes no arguments");
-                    let help = Some("the Random and Uuid nodes have ranges and versions");
+                    let help = Some("for ranges and versions use the Random and Uuid nodes");
                     return self.refuse(argument.span(), "arguments", message, help);
                 }
                 Expression::Name(if name == "$random" {
@@ -107,7 +106,7 @@ impl Lowering<'_> {
             self.refuse(
                 span,
                 "syntax",
-                format!("the query is no JMESPath: {}", error.message),
+                format!("the query is not valid JMESPath: {}", error.message),
                 None,
             );
         }
@@ -123,7 +122,8 @@ impl Lowering<'_> {
         let ([condition, then] | [condition, then, _], true) =
             (arguments.as_slice(), arguments.len() == call.arguments.len())
         else {
-            let message = "`$if(…)` takes a condition, a value if it holds, and one if it doesn't".to_owned();
+            let message =
+                "`$if(…)` takes a condition, a value if it is true, and one if it is false".to_owned();
             return self.refuse(call.span, "arguments", message, Some("write `condition ? a : b`"));
         };
         let otherwise = match arguments.get(2) {

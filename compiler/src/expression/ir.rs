@@ -1,4 +1,4 @@
-//! The expression tree: what of JavaScript is compiled, with every name resolved.
+//! The expression tree: the compiled subset of JavaScript, with every name resolved.
 
 use heddle_values::methods::{Global, Method};
 

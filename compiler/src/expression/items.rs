@@ -12,7 +12,7 @@ use oxc_span::{GetSpan, Span};
 
 /// What follows a node's name that only n8n has.
 const AFTER_NODE_HELP: &str =
-    "after the name comes `.json`; `$(\"Label\")` by itself is all that the node emitted";
+    "the name must be followed by `.json`; `$(\"Label\")` by itself is everything that the node emitted";
 
 impl Lowering<'_> {
     /// A member of `$node["Label"]`, of `$node` itself, of `$execution` or `$workflow`, or `$("Label").isExecuted`.
@@ -36,7 +36,7 @@ impl Lowering<'_> {
                     ("$execution", Some("id")) => run("id"),
                     ("$workflow", Some("id")) => run("patternId"),
                     ("$node", Some(label)) => {
-                        let message = format!("`$node[\"{label}\"]` is no value by itself");
+                        let message = format!("`$node[\"{label}\"]` is not a value by itself");
                         Some(self.refuse(span, "foreign-name", message, Some(AFTER_NODE_HELP)))
                     }
                     ("$node", None) => {
@@ -87,7 +87,7 @@ impl Lowering<'_> {
             Some("isExecuted") => is_executed(output),
             other => {
                 let what = other.map_or("what is computed".to_owned(), |other| format!("`{other}`"));
-                let message = format!("{what} of `$node[\"{}\"]` is a name of n8n", named.label);
+                let message = format!("{what} of `$node[\"{}\"]` exists only in n8n", named.label);
                 self.refuse(span, "foreign-name", message, Some(AFTER_NODE_HELP))
             }
         }
@@ -158,7 +158,7 @@ impl Lowering<'_> {
         };
         let Some(ast::Expression::StringLiteral(text)) = label.as_expression().map(without_parentheses)
         else {
-            let message = "`$items(…)` takes the label of a node as one text that is written out".to_owned();
+            let message = "`$items(…)` takes a node's label as a literal string".to_owned();
             return self.refuse(
                 call.span,
                 "computed-name",
@@ -178,9 +178,8 @@ impl Lowering<'_> {
                 Some(ast::Expression::NumericLiteral(number)) if number.value == 0.0)
         });
         if let Some(other) = other {
-            let message =
-                format!("an argument of `{call}` chooses an output or a round of a node, as in n8n");
-            let help = "a node has one value here: join its outputs' ways where you need both";
+            let message = format!("in n8n, an argument of `{call}` selects an output or a run of a node");
+            let help = "here a node has one value: join the branches of its outputs where you need both";
             self.refuse(other.span(), "foreign-name", message, Some(help));
         }
     }

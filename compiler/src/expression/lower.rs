@@ -1,4 +1,4 @@
-//! From the parser's tree to heddle's own: names are resolved, what is not compiled is noted.
+//! Lowers the parser's tree to heddle's own: names are resolved, and constructs that are not compiled are recorded.
 
 use super::lowering::{Lowering, PROBLEMS_MAX, STACK_GROWTH_BYTES, STACK_LEFT_BYTES};
 use super::names;
@@ -52,9 +52,8 @@ impl<'n> Lowering<'n> {
         }
         if self.height + levels > HEIGHT_MAX {
             if !self.problems.iter().any(|problem| problem.code == "too-deep") {
-                let message =
-                    format!("the expression has more than {HEIGHT_MAX} operators one inside the other");
-                self.refuse(span, "too-deep", message, Some("divide it among several nodes"));
+                let message = format!("the expression has more than {HEIGHT_MAX} nested operators");
+                self.refuse(span, "too-deep", message, Some("split it across several nodes"));
             }
             return Expression::Undefined;
         }
@@ -325,7 +324,7 @@ impl<'n> Lowering<'n> {
                 ("$nodes", Some(id)) => Some(self.node_output(NodeName::Id(id), span)),
                 ("$secrets", None) => {
                     let message = "the name of a secret can't be computed".to_owned();
-                    let help = Some("secrets are rights that a pattern declares: write `$secrets.NAME`");
+                    let help = Some("a pattern must declare its secrets: write `$secrets.NAME`");
                     Some(self.refuse(span, "computed-name", message, help))
                 }
                 ("$nodes", None) => {

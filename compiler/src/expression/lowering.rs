@@ -1,5 +1,5 @@
-//! What is known while an expression is lowered. How it is lowered, each in its own file: `lower`, `call`, `items`, `lambda`
-//! and `mutation`.
+//! The state while an expression is lowered. The lowering itself is in `lower`, `call`, `items`, `lambda` and
+//! `mutation`.
 
 use super::mutation::Change;
 use super::{Names, Problem, Reason};

@@ -1,4 +1,4 @@
-//! Names: heddle's own, those that other systems have, and what was probably meant by any other.
+//! Names: heddle's own, those of other systems, and suggestions for unknown ones.
 
 use super::{Expression, Name, Names, Problem};
 use heddle_values::methods::Global;
@@ -39,9 +39,9 @@ pub(super) fn resolve(name: &str, names: &dyn Names) -> Result<Expression, Probl
     }
     let in_definition = names.definition_only();
     if in_definition && (OWN.contains(&name) || name == "$") && name != "$item" && name != "$index" {
-        let message = format!("`{name}` is not known in a definition");
-        let help =
-            "a definition's expressions see `$input`, `$item` and `$index`: pass the rest in by a port";
+        let message = format!("`{name}` is not available in a definition");
+        let help = "expressions in a definition see only `$input`, `$item` and `$index`: pass everything \
+            else in through a port";
         return Err(problem("unknown-name", message, Some(help)));
     }
     match name {
@@ -70,19 +70,19 @@ fn refusal(name: &str) -> Problem {
         ),
         "$error" => misplaced(
             "there is no `$error` here",
-            "it has a value behind a node with `onError` \"branch\" or \"continue\"",
+            "it has a value after a node with `onError` \"branch\" or \"continue\"",
         ),
         "$secrets" => misplaced(
-            "`$secrets` is no value by itself",
+            "`$secrets` is not a value by itself",
             "name the secret: `$secrets.NAME`",
         ),
         "$nodes" => misplaced(
-            "`$nodes` is no value by itself",
+            "`$nodes` is not a value by itself",
             "name the node: `$nodes[\"id\"]`",
         ),
-        "$" => misplaced("`$` is no value by itself", "name the node: `$(\"Label\")`"),
+        "$" => misplaced("`$` is not a value by itself", "name the node: `$(\"Label\")`"),
         "$node" => misplaced(
-            "`$node` is no value by itself",
+            "`$node` is not a value by itself",
             "name the node: `$node[\"Label\"].json`",
         ),
         "$random" | "$uuid" | "$items" => problem(
@@ -98,7 +98,7 @@ fn refusal(name: &str) -> Problem {
         _ => match (foreign(name), super::unsupported::elsewhere(name)) {
             (Some((system, instead)), _) => problem(
                 "foreign-name",
-                format!("`{name}` is a name of {system}"),
+                format!("`{name}` exists only in {system}"),
                 Some(instead),
             ),
             (None, Some(instead)) => problem(
@@ -128,7 +128,7 @@ fn unknown(name: &str) -> Problem {
             `$item`, `$index`, `$run`, `$now`, `$today`, `$vars`, `$secrets.NAME`, `$error`, `$random()` and `$uuid()`"
                 .to_owned()
         }
-        _ => format!("a field of the input is `$input.{name}`; text stands in quotes: \"{name}\""),
+        _ => format!("for a field of the input write `$input.{name}`; put text in quotes: \"{name}\""),
     };
     problem("unknown-name", message, Some(&help))
 }
@@ -150,7 +150,7 @@ fn foreign(name: &str) -> Option<(&'static str, &'static str)> {
         "$execution" | "$executionId" => (N8N, "the run's id is `$run.id`"),
         "$workflow" | "$workflowId" => (N8N, "the pattern's id is `$run.patternId`"),
         "$runIndex" => (N8N, "inside a loop the iteration's number is `$index`"),
-        "$prevNode" => (N8N, "what the node before emitted is `$input`"),
+        "$prevNode" => (N8N, "the previous node's output is `$input`"),
         "$data" => (N8N, "the node's input is `$input`"),
         "items" | "item" => (N8N, "the node's input is `$input`, the current item `$item`"),
         "$binary" => (N8N, "files are ordinary fields here, as base64 text: `$input.…`"),
@@ -166,16 +166,16 @@ fn foreign(name: &str) -> Option<(&'static str, &'static str)> {
             N8N,
             "expressions are compiled before the run: write the expression itself",
         ),
-        "$getWorkflowStaticData" => (N8N, "what outlives a run is kept by a KeyValue node"),
+        "$getWorkflowStaticData" => (N8N, "to keep data between runs, use a KeyValue node"),
         "$pageCount" | "$response" | "$request" => (N8N, "HttpRequest has a `pagination` parameter"),
         "$getPairedItem" => (N8N, "the item that this one comes from is `$(\"Label\").item`"),
         "$credentials" | "$secret" => (N8N, "secrets are `$secrets.NAME`"),
         "$nodeId" | "$nodeVersion" | "$mode" | "$jobId" | "$webhookId" | "$value" => {
-            (N8N, "there is nothing like it here")
+            (N8N, "heddle has no equivalent")
         }
         "msg" => ("Node-RED", "the node's input is `$input`"),
-        "flow" | "global" => ("Node-RED", "what outlives a run is kept by a KeyValue node"),
-        "flow_input" => ("Windmill", "what the run was started with is `$trigger`"),
+        "flow" | "global" => ("Node-RED", "to keep data between runs, use a KeyValue node"),
+        "flow_input" => ("Windmill", "the event that started the run is `$trigger`"),
         "results" | "previous_result" => (
             "Windmill",
             "another node's value is `$(\"Label\")`, the last one `$input`",
@@ -192,9 +192,10 @@ fn foreign(name: &str) -> Option<(&'static str, &'static str)> {
 /// A method that only n8n has: message and help.
 pub(super) fn foreign_method(method: &str) -> Option<(String, &'static str)> {
     let help = match method {
-        "all" => "`$input.all()` and `$(\"Label\").all()` are compiled; other values have no such method",
+        "all" => "only `$input` and `$(\"Label\")` have this method",
         "itemMatching" | "pairedItem" => {
-            "one of several items is `$(\"Label\").all()[index]`, the one that this one comes from `$(\"Label\").item`"
+            "for one of several items write `$(\"Label\").all()[index]`; for the item that this one comes \
+             from, `$(\"Label\").item`"
         }
         "append" => "write `[...list, item]`",
         "difference" => "write `a.filter(x => !b.includes(x))`",
@@ -224,5 +225,5 @@ pub(super) fn foreign_method(method: &str) -> Option<(String, &'static str)> {
         "isDst" | "isInLast" => "compare with `$now.minus(…)`; a date-time has `.isInDST`",
         _ => return None,
     };
-    Some((format!("`.{method}(…)` is a method of n8n"), help))
+    Some((format!("`.{method}(…)` exists only in n8n"), help))
 }

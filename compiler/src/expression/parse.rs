@@ -1,5 +1,5 @@
-//! From source text to the expression tree: JavaScript's grammar first, then what of it is compiled, then, should
-//! that not be all, a script for the engine.
+//! From source text to the expression tree: it is parsed with JavaScript's grammar, then lowered to the compiled
+//! subset, and if that is not possible, turned into a script for the engine.
 
 use super::lowering::{Lowering, PROBLEMS_MAX};
 use super::scan::too_deep_at;
@@ -37,7 +37,7 @@ pub fn route(source: &str, names: &dyn Names, route: ExpressionRoute) -> Result<
         return Err(vec![Problem {
             code: "too-deep",
             message: format!("the expression nests more than {NESTING_MAX} levels"),
-            help: Some("divide it among several nodes".to_owned()),
+            help: Some("split it across several nodes".to_owned()),
             span: at..source.ceil_char_boundary(at + 1),
         }]);
     }

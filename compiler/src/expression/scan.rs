@@ -1,8 +1,8 @@
-//! Looks over JavaScript text without parsing it: where an expression ends, how deeply it nests, and what of it the
-//! parser may read again.
+//! Scans JavaScript text without parsing it: where an expression ends, how deeply it nests, and which parts the parser
+//! may have to read repeatedly.
 //!
-//! Strings, template literals, comments and brackets are followed exactly; whether `/` divides or opens a regular
-//! expression is decided by the tokens before it, which is wrong only behind some `}`. There it counts as costly.
+//! Strings, template literals, comments and brackets are followed exactly; whether `/` divides or starts a regular
+//! expression is decided by the preceding tokens, which can be wrong only after some `}`. There it counts as costly.
 
 /// Offset of the `}}` that ends the expression starting at `start`; `None` if there is none. Searches in vain are
 /// counted for the whole text.
@@ -27,9 +27,9 @@ const READ_AGAIN_BYTES_MAX: usize = 64 << 10;
 const READ_AGAIN_FACTOR: usize = 16;
 
 impl Cost {
-    pub const MESSAGE: &str = "parentheses are nested too deeply in each other: the parser would read what is in \
-                               them again and again";
-    pub const HELP: &str = "give parts of it names, or divide it among several nodes";
+    pub const MESSAGE: &str =
+        "parentheses are nested too deeply: the parser would have to read their contents many times";
+    pub const HELP: &str = "assign parts of it to names, or split it across several nodes";
 
     /// Whether it is too much for this source.
     pub fn is_excessive(self, source: &str) -> bool {

@@ -1,9 +1,9 @@
 //! A whole expression as a script for the JavaScript engine: heddle's names in it become parameters, whose values are
-//! compiled as ever and handed over.
+//! compiled as usual and passed in.
 //!
-//! They are evaluated before the script begins, also those that it would not have come to: such a part can't change
-//! anything, and where it could fail it is an [`Expression::Attempt`], whose failure is thrown where the part stands.
-//! What only compiled code knows (date-times, what depends on a language) is compiled in pieces as large as possible.
+//! They are all evaluated before the script begins, even those that it would not reach: such a part has no side
+//! effects, and if it can fail it is an [`Expression::Attempt`], whose error is thrown at the part's place. What only
+//! compiled code supports (date-times, language-dependent functions) is compiled in pieces as large as possible.
 
 mod changes;
 mod parts;
@@ -73,7 +73,7 @@ fn too_much(source: &str, reasons: &[Reason]) -> Problem {
     Problem {
         code: "too-large",
         message: format!("the expression has too many names for the JavaScript engine{because}"),
-        help: Some("divide it among several nodes, or use a JavaScript node".to_owned()),
+        help: Some("split it across several nodes, or use a JavaScript node".to_owned()),
         span: reasons
             .first()
             .map_or(0..source.len(), |reason| reason.span.clone()),
@@ -143,8 +143,13 @@ impl Rewriting<'_, '_, '_> {
         let Reference { name, span, .. } = *reference;
         let known = names::resolve(name, self.names).is_ok() || unsupported::is_global(name);
         if known || name.starts_with('$') {
-            let message = format!("`{name}` can't be given another value");
-            return self.refuse(span, "assignment", message, Some("comparing is `==` or `===`"));
+            let message = format!("`{name}` can't be assigned to");
+            return self.refuse(
+                span,
+                "assignment",
+                message,
+                Some("to compare, write `==` or `===`"),
+            );
         }
         if let Err(problem) = names::resolve(name, self.names) {
             self.problems.push(Problem {
@@ -162,7 +167,7 @@ impl Rewriting<'_, '_, '_> {
         };
         if let Some(argument) = call.arguments.first() {
             let message = format!("`{}()` takes no arguments", reference.name);
-            let help = Some("the Random and Uuid nodes have ranges and versions");
+            let help = Some("for ranges and versions use the Random and Uuid nodes");
             return self.refuse(argument.span(), "arguments", message, help);
         }
         let helper = if reference.name == "$random" {
@@ -241,7 +246,7 @@ impl Rewriting<'_, '_, '_> {
         let message = format!(
             "{what} can't be used in a part of an expression that the JavaScript engine evaluates{because}"
         );
-        let help = "calculate it where it needs no name of a function, or in a node before";
+        let help = "compute it where it doesn't use a function's variables, or in an earlier node";
         self.refuse(span, NOT_IN_ENGINE, message, Some(help));
     }
 

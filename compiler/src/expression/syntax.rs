@@ -1,4 +1,4 @@
-//! Small questions to the parser's tree. Knows nothing of what is made of it.
+//! Small queries on the parser's tree. Knows nothing about how it is used.
 
 use oxc_ast::ast;
 use oxc_span::Span;

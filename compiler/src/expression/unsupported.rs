@@ -1,4 +1,4 @@
-//! What of JavaScript is not compiled, and what no expression has.
+//! Constructs of JavaScript that are not compiled, or not available in expressions.
 
 use heddle_javascript::names;
 use heddle_values::methods::Method;
@@ -44,14 +44,14 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("Promise", WAITING_HELP),
     ("document", "there is no page here; a node's input is `$input`"),
     ("fetch", "use an HttpRequest node, or a JavaScript node"),
-    ("global", "the names of JavaScript are there without it"),
+    ("global", "JavaScript's globals can be used without it"),
     ("module", "a JavaScript node has modules"),
     ("queueMicrotask", WAITING_HELP),
-    ("require", "only what is built in is there; nothing can be loaded"),
-    ("self", "the names of JavaScript are there without it"),
+    ("require", "only built-ins are available; nothing can be loaded"),
+    ("self", "JavaScript's globals can be used without it"),
     ("setInterval", WAITING_HELP),
     ("setTimeout", WAITING_HELP),
-    ("window", "the names of JavaScript are there without it"),
+    ("window", "JavaScript's globals can be used without it"),
 ];
 
 /// Whether JavaScript, or what is compiled, has this name everywhere.

@@ -1,5 +1,5 @@
-//! The key of a cache's MACs: derived from what the server knows and its disk does not, or, for the command line, random
-//! and kept in a file within the cache.
+//! The key of a cache's MACs: derived from a secret that is not stored in the cache, or, for the command line, random
+//! and stored in a file within the cache.
 
 use super::own_file::open_own;
 use crate::digest::Digest256;
@@ -41,7 +41,8 @@ impl CacheKey {
         }
         let unusable = || {
             let message = format!(
-                "{} must be yours alone (`chmod 600`) and hold {KEY_BYTES} bytes: delete it, and it is made anew",
+                "{} must be readable only by you (`chmod 600`) and contain {KEY_BYTES} bytes: delete it to \
+                 have it recreated",
                 path.display()
             );
             io::Error::new(io::ErrorKind::PermissionDenied, message)

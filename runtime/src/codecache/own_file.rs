@@ -1,4 +1,4 @@
-//! Files that nobody else can have written.
+//! Opens files that no other user can have written.
 
 use rustix::process::geteuid;
 use std::fs;

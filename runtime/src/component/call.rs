@@ -1,5 +1,5 @@
-//! One call of a component: a store of its own, with shares of what its run has left, so that whatever the component
-//! does fails its node only.
+//! One call of a component: it has its own store, with a share of its run's remaining limits, so that a misbehaving
+//! component only fails its own node.
 
 use super::output::{Printed, Written};
 use super::ready::{ExecuteArguments, ExecuteResults, Ready};
@@ -44,7 +44,7 @@ const CODE_BYTES_MAX: usize = 64;
 
 /// Where what a component sees as time and chance comes from.
 pub struct Origin {
-    /// `$run`.
+    /// The value of `$run`, as JSON.
     pub run: Box<RawValue>,
     pub started_at_ms: i64,
     pub seed: u64,
@@ -53,9 +53,9 @@ pub struct Origin {
 /// What calls are made of, besides the node's own.
 pub struct Setting {
     pub origin: Origin,
-    /// The run's.
+    /// The run's fuel limit.
     pub fuel_max: u64,
-    /// The run's.
+    /// The run's memory limit, in bytes.
     pub memory_bytes_max: usize,
     /// Sends the requests of components.
     pub http: Http,
@@ -238,7 +238,7 @@ impl Prepared {
             Ok((Ok(output),)) if output.len() > result_bytes_max => Err(EffectError::new(
                 EffectCode::OutputLimit,
                 format!(
-                    "The component's output has {} KiB, more than the {} allowed.",
+                    "The component's output is {} KiB, more than the {} KiB allowed.",
                     output.len() >> 10,
                     result_bytes_max >> 10
                 ),
@@ -258,7 +258,7 @@ impl Prepared {
 fn failed_by_bug() -> EffectError {
     EffectError::new(
         EffectCode::Internal,
-        "The component's call failed by a bug in heddle.",
+        "The component's call failed because of a bug in heddle.",
     )
 }
 
@@ -332,24 +332,24 @@ impl Running {
             ),
             (_, Some(Trap::StackOverflow)) => Stop::new(
                 code::STACK_OVERFLOW,
-                "The component nested its calls too deeply",
-                "Look for a recursion without end.",
+                "The component nested function calls too deeply",
+                "Look for unbounded recursion.",
             ),
             _ if self.store.data().printed.is_full() => Printed::too_much(),
             (_, Some(trap)) => Stop::new(
                 code::TRAP,
-                format!("The component stopped by a trap ({trap})"),
-                "What it wrote before is in the run's log.",
+                format!("The component was stopped by a trap ({trap})"),
+                "Its earlier output is in the run's log.",
             ),
             _ if error.downcast_ref::<I32Exit>().is_some() => Stop::new(
                 code::TRAP,
-                "The component ended itself by an exit",
-                "What it wrote before is in the run's log.",
+                "The component exited by itself",
+                "Its earlier output is in the run's log.",
             ),
             _ => {
                 return EffectError::new(
                     EffectCode::Trap,
-                    format!("The component could not go on: {error:#}."),
+                    format!("The component could not continue: {error:#}."),
                 );
             }
         };

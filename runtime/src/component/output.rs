@@ -77,7 +77,7 @@ impl Printed {
             .any(|pipe| pipe.contents().len() >= PRINTED_BYTES_MAX)
     }
 
-    /// That it is.
+    /// The error for too much output.
     pub fn too_much() -> Stop {
         Stop::new(
             code::LOG_LIMIT,

@@ -1,4 +1,4 @@
-//! A component that can be called, and the function by which it is.
+//! A component that is ready to be called, with its entry function.
 
 use super::state::CallState;
 use wasmtime::component::{ComponentExportIndex, ComponentType, InstancePre, Lift};

@@ -77,7 +77,7 @@ async fn send(mut store: StoreContextMut<'_, CallState>, request: Request) -> Re
             continue_on(&io, job).await.unwrap_or_else(|Panicked| {
                 Err(EffectError::new(
                     EffectCode::Internal,
-                    "The request failed by a bug in heddle.",
+                    "The request failed because of a bug in heddle.",
                 ))
             })
         }

@@ -35,9 +35,8 @@ async fn call(
     request: Value,
     (patterns, signals, context, calls): <CallPattern as Effect>::Needs,
 ) -> Result<Progress, EffectError> {
-    let call: Call = serde_json::from_value(request).map_err(|error| {
-        EffectError::new(EffectCode::Parameter, format!("The call can't be read: {error}."))
-    })?;
+    let call: Call = serde_json::from_value(request)
+        .map_err(|error| EffectError::new(EffectCode::Parameter, format!("Can't read the call: {error}.")))?;
     check_granted(&patterns, &call)?;
     if let Some(ended) = signals.get(&context.key) {
         return result_from_json(ended.clone()).map(Progress::Done);
@@ -45,8 +44,8 @@ async fn call(
     let Some(calls) = calls else {
         return Err(EffectError::new(
             EffectCode::NoService,
-            "There is no service here that knows deployed patterns, so none can be called. Deploy this \
-             pattern with `heddle serve`, or pin what this node shall emit.",
+            "Patterns can only be called in a service that has deployed them. Deploy this pattern with \
+             `heddle serve`, or pin this node's output.",
         ));
     };
     in_time(&*calls, call, context).await

@@ -38,8 +38,8 @@ async fn wait_for_call(
     if !parking.is_possible {
         return Err(EffectError::new(
             EffectCode::NoService,
-            "Nobody can call back here: only runs of deployed patterns have URLs. Deploy the pattern, or pin \
-             what this node shall emit.",
+            "Callbacks are not possible here: only runs of deployed patterns have URLs. Deploy the pattern, \
+             or pin this node's output.",
         ));
     }
     let place = request["place"].as_str().unwrap_or_default();

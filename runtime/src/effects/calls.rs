@@ -1,4 +1,4 @@
-//! Runs of other patterns, as whoever owns the runtime makes them.
+//! The interface through which the owner of the runtime starts runs of other patterns.
 
 use super::handles::{Clock, Parking};
 use super::progress::EffectFuture;
@@ -18,7 +18,7 @@ pub trait Calls: fmt::Debug + Send + Sync + 'static {
 pub struct Call {
     /// The pattern.
     pub pattern_id: String,
-    /// What its OnCall emits.
+    /// The inputs that the called pattern's OnCall emits.
     #[serde(default)]
     pub inputs: Value,
     /// Whether its end is waited for.

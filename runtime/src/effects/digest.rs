@@ -84,7 +84,8 @@ fn digest(request: Value, keyed: bool) -> EffectResult {
         "sha1" => compute::<Sha1>(key, value),
         "md5" => compute::<Md5>(key, value),
         other => {
-            let message = format!("There is no algorithm `{other}`; use sha256, sha512, sha1 or md5.");
+            let message =
+                format!("The algorithm `{other}` is not supported; use sha256, sha512, sha1 or md5.");
             return Err(EffectError::parameter(message));
         }
     };
@@ -92,7 +93,7 @@ fn digest(request: Value, keyed: bool) -> EffectResult {
         None | Some("hex") => Ok(crate::digest::hex(&bytes).into()),
         Some("base64") => Ok(STANDARD.encode(&bytes).into()),
         Some(other) => Err(EffectError::parameter(format!(
-            "There is no encoding `{other}`; use hex or base64."
+            "The encoding `{other}` is not supported; use hex or base64."
         ))),
     }
 }

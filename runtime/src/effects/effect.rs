@@ -1,4 +1,4 @@
-//! What a kind of effect is.
+//! The trait that every kind of effect implements.
 
 use super::needs::{Handles, Needs};
 use super::progress::{EffectFuture, Progress};

@@ -1,4 +1,4 @@
-//! What effects may be given of their run, each as a handle that reaches no further than its name says.
+//! Handles to a run's resources for effects; each gives access to nothing but what its name says.
 
 use crate::journal::Journal;
 use crate::secrets::Vault;

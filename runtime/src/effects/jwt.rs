@@ -75,7 +75,7 @@ impl Effect for Jwt {
 async fn work(request: Value) -> Result<Value, EffectError> {
     // A signature by RSA takes milliseconds.
     let worked = tokio::task::spawn_blocking(move || perform(request)).await;
-    worked.unwrap_or_else(|_| Err(EffectError::new(EffectCode::Internal, "Signing was broken off.")))
+    worked.unwrap_or_else(|_| Err(EffectError::new(EffectCode::Internal, "Signing was interrupted.")))
 }
 
 fn perform(request: Value) -> EffectResult {
@@ -92,7 +92,7 @@ fn perform(request: Value) -> EffectResult {
         Operation::Verify => {
             let signature = URL_SAFE_NO_PAD
                 .decode(&request.signature)
-                .map_err(|_| EffectError::parameter("The signature is no Base64 for URLs."))?;
+                .map_err(|_| EffectError::parameter("The signature is not valid base64url."))?;
             let is_right = verify(secret, input, &signature, &algorithm)
                 .ok_or_else(|| unusable(request.operation, &algorithm, &request.algorithm))?;
             Ok(is_right.into())
@@ -115,8 +115,9 @@ impl Algorithm {
             "RS256" => Algorithm::Rsa,
             "ES256" => Algorithm::P256,
             other => {
-                let message =
-                    format!("There is no algorithm `{other}`; use HS256, HS384, HS512, RS256 or ES256.");
+                let message = format!(
+                    "The algorithm `{other}` is not supported; use HS256, HS384, HS512, RS256 or ES256."
+                );
                 return Err(EffectError::parameter(message));
             }
         })
@@ -130,10 +131,10 @@ fn check(secret: &str, algorithm: &Algorithm, name: &str) -> Result<(), EffectEr
         _ if secret.is_empty() => "Parameter `secret` is empty.".into(),
         // Whoever knows a public key could sign with it as if it were a secret.
         Algorithm::Hmac(_) if is_pem => {
-            format!("Parameter `secret` is a key in PEM, which {name} does not take; use RS256 or ES256.")
+            format!("Parameter `secret` is a PEM key, which {name} does not accept; use RS256 or ES256.")
         }
         Algorithm::Rsa | Algorithm::P256 if !is_pem || secret.len() > PEM_BYTES_MAX => {
-            format!("Parameter `secret` takes a key in PEM of at most {PEM_BYTES_MAX} bytes for {name}.")
+            format!("For {name}, parameter `secret` must be a PEM key of at most {PEM_BYTES_MAX} bytes.")
         }
         _ => return Ok(()),
     };
@@ -230,16 +231,12 @@ fn element(der: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
 /// What a library says of a key could be of its content.
 fn unusable(operation: Operation, algorithm: &Algorithm, name: &str) -> EffectError {
     let (verb, key) = match (operation, algorithm) {
-        (Operation::Sign, Algorithm::Rsa) => (
-            "sign",
-            "private key of RSA with 2,048 to 4,096 bits in PEM (PKCS#8)",
-        ),
-        (Operation::Sign, _) => ("sign", "private key of the curve P-256 in PEM (PKCS#8)"),
-        (_, Algorithm::Rsa) => (
-            "verify",
-            "public key of RSA with at least 2,048 bits in PEM (SPKI)",
-        ),
-        _ => ("verify", "public key of the curve P-256 in PEM (SPKI)"),
+        (Operation::Sign, Algorithm::Rsa) => {
+            ("sign", "RSA private key of 2,048 to 4,096 bits in PEM (PKCS#8)")
+        }
+        (Operation::Sign, _) => ("sign", "P-256 private key in PEM (PKCS#8)"),
+        (_, Algorithm::Rsa) => ("verify", "RSA public key of at least 2,048 bits in PEM (SPKI)"),
+        _ => ("verify", "P-256 public key in PEM (SPKI)"),
     };
     EffectError::parameter(format!(
         "Parameter `secret` can't {verb} with {name}: it takes a {key}."

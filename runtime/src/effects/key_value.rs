@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The effect.
+/// Reads and changes values that patterns keep.
 pub struct KeyValue;
 
 #[derive(Deserialize)]
@@ -45,7 +45,7 @@ impl Effect for KeyValue {
 async fn access(request: Value, (references, key_values): <KeyValue as Effect>::Needs) -> EffectResult {
     let request: Request = read(request)?;
     if request.key.is_empty() || request.key.len() > KEY_BYTES_MAX {
-        let message = format!("A key has 1 to {KEY_BYTES_MAX} bytes.");
+        let message = format!("A key must have 1 to {KEY_BYTES_MAX} bytes.");
         return Err(EffectError::new(EffectCode::KeyValueLimit, message));
     }
     // What is kept names secrets and never holds them.
@@ -60,19 +60,27 @@ async fn access(request: Value, (references, key_values): <KeyValue as Effect>::
         "increment" => KeyValueOperation::Increment(match &request.value {
             Value::Null => 1.0,
             Value::Number(number) => number.as_f64().unwrap_or_default(),
-            _ => return Err(EffectError::parameter("`value` of an increment is a number.")),
+            _ => {
+                return Err(EffectError::parameter(
+                    "`value` of an increment must be a number.",
+                ));
+            }
         }),
         "append" => KeyValueOperation::Append(references.to_keep(request.value)),
         other => {
             return Err(EffectError::parameter(format!(
-                "There is no operation `{other}`."
+                "The operation `{other}` does not exist."
             )));
         }
     };
     let scope = match request.scope.as_deref() {
         None | Some("pattern") => KeyValueScope::Pattern,
         Some("workspace") => KeyValueScope::Workspace,
-        Some(other) => return Err(EffectError::parameter(format!("There is no scope `{other}`."))),
+        Some(other) => {
+            return Err(EffectError::parameter(format!(
+                "The scope `{other}` does not exist."
+            )));
+        }
     };
     let request = KeyValueRequest {
         scope,

@@ -27,13 +27,13 @@ use tokio::net::TcpStream;
 
 /// What a server may say about one message: drivers keep a line until it ends.
 const REPLY_BYTES_MAX: u64 = 512 << 10;
-/// Of an error's message.
+/// Maximum length of an error's message, in bytes.
 const MESSAGE_BYTES_MAX: usize = 8 << 10;
 /// Recipients of one message.
 const RECIPIENTS_MAX: usize = 100;
 const MECHANISMS: &[Mechanism] = &[Mechanism::Plain, Mechanism::Login];
 
-/// The effect.
+/// Sends email by SMTP.
 pub struct Mail(Arc<EgressPolicy>);
 
 impl Mail {
@@ -128,7 +128,7 @@ fn message(request: &Request, key: &str) -> Result<(Message, String), EffectErro
         }
     }
     if recipients == 0 || recipients > RECIPIENTS_MAX {
-        let message = format!("A message goes to 1 to {RECIPIENTS_MAX} addresses, not to {recipients}.");
+        let message = format!("A message must have 1 to {RECIPIENTS_MAX} recipients, not {recipients}.");
         return Err(EffectError::parameter(message));
     }
     if let Some(reply_to) = &request.reply_to {
@@ -155,19 +155,19 @@ fn message(request: &Request, key: &str) -> Result<(Message, String), EffectErro
         }
     };
     let built =
-        built.map_err(|error| EffectError::parameter(format!("The message can't be written: {error}.")))?;
+        built.map_err(|error| EffectError::parameter(format!("Can't compose the message: {error}.")))?;
     Ok((built, id))
 }
 
 fn attachment(file: &File) -> Result<SinglePart, EffectError> {
     let name: String = file.filename.chars().filter(|c| !c.is_control()).collect();
-    let content = STANDARD
-        .decode(&file.base64)
-        .map_err(|error| EffectError::parameter(format!("The attachment `{name}` is no base64: {error}.")))?;
+    let content = STANDARD.decode(&file.base64).map_err(|error| {
+        EffectError::parameter(format!("The attachment `{name}` is not valid base64: {error}."))
+    })?;
     let content_type = file.content_type.as_deref().unwrap_or("application/octet-stream");
     let content_type = ContentType::parse(content_type).map_err(|_| {
         EffectError::parameter(format!(
-            "`{content_type}` of the attachment `{name}` is no content type."
+            "`{content_type}` of the attachment `{name}` is not a content type."
         ))
     })?;
     Ok(Attachment::new(name).body(content, content_type))
@@ -175,7 +175,7 @@ fn attachment(file: &File) -> Result<SinglePart, EffectError> {
 
 fn mailbox(name: &str, text: &str) -> Result<Mailbox, EffectError> {
     text.parse().map_err(|error| {
-        EffectError::parameter(format!("`{text}` in `{name}` is no email address: {error}."))
+        EffectError::parameter(format!("`{text}` in `{name}` is not an email address: {error}."))
     })
 }
 
@@ -183,7 +183,7 @@ fn mailboxes(name: &str, texts: &[String]) -> Result<Vec<Mailbox>, EffectError> 
     let mut all = Vec::new();
     for text in texts.iter().filter(|text| !text.trim().is_empty()) {
         let list: Mailboxes = text.parse().map_err(|error| {
-            EffectError::parameter(format!("`{text}` in `{name}` is no email address: {error}."))
+            EffectError::parameter(format!("`{text}` in `{name}` is not an email address: {error}."))
         })?;
         all.extend(list);
     }
@@ -202,9 +202,9 @@ struct Server {
     host: String,
     port: u16,
     tls: Tls,
-    /// Of `starttls`.
+    /// TLS parameters for `starttls`.
     tls_parameters: Option<TlsParameters>,
-    /// Of `tls`.
+    /// TLS connector for `tls`.
     connector: Option<stream::Connector>,
     credentials: Option<Credentials>,
 }
@@ -259,7 +259,7 @@ impl Server {
         sent.map_err(|error| match meter.exceeded() {
             true => {
                 let message = format!(
-                    "{} said more than the {} KiB that it may say about a message.",
+                    "{} sent more than the {} KiB allowed in replies to one message.",
                     self.name(),
                     REPLY_BYTES_MAX >> 10
                 );
@@ -320,7 +320,7 @@ impl Server {
     }
 
     fn refused(&self, error: &std::io::Error) -> EffectError {
-        let message = format!("No secure connection to {}: {error}.", self.name());
+        let message = format!("Can't establish a secure connection to {}: {error}.", self.name());
         EffectError::new(EffectCode::MailFailed, message)
     }
 
@@ -346,10 +346,10 @@ fn tls_parameters(connection: &Connection, host: &str) -> Result<TlsParameters, 
     let mut builder = TlsParameters::builder(host.to_owned());
     if let Some(pem) = connection.text(&["tlsCa"]) {
         let certificate = Certificate::from_pem(pem.as_bytes())
-            .map_err(|error| connection.unfit(format!("its `tlsCa` is no certificate ({error})")))?;
+            .map_err(|error| connection.unfit(format!("its `tlsCa` is not a certificate ({error})")))?;
         builder = builder.add_root_certificate(certificate);
     }
     builder
         .build()
-        .map_err(|error| connection.unfit(format!("TLS can't be set up ({error})")))
+        .map_err(|error| connection.unfit(format!("can't set up TLS ({error})")))
 }

@@ -1,4 +1,4 @@
-//! From all that a run has to what one effect declares to need: only here do the two meet.
+//! Maps a run's resources to what an effect declares to need; this is the only place that knows both.
 
 use super::calls::{CallContext, Calls};
 use super::handles::{
@@ -22,7 +22,7 @@ pub struct Handles {
     pub vault: Arc<Vault>,
     pub connections: Arc<Granted>,
     pub key_values: Arc<dyn KeyValues>,
-    /// Where there are any.
+    /// Calls of other patterns, where they are supported.
     pub calls: Option<Arc<dyn Calls>>,
     pub signals: Signals,
     pub clock: Clock,

@@ -1,4 +1,4 @@
-//! How far the work of an effect came, and the form in which results are kept and handed on.
+//! The progress of an effect, and the format in which results are stored and passed on.
 
 use crate::effect_error::{EffectCode, EffectError};
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ impl From<Value> for Progress {
 pub struct Park {
     /// When it wants to be started again, in milliseconds since 1970 UTC; `None`: only when something comes for it.
     pub wake_at_ms: Option<i64>,
-    /// What it needs to know then.
+    /// State that the effect needs when it resumes.
     pub state: Value,
 }
 

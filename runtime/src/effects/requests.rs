@@ -1,4 +1,4 @@
-//! What effects do alike: reading requests, opening the connection that one names, and keeping to a time.
+//! Code shared by effects: parsing requests, opening the named connection, and applying a time limit.
 
 use crate::connections::{Connection, Granted};
 use crate::effect_error::{EffectCode, EffectError};

@@ -1,5 +1,5 @@
-//! The effects of one run: those at work, those that have ended, those that a former execution had ended, and those
-//! that have parked.
+//! The effects of one run: those in progress, those that have ended, those that ended in an earlier execution, and
+//! those that are parked.
 
 use super::effect::{AnyEffect, Reveals};
 use super::needs::Handles;
@@ -205,10 +205,10 @@ impl RunEffects {
             return Err(Stop::new(
                 code::EFFECT_LIMIT,
                 format!(
-                    "The run's effects in flight hold more than {} MiB of requests",
+                    "The requests of the run's concurrent effects are larger than {} MiB",
                     REQUEST_BYTES_MAX >> 20
                 ),
-                "Send less at the same time.",
+                "Send fewer or smaller requests at a time.",
             ));
         }
         let in_flight = self.in_flight.clone();
@@ -300,7 +300,7 @@ impl RunEffects {
         recorded.await.map_err(|reason| {
             Stop::new(
                 code::INTERNAL,
-                format!("The result of an effect could not be kept ({reason})"),
+                format!("The result of an effect could not be stored ({reason})"),
                 "Try again later.",
             )
         })
@@ -316,7 +316,10 @@ impl RunEffects {
 
 fn panicked(error: &JoinError) -> Worked {
     tracing::error!(%error, "An effect panicked");
-    let failed = EffectError::new(EffectCode::Internal, "The effect failed by a bug in heddle.");
+    let failed = EffectError::new(
+        EffectCode::Internal,
+        "The effect failed because of a bug in heddle.",
+    );
     Worked::Done(Done::failed(failed))
 }
 
@@ -373,13 +376,13 @@ async fn aside<T: Send + 'static>(
         return Ok(work());
     }
     let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|_| EffectError::new(EffectCode::Internal, "The effect was broken off."))
+    done.map_err(|_| EffectError::new(EffectCode::Internal, "The effect was interrupted."))
 }
 
 /// A request with its secrets, as far as it is known where they go.
 fn revealed(request: &str, reveals: Reveals, vault: &Vault) -> EffectResult {
     let request = serde_json::from_str(request)
-        .map_err(|error| EffectError::parameter(format!("The request is no JSON: {error}")))?;
+        .map_err(|error| EffectError::parameter(format!("The request is not valid JSON: {error}")))?;
     match reveals {
         Reveals::Nothing => Ok(request),
         Reveals::ToHost => vault.reveal(request, Destination::Anywhere),

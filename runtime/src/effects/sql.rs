@@ -36,7 +36,7 @@ use target::{Kind, Target};
 
 pub(crate) use serve::serve;
 
-/// The effect.
+/// Executes one SQL statement.
 #[derive(Clone)]
 pub struct Sql(Arc<Shared>);
 

@@ -61,9 +61,8 @@ async fn wait(request: Value, (clock, parking): <Wait as Effect>::Needs) -> Resu
 }
 
 fn until(request: Value, now_ms: i64) -> Result<i64, EffectError> {
-    let request: Request = serde_json::from_value(request).map_err(|error| {
-        EffectError::new(EffectCode::Parameter, format!("The wait can't be read: {error}."))
-    })?;
+    let request: Request = serde_json::from_value(request)
+        .map_err(|error| EffectError::new(EffectCode::Parameter, format!("Can't read the wait: {error}.")))?;
     match (request.ms, request.until_ms) {
         (Some(ms), _) => Ok(now_ms.saturating_add(ms as i64)),
         (None, Some(until_ms)) => Ok(until_ms as i64),

@@ -1,5 +1,5 @@
-//! HTTP clients that reach only what the policy permits. They follow no redirect and use no proxy: each hop has to
-//! be asked for, and is checked.
+//! HTTP clients that reach only what the policy permits. They follow no redirects and use no proxy: each hop is a
+//! separate, checked request.
 
 use super::{EgressPolicy, GuardedResolver};
 use reqwest::{Client, Url};
@@ -45,7 +45,7 @@ struct Clients {
 }
 
 impl GuardedHttp {
-    /// With this policy.
+    /// Creates clients that apply this policy.
     pub fn new(policy: &EgressPolicy) -> Self {
         // Fails when the program has chosen a provider already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();

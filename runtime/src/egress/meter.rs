@@ -1,7 +1,7 @@
-//! Counts what a peer sends. Drivers keep what they are sent until it is a whole message, of which the peer says the
-//! length: the count is what bounds them.
+//! Limits how much a peer sends. Drivers buffer a message until it is complete, and the peer announces its length: this
+//! limit bounds their memory.
 //!
-//! Knows nothing of what the bytes mean.
+//! Knows nothing about the bytes' meaning.
 
 use std::io;
 use std::pin::Pin;
@@ -28,7 +28,7 @@ struct State {
 
 /// The peer has sent more than it may.
 #[derive(Debug, thiserror::Error)]
-#[error("it sent more than it was asked for")]
+#[error("it sent more than was requested")]
 struct Exceeded;
 
 impl Meter {

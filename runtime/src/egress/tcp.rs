@@ -1,4 +1,5 @@
-//! Addresses of servers that are no HTTP servers: resolved once, checked, and connected to as they were checked.
+//! Connections to servers other than HTTP: the name is resolved once, the address is checked, and exactly that address
+//! is connected to.
 
 use super::{EgressPolicy, ResolveError};
 use std::io;

@@ -1,6 +1,6 @@
-//! Finds the values of secrets in texts: in one pass, however many there are, in time that only the text's length
-//! decides, and in memory that only the values' lengths do. Short spellings are looked for as a whole, long ones in
-//! pieces, so that a part of a long value is hidden as well.
+//! Finds the values of secrets in text in a single pass, however many there are: the time depends only on the text's
+//! length, the memory only on the values' lengths. Short spellings are looked for as a whole, long ones in pieces, so
+//! that a part of a long value is hidden as well.
 
 use aho_corasick::Anchored;
 use aho_corasick::automaton::Automaton;

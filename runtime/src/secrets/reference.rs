@@ -1,5 +1,5 @@
-//! References to secrets, as they stand in texts: `heddle-secret(NAME;nonce)`, or the same after URL encoding. The nonce
-//! is the run's own, so that no event can smuggle one in. Knows no values.
+//! References to secrets, as they stand in texts: `heddle-secret(NAME;nonce)`, or the same after URL encoding. The
+//! nonce is unique to the run, so that events can't forge a reference. Knows no values.
 
 /// What every reference begins with.
 pub const PREFIX: &str = "heddle-secret";

@@ -1,4 +1,4 @@
-//! A secret's value: wiped from memory when it is dropped, and printed by nothing.
+//! A secret's value: erased from memory when it is dropped, and never printed.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -63,7 +63,7 @@ each_database! {
         assert_eq!(hook.tapped().await.len(), 1, "refused requests are not tapped");
         let logs = hook.logs().await;
         assert_eq!(logs[0]["rejectionReason"], json!(null));
-        let reason = "The request is not signed right: the header X-Webhook-Signature is missing.";
+        let reason = "The request's signature was rejected: the header X-Webhook-Signature is missing.";
         assert_eq!(logs[3]["rejectionReason"], reason);
     }
 

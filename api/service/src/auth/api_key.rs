@@ -5,7 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 
 const PREFIX: &str = "hdl_";
-/// Characters that are kept in clear, to tell keys apart.
+/// Number of characters that are stored in plain text, to identify keys.
 const SHOWN_CHARS: usize = 10;
 
 /// A new key: shown once, never stored.

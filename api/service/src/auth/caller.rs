@@ -1,5 +1,5 @@
-//! From a request's headers to a caller with rights: the token or key is checked, then its user and membership
-//! are read, so that what was withdrawn works no longer, whatever the token says.
+//! Authenticates a request: checks its token or key, then reads the user and membership from the database, so that
+//! revoked rights stop working at once, whatever the token says.
 
 use super::api_key;
 use super::token::Session;
@@ -20,9 +20,9 @@ pub struct Caller {
     pub role: Role,
     /// Email, as registered.
     pub email: String,
-    /// By an API key, which stays in its workspace and makes no other credentials.
+    /// Whether the caller used an API key, which is limited to its workspace and can't create credentials.
     pub by_api_key: bool,
-    /// The login that the token goes back to; `None` with an API key.
+    /// The login that the token derives from; `None` for API keys.
     pub session: Option<Session>,
 }
 
@@ -43,11 +43,11 @@ pub async fn check(service: &Service, headers: &HeaderMap) -> Result<Caller, Ser
         .await?
         .ok_or(Code::Unauthorized)?;
     if standing.is_disabled {
-        return Err(Code::Unauthorized.with("This account is disabled: ask whoever operates the service."));
+        return Err(Code::Unauthorized.with("This account is disabled: contact the operator of the service."));
     }
     let has_ended = |session: &Session| standing.has_ended || session.generation != standing.generation;
     if session.as_ref().is_some_and(has_ended) {
-        return Err(Code::Unauthorized.with("This login was ended: log in again."));
+        return Err(Code::Unauthorized.with("This session was ended: log in again."));
     }
     let membership = match workspace {
         None => None,
@@ -67,12 +67,12 @@ pub async fn check(service: &Service, headers: &HeaderMap) -> Result<Caller, Ser
     })
 }
 
-/// Whose API key it is.
+/// The user and workspace of an API key.
 async fn holder(service: &Service, key: &str) -> Result<(UserId, Option<WorkspaceId>), ServiceError> {
     let now = service.clock.now();
     let holder = api_keys::holder(&mut service.store.reader().await?.db(), &api_key::hash(key), now).await?;
     let holder =
-        holder.ok_or_else(|| Code::Unauthorized.with("There is no such API key, or it was deleted."))?;
+        holder.ok_or_else(|| Code::Unauthorized.with("The API key does not exist or was deleted."))?;
     if holder.is_use_news {
         let noted = service
             .store

@@ -1,5 +1,6 @@
-//! Email addresses of users: a documented set of characters, so that no two addresses that people can't tell apart are two
-//! users. Mail servers take more (RFC 6531, quoted local parts); who has such an address has another one too.
+//! Email addresses of users: a restricted set of characters, so that addresses that look the same can't belong to
+//! different users. Mail servers accept more (RFC 6531, quoted local parts), but people with such an address usually
+//! have another one too.
 
 use heddle_model::error::ServiceError;
 
@@ -20,8 +21,8 @@ pub fn read(given: &str) -> Result<String, ServiceError> {
     }
     if !email.is_ascii() {
         return refused(
-            "must be in plain ASCII: without accents, invisible characters and letters of other scripts; \
-             an international domain is written as xn--…",
+            "must be plain ASCII, without accents, invisible characters or letters of other scripts; write \
+             an international domain in its xn--… form",
         );
     }
     let plausible = email
@@ -29,7 +30,7 @@ pub fn read(given: &str) -> Result<String, ServiceError> {
         .is_some_and(|(local, domain)| is_local(local) && is_domain(domain));
     match plausible {
         true => Ok(email.to_owned()),
-        false => refused("is no email address"),
+        false => refused("is not an email address"),
     }
 }
 

@@ -1,6 +1,6 @@
-//! The login by another service: the authorization-code exchange of OAuth 2.0 (RFC 6749, with PKCE, RFC 7636) and
-//! OpenID Connect Core 1.0. The client has sent the person to the provider and brings back the code; here it
-//! becomes an identity. Knows nothing of users.
+//! The external login: the authorization-code exchange of OAuth 2.0 (RFC 6749, with PKCE, RFC 7636) and OpenID Connect
+//! Core 1.0. The client sends the user to the provider and returns with a code, which is exchanged for an identity
+//! here. Knows nothing about accounts.
 
 mod claims;
 mod id_token;
@@ -17,7 +17,7 @@ use login::LoginError;
 use provider::{Provider, Tokens};
 use std::sync::Arc;
 
-/// The configured provider. Cheap to clone.
+/// A configured login provider. Cheap to clone.
 #[derive(Clone)]
 pub struct ExternalProvider(Arc<Provider>);
 
@@ -33,12 +33,12 @@ impl ExternalProvider {
             LoginError::Refused(reason) => {
                 tracing::info!(reason, "An external login was refused: {reason}");
                 Code::InvalidCredentials
-                    .with("The login provider did not confirm this login: start it again.")
+                    .with("The login provider did not confirm this login: try logging in again.")
             }
             LoginError::Unavailable(reason) => {
-                tracing::error!(reason, "The login provider can't be used: {reason}");
+                tracing::error!(reason, "Can't use the login provider: {reason}");
                 Code::Unavailable
-                    .with("The login provider can't be reached at the moment: try again shortly.")
+                    .with("The login provider can't be reached right now: try again shortly.")
                     .retry_after_s(5)
             }
         })
@@ -51,14 +51,16 @@ impl ExternalProvider {
         let claims = match &endpoints.issuer {
             Some(issuer) => {
                 let id_token = tokens.id_token.as_deref().ok_or_else(|| {
-                    LoginError::Refused("there is no ID token: is the scope openid asked for?".to_owned())
+                    LoginError::Refused(
+                        "the provider sent no ID token: does the client request the scope openid?".to_owned(),
+                    )
                 })?;
                 let mut claims = provider.check_id_token(&endpoints, issuer, id_token, now).await?;
                 if endpoints.userinfo.is_some() {
                     let more = self.userinfo(&endpoints, &tokens).await?;
                     if more.subject() != claims.subject() {
                         return Err(LoginError::Refused(
-                            "userinfo tells of another subject".to_owned(),
+                            "userinfo is about a different subject".to_owned(),
                         ));
                     }
                     claims = more.or(claims);

@@ -1,4 +1,4 @@
-//! How often somebody may try to log in, register, invite, or change something.
+//! Rate limits for logins, registrations, invitations and changes.
 
 use crate::rate_limit::{LimitKey, RateLimiter};
 use crate::token_bucket::TokenBuckets;
@@ -15,39 +15,39 @@ const HOUR: Duration = Duration::from_secs(60 * 60);
 /// Invitations that one user sends within a minute.
 const INVITATIONS_PER_MINUTE: u32 = 30;
 
-/// How often logging in may be tried.
+/// Limits of login attempts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AuthRateLimit {
-    /// Within a minute for one email; 0: any number.
+    /// Maximum per email and minute; 0: no limit.
     pub per_email: u32,
-    /// Within a minute for one address; 0: any number.
+    /// Maximum per IP address and minute; 0: no limit.
     pub per_ip: u32,
 }
 
-/// How many users may register.
+/// Limits of registrations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegistrationLimit {
-    /// Within an hour from one address; 0: any number.
+    /// Maximum per IP address and hour; 0: no limit.
     pub per_ip: u32,
-    /// Within an hour in all; 0: any number.
+    /// Maximum per hour in total; 0: no limit.
     pub in_all: u32,
 }
 
-/// All of these limits.
+/// The settings of all these limits.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// Of attempts to log in.
+    /// Limits of login attempts.
     pub attempts: AuthRateLimit,
-    /// Of registrations.
+    /// Limits of registrations.
     pub registrations: RegistrationLimit,
-    /// Changes that one user makes within a minute; 0: any number.
+    /// Maximum number of changes per user and minute; 0: no limit.
     pub writes_per_minute: u32,
 }
 
 /// Counts attempts by address and by email.
 #[derive(Debug)]
 pub struct AuthLimits {
-    /// By address.
+    /// Attempts by IP address.
     pub by_ip: RateLimiter<IpAddr>,
     /// By hash, so that long emails take no more memory than short ones.
     pub by_email: RateLimiter<[u8; 32]>,
@@ -96,13 +96,13 @@ impl AuthLimits {
         checked.map_err(|seconds| {
             Code::RateLimited
                 .with(format!(
-                    "At most {limit} users register from one address within an hour (registration_limit)."
+                    "At most {limit} users may register from one IP address per hour (registration_limit)."
                 ))
                 .retry_after_s(seconds)
         })?;
         self.registrations.check(&(), now).map_err(|seconds| {
             Code::RateLimited
-                .with("Too many users register at the moment (registration_limit): try again later.")
+                .with("Too many users are registering right now (registration_limit): try again later.")
                 .retry_after_s(seconds)
         })
     }
@@ -113,7 +113,7 @@ impl AuthLimits {
         self.writes.check(&user, now).map_err(|seconds| {
             Code::RateLimited
                 .with(format!(
-                    "A user makes at most {limit} changes within a minute (write_rate_limit)."
+                    "A user may make at most {limit} changes per minute (write_rate_limit)."
                 ))
                 .retry_after_s(seconds)
         })

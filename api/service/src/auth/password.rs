@@ -1,5 +1,5 @@
-//! Passwords, as Argon2id hashes in PHC form. Hashing takes tens of milliseconds of a processor on purpose, so it
-//! happens off the async threads, and never more at a time than there are processors.
+//! Passwords, as Argon2id hashes in PHC form. Hashing deliberately takes tens of milliseconds of CPU time, so it runs
+//! outside the async threads, with at most as many hashes at a time as there are processors.
 
 use argon2::Argon2;
 use argon2::password_hash::phc::PasswordHash;
@@ -17,7 +17,7 @@ pub const BYTES_MAX: usize = 1024;
 static SLOTS: LazyLock<Semaphore> =
     LazyLock::new(|| Semaphore::new(std::thread::available_parallelism().map_or(1, usize::from)));
 
-/// What stands in for the hash of an email that nobody has, so that asking costs the same.
+/// A dummy hash for unknown emails, so that checking them takes the same time.
 static NOBODY: LazyLock<Option<String>> = LazyLock::new(|| hash_now("nobody's password!").ok());
 
 /// Checks that a password may be chosen.
@@ -76,7 +76,7 @@ impl Passwords {
 fn hash_now(password: &str) -> Result<String, anyhow::Error> {
     let hash = Argon2::default().hash_password(password.as_bytes());
     hash.map(|hash| hash.to_string())
-        .map_err(|error| anyhow::anyhow!("the password can't be hashed: {error}"))
+        .map_err(|error| anyhow::anyhow!("can't hash the password: {error}"))
 }
 
 async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ServiceError> {

@@ -10,13 +10,14 @@ use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// What a token says. Roles in it are for the client's eyes: rights are read from the database with every request.
+/// The claims of a token. Its roles are only informative for clients: rights are read from the database with every
+/// request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Claims {
-    /// User.
+    /// The user's id.
     pub sub: UserId,
-    /// Email.
+    /// Email address, as registered.
     pub email: String,
     /// Role in the service.
     pub role: Role,
@@ -30,7 +31,7 @@ pub struct Claims {
     pub iat: i64,
     /// Expires at, in seconds since 1970.
     pub exp: i64,
-    /// Unique.
+    /// Unique id of the token.
     pub jti: String,
     /// The login that it goes back to; without it, as in tokens of earlier versions, the token is its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -46,7 +47,7 @@ pub struct Claims {
 /// A login, from which tokens follow each other until it ends.
 #[derive(Clone, Debug)]
 pub struct Session {
-    /// Id.
+    /// Id of the login; for tokens of earlier versions, the token's own id.
     pub id: String,
     /// When the user proved who they are, in seconds since 1970.
     pub began_at: i64,
@@ -109,7 +110,7 @@ impl Tokens {
         }
     }
 
-    /// When a login is over, whatever was done to renew it.
+    /// When a login expires, however often its token was renewed.
     pub fn end_of(&self, session: &Session) -> Timestamp {
         Timestamp::from_millis(session.began_at.saturating_mul(1000)).plus(self.lifetimes.session)
     }
@@ -142,7 +143,7 @@ impl Tokens {
             .map_err(ServiceError::internal)
     }
 
-    /// What a token says, if it is ours and its time is not over.
+    /// The claims of a token, if it is genuine and has not expired.
     pub fn check(&self, token: &str) -> Result<Claims, ServiceError> {
         let checked = jsonwebtoken::decode::<Claims>(token, &self.decoding, &self.validation);
         let claims = match checked {

@@ -1,5 +1,5 @@
 //! A message as the pattern receives it: `{from, to, cc, replyTo, subject, date, messageId, text, html, headers,
-//! attachments}`, decoded from whatever character sets and encodings it came in.
+//! attachments}`, decoded from its character sets and encodings.
 
 use super::parts::{Part, Parts};
 use base64::Engine;
@@ -38,11 +38,11 @@ struct Mailbox<'m> {
 struct Attachment<'m> {
     filename: Option<&'m str>,
     content_type: String,
-    /// By which HTML refers to it.
+    /// Content-ID, by which HTML refers to the attachment.
     content_id: Option<&'m str>,
-    /// Bytes.
+    /// Size of the decoded content, in bytes.
     size: usize,
-    /// Base64.
+    /// The decoded content, in base64.
     content: String,
 }
 

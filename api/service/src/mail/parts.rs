@@ -1,6 +1,6 @@
-//! The parts of a message (RFC 2045 and 2046), found line by line and kept on a stack of our own: mail-parser, which
-//! would nest messages as deep as a sender likes, gets nothing but single header sections of limited size. A message
-//! within the message is a file like any other. Knows nothing of what the event looks like.
+//! The parts of a message (RFC 2045 and 2046), parsed line by line with an explicit stack. mail-parser, which recurses
+//! as deeply as a sender nests messages, only gets single header sections of limited size. A message attached to a
+//! message is treated as a file. Knows nothing about the event's format.
 
 use mail_parser::decoders::base64::base64_decode;
 use mail_parser::decoders::charsets::map::charset_decoder;
@@ -24,13 +24,13 @@ const FIELD_BYTES_MAX: usize = 128 << 10;
 /// Bytes of a field that says what a part is, such as `Content-Type`.
 const CONTENT_FIELD_BYTES_MAX: usize = 16 << 10;
 
-/// Why a message is not taken. It won't be later either.
+/// Why a message is permanently rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// It has no header.
-    #[error("this is no message of RFC 5322")]
+    #[error("this is not an RFC 5322 message")]
     NoMessage,
-    /// It is larger or deeper than what is read.
+    /// It exceeds a limit on size or nesting.
     #[error("{0}")]
     Limit(String),
 }
@@ -354,7 +354,7 @@ impl<'m> Walk<'m> {
             if at - start > SECTION_BYTES_MAX || self.header_bytes > HEADER_BYTES_MAX {
                 let kib = SECTION_BYTES_MAX >> 10;
                 let what = format!(
-                    "a header has more than {kib} KiB, or all have more than {} MiB",
+                    "a header is larger than {kib} KiB, or all together are larger than {} MiB",
                     HEADER_BYTES_MAX >> 20
                 );
                 return Err(Refused::limit(what));
@@ -382,7 +382,7 @@ impl<'m> Walk<'m> {
             false => FIELD_BYTES_MAX,
         };
         if field.len() > bytes_max {
-            let what = format!("a header field has more than {} KiB", bytes_max >> 10);
+            let what = format!("a header field is larger than {} KiB", bytes_max >> 10);
             return Err(Refused::limit(what));
         }
         Ok(())

@@ -1,6 +1,6 @@
-//! A small SMTP receiver (RFC 5321) for mail that starts runs: it takes messages for addresses that exist, within
-//! limits of size, count and time, and answers a message only when its runs are stored. It relays nothing, and leaves
-//! TLS and the judging of senders to a mail server in front of it.
+//! A small SMTP receiver (RFC 5321) for mail that starts runs: it accepts messages for existing addresses, within
+//! limits of size, number and time, and acknowledges a message only when its runs are stored. It relays nothing, and
+//! relies on a mail server in front of it for TLS and for checking senders.
 
 use super::{BYTES_MAX, Delivery, Destination, Mail, RECIPIENTS_MAX, destination};
 use crate::Service;
@@ -22,7 +22,7 @@ const SILENCE_MAX: Duration = Duration::from_secs(60);
 /// How long a session may last.
 const SESSION_MAX: Duration = Duration::from_secs(600);
 /// Commands that can't be understood before the connection is closed.
-const MISTAKES_MAX: u32 = 20;
+const ERRORS_MAX: u32 = 20;
 /// Bytes of a command.
 const LINE_BYTES_MAX: u64 = 4096;
 
@@ -44,7 +44,7 @@ pub async fn serve(service: Service, listener: TcpListener) {
             }
             Err(error) => {
                 // Out of file descriptors, most likely: others have to end first.
-                tracing::warn!(%error, "an SMTP connection can't be accepted");
+                tracing::warn!(%error, "can't accept an SMTP connection");
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         }
@@ -58,7 +58,7 @@ struct Session {
     has_greeted: bool,
     has_sender: bool,
     recipients: Vec<String>,
-    mistakes: u32,
+    errors: u32,
 }
 
 /// Whether the session goes on.
@@ -75,12 +75,15 @@ impl Session {
             has_greeted: false,
             has_sender: false,
             recipients: Vec::new(),
-            mistakes: 0,
+            errors: 0,
         }
     }
 
     async fn run(mut self) -> io::Result<()> {
-        let greeting = format!("220 {} heddle takes mail for patterns", self.service.mail_domain);
+        let greeting = format!(
+            "220 {} heddle accepts mail for patterns",
+            self.service.mail_domain
+        );
         self.say(&greeting).await?;
         while let Some(line) = self.line().await? {
             let request = Request::parse(&mut line.iter()).map(Request::into_owned);
@@ -104,7 +107,7 @@ impl Session {
             return Ok(Some(line));
         }
         if !line.is_empty() {
-            self.say("500 5.5.2 The line is too long, or cut off").await?;
+            self.say("500 5.5.2 The line is too long or incomplete").await?;
         }
         Ok(None)
     }
@@ -140,13 +143,16 @@ impl Session {
                 self.answer("250 2.0.0 Forgotten").await
             }
             Request::Noop { .. } => self.answer("250 2.0.0 Done").await,
-            Request::Vrfy { .. } => self.answer("252 2.1.5 Send mail and see").await,
+            Request::Vrfy { .. } => {
+                self.answer("252 2.1.5 Cannot verify the address, but will try to deliver mail")
+                    .await
+            }
             Request::Help { .. } => self.answer("214 2.0.0 See RFC 5321").await,
             Request::Quit => {
                 self.say("221 2.0.0 Goodbye").await?;
                 Ok(Next::Close)
             }
-            _ => self.answer("502 5.5.1 There is no such command here").await,
+            _ => self.answer("502 5.5.1 Command not implemented").await,
         }
     }
 
@@ -163,19 +169,19 @@ impl Session {
     async fn mail(&mut self, size: usize) -> io::Result<Next> {
         if !self.has_greeted || self.has_sender {
             return self
-                .answer("503 5.5.1 HELO comes first, and one MAIL at a time")
+                .answer("503 5.5.1 Send HELO first, and only one MAIL at a time")
                 .await;
         }
         if size > BYTES_MAX {
             return self.answer("552 5.3.4 The message is too large").await;
         }
         self.has_sender = true;
-        self.answer("250 2.1.0 Whom is it for?").await
+        self.answer("250 2.1.0 Sender accepted").await
     }
 
     async fn rcpt(&mut self, address: String) -> io::Result<Next> {
         if !self.has_sender {
-            return self.answer("503 5.5.1 MAIL comes first").await;
+            return self.answer("503 5.5.1 Send MAIL first").await;
         }
         if self.recipients.len() >= RECIPIENTS_MAX {
             return self.answer("452 4.5.3 Too many recipients").await;
@@ -189,9 +195,9 @@ impl Session {
                 self.answer("450 4.2.1 No deployment of the pattern is active")
                     .await
             }
-            Ok(Destination::Unknown) => self.answer("550 5.1.1 Nobody has this address").await,
+            Ok(Destination::Unknown) => self.answer("550 5.1.1 No such mailbox").await,
             Err(error) => {
-                tracing::warn!("An address can't be looked up now: {}", error.message());
+                tracing::warn!("Can't look up an address now: {}", error.message());
                 self.answer("451 4.3.0 Try again later").await
             }
         }
@@ -199,9 +205,9 @@ impl Session {
 
     async fn data(&mut self) -> io::Result<Next> {
         if self.recipients.is_empty() {
-            return self.answer("503 5.5.1 RCPT comes first").await;
+            return self.answer("503 5.5.1 Send RCPT first").await;
         }
-        self.say("354 Send the message, and end it with a line of one dot")
+        self.say("354 Send the message; end it with a line that contains only a dot")
             .await?;
         let Some(message) = self.message().await? else {
             self.forget();
@@ -237,30 +243,30 @@ impl Session {
     }
 
     async fn misunderstood(&mut self, error: &Error) -> io::Result<Next> {
-        self.mistakes += 1;
-        if self.mistakes >= MISTAKES_MAX {
-            self.say("421 4.7.0 Too many mistakes").await?;
+        self.errors += 1;
+        if self.errors >= ERRORS_MAX {
+            self.say("421 4.7.0 Too many errors").await?;
             return Ok(Next::Close);
         }
         self.answer(match error {
-            Error::InvalidSenderAddress => "553 5.1.7 This is no sender's address",
-            Error::InvalidRecipientAddress => "553 5.1.3 This is no recipient's address",
+            Error::InvalidSenderAddress => "553 5.1.7 Invalid sender address",
+            Error::InvalidRecipientAddress => "553 5.1.3 Invalid recipient address",
             Error::SyntaxError { .. } | Error::InvalidParameter { .. } => {
-                "501 5.5.4 The command is not written right"
+                "501 5.5.4 Syntax error in the command"
             }
-            Error::UnsupportedParameter { .. } => "555 5.5.4 A parameter is not known here",
-            _ => "500 5.5.1 The command is not known",
+            Error::UnsupportedParameter { .. } => "555 5.5.4 Parameter not supported",
+            _ => "500 5.5.1 Unknown command",
         })
         .await
     }
 }
 
-/// Starts the runs of all recipients; the reply is for all of them, so that of the most patient one decides. Those
-/// that have run know the message when it comes again.
+/// Starts the runs of all recipients. SMTP has only one reply for all of them, so if any recipient asks for a retry,
+/// the whole message is retried; recipients whose run was already started recognise it as a duplicate.
 async fn deliver(service: &Service, recipients: &[String], message: Vec<u8>) -> Cow<'static, str> {
     let mail = match Mail::read(message).await {
         Ok(mail) => mail,
-        // It will be no better later: whoever sent it must not try again.
+        // A permanent error: the sender must not retry.
         Err(error) if error.code() == Code::Validation => {
             return format!("554 5.6.0 {}", error.message()).into();
         }
@@ -273,12 +279,12 @@ async fn deliver(service: &Service, recipients: &[String], message: Vec<u8>) -> 
                 return "450 4.2.1 No deployment of the pattern is active".into();
             }
             Err(error) => {
-                tracing::warn!("A message can't be taken now: {}", error.message());
+                tracing::warn!("Can't accept a message now: {}", error.message());
                 return "451 4.3.0 Try again later".into();
             }
         }
     }
-    "250 2.0.0 Its runs are stored".into()
+    "250 2.0.0 Message accepted".into()
 }
 
 async fn in_time<T>(work: impl Future<Output = io::Result<T>>) -> io::Result<T> {

@@ -1,5 +1,5 @@
-//! Which nodes of a graph are reached from outside. The graph may be a draft: it is looked through as text, and what can't be
-//! read is left out.
+//! Finds the nodes of a graph that have external addresses. The graph may be a draft: it is scanned as text, and
+//! malformed parts are skipped.
 
 use heddle_compiler::compare::NODES_MAX;
 use heddle_compiler::text;

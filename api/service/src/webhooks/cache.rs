@@ -1,4 +1,4 @@
-//! Endpoints as the ingestion needs them, with their secrets, kept in memory.
+//! An in-memory cache of webhook endpoints with their secrets.
 
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::ServiceError;
@@ -10,16 +10,16 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Endpoints kept at one time; past it the cache starts anew.
+/// Maximum number of cached endpoints; beyond it, the cache is cleared.
 const ENDPOINTS_MAX: usize = 10_000;
 /// For how long an endpoint is believed to be unchanged when other servers can change it, should a notice be late.
 const SHARED_TTL: Duration = Duration::from_secs(1);
 
 /// A webhook endpoint with its secret.
 pub struct Endpoint {
-    /// Id.
+    /// UUIDv7, so that ids sort by time of creation.
     pub id: EndpointId,
-    /// Whose node it is.
+    /// The pattern that the node belongs to.
     pub pattern_id: PatternId,
     /// The node.
     pub node_id: String,

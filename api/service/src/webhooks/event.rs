@@ -29,7 +29,7 @@ impl Serialize for Values {
     }
 }
 
-/// The event of a POST, or what is wrong with its body.
+/// The event of a POST request, or an error in its body.
 pub fn of_request(
     headers: &HeaderMap,
     query: Option<&str>,
@@ -50,8 +50,8 @@ pub fn with_body(
     written(headers, query, method, body, None)
 }
 
-/// `signature`: the header whose value has served its purpose. With it and the body anybody could send the request
-/// again, with other unsigned headers and another query; so it goes no further.
+/// `signature`: the signature's header, whose value is masked. With it and the body, anybody could repeat the request
+/// with different unsigned headers and another query.
 fn written(
     headers: &HeaderMap,
     query: Option<&str>,

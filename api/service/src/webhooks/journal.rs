@@ -1,5 +1,5 @@
-//! Writes down what came to webhooks, behind the requests: each write takes all that has gathered during the one
-//! before it. Whoever reads the log first waits for what was answered before, so that nobody misses a line.
+//! Writes the webhook log in the background: each write takes all lines that have accumulated during the previous one.
+//! Readers of the log first wait until the lines of all answered requests are written, so that none is missing.
 
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::EndpointId;
@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 const QUEUE_MAX: usize = 8192;
 /// Entries that are written together.
 const GROUP_MAX: usize = 512;
-/// Rows of one transaction of SQLite, whose one writer others wait for.
+/// Maximum number of rows per SQLite transaction, because other writes wait for it.
 const PIECE_MAX: usize = 128;
 /// How long an entry waits for others, so that few events a second don't each cost a commit more.
 const LINGER: Duration = Duration::from_millis(50);
@@ -49,7 +49,7 @@ impl Journal {
     /// Writes an entry down, soon.
     pub async fn add(&self, entry: Entry) {
         if self.0.send(Message::Entry(Box::new(entry))).await.is_err() {
-            tracing::error!("a line of the webhook log is lost: its writer has ended");
+            tracing::error!("a line of the webhook log was lost: its writer has ended");
         }
     }
 
@@ -168,13 +168,13 @@ async fn write(store: &Store, logs: &[LogRow], taps: &[TapRow]) {
                 pieces.pop_front();
             }
             Err(error @ StoreError::Unavailable(_)) if attempt < ATTEMPTS_MAX => {
-                tracing::warn!(%error, attempt, "the webhook log can't be written now");
+                tracing::warn!(%error, attempt, "can't write the webhook log now");
                 tokio::time::sleep(PAUSE).await;
                 attempt += 1;
             }
             Err(error) => {
                 let lines: usize = pieces.iter().map(|piece| piece.lines.len()).sum();
-                tracing::error!(%error, lines, "{lines} lines of the webhook log are lost: {error}");
+                tracing::error!(%error, lines, "{lines} lines of the webhook log were lost: {error}");
                 return;
             }
         }

@@ -1,4 +1,4 @@
-//! Programs to paste that send a signed request to a webhook, with nothing but what their languages bring along.
+//! Code snippets that send a signed request to a webhook, using only what comes with each language.
 
 use heddle_model::signature::Scheme;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! What several requests and answers about patterns have in common.
+//! Parts that several requests and responses about patterns share.
 
 use crate::http::error::ApiError;
 use crate::http::extract::printable;
@@ -10,8 +10,8 @@ use utoipa::ToSchema;
 
 const DESCRIPTION_CHARS_MAX: usize = 10_000;
 
-/// A graph as React Flow draws it. Fields that heddle does not know are kept as they are. Saving accepts unfinished
-/// graphs; deploying and transpiling check them.
+/// A graph as React Flow draws it. Unknown fields are kept as they are. Unfinished graphs can be saved; deploying and
+/// transpiling check them.
 #[derive(ToSchema)]
 #[schema(
     as = Graph,
@@ -33,7 +33,7 @@ pub(super) struct GraphSchema {
     edges: Vec<serde_json::Value>,
 }
 
-/// A new pattern's address.
+/// The new pattern.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Created {

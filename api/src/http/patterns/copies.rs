@@ -1,4 +1,4 @@
-//! Patterns made of patterns: clones, exports and imports.
+//! Copies of patterns: clones, exports and imports.
 
 use super::bodies::{Created, GraphSchema, description};
 use crate::app::App;
@@ -35,7 +35,7 @@ const NOT_ATTR_CHAR: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'|')
     .remove(b'~');
 
-/// Characters of a file's name, without its ending; many file systems take 255 bytes.
+/// Maximum length of a file name in characters, without its extension; many file systems allow 255 bytes.
 const FILE_NAME_CHARS_MAX: usize = 60;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -45,10 +45,10 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(export))
 }
 
-/// How to call the clone.
+/// The name of the clone.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 struct CloneRequest {
-    /// `Copy of` and the original's name without it.
+    /// Default: `Copy of` and the original's name.
     #[schema(example = "My order alerts", min_length = 1, max_length = 200)]
     name: Option<String>,
 }
@@ -65,7 +65,7 @@ struct CloneRequest {
         (status = 201, description = "Cloned", body = Created),
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
-        (status = 403, description = "FORBIDDEN: viewers make no patterns; QUOTA_EXCEEDED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN: viewers can't create patterns; QUOTA_EXCEEDED", body = ErrorBody),
         (status = 404, description = "NOT_FOUND", body = ErrorBody),
     )
 )]
@@ -154,7 +154,7 @@ async fn export(
     Ok(reply::built(([header], Answer(export)), share))
 }
 
-/// A `Content-Disposition` (RFC 6266) with a file name that no system takes for a path, in ASCII and in full.
+/// A `Content-Disposition` (RFC 6266) with a file name that can't be mistaken for a path, in ASCII and in full.
 fn attachment(name: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || " -_.()".contains(c);
     let safe: String = name
@@ -171,7 +171,7 @@ fn attachment(name: &str) -> String {
     format!("attachment; filename=\"{ascii}.json\"; filename*=UTF-8''{full}.json")
 }
 
-/// What an export gave. Other fields of it are ignored.
+/// An exported pattern. Other fields are ignored.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct ImportRequest {
@@ -184,16 +184,16 @@ struct ImportRequest {
     graph_data: Box<RawValue>,
 }
 
-/// Imports a pattern that was exported.
+/// Imports an exported pattern.
 ///
-/// It gets a new id and begins at version 1.
+/// It gets a new id and starts at version 1.
 #[utoipa::path(
     post, path = "/api/patterns/import", tag = "Patterns", request_body = ImportRequest, security(("bearer" = [])),
     responses(
         (status = 201, description = "Imported", body = Created),
-        (status = 400, description = "VALIDATION: this is no export", body = ErrorBody),
+        (status = 400, description = "VALIDATION: the body is not an export", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
-        (status = 403, description = "FORBIDDEN: viewers make no patterns; QUOTA_EXCEEDED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN: viewers can't create patterns; QUOTA_EXCEEDED", body = ErrorBody),
     )
 )]
 async fn import(

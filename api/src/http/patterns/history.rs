@@ -46,7 +46,7 @@ impl From<VersionRow> for Version {
 
 /// Lists a pattern's versions, newest first.
 ///
-/// Of somebody else's public pattern only those that were saved since it was last made public.
+/// For somebody else's public pattern, only the versions saved since it was last made public.
 #[utoipa::path(
     get, path = "/api/patterns/{id}/versions", tag = "Pattern versions", security(("bearer" = [])),
     params(("id" = PatternId, Path, description = "The pattern: the caller's, their workspace's, or a public one")),
@@ -87,17 +87,17 @@ struct Compared {
     #[schema(example = 2)]
     v2: i64,
     changes: Counts,
-    /// The changes one by one, 1,000 at most.
+    /// The individual changes, at most 1,000.
     details: Vec<VersionDifference>,
 }
 
-/// Changes, counted. Nodes are told apart by id, edges by what they connect and through which ports.
+/// Numbers of changes. Nodes are identified by id, edges by the ports that they connect.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Counts {
     nodes_added: usize,
     nodes_removed: usize,
-    /// Nodes that differ in more than how they are drawn.
+    /// Nodes that differ in more than their position and layout.
     nodes_changed: usize,
     edges_added: usize,
     edges_removed: usize,
@@ -120,11 +120,11 @@ enum VersionDifference {
     Node {
         #[schema(inline)]
         change: Kind,
-        /// Its id; its JSON if it has none.
+        /// The node's id, or its JSON if it has none.
         node_id: String,
         #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
         node_type: Option<String>,
-        /// Of a changed node: paths of the fields that differ, 50 at most.
+        /// For a changed node: paths of the fields that differ, at most 50.
         #[schema(example = json!(["data.parameters.url"]))]
         fields: Vec<String>,
     },
@@ -140,7 +140,7 @@ enum VersionDifference {
     },
 }
 
-/// What became of it.
+/// The kind of change.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 enum Kind {
@@ -188,7 +188,7 @@ impl From<Comparison> for Counts {
     }
 }
 
-/// Compares two versions of a pattern, of those that the caller sees in its list.
+/// Compares two versions of a pattern that the caller can list.
 #[utoipa::path(
     get, path = "/api/patterns/{id}/versions/compare", tag = "Pattern versions", security(("bearer" = [])),
     params(
@@ -215,8 +215,8 @@ async fn compare_versions(
     }
     drop(reader);
     let compared = patterns::compared(&app, caller.scope.user(), id, (v1, v2)).await?;
-    let mut found =
-        compared.map_err(|error| Code::Validation.with(format!("The versions are too large: {error}.")))?;
+    let mut found = compared
+        .map_err(|error| Code::Validation.with(format!("The versions are too large to compare: {error}.")))?;
     let details = std::mem::take(&mut found.details);
     Ok(Answer(Compared {
         v1,
@@ -234,7 +234,7 @@ struct RollbackRequest {
     version_number: i64,
 }
 
-/// A restored version's address.
+/// The version that was created.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct RolledBack {

@@ -1,4 +1,4 @@
-//! What a pattern takes and gives when another pattern calls it.
+//! A pattern's inputs and outputs when another pattern calls it.
 
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
@@ -47,7 +47,7 @@ struct Field {
     field_type: FieldType,
 }
 
-/// What a pattern takes and gives.
+/// A pattern's inputs and outputs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({
     "inputs": [{"name": "orderId", "type": "string"}],
@@ -62,7 +62,7 @@ struct CallInterface {
     outputs: Vec<Field>,
 }
 
-/// The wrapping of a call interface.
+/// A call interface in an envelope.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct CallInterfaceReply {
@@ -70,7 +70,7 @@ struct CallInterfaceReply {
 }
 
 impl CallInterface {
-    /// With trimmed names; all that is wrong is told at once.
+    /// Trims the names; reports all errors at once.
     fn checked(mut self) -> Result<Self, ApiError> {
         let mut wrong = Vec::new();
         for (list, fields) in [("inputs", &mut self.inputs), ("outputs", &mut self.outputs)] {
@@ -95,9 +95,9 @@ impl CallInterface {
     }
 }
 
-/// Gets what a pattern takes and gives when another calls it.
+/// Gets a pattern's inputs and outputs when another pattern calls it.
 ///
-/// Both lists are empty as long as nothing was set.
+/// Both lists are empty until they are set.
 #[utoipa::path(
     get, path = "/api/patterns/{id}/call-interface", tag = "Call interface", security(("bearer" = [])),
     params(("id" = PatternId, Path, description = "The pattern: the caller's, their workspace's, or a public one")),
@@ -120,7 +120,7 @@ async fn get_call_interface(
     Ok(Answer(CallInterfaceReply { call_interface }))
 }
 
-/// Sets what a pattern takes and gives when another calls it.
+/// Sets a pattern's inputs and outputs when another pattern calls it.
 #[utoipa::path(
     put, path = "/api/patterns/{id}/call-interface", tag = "Call interface", request_body = CallInterface,
     security(("bearer" = [])),
@@ -146,7 +146,7 @@ async fn put_call_interface(
     Ok(Answer(CallInterfaceReply { call_interface }))
 }
 
-/// Removes what was set, if it was.
+/// Removes a pattern's call interface, if it has one.
 #[utoipa::path(
     delete, path = "/api/patterns/{id}/call-interface", tag = "Call interface", security(("bearer" = [])),
     params(("id" = PatternId, Path, description = "The pattern")),

@@ -1,5 +1,5 @@
-//! One connection's state: what it is doing and since when, as whoever looks after all of them sees it. It is written by
-//! the connection's own task, by plain stores and without locks, and read once in a while. Knows nothing of sockets.
+//! The state of one connection: what it is doing and since when. The connection's own task writes it with atomic
+//! stores, without locks; the task that supervises all connections reads it periodically. Knows nothing about sockets.
 
 use super::address::Address;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};

@@ -84,7 +84,7 @@ impl Future for Answering {
 }
 
 fn full() -> Response<Body> {
-    let message = "All of the service's connections are taken: try again shortly.";
+    let message = "All of the service's connections are in use: try again shortly.";
     ApiError::from(Code::Unavailable.with(message).retry_after_s(1)).into_response()
 }
 

@@ -1,6 +1,7 @@
-//! Who has a connection: places in all and for each address, and who gives way when they are taken. Ordinary places are
-//! for everything; when they are all taken, those that wait for their clients longest are closed, and a reserve is left
-//! for questions about health, so that a full server can still be told from a dead one. Knows nothing of sockets.
+//! Admission of connections: limits in total and per address, and which connections are closed when the limits are
+//! reached. Ordinary places are for all requests. When they are all taken, the connections that have waited longest for
+//! their clients are closed, and a reserve remains for health checks, so that a full server can be distinguished from a
+//! dead one. Knows nothing about sockets.
 
 use super::address::Address;
 use super::connection::{Closing, Connection, Patience, Phase, Verdict, millis};

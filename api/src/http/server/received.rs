@@ -1,5 +1,5 @@
-//! A request's body on its way in: it has to come on, and what of all bodies has arrived in part is bounded. Knows
-//! nothing of who reads it; its errors find their way to the answer through [`trouble`].
+//! An incoming request body: it must make progress, and the memory for all partially received bodies is bounded. Knows
+//! nothing about its reader; [`trouble`] recovers its errors for the response.
 
 use super::connection::Connection;
 use super::places::Places;
@@ -23,7 +23,7 @@ pub enum Trouble {
     #[error("the body came too slowly")]
     Late,
     /// Too much of other bodies has arrived in part.
-    #[error("too many bodies are on their way")]
+    #[error("too many bodies are being received")]
     NoRoom,
 }
 
@@ -34,7 +34,7 @@ pub fn trouble(error: &(dyn Error + 'static)) -> Option<ApiError> {
         match error.downcast_ref::<Trouble>() {
             Some(Trouble::Late) => return Some(Code::RequestTimeout.into()),
             Some(Trouble::NoRoom) => {
-                let message = "Too many large bodies are on their way here at once: try again shortly.";
+                let message = "Too many large bodies are being received at once: try again shortly.";
                 return Some(Code::Unavailable.with(message).retry_after_s(1).into());
             }
             None => cause = error.source(),

@@ -1,5 +1,5 @@
-//! From the end of a run to an HTTP response. What RespondToWebhook gave comes out of a sandbox: it may choose status,
-//! headers and body, and can't break the connection or act with the service's own origin.
+//! From the end of a run to an HTTP response. RespondToWebhook's response comes from untrusted code: it may choose
+//! status, headers and body, but can't break the connection or act under the service's own origin.
 
 use crate::http::error::ApiError;
 use axum::Json;
@@ -69,23 +69,18 @@ fn failed(run: RunId, code: &str, message: &str) -> Response {
 /// The run took longer than it, or its sender, may.
 pub(super) fn too_late(run: RunId) -> ApiError {
     Code::ExecutionTimeout
-        .with(format!("The run {run} has not ended in time."))
+        .with(format!("The run {run} did not end in time."))
         .into()
 }
 
 /// What RespondToWebhook gave, as HTTP.
 fn responded_with(responded: &RawValue) -> Result<Response, String> {
-    let unreadable = |error: serde_json::Error| format!("What RespondToWebhook gave can't be sent: {error}");
+    let unreadable = |error: serde_json::Error| format!("RespondToWebhook's response can't be sent: {error}");
     let responded: Responded = serde_json::from_str(responded.get()).map_err(unreadable)?;
     let status = StatusCode::from_u16(responded.status)
         .ok()
         .filter(|status| (200..=599).contains(&status.as_u16()))
-        .ok_or_else(|| {
-            format!(
-                "RespondToWebhook gave the status {}, which can't be sent",
-                responded.status
-            )
-        })?;
+        .ok_or_else(|| format!("RespondToWebhook's status {} can't be sent", responded.status))?;
     let (content_type, body) = match responded.body_type.as_str() {
         "text" => {
             let text: String = serde_json::from_str(responded.body.get()).map_err(unreadable)?;
@@ -95,7 +90,7 @@ fn responded_with(responded: &RawValue) -> Result<Response, String> {
             let text: String = serde_json::from_str(responded.body.get()).map_err(unreadable)?;
             let bytes = STANDARD
                 .decode(text)
-                .map_err(|error| format!("RespondToWebhook's body is no base64: {error}"))?;
+                .map_err(|error| format!("RespondToWebhook's body is not valid base64: {error}"))?;
             ("application/octet-stream", Body::from(bytes))
         }
         _ => ("application/json", Body::from(responded.body.get().to_owned())),

@@ -1,5 +1,5 @@
-//! One request to a webhook, in two parts: [`admit`] decides by what is known before the body, [`deliver`] does the
-//! rest. Both end in a line of the log.
+//! One request to a webhook, in two steps: [`admit`] checks everything that is known before the body is read,
+//! [`deliver`] does the rest. Both write a line to the webhook log.
 
 use super::answer::{to_sender, too_late};
 use crate::app::App;
@@ -10,6 +10,7 @@ use axum::body::Bytes;
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, USER_AGENT};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use heddle_contract::manifest::Trigger;
 use heddle_execution::{Accepted, ActiveDeployment, IdempotencyKey, NewRun, Ticket};
 use heddle_model::Code;
 use heddle_model::clock::Timestamp;
@@ -17,7 +18,6 @@ use heddle_model::ids::{EndpointId, PatternId, RunId, WebhookLogId};
 use heddle_model::shown::{is_credential, shown};
 use heddle_model::signature::{self, Scheme};
 use heddle_model::status::{TriggeredBy, WebhookStatus};
-use heddle_contract::manifest::Trigger;
 use heddle_service::webhooks::journal::Entry;
 use heddle_service::webhooks::{Endpoint, event};
 use heddle_store::deployments::{self, DeploymentRow};
@@ -45,7 +45,7 @@ pub struct Arrival {
 }
 
 impl Arrival {
-    /// Of a request that comes now.
+    /// Records the arrival of a request at the current time.
     pub fn new(app: &App, webhook_id: &str, ip: ClientIp, request_id: String, headers: &HeaderMap) -> Self {
         let text = |name| Some(String::from_utf8_lossy(headers.get(name)?.as_bytes()).into_owned());
         let declared = text(CONTENT_LENGTH).and_then(|length| length.parse().ok());
@@ -140,7 +140,7 @@ pub async fn admit(
             // Not logged, so that nobody fills the log with guesses.
             Err(limited) => ApiError::from(limited).into_response(),
             Ok(()) => {
-                let unknown = Code::NotFound.with("There is no such webhook.");
+                let unknown = Code::NotFound.with("This webhook does not exist.");
                 refuse(app, arrival, pattern, WebhookStatus::NotFound, unknown.into()).await
             }
         });
@@ -155,7 +155,7 @@ pub async fn admit(
     Ok((arrival, admitted))
 }
 
-/// Whose the endpoint is, if it was ever made, and the endpoint, if it is in use.
+/// The pattern of the endpoint, if the endpoint ever existed, and the endpoint itself, if it is in use.
 async fn find(app: &App, webhook_id: &str) -> Result<(Option<PatternId>, Option<Admitted>), ApiError> {
     let Some(endpoint) = app.webhooks.endpoint(webhook_id).await? else {
         return Ok((None, None));
@@ -260,10 +260,10 @@ fn check(
 ) -> Result<Box<RawValue>, ApiError> {
     let secret = &admitted.endpoint.secret;
     signature::verify(admitted.scheme(), secret, headers, body, app.clock.now()).map_err(|refusal| {
-        Code::SignatureInvalid.with(format!("The request is not signed right: {refusal}."))
+        Code::SignatureInvalid.with(format!("The request's signature was rejected: {refusal}."))
     })?;
     event::of_request(headers, query, body, admitted.scheme())
-        .map_err(|error| ApiError::field("", format!("the body is no JSON: {error}")))
+        .map_err(|error| ApiError::field("", format!("the body is not valid JSON: {error}")))
 }
 
 async fn accept(app: &App, admitted: &Admitted, key: Option<String>, event: Box<RawValue>) -> Outcome {
@@ -309,9 +309,10 @@ async fn capture(app: &App, admitted: &Admitted, idempotency: Option<(EndpointId
     }
     Outcome::Captured(match admitted.active {
         Some(_) => {
-            "The deployed version does not have this webhook yet: the event was captured and nothing was run."
+            "The deployed version does not have this webhook yet: the event was captured, and no run was \
+             started."
         }
-        None => "No deployment of the pattern is active: the event was captured and nothing was run.",
+        None => "No deployment of the pattern is active: the event was captured, and no run was started.",
     })
 }
 
@@ -345,7 +346,7 @@ fn captured(message: &str) -> Response {
 }
 
 fn duplicate(run: RunId) -> Response {
-    let message = "An event with this idempotency key was accepted before.";
+    let message = "An event with this idempotency key has already been accepted.";
     Json(json!({"status": "duplicate", "message": message, "runId": run})).into_response()
 }
 

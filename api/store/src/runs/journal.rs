@@ -1,4 +1,4 @@
-//! What runs know of their effects, and what has come for those that wait.
+//! The journals of runs (the results of their effects), and the signals for waiting runs.
 
 use super::packed::{pack, unpack};
 use super::{elements, json};
@@ -151,7 +151,7 @@ pub async fn signal(db: &mut Db<'_>, run: RunId, key: &str, payload: &str) -> Re
     Ok(inserted > 0)
 }
 
-/// Lets a parked run go on; one that is about to park won't stay.
+/// Wakes a parked run; a run that is just about to park is woken too.
 async fn wake(db: &mut Db<'_>, run: RunId) -> Result<(), StoreError> {
     db.execute(
         sql(
@@ -164,7 +164,7 @@ async fn wake(db: &mut Db<'_>, run: RunId) -> Result<(), StoreError> {
     notices::tell(db, Notice::Woken).await
 }
 
-/// When the first parked run goes on whose deployment is not paused.
+/// When the next parked run of a deployment that is not paused is due.
 pub async fn next_wake(db: &mut Db<'_>) -> Result<Option<Timestamp>, StoreError> {
     let (next,): (Option<i64>,) = db
         .one(
@@ -199,7 +199,7 @@ pub async fn children(db: &mut Db<'_>, parent: RunId) -> Result<Vec<(RunId,)>, S
         .await
 }
 
-/// The run whose CallPattern waits for a run, and which of its effects that is.
+/// The run whose CallPattern waits for a run, and the key of that effect.
 pub async fn parent_of(db: &mut Db<'_>, run: RunId) -> Result<Option<(RunId, String)>, StoreError> {
     db.optional(
         sql("select parent_id, parent_key from runs where id = ? and parent_id is not null").bind(run),

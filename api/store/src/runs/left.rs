@@ -1,4 +1,4 @@
-//! Runs that go on without the server that had them: what is read of them, whoever takes them.
+//! Runs that lost their server: the columns that are read when another server takes them over.
 
 use crate::Db;
 use heddle_model::clock::Timestamp;
@@ -9,9 +9,9 @@ use sqlx::FromRow;
 /// A run that goes on: another start of the server left it behind, or it was parked.
 #[derive(Clone, Debug, FromRow)]
 pub struct LeftRow {
-    /// Id.
+    /// UUIDv7, so that ids sort by time of creation.
     pub id: RunId,
-    /// Whose run it is.
+    /// The deployment that the run belongs to.
     pub deployment_id: DeploymentId,
     /// What started it.
     #[sqlx(try_from = "String")]
@@ -37,7 +37,7 @@ pub struct LeftRow {
     pub parent_key: Option<String>,
     /// How many runs called each other above it.
     pub depth: i64,
-    /// Whether somebody may wait for its end.
+    /// Whether a sender may be waiting for its end.
     pub awaited: bool,
     /// During how many deaths of servers it may have been executing; below zero: it has brought so many down.
     pub suspicion: i64,

@@ -1,4 +1,4 @@
-//! Runs as their owners look at them.
+//! Lists and details of runs for their owners.
 
 use crate::{Db, Sql, StoreError, rights, sql};
 use heddle_model::access::Scope;
@@ -13,9 +13,9 @@ pub const LISTED_CHARS_MAX: i64 = 64 * 1024;
 /// A run.
 #[derive(Clone, Debug, FromRow)]
 pub struct RunRow {
-    /// Id.
+    /// UUIDv7, so that ids sort by time of creation.
     pub id: RunId,
-    /// Whose run it is.
+    /// The deployment that the run belongs to.
     pub deployment_id: DeploymentId,
     /// State.
     #[sqlx(try_from = "String")]

@@ -1,5 +1,5 @@
-//! Texts of journals as they are stored: JSON as it is, or, when that is shorter, `z` and the zlib stream of it in base64,
-//! which no JSON begins with. Both databases store text alike, and short entries stay readable.
+//! The storage format of journal entries: plain JSON, or, if shorter, `z` followed by the zlib-compressed JSON in
+//! base64 (no JSON text begins with `z`). Text is stored alike in both databases, and short entries remain readable.
 
 use crate::StoreError;
 use base64::Engine;
@@ -35,7 +35,7 @@ pub(super) fn unpack(stored: String) -> Result<String, StoreError> {
         return Ok(stored);
     };
     let corrupt =
-        |what: &dyn std::fmt::Display| StoreError::Database(format!("a run's journal can't be read: {what}"));
+        |what: &dyn std::fmt::Display| StoreError::Database(format!("can't read a run's journal: {what}"));
     let compressed = STANDARD.decode(packed).map_err(|error| corrupt(&error))?;
     let mut json = String::new();
     ZlibDecoder::new(compressed.as_slice())

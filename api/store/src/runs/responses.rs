@@ -1,4 +1,4 @@
-//! What RespondToWebhook gave, for a sender who waits at another server than the one that executes the run.
+//! Responses of RespondToWebhook for senders that wait at a different server than the one that executes the run.
 
 use crate::{Db, StoreError, sql};
 use heddle_model::clock::Timestamp;
@@ -21,7 +21,7 @@ pub async fn of(db: &mut Db<'_>, run: RunId) -> Result<Option<String>, StoreErro
     Ok(found.map(|(response,)| response))
 }
 
-/// Removes up to `limit` responses that nobody waits for any more.
+/// Removes up to `limit` responses that are no longer waited for.
 pub async fn sweep(db: &mut Db<'_>, before: Timestamp, limit: i64) -> Result<u64, StoreError> {
     let query = sql(
         "delete from responses where run_id in (select run_id from responses where created_at < ? limit ?)",

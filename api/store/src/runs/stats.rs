@@ -1,4 +1,4 @@
-//! Figures over runs.
+//! Statistics over runs.
 
 use crate::{Db, Sql, StoreError, rights, sql};
 use heddle_model::access::Scope;

@@ -1,9 +1,9 @@
-//! Which runs may have brought a server down. A server that dies leaves its row; whoever removes that row judges the runs
-//! that the server had, in the same transaction.
+//! Finds the runs that may have crashed a server. A server that dies leaves its row behind; the server that removes
+//! this row assesses the dead server's runs in the same transaction.
 //!
-//! What was executing at the first death is not known, since saying so before each run would cost a commit: all runs
-//! that the server had may have been. Runs under suspicion are announced before they execute, so that the next death
-//! says more; one that was alone is found out. Knows nothing of when which run is tried.
+//! After the first crash it is not known which runs were executing, because recording that would cost a commit per run:
+//! all of the server's runs are suspects. Suspects are announced before they execute, so that the next crash narrows
+//! them down; a run that was announced alone is proven to be the cause. Knows nothing about when which run is tried.
 
 use super::left::{LEFT, LeftRow, skip_locked};
 use crate::notices::{self, Notice};
@@ -95,9 +95,9 @@ async fn leave(
 }
 
 /// What is said of a deployment that was stopped.
-const STOPPED: &str = "Runs of this deployment have brought a server down again and again, so its triggers are stopped and \
-    the runs that wait are held. Find what they have in common (the run with the code INTERRUPTED, and the log of the \
-    server at that time), put it right, and deploy again.";
+const STOPPED: &str = "Runs of this deployment have repeatedly crashed a server, so its triggers are stopped \
+    and its waiting runs are held. Find the cause (see the run with the code INTERRUPTED, and the server's \
+    log from that time), fix it, and deploy again.";
 
 async fn strike(db: &mut Db<'_>, deployment: DeploymentId, now: Timestamp) -> Result<(), StoreError> {
     db.execute(sql("update deployments set strikes = strikes + 1 where id = ?").bind(deployment))

@@ -1,4 +1,4 @@
-//! Runs as the service itself looks after them: those whose server stopped, and those that are old.
+//! Maintenance of runs: taking over those whose server stopped, and deleting old ones.
 
 use super::left::{LEFT, LeftRow, skip_locked};
 use super::suspects::STRIKES_MAX;
@@ -48,7 +48,7 @@ pub struct Claim {
     pub tenant_runs_max: i64,
     /// Tenants of which no more runs have room: workspaces, and users outside of any.
     pub full: Vec<String>,
-    /// Users of whose workspaces no more runs have room.
+    /// Owners whose workspaces have no room for more runs.
     pub full_owners: Vec<String>,
 }
 
@@ -301,7 +301,7 @@ pub async fn remove_of(db: &mut Db<'_>, deployment: DeploymentId, limit: i64) ->
     .await
 }
 
-/// Removes up to `limit` runs whose deployment is gone.
+/// Removes up to `limit` runs whose deployment has been deleted.
 pub async fn remove_orphans(db: &mut Db<'_>, limit: i64) -> Result<u64, StoreError> {
     db.execute(
         sql(

@@ -11,7 +11,7 @@ pub enum VaultError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The ciphertext was changed, or belongs to another row or workspace.
-    #[error("a stored secret can't be decrypted: it was changed, or moved from another row")]
+    #[error("can't decrypt a stored secret: it was changed, or moved from another row")]
     Unopenable,
     /// The data keys are wrapped by another master key.
     #[error(
@@ -26,7 +26,7 @@ pub enum VaultError {
         needed: String,
     },
     /// A rotation from a key to itself.
-    #[error("the new master key is the present one: give another")]
+    #[error("the new master key is the current one: give a different key")]
     SameMasterKey,
 }
 

@@ -1,4 +1,4 @@
-//! One AES-256-GCM key and what it does. Knows nothing of databases.
+//! An AES-256-GCM key and its operations. Knows nothing about databases.
 
 use crate::db::Arg;
 use aes_gcm::Aes256Gcm;
@@ -17,7 +17,7 @@ const NONCE_BYTES: usize = 12;
 pub struct MasterKeyId(String);
 
 impl MasterKeyId {
-    /// Of this key.
+    /// The id of a master key, derived from its hash.
     pub fn of(master_key: &[u8; MASTER_KEY_BYTES]) -> Self {
         let hash = Sha256::new()
             .chain_update("heddle master key")
@@ -71,7 +71,7 @@ impl Key {
         let ciphertext = self
             .0
             .encrypt(&Nonce::<Aes256Gcm>::from(nonce), payload)
-            .expect("fails above 64 GiB only, which no request can bring");
+            .expect("fails only above 64 GiB, which no request can contain");
         [nonce.as_slice(), &ciphertext].concat()
     }
 

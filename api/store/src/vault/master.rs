@@ -1,4 +1,4 @@
-//! The master keys that this server knows: the one that it was given, and those that it has learnt from handovers.
+//! The master keys that this server knows: the configured one, and those received through handovers.
 
 use super::error::VaultError;
 use super::key::{Key, MASTER_KEY_BYTES, MasterKeyId, handed_over};

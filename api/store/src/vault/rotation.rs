@@ -1,8 +1,8 @@
-//! Which master key the database uses, and how it is exchanged while servers run.
+//! The database's current master key, and its rotation while servers run.
 //!
-//! [`Vault::rotate`] rewraps every data key in one transaction, and leaves the new master key behind, wrapped under
-//! the old one. A server that was started with the old key meets the new one's name, fetches it from there and
-//! goes on; it needs the new key at its next start, or any time within [`HANDOVER`].
+//! [`Vault::rotate`] rewraps every data key in one transaction, and leaves the new master key behind, wrapped under the
+//! old one. A server that was started with the old key notices the new key's id, fetches the key from there and
+//! continues; only a start after [`HANDOVER`] needs the new key.
 
 use super::Vault;
 use super::error::VaultError;
@@ -15,7 +15,7 @@ use heddle_model::clock::{Clock, Timestamp};
 use std::time::Duration;
 use zeroize::Zeroizing;
 
-/// How long servers have to be started anew with the new key.
+/// How long servers can still be started with the old key.
 pub const HANDOVER: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Vault {
@@ -45,8 +45,8 @@ impl Vault {
             .await?;
         tracing::warn!(
             given = %self.masters.given, needed,
-            "The master key was rotated: give the new one, {needed}, at the next start; {} is accepted for {} hours \
-             after the rotation only",
+            "The master key was rotated: give the new one, {needed}, at the next start; {} is accepted only \
+             for {} hours after the rotation",
             self.masters.given, HANDOVER.as_secs() / 3600
         );
         Ok(())
@@ -69,7 +69,7 @@ impl Vault {
     }
 }
 
-/// Makes `given` the database's master key if it has none in use, and tells which one is.
+/// Makes `given` the database's master key if it has none yet, and returns the id of the current one.
 async fn adopt(db: &mut Db<'_>, given: MasterKeyId, now: Timestamp) -> Result<String, VaultError> {
     data_keys::forget_handovers(db, now.minus(HANDOVER)).await?;
     data_keys::claim_master(db, &given).await?;

@@ -1,4 +1,4 @@
-//! Whether an expression may change the values that it is given. If not, it does not matter when they are read.
+//! Determines whether an expression may change its input values. If not, it does not matter when they are read.
 
 use super::super::syntax::{called_method, deletes, without_parentheses};
 use oxc_ast::AstKind;

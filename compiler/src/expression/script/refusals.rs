@@ -1,4 +1,4 @@
-//! What no expression may have, whichever way it goes.
+//! Constructs that no expression may contain, whether compiled or not.
 
 use super::super::syntax::{called_method, range, without_parentheses};
 use super::super::{Problem, names, unsupported};
@@ -30,21 +30,21 @@ pub(super) fn constructs(semantic: &Semantic<'_>) -> Vec<Problem> {
             }
             AstKind::Function(it) if it.r#async => refuse(it.span, WAITING, unsupported::WAITING_HELP),
             AstKind::ImportExpression(it) => {
-                refuse(
-                    it.span,
-                    "nothing can be imported",
-                    "only what is built in is there",
-                );
+                refuse(it.span, "nothing can be imported", "only built-ins are available");
             }
             AstKind::ImportMeta(it) => {
                 refuse(
                     it.span,
-                    "an expression is no module",
-                    "`$run` has the facts of the run",
+                    "an expression is not a module",
+                    "`$run` describes the run",
                 );
             }
             AstKind::Decorator(it) => {
-                refuse(it.span, "there are no decorators", "call the function instead");
+                refuse(
+                    it.span,
+                    "decorators are not supported",
+                    "call the function instead",
+                );
             }
             _ => {}
         }

@@ -1,4 +1,4 @@
-//! An expression on its way to a script: what has been found, and what of its text is replaced.
+//! An expression while it is rewritten to a script: what has been found, and which parts of its text are replaced.
 
 use super::super::{Expression, Names, Problem};
 use oxc_semantic::Semantic;

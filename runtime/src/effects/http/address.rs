@@ -1,4 +1,4 @@
-//! Where requests go.
+//! Resolution of request URLs.
 
 use super::super::handles::GrantedHosts;
 use crate::connections::Connection;
@@ -17,22 +17,23 @@ pub(in crate::effects) fn url_of(
     connection: Option<&Connection>,
 ) -> Result<(Url, bool), EffectError> {
     let no_url =
-        |error: &dyn std::fmt::Display| EffectError::parameter(format!("`{url}` is no URL: {error}."));
+        |error: &dyn std::fmt::Display| EffectError::parameter(format!("`{url}` is not a URL: {error}."));
     let base = connection.and_then(|connection| connection.text(&["baseUrl"]));
     let Some(base) = base.filter(|_| !url.contains("://")) else {
         return Url::parse(url)
             .map(|url| (url, false))
             .map_err(|error| no_url(&error));
     };
-    let base = Url::parse(&format!("{}/", base.trim_end_matches('/')))
-        .map_err(|error| EffectError::parameter(format!("The connection's `baseUrl` is no URL: {error}.")))?;
+    let base = Url::parse(&format!("{}/", base.trim_end_matches('/'))).map_err(|error| {
+        EffectError::parameter(format!("The connection's `baseUrl` is not a URL: {error}."))
+    })?;
     let joined = match url.trim_start_matches('/') {
         "" => base.clone(),
         path => base.join(path).map_err(|error| no_url(&error))?,
     };
     if joined.origin() != base.origin() {
         return Err(EffectError::parameter(format!(
-            "`{url}` is no path below the connection's `baseUrl`."
+            "`{url}` is not a path below the connection's `baseUrl`."
         )));
     }
     Ok((joined, true))

@@ -1,4 +1,4 @@
-//! What comes back for a request, bounded while it is read.
+//! Responses, whose size is limited while they are read.
 
 use super::super::progress::EffectResult;
 use super::address::place;
@@ -12,12 +12,12 @@ use reqwest::{Response, Url};
 use serde_json::{Map, Value, json};
 use std::time::{Duration, Instant, SystemTime};
 
-/// What came back.
+/// A response.
 pub(super) struct Answer {
     pub status: u16,
     pub headers: HeaderMap,
     pub body: Vec<u8>,
-    /// After redirects.
+    /// The URL after redirects.
     pub url: Url,
 }
 
@@ -55,7 +55,7 @@ pub(super) async fn body_of(
     while let Some(chunk) = response.chunk().await.map_err(|error| send_error(&error, url))? {
         if chunk.len() > bytes_max.saturating_sub(body.len()) {
             return Err(failed(format!(
-                "The answer of {} has more than the {} KiB allowed.",
+                "The response of {} is larger than the {} KiB allowed.",
                 place(url),
                 bytes_max >> 10
             )));

@@ -1,4 +1,4 @@
-//! What requests need of the run that sends them.
+//! What requests need from the run that sends them.
 
 use super::super::handles::{Bounds, GrantedHosts, IdempotencyKey};
 use super::super::needs::{Handles, Needs};
@@ -6,7 +6,7 @@ use crate::connections::Granted;
 use crate::secrets::Vault;
 use std::sync::Arc;
 
-/// What requests need of the run that sends them.
+/// What requests need from the run that sends them.
 #[derive(Clone, Debug)]
 pub struct HttpNeeds {
     pub bounds: Bounds,

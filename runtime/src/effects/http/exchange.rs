@@ -36,9 +36,7 @@ impl Exchange {
         let method = Method::from_bytes(request.method.to_ascii_uppercase().as_bytes())
             .ok()
             .filter(|method| *method != Method::CONNECT && *method != Method::TRACE)
-            .ok_or_else(|| {
-                EffectError::parameter(format!("`{}` is no method for a request.", request.method))
-            })?;
+            .ok_or_else(|| EffectError::parameter(format!("`{}` is not an HTTP method.", request.method)))?;
         let mut headers = HeaderMap::new();
         for (name, value) in &request.headers {
             if !OWN_HEADERS.iter().any(|own| name.eq_ignore_ascii_case(own)) {
@@ -55,11 +53,9 @@ impl Exchange {
         let body = match request.body {
             None => None,
             Some(Body::Text(text)) => Some(text.into_bytes()),
-            Some(Body::Base64(text)) => Some(
-                STANDARD
-                    .decode(text)
-                    .map_err(|error| EffectError::parameter(format!("The body is no base64: {error}.")))?,
-            ),
+            Some(Body::Base64(text)) => Some(STANDARD.decode(text).map_err(|error| {
+                EffectError::parameter(format!("The body is not valid base64: {error}."))
+            })?),
         };
         Ok(Exchange {
             method,
@@ -137,7 +133,7 @@ impl Exchange {
             .and_then(|location| self.url.join(location).ok())
             .ok_or_else(|| {
                 failed(format!(
-                    "{} redirected to something that is no URL.",
+                    "{} redirected to something that is not a URL.",
                     place(&self.url)
                 ))
             })?;
@@ -159,7 +155,8 @@ impl Exchange {
     fn leave_origin(&mut self, next: &Url, vault: &Vault) -> Result<(), EffectError> {
         if self.body.as_ref().is_some_and(|body| vault.is_in(body)) {
             let message = format!(
-                "{} redirected to {}, but the body holds a secret, which only goes where it was addressed to.",
+                "{} redirected to {}, but the body contains a secret, which is only sent to the original \
+                 address.",
                 place(&self.url),
                 place(next)
             );

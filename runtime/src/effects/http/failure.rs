@@ -1,4 +1,4 @@
-//! Failures of requests, in words.
+//! Messages for failed requests.
 
 use super::address::place;
 use crate::effect_error::{EffectCode, EffectError};
@@ -41,13 +41,13 @@ pub(super) fn send_error(error: &reqwest::Error, url: &Url) -> EffectError {
         );
     }
     if let Some(tls) = find::<rustls::Error>(error) {
-        return failed(format!("No secure connection to {place}: {tls}."));
+        return failed(format!("Can't establish a secure connection to {place}: {tls}."));
     }
     let reason = match find::<io::Error>(error).map(io::Error::kind) {
         Some(io::ErrorKind::ConnectionRefused) => "nothing listens there (connection refused)".to_owned(),
-        Some(io::ErrorKind::ConnectionReset) => "it broke the connection".to_owned(),
+        Some(io::ErrorKind::ConnectionReset) => "it reset the connection".to_owned(),
         Some(io::ErrorKind::UnexpectedEof) => {
-            "it ended the connection in the middle of its answer".to_owned()
+            "it closed the connection in the middle of its response".to_owned()
         }
         _ => innermost(error),
     };

@@ -51,7 +51,7 @@ impl Grant {
     pub fn of(connection: &Connection) -> Result<Self, EffectError> {
         let token_url = connection.required(&["tokenUrl"])?;
         let token_url = Url::parse(&token_url)
-            .map_err(|error| connection.unfit(format!("its `tokenUrl` is no URL ({error})")))?;
+            .map_err(|error| connection.unfit(format!("its `tokenUrl` is not a URL ({error})")))?;
         let in_body = match connection.text(&["clientAuth"]).as_deref() {
             None | Some("header") => false,
             Some("body") => true,
@@ -200,7 +200,7 @@ async fn request(clients: &GuardedHttp, grant: &Grant, vault: &Vault) -> Result<
         let said = [said.error, said.error_description];
         let said: Vec<String> = said.into_iter().filter(|text| !text.is_empty()).collect();
         return Err(refused(match said.is_empty() {
-            true => format!("it answered with the status {}", status.as_u16()),
+            true => format!("it answered with status {}", status.as_u16()),
             false => format!(
                 "status {}, {}",
                 status.as_u16(),
@@ -209,7 +209,7 @@ async fn request(clients: &GuardedHttp, grant: &Grant, vault: &Vault) -> Result<
         }));
     }
     let granted: Granted = serde_json::from_slice(&answer)
-        .map_err(|error| refused(format!("its answer is no token response ({error})")))?;
+        .map_err(|error| refused(format!("its answer is not a token response ({error})")))?;
     if let Some(other) = granted
         .token_type
         .filter(|kind| !kind.eq_ignore_ascii_case("bearer"))

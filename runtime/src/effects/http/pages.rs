@@ -32,7 +32,7 @@ pub(super) async fn all(sender: &Sender<'_>, first: Exchange, pagination: &Pagin
         }
         let body: Value = serde_json::from_slice(&answer.body).map_err(|error| {
             let message = format!(
-                "Page {} of {} is no JSON: {error}.",
+                "Page {} of {} is not valid JSON: {error}.",
                 found.pages,
                 place(&answer.url)
             );
@@ -56,7 +56,7 @@ pub(super) async fn all(sender: &Sender<'_>, first: Exchange, pagination: &Pagin
         }
         if !seen.insert(next.clone()) {
             let message = format!(
-                "{} leads from page {} to a page that was there before.",
+                "{} links from page {} to a page that was already read.",
                 place(&next),
                 found.pages
             );
@@ -88,7 +88,7 @@ impl Found {
         self.bytes = self.bytes.saturating_add(bytes);
         if self.bytes > bytes_max {
             return Err(failed(format!(
-                "The first {} pages together have more than the {} KiB allowed.",
+                "The first {} pages together are larger than the {} KiB allowed.",
                 self.pages,
                 bytes_max >> 10
             )));
@@ -120,7 +120,7 @@ fn items(body: &Value, pagination: &Pagination) -> Result<Vec<Value>, EffectErro
                 .map_or("the page's body".to_owned(), |path| {
                     format!("`{path}` in the page's body")
                 });
-            let message = format!("`pagination.items` says where the list is, but {at} is no array.");
+            let message = format!("`pagination.items` says where the list is, but {at} is not an array.");
             Err(EffectError::new(EffectCode::Parse, message))
         }
     }
@@ -165,7 +165,7 @@ fn next_by_cursor(url: &Url, body: &Value, pagination: &Pagination) -> Result<Op
 fn joined(url: &Url, next: &str) -> Result<Url, EffectError> {
     url.join(next).map_err(|error| {
         failed(format!(
-            "{} names a next page that is no URL: {error}.",
+            "{} names a next page that is not a URL: {error}.",
             place(url)
         ))
     })

@@ -1,4 +1,4 @@
-//! What an HTTP request is asked for with.
+//! The parameters of an HTTP request.
 
 use super::auth::Auth;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! Requests with the same credentials.
+//! Sends requests with the same credentials.
 
 use super::answer::Answer;
 use super::auth::{Auth, Credentials};

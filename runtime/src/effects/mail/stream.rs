@@ -42,13 +42,16 @@ impl Connector {
     /// By the authorities that the world trusts, and the connection's own.
     pub fn of(connection: &Connection, host: &str) -> Result<Self, EffectError> {
         let unfit =
-            |error: &dyn ToString| connection.unfit(format!("TLS can't be set up ({})", error.to_string()));
+            |error: &dyn ToString| connection.unfit(format!("can't set up TLS ({})", error.to_string()));
         let mut roots = RootCertStore {
             roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
         };
         if let Some(pem) = connection.text(&["tlsCa"]) {
             let none = |error: &dyn ToString| {
-                connection.unfit(format!("its `tlsCa` is no certificate ({})", error.to_string()))
+                connection.unfit(format!(
+                    "its `tlsCa` is not a certificate ({})",
+                    error.to_string()
+                ))
             };
             let certificate = CertificateDer::from_pem_slice(pem.as_bytes()).map_err(|error| none(&error))?;
             roots.add(certificate).map_err(|error| none(&error))?;

@@ -1,8 +1,8 @@
 //! Sessions whose driver executes in a process of its own, started by this program: a server whose answers crash the
-//! driver, or make it take all memory, ends that process and fails the statement that asked. The process has its
-//! connection's fields and one socket at a time, behind which is what the egress guard has connected to.
+//! driver, or exhaust its memory, only ends that process and fails the statement. The process has its connection's
+//! fields and one socket at a time, behind which is what the egress guard has connected to.
 //!
-//! What comes from such a process is read as a stranger's.
+//! Answers of such a process are not trusted.
 
 mod answer;
 mod places;
@@ -99,7 +99,7 @@ impl Connector {
         }
     }
 
-    /// Whose it is.
+    /// The tenant whose connection it is.
     pub fn tenant(&self) -> &str {
         &self.place.tenant
     }
@@ -182,23 +182,23 @@ impl Connector {
     }
 
     fn confused(&self) -> EffectError {
-        let error = WorkerError::Malformed("it is none that was asked for".to_owned());
+        let error = WorkerError::Malformed("it does not match the request".to_owned());
         ended(&self.target, error)
     }
 }
 
 /// The process has ended, or is of no use any more.
 fn ended(target: &Target, error: WorkerError) -> EffectError {
-    tracing::warn!(%error, "A process that talks to a database has ended");
+    tracing::warn!(%error, "A database connector process has ended");
     let name = target.name();
     if let WorkerError::Start(error) = error {
-        let message = format!("The process that talks to {name} can't be started: {error}.");
+        let message = format!("Can't start the connector process for {name}: {error}.");
         return EffectError::new(EffectCode::Internal, message);
     }
     let reason = match error.is_out_of_memory() {
-        true => "it would take more memory than a connection may have",
-        false => "the process that reads it did not survive it",
+        true => "it would take more memory than a connection may use",
+        false => "the process that read it crashed",
     };
-    let message = format!("{name} sent something that can't be read: {reason}. Nothing else is harmed.");
+    let message = format!("{name} sent an unreadable answer: {reason}. Nothing else is affected.");
     EffectError::new(EffectCode::SqlFailed, message)
 }

@@ -1,6 +1,6 @@
-//! A session of a database server, of whichever kind, behind a socket in a directory.
+//! A session of a database server of any kind, reached through a Unix socket.
 //!
-//! Knows nothing of where it executes, in the service or in a process of its own, and of how servers are reached.
+//! Knows nothing about whether it executes in the service or in a separate process, or about how servers are reached.
 
 use super::statement::Statement;
 use super::target::{Kind, Target};

@@ -1,9 +1,9 @@
-//! Failures of statements, in words.
+//! Messages for failed statements.
 
 use super::target::Target;
 use crate::effect_error::{EffectCode, EffectError};
 
-/// Of an error's message.
+/// Maximum length of an error's message, in bytes.
 const MESSAGE_BYTES_MAX: usize = 8 << 10;
 
 /// A server's words are a stranger's, and may be many.
@@ -19,7 +19,8 @@ pub(super) fn shortened(mut error: EffectError) -> EffectError {
 /// The server has sent more than it might.
 pub(super) fn too_much(code: EffectCode, target: &Target, bytes: u64) -> EffectError {
     let message = format!(
-        "{} sent more than the {} KiB that it may send at a time. Its connection was closed; ask for fewer rows or columns.",
+        "{} sent more than the {} KiB allowed at a time. Its connection was closed; request fewer rows or \
+         columns.",
         target.name(),
         bytes >> 10
     );

@@ -1,6 +1,6 @@
 //! A session of MySQL or MariaDB.
 //!
-//! Knows nothing of where it executes, in the service or in a process of its own.
+//! Knows nothing about whether it executes in the service or in a separate process.
 
 use super::failure::failed;
 use super::rows::{
@@ -118,7 +118,7 @@ fn columns(row: &MySqlRow, room: &mut Room) -> Result<Vec<(String, Value)>, Unre
     for (index, column) in row.columns().iter().enumerate() {
         let unreadable = |error: sqlx::Error| {
             let message = format!(
-                "The column `{}` can't be read: {error}. Cast it in the query.",
+                "Can't read the column `{}`: {error}. Cast it in the query.",
                 column.name()
             );
             Unread::Failed(EffectError::new(EffectCode::SqlFailed, message))

@@ -1,5 +1,5 @@
-//! A few open sessions for each connection. A session that was cut off in the middle of a statement is never used
-//! again: whoever drops it tells the server to stop.
+//! A few open sessions for each connection. A session that was interrupted during a statement is never reused: when it
+//! is dropped, the server is told to cancel the statement.
 
 use crate::effect_error::{EffectCode, EffectError};
 use std::collections::HashMap;

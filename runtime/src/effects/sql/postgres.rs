@@ -1,6 +1,6 @@
 //! A session of PostgreSQL. Parameters get the types that the server finds for them.
 //!
-//! Knows nothing of where it executes, in the service or in a process of its own.
+//! Knows nothing about whether it executes in the service or in a separate process.
 
 mod read;
 mod write;
@@ -136,7 +136,7 @@ fn columns(row: &PgRow, room: &mut Room) -> Result<Vec<(String, Value)>, Unread>
     for (index, column) in row.columns().iter().enumerate() {
         let unreadable = |reason: String| {
             let message = format!(
-                "The column `{name}` can't be read: {reason}. Cast it in the query, as in `{name}::text`.",
+                "Can't read the column `{name}`: {reason}. Cast it in the query, as in `{name}::text`.",
                 name = column.name()
             );
             Unread::Failed(EffectError::new(EffectCode::SqlFailed, message))

@@ -1,5 +1,5 @@
-//! Rows as JSON, within limits, and what the databases' values have in common. A value is counted before it is built where a
-//! few bytes of the server's can become many.
+//! Rows as JSON, within limits, and conversions that the databases share. Where a few bytes from the server can become
+//! many, a value's size is computed before it is built.
 
 use super::failure::failed;
 use super::statement::Statement;
@@ -102,7 +102,8 @@ impl<'a> Rows<'a> {
     ) -> Result<(), EffectError> {
         if self.rows.len() >= self.statement.rows_max {
             let message = format!(
-                "The query gave more than the {} rows of `maxRows`. Add a LIMIT, or raise it.",
+                "The query returned more than the {} rows that `maxRows` allows. Add a LIMIT, or raise \
+                 `maxRows`.",
                 self.statement.rows_max
             );
             return Err(EffectError::new(EffectCode::SqlRowLimit, message));
@@ -112,7 +113,7 @@ impl<'a> Rows<'a> {
             Err(Unread::Failed(error)) => return Err(error),
             Err(Unread::TooLarge) => {
                 let message = format!(
-                    "The first {} rows have more than the {} KiB allowed. Ask for fewer rows or columns.",
+                    "The first {} rows are larger than the {} KiB allowed. Request fewer rows or columns.",
                     self.rows.len() + 1,
                     self.statement.bytes_max >> 10
                 );

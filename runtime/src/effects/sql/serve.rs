@@ -125,7 +125,7 @@ async fn session(channel: Channel) -> io::Result<()> {
 }
 
 fn out_of_order() -> io::Error {
-    io::Error::other("a request came that does not fit here")
+    io::Error::other("received an unexpected request")
 }
 
 async fn receive(receiver: &mut Receiver) -> io::Result<Option<Vec<u8>>> {
@@ -146,7 +146,7 @@ async fn rows_of(sender: &mut Sender, rows: Vec<Value>) -> io::Result<()> {
     match sender.send(&reply).await {
         Err(FrameError::TooLarge { bytes_max, .. }) => {
             let message = format!(
-                "The rows have more than {} KiB as JSON. Ask for fewer rows or columns.",
+                "The rows are larger than {} KiB as JSON. Request fewer rows or columns.",
                 bytes_max >> 10
             );
             failed(sender, EffectError::new(EffectCode::SqlRowLimit, message)).await

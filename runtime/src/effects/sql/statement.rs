@@ -1,4 +1,4 @@
-//! A statement, and what a server may send for it.
+//! A statement, and the limits on its answer.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Which database a connection means.
+//! Determines which database a connection refers to.
 
 use crate::connections::Connection;
 use crate::digest::{hex, sha256};
@@ -35,7 +35,7 @@ pub(crate) struct Target {
     pub database: String,
     pub tls: Tls,
     pub tls_ca: Option<String>,
-    /// Of SQLite.
+    /// Path of the SQLite file.
     pub file: String,
     /// Distinguishes pools: changes with every field.
     #[serde(skip)]
@@ -46,15 +46,15 @@ impl Target {
     pub fn of(connection: &Connection) -> Result<Self, EffectError> {
         let url = match connection.text(&["url"]) {
             Some(url) => Some(
-                Url::parse(&url).map_err(|error| connection.unfit(format!("its `url` is none ({error})")))?,
+                Url::parse(&url)
+                    .map_err(|error| connection.unfit(format!("its `url` is not a valid URL ({error})")))?,
             ),
             None => None,
         };
         let scheme = url.as_ref().map(|url| url.scheme().to_owned());
         let stated = scheme.or_else(|| connection.text(&["kind"]));
         let kind = kind(stated.as_deref().unwrap_or(&connection.provider)).ok_or_else(|| {
-            let takes =
-                "its `kind`, or else its provider, says which database it is: postgres, mysql or sqlite";
+            let takes = "its `kind`, or else its provider, must name the database: postgres, mysql or sqlite";
             connection.unfit(takes)
         })?;
         let part = |of_url: Option<String>, names: &[&str]| {
@@ -118,7 +118,7 @@ impl Target {
         }
     }
 
-    /// For messages.
+    /// The name of the database in messages.
     pub fn name(&self) -> String {
         match self.kind {
             Kind::Sqlite => format!("The database {}", self.file),

@@ -45,7 +45,7 @@ impl Tunnel {
         let failed = |error: io::Error| {
             EffectError::new(
                 EffectCode::Internal,
-                format!("A socket for the database can't be made: {error}."),
+                format!("Can't create a socket for the database: {error}."),
             )
         };
         let tunnel = Tunnel {

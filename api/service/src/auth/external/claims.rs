@@ -1,9 +1,9 @@
-//! From what a provider tells of a person to an identity.
+//! Converts a provider's claims about a user into an identity.
 
 use super::login::{Identity, LoginError};
 use serde::{Deserialize, Deserializer};
 
-/// What a provider tells of a person: OpenID Connect's standard claims, and GitHub's words for them.
+/// A provider's claims about a user: OpenID Connect's standard claims, and GitHub's names for them.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Claims {
     #[serde(default, deserialize_with = "text_or_number")]
@@ -45,17 +45,17 @@ impl Claims {
     }
 }
 
-/// Who the claims are about, or what is missing in them.
+/// The identity that the claims describe, or an error if claims are missing.
 pub(super) fn identity(provider: &str, claims: Claims) -> Result<Identity, LoginError> {
     let refused = |reason: &str| LoginError::Refused(reason.to_owned());
     let subject = claims.subject().filter(|subject| !subject.is_empty());
-    let subject = subject.ok_or_else(|| refused("the provider names no subject"))?;
+    let subject = subject.ok_or_else(|| refused("the provider sent no subject"))?;
     let subject = format!("{provider}|{subject}");
     let email = claims
         .email
         .as_deref()
         .and_then(|email| crate::auth::email::read(email).ok())
-        .ok_or_else(|| refused("the provider tells no email: is the scope email asked for?"))?;
+        .ok_or_else(|| refused("the provider sent no email: does the client request the scope email?"))?;
     let full = claims
         .name
         .as_deref()

@@ -1,5 +1,5 @@
-//! The check of an ID token (OpenID Connect Core 1.0, section 3.1.3.7): signed by a key of the provider, for this
-//! client, and not out of date.
+//! The check of an ID token (OpenID Connect Core 1.0, section 3.1.3.7): signed by one of the provider's keys, issued to
+//! this client, and not expired.
 
 use super::claims::Claims;
 use super::login::LoginError;
@@ -61,7 +61,7 @@ struct IdToken {
     claims: Claims,
 }
 
-/// What a token tells, if it is genuine and meant for this client.
+/// The claims of an ID token, if it is genuine and issued to this client.
 pub(super) fn check(
     keys: &Keys,
     token: &str,
@@ -69,11 +69,11 @@ pub(super) fn check(
     client_id: &str,
     now: Timestamp,
 ) -> Result<Claims, LoginError> {
-    let refused = |reason: String| LoginError::Refused(format!("the ID token is refused: {reason}"));
+    let refused = |reason: String| LoginError::Refused(format!("the ID token is rejected: {reason}"));
     let header = jsonwebtoken::decode_header(token).map_err(|error| refused(error.to_string()))?;
     // A public key is no secret: anybody could sign with it as an HMAC key.
     if matches!(header.alg, Algorithm::HS256 | Algorithm::HS384 | Algorithm::HS512) {
-        return Err(refused("it is not signed by a private key".to_owned()));
+        return Err(refused("it is not signed with a private key".to_owned()));
     }
     let mut validation = Validation::new(header.alg);
     // The service's own clock decides, below.
@@ -81,7 +81,7 @@ pub(super) fn check(
     validation.set_required_spec_claims(&["exp", "iss", "aud", "sub"]);
     validation.set_issuer(&[issuer]);
     validation.set_audience(&[client_id]);
-    let mut failure = "no key of the provider has its key id".to_owned();
+    let mut failure = "none of the provider's keys has its key id".to_owned();
     for key in keys.candidates(&header) {
         let token = match jsonwebtoken::decode::<IdToken>(token, key, &validation) {
             Ok(decoded) => decoded.claims,
@@ -91,7 +91,7 @@ pub(super) fn check(
             }
         };
         if token.azp.is_some_and(|party| party != client_id) {
-            return Err(refused("it was issued to another client".to_owned()));
+            return Err(refused("it was issued to a different client".to_owned()));
         }
         if token.exp.saturating_add(LEEWAY_S) <= now.millis().div_euclid(1000) {
             return Err(refused("it has expired".to_owned()));

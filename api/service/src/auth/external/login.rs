@@ -1,4 +1,4 @@
-//! A login by another service: what it is made with, what comes of it, and why it may fail.
+//! Types of the external login: its settings, its result and its errors.
 
 /// A login by another service: OpenID Connect with an issuer, or plain OAuth 2.0 with its URLs.
 #[derive(Clone)]
@@ -13,7 +13,7 @@ pub struct ExternalLogin {
     pub token_url: Option<String>,
     /// Userinfo endpoint, when there is no discovery.
     pub userinfo_url: Option<String>,
-    /// Redirect URI with which clients get their codes.
+    /// Redirect URI with which clients obtain their codes.
     pub redirect_uri: String,
 }
 
@@ -26,12 +26,12 @@ pub struct Login<'a> {
     pub code_verifier: Option<&'a str>,
 }
 
-/// Who somebody is, by the provider's word.
+/// A user's identity, as confirmed by the provider.
 #[derive(Clone, Debug)]
 pub struct Identity {
     /// Provider and the provider's own name for the person: never changes.
     pub subject: String,
-    /// Email.
+    /// Email address, as reported by the provider.
     pub email: String,
     /// Whether the provider has verified that the email is theirs.
     pub email_verified: bool,

@@ -1,5 +1,5 @@
-//! What the provider is asked over HTTP: its configuration (OpenID Connect Discovery 1.0), its keys (RFC 7517),
-//! tokens and userinfo. Every connection passes the runtime's egress guard.
+//! The provider's HTTP endpoints: its configuration (OpenID Connect Discovery 1.0), its keys (RFC 7517), tokens and
+//! userinfo. Every connection passes the runtime's egress guard.
 
 use super::claims::Claims;
 use super::id_token::{self, Keys};
@@ -69,7 +69,7 @@ impl Provider {
         }
     }
 
-    /// What its subjects are told apart from those of another provider by.
+    /// The prefix that distinguishes this provider's subjects from those of others.
     pub fn name(&self) -> &str {
         let settings = &self.settings;
         settings
@@ -115,7 +115,7 @@ impl Provider {
         if configuration.issuer != issuer {
             let other = configuration.issuer;
             return Err(LoginError::Unavailable(format!(
-                "the issuer is configured as {issuer}, but calls itself {other}: they must be equal"
+                "the issuer is configured as {issuer}, but calls itself {other}: the two must be equal"
             )));
         }
         let methods = configuration.token_endpoint_auth_methods_supported;
@@ -179,16 +179,16 @@ impl Provider {
         }
     }
 
-    /// What the provider tells of the person.
+    /// The claims from the userinfo endpoint.
     pub async fn userinfo(&self, endpoints: &Endpoints, tokens: &Tokens) -> Result<Claims, LoginError> {
         let userinfo = endpoints.userinfo.clone();
         let userinfo =
-            userinfo.ok_or_else(|| LoginError::Unavailable("there is no userinfo URL".to_owned()))?;
+            userinfo.ok_or_else(|| LoginError::Unavailable("the provider has no userinfo URL".to_owned()))?;
         self.get(userinfo, Some(format!("Bearer {}", tokens.access_token)))
             .await
     }
 
-    /// Checks an ID token against the provider's keys; unknown keys are asked for anew.
+    /// Checks an ID token against the provider's keys, which are fetched again if its key is unknown.
     pub async fn check_id_token(
         &self,
         endpoints: &Endpoints,
@@ -202,7 +202,7 @@ impl Provider {
             None => {
                 let at = endpoints.keys.clone();
                 let at =
-                    at.ok_or_else(|| LoginError::Unavailable("the provider names no keys".to_owned()))?;
+                    at.ok_or_else(|| LoginError::Unavailable("the provider publishes no keys".to_owned()))?;
                 let set: JwkSet = self.get(at, None).await?;
                 let keys = Arc::new(Keys::new(&set));
                 *locked(&self.keys) = Some((now, keys.clone()));
@@ -228,9 +228,8 @@ impl Provider {
         if !status.is_success() {
             return Err(LoginError::Unavailable(format!("{place} answered {status}")));
         }
-        serde_json::from_slice(&body).map_err(|error| {
-            LoginError::Unavailable(format!("{place} answered something unexpected: {error}"))
-        })
+        serde_json::from_slice(&body)
+            .map_err(|error| LoginError::Unavailable(format!("{place} sent an unexpected answer: {error}")))
     }
 
     /// Sends a request and reads all of the answer, within a time and a size.
@@ -268,9 +267,7 @@ impl Provider {
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(failed)? {
             if body.len() + chunk.len() > ANSWER_BYTES_MAX {
-                return Err(LoginError::Unavailable(format!(
-                    "{place} answered more than 1 MiB"
-                )));
+                return Err(LoginError::Unavailable(format!("{place} sent more than 1 MiB")));
             }
             body.extend_from_slice(&chunk);
         }
@@ -298,10 +295,10 @@ struct Refusal {
 
 fn url(text: Option<&str>) -> Result<Url, LoginError> {
     let text = text.unwrap_or_default();
-    Url::parse(text).map_err(|error| LoginError::Unavailable(format!("`{text}` is no URL: {error}")))
+    Url::parse(text).map_err(|error| LoginError::Unavailable(format!("`{text}` is not a URL: {error}")))
 }
 
-/// Scheme, host and port: queries may hold what is private.
+/// Scheme, host and port only: queries may contain confidential values.
 fn place(url: &Url) -> String {
     url.origin().ascii_serialization()
 }

@@ -148,7 +148,7 @@ fn limits_are_named() {
     );
     assert_eq!(
         refused(String::new()).as_deref(),
-        Some("this is no message of RFC 5322")
+        Some("this is not an RFC 5322 message")
     );
 }
 

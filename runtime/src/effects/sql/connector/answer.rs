@@ -1,4 +1,4 @@
-//! What a process answers, read as a stranger's: what it becomes in memory is bounded while it is built.
+//! Answers of connector processes, which are untrusted: their size in memory is limited while they are parsed.
 
 use super::super::serve::{Failure, Reply};
 use crate::effect_error::{EffectCode, EffectError};
@@ -65,7 +65,7 @@ struct Counted<'a>(&'a mut usize);
 impl Counted<'_> {
     fn take<E: Error>(&mut self, bytes: usize) -> Result<(), E> {
         let left = self.0.checked_sub(bytes);
-        *self.0 = left.ok_or_else(|| E::custom("there is no room for it"))?;
+        *self.0 = left.ok_or_else(|| E::custom("it is too large"))?;
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! Places for processes: so many at a time, of which one tenant has at most half.
+//! Limits the number of connector processes; one tenant may use at most half of them.
 
 use crate::effect_error::{EffectCode, EffectError};
 use std::collections::HashMap;
@@ -77,7 +77,7 @@ impl Places {
         let closed = |_| {
             EffectError::new(
                 EffectCode::Internal,
-                "There are no processes for connections any more.",
+                "The service is shutting down its connector processes.",
             )
         };
         places.acquire_owned().await.map_err(closed)

@@ -1,6 +1,5 @@
-//! Values as PostgreSQL sends them in binary (its manual, "Binary Formats", and `src/backend/utils/adt`, `*_send`). The
-//! bytes, and the types that they are of, are a stranger's: nothing is believed of them, and what they would become is
-//! counted first.
+//! Values as PostgreSQL sends them in binary (its manual, "Binary Formats", and `src/backend/utils/adt`, `*_send`).
+//! Neither the bytes nor their types are trusted: the size of the result is computed before it is built.
 
 use super::super::rows::{Room, Unread, bytes as base64, decimal, float, integer, iso};
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
@@ -131,7 +130,7 @@ fn text(bytes: &[u8]) -> Read<Value> {
 
 fn json(bytes: &[u8], room: &Room) -> Result<Value, Fault> {
     room.fits(bytes.len())?;
-    serde_json::from_slice(bytes).map_err(|error| format!("it holds no JSON ({error})").into())
+    serde_json::from_slice(bytes).map_err(|error| format!("it is not valid JSON ({error})").into())
 }
 
 fn decimal_float(number: f32) -> Value {
@@ -224,7 +223,7 @@ fn time(micros: i64) -> Read<String> {
         .ok()
         .and_then(|seconds| NaiveTime::from_num_seconds_from_midnight_opt(seconds, micros as u32 * 1_000));
     time.map(|time| time.to_string())
-        .ok_or("it is no time".to_owned())
+        .ok_or("it is not a time".to_owned())
 }
 
 fn timestamp(micros: i64, zone: &str) -> String {

@@ -61,7 +61,7 @@ fn bytes(of: &PgTypeInfo, value: &Value, levels: usize) -> Result<Vec<u8>, Strin
         _ => {}
     }
     let name = of.name();
-    let mismatch = || format!("{} is no {}", shown(value), name.to_ascii_lowercase());
+    let mismatch = || format!("{} is not of type {}", shown(value), name.to_ascii_lowercase());
     let number = || whole(value).ok_or_else(mismatch);
     let parsed = |text: Option<Vec<u8>>| text.ok_or_else(mismatch);
     Ok(match name {
@@ -102,7 +102,8 @@ fn bytes(of: &PgTypeInfo, value: &Value, levels: usize) -> Result<Vec<u8>, Strin
         "TIMESTAMP" | "TIMESTAMPTZ" => parsed(timestamp(&text(value)))?,
         other => {
             return Err(format!(
-                "the type {other} can't be given; cast it in the query, as in `$1::text::{other}`"
+                "parameters of type {other} are not supported; cast it in the query, as in \
+                 `$1::text::{other}`"
             ));
         }
     })
@@ -238,7 +239,7 @@ fn timestamp(text: &str) -> Option<Vec<u8>> {
 /// One dimension; elements may be null.
 fn array(element: &PgTypeInfo, value: &Value, levels: usize) -> Result<Vec<u8>, String> {
     let Value::Array(items) = value else {
-        return Err(format!("{} is no array", shown(value)));
+        return Err(format!("{} is not an array", shown(value)));
     };
     let count = i32::try_from(items.len()).map_err(|_| "the array is too long")?;
     let has_nulls = i32::from(items.iter().any(Value::is_null));

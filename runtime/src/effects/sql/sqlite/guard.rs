@@ -1,5 +1,5 @@
-//! What a statement may do to a SQLite file below the operator's directory: read and write its rows and tables. It reaches
-//! no other file, changes nothing about how SQLite works, and makes nothing too large.
+//! What a statement may do to a SQLite file below the operator's directory: read and write its rows and tables. It
+//! can't reach other files, change how SQLite works, or exceed size limits.
 
 use super::super::target::Target;
 use crate::effect_error::{EffectCode, EffectError};
@@ -84,7 +84,7 @@ pub(super) fn check_words(query: &str) -> Result<(), EffectError> {
     match words.into_iter().find(|word| FORBIDDEN.contains(word)) {
         None => Ok(()),
         Some(word) => {
-            let message = format!("`{word}` may not stand in a statement here: it can reach other files.");
+            let message = format!("`{word}` is not allowed in statements here: it can reach other files.");
             Err(EffectError::new(EffectCode::NotPermitted, message))
         }
     }
@@ -121,7 +121,7 @@ pub(super) fn harden(handle: &mut LockedSqliteHandle<'_>, bytes_max: usize) -> R
         true => Ok(()),
         false => Err(EffectError::new(
             EffectCode::Internal,
-            "SQLite does not take its limits.",
+            "SQLite rejected its limits.",
         )),
     }
 }

@@ -1,4 +1,4 @@
-//! Where a connection's SQLite file is: below the operator's directory, in the tenant's own.
+//! The location of a connection's SQLite file: in the tenant's own directory, below the operator's.
 //!
 //! Knows nothing of SQL.
 
@@ -31,7 +31,8 @@ pub(super) fn permitted(files: &Files, tenant: Option<&str>, file: &str) -> Resu
     let root = match &files.allowed {
         SqliteFiles::None => {
             return Err(denied(
-                "SQLite files are not enabled here: the operator names a directory for them (`sqlite_dir`).",
+                "SQLite files are not enabled here: the operator must set a directory for them \
+                 (`sqlite_dir`).",
             ));
         }
         SqliteFiles::Anywhere => {
@@ -44,7 +45,7 @@ pub(super) fn permitted(files: &Files, tenant: Option<&str>, file: &str) -> Resu
     };
     if file.is_empty() || !is_plain(file) {
         return Err(denied(
-            "A connection's `file` is a path below the operator's directory, without `..`.",
+            "A connection's `file` must be a path inside the operator's directory, without `..`.",
         ));
     }
     let dir = match tenant {
@@ -60,7 +61,7 @@ pub(super) fn permitted(files: &Files, tenant: Option<&str>, file: &str) -> Resu
     };
     if !inside {
         return Err(denied(
-            "The connection's `file` is not below the operator's directory, or its folder is not there.",
+            "The connection's `file` is not inside the operator's directory, or its folder does not exist.",
         ));
     }
     if let Some(tenant) = tenant
@@ -68,8 +69,9 @@ pub(super) fn permitted(files: &Files, tenant: Option<&str>, file: &str) -> Resu
         && root.join(file).is_file()
     {
         let message = format!(
-            "The file `{file}` lies where it was before each workspace had a directory of its own. If it is this \
-             workspace's, the operator moves it to `{tenant}/{file}` in that directory, see docs/operations.md."
+            "The file `{file}` is still where it was before each workspace had its own directory. If it \
+             belongs to this workspace, ask the operator to move it to `{tenant}/{file}` in that directory; \
+             see docs/operations.md."
         );
         return Err(denied(&message));
     }
@@ -90,7 +92,7 @@ fn denied(reason: &str) -> EffectError {
 }
 
 fn unusable(error: &io::Error) -> EffectError {
-    let message = format!("The directory of this workspace's SQLite files can't be used: {error}.");
+    let message = format!("Can't use the directory of this workspace's SQLite files: {error}.");
     EffectError::new(EffectCode::SqlFailed, message)
 }
 
@@ -103,7 +105,7 @@ fn own(root: &Path, tenant: &str) -> Result<PathBuf, EffectError> {
     if !is_name {
         return Err(EffectError::new(
             EffectCode::Internal,
-            "A tenant's id is no name of a directory.",
+            "A tenant's id is not a valid directory name.",
         ));
     }
     let dir = root.join(tenant);
