@@ -72,6 +72,8 @@ const ARROWS: &[(&str, &[&str])] = &[
 
 /// What tests and benchmarks of a room may know besides.
 const ARROWS_OF_TESTS: &[(&str, &[&str])] = &[
+    // Its tests execute the catalogue's examples, and look at what was built of it.
+    ("node-stdlib", &["node-stdlib/artifact", "node-stdlib/catalogue"]),
     // Its tests run what the compiler makes.
     ("runtime", &["compiler"]),
 ];
