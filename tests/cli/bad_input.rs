@@ -218,7 +218,7 @@ fn flags_that_mean_nothing() {
         assert!(ended.stderr.starts_with("error"), "{ended:#?}");
     }
     insta::assert_snapshot!(given(&[], &["nodes", "Swich"]).stderr, @r"
-    error: there is no node type `Swich`
+    error: the node type `Swich` does not exist
       = help: did you mean `Switch`?
     ");
     assert!(

@@ -1,7 +1,7 @@
 //! Headers of a webhook request, one a line, under the name of a scheme, before an empty line and the body: nobody who
 //! does not know the secret is let in.
 
-use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use heddle_model::clock::Timestamp;
 use heddle_model::signature::{Scheme, verify};
 
