@@ -1,7 +1,7 @@
 //! Scopes: the graph and the bodies of its loops and blocks (composites that are executed as a whole, see `inline`).
 //!
 //! The body of a loop is what is reachable from its `item` port without passing through the loop; that of a block is
-//! known. Knows nodes and ports as numbers only; whether edges respect the bodies is checked by `check::bodies`.
+//! known. Knows nodes and ports as numbers only; whether edges respect the bodies is checked by `check::flow`.
 
 use crate::reach::Reach;
 use fixedbitset::FixedBitSet;
