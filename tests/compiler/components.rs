@@ -132,11 +132,11 @@ fn imports_beyond_the_world_are_refused() {
     };
     insta::assert_snapshot!(importing(r#"(import "acme:files/read@1.0.0" (instance))"#), @r#"
     error[component] nodeDefinitions.Own.component: in definition `Own`: the component imports `acme:files/read@1.0.0`, which nodes don't provide
-      a node has `heddle:node/log@0.1.0` and `heddle:node/http@0.1.0`, and of WASI 0.2 `cli`, `clocks`, `filesystem`, `io` and `random`
+      a node provides `heddle:node/log@0.1.0` and `heddle:node/http@0.1.0`, and of WASI 0.2 `cli`, `clocks`, `filesystem`, `io` and `random`
     "#);
     insta::assert_snapshot!(importing(r#"(import "wasi:sockets/tcp@0.2.0" (instance))"#), @r#"
     error[component] nodeDefinitions.Own.component: in definition `Own`: the component imports `wasi:sockets/tcp@0.2.0`, which nodes don't provide
-      a node has `heddle:node/log@0.1.0` and `heddle:node/http@0.1.0`, and of WASI 0.2 `cli`, `clocks`, `filesystem`, `io` and `random`
+      a node provides `heddle:node/log@0.1.0` and `heddle:node/http@0.1.0`, and of WASI 0.2 `cli`, `clocks`, `filesystem`, `io` and `random`
     "#);
     insta::assert_snapshot!(importing(r#"(import "wasi:http/outgoing-handler@0.2.0" (instance))"#), @r#"
     error[component] nodeDefinitions.Own.component: in definition `Own`: the component imports `wasi:http/outgoing-handler@0.2.0`, which nodes don't provide
@@ -144,7 +144,7 @@ fn imports_beyond_the_world_are_refused() {
     "#);
     insta::assert_snapshot!(importing(r#"(import "heddle:node/log@0.9.0" (instance))"#), @r#"
     error[component] nodeDefinitions.Own.component: in definition `Own`: the component imports `heddle:node/log@0.9.0`, which nodes don't provide
-      a node has `heddle:node/log@0.1.0` and `heddle:node/http@0.1.0`, and of WASI 0.2 `cli`, `clocks`, `filesystem`, `io` and `random`
+      a node provides `heddle:node/log@0.1.0` and `heddle:node/http@0.1.0`, and of WASI 0.2 `cli`, `clocks`, `filesystem`, `io` and `random`
     "#);
     assert_eq!(
         importing(r#"(import "wasi:cli/environment@0.2.6" (instance))"#),

@@ -166,7 +166,7 @@ error[cron] tick cron: has 4 fields; it takes 5 (minute hour day month weekday),
 "#);
 
 says!(cron_fields, of(graph([node("tick", "OnSchedule", json!({ "cron": "0 25 * JAN-MAR MON,WED" }))], &[])), @r#"
-error[cron] tick cron: `25` is no hour: numbers from 0 to 23, `*`, ranges `a-b`, steps `/n` and lists `a,b`
+error[cron] tick cron: `25` is not a valid hour: use numbers from 0 to 23, `*`, ranges `a-b`, steps `/n` and lists `a,b`
 "#);
 
 says!(time_zones, of(graph(

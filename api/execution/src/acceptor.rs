@@ -213,7 +213,7 @@ impl Acceptor {
         }
         let key = key.map(|key| (key.scope, key.key));
         let row = row(&run, key.clone());
-        if !reservation.as_ref().is_some_and(|it| !it.is_stored()) {
+        if reservation.as_ref().is_none_or(|it| it.is_stored()) {
             run.event.leave();
         }
         Waiting {

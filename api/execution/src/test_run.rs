@@ -18,7 +18,7 @@ use heddle_runtime::{Limits, Outcome, ProgramError, RunRequest, Tier};
 use heddle_store::{Store, workspaces};
 use serde_json::value::RawValue;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::oneshot;
 
 /// What is to run.
@@ -96,7 +96,7 @@ impl TestRuns {
         };
         let deadline = limits.deadline;
         let request = RunRequest {
-            run_id: uuid::Uuid::now_v7().to_string(),
+            run_id: heddle_model::entropy::new_uuid().to_string(),
             pattern_id: "test".to_owned(),
             attempt: 1,
             triggered_by: "manual".to_owned(),
@@ -112,7 +112,7 @@ impl TestRuns {
             services: self.services.of_test(tenant),
             limits,
         };
-        let started = Instant::now();
+        let started = heddle_model::clock::monotonic();
         let outcome = runtime.run(&program, request).await;
         let own_ms = program.manifest().settings.timeout_ms.map(Duration::from_millis);
         let allowed = own_ms.map_or(deadline, |own| own.min(deadline));
