@@ -1,7 +1,5 @@
 //! The checked-in engine: built from these sources, with the exports and imports that the protocol promises.
 
-#![expect(clippy::unwrap_used, reason = "a test: a panic is its failure")]
-
 #[path = "../../tests/shared/artifact_inputs.rs"]
 mod artifact_inputs;
 

@@ -239,7 +239,7 @@ async fn an_output_that_is_no_json_or_too_large_fails_the_node() {
         let error = caught(&constant(wrong)).await;
         assert_eq!(error["code"], "COMPONENT", "{wrong}");
         assert!(
-            error["message"].as_str().unwrap().contains("is not valid JSON"),
+            error["message"].as_str().unwrap().contains("is no JSON"),
             "{error}"
         );
     }

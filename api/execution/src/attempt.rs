@@ -44,7 +44,10 @@ pub(crate) enum Next {
 }
 
 /// What an attempt decides by itself.
-#[expect(clippy::large_enum_variant, reason = "a box would be an allocation for each run")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a box would be an allocation for each run"
+)]
 pub(crate) enum Decision {
     Concluded(Conclusion),
     /// The run ends, of which others have to hear before it is recorded.

@@ -30,7 +30,10 @@ const GROUP_MAX: usize = 256;
 /// Conclusions that wait to be stored; more hold their places among the executing.
 const WAITING_MAX: usize = 1_024;
 
-#[expect(clippy::large_enum_variant, reason = "a box would be an allocation for each run")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a box would be an allocation for each run"
+)]
 enum Message {
     Record(Conclusion),
     /// Its sender hears when everything before it is stored.

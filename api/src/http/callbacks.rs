@@ -9,7 +9,7 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
-use axum::http::{HeaderMap, Method};
+use axum::http::{HeaderMap, HeaderValue, Method};
 use axum::response::{IntoResponse, Response};
 use heddle_model::Code;
 use heddle_model::ids::RunId;
@@ -155,12 +155,9 @@ fn respond(told: Value) -> Response {
         other => Json(other).into_response(),
     };
     let headers = response.headers_mut();
-    let text = || axum::http::HeaderValue::from_static("text/plain; charset=utf-8");
+    let text = || HeaderValue::from_static("text/plain; charset=utf-8");
     headers.entry(CONTENT_TYPE).or_insert_with(text);
-    headers.insert(
-        X_CONTENT_TYPE_OPTIONS,
-        axum::http::HeaderValue::from_static("nosniff"),
-    );
-    headers.insert(CACHE_CONTROL, axum::http::HeaderValue::from_static("no-store"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }

@@ -17,6 +17,7 @@ pub use received::trouble;
 use crate::config::http::{CONNECTIONS_MIN, HttpLimits};
 use crate::http::error::ApiError;
 use axum::Router;
+use axum::http::header::CONTENT_LENGTH;
 use axum::response::IntoResponse;
 use connection::{Closing, Phase};
 use exchange::Exchange;
@@ -262,7 +263,7 @@ async fn as_bytes(error: ApiError) -> Vec<u8> {
         body.len()
     );
     for (name, value) in &parts.headers {
-        if name != axum::http::header::CONTENT_LENGTH {
+        if name != CONTENT_LENGTH {
             told.push_str(&format!("{name}: {}\r\n", value.to_str().unwrap_or_default()));
         }
     }

@@ -1,9 +1,9 @@
 //! Headers of a webhook request, one a line, under the name of a scheme, before an empty line and the body: nobody who
 //! does not know the secret is let in.
 
-use http::{HeaderMap, HeaderName, HeaderValue};
 use heddle_model::clock::Timestamp;
 use heddle_model::signature::{Scheme, verify};
+use http::{HeaderMap, HeaderName, HeaderValue};
 
 /// Checks an input.
 pub fn check(data: &[u8]) {

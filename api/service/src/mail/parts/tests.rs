@@ -134,7 +134,7 @@ fn limits_are_named() {
     );
     assert_eq!(
         refused(folded).as_deref(),
-        Some("a header field has more than 16 KiB")
+        Some("a header field is larger than 16 KiB")
     );
     let long = format!("To: {}\r\n\r\nx", "a@example.org, ".repeat(50_000));
     assert_eq!(
@@ -144,7 +144,7 @@ fn limits_are_named() {
     let spelled = format!("c o n t e n t - x: {}\r\n\r\nx", "y".repeat(20_000));
     assert_eq!(
         refused(spelled).as_deref(),
-        Some("a header field has more than 16 KiB")
+        Some("a header field is larger than 16 KiB")
     );
     assert_eq!(
         refused(String::new()).as_deref(),
