@@ -139,7 +139,7 @@ fn limits_are_named() {
     let long = format!("To: {}\r\n\r\nx", "a@example.org, ".repeat(50_000));
     assert_eq!(
         refused(long).as_deref(),
-        Some("a header has more than 512 KiB, or all have more than 2 MiB")
+        Some("a header is larger than 512 KiB, or all together are larger than 2 MiB")
     );
     let spelled = format!("c o n t e n t - x: {}\r\n\r\nx", "y".repeat(20_000));
     assert_eq!(
