@@ -38,7 +38,6 @@ pub mod webhooks;
 pub mod workspaces;
 
 use crate::app::App;
-use crate::telemetry;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::Method;
@@ -56,8 +55,6 @@ const PREFLIGHT_AGE_MAX: Duration = Duration::from_secs(600);
 
 /// The whole service as one tower service; on a server that only executes runs, only the operators' routes.
 pub fn router(app: &App) -> Router {
-    // What is counted before the first question counts too.
-    telemetry::metrics();
     let served = match app.config.role.answers() {
         true => routes::all(),
         false => OpenApiRouter::new().merge(health::routes()),

@@ -211,7 +211,6 @@ impl Acceptor {
             run.live.set_parked(true);
             self.parts.notifier.live.insert(id, run.live.clone());
         }
-        let key = key.map(|key| (key.scope, key.key));
         let row = row(&run, key.clone());
         if reservation.as_ref().is_none_or(|it| it.is_stored()) {
             run.event.leave();
@@ -235,7 +234,6 @@ impl Acceptor {
         self.check_lease().await?;
         let executor = self.parts.dispatcher.executor().ok_or(StoreError::Closed)?;
         let (executing, key) = Run::accepted(id, self.parts.lease.owner(), self.parts.clock.now(), new);
-        let key = key.map(|key| (key.scope, key.key));
         let (mut row, run) = (row(&executing, key.clone()), executing.without_event());
         let stage = match early::begin(executor, &self.parts.clock, executing, place).await {
             Early::Begun(stored) => Stage::Begun(stored),

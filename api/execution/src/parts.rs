@@ -40,6 +40,7 @@ use heddle_store::Store;
 use heddle_store::vault::Vault;
 use std::collections::HashSet;
 use std::sync::Arc;
+
 /// Runs that execute at once: most of them wait for something outside.
 const EXECUTING_MAX: usize = 256;
 /// Bytes of events that wait in memory.

@@ -146,13 +146,13 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// A new one, and what makes it the only one of its kind.
+    /// A new one, and the scope and the key of its idempotency.
     pub fn accepted(
         id: RunId,
         owner: Arc<str>,
         now: Timestamp,
         new: NewRun,
-    ) -> (Self, Option<IdempotencyKey>) {
+    ) -> (Self, Option<(String, String)>) {
         let (parent, depth) = new.caller.map_or((None, 0), |it| (it.parent, it.depth));
         let run = Run {
             id,
@@ -171,7 +171,7 @@ impl Run {
             was_taken: false,
             is_suspect: false,
         };
-        (run, new.idempotency)
+        (run, new.idempotency.map(|it| (it.scope, it.key)))
     }
 
     /// By which it waits for its turn.

@@ -17,7 +17,7 @@ const KEYS_MAX: usize = 50_000;
 
 /// What limits of addresses are counted by: an IPv4 address, or the /64 that one IPv6 client can roam in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct LimitKey(pub(crate) IpAddr);
+pub struct LimitKey(IpAddr);
 
 impl LimitKey {
     /// The key under which an address is counted: an IPv4 address, or the /64 network of an IPv6 address.

@@ -110,7 +110,7 @@ async fn create_api_key(
     let key = api_key::generate();
     let (prefix, hash) = (api_key::shown(&key).to_owned(), api_key::hash(&key));
     let now = app.clock.now();
-    let quotas = app.config.quotas;
+    let quotas = app.quotas;
     let created = app.store.write(move |db| {
         Box::pin(async move {
             let created = api_keys::create(db, &caller.scope, &name, &prefix, &hash, now).await?;

@@ -350,7 +350,7 @@ async fn create(
             if let Some(environment) = environments.first() {
                 added.push((Payer::Workspace(environment.workspace_id), seeded));
             }
-            quota::check(db, &service.config.quotas, &added).await?;
+            quota::check(db, &service.quotas, &added).await?;
             let secret_names: Vec<String> = match environments.is_empty() {
                 true => Vec::new(),
                 false => seeds.into_keys().collect(),

@@ -102,7 +102,7 @@ async fn create_environment(
 ) -> Result<(StatusCode, Enveloped<Environment>), ApiError> {
     let (manager, now) = (scope.manager()?, app.clock.now());
     let name = text("name", &request.name, 100)?;
-    let quotas = app.config.quotas;
+    let quotas = app.quotas;
     let created = app.store.write(move |db| {
         Box::pin(async move {
             let created = workspaces::create_environment(db, &manager, &name, now).await?;
@@ -267,7 +267,7 @@ async fn set_secret(
             secrets::set(db, &service.vault, &environment, secret, now).await?;
             let payer = Payer::Workspace(environment.workspace_id);
             let counted = [Quota::Secrets, Quota::SecretBytes];
-            quota::check(db, &service.config.quotas, &[(payer, &counted)]).await?;
+            quota::check(db, &service.quotas, &[(payer, &counted)]).await?;
             let set = secrets::find(db, &scope, id, &name).await?;
             set.ok_or_else(|| ApiError::from(StoreError::Missing))
         })

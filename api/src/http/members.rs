@@ -144,7 +144,7 @@ async fn add_member(
     not_above(&scope, request.role)?;
     let email = email::read(&request.email)?;
     app.auth_limits.check_invitation(scope.user(), now)?;
-    let quotas = app.config.quotas;
+    let quotas = app.quotas;
     let invited = app.store.write(move |db| {
         Box::pin(async move {
             if invitations::is_member(db, &scope, &email).await? {

@@ -97,7 +97,7 @@ async fn create_workspace(
 ) -> Result<(StatusCode, Enveloped<Workspace>), ApiError> {
     let name = text("name", &request.name, 100)?;
     let (owner, now) = (caller.scope.user(), app.clock.now());
-    let quotas = app.config.quotas;
+    let quotas = app.quotas;
     let created = app.store.write(move |db| {
         Box::pin(async move {
             let created = workspaces::create(db, owner, &name, now).await?;

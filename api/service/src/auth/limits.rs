@@ -76,7 +76,7 @@ impl AuthLimits {
 
     /// Counts an attempt from this address, or refuses it.
     pub fn check_ip(&self, ip: LimitKey, now: Timestamp) -> Result<(), ServiceError> {
-        self.by_ip.check(&ip.0, now)
+        self.by_ip.check(&ip.address(), now)
     }
 
     /// Counts an attempt for this email, or refuses it, whether anybody has the email or not.
@@ -86,13 +86,13 @@ impl AuthLimits {
 
     /// The same for an address from which the email's user has logged in before.
     pub fn check_known(&self, email: &str, ip: LimitKey, now: Timestamp) -> Result<(), ServiceError> {
-        self.by_known.check(&(hash(email), ip.0), now)
+        self.by_known.check(&(hash(email), ip.address()), now)
     }
 
     /// Counts a registration, or refuses it.
     pub fn check_registration(&self, ip: LimitKey, now: Timestamp) -> Result<(), ServiceError> {
         let limit = self.registrations_by_ip.capacity();
-        let checked = self.registrations_by_ip.check(&ip.0, now);
+        let checked = self.registrations_by_ip.check(&ip.address(), now);
         checked.map_err(|seconds| {
             Code::RateLimited
                 .with(format!(
