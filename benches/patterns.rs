@@ -13,11 +13,13 @@
 
 use heddle_api::app::App;
 use heddle_model::access::{Editor, Role, Scope, WorkspaceRole};
+use heddle_model::audit::Origin;
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::ids::{PatternId, UserId, WorkspaceId};
 use heddle_store::accounts::{self, UserRow};
 use heddle_store::patterns::{self, Filter, Order, PatternRow, Sort, Tags};
-use heddle_store::{Store, StoreError, versions};
+use heddle_store::versions::{self, NewVersion, Part};
+use heddle_store::{Store, StoreError};
 use std::future::Future;
 use std::time::{Duration, Instant};
 
@@ -84,6 +86,7 @@ async fn measure(name: &str, store: Store, files: &std::path::Path) {
 
 fn cases() -> Vec<(&'static str, &'static str, Filter)> {
     let all = Filter {
+        is_of_workspace: false,
         search: None,
         is_public: None,
         is_template: None,
@@ -144,7 +147,12 @@ async fn fill(store: &Store) -> (Scope, String) {
         let row = user.clone();
         let created = store.write(move |db| Box::pin(async move { accounts::create(db, &row).await }));
         let workspace: WorkspaceId = created.await.unwrap();
-        let scope = Scope::checked(user.id, Some((workspace, WorkspaceRole::Owner)));
+        let origin = Origin {
+            at: Timestamp::from_millis(0),
+            address: None,
+            api_key: None,
+        };
+        let scope = Scope::checked(user.id, Some((workspace, WorkspaceRole::Owner)), origin);
         let editor: Editor = scope.editor().unwrap();
         let filled: Result<(), StoreError> = store
             .write(move |db| {
@@ -153,7 +161,13 @@ async fn fill(store: &Store) -> (Scope, String) {
                         let row = pattern(&scope, number);
                         patterns::insert(db, &editor, &row).await?;
                         let graph = format!(r#"{{"nodes":[],"edges":[],"note":"{}"}}"#, "x".repeat(2_000));
-                        versions::add(db, &row, scope.user(), "created", &graph).await?;
+                        let version = NewVersion {
+                            by: scope.user(),
+                            summary: "created",
+                            graph: Part::New(&graph),
+                            definitions: Part::New(None),
+                        };
+                        versions::add(db, &row, &version).await?;
                     }
                     Ok(())
                 })

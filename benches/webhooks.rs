@@ -6,7 +6,8 @@
 //! instantiates an empty sandbox. All is on one machine, the load generator included, and every event is on disk before it
 //! is acknowledged. `-- --quick` measures 2 s instead of 8 s for each row; `-- --connections 64` measures those rows only;
 //! `-- --peers` installs Node-RED and n8n from npm and measures them too; `-- --against FILE` measures nothing of this but
-//! another build of heddle, at this absolute path, and this one by turns. Figures are kept in `benches/README.md`.
+//! another build of heddle, at this absolute path, and this one by turns, which
+//! `--set NAME=VALUE` gives a variable of the environment: with this build as the other one, a setting is measured. Figures are kept in `benches/README.md`.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
 #![expect(
@@ -27,6 +28,7 @@ mod load;
 #[path = "webhooks/peers.rs"]
 mod peers;
 #[path = "webhooks/process.rs"]
+#[expect(dead_code, reason = "other benchmarks have more use for it")]
 mod process;
 
 use load::{Extent, Measured, Target, order};
@@ -56,6 +58,7 @@ async fn main() {
     let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
     let after = |flag: &str| arguments.iter().skip_while(|it| *it != flag).nth(1);
     let only = after("--connections");
+    let set = after("--set").map(|set| set.split_once('=').expect("--set NAME=VALUE"));
     let plan = Plan {
         during: Duration::from_secs(if has("--quick") { 2 } else { 8 }),
         connections: only.map_or(CONNECTIONS.to_vec(), |only| vec![only.parse().unwrap()]),
@@ -64,7 +67,7 @@ async fn main() {
         for (name, status, nodes) in patterns() {
             println!("{name}");
             let connections = only.map_or(64, |only| only.parse().unwrap());
-            against::compare(other.as_ref(), status, &nodes, connections).await;
+            against::compare(other.as_ref(), set.as_slice(), (status, &nodes), connections).await;
         }
         return;
     }
@@ -117,18 +120,25 @@ async fn heddle(plan: &Plan) {
 }
 
 /// What is measured of heddle: a name, the status of a good answer, and the nodes behind the webhook.
-fn patterns() -> [(&'static str, u16, Vec<Value>); 3] {
+fn patterns() -> [(&'static str, u16, Vec<Value>); 4] {
     let fields = |number: usize| {
         let fields = json!({"total": "{{ $input.body.total * 1.2 }}", "id": "{{ $input.body.id }}"});
         let parameters = json!({"fields": if number == 0 { fields } else { json!({"step": number}) }});
         json!({"id": format!("set-{number}"), "type": "SetFields", "data": {"parameters": parameters}})
     };
+    // By an effect: the host computes it.
+    let hash = |number: usize| {
+        let parameters = json!({"algorithm": "sha256", "value": format!("{number}")});
+        json!({"id": format!("hash-{number}"), "type": "Hash", "data": {"parameters": parameters}})
+    };
     let respond = json!({"id": "respond", "type": "RespondToWebhook", "data": {"parameters": {"body": "{{ $input.total }}"}}});
     let chain = (0..20).map(fields).chain([respond.clone()]).collect();
+    let effects = (0..20).map(hash).chain([respond.clone()]).collect();
     [
         ("heddle, asynchronous", 202, vec![fields(0)]),
         ("heddle, synchronous", 200, vec![fields(0), respond]),
         ("heddle, 20 nodes, synchronous", 200, chain),
+        ("heddle, 20 effects, synchronous", 200, effects),
     ]
 }
 

@@ -9,8 +9,9 @@
 # the C. CARGO_TARGET_DIR is respected.
 set -eu
 cd "$(dirname "$0")"
+packages="rustc-web rust-web-src clang-19 lld-19 llvm-19"
 # shellcheck source=../.ci/toolchain
-. ../.ci/toolchain rustc-web rust-web-src clang-19 lld-19 llvm-19
+. ../.ci/toolchain
 
 target=wasm32-unknown-unknown
 # The tool is built as tests are, wasmtime with it, and shares their folder.

@@ -9,8 +9,9 @@
 # CARGO_TARGET_DIR is respected.
 set -eu
 cd "$(dirname "$0")"
+packages="rustc-web rust-web-src lld-19"
 # shellcheck source=../.ci/toolchain
-. ../.ci/toolchain rustc-web rust-web-src lld-19
+. ../.ci/toolchain
 
 target=wasm32-unknown-unknown
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/../target/guest}"

@@ -1,7 +1,7 @@
 //! The catalogue of node types as data for machines: parameters as JSON Schema, examples as JSON.
 
 use heddle_catalogue::{
-    Category, Example, NodeType, Outputs, Parameter, Port, Schema, ValueType, node_types,
+    Category, Content, Example, NodeType, Outputs, Parameter, Port, Schema, ValueType, node_types,
 };
 use serde_json::{Map, Value, json};
 
@@ -10,7 +10,7 @@ pub fn all() -> Value {
     node_types().iter().map(describe).collect()
 }
 
-/// One node type: name, category, description, ports, parameters, examples.
+/// One node type: name, how it is shown, role, description, ports, parameters, examples.
 pub fn describe(node_type: &NodeType) -> Value {
     let mut outputs: Vec<Value> = match node_type.outputs {
         Outputs::Fixed(ports) => ports.iter().map(port).collect(),
@@ -23,7 +23,12 @@ pub fn describe(node_type: &NodeType) -> Value {
     }
     json!({
         "type": node_type.name,
+        "title": node_type.face.title,
+        "icon": node_type.face.icon.name(),
+        "keywords": node_type.face.keywords,
+        "group": node_type.face.group.name(),
         "category": category_name(node_type.category),
+        "role": node_type.role.name(),
         "description": node_type.description,
         "inputs": node_type.inputs.iter().map(port).collect::<Vec<_>>(),
         "outputs": outputs,
@@ -92,6 +97,7 @@ fn object_schema(parameters: &[Parameter]) -> Value {
                 if !parameter.default.is_empty() {
                     fields.insert("default".to_owned(), parsed(parameter.default));
                 }
+                fields.insert("x-heddle".to_owned(), editor_facts(parameter));
             }
             (parameter.name.to_owned(), schema)
         })
@@ -106,6 +112,28 @@ fn object_schema(parameters: &[Parameter]) -> Value {
         schema["required"] = required.into();
     }
     schema
+}
+
+/// What an editor must know of a parameter besides its schema.
+fn editor_facts(parameter: &Parameter) -> Value {
+    let mut facts = json!({
+        "literal": parameter.is_written_out(),
+        "scope": parameter.scope().name(),
+        "widget": parameter.widget().name(),
+        "group": if parameter.advanced { "advanced" } else { "main" },
+    });
+    if let Some(language) = parameter.language() {
+        facts["language"] = language.name().into();
+    }
+    match parameter.content {
+        Content::Connection(kinds) => {
+            facts["connectionKinds"] = kinds.iter().map(|kind| kind.name()).collect();
+        }
+        Content::Duration(unit) => facts["unit"] = unit.name().into(),
+        Content::TimeZone { offsets } => facts["offsets"] = offsets.into(),
+        _ => {}
+    }
+    facts
 }
 
 /// A parameter's schema; where it isn't literal, an expression may stand instead of a value.

@@ -66,6 +66,8 @@ enum Command {
     Validate(validate::ValidateArgs),
     /// List the node types, or describe one.
     Nodes(nodes::NodesArgs),
+    /// Print the API's description as OpenAPI 3.1, as a server gives it at /api/openapi.json.
+    Openapi,
     /// Register, promote and list users, on the server's own machine.
     User(user::UserArgs),
     /// Replace the key that encrypts all credentials, while servers run.
@@ -83,12 +85,6 @@ enum Command {
         /// Shell to complete for.
         shell: clap_complete::Shell,
     },
-    /// Talk to a database for the service that started this process.
-    #[command(hide = true)]
-    Connector {
-        /// What it may use.
-        limits: String,
-    },
     /// Work for the service, confined.
     #[command(hide = true)]
     Worker(worker::WorkerArgs),
@@ -103,6 +99,7 @@ pub fn main() -> ExitCode {
         Command::Compile(args) => (compile::compile(args), false),
         Command::Validate(args) => (validate::validate(args), args.json),
         Command::Nodes(args) => (nodes::nodes(args), args.json),
+        Command::Openapi => (openapi(), false),
         Command::User(args) => (user::user(args), args.json),
         Command::Keys(args) => (keys::keys(args), args.json),
         Command::Backup(args) => (backup::backup(args), args.json),
@@ -110,7 +107,6 @@ pub fn main() -> ExitCode {
         Command::Config(args) => (settings::config(args), args.json),
         Command::Doctor(args) => (settings::doctor(args), args.json),
         Command::Completions { shell } => (completions(*shell), false),
-        Command::Connector { limits } => (connector(limits), false),
         Command::Worker(args) => (worker::worker(args), false),
     };
     match result {
@@ -134,11 +130,9 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Nothing may be opened or read before the process has confined itself.
-fn connector(limits: &str) -> Result<ExitCode, Failure> {
-    let served = heddle_runtime::serve_connector(limits);
-    let ended = served.map_err(|error| Failure::usage(error.to_string()));
-    ended.map(|()| ExitCode::SUCCESS)
+fn openapi() -> Result<ExitCode, Failure> {
+    output::result(&format!("{:#}", crate::http::routes::document()))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn completions(shell: clap_complete::Shell) -> Result<ExitCode, Failure> {

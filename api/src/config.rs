@@ -11,12 +11,14 @@ mod values;
 use heddle_execution::compile::{self, Isolation};
 use heddle_model::quota::Quotas;
 use heddle_model::server_role::ServerRole;
-use heddle_runtime::{CacheKey, ConnectorProgram, EgressPolicy};
+use heddle_runtime::{CacheKey, EgressPolicy, ExecutorConfig, WorkerProgram};
 use heddle_service::auth::external::ExternalLogin;
 use heddle_service::auth::limits::{self, AuthRateLimit, RegistrationLimit};
 use heddle_service::auth::token::Lifetimes;
-use heddle_service::{onlookers, webhooks};
+use heddle_service::{audit, onlookers, webhooks};
+use heddle_store::vault::MasterKey;
 use ipnet::IpNet;
+use secrecy::SecretString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -33,27 +35,33 @@ pub struct Config {
     /// Where machine code is kept between starts.
     pub cache_dir: PathBuf,
     /// PostgreSQL; `None`: SQLite in the data directory.
-    pub database_url: Option<String>,
+    pub database_url: Option<SecretString>,
     /// The part of the service's work that this server does.
     pub role: ServerRole,
+    /// Whether the console, the service's own web interface, is served.
+    pub console: bool,
     /// Where compilers and other code that parses untrusted input execute.
     pub isolation: Isolation,
+    /// What is started as the processes in which runs execute. `None`: they do so in this process.
+    pub executors: Option<WorkerProgram>,
     /// CPU time limit of one compilation; whole seconds.
     pub compile_timeout: Duration,
     /// Memory limit of one compilation, in bytes; has no effect with threads.
     pub compile_memory_bytes_max: u64,
     /// Wraps the data keys.
-    pub master_key: [u8; 32],
+    pub master_key: MasterKey,
     /// The previous master key: data keys wrapped by it are re-wrapped at start.
-    pub master_key_previous: Option<[u8; 32]>,
+    pub master_key_previous: Option<MasterKey>,
     /// Key files that were created at this start.
     pub keys_made: Vec<PathBuf>,
     /// Signs tokens.
-    pub jwt_secret: String,
+    pub jwt_secret: SecretString,
     /// Lifetime of tokens.
     pub token_ttl: Duration,
     /// How long a login lasts, however often its token is renewed.
     pub session_ttl: Duration,
+    /// The account that the sign-in page offers; `None`: this is not a demo.
+    pub demo: Option<DemoLogin>,
     /// Registration and login by password.
     pub local_auth: bool,
     /// External login, if there is one.
@@ -85,7 +93,7 @@ pub struct Config {
     /// Directory for SQLite files of connections; `None`: connections to SQLite are rejected.
     pub sqlite_dir: Option<PathBuf>,
     /// Program that is started for each database session; `None`: drivers execute in this process.
-    pub connectors: Option<ConnectorProgram>,
+    pub connectors: Option<WorkerProgram>,
     /// Limit of concurrent connector processes.
     pub connectors_max: usize,
     /// Wall-clock time limit of a run.
@@ -96,6 +104,8 @@ pub struct Config {
     pub run_fuel_max: u64,
     /// Memory limit of a run, in bytes.
     pub run_memory_bytes_max: usize,
+    /// Memory of all runs that execute at a time, in bytes; `None`: half of the machine's.
+    pub runs_memory_bytes_max: Option<u64>,
     /// Concurrent runs per workspace.
     pub workspace_concurrency_max: usize,
     /// Concurrent runs in total, and threads that execute them.
@@ -110,10 +120,24 @@ pub struct Config {
     pub retention: Duration,
     /// Ended runs kept per workspace.
     pub retention_runs_max: u64,
+    /// Bytes of ended runs that are kept of a workspace, roughly; 0: any number.
+    pub retention_bytes_max: u64,
+    /// How long entries of the audit log are kept.
+    pub audit_retention: Duration,
+    /// Entries of the audit log that are kept of a workspace or an account; 0: any number.
+    pub audit_entries_max: u64,
+    /// How long the journals of failed runs are kept.
+    pub retention_journals: Duration,
+    /// Successful runs per workspace whose journals are kept.
+    pub retention_journal_runs_max: u64,
+    /// Bytes of the journals that are kept of a workspace; 0: any number.
+    pub retention_journal_bytes_max: u64,
+    /// Lines of the webhook log that are kept of a pattern; 0: any number.
+    pub webhook_log_lines_max: u64,
     /// Domain of the addresses of OnEmail nodes.
     pub mail_domain: String,
     /// Secret for `POST /inbound/email`; `None`: the endpoint is disabled.
-    pub inbound_secret: Option<String>,
+    pub inbound_secret: Option<SecretString>,
     /// Address of the SMTP listener; `None`: there is none.
     pub smtp_listen: Option<SocketAddr>,
     /// What is logged, in tracing's syntax.
@@ -122,6 +146,15 @@ pub struct Config {
     pub log_format: LogFormat,
     /// OTLP/HTTP collector that traces are sent to; `None`: traces are not sent.
     pub otlp_endpoint: Option<String>,
+}
+
+/// The account of a demo, known to everybody.
+#[derive(Clone, Copy, Debug)]
+pub struct DemoLogin {
+    /// Email address.
+    pub email: &'static str,
+    /// Password.
+    pub password: &'static str,
 }
 
 /// Format of the log.
@@ -135,7 +168,12 @@ pub enum LogFormat {
 
 impl Config {
     /// The default settings, given those that have no default.
-    pub fn new(listen: SocketAddr, data_dir: PathBuf, master_key: [u8; 32], jwt_secret: String) -> Self {
+    pub fn new(
+        listen: SocketAddr,
+        data_dir: PathBuf,
+        master_key: impl Into<MasterKey>,
+        jwt_secret: impl Into<SecretString>,
+    ) -> Self {
         Config {
             listen,
             base_url: format!("http://{listen}"),
@@ -143,15 +181,18 @@ impl Config {
             data_dir,
             database_url: None,
             role: ServerRole::All,
+            console: true,
             isolation: Isolation::Thread,
+            executors: None,
             compile_timeout: Duration::from_secs(20),
             compile_memory_bytes_max: 1 << 30,
-            master_key,
+            master_key: master_key.into(),
             master_key_previous: None,
             keys_made: Vec::new(),
-            jwt_secret,
+            jwt_secret: jwt_secret.into(),
             token_ttl: Duration::from_secs(24 * 60 * 60),
             session_ttl: Duration::from_secs(30 * 24 * 60 * 60),
+            demo: None,
             local_auth: true,
             external_login: None,
             auth_rate_limit: AuthRateLimit {
@@ -179,6 +220,7 @@ impl Config {
             test_timeout: Duration::from_secs(10),
             run_fuel_max: 10_000_000_000,
             run_memory_bytes_max: 64 << 20,
+            runs_memory_bytes_max: None,
             workspace_concurrency_max: 64,
             workers: std::thread::available_parallelism().map_or(2, usize::from),
             queue_runs_max: 10_000,
@@ -186,6 +228,13 @@ impl Config {
             crash_backoff: Duration::from_secs(1),
             retention: Duration::from_secs(30 * 24 * 60 * 60),
             retention_runs_max: 100_000,
+            retention_bytes_max: 20 << 30,
+            audit_retention: Duration::from_secs(365 * 24 * 60 * 60),
+            audit_entries_max: 100_000,
+            retention_journals: Duration::from_secs(7 * 24 * 60 * 60),
+            retention_journal_runs_max: 1_000,
+            retention_journal_bytes_max: 256 << 20,
+            webhook_log_lines_max: 100_000,
             mail_domain: "localhost".to_owned(),
             inbound_secret: None,
             smtp_listen: None,
@@ -199,7 +248,7 @@ impl Config {
     pub fn service(&self) -> heddle_service::Settings {
         heddle_service::Settings {
             execution: self.execution(),
-            master_key: self.master_key,
+            master_key: self.master_key.clone(),
             jwt_secret: self.jwt_secret.clone(),
             lifetimes: Lifetimes {
                 token: self.token_ttl,
@@ -216,6 +265,11 @@ impl Config {
             webhooks: webhooks::Settings {
                 requests_per_minute: self.webhook_rate_limit,
                 log_age_max: self.retention,
+                log_lines_max: self.webhook_log_lines_max,
+            },
+            audit: audit::Policy {
+                age_max: self.audit_retention,
+                entries_max: self.audit_entries_max,
             },
             onlookers: onlookers::Limits {
                 in_all: self.http.streams_max,
@@ -234,17 +288,27 @@ impl Config {
             lease: self.lease,
             run_fuel_max: self.run_fuel_max,
             run_memory_bytes_max: self.run_memory_bytes_max,
+            runs_memory_bytes_max: self.runs_memory_bytes_max,
             run_timeout: self.run_timeout,
             test_timeout: self.test_timeout,
             quotas: self.quotas,
             retention: self.retention,
             retention_runs_max: self.retention_runs_max,
+            retention_bytes_max: self.retention_bytes_max,
+            retention_journals: self.retention_journals,
+            retention_journal_runs_max: self.retention_journal_runs_max,
+            retention_journal_bytes_max: self.retention_journal_bytes_max,
             cache_dir: self.cache_dir.clone(),
-            cache_key: CacheKey::derived(&self.master_key),
+            cache_key: CacheKey::derived(self.master_key.expose()),
             egress: self.egress.clone(),
             sqlite_dir: self.sqlite_dir.clone(),
             connectors: self.connectors.clone(),
             connectors_max: self.connectors_max,
+            executors: self.executors.clone().map(|program| ExecutorConfig {
+                program,
+                processes: self.workers,
+                memory_bytes_max: None,
+            }),
             workers: self.workers,
             base_url: self.base_url.clone(),
             callback_secret: self.jwt_secret.clone(),

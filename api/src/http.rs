@@ -3,14 +3,19 @@
 
 mod account;
 pub mod api_keys;
-pub mod auth;
+pub mod audit;
+mod auth;
+mod browser_sessions;
 pub mod callbacks;
 pub mod client_ip;
 pub mod connections;
+pub mod console;
 pub mod deployments;
 pub mod document;
+mod drawn;
 pub mod environments;
 pub mod error;
+mod expressions;
 pub mod extract;
 pub mod figures;
 pub mod health;
@@ -21,20 +26,31 @@ pub mod middleware;
 pub mod nodes;
 pub mod operations;
 pub mod patterns;
+mod preview;
+mod renaming;
+mod replays;
 pub mod reply;
 mod request_metrics;
 pub mod routes;
 pub mod runs;
 pub mod schedules;
 mod secret_fields;
+mod series;
 pub mod server;
 pub mod session;
+mod sources;
 pub mod tails;
+mod test_cases;
 pub mod test_runs;
+pub mod test_streams;
 mod to_the_end;
+pub mod validation;
+mod waiting_callbacks;
 pub mod webhook_endpoints;
 pub mod webhook_logs;
 pub mod webhooks;
+mod workspace_runs;
+mod workspace_stream;
 pub mod workspaces;
 
 use crate::app::App;
@@ -60,6 +76,10 @@ pub fn router(app: &App) -> Router {
         false => OpenApiRouter::new().merge(health::routes()),
     };
     let (routes, _document) = served.split_for_parts();
+    let routes = match app.config.console && app.config.role.answers() {
+        true => routes.merge(console::routes()),
+        false => routes,
+    };
     routes
         .fallback(|| async { ApiError::from(Code::NotFound.with("Nothing is served at this path.")) })
         .method_not_allowed_fallback(|| async { ApiError::from(Code::MethodNotAllowed) })

@@ -16,16 +16,25 @@ const REST: Duration = Duration::from_millis(150);
 /// What one turn gave.
 struct Turn {
     per_second: f64,
+    p50_us: f64,
     p99_ms: f64,
     cpu_us: f64,
 }
 
-/// Prints medians of both builds, and of the ratios of turns next to each other.
-pub async fn compare(other: &Path, status: u16, nodes: &[Value], connections: usize) {
+/// Prints medians of both builds, and of the ratios of turns next to each other. This one gets the variables.
+pub async fn compare(
+    other: &Path,
+    variables: &[(&str, &str)],
+    (status, nodes): (u16, &[Value]),
+    connections: usize,
+) {
     let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let this = Path::new(env!("CARGO_BIN_EXE_heddle"));
-    let processes = [(other, &dirs[0]), (this, &dirs[1])]
-        .map(|(binary, dir)| Process::heddle_of(binary, dir.path(), &[]));
+    let [of_other, of_this] = &dirs;
+    let processes = [
+        Process::heddle_of(other, of_other.path(), &[]),
+        Process::heddle_of(this, of_this.path(), variables),
+    ];
     let mut deployed = Vec::new();
     for process in &processes {
         deployed.push(User::new(process).await.deploy(status, nodes).await);
@@ -43,16 +52,18 @@ pub async fn compare(other: &Path, status: u16, nodes: &[Value], connections: us
     }
     for (name, turns) in ["other", "this"].into_iter().zip(&turns) {
         println!(
-            "{name:<28} {connections:>5} {:>10.0}/s {:>9.2} ms p99 {:>7.0} µs of a processor for each",
+            "{name:<28} {connections:>5} {:>10.0}/s {:>9.0} µs p50 {:>9.2} ms p99 {:>7.0} µs of a processor for each",
             median(turns.iter().map(|turn| turn.per_second)),
+            median(turns.iter().map(|turn| turn.p50_us)),
             median(turns.iter().map(|turn| turn.p99_ms)),
             median(turns.iter().map(|turn| turn.cpu_us)),
         );
     }
     let ratio = |of: fn(&Turn) -> f64| median(turns[1].iter().zip(&turns[0]).map(|(a, b)| of(a) / of(b)));
     println!(
-        "this to other, turn by turn        {:>10.2}   {:>9.2}        {:>7.2}",
+        "this to other, turn by turn        {:>10.2}   {:>9.2}        {:>9.2}        {:>7.2}",
         ratio(|turn| turn.per_second),
+        ratio(|turn| turn.p50_us),
         ratio(|turn| turn.p99_ms),
         ratio(|turn| turn.cpu_us)
     );
@@ -64,6 +75,7 @@ async fn take_turn(process: &Process, deployed: &Deployed, connections: usize) -
     tokio::time::sleep(REST).await;
     Turn {
         per_second: measured.per_second(),
+        p50_us: measured.percentile(0.5).as_secs_f64() * 1e6,
         p99_ms: measured.percentile(0.99).as_secs_f64() * 1e3,
         cpu_us: (process.cpu() - before).as_secs_f64() * 1e6 / measured.answered as f64,
     }

@@ -60,7 +60,8 @@ pub fn order(number: u64) -> String {
 }
 
 impl Target {
-    fn request(&self, number: u64) -> String {
+    /// The request with this number.
+    pub fn request(&self, number: u64) -> String {
         let body = (self.body)(number);
         let signature = self.secret.as_ref().map_or(String::new(), |secret| {
             let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).unwrap();
@@ -141,7 +142,7 @@ async fn send(target: Target, number: Arc<AtomicU64>, began: Instant, extent: Ex
 }
 
 /// Status of the answer, which is read to its end.
-async fn exchange(stream: &mut TcpStream, request: &str, buffer: &mut Vec<u8>) -> Option<u16> {
+pub async fn exchange(stream: &mut TcpStream, request: &str, buffer: &mut Vec<u8>) -> Option<u16> {
     stream.write_all(request.as_bytes()).await.ok()?;
     buffer.clear();
     loop {

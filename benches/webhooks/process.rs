@@ -8,9 +8,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A process that is ended with this value.
+/// A process that is ended with this value, if it was started here.
 pub struct Process {
-    child: Child,
+    child: Option<Child>,
     pub address: SocketAddr,
 }
 
@@ -28,24 +28,42 @@ impl Process {
             .unwrap();
         let address = line.trim().strip_prefix("listening on http://");
         let address = address.expect("the process did not start").parse().unwrap();
-        Process { child, address }
+        Process {
+            child: Some(child),
+            address,
+        }
+    }
+
+    /// One that somebody else has started.
+    pub fn elsewhere(address: SocketAddr) -> Process {
+        Process { child: None, address }
     }
 
     /// A process that tells nothing: waits until it answers.
     pub async fn silent(command: &mut Command, target: &Target, patience: Duration) -> Option<Process> {
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()?;
         let mut process = Process {
-            child,
+            child: Some(child),
             address: target.address,
         };
         let began = Instant::now();
-        while began.elapsed() < patience && matches!(process.child.try_wait(), Ok(None)) {
+        while began.elapsed() < patience && process.lives() {
             if target.answers().await {
                 return Some(process);
             }
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
         None
+    }
+
+    fn lives(&mut self) -> bool {
+        self.child
+            .as_mut()
+            .is_some_and(|child| matches!(child.try_wait(), Ok(None)))
+    }
+
+    fn id(&self) -> u32 {
+        self.child.as_ref().map_or(0, Child::id)
     }
 
     /// A heddle with its data in this directory.
@@ -72,22 +90,24 @@ impl Process {
         )
     }
 
-    /// Processor time used so far, to 10 ms. 0 where there is no /proc.
+    /// Processor time that it and those of its children that live have used so far, to 10 ms. 0 where there is no /proc.
     pub fn cpu(&self) -> Duration {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap_or_default();
-        // After the name, which may have spaces; see proc(5).
-        let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
-        let ticks: u64 = fields
-            .skip(11)
-            .take(2)
-            .filter_map(|field| field.parse::<u64>().ok())
-            .sum();
-        Duration::from_millis(ticks * 10)
+        let id = u64::from(self.id());
+        let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        let ticks = entries.filter_map(|entry| {
+            let stat = std::fs::read_to_string(entry.path().join("stat")).ok()?;
+            // After the name, which may have spaces; see proc(5).
+            let fields = stat.rsplit(')').next()?.split_whitespace();
+            let fields: Vec<u64> = fields.map(|field| field.parse().unwrap_or(0)).collect();
+            let is_ours = fields[1] == id || entry.file_name().to_str() == Some(&id.to_string());
+            is_ours.then(|| fields[11] + fields[12])
+        });
+        Duration::from_millis(ticks.sum::<u64>() * 10)
     }
 
     /// Memory in use now and at most, in MiB. 0 where there is no /proc.
     pub fn memory_mib(&self) -> (f64, f64) {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap_or_default();
         let of = |name: &str| {
             let line = status.lines().find_map(|line| line.strip_prefix(name))?;
             let kib: f64 = line.trim().split(' ').next()?.parse().ok()?;
@@ -99,8 +119,10 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        if let Some(child) = &mut self.child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
 
@@ -109,6 +131,13 @@ pub struct User<'p> {
     pub process: &'p Process,
     pub client: reqwest::Client,
     pub token: String,
+}
+
+/// A pattern that is saved.
+pub struct Saved {
+    /// Of the interface.
+    pub path: String,
+    pub target: Target,
 }
 
 /// A deployed pattern.
@@ -138,6 +167,13 @@ impl User<'_> {
     }
 
     pub async fn call(&self, method: &str, path: &str, body: Value) -> Value {
+        let (status, text) = self.send(method, path, body).await.unwrap();
+        assert!((200..300).contains(&status), "{method} {path}: {status} {text}");
+        serde_json::from_str(&text).unwrap()
+    }
+
+    /// The status and the body of the answer, whatever it is.
+    pub async fn send(&self, method: &str, path: &str, body: Value) -> reqwest::Result<(u16, String)> {
         let url = format!("http://{}{path}", self.process.address);
         let request = self
             .client
@@ -145,29 +181,40 @@ impl User<'_> {
             .bearer_auth(&self.token)
             .header("content-type", "application/json")
             .body(body.to_string());
-        let reply = request.send().await.unwrap();
-        let (status, text) = (reply.status(), reply.text().await.unwrap());
-        assert!(status.is_success(), "{method} {path}: {status} {text}");
-        serde_json::from_str(&text).unwrap()
+        let reply = request.send().await?;
+        Ok((reply.status().as_u16(), reply.text().await?))
     }
 
     /// A webhook, then these nodes one after the other. With a status of 200 somebody waits for the answer.
     pub async fn deploy(&self, status: u16, nodes: &[Value]) -> Deployed {
-        let mode = if status == 200 { "sync" } else { "async" };
-        let hook = json!({"id": "hook", "type": "OnWebhook", "data": {"parameters": {"responseMode": mode}}});
-        let graph = chain(&hook, nodes);
+        self.deploy_graph(status, &chain(&hook(status), nodes)).await
+    }
+
+    /// The same of any graph that begins with a webhook.
+    pub async fn deploy_graph(&self, status: u16, graph: &Value) -> Deployed {
+        let saved = self.save_graph(status, graph).await;
+        let deploy = format!("{}/deploy", saved.path);
+        let deployed = self.call("POST", &deploy, json!({"nodeDefinitions": {}})).await;
+        Deployed {
+            id: text(&deployed["data"]["deploymentId"]),
+            target: saved.target,
+        }
+    }
+
+    /// The same, saved but not deployed.
+    pub async fn save(&self, status: u16, nodes: &[Value]) -> Saved {
+        self.save_graph(status, &chain(&hook(status), nodes)).await
+    }
+
+    async fn save_graph(&self, status: u16, graph: &Value) -> Saved {
         let made = self
             .call("POST", "/api/patterns", json!({"name": "measured"}))
             .await;
         let path = format!("/api/patterns/{}", text(&made["id"]));
         self.call("PUT", &path, json!({"graphData": graph})).await;
-        let deployed = self
-            .call("POST", &format!("{path}/deploy"), json!({"nodeDefinitions": {}}))
-            .await;
         let hooks = self.call("GET", &format!("{path}/webhooks"), json!(null)).await;
         let hook = &hooks["data"]["endpoints"][0];
-        Deployed {
-            id: text(&deployed["data"]["deploymentId"]),
+        Saved {
             target: Target {
                 address: self.process.address,
                 path: format!("/webhooks/{}", text(&hook["webhookId"])),
@@ -175,6 +222,7 @@ impl User<'_> {
                 status,
                 body: order,
             },
+            path,
         }
     }
 
@@ -185,6 +233,12 @@ impl User<'_> {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     }
+}
+
+/// With a status of 200 its sender waits for the answer.
+fn hook(status: u16) -> Value {
+    let mode = if status == 200 { "sync" } else { "async" };
+    json!({"id": "hook", "type": "OnWebhook", "data": {"parameters": {"responseMode": mode}}})
 }
 
 /// A graph of nodes one after the other.

@@ -16,6 +16,8 @@ pub const NOTHING_CHANGED: &str = "nothing changed";
 pub const NODES_MAX: usize = 10_000;
 /// Edges, likewise.
 pub const EDGES_MAX: usize = 50_000;
+/// Definitions that a pattern may have.
+pub const DEFINITIONS_MAX: usize = 1_000;
 /// Maximum number of differences that are listed; all are counted.
 pub const DETAILS_MAX: usize = 1_000;
 /// Fields named for one changed node at most.
@@ -53,12 +55,18 @@ pub struct Comparison {
     pub edges_added: usize,
     /// Edges that only the first has.
     pub edges_removed: usize,
+    /// Definitions that only the second has.
+    pub definitions_added: usize,
+    /// Definitions that only the first has.
+    pub definitions_removed: usize,
+    /// Definitions of both that differ.
+    pub definitions_changed: usize,
     /// Whether fields of the graph itself differ, such as its settings.
     pub is_graph_changed: bool,
     /// Whether anything differs in how it is drawn.
     pub is_drawing_changed: bool,
-    /// Each of them, at most [`DETAILS_MAX`]: the graph, then nodes, then edges, in the order of the second graph, those
-    /// that were removed last.
+    /// Each of them, at most [`DETAILS_MAX`]: the graph, then nodes, then edges, then definitions, in the order of the
+    /// second, those that were removed last.
     pub details: Vec<Difference>,
 }
 
@@ -87,9 +95,11 @@ pub enum Part {
     },
     /// An edge, by what it connects.
     Edge(Edge),
+    /// A definition of a node type, by its name.
+    Definition(String),
 }
 
-/// What an edge connects; the node ids are JSON when they are no texts.
+/// What an edge connects; the node ids are JSON if they are not strings.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Edge {
     /// Node id.
@@ -117,9 +127,11 @@ pub enum Change {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Incomparable {
     /// One of them has too many nodes or edges.
-    #[error("only graphs of at most {NODES_MAX} nodes and {EDGES_MAX} edges are compared")]
+    #[error(
+        "only graphs of at most {NODES_MAX} nodes, {EDGES_MAX} edges and {DEFINITIONS_MAX} definitions are compared"
+    )]
     TooLarge,
-    /// One of them is no JSON that can be read.
+    /// One of them is not valid JSON.
     #[error("one of the graphs can't be read")]
     Unreadable,
 }
@@ -132,7 +144,6 @@ impl From<text::TooMany> for Incomparable {
 
 /// Compares two graphs, given as JSON.
 pub fn compare(before: &str, after: &str) -> Result<Comparison, Incomparable> {
-    let read = |text| serde_json::from_str::<&RawValue>(text).map_err(|_| Incomparable::Unreadable);
     let mut comparing = Comparing::default();
     let (before, after) = (read(before)?, read(after)?);
     comparing.own_fields(before, after);
@@ -141,7 +152,29 @@ pub fn compare(before: &str, after: &str) -> Result<Comparison, Incomparable> {
     Ok(comparing.found)
 }
 
+fn read(text: &str) -> Result<&RawValue, Incomparable> {
+    serde_json::from_str(text).map_err(|_| Incomparable::Unreadable)
+}
+
 impl Comparison {
+    /// Compares the definitions as well, given as JSON. `None` is the same as an empty object.
+    pub fn and_definitions(
+        self,
+        before: Option<&str>,
+        after: Option<&str>,
+    ) -> Result<Comparison, Incomparable> {
+        if before == after {
+            return Ok(self);
+        }
+        let mut comparing = Comparing {
+            found: self,
+            ..Comparing::default()
+        };
+        let (before, after) = (before.unwrap_or("{}"), after.unwrap_or("{}"));
+        comparing.definitions(read(before)?, read(after)?)?;
+        Ok(comparing.found)
+    }
+
     /// The change in a few words, for example `2 nodes added, 1 edge removed`.
     pub fn summary(&self) -> String {
         let mut text = String::new();
@@ -151,6 +184,9 @@ impl Comparison {
             (self.nodes_changed, "node", "changed"),
             (self.edges_added, "edge", "added"),
             (self.edges_removed, "edge", "removed"),
+            (self.definitions_added, "definition", "added"),
+            (self.definitions_removed, "definition", "removed"),
+            (self.definitions_changed, "definition", "changed"),
         ] {
             if count > 0 {
                 let (comma, plural) = (separator(&text), if count == 1 { "" } else { "s" });
@@ -227,15 +263,43 @@ impl Comparing {
         Ok(())
     }
 
-    fn changed_node(&mut self, before: &RawValue, after: &RawValue) {
-        let fields = match (
+    fn definitions(&mut self, before: &RawValue, after: &RawValue) -> Result<(), Incomparable> {
+        let read = |value| text::fields(value, DEFINITIONS_MAX).ok_or(Incomparable::TooLarge);
+        let (before, after) = (read(before)?, read(after)?);
+        for (name, before, after) in pairs(&before, &after) {
+            let (change, fields) = match (before, after) {
+                (Some(before), Some(after)) => (Change::Changed, self.differing_fields(before, after)),
+                (None, _) => (Change::Added, Vec::new()),
+                (_, None) => (Change::Removed, Vec::new()),
+            };
+            if change == Change::Changed && fields.is_empty() {
+                continue;
+            }
+            let count = match change {
+                Change::Added => &mut self.found.definitions_added,
+                Change::Removed => &mut self.found.definitions_removed,
+                Change::Changed => &mut self.found.definitions_changed,
+            };
+            *count += 1;
+            self.found.tell(Part::Definition(cut(name)), change, fields);
+        }
+        Ok(())
+    }
+
+    /// Paths of the fields in which two objects differ; one empty path for values that are not objects.
+    fn differing_fields(&mut self, before: &RawValue, after: &RawValue) -> Vec<String> {
+        match (
             text::fields(before, FIELDS_READ_MAX),
             text::fields(after, FIELDS_READ_MAX),
         ) {
             (Some(before), Some(after)) => self.differing(&before, &after, &[]),
             _ if self.fingerprints.are_equal(before, after) => Vec::new(),
             _ => vec![String::new()],
-        };
+        }
+    }
+
+    fn changed_node(&mut self, before: &RawValue, after: &RawValue) {
+        let fields = self.differing_fields(before, after);
         if !fields.is_empty() {
             self.found.nodes_changed += 1;
             self.found.tell(node_part(after), Change::Changed, fields);

@@ -2,7 +2,7 @@
 //!
 //! Reads and checks them one by one; whether their inner graphs make sense is `check`'s work.
 
-use crate::diagnostic::{Diagnostic, Severity, did_you_mean, list};
+use crate::diagnostic::{Diagnostic, Severity, Within, did_you_mean, list};
 use crate::findings::Findings;
 use crate::graph::{Graph, described};
 use crate::{code, component};
@@ -103,11 +103,10 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn fail(&mut self, code: &'static str, message: String, help: Option<String>) {
-        let path = format!("nodeDefinitions.{}", self.name);
         let message = format!("in definition `{}`: {message}", self.name);
         self.found.push(
             Diagnostic::error(code, message)
-                .at_parameter(path)
+                .at_definition(self.name, None)
                 .with_help(help),
         );
     }
@@ -207,7 +206,6 @@ impl Reader<'_> {
             self.fail("malformed", message, None);
             return DefinitionKind::Refused;
         };
-        let path = format!("nodeDefinitions.{}.code", self.name);
         for diagnostic in code::check(source, self.found) {
             let message = format!("in definition `{}`: {}", self.name, diagnostic.message);
             self.found.push(
@@ -215,7 +213,7 @@ impl Reader<'_> {
                     message,
                     ..diagnostic
                 }
-                .at_parameter(&path),
+                .at_definition(self.name, Some("code")),
             );
         }
         DefinitionKind::JavaScript(source.to_owned())
@@ -259,10 +257,9 @@ impl Reader<'_> {
             }),
             Err(refusal) => {
                 let message = format!("in definition `{}`: {}", self.name, refusal.message);
-                let path = format!("nodeDefinitions.{}.component", self.name);
                 self.found.push(
                     Diagnostic::error("component", message)
-                        .at_parameter(path)
+                        .at_definition(self.name, Some("component"))
                         .with_help(refusal.help),
                 );
                 DefinitionKind::Refused
@@ -432,10 +429,16 @@ pub(crate) fn within(definition: &str, diagnostic: Diagnostic) -> Diagnostic {
         path.push_str(&format!(".{parameter}"));
     }
     let message = format!("{place}: {}", diagnostic.message);
+    let within = Within {
+        definition: definition.to_owned(),
+        node_id: diagnostic.node_id,
+        parameter: diagnostic.parameter,
+    };
     Diagnostic {
         node_id: None,
         parameter: Some(path),
         message,
+        within: Some(within),
         ..diagnostic
     }
 }

@@ -35,6 +35,20 @@ pub struct Diagnostic {
     /// The piece of the parameter's text that is meant, when it is about an expression.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub excerpt: Option<Excerpt>,
+    /// The place within a definition, if it is about one; `node_id` and `parameter` then say the same in one path.
+    #[serde(skip)]
+    pub within: Option<Within>,
+}
+
+/// A place in a definition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Within {
+    /// Name of the definition.
+    pub definition: String,
+    /// Node of its inner graph.
+    pub node_id: Option<String>,
+    /// Parameter path of that node; without one, of the definition.
+    pub parameter: Option<String>,
 }
 
 /// A piece of a parameter's text, with what stands around it.
@@ -50,6 +64,18 @@ pub struct Excerpt {
     /// The line of the parameter with which `text` begins, if the parameter has several; from 1.
     #[serde(skip)]
     pub line: Option<usize>,
+    /// The same places as editors count them.
+    #[serde(skip)]
+    pub utf16: Utf16,
+}
+
+/// Places in a parameter's text in UTF-16 code units, as JavaScript counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Utf16 {
+    /// Units of the parameter before the excerpt.
+    pub offset: usize,
+    /// The piece, within the parameter's whole text.
+    pub span: Range<usize>,
 }
 
 /// A longer text is cut to so many bytes around the piece that is meant, which is more than anybody is shown.
@@ -76,12 +102,48 @@ impl Excerpt {
         };
         let (before, shown) = (text.get(..offset), text.get(offset..last));
         let lines_before = before.unwrap_or_default().matches('\n').count();
+        let mut units = Utf16Units::new(text);
         Excerpt {
+            utf16: Utf16 {
+                offset: units.before(offset),
+                span: units.before(start)..units.before(end),
+            },
             text: shown.unwrap_or_default().to_owned(),
             span: start - offset..end.min(last) - offset,
             offset,
             line: text.contains('\n').then_some(lines_before + 1),
         }
+    }
+}
+
+/// Converts byte offsets of a text to UTF-16 code units; in ascending order, it reads the text once.
+#[derive(Clone, Debug)]
+pub struct Utf16Units<'t> {
+    text: &'t str,
+    bytes: usize,
+    units: usize,
+}
+
+impl<'t> Utf16Units<'t> {
+    /// At the beginning of a text.
+    pub fn new(text: &'t str) -> Self {
+        Utf16Units {
+            text,
+            bytes: 0,
+            units: 0,
+        }
+    }
+
+    /// Units before an offset, which is taken to be the nearest boundary of characters before it.
+    pub fn before(&mut self, offset: usize) -> usize {
+        let offset = self.text.floor_char_boundary(offset);
+        if offset < self.bytes {
+            (self.bytes, self.units) = (0, 0);
+        }
+        let between = self.text.get(self.bytes..offset).unwrap_or_default();
+        self.units += between.encode_utf16().count();
+        self.bytes = offset;
+        self.units
     }
 }
 
@@ -96,6 +158,7 @@ impl Diagnostic {
             message: message.into(),
             help: None,
             excerpt: None,
+            within: None,
         }
     }
 
@@ -120,6 +183,21 @@ impl Diagnostic {
         Diagnostic {
             parameter: Some(path.into()),
             ..self
+        }
+    }
+
+    /// The same about a field of a definition, or all of it.
+    pub fn at_definition(self, definition: &str, field: Option<&str>) -> Self {
+        let path = format!("nodeDefinitions.{definition}");
+        let path = field.map_or(path.clone(), |field| format!("{path}.{field}"));
+        let within = Within {
+            definition: definition.to_owned(),
+            node_id: None,
+            parameter: field.map(str::to_owned),
+        };
+        Diagnostic {
+            within: Some(within),
+            ..self.at_parameter(path)
         }
     }
 

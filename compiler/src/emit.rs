@@ -24,6 +24,7 @@ pub fn emit(lowered: Lowered) -> Artifact {
         bodies,
         mut manifest,
         components,
+        effects,
     } = lowered;
     let mut module = Module::default();
     for (index, (node, body)) in plan.nodes.iter_mut().zip(&bodies).enumerate() {
@@ -39,7 +40,11 @@ pub fn emit(lowered: Lowered) -> Artifact {
         .map(|function| function.origin.clone())
         .collect();
     let wasm = module.encode(&plan, &manifest, &components);
-    Artifact { wasm, manifest }
+    Artifact {
+        wasm,
+        manifest,
+        effects,
+    }
 }
 
 /// The function of a node as a whole; gives its number.

@@ -20,6 +20,9 @@ pub struct Explained {
     pub parameter: String,
     /// As written, without braces.
     pub expression: String,
+    /// Where that stands in the parameter's text, in UTF-16 code units.
+    #[serde(skip)]
+    pub utf16: Range<usize>,
     /// How it is evaluated.
     pub route: Route,
     /// Why the engine evaluates it.
@@ -85,6 +88,7 @@ fn explained(node: Option<&str>, definition: Option<&str>, site: &Site) -> Expla
         definition: definition.map(str::to_owned),
         parameter: site.parameter.clone(),
         expression: site.source.clone(),
+        utf16: site.utf16.clone(),
         route: match site.expression.is_script() {
             true => Route::Engine,
             false => Route::Compiled,

@@ -12,6 +12,7 @@ mod lowering;
 mod mutation;
 mod names;
 mod parse;
+mod references;
 mod scan;
 mod script;
 mod syntax;
@@ -21,7 +22,9 @@ mod unsupported;
 mod visit;
 
 pub use ir::*;
+pub(crate) use names::{foreign_methods, foreign_names};
 pub use parse::{parse, route};
+pub(crate) use references::{LabelReference, ReferenceForm, label_references};
 pub(crate) use scan::{Cost, cost};
 pub use template::{Piece, split};
 pub(crate) use tree::levels_at_most;

@@ -192,6 +192,9 @@ fn bounded(mut diagnostic: Diagnostic) -> Diagnostic {
             cut(text, bytes_max);
         }
     }
+    if let Some(within) = &mut diagnostic.within {
+        cut(&mut within.definition, PATH_BYTES_MAX);
+    }
     diagnostic
 }
 

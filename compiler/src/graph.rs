@@ -1,9 +1,9 @@
 //! The graph as drawn: nodes, edges and settings read from React Flow's JSON.
 //!
-//! Unknown fields are ignored, known fields are checked strictly: each malformed one gets its own diagnostic, and
-//! reading continues. Knows nothing about node types.
+//! Unknown fields are ignored, with a warning where they look mistyped; known fields are checked strictly: each malformed
+//! one gets its own diagnostic, and reading continues. Knows nothing about node types.
 
-use crate::diagnostic::{Diagnostic, did_you_mean};
+use crate::diagnostic::{Diagnostic, Severity, did_you_mean, list};
 use crate::findings::Findings;
 use heddle_contract::manifest::{Retry, Settings};
 use heddle_contract::plan::OnError;
@@ -18,6 +18,25 @@ const ATTEMPTS_MAX: u64 = 100;
 const WAIT_MS_MAX: u64 = 30 * 24 * 60 * 60 * 1_000;
 /// Most elements in flight.
 const CONCURRENCY_MAX: u64 = 1_000;
+
+/// Fields of a graph, of its settings, of a node's data and of `retry`.
+const GRAPH: &[&str] = &["nodes", "edges", "settings"];
+const SETTINGS: &[&str] = &["timeoutMs", "retry", "errorPatternId"];
+const DATA: &[&str] = &[
+    "typeVersion",
+    "label",
+    "disabled",
+    "parameters",
+    "onError",
+    "retry",
+    "timeoutMs",
+    "each",
+    "concurrency",
+    "notes",
+];
+const RETRY: &[&str] = &["maxAttempts", "backoffMs", "factor"];
+/// What is longer was not mistyped.
+const MISTYPED_BYTES_MAX: usize = 50;
 
 /// A graph.
 #[derive(Clone, Debug, Default)]
@@ -62,6 +81,7 @@ impl Graph {
         let Some(graph) = reader.object(value, "the graph") else {
             return Graph::default();
         };
+        reader.mistyped(graph, "", GRAPH);
         let nodes = graph
             .get("nodes")
             .map_or(&[][..], |nodes| reader.array(nodes, "nodes"));
@@ -104,6 +124,38 @@ impl Reader<'_> {
         self.found.push(Diagnostic {
             node_id: self.node_id.clone(),
             ..diagnostic
+        });
+    }
+
+    /// Warns of fields that are almost called like a known one. Others are the editor's.
+    fn mistyped(&mut self, object: &Map<String, Value>, path: &str, known: &[&str]) {
+        for name in object.keys().filter(|name| !known.contains(&name.as_str())) {
+            if let Some(meant) = meant(name, known) {
+                self.warn_of_field(path, name, format!("did you mean `{meant}`?"));
+            }
+        }
+    }
+
+    /// Warns of all fields that are not known, where an editor has none of its own.
+    fn unknown(&mut self, object: &Map<String, Value>, path: &str, known: &[&str]) {
+        for name in object.keys().filter(|name| !known.contains(&name.as_str())) {
+            let help = match meant(name, known) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => format!("known are {}", list(known.iter().copied())),
+            };
+            self.warn_of_field(path, name, help);
+        }
+    }
+
+    fn warn_of_field(&mut self, path: &str, name: &str, help: String) {
+        let node_id = self.node_id.clone();
+        self.found.report(Severity::Warning, || {
+            let separator = if path.is_empty() { "" } else { "." };
+            let message = format!("{path}{separator}{name} is unknown and ignored");
+            Diagnostic {
+                node_id,
+                ..Diagnostic::warning("unknown-field", message).with_help(help)
+            }
         });
     }
 
@@ -178,6 +230,7 @@ impl Reader<'_> {
     fn retry(&mut self, object: &Map<String, Value>, path: &str) -> Option<Retry> {
         let retry = self.field(object, (path, "retry"), "an object", Value::as_object)?;
         let path = format!("{path}.retry");
+        self.unknown(retry, &path, RETRY);
         Some(Retry {
             max_attempts: self
                 .whole(retry, (&path, "maxAttempts"), (1, ATTEMPTS_MAX))
@@ -197,6 +250,7 @@ impl Reader<'_> {
         let Some(settings) = self.object(value, "settings") else {
             return Settings::default();
         };
+        self.unknown(settings, "settings", SETTINGS);
         Settings {
             timeout_ms: self.whole(settings, ("settings", "timeoutMs"), (1, WAIT_MS_MAX)),
             retry: self.retry(settings, "settings"),
@@ -249,6 +303,7 @@ impl Reader<'_> {
     }
 
     fn node_data(&mut self, data: &Map<String, Value>, path: &str) -> Node {
+        self.mistyped(data, path, DATA);
         if let Some(version) = data.get("typeVersion").filter(|version| !version.is_null())
             && version.as_f64() != Some(1.0)
         {
@@ -321,6 +376,17 @@ impl Reader<'_> {
             target_handle,
         })
     }
+}
+
+/// The known name that this one almost is.
+fn meant<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
+    if name.len() > MISTYPED_BYTES_MAX {
+        return None;
+    }
+    let distance = |known: &str| strsim::damerau_levenshtein(&name.to_lowercase(), &known.to_lowercase());
+    let nearest = known.iter().copied().min_by_key(|known| distance(known))?;
+    let close = if nearest.len() <= 5 { 1 } else { 2 };
+    (distance(nearest) <= close).then_some(nearest)
 }
 
 /// Whether a text can be a node's id.

@@ -11,6 +11,7 @@
 use crate::check::level::{Level, Spot};
 use crate::checked::{Checked, Inside};
 use crate::scopes::{BodyPorts, LOOP_PORTS, Wire};
+use heddle_catalogue::{Role, Start};
 use heddle_contract::plan::OnError;
 use serde_json::{Map, Value};
 use std::ops::Range;
@@ -137,8 +138,8 @@ impl<'c, 'a> Inliner<'c, 'a, '_> {
                 self.composite(inner, placed)
             } else {
                 placed.part = match (inputs, spot) {
-                    (Some(inputs), spot) if spot.is("OnCall") => Part::Entry(inputs.to_vec()),
-                    (Some(_), spot) if spot.is("Return") => Part::InnerReturn,
+                    (Some(inputs), spot) if spot.starts_by(Start::Call) => Part::Entry(inputs.to_vec()),
+                    (Some(_), spot) if spot.role() == Role::Return => Part::InnerReturn,
                     (_, spot) if spot.composite().is_some() => Part::Passing,
                     (_, spot) if spot.node.disabled && !spot.is_trigger() => Part::Passing,
                     _ => Part::Whole,
@@ -261,7 +262,11 @@ fn is_executed_as_a_whole(spot: &Spot<'_>) -> bool {
 impl Instance<'_, '_> {
     /// The OnCall of a composite.
     fn entry(&self) -> usize {
-        let entry = self.level.nodes.iter().position(|spot| spot.is("OnCall"));
+        let entry = self
+            .level
+            .nodes
+            .iter()
+            .position(|spot| spot.starts_by(Start::Call));
         entry.map_or(0, |local| self.heads[local])
     }
 }

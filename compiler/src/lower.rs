@@ -11,7 +11,7 @@ use crate::options::{Options, Pin};
 use crate::reach::Reach;
 use crate::rights::Collector;
 use crate::scopes::{DONE_PORT, Scopes, Wire, reach};
-use heddle_catalogue::NodeType;
+use heddle_catalogue::{Iteration, JAVASCRIPT, NodeType, Role, TRANSFORM};
 use heddle_contract::abi::{ABI_VERSION_COMPOSITES, ABI_VERSION_MIN};
 use heddle_contract::manifest::{self, Manifest};
 use heddle_contract::plan::{self, NodeKind, OnError, Plan};
@@ -35,7 +35,13 @@ pub(crate) fn lower(checked: &Checked<'_>, options: &Options) -> Option<Lowered>
     for (index, placed) in inlined.nodes.iter().enumerate() {
         let mut body = body(&inlined, placed, checked, &components);
         if let Some(body) = &mut body {
-            rights.add(placed.spot, body);
+            let mut own = Collector::default();
+            own.add(placed.spot, body);
+            if let Some(used) = component_of(placed, &components) {
+                own.add_component(&used.entry);
+            }
+            lowered.effects.extend(own.effects_of(&placed.id));
+            rights.join(own);
         }
         let node = node(&inlined, index, &flow, options, breakpoints.contains(&index));
         if node.max_attempts > 1 && node.backoff_ms > 0 {
@@ -52,9 +58,6 @@ pub(crate) fn lower(checked: &Checked<'_>, options: &Options) -> Option<Lowered>
         ..Plan::default()
     };
     mark_seen_outside(&mut lowered, &flow.scopes);
-    for used in components.values() {
-        rights.add_component(&used.entry);
-    }
     lowered.components = components.values().map(|used| used.bytes.clone()).collect();
     lowered.manifest = Manifest {
         abi_version: abi_version(&lowered.plan),
@@ -132,6 +135,14 @@ fn components(inlined: &Inlined<'_, '_>, checked: &Checked<'_>) -> BTreeMap<usiz
     used
 }
 
+/// The component that a node executes.
+fn component_of<'u>(placed: &Placed<'_, '_>, components: &'u BTreeMap<usize, Used>) -> Option<&'u Used> {
+    match (&placed.part, placed.spot.kind) {
+        (Part::Whole, Kind::Defined(_, index)) => components.get(&index),
+        _ => None,
+    }
+}
+
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         // Writing to a string can't fail.
@@ -180,8 +191,11 @@ fn node(
         false => OnError::Fail,
     };
     let retry = drawn.retry.as_ref().filter(|_| runs);
-    let merge = runs && placed.spot.is("Merge");
-    let first = merge && merge_mode(placed) == Some("first");
+    let merge = match placed.spot.role() {
+        Role::Merge { mode } if runs => Some(text_or_default(placed, mode)),
+        _ => None,
+    };
+    let first = merge == Some("first");
     plan::Node {
         id: placed.id.clone(),
         kind: kind(placed),
@@ -198,7 +212,7 @@ fn node(
         each: drawn.each && runs,
         concurrency: drawn.concurrency.unwrap_or(1),
         first: first || placed.part == Part::Rim,
-        collect: merge && !first,
+        collect: merge.is_some() && !first,
         breakpoint,
         seen_outside: false,
         pin: options
@@ -212,10 +226,12 @@ fn node(
 fn kind(placed: &Placed<'_, '_>) -> NodeKind {
     match placed.part {
         Part::Block(_) => NodeKind::Composite,
-        Part::Whole if placed.spot.is_trigger() => NodeKind::Trigger,
-        Part::Whole if placed.spot.is("ForEach") => NodeKind::ForEach,
-        Part::Whole if placed.spot.is("Loop") => NodeKind::Loop,
-        Part::Whole => NodeKind::Plain,
+        Part::Whole => match placed.spot.role() {
+            Role::Trigger(_) => NodeKind::Trigger,
+            Role::Iterate(Iteration::ForEach) => NodeKind::ForEach,
+            Role::Iterate(Iteration::While { .. }) => NodeKind::Loop,
+            _ => NodeKind::Plain,
+        },
         // Without a value of its own, a Return's input simply passes through.
         Part::InnerReturn if placed.spot.node.parameters.contains_key("value") => NodeKind::Plain,
         Part::Rim if placed.outputs().len() > 1 => NodeKind::Plain,
@@ -223,15 +239,11 @@ fn kind(placed: &Placed<'_, '_>) -> NodeKind {
     }
 }
 
-/// The mode of a Merge, by its default if it names none.
-fn merge_mode<'p>(placed: &'p Placed<'_, '_>) -> Option<&'p str> {
-    let given = placed.spot.node.parameters.get("mode").and_then(Value::as_str);
-    let default = || {
-        let parameters = placed.spot.standard()?.parameters;
-        let mode = parameters.iter().find(|parameter| parameter.name == "mode")?;
-        Some(mode.default.trim_matches('"'))
-    };
-    given.or_else(default)
+/// The text of a parameter, by its default if it names none.
+fn text_or_default<'p>(placed: &'p Placed<'_, '_>, name: &str) -> &'p str {
+    let given = placed.spot.node.parameters.get(name).and_then(Value::as_str);
+    let parameter = || placed.spot.standard()?.parameter(name);
+    given.unwrap_or_else(|| parameter().map_or("", |parameter| parameter.default.trim_matches('"')))
 }
 
 /// A pin's port and JSON; loops leave by `done` unless the pin says otherwise.
@@ -257,7 +269,7 @@ fn body(
         (NodeKind::Trigger | NodeKind::Pass | NodeKind::Composite, _, _) => None,
         (_, Part::Rim, _) => Some(Body::Outputs(split_outputs(&placed.outputs()))),
         (_, Part::InnerReturn, _) => Some(Body::Standard {
-            node_type: "Transform",
+            node_type: TRANSFORM.name,
             parameters: arguments(),
         }),
         (_, _, Kind::Standard(NodeType { name, .. })) => Some(Body::Standard {
@@ -267,7 +279,7 @@ fn body(
         (_, _, Kind::Defined(_, index)) => match &checked.definitions[index] {
             Inside::Outputs(outputs) => Some(Body::Outputs(outputs.clone())),
             Inside::JavaScript(parameters) => Some(Body::Standard {
-                node_type: "JavaScript",
+                node_type: JAVASCRIPT.name,
                 parameters: with_params(parameters.clone(), arguments()),
             }),
             Inside::Component(parameters, _) => {
@@ -303,6 +315,7 @@ fn split_outputs(names: &[String]) -> Vec<(u32, Argument)> {
         Argument::Expression(Site {
             parameter: name.clone(),
             source: format!("$input?.{name}"),
+            utf16: 0..0,
             expression: Expression::Chain(Box::new(Expression::Member(object, name.clone()))),
             reasons: Vec::new(),
         })
@@ -350,7 +363,7 @@ fn triggers(inlined: &Inlined<'_, '_>, reach: &Reach) -> Vec<manifest::Trigger> 
         parameters: placed.spot.node.parameters.clone(),
         responds: reach.after[*index].ones().any(|after| {
             let spot = inlined.nodes[after].spot;
-            spot.is("RespondToWebhook") && !spot.node.disabled
+            spot.role() == Role::Respond && !spot.node.disabled
         }),
     };
     nodes.iter().filter(enabled).map(trigger).collect()

@@ -2,9 +2,11 @@
 //!
 //! Made by `lower`, read by `emit`. Everything here is resolved: nodes by plan index, ports by number.
 
+use crate::artifact::NodeEffects;
 use crate::expression::{Expression, Reason};
 use heddle_contract::manifest::Manifest;
 use heddle_contract::plan::Plan;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A pattern ready to be emitted.
@@ -18,6 +20,8 @@ pub struct Lowered {
     pub manifest: Manifest,
     /// The components that nodes execute, by number.
     pub components: Vec<Arc<[u8]>>,
+    /// Nodes that may start effects.
+    pub effects: Vec<NodeEffects>,
 }
 
 /// What a node executes.
@@ -120,6 +124,8 @@ pub struct Site {
     pub parameter: String,
     /// As written, without braces.
     pub source: String,
+    /// Where that stands in the parameter's text, in UTF-16 code units.
+    pub utf16: Range<usize>,
     /// The compiled expression tree.
     pub expression: Expression,
     /// Why the JavaScript engine evaluates it, by places in `source`; empty when it is compiled.

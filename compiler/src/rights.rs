@@ -1,9 +1,11 @@
-//! Rights of a pattern: what its nodes may do, derived from their types and parameters.
+//! Rights of a pattern: what its nodes may do, derived from what the catalogue says of their types and parameters.
 
+use crate::artifact::NodeEffects;
 use crate::check::level::Spot;
 use crate::code;
 use crate::expression::{Expression, Name};
 use crate::lowered::{Argument, Body, TextPart};
+use heddle_catalogue::{Content, NodeType, Schema};
 use heddle_contract::manifest::{Component, Rights};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -43,18 +45,14 @@ impl Collector {
             node_type,
             parameters,
         } = body
+            && let Some(executed) = heddle_catalogue::node_type(node_type)
         {
-            if *node_type == "JavaScript" {
-                self.code(parameters);
-            }
-            // Its expressions are the engine's.
-            self.javascript |= *node_type == "Regex";
-            if spot.is(node_type) {
-                spot.standard()
-                    .into_iter()
-                    .flat_map(|node_type| node_type.effects)
-                    .for_each(|kind| self.add_effect(kind));
-                self.named(spot, parameters);
+            self.javascript |= executed.needs_engine;
+            self.code(executed, parameters);
+            // Not what only executes a definition, whose parameters are its own.
+            if spot.standard().is_some_and(|drawn| drawn.name == executed.name) {
+                executed.effects.iter().for_each(|kind| self.add_effect(kind));
+                self.named(executed, parameters);
             }
         }
         for argument in body.arguments_mut() {
@@ -69,34 +67,64 @@ impl Collector {
     }
 
     /// Hosts, connections and patterns that parameters name.
-    fn named(&mut self, spot: &Spot<'_>, parameters: &[(String, Argument)]) {
-        let has_connection = parameters.iter().any(|(name, _)| name == "connection");
+    fn named(&mut self, node_type: &NodeType, parameters: &[(String, Argument)]) {
+        let content = |name: &str| {
+            node_type
+                .parameter(name)
+                .map_or(Content::Plain, |parameter| parameter.content)
+        };
+        let has_connection = parameters
+            .iter()
+            .any(|(name, _)| matches!(content(name), Content::Connection(_)));
         for (name, argument) in parameters {
             let text = match argument {
                 Argument::Constant(value) => value.as_str().unwrap_or(ANY),
                 _ => ANY,
             };
-            match name.as_str() {
+            match content(name) {
                 // Below the connection's own address, which the right to the connection includes.
-                "url" if has_connection && is_path(argument) => false,
-                "url" if spot.is("HttpRequest") => self.hosts.insert(host(argument)),
-                "connection" => self.connections.insert(text.to_owned()),
-                "patternId" => self.patterns.insert(text.to_owned()),
+                Content::Url if has_connection && is_path(argument) => false,
+                Content::Url => self.hosts.insert(host(argument)),
+                Content::Connection(_) => self.connections.insert(text.to_owned()),
+                Content::Pattern => self.patterns.insert(text.to_owned()),
                 _ => false,
             };
         }
     }
 
     /// What code asks for: its `fetch` can go anywhere.
-    fn code(&mut self, parameters: &[(String, Argument)]) {
-        self.javascript = true;
-        let source = parameters.iter().find(|(name, _)| name == "code");
-        if let Some((_, Argument::Constant(Value::String(source)))) = source
-            && code::fetches(source)
-        {
-            self.add_effect("http");
-            self.hosts.insert(ANY.to_owned());
+    fn code(&mut self, node_type: &NodeType, parameters: &[(String, Argument)]) {
+        let is_module = |name: &str| {
+            node_type
+                .parameter(name)
+                .is_some_and(|parameter| parameter.schema == Schema::Module)
+        };
+        for (_, argument) in parameters.iter().filter(|(name, _)| is_module(name)) {
+            if let Argument::Constant(Value::String(source)) = argument
+                && code::fetches(source)
+            {
+                self.add_effect("http");
+                self.hosts.insert(ANY.to_owned());
+            }
         }
+    }
+
+    /// What a node may start of what was collected, if anything.
+    pub fn effects_of(&self, node_id: &str) -> Option<NodeEffects> {
+        (!self.effects.is_empty()).then(|| NodeEffects {
+            node_id: node_id.to_owned(),
+            kinds: self.effects.iter().cloned().collect(),
+        })
+    }
+
+    /// Adds what was collected elsewhere.
+    pub fn join(&mut self, other: Collector) {
+        self.effects.extend(other.effects);
+        self.secrets.extend(other.secrets);
+        self.connections.extend(other.connections);
+        self.hosts.extend(other.hosts);
+        self.patterns.extend(other.patterns);
+        self.javascript |= other.javascript;
     }
 
     pub fn rights(self) -> Rights {

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 
-/// Reads an object's fields of these names, the last of each; none if it is no object.
+/// Reads an object's fields of these names, the last of each; none if it is not an object.
 pub fn pick<'a, const N: usize>(text: &'a str, names: [&str; N]) -> Option<[Option<&'a RawValue>; N]> {
     let mut reader = serde_json::Deserializer::from_str(text);
     reader.deserialize_map(Picked(names)).ok()
@@ -54,7 +54,7 @@ pub fn string(value: &RawValue) -> Option<Cow<'_, str>> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooMany;
 
-/// An array's elements, at most so many; none at all if it is no array.
+/// An array's elements, at most this many; none at all if it is not an array.
 pub fn elements(value: Option<&RawValue>, max: usize) -> Result<Vec<&RawValue>, TooMany> {
     let Some(value) = value.filter(|value| value.get().starts_with('[')) else {
         return Ok(Vec::new());
@@ -171,6 +171,9 @@ impl Fingerprints {
     }
 }
 
+/// 2 to the power of 64: no integer as large as this is read as one.
+const INTEGERS_END: f64 = 18_446_744_073_709_551_616.0;
+
 #[derive(Clone, Copy)]
 struct Fingerprint<'s>(&'s RandomState);
 
@@ -207,16 +210,20 @@ impl<'de> Visitor<'de> for Fingerprint<'_> {
     }
 
     fn visit_u64<E>(self, value: u64) -> Result<u64, E> {
-        Ok(self.of(2, value))
+        Ok(self.of(2, i128::from(value)))
     }
 
     fn visit_i64<E>(self, value: i64) -> Result<u64, E> {
-        Ok(self.of(3, value))
+        Ok(self.of(2, i128::from(value)))
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<u64, E> {
-        // Both zeros are equal.
-        Ok(self.of(4, (value + 0.0).to_bits()))
+        // `489.0` and `4.89e2` are 489, and both zeros are equal. Beyond that range a number without a fraction is never
+        // read as an integer.
+        if value.fract() == 0.0 && value.abs() <= INTEGERS_END {
+            return Ok(self.of(2, value as i128));
+        }
+        Ok(self.of(3, value.to_bits()))
     }
 
     fn visit_str<E>(self, value: &str) -> Result<u64, E> {

@@ -92,7 +92,11 @@ impl<'p, O: Outside> Run<'p, O> {
     pub fn read_event(&mut self) -> Result<(), Failure> {
         let text = self.outside.read(Input::Event);
         let event = parse_json(&text, JSON_DEPTH_MAX).map_err(|error| {
-            let wrong = if error.too_deep { "is" } else { "is no JSON:" };
+            let wrong = if error.too_deep {
+                "is"
+            } else {
+                "is not valid JSON:"
+            };
             let message = format!("The event {wrong} {} at byte {}", error.message, error.offset);
             Failure::new(unreadable(&error, code::EVENT), message)
         })?;

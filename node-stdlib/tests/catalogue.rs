@@ -2,15 +2,19 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+#[expect(dead_code, reason = "other tests have more use for it")]
 mod support;
 
-use heddle_catalogue::{Category, Example, NodeType, Outputs, Parameter, Schema, fields_fit, node_types};
+use heddle_catalogue::{
+    Category, Example, NodeType, Outputs, Parameter, Role, Schema, fields_fit, node_types,
+};
 use heddle_contract::abi;
 use heddle_node_stdlib::for_each_node;
+use heddle_node_stdlib::node::Outcome;
 use heddle_node_stdlib::nodes::lookup;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
-use support::{Fake, run, run_with, value};
+use support::{Fake, outcome, value};
 
 macro_rules! names {
     ($($(#[$cfg:meta])? ($name:ident, $run:path, $($resume:tt)+)),* $(,)?) => {
@@ -157,11 +161,10 @@ fn examples_fit_their_types() {
         json(example.input, &at);
         let output = json(example.output, &at);
         let mut ports = output_ports(node_type, &parameters);
-        // What nodes without ports end a run with.
-        match node_type.name {
-            "Return" => ports.push("return".to_owned()),
-            "Throw" => ports.push("error".to_owned()),
-            _ => {}
+        // A failure, by the port that `onError: "branch"` adds; and what a Return gives, which has no port.
+        ports.push("error".to_owned());
+        if node_type.role == Role::Return {
+            ports.push("return".to_owned());
         }
         for port in output
             .as_object()
@@ -186,30 +189,39 @@ fn examples_without_expressions_come_out_as_they_say() {
             continue;
         }
         let at = format!("{}: {}", node_type.name, example.title);
-        let left = match node_type.inputs.len() {
-            0 | 1 => run(node_type.name, example.parameters, example.input),
-            _ => {
-                let mut fake = Fake {
-                    ports: inputs(node_type, example),
-                    ..Fake::default()
-                };
-                run_with(&mut fake, node_type.name, example.parameters)
-            }
-        };
-        let left = json(&left, &at);
-        let ports = output_ports(node_type, &json(example.parameters, &at));
-        let by_name = left.as_object().unwrap().iter().map(|(port, value)| {
-            let name = ports[port.parse::<usize>().unwrap()].clone();
-            (name, rounded(value))
-        });
         assert_eq!(
-            Json::Object(by_name.collect()),
+            rounded(&left(node_type, example, &at)),
             rounded(&json(example.output, &at)),
             "{at}"
         );
         executed += 1;
     }
     assert!(executed >= 15, "only {executed} examples were executed");
+}
+
+/// What leaves a node, by port; its failure by `error`.
+fn left(node_type: &NodeType, example: &Example, at: &str) -> Json {
+    let ports = match node_type.inputs.len() {
+        0 | 1 => vec![Some(value(example.input))],
+        _ => inputs(node_type, example),
+    };
+    let mut fake = Fake {
+        ports,
+        ..Fake::default()
+    };
+    match outcome(&mut fake, node_type.name, example.parameters) {
+        Ok(Outcome::Emit(emission)) => {
+            let ports = output_ports(node_type, &json(example.parameters, at));
+            let emitted = emission.0.into_iter();
+            let by_name =
+                emitted.map(|(port, value)| (ports[port as usize].clone(), json(&value.to_json(), at)));
+            Json::Object(by_name.collect())
+        }
+        Ok(other) => panic!("{at}: {other:?}"),
+        Err(failure) => {
+            json!({"error": {"error": {"code": failure.code.to_string(), "message": failure.message}}})
+        }
+    }
 }
 
 fn examples() -> impl Iterator<Item = (&'static NodeType, &'static Example)> {

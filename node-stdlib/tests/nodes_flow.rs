@@ -568,7 +568,7 @@ fn respond_to_webhook_refuses_what_http_can_not_carry() {
         "1",
     );
     assert!(
-        wrong.starts_with("PARSE: Parameter `body` is no base64"),
+        wrong.starts_with("PARSE: Parameter `body` is not valid base64"),
         "{wrong}"
     );
 }

@@ -162,7 +162,9 @@ fn responses_are_read_by_their_type() {
     for (parameters, given, expected) in cases {
         assert_eq!(response(parameters, given), expected, "{parameters} {given}");
     }
-    assert!(response(r#"{"responseType": "json"}"#, plain).starts_with("PARSE: The response is no JSON"));
+    assert!(
+        response(r#"{"responseType": "json"}"#, plain).starts_with("PARSE: The response is not valid JSON")
+    );
     let deep = format!(
         r#"{{"status": 200, "text": "{}{}"}}"#,
         "[".repeat(600),
@@ -174,7 +176,7 @@ fn responses_are_read_by_their_type() {
         "{answer}"
     );
     assert!(
-        response(r#"{"responseType": "text"}"#, bytes).starts_with("PARSE: The response is no UTF-8 text")
+        response(r#"{"responseType": "text"}"#, bytes).starts_with("PARSE: The response is not UTF-8 text")
     );
 }
 

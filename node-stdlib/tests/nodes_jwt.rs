@@ -145,27 +145,27 @@ fn tokens_that_are_none_or_choose_their_algorithm_are_refused() {
     for (token, expected) in [
         (
             "".into(),
-            "PARSE: The text is no token: it has 1 parts instead of three with points between them.",
+            "PARSE: The text is not a token: it has 1 parts instead of three separated by dots.",
         ),
         (
             "a.b.c.d.e".into(),
-            "PARSE: The text is no token: it has 5 parts instead of three with points between them.",
+            "PARSE: The text is not a token: it has 5 parts instead of three separated by dots.",
         ),
         (
             "!.e30.".into(),
-            "PARSE: The token's header can't be read: it is no Base64 for URLs.",
+            "PARSE: The token's header can't be read: it is not base64url.",
         ),
         (
             "e30.e30=.".into(),
-            "PARSE: The token's payload can't be read: it is no Base64 for URLs.",
+            "PARSE: The token's payload can't be read: it is not base64url.",
         ),
         (
             "e30.e30.*".into(),
-            "PARSE: The token's signature can't be read: it is no Base64 for URLs.",
+            "PARSE: The token's signature can't be read: it is not base64url.",
         ),
         (
             "W10.e30.".into(),
-            "PARSE: The token's header can't be read: it is no JSON object.",
+            "PARSE: The token's header can't be read: it is not a JSON object.",
         ),
         (
             "e30.e30.".into(),

@@ -135,12 +135,12 @@ fn base64_is_read_and_written() {
             (
                 r#"{"operation": "decode"}"#,
                 r#""YT8!""#,
-                "PARSE: The text is no Base64: `!` at character 4 is not of its alphabet.",
+                "PARSE: The text is not valid Base64: `!` at character 4 is not of its alphabet.",
             ),
             (
                 r#"{"operation": "decode"}"#,
                 r#""/w==""#,
-                "PARSE: What the Base64 text encodes is no UTF-8 text (at byte 1 of 1).",
+                "PARSE: The decoded bytes are not UTF-8 text (at byte 1 of 1).",
             ),
         ],
     );

@@ -59,7 +59,7 @@ fn elements_are_text_or_objects() {
         ),
         (
             "<a><2/></a>",
-            "PARSE: The text is no XML: `2` is no name of an element, in line 1, column 4.",
+            "PARSE: The text is not valid XML: `2` is not a valid element name, in line 1, column 4.",
         ),
     ] {
         assert_eq!(parsed("{}", text), expected, "{text}");
@@ -122,7 +122,7 @@ fn what_is_no_xml_says_where() {
         ("<a b='1' b='2'/>", "in line 1, column 1."),
         (
             "<a b='1'c='2'/>",
-            "there is no space before an attribute, in line 1, column 9.",
+            "a space is missing before an attribute, in line 1, column 9.",
         ),
         (
             "<a b='<'/>",
@@ -162,7 +162,7 @@ fn what_is_no_xml_says_where() {
     ] {
         let failure = parsed("{}", text);
         assert!(
-            failure.starts_with("PARSE: The text is no XML: "),
+            failure.starts_with("PARSE: The text is not valid XML: "),
             "{text}: {failure}"
         );
         assert!(failure.ends_with(expected), "{text}: {failure}");
@@ -174,7 +174,7 @@ fn entities_do_not_explode() {
     let bomb = "<!DOCTYPE a [<!ENTITY b 'bbbb'><!ENTITY c '&b;&b;&b;'>]><a>&c;</a>";
     assert!(parsed("{}", bomb).contains("`&c;` is unknown"));
     let outside = "<!DOCTYPE a [<!ENTITY b SYSTEM 'file:///etc/passwd'>]><a b='&b;'/>";
-    assert!(parsed("{}", outside).starts_with("PARSE: The text is no XML: the attribute `b`"));
+    assert!(parsed("{}", outside).starts_with("PARSE: The text is not valid XML: the attribute `b`"));
 }
 
 #[test]
@@ -217,11 +217,11 @@ fn objects_are_written() {
         ),
         (
             json!({"a b": 1}),
-            "PARAMETER: The field `a b` of the value is no name that XML allows.",
+            "PARAMETER: The field `a b` of the value is not a valid XML name.",
         ),
         (
             json!({"a": {"@": 1}}),
-            "PARAMETER: The field `@` of the value is no name that XML allows.",
+            "PARAMETER: The field `@` of the value is not a valid XML name.",
         ),
         (
             json!({"a": {"@b": []}}),

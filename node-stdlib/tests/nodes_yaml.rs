@@ -79,15 +79,15 @@ fn tags_say_what_a_scalar_is() {
         ("!!omap [a: 1, b: 2]", r#"[{"a":1},{"b":2}]"#),
         (
             "!!int x",
-            "PARSE: The text is no YAML: the tag `!!int` takes a whole number, in line 1, column 1.",
+            "PARSE: The text is not valid YAML: the tag `!!int` takes a whole number, in line 1, column 1.",
         ),
         (
             "!!map x",
-            "PARSE: The text is no YAML: the tag `!!map` takes a mapping, in line 1, column 1.",
+            "PARSE: The text is not valid YAML: the tag `!!map` takes a mapping, in line 1, column 1.",
         ),
         (
             "!!str [x]",
-            "PARSE: The text is no YAML: the tag `!!str` stands at a sequence, in line 1, column 1.",
+            "PARSE: The text is not valid YAML: the tag `!!str` stands at a sequence, in line 1, column 1.",
         ),
     ] {
         assert_eq!(parsed(text), expected, "{text}");
@@ -100,7 +100,7 @@ fn keys_are_text() {
         ("{b: 1, 10: 2, 9: 3, a: 4}", r#"{"9":3,"10":2,"b":1,"a":4}"#),
         (
             "{1.0: a, true: b, ~: c, 0x10: d, '': e}",
-            "PARSE: The text is no YAML: the key `` is there twice, in line 1, column 34.",
+            "PARSE: The text is not valid YAML: the key `` is there twice, in line 1, column 34.",
         ),
         (
             "{1.0: a, true: b, ~: c, 0x10: d}",
@@ -110,19 +110,19 @@ fn keys_are_text() {
         ("&k a: 1\nb: *k", r#"{"a":1,"b":"a"}"#),
         (
             "a: 1\nb: 2\na: 3",
-            "PARSE: The text is no YAML: the key `a` is there twice, in line 3, column 1.",
+            "PARSE: The text is not valid YAML: the key `a` is there twice, in line 3, column 1.",
         ),
         (
             "? [a]\n: 1",
-            "PARSE: The text is no YAML: a key that is a sequence or a mapping can't be the name of a field, in line 1, column 3.",
+            "PARSE: The text is not valid YAML: a key that is a sequence or a mapping can't be the name of a field, in line 1, column 3.",
         ),
         (
             "&a a: 1\n*a : 2",
-            "PARSE: The text is no YAML: the key `a` is there twice, in line 2, column 1.",
+            "PARSE: The text is not valid YAML: the key `a` is there twice, in line 2, column 1.",
         ),
         (
             "a: &x [1]\n? *x\n: 2",
-            "PARSE: The text is no YAML: a key that is a sequence or a mapping can't be the name of a field, in line 2, column 3.",
+            "PARSE: The text is not valid YAML: a key that is a sequence or a mapping can't be the name of a field, in line 2, column 3.",
         ),
         (
             "__proto__: 1\nconstructor: 2",
@@ -155,23 +155,23 @@ fn merge_keys_add_what_is_not_there() {
         ("m: {<<: *b, <<: z}", r#"{"x":1,"y":2,"<<":"z"}"#),
         (
             "m: {<<: 1, '<<': 2}",
-            "PARSE: The text is no YAML: the key `<<` is there twice, in line 3, column 12.",
+            "PARSE: The text is not valid YAML: the key `<<` is there twice, in line 3, column 12.",
         ),
         (
             "m: {'<<': 1, <<: 2}",
-            "PARSE: The text is no YAML: the key `<<` is there twice, in line 3, column 18.",
+            "PARSE: The text is not valid YAML: the key `<<` is there twice, in line 3, column 18.",
         ),
         (
             "m: {<<: *b, x: 1, x: 2}",
-            "PARSE: The text is no YAML: the key `x` is there twice, in line 3, column 19.",
+            "PARSE: The text is not valid YAML: the key `x` is there twice, in line 3, column 19.",
         ),
         (
             "n: &n 1\nm: {<<: *n}",
-            "PARSE: The text is no YAML: `<<` takes a mapping or a sequence of mappings, in line 4, column 9.",
+            "PARSE: The text is not valid YAML: `<<` takes a mapping or a sequence of mappings, in line 4, column 9.",
         ),
         (
             "m: {<<: [*b, 1]}",
-            "PARSE: The text is no YAML: `<<` takes a mapping or a sequence of mappings, in line 3, column 15.",
+            "PARSE: The text is not valid YAML: `<<` takes a mapping or a sequence of mappings, in line 3, column 15.",
         ),
     ] {
         let given = parsed(&format!("{base}{text}"));
@@ -188,7 +188,7 @@ fn aliases_are_followed_within_limits() {
         parsed("a: &a [1, &b 2]\nb: [*a, *b]\na2: &a 3\nc: *a"),
         r#"{"a":[1,2],"b":[[1,2],2],"a2":3,"c":3}"#
     );
-    assert!(parsed("*a").starts_with("PARSE: The text is no YAML: "));
+    assert!(parsed("*a").starts_with("PARSE: The text is not valid YAML: "));
     assert!(
         parsed("&a [*a]").ends_with("an alias stands within the value that it names, in line 1, column 5.")
     );
@@ -242,7 +242,7 @@ fn what_is_no_yaml_says_where() {
     ] {
         let failure = parsed(text);
         assert!(
-            failure.starts_with("PARSE: The text is no YAML: ") && failure.contains(place),
+            failure.starts_with("PARSE: The text is not valid YAML: ") && failure.contains(place),
             "{text:?}: {failure}"
         );
     }

@@ -6,6 +6,7 @@ use crate::error::ChannelError;
 use crate::frame::{self, FrameError, HEADER_BYTES, Receiver, Sender};
 use crate::layers::{Layers, Rights};
 use crate::limits::Limits;
+use crate::link::{self, LinkLimits, LinkReceiver, LinkSender};
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
@@ -25,17 +26,33 @@ impl Channel {
     /// Files can't be opened afterwards. What asks the system for the main thread's stack does that: do the work on a
     /// thread that is started after this call.
     pub fn confined(limits: &str, rights: Rights) -> Result<Self, ChannelError> {
+        let (channel, ()) = Channel::confined_after(limits, rights, || Ok(()))?;
+        Ok(channel)
+    }
+
+    /// As [`Channel::confined`], but before it does the one thing that a confined process can't: `prepare` opens files, which
+    /// stay open. It must start no threads, and nothing that it reads may come from strangers.
+    pub fn confined_after<T>(
+        limits: &str,
+        rights: Rights,
+        prepare: impl FnOnce() -> io::Result<T>,
+    ) -> Result<(Self, T), ChannelError> {
         let limits: Limits = limits.parse().map_err(ChannelError::Limits)?;
         confine::close_inherited()?;
+        let prepared = prepare().map_err(|source| ChannelError::Confine {
+            layer: "preparation",
+            source,
+        })?;
         let socket = io::stdin().as_fd().try_clone_to_owned();
         let stream = UnixStream::from(socket.map_err(ChannelError::Socket)?);
         stream.peer_addr().map_err(ChannelError::Socket)?;
         let layers = confine::confine(&stream, &limits, rights)?;
-        Ok(Channel {
+        let channel = Channel {
             stream,
             limits,
             layers,
-        })
+        };
+        Ok((channel, prepared))
     }
 
     /// What holds this process.
@@ -77,10 +94,24 @@ impl Channel {
         Ok(self.stream.write_all(answer)?)
     }
 
+    /// The peer that this worker was started with, for async code. To be called before the process is confined, that is in
+    /// the preparation of [`Channel::confined_after`].
+    pub fn peer() -> io::Result<UnixStream> {
+        let peer = UnixStream::from(io::stdout().as_fd().try_clone_to_owned()?);
+        peer.peer_addr()?;
+        peer.set_nonblocking(true)?;
+        Ok(peer)
+    }
+
+    /// Both ends for a conversation in which both sides speak whenever they like, within a runtime of tokio. The frames'
+    /// limits are those of the link.
+    pub fn into_link(self, limits: LinkLimits) -> io::Result<(LinkSender, LinkReceiver)> {
+        Ok(link::link(waited_for(self.stream)?, limits))
+    }
+
     /// Both directions for async code, within a runtime of tokio.
     pub fn into_halves(self) -> io::Result<(Sender, Receiver)> {
-        self.stream.set_nonblocking(true)?;
-        let stream = tokio::net::UnixStream::from_std(self.stream)?;
+        let stream = waited_for(self.stream)?;
         let Limits {
             request_bytes_max,
             answer_bytes_max,
@@ -88,4 +119,11 @@ impl Channel {
         } = self.limits;
         Ok(frame::halves(stream, request_bytes_max, answer_bytes_max))
     }
+}
+
+/// The socket as tokio takes it. The standard library's call for that is not among those that every worker may make.
+fn waited_for(stream: UnixStream) -> io::Result<tokio::net::UnixStream> {
+    let flags = rustix::fs::fcntl_getfl(&stream)?;
+    rustix::fs::fcntl_setfl(&stream, flags | rustix::fs::OFlags::NONBLOCK)?;
+    tokio::net::UnixStream::from_std(stream)
 }

@@ -8,11 +8,11 @@ use crate::error::{ChannelError, failed};
 use crate::layers::{Layers, Rights};
 use crate::limits::Limits;
 use rustix::io::ioctl_fionbio;
-use rustix::process::{Resource, Rlimit, setpriority_process, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setpriority_process, setrlimit};
 use std::os::unix::net::UnixStream;
 
 impl Layers {
-    /// What this system has for workers.
+    /// What this system has for workers. Tries some of it in a process of its own, for which it waits.
     pub fn available() -> Self {
         #[cfg(target_os = "linux")]
         return linux::available();
@@ -25,6 +25,14 @@ impl Layers {
 pub fn close_inherited() -> Result<(), ChannelError> {
     #[cfg(target_os = "linux")]
     linux::close_inherited()?;
+    Ok(())
+}
+
+/// Takes the right to make and connect sockets from this process: to be called by one that had it for one socket, once
+/// that is connected and before anything is read from it.
+pub fn close_sockets() -> Result<(), ChannelError> {
+    #[cfg(target_os = "linux")]
+    linux::close_sockets()?;
     Ok(())
 }
 
@@ -42,14 +50,21 @@ pub fn confine(socket: &UnixStream, limits: &Limits, rights: Rights) -> Result<L
     let (memory, seconds) = (limits.address_space_bytes_max, limits.processor_seconds_max);
     for (resource, current, maximum) in [
         (Resource::As, memory, memory),
+        (Resource::Data, limits.data_bytes_max, limits.data_bytes_max),
         (Resource::Cpu, seconds, seconds.saturating_add(1)),
         (Resource::Nofile, limits.files_max, limits.files_max),
         (Resource::Core, 0, 0),
-        (Resource::Fsize, 0, 0),
+        (Resource::Fsize, limits.file_bytes_max, limits.file_bytes_max),
     ] {
+        // `None` means no limit. A limit above the parent's own can't be granted to its children.
+        let inherited = getrlimit(resource).maximum;
+        let within = |wanted: u64| match (wanted, inherited) {
+            (u64::MAX, inherited) => inherited,
+            (wanted, inherited) => Some(inherited.map_or(wanted, |inherited| wanted.min(inherited))),
+        };
         let limit = Rlimit {
-            current: Some(current),
-            maximum: Some(maximum),
+            current: within(current),
+            maximum: within(maximum),
         };
         setrlimit(resource, limit).map_err(failed("limits"))?;
     }

@@ -10,7 +10,7 @@ pub enum ChannelError {
     /// Somebody else than the program started it: its last argument does not say what it may use.
     #[error("workers are started by heddle itself: {0}")]
     Limits(&'static str),
-    /// Somebody else than the program started it: standard input is no socket, or none that can be used.
+    /// It was not started by the program: standard input is not a socket, or not one that can be used.
     #[error("workers are started by heddle itself: {0}")]
     Socket(#[source] io::Error),
     /// A limit or wall could not be put up.

@@ -5,8 +5,15 @@
 pub enum Rights {
     /// Nothing.
     Compute,
-    /// Sockets within the process, and what waits for them.
-    LocalSockets,
+    /// One socket within the system, and to wait for it. Whoever has it takes the right away from itself when it is
+    /// connected, by [`crate::close_sockets`].
+    LocalSocket,
+    /// To wait for its socket and its peer ([`crate::Channel::peer`]); no other can be had.
+    Peer,
+    /// To wait for its socket, and the files below its working directory: to read, write, make and remove them.
+    Files,
+    /// What an engine for strangers' machine code needs: to wait for its socket, and to look through its own memory.
+    Execute,
 }
 
 /// Which walls stand, or would on this system.
@@ -16,12 +23,18 @@ pub struct Layers {
     pub files: bool,
     /// A list of system calls, by seccomp.
     pub system_calls: bool,
+    /// An empty network, by a namespace of its own.
+    pub network: bool,
 }
 
 impl Layers {
     /// Names of what is missing, for a log.
     pub fn missing(self) -> Vec<&'static str> {
-        let layers = [(self.files, "Landlock"), (self.system_calls, "seccomp")];
+        let layers = [
+            (self.files, "Landlock"),
+            (self.system_calls, "seccomp"),
+            (self.network, "network namespaces"),
+        ];
         let missing = layers.iter().filter(|(stands, _)| !stands);
         missing.map(|(_, name)| *name).collect()
     }

@@ -2,7 +2,7 @@
 //! strangers' bytes outside a sandbox does it there, so that a crash or an explosion ends one request only.
 //!
 //! The parent starts a [`Worker`], sends requests and receives answers; the child calls [`Channel::confined`] before
-//! anything else. Knows nothing of what workers do: no wasmtime, SQL, HTTP or graphs.
+//! anything else. A [`LinkSender`] is for conversations in which both sides speak whenever they like. Knows nothing of what workers do: no wasmtime, SQL, HTTP or graphs.
 
 mod channel;
 mod confine;
@@ -10,12 +10,15 @@ mod error;
 mod frame;
 mod layers;
 mod limits;
+mod link;
 mod starter;
 mod worker;
 
 pub use channel::Channel;
+pub use confine::close_sockets;
 pub use error::ChannelError;
 pub use frame::{FrameError, Receiver, Sender};
 pub use layers::{Layers, Rights};
 pub use limits::Limits;
-pub use worker::{End, Process, Worker, WorkerCommand, WorkerError};
+pub use link::{DESCRIPTORS_MAX, Frame, Held, LinkLimits, LinkReceiver, LinkSender, WithDescriptors};
+pub use worker::{End, Process, Worker, WorkerCommand, WorkerError, WorkerProgram};

@@ -3,13 +3,15 @@
 
 use crate::frame::{self, FrameError, Receiver, Sender};
 use crate::limits::Limits;
+use crate::link::{self, LinkLimits, LinkReceiver, LinkSender};
 use crate::starter;
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncReadExt;
 use tokio::net::UnixStream;
@@ -26,15 +28,41 @@ const LAST_WORDS_CHARS_MAX: usize = 1_000;
 const SIGABRT: i32 = 6;
 const SIGXCPU: i32 = 24;
 
-/// Which program is started, how, and what it may use.
+/// The program that is started as workers, mostly this one: `program arguments… KIND LIMITS`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkerProgram {
+    /// The program's file.
+    pub program: PathBuf,
+    /// What makes it a worker of any kind.
+    pub arguments: Vec<OsString>,
+}
+
+/// Which worker is started, and what it may use.
 #[derive(Clone, Debug)]
 pub struct WorkerCommand {
-    /// The program's file, mostly [`std::env::current_exe`].
-    pub program: PathBuf,
-    /// What makes it a worker; its limits follow as the last argument.
-    pub arguments: Vec<OsString>,
+    /// The program.
+    pub program: WorkerProgram,
+    /// What the worker does.
+    pub kind: &'static str,
     /// What it may use.
     pub limits: Limits,
+    /// Its working directory, which is all that a worker with the right to files has of them; `None`: the root.
+    pub dir: Option<PathBuf>,
+    /// What it finds as standard output: a connection to somebody else, for a worker that can make none.
+    pub peer: Option<Arc<OwnedFd>>,
+}
+
+impl WorkerProgram {
+    /// A worker of this kind, without files and peer.
+    pub fn command(&self, kind: &'static str, limits: Limits) -> WorkerCommand {
+        WorkerCommand {
+            program: self.clone(),
+            kind,
+            limits,
+            dir: None,
+            peer: None,
+        }
+    }
 }
 
 /// How a process ended.
@@ -145,8 +173,9 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Starts one: with an empty environment, the socket as its standard input, and no other descriptor but standard
-    /// error, of which the last lines are kept for when it dies. To be called within a runtime of tokio.
+    /// Starts one: with an empty environment, the socket as its standard input, its peer as standard output if it has one,
+    /// and no other descriptor but standard error, of which the last lines are kept for when it dies. To be called within a
+    /// runtime of tokio.
     pub async fn start(command: WorkerCommand) -> Result<Self, WorkerError> {
         let Limits {
             request_bytes_max,
@@ -162,6 +191,18 @@ impl Worker {
             receiver,
             is_busy: false,
         })
+    }
+
+    /// Starts one for a conversation in which both sides speak whenever they like, likewise. It ends when the process is
+    /// dropped.
+    pub async fn start_linked(
+        command: WorkerCommand,
+        limits: LinkLimits,
+    ) -> Result<(Process, LinkSender, LinkReceiver), WorkerError> {
+        let started = starter::start(move || spawn(&command)).await;
+        let (stream, process) = started.map_err(WorkerError::Start)?;
+        let (sender, receiver) = link::link(stream, limits);
+        Ok((process, sender, receiver))
     }
 
     /// Sends a request and waits for the answer. After an error, or when the future is dropped before its end, the
@@ -223,6 +264,11 @@ pub struct Process {
 }
 
 impl Process {
+    /// Its id, while it lives.
+    pub fn id(&self) -> Option<u32> {
+        self.child.id()
+    }
+
     /// Ends it.
     pub fn kill(&mut self) {
         // It has ended already if this fails.
@@ -275,15 +321,20 @@ fn spawn(command: &WorkerCommand) -> io::Result<(UnixStream, Process)> {
     let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
     ours.set_nonblocking(true)?;
     let ours = UnixStream::from_std(ours)?;
-    let mut child = Command::new(&command.program)
-        .args(&command.arguments)
+    let peer = match &command.peer {
+        Some(peer) => Stdio::from(peer.try_clone()?),
+        None => Stdio::null(),
+    };
+    let mut child = Command::new(&command.program.program)
+        .args(&command.program.arguments)
+        .arg(command.kind)
         .arg(command.limits.to_string())
         .env_clear()
-        .current_dir("/")
+        .current_dir(command.dir.as_deref().unwrap_or(Path::new("/")))
         // Signals of the terminal are for the parent, which still needs its workers to end well.
         .process_group(0)
         .stdin(OwnedFd::from(theirs))
-        .stdout(Stdio::null())
+        .stdout(peer)
         .stderr(Stdio::piped())
         .kill_on_drop(true)
         .spawn()?;

@@ -2,8 +2,8 @@
 //!
 //! Knows nothing of how workers are started or what they may use.
 
-use crate::engine::{self, Engines, Form, Tier};
 use crate::program_error::{CompileError, ProgramError};
+use heddle_sandbox::{Engines, Form, Tier, compile_alone};
 
 const MODULE_OPTIMIZED: u8 = 0;
 const MODULE_FAST: u8 = 1;
@@ -40,7 +40,7 @@ impl CompileJob<'_> {
             [COMPONENT, wasm @ ..] => (Form::Component, wasm),
             _ => return Err(CompileError::UnknownForm),
         };
-        Ok(engine::compile_alone(wasm, form)?)
+        Ok(compile_alone(wasm, form)?)
     }
 
     /// What is said when the compiler refuses it.

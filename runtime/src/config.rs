@@ -2,7 +2,7 @@
 
 use crate::codecache::CacheKey;
 use crate::egress::EgressPolicy;
-use std::ffi::OsString;
+use heddle_processes::WorkerProgram;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -18,14 +18,16 @@ pub enum SqliteFiles {
     Anywhere,
 }
 
-/// What is started as the process of a connector: a program that calls [`crate::serve_connector`] with its last argument,
-/// mostly this one.
+/// Processes in which runs execute.
 #[derive(Clone, Debug)]
-pub struct ConnectorProgram {
-    /// Path of the program's file.
-    pub program: PathBuf,
-    /// What comes before the last argument.
-    pub arguments: Vec<OsString>,
+pub struct ExecutorConfig {
+    /// What is started as them: it calls [`crate::serve_worker`].
+    pub program: WorkerProgram,
+    /// How many of them.
+    pub processes: usize,
+    /// Bytes that one of them may write to; `None`: half of the machine's memory. Address space that only reserves room does
+    /// not count.
+    pub memory_bytes_max: Option<u64>,
 }
 
 /// Settings of a [`crate::Runtime`]. The defaults suit one server with a few cores.
@@ -41,11 +43,13 @@ pub struct RuntimeConfig {
     pub sqlite_files: SqliteFiles,
     /// What the SQLite files of one tenant may take together, below a directory.
     pub sqlite_bytes_max: u64,
-    /// Processes in which the drivers of database servers execute; without, they do so in this one, which a hostile
-    /// server can then bring down.
-    pub connectors: Option<ConnectorProgram>,
+    /// What is started as the processes in which the drivers of databases and mail servers execute: it calls
+    /// [`crate::serve_worker`]. Without, they do so in this process, which a hostile server can then bring down.
+    pub connectors: Option<WorkerProgram>,
     /// How many of them at once; one tenant has at most half.
     pub connectors_max: usize,
+    /// Processes in which runs execute, confined and without anything of this one's; without, runs execute in this process.
+    pub executors: Option<ExecutorConfig>,
     /// Runs in flight at once; the others wait in order. Sizes the pool of sandboxes.
     pub concurrent_runs_max: u32,
     /// Threads of low priority for runs that have computed for longer than `foreground_time`.
@@ -59,6 +63,8 @@ pub struct RuntimeConfig {
     pub code_cache_bytes_max: usize,
     /// Upper bound of `Limits::memory_bytes_max`, in bytes.
     pub memory_bytes_max: usize,
+    /// Linear memory of all runs that execute at a time, in bytes, in whatever processes; `None`: half of the machine's memory.
+    pub runs_memory_bytes_max: Option<u64>,
     /// Upper bound of `Limits::table_elements_max`.
     pub table_elements_max: usize,
 }
@@ -74,12 +80,14 @@ impl Default for RuntimeConfig {
             sqlite_bytes_max: 1 << 30,
             connectors: None,
             connectors_max: 64,
+            executors: None,
             concurrent_runs_max: 256,
             background_threads: threads,
             io_threads: 1,
             foreground_time: Duration::from_millis(5),
             code_cache_bytes_max: 256 << 20,
             memory_bytes_max: 512 << 20,
+            runs_memory_bytes_max: None,
             table_elements_max: 100_000,
         }
     }

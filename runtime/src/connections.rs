@@ -3,15 +3,17 @@
 //!
 //! Knows nothing about where connections are stored.
 
-use crate::effect_error::{EffectCode, EffectError};
 use crate::hosts;
 use crate::key_values::{KeyValues, MemoryValues};
 use crate::secrets::Vault;
+use heddle_sandbox::{EffectCode, EffectError};
 use reqwest::Url;
 use serde_json::{Map, Value};
+use std::error::Error;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
+use zeroize::Zeroize;
 
 /// Fields that may be shown; the values of all others are masked wherever a service gives them back.
 const PLAIN_FIELDS: &[&str] = &[
@@ -56,12 +58,15 @@ pub trait Connections: fmt::Debug + Send + Sync + 'static {
 pub type ConnectionFuture = Pin<Box<dyn Future<Output = Result<Connection, ConnectionError>> + Send>>;
 
 /// Why a connection can't be opened.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConnectionError {
     /// There is none.
+    #[error("there is no such connection")]
     Missing,
-    /// It can't be read now; the reason is for a person and holds nothing secret.
-    Unavailable(String),
+    /// Wherever it is kept, it can't be read now.
+    #[error("the service can't read it now")]
+    Unavailable(#[source] Arc<dyn Error + Send + Sync>),
 }
 
 /// An opened connection.
@@ -77,6 +82,17 @@ pub struct Connection {
     pub hosts: Vec<String>,
     /// Fields by name: texts, numbers and truth values.
     pub fields: Map<String, Value>,
+}
+
+/// Wipes what may be secret.
+impl Drop for Connection {
+    fn drop(&mut self) {
+        for value in self.fields.values_mut() {
+            if let Value::String(text) = value {
+                text.zeroize();
+            }
+        }
+    }
 }
 
 impl fmt::Debug for Connection {
@@ -151,12 +167,12 @@ impl Connections for NoConnections {
 #[derive(Debug)]
 pub struct Granted {
     source: Arc<dyn Connections>,
-    names: Vec<String>,
+    names: Arc<[String]>,
     vault: Arc<Vault>,
 }
 
 impl Granted {
-    pub fn new(source: Arc<dyn Connections>, names: Vec<String>, vault: Arc<Vault>) -> Self {
+    pub fn new(source: Arc<dyn Connections>, names: Arc<[String]>, vault: Arc<Vault>) -> Self {
         Granted { source, names, vault }
     }
 
@@ -180,8 +196,8 @@ impl Granted {
                 );
                 EffectError::new(EffectCode::ConnectionMissing, message)
             }
-            ConnectionError::Unavailable(reason) => {
-                let message = format!("The connection `{reference}` can't be opened: {reason}");
+            ConnectionError::Unavailable(_) => {
+                let message = format!("The connection `{reference}` can't be opened: {error}.");
                 EffectError::new(EffectCode::Internal, message)
             }
         })?;

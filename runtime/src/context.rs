@@ -1,7 +1,9 @@
 //! What the guest learns about its run, besides the event.
 
 use crate::request::Callbacks;
+use heddle_catalogue::WAIT_FOR_CALLBACK;
 use heddle_contract::manifest::Manifest;
+use secrecy::ExposeSecret;
 use serde::Serialize;
 
 /// The guest's second input, see the run loop (`machine`) of `heddle-node-stdlib`.
@@ -32,13 +34,13 @@ impl<'a> CallbackFacts<'a> {
             .nodes
             .iter()
             .enumerate()
-            .filter(|(_, node)| node.node_type == "WaitForCallback")
+            .filter(|(_, node)| node.node_type == WAIT_FOR_CALLBACK.name)
             .map(|(index, _)| index)
             .collect();
         (!nodes.is_empty()).then(|| CallbackFacts {
             nodes,
             base: callbacks.map(|callbacks| callbacks.base.as_str()),
-            key: callbacks.map(|callbacks| callbacks.key.as_str()),
+            key: callbacks.map(|callbacks| callbacks.key.expose_secret()),
         })
     }
 }

@@ -1,21 +1,23 @@
 //! The egress guard for every outbound connection: decides which addresses effects may reach.
 //!
-//! A URL names a host, a resolver turns it into addresses, and only the address decides. [`GuardedResolver`] is
-//! the resolver that connections are made with, so the checked address is the one connected to. Sources of the
-//! ranges: the IANA special-purpose address registries for IPv4 and IPv6.
+//! A URL names a host, a resolver turns it into addresses, and only the address decides. A connection is
+//! made to the very address that was checked (`resolve`). Sources of the ranges: the IANA special-purpose address
+//! registries for IPv4 and IPv6.
 
 mod client;
 mod meter;
+mod relay;
+mod resolve;
 mod tcp;
 
 pub use client::{GuardError, GuardedHttp};
 pub(crate) use meter::{Meter, Metered};
+pub(crate) use relay::relay;
+pub(crate) use resolve::ResolveError;
 pub(crate) use tcp::{DialError, dial};
 
 use ipnet::IpNet;
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::Arc;
 
 /// Addresses that effects may reach besides public ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -140,15 +142,6 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     }
 }
 
-/// Why a name was not resolved, as found in the chain of a connection's error.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum ResolveError {
-    #[error("{host} is not at a public address")]
-    Denied { host: String, address: IpAddr },
-    #[error("the name {host} could not be resolved: {reason}")]
-    Unknown { host: String, reason: String },
-}
-
 /// The message of a refusal. It names an address only to whoever wrote one: what a name stands for inside of the
 /// operator's network is nobody else's business.
 pub(crate) fn denied_address(host: &str, address: IpAddr) -> String {
@@ -157,42 +150,4 @@ pub(crate) fn denied_address(host: &str, address: IpAddr) -> String {
         Err(_) => format!("{host} is not at a public address"),
     };
     format!("{found}. Requests may only go there if the operator lists it in HEDDLE_EGRESS_ALLOW.")
-}
-
-/// Resolves names for connections to one port, or to any.
-pub(crate) struct GuardedResolver {
-    pub policy: Arc<EgressPolicy>,
-    pub port: Option<u16>,
-}
-
-impl Resolve for GuardedResolver {
-    fn resolve(&self, name: Name) -> Resolving {
-        let (policy, port) = (self.policy.clone(), self.port);
-        Box::pin(async move {
-            let host = name.as_str();
-            let unknown = |reason: String| ResolveError::Unknown {
-                host: host.to_owned(),
-                reason,
-            };
-            let addresses: Vec<SocketAddr> = tokio::net::lookup_host((host, 0))
-                .await
-                .map_err(|error| unknown(error.to_string()))?
-                .collect();
-            if addresses.is_empty() {
-                return Err(unknown("it has no address".into()).into());
-            }
-            // One forbidden address is enough: a name that mixes them is an attempt to get past the guard.
-            if let Some(denied) = addresses
-                .iter()
-                .find(|found| !policy.permits(host, port, found.ip()))
-            {
-                return Err(ResolveError::Denied {
-                    host: host.to_owned(),
-                    address: denied.ip(),
-                }
-                .into());
-            }
-            Ok(Box::new(addresses.into_iter()) as Addrs)
-        })
-    }
 }

@@ -4,11 +4,12 @@
 //!
 //! Knows nothing about where journals are stored.
 
-use crate::stop::Stop;
 use heddle_contract::abi::code;
+use heddle_sandbox::Stop;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
+use std::error::Error;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -31,8 +32,23 @@ pub trait Journal: fmt::Debug + Send + Sync + 'static {
     fn now_ms(&self) -> i64;
 }
 
-/// Entries on their way to be kept; the error says for a person why they are not.
-pub type Recorded = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
+/// Entries on their way to be kept.
+pub type Recorded = Pin<Box<dyn Future<Output = Result<(), JournalError>> + Send>>;
+
+/// Why entries are not kept.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JournalError {
+    /// The run is no longer whose entries these are.
+    #[error("the run has ended, or another server has it by now")]
+    Lost,
+    /// Nobody takes entries any more.
+    #[error("the service stops")]
+    Stopped,
+    /// Whatever keeps them has failed.
+    #[error("the database refuses it")]
+    Failed(#[source] Arc<dyn Error + Send + Sync>),
+}
 
 /// The wait for an effect's beginning.
 pub type Permission = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -150,7 +166,7 @@ pub(crate) fn bounded_key(key: &str) -> String {
         return key.to_owned();
     }
     let (execution, number) = key.rsplit_once('/').unwrap_or((key, ""));
-    let digest = crate::digest::hex(&Sha256::digest(execution.as_bytes()));
+    let digest = heddle_sandbox::hex(&Sha256::digest(execution.as_bytes()));
     format!("#{digest}/{number}")
 }
 

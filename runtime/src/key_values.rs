@@ -1,12 +1,13 @@
 //! Values that patterns keep between runs: the semantics of the operations, and an in-memory store. Durable stores are
 //! provided by the host.
 
-use crate::effect_error::EffectCode;
+use heddle_sandbox::EffectCode;
 use serde_json::Value;
 use std::collections::HashMap;
+use std::error::Error;
 use std::fmt;
 use std::pin::Pin;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Longest key, in bytes.
@@ -54,25 +55,42 @@ pub struct KeyValueRequest {
 }
 
 /// Why an access failed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum KeyValueError {
     /// The operation does not fit the value.
-    #[error("{0}")]
-    Type(String),
-    /// Too large, or too many.
-    #[error("{0}")]
-    Limit(String),
-    /// The store does not answer.
-    #[error("{0}")]
-    Unavailable(String),
+    #[error("The value under this key is {found}, not {takes}.")]
+    Type {
+        /// What the value is, with its article.
+        found: &'static str,
+        /// What the operation takes, with its article.
+        takes: &'static str,
+    },
+    /// The value is too large.
+    #[error("The value would be {} KiB; a key can hold at most {} KiB.", .bytes >> 10, VALUE_BYTES_MAX >> 10)]
+    TooLarge {
+        /// How large it would be.
+        bytes: usize,
+    },
+    /// There are too many keys.
+    #[error("There are {} keys already: delete some, or give them a `ttlMs`.", KEYS_MAX)]
+    TooManyKeys,
+    /// More than whoever keeps the values allows.
+    #[error(transparent)]
+    Refused(Arc<dyn Error + Send + Sync>),
+    /// Whatever keeps the values does not answer.
+    #[error("The service can't store values now.")]
+    Unavailable(#[source] Arc<dyn Error + Send + Sync>),
 }
 
 impl KeyValueError {
     /// The code of the node's failure.
     pub fn code(&self) -> EffectCode {
         match self {
-            KeyValueError::Type(_) => EffectCode::KeyValueType,
-            KeyValueError::Limit(_) => EffectCode::KeyValueLimit,
+            KeyValueError::Type { .. } => EffectCode::KeyValueType,
+            KeyValueError::TooLarge { .. } | KeyValueError::TooManyKeys | KeyValueError::Refused(_) => {
+                EffectCode::KeyValueLimit
+            }
             KeyValueError::Unavailable(_) => EffectCode::Internal,
         }
     }
@@ -92,8 +110,8 @@ pub fn applied(
     current: Option<Value>,
     operation: KeyValueOperation,
 ) -> Result<(Option<Value>, Value), KeyValueError> {
-    let mismatch = |takes: &str, found: &Value| {
-        let what = match found {
+    let mismatch = |takes: &'static str, found: &Value| {
+        let found = match found {
             Value::Null => "null",
             Value::Bool(_) => "a boolean",
             Value::Number(_) => "a number",
@@ -101,9 +119,7 @@ pub fn applied(
             Value::Array(_) => "an array",
             Value::Object(_) => "an object",
         };
-        Err(KeyValueError::Type(format!(
-            "The value under this key is {what}, not {takes}."
-        )))
+        Err(KeyValueError::Type { found, takes })
     };
     let kept = match operation {
         KeyValueOperation::Get => {
@@ -131,11 +147,7 @@ pub fn applied(
     };
     let bytes = kept.to_string().len();
     if bytes > VALUE_BYTES_MAX {
-        return Err(KeyValueError::Limit(format!(
-            "The value would be {} KiB; a key can hold at most {} KiB.",
-            bytes >> 10,
-            VALUE_BYTES_MAX >> 10
-        )));
+        return Err(KeyValueError::TooLarge { bytes });
     }
     Ok((Some(kept.clone()), kept))
 }
@@ -148,13 +160,6 @@ fn number_value(number: f64) -> Value {
     } else {
         number.into()
     }
-}
-
-/// The error of one key too many.
-pub fn too_many_keys() -> KeyValueError {
-    KeyValueError::Limit(format!(
-        "There are {KEYS_MAX} keys already: delete some, or give them a `ttlMs`."
-    ))
 }
 
 /// Values for as long as this is there.
@@ -175,7 +180,7 @@ impl MemoryValues {
         let place = (request.scope, request.key);
         let current = values.get(&place);
         if current.is_none() && values.len() >= KEYS_MAX {
-            return Err(too_many_keys());
+            return Err(KeyValueError::TooManyKeys);
         }
         let old_expiry = current.and_then(|kept| kept.expires_at);
         let is_set = matches!(request.operation, KeyValueOperation::Set(_));

@@ -8,59 +8,73 @@
     reason = "limits of time are kept by the clocks of the machine, and keys are random"
 )]
 
-pub mod answer_headers;
 mod codecache;
 mod compile;
 mod complexity;
-mod component;
 mod config;
 mod connections;
+mod containment;
 mod context;
-mod digest;
-mod effect_error;
 mod effects;
 mod egress;
 mod ending;
-mod engine;
-mod executor;
-mod host;
+mod executors;
 mod hosts;
-mod javascript;
 mod journal;
 pub mod key_values;
-mod limiter;
-mod limits;
+mod machine;
 mod outcome;
 mod plan;
+mod probe;
 mod program;
 mod program_error;
+mod programs;
+mod replay;
 mod request;
+mod run_host;
 mod runtime;
-mod sandbox;
+mod sealed;
 mod secrets;
-mod state;
-mod stdlib;
-mod stop;
-mod trace;
+mod traced;
+mod watch;
+mod workers;
 
 pub use codecache::CacheKey;
 pub use compile::CompileJob;
 pub use complexity::TooComplex;
-pub use config::{ConnectorProgram, RuntimeConfig, SqliteFiles};
+pub use config::{ExecutorConfig, RuntimeConfig, SqliteFiles};
 pub use connections::{Connection, ConnectionError, ConnectionFuture, Connections, NoConnections, Services};
-pub use effect_error::{EffectCode, EffectError};
+pub use containment::{NOT_PINNED, reaches_outside};
 pub use effects::{
     Call, CallContext, Calls, EffectFuture, EffectResult, Park, Progress, TRACE_TARGET, result_from_json,
     result_to_json,
 };
 pub use egress::{EgressError, EgressPolicy, GuardError, GuardedHttp};
-pub use engine::Tier;
-pub use journal::{Entry, Journal, Permission, Recorded, RunJournal, execution_of};
-pub use limits::Limits;
-pub use outcome::{LogLine, Outcome, RunError, Status, TraceEntry, Usage};
+pub use executors::{Company, Interrupted};
+pub use heddle_processes::WorkerProgram;
+/// How secrets are hidden in what a run leaves behind, for those who test that anything may be left.
+pub mod masking {
+    pub use crate::secrets::Vault;
+}
+/// What executor processes say, for those who test that anything may be said.
+pub mod executor_protocol {
+    pub use heddle_sandbox::protocol::{Addressee, FromExecutor, Malformed};
+    pub use heddle_sandbox::{Report, Told};
+}
+pub use heddle_sandbox::{
+    EffectCode, EffectError, Limits, LogLine, NodeEnd, NodeEvent, NodePhase, RunError, Tier, TraceEntry,
+    answer_headers,
+};
+pub use journal::{Entry, Journal, JournalError, Permission, Recorded, RunJournal, execution_of};
+pub use outcome::{Outcome, Status, Usage};
 pub use plan::Plan;
+pub use probe::{Probe, ProbeWay, Probed};
 pub use program::Program;
 pub use program_error::{CompileError, ManifestError, NotWasm, ProgramError};
+pub use replay::NOT_RECORDED;
 pub use request::{Callbacks, RunRequest};
-pub use runtime::{Runtime, RuntimeError, serve_connector};
+pub use runtime::{Runtime, RuntimeError};
 pub use secrets::{Secret, Secrets};
+pub use traced::traced;
+pub use watch::{EffectEvent, RunEvent, Timed, Watched, Watcher, watch};
+pub use workers::serve_worker;

@@ -1,6 +1,8 @@
 //! The outcome of a run.
 
-use serde::{Deserialize, Serialize};
+use crate::journal::Entry;
+use heddle_sandbox::{LogLine, RunError, TraceEntry};
+use serde::Serialize;
 use serde_json::value::RawValue;
 
 /// How a run ended.
@@ -41,6 +43,11 @@ pub struct Outcome {
     pub logs: Vec<LogLine>,
     /// What each node did, if compiled with a trace; in order of their starts.
     pub trace: Vec<TraceEntry>,
+    /// How many more entries there was no room for.
+    pub trace_omitted: usize,
+    /// Results of effects that its journal does not have yet, since they could be had again; in order. Without them it
+    /// can be continued, but not replayed.
+    pub unsaved: Vec<Entry>,
     /// What it used.
     pub usage: Usage,
 }
@@ -59,57 +66,11 @@ impl Outcome {
             response: None,
             logs: Vec::new(),
             trace: Vec::new(),
+            trace_omitted: 0,
+            unsaved: Vec::new(),
             usage: Usage::default(),
         }
     }
-}
-
-/// Why a run failed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RunError {
-    /// The message, for people.
-    pub message: String,
-    /// `OUT_OF_FUEL`, `EXPRESSION`, `HTTP_404`, ….
-    pub code: String,
-    /// Node that failed or was executing.
-    pub node_id: Option<String>,
-}
-
-/// A line of the run's log.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct LogLine {
-    /// `debug`, `info`, `warn` or `error`.
-    pub level: &'static str,
-    /// The line's text, with secrets masked.
-    pub message: String,
-    /// Node that wrote it.
-    pub node_id: Option<String>,
-}
-
-/// One execution of a node.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TraceEntry {
-    /// Id of the node.
-    pub node_id: String,
-    /// Iteration within loops (`orders[3].lines[0]`), and further attempts of composites (`pay~2`); empty outside.
-    pub path: String,
-    /// Milliseconds since the run's start.
-    pub started_at_ms: f64,
-    /// Wall time in microseconds, waiting included.
-    pub duration_us: u64,
-    /// Fuel used by the node itself.
-    pub fuel: u64,
-    /// Output port by name; `None` when none was live.
-    pub port: Option<String>,
-    /// Value that left, or `null`; cut to a marked excerpt when large.
-    pub output: Option<Box<RawValue>>,
-    /// `{message, code, nodeId}`.
-    pub error: Option<Box<RawValue>>,
-    /// The value was pinned.
-    pub pinned: bool,
 }
 
 /// What a run used.

@@ -1,34 +1,66 @@
 //! Builds a program from a module: finds cached machine code, determines what must be compiled, and assembles the
 //! result.
 //!
-//! Knows nothing about where and when code is compiled.
+//! Knows nothing about where and when code is compiled, and who executes it.
 
 use crate::codecache::DiskCache;
 use crate::compile::CompileJob;
 use crate::complexity;
-use crate::component::{Components, Found};
-use crate::digest::{Digest256, hex, sha256};
-use crate::engine::{Engines, Form, Tier};
-use crate::program::{Loaded, Program, Verified, verify};
+use crate::program::{Program, Verified, verify};
 use crate::program_error::{CompileError, ManifestError, ProgramError};
-use crate::stdlib::{self, Stdlib};
+use crate::programs::ProgramKey;
 use heddle_contract::abi;
+use heddle_contract::manifest::Manifest;
+use heddle_sandbox::{
+    Code, ComponentCode, ComponentSource, Digest256, Engines, Form, ProgramCode, Sandboxes, Tier, hex, sha256,
+};
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
-use wasmtime::{Module, ModuleExport};
 
-/// Where machine code is found and kept, and what programs are linked with.
-pub(crate) struct Shelves<'a> {
-    pub engines: &'a Engines,
-    pub disk: Option<&'a DiskCache>,
-    pub stdlib: &'a Stdlib,
-    pub components: &'a Components,
+/// Where machine code is found, kept and made.
+pub(crate) struct Shelf {
+    pub engines: Engines,
+    /// Of modules, and of components.
+    pub disk: Option<DiskCache>,
+    pub component_disk: Option<DiskCache>,
+    /// What the standard library exports.
+    pub exports: HashSet<String>,
+    /// Whether code goes to other processes.
+    pub is_sealed: bool,
 }
 
-impl<'a> Shelves<'a> {
+impl Shelf {
     /// Code of the fast tier is not kept on disk: writing it would take longer than it saves.
-    fn disk(&self, tier: Tier) -> Option<&'a DiskCache> {
-        self.disk.filter(|_| tier == Tier::Optimized)
+    fn disk(&self, tier: Tier) -> Option<&DiskCache> {
+        self.disk.as_ref().filter(|_| tier == Tier::Optimized)
+    }
+
+    /// Machine code of a module of our own, whose SHA-256 is `digest`.
+    pub fn own_module(&self, wasm: &[u8], digest: &Digest256) -> wasmtime::Result<Code> {
+        if let Some(code) = self.disk.as_ref().and_then(|disk| disk.load(digest)) {
+            return Ok(code);
+        }
+        let code = self.engines.compile(wasm, Form::Module(Tier::Optimized))?;
+        self.compiled(self.disk.as_ref(), code, digest)
+    }
+
+    /// Takes what the compiler made of what has this SHA-256.
+    fn compiled(
+        &self,
+        disk: Option<&DiskCache>,
+        code: Vec<u8>,
+        digest: &Digest256,
+    ) -> wasmtime::Result<Code> {
+        if let Some(disk) = disk
+            && let Err(error) = disk.store(digest, &code)
+        {
+            tracing::warn!(%error, "Could not write machine code to the cache");
+        }
+        match self.is_sealed {
+            true => Ok(Code::sealed(&code)?),
+            false => Ok(Code::Memory(code)),
+        }
     }
 }
 
@@ -46,12 +78,18 @@ struct Open {
     digest: Digest256,
     tier: Tier,
     verified: Verified,
-    /// For each import in order: the standard library's export.
-    imports: Vec<ModuleExport>,
-    /// Its machine code, and the bytes of it.
-    module: Option<(Module, usize)>,
+    /// Its machine code.
+    module: Option<Code>,
     /// As the manifest lists them.
     components: Vec<Piece>,
+    /// Whether its program is kept for others who run the same.
+    is_kept: bool,
+}
+
+impl Open {
+    fn key(&self) -> Option<ProgramKey> {
+        self.is_kept.then_some((self.digest, self.tier))
+    }
 }
 
 /// One of its components.
@@ -61,7 +99,7 @@ struct Piece {
     range: Range<usize>,
     digest: Digest256,
     may_send: bool,
-    found: Option<Found>,
+    found: Option<ComponentSource>,
 }
 
 impl Piece {
@@ -71,6 +109,21 @@ impl Piece {
             source: source.into(),
         }
     }
+}
+
+/// A module with all of its machine code, which nobody has loaded yet.
+pub(crate) struct Assembled {
+    pub code: ProgramCode,
+    pub code_bytes: usize,
+    pub digest: Digest256,
+    /// What it is kept by, unless it is for once.
+    pub key: Option<ProgramKey>,
+}
+
+/// What a plan comes to.
+pub(crate) enum Outcome {
+    Done(Program),
+    Assembled(Box<Assembled>),
 }
 
 impl std::fmt::Debug for Plan {
@@ -85,45 +138,58 @@ impl Plan {
     }
 
     pub(crate) fn make(
-        shelves: &Shelves<'_>,
+        shelf: &Shelf,
+        loaded: Option<&Sandboxes>,
         wasm: Vec<u8>,
         digest: Digest256,
         tier: Tier,
     ) -> Result<Self, ProgramError> {
         let verified = verify(&wasm)?;
-        let imports = imports(shelves.stdlib, &verified)?;
+        check_imports(&shelf.exports, &verified)?;
         let components = components(&wasm, &verified)?;
         let mut plan = Plan(State::Open(Box::new(Open {
             wasm,
             digest,
             tier,
             verified,
-            imports,
             module: None,
             components,
+            is_kept: true,
         })));
-        plan.fill(shelves);
+        plan.fill(shelf, loaded);
         plan.check()?;
         Ok(plan)
     }
 
+    /// The same for a program that is executed once: it takes no place among those that are kept.
+    pub fn for_once(mut self) -> Self {
+        if let State::Open(open) = &mut self.0 {
+            open.is_kept = false;
+        }
+        self
+    }
+
     /// What the program is kept by, unless it is there.
-    pub(crate) fn key(&self) -> Option<(Digest256, Tier)> {
+    pub(crate) fn key(&self) -> Option<ProgramKey> {
         match &self.0 {
             State::Done(_) => None,
-            State::Open(open) => Some((open.digest, open.tier)),
+            State::Open(open) => open.key(),
         }
     }
 
-    /// Takes from the shelves what is there.
-    pub(crate) fn fill(&mut self, shelves: &Shelves<'_>) {
+    /// Takes from the shelf what is there.
+    pub(crate) fn fill(&mut self, shelf: &Shelf, loaded: Option<&Sandboxes>) {
         let State::Open(open) = &mut self.0 else { return };
         if open.module.is_none() {
-            let disk = shelves.disk(open.tier);
-            open.module = disk.and_then(|disk| disk.load(&shelves.engines.main, &open.digest));
+            open.module = shelf.disk(open.tier).and_then(|disk| disk.load(&open.digest));
         }
         for piece in open.components.iter_mut().filter(|piece| piece.found.is_none()) {
-            piece.found = shelves.components.find(&piece.digest, piece.may_send);
+            let ready = loaded.and_then(|it| it.component(&piece.digest, piece.may_send));
+            let kept = || shelf.component_disk.as_ref()?.load(&piece.digest);
+            piece.found = match ready {
+                Some(ready) => Some(ComponentSource::Loaded(ready)),
+                None => kept().map(ComponentSource::Code),
+            };
         }
     }
 
@@ -159,15 +225,12 @@ impl Plan {
         components.chain(module).collect()
     }
 
-    pub(crate) fn assemble(
-        self,
-        shelves: &Shelves<'_>,
-        codes: Vec<Vec<u8>>,
-    ) -> Result<Program, ProgramError> {
+    pub(crate) fn assemble(self, shelf: &Shelf, codes: Vec<Vec<u8>>) -> Result<Outcome, ProgramError> {
         let open = match self.0 {
-            State::Done(program) => return Ok(program),
+            State::Done(program) => return Ok(Outcome::Done(program)),
             State::Open(open) => open,
         };
+        let key = open.key();
         let mut codes = codes.into_iter();
         let mut next = || {
             codes
@@ -176,49 +239,63 @@ impl Plan {
         };
         let mut components = Vec::with_capacity(open.components.len());
         for mut piece in open.components {
-            let found = match piece.found.take() {
-                Some(found) => found,
+            let source = match piece.found.take() {
+                Some(source) => source,
                 None => {
-                    let compiled = shelves.components.compiled(&next()?, &piece.digest);
-                    compiled.map_err(|error| piece.failed(error))?
+                    let made = shelf.compiled(shelf.component_disk.as_ref(), next()?, &piece.digest);
+                    ComponentSource::Code(made.map_err(|error| piece.failed(error))?)
                 }
             };
-            let ready = shelves.components.ready(found, piece.digest, piece.may_send);
-            components.push(ready.map_err(|error| piece.failed(error))?);
+            components.push(ComponentCode {
+                source,
+                digest: piece.digest,
+                may_send: piece.may_send,
+            });
         }
-        let (module, mut code_bytes) = match open.module {
-            Some(found) => found,
-            None => {
-                let disk = shelves.disk(open.tier);
-                stdlib::compiled(shelves.engines, disk, &next()?, &open.digest)
-                    .map_err(CompileError::Engine)?
-            }
+        let module = match open.module {
+            Some(code) => code,
+            None => shelf
+                .compiled(shelf.disk(open.tier), next()?, &open.digest)
+                .map_err(CompileError::Engine)?,
         };
-        code_bytes += components.iter().map(|ready| ready.code_bytes).sum::<usize>();
-        Ok(Program(Arc::new(Loaded {
-            module,
-            manifest: open.verified.manifest,
-            imports: open.imports,
-            components,
+        let of_components = components.iter().map(|it| match &it.source {
+            ComponentSource::Code(code) => code.bytes(),
+            ComponentSource::Loaded(_) => 0,
+        });
+        Ok(Outcome::Assembled(Box::new(Assembled {
+            code_bytes: module.bytes() + of_components.sum::<usize>(),
+            code: ProgramCode {
+                manifest: Arc::new(open.verified.manifest),
+                imports: open.verified.imports,
+                module,
+                components,
+            },
             digest: open.digest,
-            code_bytes,
+            key,
         })))
     }
 }
 
-fn imports(stdlib: &Stdlib, verified: &Verified) -> Result<Vec<ModuleExport>, ProgramError> {
-    let exports = verified.imports.iter().map(|name| {
-        let export = stdlib
-            .exports
-            .get(name)
-            .ok_or_else(|| ProgramError::ForeignImport {
-                module: abi::GUEST.into(),
-                name: name.clone(),
-                reason: "the standard library has no such function",
-            });
-        Ok(export?.0)
-    });
-    exports.collect()
+/// What is said when a program's code can't be used; `component` is the reason, if one is.
+pub(crate) fn unusable(manifest: &Manifest, component: Option<usize>, source: CompileError) -> ProgramError {
+    match component.and_then(|index| manifest.components.get(index)) {
+        Some(listed) => ProgramError::Component {
+            name: listed.node_type.clone(),
+            source,
+        },
+        None => ProgramError::Compile(source),
+    }
+}
+
+fn check_imports(exports: &HashSet<String>, verified: &Verified) -> Result<(), ProgramError> {
+    match verified.imports.iter().find(|name| !exports.contains(*name)) {
+        None => Ok(()),
+        Some(name) => Err(ProgramError::ForeignImport {
+            module: abi::GUEST.into(),
+            name: name.clone(),
+            reason: "the standard library has no such function",
+        }),
+    }
 }
 
 /// The module's components, each with the rights that the manifest gives it.

@@ -3,18 +3,18 @@
 //! Knows nothing about compiling (see `plan`) or running it.
 
 use crate::complexity::BODY_BYTES_MAX;
-use crate::component::Ready;
-use crate::digest::{Digest256, hex};
 use crate::program_error::{ManifestError, NotWasm, ProgramError};
+use crate::sealed::SealedProgram;
 use heddle_contract::abi;
-use heddle_contract::manifest::Manifest;
+use heddle_contract::manifest::{Manifest, Rights};
+use heddle_sandbox::{Digest256, hex};
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 use wasmparser::{
-    CompositeInnerType, ExternalKind, FuncType, Import, Parser, Payload, TypeRef, ValType, Validator,
-    WasmFeatures,
+    CompositeInnerType, ExternalKind, FuncType, Import, Parser, Payload, RefType, TypeRef, ValType,
+    Validator, WasmFeatures,
 };
-use wasmtime::{Module, ModuleExport};
 
 const WASM_BYTES_MAX: usize = 16 << 20;
 /// Components of a module, together: two made of JavaScript.
@@ -44,14 +44,38 @@ const FEATURES: WasmFeatures = WasmFeatures::MUTABLE_GLOBAL
 pub struct Program(pub(crate) Arc<Loaded>);
 
 pub(crate) struct Loaded {
-    pub module: Module,
-    pub manifest: Manifest,
-    /// For each import in order: the standard library's export.
-    pub imports: Vec<ModuleExport>,
-    /// As the manifest lists them.
-    pub components: Vec<Arc<Ready>>,
+    pub manifest: Arc<Manifest>,
     pub digest: Digest256,
     pub code_bytes: usize,
+    pub form: Form,
+    pub granted: GrantedNames,
+}
+
+/// Those of a manifest's rights that are lists of names, as every run holds them: none is copied for a run.
+pub(crate) struct GrantedNames {
+    pub secrets: Arc<[String]>,
+    pub connections: Arc<[String]>,
+    pub hosts: Arc<[String]>,
+    pub patterns: Arc<[String]>,
+}
+
+impl GrantedNames {
+    pub fn of(rights: &Rights) -> Self {
+        GrantedNames {
+            secrets: rights.secrets.as_slice().into(),
+            connections: rights.connections.as_slice().into(),
+            hosts: rights.hosts.as_slice().into(),
+            patterns: rights.patterns.as_slice().into(),
+        }
+    }
+}
+
+/// Where a program's machine code is.
+pub(crate) enum Form {
+    /// In this process, ready to be executed.
+    Here(heddle_sandbox::Program),
+    /// In files, for executor processes.
+    Sealed(Arc<SealedProgram>),
 }
 
 impl Program {
@@ -87,6 +111,19 @@ pub(crate) struct Verified {
     pub imports: Vec<String>,
     /// Where its components are in the module.
     pub components: Vec<Range<usize>>,
+}
+
+/// Names of what a module of our own exports.
+pub(crate) fn exports_of(wasm: &[u8]) -> Result<HashSet<String>, wasmparser::BinaryReaderError> {
+    let mut names = HashSet::new();
+    for payload in Parser::new(0).parse_all(wasm) {
+        if let Payload::ExportSection(exports) = payload? {
+            for export in exports {
+                names.insert(export?.name.to_owned());
+            }
+        }
+    }
+    Ok(names)
 }
 
 /// Verifies a module.
@@ -226,8 +263,18 @@ impl<'a> Structure<'a> {
             return Err(refuse("patterns import from `heddle` only"));
         }
         match import.ty {
-            TypeRef::Memory(_) if import.name == abi::MEMORY => {}
-            TypeRef::Table(_) if import.name == abi::TABLE => {}
+            // Of any size, as the compiler asks for them: the standard library's have their own.
+            TypeRef::Memory(memory) if import.name == abi::MEMORY => {
+                if (memory.initial, memory.maximum) != (0, None) {
+                    return Err(refuse("it has limits"));
+                }
+            }
+            TypeRef::Table(table) if import.name == abi::TABLE => {
+                let is_any = (table.initial, table.maximum) == (0, None);
+                if !is_any || table.element_type != RefType::FUNCREF {
+                    return Err(refuse("it has limits, or other elements than functions"));
+                }
+            }
             TypeRef::Func(ty) => {
                 let expected =
                     guest_function(import.name).ok_or_else(|| refuse("there is no such function"))?;
@@ -258,11 +305,7 @@ impl<'a> Structure<'a> {
 
     fn check_exports(&self) -> Result<(), ProgramError> {
         let &[(name, kind, index)] = self.exports.as_slice() else {
-            let message = format!(
-                "the module has {} exports; a pattern has one, `run`",
-                self.exports.len()
-            );
-            return Err(ProgramError::NoRun(message));
+            return Err(ProgramError::Exports(self.exports.len()));
         };
         let ty = self
             .functions
@@ -274,10 +317,9 @@ impl<'a> Structure<'a> {
         if right {
             return Ok(());
         }
-        let message = format!(
-            "the module exports `{name}`; a pattern has one export, `run`, a function of (i32) -> ()"
-        );
-        Err(ProgramError::NoRun(message))
+        Err(ProgramError::OtherExport {
+            name: name.to_owned(),
+        })
     }
 
     fn read_manifest(&self) -> Result<Manifest, ProgramError> {

@@ -11,7 +11,7 @@ pub enum ProgramError {
     #[error("this is not a valid WebAssembly module: {0}")]
     NotWasm(#[from] NotWasm),
     /// An import that the standard library does not give, or with another type.
-    #[error("the module imports `{name}` from `{module}`, which patterns are not allowed to: {reason}")]
+    #[error("the module imports `{name}` from `{module}`, which patterns may not do: {reason}")]
     ForeignImport {
         /// Module name of the import.
         module: String,
@@ -23,9 +23,15 @@ pub enum ProgramError {
     /// It would run code when it is instantiated.
     #[error("the module has a start function; a pattern only runs when its `run` is called")]
     StartFunction,
-    /// No `run`, or other exports besides.
-    #[error("{0}")]
-    NoRun(String),
+    /// No exports, or several.
+    #[error("the module has {0} exports; a pattern has one, `run`")]
+    Exports(usize),
+    /// An export that is not a pattern's.
+    #[error("the module exports `{name}`; a pattern has one export, `run`, a function of (i32) -> ()")]
+    OtherExport {
+        /// Its name.
+        name: String,
+    },
     /// Memory or table of its own.
     #[error("the module defines its own {0}; a pattern uses the standard library's")]
     OwnResource(&'static str),
@@ -71,7 +77,7 @@ pub enum ProgramError {
     Compile(#[from] CompileError),
 }
 
-/// Why bytes are no WebAssembly module.
+/// Why bytes are not a WebAssembly module.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotWasm {
@@ -99,7 +105,7 @@ pub enum ManifestError {
     /// Its JSON is none, or another one.
     #[error("{0}")]
     Unreadable(#[from] serde_json::Error),
-    /// A trigger's number is no node's.
+    /// A trigger's number is not that of a node.
     #[error("trigger `{node_id}` is node {index}, which does not exist")]
     NoTrigger {
         /// The trigger.

@@ -2,9 +2,11 @@
 
 use crate::connections::Services;
 use crate::effects::Calls;
-use crate::journal::RunJournal;
-use crate::limits::Limits;
+use crate::journal::{Entry, RunJournal};
 use crate::secrets::Secrets;
+use crate::watch::Watcher;
+use heddle_sandbox::Limits;
+use secrecy::SecretString;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
@@ -33,12 +35,22 @@ pub struct RunRequest {
     pub secrets: Secrets,
     /// What is known of its effects, if it can continue from a former execution; without it nothing is recorded.
     pub journal: Option<RunJournal>,
+    /// Of a replay: all that the run's journal has. Its effects are answered with that and never begin, and it has no
+    /// journal of its own.
+    pub replay: Option<Vec<Entry>>,
     /// Runs other patterns, where there are any.
     pub calls: Option<Arc<dyn Calls>>,
     /// Where and by what key its callbacks are reached, see [`Callbacks`].
     pub callbacks: Option<Callbacks>,
     /// What effects may ask of the host.
     pub services: Services,
+    /// Whoever is told what the run does as it happens.
+    pub watcher: Option<Watcher>,
+    /// Whether it ends at the first effect that [`reaches_outside`](crate::reaches_outside), before that begins.
+    pub is_contained: bool,
+    /// Whom its memory counts towards, as a number: runs of one owner together always leave memory for those of others.
+    /// `None`: only towards that of all runs.
+    pub owner: Option<u128>,
     /// Limits of this run.
     pub limits: Limits,
 }
@@ -59,9 +71,13 @@ impl RunRequest {
             variables: serde_json::Map::new(),
             secrets: Secrets::new(),
             journal: None,
+            replay: None,
             calls: None,
             callbacks: None,
             services: Services::default(),
+            watcher: None,
+            is_contained: false,
+            owner: None,
             limits: Limits::default(),
         }
     }
@@ -69,10 +85,10 @@ impl RunRequest {
 
 /// Callbacks of a run: the URL of each is `<base>/<token>/<place>`, of which the token is the first half of the
 /// HMAC-SHA256 of the place in hex, and the place is percent-encoded.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Callbacks {
     /// URL of the run's callbacks, without a slash at its end.
     pub base: String,
     /// Key of the tokens, the run's own.
-    pub key: String,
+    pub key: SecretString,
 }

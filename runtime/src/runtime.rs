@@ -1,27 +1,35 @@
 //! The runtime: what all runs share, and how a module is run to its outcome.
 
-use crate::codecache::{DiskCache, Recent};
-use crate::component::{Components, Threads};
+use crate::codecache::DiskCache;
 use crate::config::RuntimeConfig;
-use crate::digest::{Digest256, sha256};
 use crate::effects::{self, Http, Registry};
 use crate::ending;
-use crate::engine::{Engines, Ticker, Tier};
-use crate::executor::{self, Foreground, Phase};
-use crate::host;
-use crate::javascript::{self, JavaScript};
-use crate::outcome::{Outcome, RunError};
-use crate::plan::{Plan, Shelves};
-use crate::program::Program;
-use crate::program_error::{CompileError, ProgramError};
+use crate::executors::{self, Company, Executors, Interrupted};
+use crate::machine::half_of_memory;
+use crate::outcome::Outcome;
+use crate::plan::{self, Assembled, Plan, Shelf};
+use crate::probe::{self, Probe, Probed};
+use crate::program::{Form, GrantedNames, Loaded, Program, exports_of};
+use crate::program_error::{CompileError, ManifestError, ProgramError};
+use crate::programs::Programs;
 use crate::request::RunRequest;
-use crate::sandbox::{self, Sandbox};
-use crate::state::HostServices;
-use crate::stdlib::Stdlib;
+use crate::run_host::{self, Begun, HostServices};
+use crate::sealed::{SealedProgram, next_number};
 use heddle_contract::abi::code;
+use heddle_javascript::ENGINE_WASM;
+use heddle_sandbox::protocol::GivenComponent;
+use heddle_sandbox::{
+    ComponentSource, Digest256, EffectError, Engines, Hosts, Panicked, ProgramCode, RunError, SandboxConfig,
+    Sandboxes, StartError, Tier, io, least_for, sha256,
+};
+use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Semaphore;
+
+/// Memory for all runs on machines that have little.
+const RUNS_MEMORY_LEAST: u64 = 1 << 30;
 
 /// Why a runtime can't be made.
 #[derive(Debug, thiserror::Error)]
@@ -42,35 +50,48 @@ pub enum RuntimeError {
     Threads(#[from] std::io::Error),
 }
 
+impl From<StartError> for RuntimeError {
+    fn from(error: StartError) -> Self {
+        match error {
+            StartError::Engine(error) => RuntimeError::Engine(error),
+            StartError::Threads(error) => RuntimeError::Threads(error),
+        }
+    }
+}
+
 /// Everything that runs share. Cheap to clone; the last clone stops its threads.
 #[derive(Clone)]
 pub struct Runtime(Arc<Inner>);
 
 struct Inner {
     config: RuntimeConfig,
-    engines: Engines,
-    disk: Option<DiskCache>,
-    programs: Mutex<Recent<(Digest256, Tier), Program>>,
-    sandbox: Arc<Sandbox>,
-    javascript: Arc<JavaScript>,
-    components: Components,
-    ticker: Ticker,
+    shelf: Shelf,
+    place: Place,
+    programs: Programs,
+    services: Arc<HostServices>,
     slots: Arc<Semaphore>,
-    background: Option<tokio::runtime::Runtime>,
-    component_threads: Option<tokio::runtime::Runtime>,
     io: Option<tokio::runtime::Runtime>,
+}
+
+/// Where runs execute.
+enum Place {
+    /// In this process.
+    Here(Box<Sandboxes>),
+    /// In processes of their own.
+    Executors(Box<InExecutors>),
+}
+
+struct InExecutors {
+    executors: Arc<Executors>,
+    /// Machine code of the JavaScript engine, once a program needs it.
+    javascript: Mutex<Option<Arc<OwnedFd>>>,
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
         // Waiting for threads is not allowed where this may be dropped, within an async task.
-        let runtimes = [
-            self.background.take(),
-            self.component_threads.take(),
-            self.io.take(),
-        ];
-        for runtime in runtimes.into_iter().flatten() {
-            runtime.shutdown_background();
+        if let Some(io) = self.io.take() {
+            io.shutdown_background();
         }
     }
 }
@@ -88,61 +109,43 @@ impl Runtime {
     }
 
     fn start(config: RuntimeConfig, guest: &[u8], digest: &Digest256) -> Result<Self, RuntimeError> {
-        let engines = Engines::new(&config).map_err(RuntimeError::Engine)?;
-        let open = |engine| {
-            let dir = config.cache_dir.as_deref();
-            let opened = dir.map(|dir| {
-                DiskCache::open(dir, engine, config.cache_key.as_ref()).map_err(|source| {
-                    RuntimeError::Cache {
-                        path: dir.display().to_string(),
-                        source,
-                    }
-                })
-            });
-            opened.transpose()
+        let of_sandboxes = sandbox_config(&config);
+        let engines = match of_sandboxes.code_is_sealed {
+            true => Engines::compilers(),
+            false => Engines::new(&of_sandboxes),
         };
-        let (disk, component_disk) = (open(&engines.main)?, open(&engines.components)?);
-        let components =
-            Components::new(&engines.components, component_disk).map_err(RuntimeError::Engine)?;
-        let mut linker = wasmtime::Linker::new(&engines.main);
-        host::link(&mut linker).map_err(RuntimeError::Engine)?;
-        let javascript = Arc::<JavaScript>::default();
-        javascript::link(&mut linker, &javascript).map_err(RuntimeError::Engine)?;
-        let stdlib = Stdlib::new(&engines, disk.as_ref(), &linker, guest, digest);
-        let stdlib = stdlib.map_err(RuntimeError::Engine)?;
-        let background = executor::background(config.background_threads)?;
-        let component_threads = executor::components(config.background_threads)?;
-        let io = executor::io(config.io_threads)?;
+        let shelf = shelf(&config, engines.map_err(RuntimeError::Engine)?, guest)?;
+        let code = shelf.own_module(guest, digest).map_err(RuntimeError::Engine)?;
+        let io = io(config.io_threads)?;
+        let place = match &config.executors {
+            None => Place::Here(Box::new(Sandboxes::new(&of_sandboxes, &shelf.engines, code)?)),
+            Some(executors) => {
+                let setting = executors::Setting {
+                    executors: executors.clone(),
+                    config: of_sandboxes,
+                    guest: Arc::new(code.into_descriptor()?),
+                    code_bytes_max: config.code_cache_bytes_max,
+                };
+                Place::Executors(Box::new(InExecutors {
+                    executors: Arc::new(Executors::start(setting, io.handle())),
+                    javascript: Mutex::default(),
+                }))
+            }
+        };
         let http = Http::new(&config.egress);
-        let host_services = HostServices {
+        let services = Arc::new(HostServices {
             effects: standard_effects(&config, &http),
             http,
-            component_threads: Threads {
-                first: component_threads.handle().clone(),
-                background: background.handle().clone(),
-                io: io.handle().clone(),
-                first_time: config.foreground_time,
-            },
             io: io.handle().clone(),
-        };
-        let sandbox = Arc::new(Sandbox {
-            engine: engines.main.clone(),
-            stdlib: Arc::new(stdlib),
-            host_services,
         });
         Ok(Runtime(Arc::new(Inner {
-            ticker: Ticker::new(&engines)?,
-            programs: Mutex::new(Recent::new(config.code_cache_bytes_max)),
+            programs: Programs::new(config.code_cache_bytes_max),
             slots: Arc::new(Semaphore::new(config.concurrent_runs_max.max(1) as usize)),
-            background: Some(background),
-            component_threads: Some(component_threads),
             io: Some(io),
-            components,
+            services,
             config,
-            engines,
-            disk,
-            sandbox,
-            javascript,
+            shelf,
+            place,
         })))
     }
 
@@ -156,11 +159,8 @@ impl Runtime {
     /// Compiles in this thread what a plan lacks, and puts the program together.
     pub fn compile_here(&self, mut plan: Plan) -> Result<Program, ProgramError> {
         self.look_again(&mut plan);
-        let codes: Result<Vec<_>, _> = plan
-            .jobs()
-            .iter()
-            .map(|job| job.execute(&self.0.engines))
-            .collect();
+        let engines = &self.0.shelf.engines;
+        let codes: Result<Vec<_>, _> = plan.jobs().iter().map(|job| job.execute(engines)).collect();
         self.assemble(plan, codes?)
     }
 
@@ -168,88 +168,197 @@ impl Runtime {
     /// files: call it where blocking is allowed.
     pub fn plan(&self, wasm: Vec<u8>, tier: Tier) -> Result<Plan, ProgramError> {
         let digest = sha256(&wasm);
-        match self.kept(&(digest, tier)) {
+        match self.0.programs.get(&(digest, tier)) {
             Some(program) => Ok(Plan::of(program)),
-            None => Plan::make(&self.shelves(), wasm, digest, tier),
+            None => Plan::make(&self.0.shelf, self.sandboxes(), wasm, digest, tier),
         }
     }
 
     /// Looks again for what a plan lacks, since others may have compiled it in the meantime.
     pub fn look_again(&self, plan: &mut Plan) {
         if let Some(key) = plan.key()
-            && let Some(program) = self.kept(&key)
+            && let Some(program) = self.0.programs.get(&key)
         {
             *plan = Plan::of(program);
         }
-        plan.fill(&self.shelves());
+        plan.fill(&self.0.shelf, self.sandboxes());
     }
 
     /// Puts a program together, given machine code for all of [`Plan::jobs`]. The code is executed: it must come from the
     /// compiler itself. Call it where blocking is allowed.
     pub fn assemble(&self, plan: Plan, codes: Vec<Vec<u8>>) -> Result<Program, ProgramError> {
-        let inner = &*self.0;
-        let key = plan.key();
-        let program = plan.assemble(&self.shelves(), codes)?;
-        if program.manifest().rights.javascript {
-            let prepared = inner.javascript.prepare(&inner.engines, inner.disk.as_ref());
-            prepared.map_err(CompileError::Engine)?;
-        }
+        let assembled = match plan.assemble(&self.0.shelf, codes)? {
+            plan::Outcome::Done(program) => return Ok(program),
+            plan::Outcome::Assembled(assembled) => assembled,
+        };
+        let Assembled {
+            code,
+            code_bytes,
+            digest,
+            key,
+        } = *assembled;
+        let manifest = code.manifest.clone();
+        let form = match &self.0.place {
+            Place::Here(sandboxes) => Form::Here(self.linked(sandboxes, code)?),
+            Place::Executors(executors) => Form::Sealed(self.sealed(executors, code, code_bytes)?),
+        };
+        let program = Program(Arc::new(Loaded {
+            granted: GrantedNames::of(&manifest.rights),
+            manifest,
+            digest,
+            code_bytes,
+            form,
+        }));
         if let Some(key) = key {
-            let mut programs = inner.programs.lock().unwrap_or_else(PoisonError::into_inner);
-            programs.insert(key, program.clone(), program.code_bytes());
+            self.0.programs.keep(key, program.clone());
         }
         Ok(program)
     }
 
-    fn kept(&self, key: &(Digest256, Tier)) -> Option<Program> {
-        let mut programs = self.0.programs.lock().unwrap_or_else(PoisonError::into_inner);
-        programs.get(key)
+    fn linked(
+        &self,
+        sandboxes: &Sandboxes,
+        code: ProgramCode,
+    ) -> Result<heddle_sandbox::Program, ProgramError> {
+        let manifest = code.manifest.clone();
+        if manifest.rights.javascript && !sandboxes.has_javascript() {
+            let loaded = self.javascript().and_then(|code| sandboxes.load_javascript(code));
+            loaded.map_err(CompileError::Engine)?;
+        }
+        sandboxes.link(code).map_err(|failure| {
+            plan::unusable(&manifest, failure.component, CompileError::Engine(failure.error))
+        })
     }
 
-    fn shelves(&self) -> Shelves<'_> {
-        Shelves {
-            engines: &self.0.engines,
-            disk: self.0.disk.as_ref(),
-            stdlib: &self.0.sandbox.stdlib,
-            components: &self.0.components,
+    /// A program for executors, of which one says first whether it can be loaded.
+    fn sealed(
+        &self,
+        place: &InExecutors,
+        code: ProgramCode,
+        code_bytes: usize,
+    ) -> Result<Arc<SealedProgram>, ProgramError> {
+        let manifest = code.manifest.clone();
+        let unusable =
+            |error: std::io::Error| ProgramError::Compile(CompileError::InWorker(error.to_string()));
+        let javascript = match manifest.rights.javascript {
+            true => Some(self.sealed_javascript(place)?),
+            false => None,
+        };
+        let mut components = Vec::with_capacity(code.components.len());
+        for component in code.components {
+            let given = GivenComponent {
+                digest: component.digest,
+                may_send: component.may_send,
+            };
+            if let ComponentSource::Code(code) = component.source {
+                components.push((given, Arc::new(code.into_descriptor().map_err(unusable)?)));
+            }
+        }
+        let program = Arc::new(SealedProgram {
+            number: next_number(),
+            manifest: serde_json::to_vec(&*manifest).map_err(ManifestError::Unreadable)?,
+            imports: code.imports,
+            module: Arc::new(code.module.into_descriptor().map_err(unusable)?),
+            components,
+            javascript,
+            code_bytes,
+        });
+        let (sender, loaded) = std::sync::mpsc::channel();
+        let (executors, io) = (place.executors.clone(), self.0.services.io.clone());
+        let given = program.clone();
+        self.0.services.io.spawn(async move {
+            // Whoever asked may have gone.
+            let _ = sender.send(executors.load(&given, &io).await);
+        });
+        let gone = |_| (None, "the runtime has been stopped".to_owned());
+        match in_place(|| loaded.recv()).map_err(gone).flatten() {
+            Ok(()) => Ok(program),
+            Err((component, reason)) => Err(plan::unusable(
+                &manifest,
+                component,
+                CompileError::InWorker(reason),
+            )),
+        }
+    }
+
+    fn sealed_javascript(&self, place: &InExecutors) -> Result<Arc<OwnedFd>, CompileError> {
+        let mut kept = place.javascript.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(code) = &*kept {
+            return Ok(code.clone());
+        }
+        let code = self.javascript()?.into_descriptor();
+        let code = code.map_err(|error| CompileError::InWorker(error.to_string()))?;
+        Ok(kept.insert(Arc::new(code)).clone())
+    }
+
+    /// Machine code of the JavaScript engine. Takes a second of processor time the first time.
+    fn javascript(&self) -> wasmtime::Result<heddle_sandbox::Code> {
+        self.0.shelf.own_module(ENGINE_WASM, &sha256(ENGINE_WASM))
+    }
+
+    fn sandboxes(&self) -> Option<&Sandboxes> {
+        match &self.0.place {
+            Place::Here(sandboxes) => Some(sandboxes),
+            Place::Executors(_) => None,
         }
     }
 
     /// Executes one run. Waits for a free slot first, in order of the calls. Dropping the future cancels the
     /// run and its effects and frees its slot.
     pub async fn run(&self, program: &Program, request: RunRequest) -> Outcome {
+        let started = Instant::now();
+        let ended = self.attempt(program, request, Company::Any).await;
+        ended.unwrap_or_else(|Interrupted { .. }| ending::refused(interrupted(), started))
+    }
+
+    /// As [`Runtime::run`], for those who can begin a run again whose executor has ended: with its event, and what its
+    /// journal holds by now.
+    pub async fn attempt(
+        &self,
+        program: &Program,
+        request: RunRequest,
+        company: Company,
+    ) -> Result<Outcome, Interrupted> {
         let inner = &*self.0;
         // Only closed when dropped, which the borrow of `self` rules out.
-        let slot = inner.slots.clone().acquire_owned().await;
-        let awake = inner.ticker.wake();
+        let slot = inner.slots.clone().acquire_owned().await.ok();
         let started = Instant::now();
-        let request = self.bounded(request);
-        let held = (slot, awake);
-        let job = Box::pin(sandbox::execute(
-            held,
-            inner.sandbox.clone(),
-            program.clone(),
-            request,
-        ));
-        let result = match (
-            Foreground::new(job, inner.config.foreground_time).await,
-            &inner.background,
-        ) {
-            (Phase::Done(result), _) => result,
-            (Phase::Long(job), Some(background)) => executor::continue_on(background.handle(), job).await,
-            (Phase::Long(_), None) => Err(executor::Panicked),
+        let begun = match run_host::begin(&inner.services, program, self.bounded(request)) {
+            Ok(begun) => begun,
+            Err(error) => return Ok(ending::refused(error, started)),
         };
-        result.unwrap_or_else(|executor::Panicked| {
-            let message = "The run was stopped by a bug in heddle. Please report it.".to_owned();
-            ending::refused(
-                RunError {
-                    code: code::INTERNAL.into(),
-                    message,
-                    node_id: None,
-                },
-                started,
-            )
-        })
+        match (&inner.place, &program.0.form) {
+            (Place::Here(sandboxes), Form::Here(linked)) => {
+                let Begun { input, host, ending } = begun;
+                let hosts = Hosts {
+                    requests: host.requests(),
+                    effects: Box::new(host),
+                };
+                Ok(match sandboxes.run(slot, linked, input, hosts).await {
+                    Ok(report) => ending::outcome(report, &ending),
+                    Err(Panicked) => ending::refused(bug(), started),
+                })
+            }
+            (Place::Executors(place), Form::Sealed(program)) => {
+                let io = &inner.services.io;
+                place.executors.run(program, begun, slot, io, company).await
+            }
+            // Of another runtime.
+            _ => Ok(ending::refused(bug(), started)),
+        }
+    }
+
+    /// Tries a connection, outside of any run.
+    pub async fn probe(&self, probe: Probe) -> Result<Probed, EffectError> {
+        probe::probe(&self.0.services, probe).await
+    }
+
+    /// Ids of the executors that stand ready.
+    pub fn executor_process_ids(&self) -> Vec<u32> {
+        match &self.0.place {
+            Place::Here(_) => Vec::new(),
+            Place::Executors(place) => place.executors.process_ids(),
+        }
     }
 
     fn bounded(&self, mut request: RunRequest) -> RunRequest {
@@ -260,10 +369,81 @@ impl Runtime {
     }
 }
 
-/// What a program does that was started as the process of a connector, see [`crate::ConnectorProgram`]: with the last argument of
-/// its command line, before anything else and on the main thread.
-pub fn serve_connector(limits: &str) -> Result<(), heddle_processes::ChannelError> {
-    effects::serve_connector(limits)
+fn bug() -> RunError {
+    RunError {
+        code: code::INTERNAL.into(),
+        message: "The run was stopped by a bug in heddle. Please report it.".to_owned(),
+        node_id: None,
+    }
+}
+
+fn interrupted() -> RunError {
+    RunError {
+        code: "INTERRUPTED".into(),
+        message: "The process that executed the run ended before the run did. The server's log says why."
+            .to_owned(),
+        node_id: None,
+    }
+}
+
+/// Blocks, on a thread of the caller's async runtime as well: what that thread had to do, the executors' keepers among it, goes on
+/// elsewhere.
+fn in_place<T>(block: impl FnOnce() -> T) -> T {
+    match Handle::try_current().map(|handle| handle.runtime_flavor()) {
+        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(block),
+        _ => block(),
+    }
+}
+
+fn sandbox_config(config: &RuntimeConfig) -> SandboxConfig {
+    SandboxConfig {
+        runs_max: config.concurrent_runs_max,
+        background_threads: config.background_threads,
+        foreground_time: config.foreground_time,
+        memory_bytes_max: config.memory_bytes_max,
+        all_memory_bytes_max: memory_of_a_process(config),
+        table_elements_max: config.table_elements_max,
+        code_is_sealed: config.executors.is_some(),
+    }
+}
+
+/// Memory of all runs in a process, of which there may be several: at least so much that one run can have all that it may.
+fn memory_of_a_process(config: &RuntimeConfig) -> usize {
+    let all = config
+        .runs_memory_bytes_max
+        .unwrap_or_else(|| half_of_memory(RUNS_MEMORY_LEAST));
+    let processes = config
+        .executors
+        .as_ref()
+        .map_or(1, |executors| executors.processes.max(1));
+    let share = usize::try_from(all).unwrap_or(usize::MAX) / processes;
+    match config.executors {
+        None => share,
+        Some(_) => share.max(least_for(config.memory_bytes_max)),
+    }
+}
+
+fn shelf(config: &RuntimeConfig, engines: Engines, guest: &[u8]) -> Result<Shelf, RuntimeError> {
+    let is_sealed = config.executors.is_some();
+    let open = |engine| {
+        let dir = config.cache_dir.as_deref();
+        let opened = dir.map(|dir| {
+            DiskCache::open(dir, engine, config.cache_key.as_ref(), is_sealed).map_err(|source| {
+                RuntimeError::Cache {
+                    path: dir.display().to_string(),
+                    source,
+                }
+            })
+        });
+        opened.transpose()
+    };
+    Ok(Shelf {
+        disk: open(&engines.main)?,
+        component_disk: open(&engines.components)?,
+        exports: exports_of(guest).map_err(|error| RuntimeError::Engine(wasmtime::Error::new(error)))?,
+        engines,
+        is_sealed,
+    })
 }
 
 fn standard_effects(config: &RuntimeConfig, http: &Http) -> Registry {
@@ -272,13 +452,14 @@ fn standard_effects(config: &RuntimeConfig, http: &Http) -> Registry {
     registry.add(effects::Wait);
     registry.add(effects::Callback);
     registry.add(effects::CallPattern);
-    registry.add(effects::Hash);
-    registry.add(effects::Hmac);
+    registry.add(effects::Hash {});
+    registry.add(effects::Hmac {});
     registry.add(effects::Jwt);
     registry.add(effects::Chat(http.clone()));
     registry.add(http.clone());
     registry.add(effects::KeyValue);
-    registry.add(effects::Mail::new(&config.egress));
-    registry.add(effects::Sql::new(config));
+    let connectors = effects::Connectors::new(config).map(Arc::new);
+    registry.add(effects::Mail::new(&config.egress, connectors.clone()));
+    registry.add(effects::Sql::new(config, connectors));
     registry
 }

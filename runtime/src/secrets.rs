@@ -5,11 +5,11 @@ mod mask;
 mod reference;
 mod value;
 
-use crate::digest::{Digest256, sha256};
-use crate::effect_error::{EffectCode, EffectError};
 use crate::hosts;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
+use heddle_sandbox::{Digest256, sha256};
+use heddle_sandbox::{EffectCode, EffectError};
 use mask::{MASKED_BYTES_MIN, Masker};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reference::{PREFIX, Reference};
@@ -55,7 +55,7 @@ pub enum Destination<'a> {
 pub struct Vault {
     secrets: Secrets,
     /// Names that the manifest grants.
-    granted: Vec<String>,
+    granted: Arc<[String]>,
     nonce: String,
     used: Mutex<Used>,
 }
@@ -77,7 +77,8 @@ impl std::fmt::Debug for Vault {
 }
 
 impl Vault {
-    pub fn new(secrets: Secrets, granted: Vec<String>, nonce: String) -> Self {
+    /// Of a run that may use those of these names; with the nonce its references are told from text that only looks like them.
+    pub fn new(secrets: Secrets, granted: Arc<[String]>, nonce: String) -> Self {
         Vault {
             secrets,
             granted,
@@ -334,9 +335,12 @@ fn mask_within(masker: &Masker, value: Value) -> Value {
 fn spellings(value: &str) -> Vec<Zeroizing<String>> {
     let percent: String = utf8_percent_encode(value, COMPONENT).collect();
     let strict: String = utf8_percent_encode(value, NON_ALPHANUMERIC).collect();
+    let escaped = json_escaped(value);
     let mut all = vec![
         value.to_owned(),
-        json_escaped(value),
+        // JSON as text within JSON, as a run's output may have it.
+        json_escaped(&escaped),
+        escaped,
         percent.replace("%20", "+"),
         percent,
         strict,

@@ -298,7 +298,7 @@ fn unknown_and_missing_parameters() {
 
     error[missing-parameter]: `value` is required
      --> pattern.json:8:5: node `it` (Transform), value
-      = help: the value that leaves
+      = help: the value to emit
 
     error: pattern.json does not compile: 1 error, 1 warning
     ");

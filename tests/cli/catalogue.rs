@@ -3,7 +3,7 @@
 use super::example::fits;
 use super::harness::{Place, graph};
 use super::outside::Outside;
-use heddle_catalogue::{Category, NodeType, Outputs, node_types};
+use heddle_catalogue::{Category, NodeType, Outputs, Role, node_types};
 use serde_json::{Value, json};
 
 #[test]
@@ -56,15 +56,16 @@ fn needs_the_service(node_type: &NodeType) -> bool {
         .any(|kind| ["call", "callback"].contains(kind))
 }
 
-/// What a run gave, held against the example. Return and Throw have no ports; what they end a run with is written
-/// under `return` and `error`.
+/// What a run gave, held against the example. A Return's value is written under `return`, a failure under `error`.
 fn holds(result: &Value, node_type: &NodeType, expected: &Value) -> bool {
-    match node_type.name {
-        "Return" => result["output"] == expected["return"],
-        "Throw" => ["code", "message"]
+    if node_type.role == Role::Return {
+        return result["output"] == expected["return"];
+    }
+    match expected.get("error") {
+        Some(failure) => ["code", "message"]
             .iter()
-            .all(|it| result["error"][it] == expected["error"]["error"][it]),
-        _ => fits(expected, &result["output"]),
+            .all(|it| result["error"][it] == failure["error"][it]),
+        None => fits(expected, &result["output"]),
     }
 }
 

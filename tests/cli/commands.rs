@@ -39,6 +39,13 @@ fn a_compiled_module_runs_like_its_pattern() {
 }
 
 #[test]
+fn the_description_of_the_api_is_printed_as_it_is_served() {
+    let ended = Place::new().run(&["openapi"]);
+    let printed: Value = serde_json::from_str(&ended.assert_code(0).stdout).unwrap();
+    assert_eq!(printed, heddle_api::http::routes::document());
+}
+
+#[test]
 fn compiling_twice_gives_the_same_bytes() {
     let place = Place::new();
     place.file("pattern.json", doubling());

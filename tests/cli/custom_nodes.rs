@@ -63,6 +63,31 @@ fn a_component_may_stand_in_the_definitions_as_base64() {
 }
 
 #[test]
+fn a_pattern_may_hold_its_definitions_with_code_in_files_beside_it() {
+    let place = Place::new();
+    fs::create_dir(place.path("own")).unwrap();
+    let graph: Value = serde_json::from_str(&pattern(json!({}))).unwrap();
+    let code = json!({"Own": {"kind": "javascript", "code": {"file": "double.js"}}});
+    place.file("own/double.js", "export default ({input}) => input.n * 2;");
+    place.file("event.json", r#"{"n": 21}"#);
+    let mut beside = graph.clone();
+    beside["nodeDefinitions"] = code.clone();
+    let exported = json!({"name": "Own", "graphData": graph, "nodeDefinitions": code});
+    for file in [beside, exported] {
+        place.file("own/pattern.json", file.to_string());
+        let ended = place.run(&["run", "own/pattern.json", "--json", "--event", "event.json"]);
+        assert_eq!(ended.json()["output"], 42, "{ended:#?}");
+    }
+    fs::remove_file(place.path("own/double.js")).unwrap();
+    let ended = place.run(&["validate", "own/pattern.json"]);
+    ended.assert_code(4);
+    assert!(
+        ended.stderr.contains("the code of `Own`, own/double.js"),
+        "{ended:#?}"
+    );
+}
+
+#[test]
 fn what_is_wrong_with_a_component_is_said_before_the_run() {
     let place = Place::new();
     place.file("pattern.json", pattern(json!({})));
@@ -138,7 +163,7 @@ fn build_javascript(place: &Place) -> Result<(), String> {
         let (_, name) = file.split_once('/').unwrap();
         place.file(name, fs::read(folder.join(file)).unwrap());
     }
-    for file in ["definitions.json", "pattern.json", "event.json"] {
+    for file in ["pattern.json", "event.json"] {
         place.file(file, fs::read(folder.join(file)).unwrap());
     }
     let npm = |arguments: &[&str]| {
@@ -163,15 +188,7 @@ fn the_javascript_example_gives_what_it_promises() {
     if needs::or_skip("componentize-js", build_javascript(&place)).is_none() {
         return;
     }
-    let ended = place.run(&[
-        "run",
-        "pattern.json",
-        "--json",
-        "--definitions",
-        "definitions.json",
-        "--event",
-        "event.json",
-    ]);
+    let ended = place.run(&["run", "pattern.json", "--json", "--event", "event.json"]);
     let expected = fs::read_to_string(root().join("examples/custom-node-javascript/expected.json")).unwrap();
     assert_eq!(
         ended.json()["output"],

@@ -21,8 +21,8 @@ fn folders() -> Vec<PathBuf> {
 
 /// Whether the components that its definitions name are there; `custom_nodes` builds those that are not checked in.
 fn is_built(folder: &Path) -> bool {
-    let definitions = json(folder, "definitions.json").unwrap_or_default();
-    let mut definitions = definitions.as_object().into_iter().flatten();
+    let pattern = json(folder, "pattern.json").unwrap_or_default();
+    let mut definitions = pattern["nodeDefinitions"].as_object().into_iter().flatten();
     definitions.all(|(_, definition)| {
         let file = definition["component"]["file"].as_str();
         file.is_none_or(|file| folder.join(file).exists())
@@ -52,7 +52,6 @@ const FILES: &[(&str, &str)] = &[
     ("--event", "event.json"),
     ("--vars", "vars.json"),
     ("--secrets", "secrets.json"),
-    ("--definitions", "definitions.json"),
 ];
 
 #[test]
@@ -111,12 +110,7 @@ fn examples_with_requests_run_offline_with_their_pins() {
 fn examples_have_no_warnings() {
     for folder in folders() {
         let pattern = folder.join("pattern.json").display().to_string();
-        let definitions = folder.join("definitions.json").display().to_string();
-        let mut arguments = vec!["validate", "--json", &pattern];
-        if folder.join("definitions.json").exists() {
-            arguments.extend(["--definitions", &definitions]);
-        }
-        let checked = Place::new().run(&arguments).json();
+        let checked = Place::new().run(&["validate", "--json", &pattern]).json();
         assert_eq!(checked["files"][0]["errors"], serde_json::json!([]), "{pattern}");
         assert_eq!(
             checked["files"][0]["warnings"],

@@ -132,3 +132,73 @@ proptest! {
         prop_assert_eq!(size(&a, "edges") + edges_added, size(&b, "edges") + edges_removed);
     }
 }
+
+#[test]
+fn numbers_that_are_equal_are_no_difference() {
+    let with = |number: &str| {
+        format!(r#"{{"nodes": [{{"id": "a", "data": {{"parameters": {{"n": {number}}}}}}}], "edges": []}}"#)
+    };
+    let differ = |one: &str, other: &str| {
+        let found = heddle_compiler::compare::compare(&with(one), &with(other)).unwrap();
+        found.nodes_changed == 1
+    };
+    for (one, other) in [
+        ("489.0", "489"),
+        ("4.89e2", "489"),
+        ("-0.0", "0"),
+        ("-3", "-3.0"),
+        ("0.10", "0.1"),
+        ("1e19", "10000000000000000000"),
+    ] {
+        assert!(!differ(one, other), "{one} and {other}");
+    }
+    for (one, other) in [
+        ("489.5", "489"),
+        ("1", "\"1\""),
+        ("1", "true"),
+        ("0", "null"),
+        // As integers they differ, although no float does.
+        ("9007199254740993", "9007199254740992"),
+        ("1e300", "1.1e300"),
+    ] {
+        assert!(differ(one, other), "{one} and {other}");
+    }
+}
+
+#[test]
+fn definitions_are_compared_by_name() {
+    let graph = r#"{"nodes": [], "edges": []}"#;
+    let compared = |before: Option<&str>, after: Option<&str>| {
+        let found = heddle_compiler::compare::compare(graph, graph).unwrap();
+        found.and_definitions(before, after).unwrap()
+    };
+    let before = r#"{"A": {"kind": "javascript", "code": "1"}, "B": {}, "C": {"x": 1, "y": 2}}"#;
+    let after = r#"{"C": {"y": 2, "x": 1}, "A": {"kind": "javascript", "code": "2"}, "D": 1}"#;
+    let found = compared(Some(before), Some(after));
+    assert_eq!(
+        found.summary(),
+        "1 definition added, 1 definition removed, 1 definition changed"
+    );
+    let details: Vec<_> = found
+        .details
+        .iter()
+        .map(|difference| {
+            (
+                difference.part.clone(),
+                difference.change,
+                difference.fields.clone(),
+            )
+        })
+        .collect();
+    let named = |name: &str| Part::Definition(name.to_owned());
+    assert_eq!(
+        details,
+        [
+            (named("A"), Change::Changed, vec!["code".to_owned()]),
+            (named("D"), Change::Added, vec![]),
+            (named("B"), Change::Removed, vec![]),
+        ]
+    );
+    assert_eq!(compared(None, Some("{}")).summary(), "nothing changed");
+    assert_eq!(compared(Some(before), None).definitions_removed, 3);
+}

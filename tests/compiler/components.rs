@@ -69,6 +69,60 @@ fn the_component_and_its_rights_are_in_the_module() {
 }
 
 #[test]
+fn what_each_node_may_start_is_known() {
+    let mut sending = definition(&fetching());
+    sending["hosts"] = json!(["api.example.com"]);
+    let inner = graph(
+        [
+            node("in", "OnCall", json!({})),
+            node("ask", "HttpRequest", json!({"url": "https://example.com"})),
+            node("out", "Return", json!({})),
+        ],
+        &["in -> ask", "ask -> out"],
+    );
+    let code = |source: &str| json!({"kind": "javascript", "code": source});
+    let definitions = json!({
+        "Own": sending, "Quiet": definition(&echo()), "Box": {"kind": "graph", "graphData": inner},
+        "Code": code("export default () => fetch('https://example.com')"), "Plain": code("export default () => 1"),
+    });
+    let types = ["Own", "Quiet", "Box", "Code", "Plain", "Log"];
+    let drawn = types
+        .iter()
+        .map(|kind| node(&kind.to_lowercase(), kind, json!({})));
+    let mut nodes: Vec<Value> = [node("start", "OnManual", json!({}))]
+        .into_iter()
+        .chain(drawn)
+        .collect();
+    nodes[6]["data"]["parameters"] = json!({"message": "x"});
+    let edges = [
+        "start -> own",
+        "own -> quiet",
+        "quiet -> box",
+        "box -> code",
+        "code -> plain",
+        "plain -> log",
+    ];
+    let compiled = compile(&graph(nodes, &edges), &definitions, &Options::default());
+    let artifact = compiled
+        .artifact
+        .unwrap_or_else(|| panic!("{:?}", compiled.diagnostics));
+    let told = artifact.effects.iter();
+    let mut told: Vec<String> = told
+        .map(|node| format!("{}: {}", node.node_id, node.kinds.join(" ")))
+        .collect();
+    told.sort();
+    assert_eq!(
+        told,
+        [
+            "box/ask: http",
+            "code: http",
+            "own: component http",
+            "quiet: component"
+        ]
+    );
+}
+
+#[test]
 fn a_component_that_no_node_executes_is_left_out() {
     let mut disabled = pattern();
     disabled["nodes"][1]["data"]["disabled"] = true.into();

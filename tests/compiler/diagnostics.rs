@@ -558,3 +558,47 @@ fn sizes_count_what_composites_hold() {
     let many = started((0..1_000).map(|index| noop(&format!("n{index}"))), &[]);
     insta::assert_snapshot!(of(many), @"error[too-large] graph: the graph has 1001 nodes; 1000 are allowed");
 }
+
+#[test]
+fn fields_that_are_almost_known_are_mistakes_and_an_editors_own_are_not() {
+    let mistyped = json!({
+        "nodes": [{"id": "a", "type": "OnManual", "data": {
+            "onErorr": "branch", "timeoutMS": 5, "icon": "bolt", "notes": "x", "retry": {"maxAttemps": 3, "why": 1},
+        }}],
+        "edges": [], "viewport": {"x": 1}, "setings": {}, "settings": {"timeoutMS": 1},
+    });
+    let told = of(mistyped);
+    for (field, help) in [
+        (
+            "warning[unknown-field] graph: setings is unknown",
+            "did you mean `settings`?",
+        ),
+        (
+            "graph: settings.timeoutMS is unknown",
+            "did you mean `timeoutMs`?",
+        ),
+        ("a: nodes[0].data.onErorr is unknown", "did you mean `onError`?"),
+        (
+            "a: nodes[0].data.timeoutMS is unknown",
+            "did you mean `timeoutMs`?",
+        ),
+        (
+            "a: nodes[0].data.retry.maxAttemps is unknown",
+            "did you mean `maxAttempts`?",
+        ),
+        (
+            "a: nodes[0].data.retry.why is unknown",
+            "known are `maxAttempts`, `backoffMs` and `factor`",
+        ),
+    ] {
+        let line = told.lines().position(|line| line.contains(field));
+        let line = line.unwrap_or_else(|| panic!("{field} is not told:\n{told}"));
+        assert!(
+            told.lines().nth(line + 1).unwrap().contains(help),
+            "{field}:\n{told}"
+        );
+    }
+    for own in ["icon", "notes", "viewport"] {
+        assert!(!told.contains(own), "{own}:\n{told}");
+    }
+}

@@ -15,6 +15,7 @@ fn site(parameter: &str, source: &str) -> Site {
     Site {
         parameter: parameter.to_owned(),
         source: source.to_owned(),
+        utf16: 0..source.len(),
         expression,
         reasons: Vec::new(),
     }

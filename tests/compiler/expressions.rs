@@ -373,7 +373,7 @@ fn what_is_not_compiled_is_told_with_its_place() {
         ("escape($a)", "`escape(…)`", "escape($a)"),
         (
             "[1].map(x => x())",
-            "calling `x`, which the expression itself has made",
+            "calling `x`, which the expression itself defines",
             "x",
         ),
         ("[1].map((...x) => x)", "a rest parameter", "...x"),

@@ -365,6 +365,59 @@ fn hosts_that_are_computed_are_any() {
     }
 }
 
+/// The rights of a pattern with one node besides its trigger.
+fn rights_of(node_type: &str, parameters: Value) -> Rights {
+    let own = json!({
+        "kind": "javascript", "code": "export default ({params}) => params",
+        "inputs": [{ "name": "in" }], "outputs": [{ "name": "out" }]
+    });
+    let graph = graph(
+        [
+            node("start", "OnManual", json!({})),
+            node("a", node_type, parameters),
+        ],
+        &["start -> a"],
+    );
+    let (lowered, diagnostics) = analyse(&graph, &json!({ "Own": own }), &Options::default());
+    lowered
+        .unwrap_or_else(|| panic!("{diagnostics:?}"))
+        .manifest
+        .rights
+}
+
+#[test]
+fn rights_follow_from_what_parameters_stand_for() {
+    let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let named = json!({ "connection": "shop", "url": "/orders", "query": "select 1", "patternId": "p" });
+    let pick = |names: &[&str]| -> Value {
+        let fields = names.iter().map(|name| ((*name).to_owned(), named[name].clone()));
+        Value::Object(fields.collect())
+    };
+    let sql = rights_of("SqlQuery", pick(&["connection", "query"]));
+    assert_eq!((sql.connections, sql.effects), (list(&["shop"]), list(&["sql"])));
+    let below = rights_of("HttpRequest", pick(&["connection", "url"]));
+    assert_eq!((below.connections, below.hosts), (list(&["shop"]), list(&[])));
+    let call = rights_of("CallPattern", pick(&["patternId"]));
+    assert_eq!((call.patterns, call.effects), (list(&["p"]), list(&["call"])));
+    let computed = rights_of("CallPattern", json!({ "patternId": "{{ $input }}" }));
+    assert_eq!(computed.patterns, list(&["*"]));
+    let regex = rights_of("Regex", json!({ "text": "a", "pattern": "b" }));
+    assert!(regex.javascript && regex.effects.is_empty());
+    let code = rights_of(
+        "JavaScript",
+        json!({ "code": "export default () => fetch('https://example.com')" }),
+    );
+    assert!(code.javascript);
+    assert_eq!((code.hosts, code.effects), (list(&["*"]), list(&["http"])));
+    // Names alone grant nothing: these parameters are for code of the user's own.
+    let own = rights_of("Own", named.clone());
+    let only_engine = Rights {
+        javascript: true,
+        ..Rights::default()
+    };
+    assert_eq!(own, only_engine);
+}
+
 #[test]
 fn a_graph_of_a_thousand_nodes_compiles() {
     let nodes = (0..999).map(|index| {

@@ -16,3 +16,4 @@ mod hand_made;
 mod lowering;
 mod properties;
 mod refusals;
+mod vocabulary;

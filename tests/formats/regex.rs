@@ -122,12 +122,12 @@ async fn what_is_no_expression_is_refused() {
         (
             "(",
             "",
-            "PARAMETER: `/(/` is no regular expression of JavaScript: ",
+            "PARAMETER: `/(/` is not a valid JavaScript regular expression: ",
         ),
         (
             "a",
             "gg",
-            "PARAMETER: `/a/gg` is no regular expression of JavaScript: ",
+            "PARAMETER: `/a/gg` is not a valid JavaScript regular expression: ",
         ),
         ("[z-a]", "", "PARAMETER: "),
         ("(?<n>a)\\k<m>", "u", "PARAMETER: "),

@@ -15,8 +15,14 @@ const PUBLIC: &[&str] = &[
     "POST /api/auth/register",
     "POST /api/auth/login",
     "POST /api/auth/ext",
+    "GET /api/session",
+    "POST /api/session",
+    "POST /api/session/register",
+    "POST /api/session/ext",
+    "POST /api/session/ext/begin",
     "GET /api/nodes",
     "GET /api/nodes/{type}",
+    "GET /api/expressions",
     "GET /api/openapi.json",
     "GET /docs",
     "GET /healthz",
@@ -41,13 +47,18 @@ const VIEWERS_OWN: &[&str] = &[
     "POST /api/auth/logout",
     "POST /api/auth/logout-all",
     "PUT /api/auth/password",
+    "PATCH /api/auth/me",
+    "DELETE /api/session",
     "POST /api/workspaces",
     "POST /api/patterns/{id}/star",
     "POST /api/execute/transpile",
+    "POST /api/execute/validate",
+    "POST /api/execute/rename",
+    "POST /api/schedules/preview",
 ];
 
 /// What is answered as long as somebody looks on.
-const ENDLESS: &[&str] = &["GET /api/deployments/{id}/runs/stream"];
+pub const ENDLESS: &[&str] = &["GET /api/deployments/{id}/runs/stream", "GET /api/stream"];
 
 /// Paths whose parameters name no tenant's object.
 const NO_OBJECT: &[&str] = &["/api/nodes/{type}"];
@@ -123,6 +134,35 @@ each_database! {
                 assert_eq!(reply.headers["www-authenticate"], "Bearer", "{operation} {what}");
             }
         }
+    }
+
+    async fn other_sites_change_nothing_by_the_cookie_of_a_visitor(service: Service) {
+        let fixture = Fixture::new(&service).await;
+        let cookie = service.cookie("owner").await;
+        let (document, operations) = protected();
+        let own = format!("http://{}", service.address);
+        for operation in operations {
+            let call = || fixture.call(&service, &document, &operation).header("cookie", &cookie);
+            if operation.method == "GET" {
+                continue;
+            }
+            for (name, value) in [
+                ("accept", "*/*"),
+                ("sec-fetch-site", "cross-site"),
+                ("sec-fetch-site", "same-site"),
+                ("sec-fetch-site", "none"),
+                ("origin", "https://evil.example"),
+                ("origin", "null"),
+            ] {
+                let reply = call().header(name, value).send().await;
+                assert_eq!((reply.status, reply.code()), (403, "FORBIDDEN"), "{operation} with {name}: {value}: {reply}");
+                assert!(reply.text.contains("own pages"), "{operation}: {reply}");
+            }
+            let both = call().header("origin", &own).header("sec-fetch-site", "cross-site").send().await;
+            assert_eq!((both.status, both.code()), (403, "FORBIDDEN"), "{operation}: {both}");
+        }
+        let current = service.get("/api/session").header("cookie", &cookie).send().await;
+        assert_eq!(current.data(200)["session"]["user"]["id"], fixture.owner.id.as_str(), "{current}");
     }
 
     async fn a_stranger_can_not_tell_an_object_from_none(service: Service) {

@@ -113,7 +113,7 @@ async fn processor_time_ends(database: Database) {
     let (refused, _) = tokio::join!(run(&service, &ann, &code), service.deployed(&bob, &graph));
     let told = message(&refused, 400);
     assert!(
-        told.contains("compiling it takes more than the 1 s of processor time that are allowed"),
+        told.contains("compiling it takes more than the 1 s of CPU time allowed"),
         "{told}"
     );
     // The place is free again.
@@ -125,7 +125,7 @@ async fn memory_ends(database: Database) {
     let ann = service.user("ann").await;
     let refused = run(&service, &ann, &long()).await;
     let told = message(&refused, 400);
-    assert!(told.contains("compiling it takes more memory than"), "{told}");
+    assert!(told.contains("of memory allowed"), "{told}");
     assert!(told.contains("compile_memory"), "{told}");
     service.deployed(&ann, &doubling()).await;
 }
@@ -140,7 +140,7 @@ async fn many_wait(database: Database) {
         let answer = answers.next().await.unwrap();
         assert_eq!(
             message(&answer, 503),
-            "16 of your compilations wait already: try again when they are done."
+            "16 of your compilations are already waiting: try again when they are done."
         );
         assert_eq!(answer.headers["retry-after"], "5");
     }

@@ -1,5 +1,8 @@
 //! Connections and the secrets that they seed.
 
+mod changes;
+mod tests;
+
 use crate::harness::{Reply, Service, User, each_database};
 use crate::sessions::{claims, switched, workspace};
 use heddle_store::secrets;

@@ -1,5 +1,6 @@
 //! The login by another service: against oidc-provider from npm, and against a provider that cheats.
 
+mod browser;
 mod cheating;
 mod oidc_provider;
 mod proven;
@@ -20,13 +21,21 @@ const REDIRECT_URI: &str = "http://localhost/callback";
 
 /// A service with an external login at this issuer, whose clock tells the time as the provider's does.
 async fn service(database: Database, issuer: &str, egress: &str) -> Service {
+    service_for(database, issuer, egress, REDIRECT_URI).await
+}
+
+/// The same for clients to which the provider sends people back here.
+async fn service_for(database: Database, issuer: &str, egress: &str, redirect_uri: &str) -> Service {
     let external_login = ExternalLogin {
         client_id: CLIENT_ID.to_owned(),
-        client_secret: CLIENT_SECRET.to_owned(),
+        client_secret: CLIENT_SECRET.into(),
         issuer: Some(issuer.to_owned()),
+        name: None,
+        authorize_url: None,
+        scopes: "openid email profile".to_owned(),
         token_url: None,
         userinfo_url: None,
-        redirect_uri: REDIRECT_URI.to_owned(),
+        redirect_uri: redirect_uri.to_owned(),
     };
     let egress = EgressPolicy::parse([egress]).unwrap();
     let service = Service::with(database, |config| {

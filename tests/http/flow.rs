@@ -4,4 +4,4 @@ mod callbacks;
 mod calls;
 mod catalogue;
 mod journal;
-mod waits;
+pub mod waits;

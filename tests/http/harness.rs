@@ -9,13 +9,14 @@ mod postgres;
 mod request;
 
 pub use deployed::{chain, doubling, endless};
-pub use request::{Reply, Request};
+pub use request::{Events, Reply, Request};
 
 use heddle_api::app::App;
 use heddle_api::config::Config;
 use heddle_api::http::server;
 use heddle_execution::compile::Isolation;
 use heddle_model::clock::{Clock, Timestamp};
+use heddle_runtime::WorkerProgram;
 use heddle_service::auth::limits::AuthRateLimit;
 use heddle_store::Store;
 use serde_json::json;
@@ -99,7 +100,7 @@ impl Service {
         let address = listener.local_addr().unwrap();
         let secret = "a secret of thirty-two characters or more".to_owned();
         let mut config = Config::new(address, files.path().to_owned(), [7; 32], secret);
-        config.database_url = kept.as_ref().map(|kept| kept.url.clone());
+        config.database_url = kept.as_ref().map(|kept| kept.url.clone().into());
         // Tests register as many users as they like.
         config.auth_rate_limit = AuthRateLimit {
             per_email: 0,
@@ -107,7 +108,13 @@ impl Service {
         };
         // Machine code of the standard library, compiled once for all tests.
         config.cache_dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("cache");
-        config.isolation = Isolation::Process(env!("CARGO_BIN_EXE_heddle").into());
+        let program = WorkerProgram {
+            program: env!("CARGO_BIN_EXE_heddle").into(),
+            arguments: vec!["worker".into()],
+        };
+        config.isolation = Isolation::Process(program.clone());
+        // In processes of their own where that is asked for; see CONTRIBUTING.md.
+        config.executors = std::env::var_os("HEDDLE_TEST_EXECUTORS").map(|_| program);
         change(&mut config);
         let start = Timestamp::parse("2026-11-21T09:00:00Z").unwrap();
         let app = App::new(config, store, Clock::manual(start));

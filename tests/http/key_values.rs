@@ -1,6 +1,7 @@
 //! KeyValue, kept by the service.
 
-use crate::harness::{Service, User, each_database};
+use crate::harness::{Database, Service, User, each_database};
+use heddle_model::quota::Quota;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -27,6 +28,103 @@ async fn access(service: &Service, user: &User, deployment: &str, event: Value) 
     }
 }
 
+/// The message of an access that exceeds this quota.
+async fn assert_exceeded(service: &Service, user: &User, deployment: &str, event: Value, quota: Quota) {
+    let reply = service.execute(user, deployment, "?wait=true", &event).await;
+    let error = &reply.data(200)["error"];
+    assert_eq!(error["code"], "KEY_VALUE_LIMIT", "{reply}");
+    assert!(
+        error["message"].as_str().unwrap().contains(quota.setting()),
+        "{reply}"
+    );
+}
+
+fn set(scope: &str, key: &str, value: Value) -> Value {
+    json!({"operation": "set", "key": key, "value": value, "scope": scope})
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_user_keeps_is_counted_wherever_it_is() {
+    for database in [Database::Sqlite, Database::Postgres] {
+        let service = Service::with(database, |config| config.quotas.set(Quota::KeyValues, 3)).await;
+        let (ann, eve) = (service.user("ann").await, service.user("eve").await);
+        let (first, second) = (keeping(&service, &ann).await, keeping(&service, &ann).await);
+        let others = keeping(&service, &eve).await;
+        for (deployment, scope) in [(&first, "pattern"), (&second, "pattern"), (&second, "workspace")] {
+            assert_eq!(
+                access(&service, &ann, deployment, set(scope, "k", json!(1))).await,
+                1
+            );
+        }
+        let fourth = set("pattern", "l", json!(1));
+        assert_exceeded(&service, &ann, &first, fourth.clone(), Quota::KeyValues).await;
+        // What is there may change, others have their own, and what was refused is not there.
+        assert_eq!(
+            access(&service, &ann, &first, set("pattern", "k", json!("longer"))).await,
+            "longer"
+        );
+        assert_eq!(access(&service, &eve, &others, fourth.clone()).await, 1);
+        let get = json!({"operation": "get", "key": "l"});
+        assert_eq!(access(&service, &ann, &first, get).await, Value::Null);
+        let delete = json!({"operation": "delete", "key": "k", "scope": "workspace"});
+        access(&service, &ann, &second, delete).await;
+        assert_eq!(access(&service, &ann, &first, fourth.clone()).await, 1);
+        let fifth = set("pattern", "m", json!(1));
+        assert_exceeded(&service, &ann, &first, fifth.clone(), Quota::KeyValues).await;
+        // What goes with its pattern counts no more.
+        let deployment = service
+            .get(&format!("/api/deployments/{second}"))
+            .bearer(&ann.token)
+            .send()
+            .await;
+        let pattern = deployment.data(200)["patternId"].as_str().unwrap().to_owned();
+        service
+            .delete(&format!("/api/deployments/{second}"))
+            .bearer(&ann.token)
+            .send()
+            .await
+            .data(200);
+        let deleted = service
+            .delete(&format!("/api/patterns/{pattern}"))
+            .bearer(&ann.token)
+            .send()
+            .await;
+        assert_eq!(deleted.status, 204, "{deleted}");
+        assert_eq!(access(&service, &ann, &first, fifth).await, 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bytes_that_a_user_keeps_are_counted() {
+    for database in [Database::Sqlite, Database::Postgres] {
+        let service = Service::with(database, |config| config.quotas.set(Quota::KeyValueBytes, 1_000)).await;
+        let ann = service.user("ann").await;
+        let deployment = keeping(&service, &ann).await;
+        let text = |bytes: usize| json!("x".repeat(bytes));
+        assert_eq!(
+            access(&service, &ann, &deployment, set("pattern", "a", text(900))).await,
+            text(900)
+        );
+        let second = set("pattern", "b", text(200));
+        assert_exceeded(&service, &ann, &deployment, second.clone(), Quota::KeyValueBytes).await;
+        let larger = set("pattern", "a", text(999));
+        assert_exceeded(&service, &ann, &deployment, larger, Quota::KeyValueBytes).await;
+        assert_eq!(
+            access(&service, &ann, &deployment, set("pattern", "a", text(100))).await,
+            text(100)
+        );
+        assert_eq!(access(&service, &ann, &deployment, second).await, text(200));
+        // What has expired counts until it is cleared away.
+        let short = json!({"operation": "set", "key": "c", "value": text(600), "ttlMs": 1_000});
+        assert_eq!(access(&service, &ann, &deployment, short).await, text(600));
+        let fourth = set("pattern", "d", text(500));
+        service.app.clock.advance(Duration::from_secs(1));
+        assert_exceeded(&service, &ann, &deployment, fourth.clone(), Quota::KeyValueBytes).await;
+        service.app.executions.clear_away().await.unwrap();
+        assert_eq!(access(&service, &ann, &deployment, fourth).await, text(500));
+    }
+}
+
 each_database! {
     async fn values_stay_from_run_to_run_where_they_belong(service: Service) {
         let (ann, eve) = (service.user("ann").await, service.user("eve").await);
@@ -47,6 +145,15 @@ each_database! {
         let delete = json!({"operation": "delete", "key": "k"});
         assert_eq!(access(&service, &ann, &first, delete.clone()).await, json!({"of": "pattern"}));
         assert_eq!(access(&service, &ann, &first, delete).await, Value::Null);
+    }
+
+    async fn a_key_without_a_meaning_is_told(service: Service) {
+        let ann = service.user("ann").await;
+        let deployment = keeping(&service, &ann).await;
+        for operation in ["get", "set", "delete"] {
+            let event = json!({"operation": operation, "key": "a\u{0}b", "value": 1});
+            assert_eq!(access(&service, &ann, &deployment, event).await, "PARAMETER");
+        }
     }
 
     async fn a_counter_counts_every_run(service: Service) {

@@ -46,7 +46,7 @@ each_database! {
     async fn a_body_over_the_limit_is_refused(service: Service) {
         let ann = service.user("ann").await;
         let body = format!("{{\"name\": \"{}\"}}", "x".repeat(service.app.config.api_body_bytes_max));
-        let reply = service.post("/api/patterns").bearer(&ann.token).header("content-type", "application/json").body(body);
+        let reply = service.post("/api/workspaces").bearer(&ann.token).header("content-type", "application/json").body(body);
         let reply = reply.send().await;
         assert_eq!((reply.status, reply.code()), (413, "PAYLOAD_TOO_LARGE"));
         let reply = service.post("/api/auth/login").body("{}").send().await;

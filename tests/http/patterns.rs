@@ -3,9 +3,12 @@
 mod call_interface;
 mod changes;
 mod copies;
+mod definitions;
+mod drafts;
 mod history;
 mod large;
 mod lists;
+mod presence;
 
 use crate::harness::{Service, User};
 use serde_json::{Value, json};

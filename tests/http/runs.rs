@@ -1,9 +1,12 @@
 //! Runs: what is kept of them, and running them again.
 
+mod figures;
 mod listing;
 mod lives;
 mod owners;
 mod recording;
 mod retention;
 mod stats;
-mod tails;
+mod stream;
+pub mod tails;
+mod workspace;

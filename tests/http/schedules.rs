@@ -198,6 +198,92 @@ each_database! {
         assert_eq!(service.put(&path).bearer(&bob.token).json(&body).send().await.status, 404);
     }
 
+    async fn a_deployment_tells_when_it_comes_next(service: Service) {
+        let hook = Hook::saved(&service, json!({"nodes": [
+            {"id": "daily", "type": "OnSchedule", "data": {"parameters": {"cron": "0 10 * * *", "timezone": "Europe/Berlin"}}},
+            {"id": "often", "type": "OnSchedule", "data": {"parameters": {"cron": "*/20 * * * *", "catchUp": "none"}}},
+        ], "edges": []})).await;
+        let deployment = hook.deploy().await;
+        let path = format!("/api/deployments/{deployment}/schedules");
+        let listed = async || service.get(&path).bearer(&hook.user.token).send().await.data(200).clone();
+        let schedules = listed().await;
+        let daily: Vec<String> = (22..32)
+            .map(|day| match day {
+                22..=30 => format!("2026-11-{day}T09:00:00.000Z"),
+                _ => "2026-12-01T09:00:00.000Z".to_owned(),
+            })
+            .collect();
+        assert_eq!(schedules[0], json!({
+            "nodeId": "daily", "cronExpression": "0 10 * * *", "timezone": "Europe/Berlin", "isOverridden": false,
+            "catchUp": "one", "nextTimes": daily,
+        }));
+        assert_eq!(schedules[1]["nodeId"], "often");
+        assert_eq!(schedules[1]["catchUp"], "none");
+        assert_eq!(schedules[1]["nextTimes"].as_array().unwrap().len(), 10);
+        assert_eq!(schedules[1]["nextTimes"][3], "2026-11-21T10:20:00.000Z");
+        // The workspace's list has the next one of each, in the order in which they come.
+        let next = service.get("/api/schedules").bearer(&hook.user.token).send().await.data(200).clone();
+        assert_eq!(next, json!([
+            {"deploymentId": deployment, "patternId": hook.pattern, "patternName": next[0]["patternName"],
+             "nodeId": "often", "nextDueAt": "2026-11-21T09:20:00.000Z"},
+            {"deploymentId": deployment, "patternId": hook.pattern, "patternName": next[0]["patternName"],
+             "nodeId": "daily", "nextDueAt": "2026-11-22T09:00:00.000Z"},
+        ]));
+        let first = service.get("/api/schedules?limit=1").bearer(&hook.user.token).send().await;
+        assert_eq!(first.data(200), &json!([next[0]]));
+        for limit in ["0", "101", "x"] {
+            let refused = service.get(&format!("/api/schedules?limit={limit}")).bearer(&hook.user.token).send().await;
+            assert_eq!((refused.status, refused.code()), (400, "VALIDATION"), "{limit}");
+        }
+        assert_eq!(set(&hook, &deployment, json!({"cronExpression": "30 15 * * *"})).await.status, 200);
+        let schedules = listed().await;
+        assert_eq!((&schedules[0]["isOverridden"], &schedules[0]["timezone"]), (&json!(true), &json!("UTC")));
+        assert_eq!(schedules[0]["nextTimes"][0], "2026-11-21T15:30:00.000Z");
+        hook.change(&deployment, "pause").await;
+        assert_eq!(listed().await[0]["nextTimes"], json!([]), "nothing is due while it is paused");
+        let next = service.get("/api/schedules").bearer(&hook.user.token).send().await;
+        assert_eq!(next.data(200), &json!([]));
+        let bob = service.user("bob").await;
+        assert_eq!(service.get(&path).bearer(&bob.token).send().await.status, 404);
+    }
+
+    async fn an_expression_that_is_being_written_tells_its_times_or_its_mistake(service: Service) {
+        let ann = service.user("ann").await;
+        let preview = async |body: Value| {
+            service.post("/api/schedules/preview").bearer(&ann.token).json(&body).send().await
+        };
+        let reply = preview(json!({"cron": "30 2 28 3 *", "timezone": "Europe/Berlin"})).await;
+        assert_eq!(reply.status, 200, "{reply}");
+        let times = reply.body["nextTimes"].as_array().unwrap();
+        // The clock skips 02:30 on that day of 2027.
+        assert_eq!((times.len(), &times[0], &times[1]), (
+            10, &json!("2027-03-28T01:00:00.000Z"), &json!("2028-03-28T00:30:00.000Z"),
+        ));
+        assert_eq!(reply.body.get("error"), None);
+        for (body, field, said, span) in [
+            (json!({"cron": "0 9,25 * * *"}), "cron", "`25` is not a valid hour", json!({"start": 4, "end": 6})),
+            (json!({"cron": " 0  61 * * *"}), "cron", "`61` is not a valid hour", json!({"start": 4, "end": 6})),
+            (json!({"cron": "often"}), "cron", "has 1 fields", json!({"start": 0, "end": 5})),
+            (json!({"cron": ""}), "cron", "has 0 fields", json!({"start": 0, "end": 0})),
+            (json!({"cron": "𝕏 * * * *"}), "cron", "`𝕏` is not a valid minute", json!({"start": 0, "end": 2})),
+            (json!({"cron": "0 0 30 2 *"}), "cron", "never fires", json!({"start": 0, "end": 10})),
+            (json!({"cron": "0 9 * * *", "timezone": "Mars"}), "timezone", "not an IANA time zone", Value::Null),
+        ] {
+            let reply = preview(body.clone()).await;
+            assert_eq!((reply.status, &reply.body["nextTimes"]), (200, &json!([])), "{reply}");
+            let error = &reply.body["error"];
+            assert_eq!((&error["field"], &error["span"]), (&json!(field), &span), "{body}: {reply}");
+            assert!(error["message"].as_str().unwrap().contains(said), "{body}: {reply}");
+        }
+        for (body, path) in [(json!({}), "cron"), (json!({"cron": "*".repeat(201)}), "cron"), (
+            json!({"cron": "* * * * *", "timezone": "z".repeat(65)}), "timezone",
+        )] {
+            let refused = preview(body).await;
+            assert_eq!((refused.status, refused.code()), (400, "VALIDATION"), "{refused}");
+            assert_eq!(refused.body["error"]["details"][0]["path"], path);
+        }
+    }
+
     async fn a_pattern_without_schedule_has_none_to_set(service: Service) {
         let manual = json!({"nodes": [{"id": "start", "type": "OnManual", "data": {}}], "edges": []});
         let hook = Hook::saved(&service, manual).await;

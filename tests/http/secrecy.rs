@@ -4,7 +4,10 @@ use crate::harness::{Service, each_database};
 use crate::sessions::claims;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use heddle_model::error::{Code, ServiceError, chain};
+use heddle_store::vault::MasterKey;
 use heddle_store::{Db, sql};
+use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -97,6 +100,41 @@ fn assert_hidden(place: &str, text: &[u8], secrets: &[String]) {
     }
 }
 
+#[test]
+fn what_holds_secrets_does_not_print_them() {
+    const SECRET: &str = "correct-horse-battery-staple-32b";
+    let key: [u8; 32] = SECRET.as_bytes().try_into().unwrap();
+    let fields = serde_json::Map::from_iter([("apiKey".to_owned(), Value::from(SECRET))]);
+    let connection = heddle_runtime::Connection {
+        id: "1".to_owned(),
+        name: "one".to_owned(),
+        provider: "open-ai".to_owned(),
+        hosts: Vec::new(),
+        fields,
+    };
+    let printed = [
+        format!("{:?}", MasterKey::from(key)),
+        format!("{:?}", SecretString::from(SECRET)),
+        format!("{:?}", heddle_runtime::CacheKey::derived(&key)),
+        format!("{:?}", heddle_runtime::Secret::new(SECRET, Vec::new())),
+        format!(
+            "{:?}",
+            heddle_store::secrets::OpenedSecret {
+                value: SECRET.into(),
+                hosts: Vec::new()
+            }
+        ),
+        format!("{connection:?}"),
+        format!("{:#?}", (&connection, MasterKey::from(key))),
+    ];
+    let bytes = format!("{key:?}");
+    let bytes = bytes.trim_matches(['[', ']']);
+    for text in printed {
+        assert!(!text.contains(SECRET) && !text.contains(bytes), "{text}");
+        assert!(!text.contains("99,\n"), "{text}");
+    }
+}
+
 each_database! {
     async fn no_secret_is_in_an_answer_the_log_or_the_database(service: Service) {
         capture_log();
@@ -151,13 +189,25 @@ each_database! {
         let mut reader = service.app.store.reader().await.unwrap();
         let database = whole_database(&mut reader.db()).await;
         assert!(database.windows(11).any(|window| window == b"ann@example"), "the search finds what is there");
-        let signing = service.app.config.jwt_secret.clone();
-        let master = hex::encode(service.app.config.master_key);
+        let signing = service.app.config.jwt_secret.expose_secret().to_owned();
+        let master = hex::encode(service.app.config.master_key.expose());
         everything.extend([session.clone(), signing.clone()]);
         assert_hidden("the database", &database, &everything);
         assert_hidden("the database", &database, &[master]);
         let log = log().clone();
         assert!(log.windows(4).any(|window| window == b"POST"), "the log is captured");
         assert_hidden("the log", &log, &everything);
+    }
+
+    async fn what_the_database_says_is_for_the_log_only(service: Service) {
+        let mut reader = service.app.store.reader().await.unwrap();
+        let query = sql("select 1\n from nowhere where 'it' = ?").bind("hush");
+        let failed = reader.db().all::<(i32,)>(query).await.unwrap_err();
+        let told = chain(&failed);
+        assert!(told.starts_with("the database failed: at `select 1 from nowhere where 'it' = ?`: "), "{told}");
+        assert!(told.matches("nowhere").count() == 2 && !told.contains("hush"), "{told}");
+        let error = ServiceError::from(failed);
+        assert_eq!((error.code(), error.message()), (Code::Internal, Code::Internal.message()));
+        assert!(chain(&error).ends_with(told.trim_start_matches("the database failed: ")), "{}", chain(&error));
     }
 }

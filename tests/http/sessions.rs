@@ -1,5 +1,6 @@
 //! Tokens: how they are had, renewed and refused; limits of trying.
 
+mod cookies;
 mod ending;
 mod forged;
 mod limits;

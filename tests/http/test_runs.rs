@@ -100,6 +100,75 @@ each_database! {
         }
     }
 
+    async fn a_run_may_begin_at_any_trigger_as_somewhere_and_some_time_else(service: Service) {
+        let ann = service.user("ann").await;
+        let value = "{{ ({from: $nodes[\"hook\"]?.n ?? null, at: $run.startedAt, id: $uuid(), region: $vars.REGION}) }}";
+        let graph = json!({"nodes": [
+            {"id": "start", "type": "OnManual"}, {"id": "hook", "type": "OnWebhook"},
+            {"id": "end", "type": "Return", "data": {"parameters": {"value": value}}},
+        ], "edges": [{"source": "start", "target": "end"}, {"source": "hook", "target": "end"}]});
+        let environments = format!("/api/workspaces/{}/environments", service.workspace_of(&ann).await);
+        let staging = service.post(&environments).bearer(&ann.token).json(&json!({"name": "staging"})).send().await;
+        let staging = staging.data(201)["id"].as_str().unwrap().to_owned();
+        let variables = service.put(&format!("{environments}/{staging}/variables")).bearer(&ann.token);
+        assert_eq!(variables.json(&json!({"REGION": "eu"})).send().await.status, 200);
+        let transpiled = transpile(&service, &ann, &json!({"graphData": graph, "nodeDefinitions": {}})).await;
+        assert_eq!(transpiled.status, 200, "{transpiled}");
+        let wished = |wishes: Value| {
+            let mut body = json!({"code": transpiled.body["code"], "eventData": {"n": 4}});
+            body.as_object_mut().unwrap().extend(wishes.as_object().unwrap().clone());
+            body
+        };
+        let wishes = json!({
+            "triggerNodeId": "hook", "environmentId": staging, "seed": 7, "startedAt": "2020-02-29T12:00:00Z",
+        });
+        let once = run(&service, &ann, &wished(wishes.clone())).await;
+        let output = &once.body["output"];
+        assert_eq!((&output["from"], &output["region"]), (&json!(4), &json!("eu")), "{once}");
+        assert_eq!(output["at"], "2020-02-29T12:00:00.000Z");
+        assert_eq!(&run(&service, &ann, &wished(wishes)).await.body["output"], output, "the same seed");
+        let usual = run(&service, &ann, &wished(json!({}))).await;
+        assert_eq!((&usual.body["output"]["from"], &usual.body["output"]["region"]), (&Value::Null, &Value::Null), "{usual}");
+        assert_ne!(usual.body["output"]["id"], output["id"]);
+        let bob = service.user("bob").await;
+        for (user, wrong, field) in [
+            (&ann, json!({"triggerNodeId": "end"}), "triggerNodeId"),
+            (&ann, json!({"environmentId": "x"}), "environmentId"),
+            (&bob, json!({"environmentId": staging}), "environmentId"),
+            (&ann, json!({"seed": -1}), "seed"),
+            (&ann, json!({"startedAt": "yesterday"}), "startedAt"),
+            (&ann, json!({"startedAt": "1969-12-31T23:59:59Z"}), "startedAt"),
+        ] {
+            let refused = run(&service, user, &wished(wrong)).await;
+            assert_eq!((refused.status, refused.code()), (400, "VALIDATION"), "{field}: {refused}");
+            assert_eq!(refused.body["error"]["details"][0]["path"], field, "{refused}");
+        }
+    }
+
+    async fn a_trace_that_grows_too_large_loses_values_and_not_the_run(service: Service) {
+        let ann = service.user("ann").await;
+        let graph = json!({"nodes": [
+            {"id": "start", "type": "OnManual"},
+            {"id": "each", "type": "ForEach", "data": {"parameters": {"items": "{{ $input.items }}"}}},
+            {"id": "text", "type": "Transform", "data": {"parameters": {"value": "{{ ({text: 'x'.repeat(15000)}) }}"}}},
+            {"id": "end", "type": "Return", "data": {"parameters": {"value": "{{ $input.length }}"}}},
+        ], "edges": [
+            {"source": "start", "target": "each"},
+            {"source": "each", "sourceHandle": "item", "target": "text"},
+            {"source": "text", "target": "each", "targetHandle": "next"},
+            {"source": "each", "sourceHandle": "done", "target": "end"},
+        ]});
+        let body = json!({"graphData": graph, "nodeDefinitions": {}, "trace": true});
+        let items: Vec<u32> = (0..600).collect();
+        let done = tested(&service, &ann, &body, &json!({"items": items})).await;
+        assert_eq!((&done.body["status"], &done.body["output"]), (&json!("completed"), &json!(600)), "{}", done.body["error"]);
+        let texts: Vec<&Value> = done.body["trace"].as_array().unwrap().iter().filter(|entry| entry["nodeId"] == "text").collect();
+        assert_eq!(texts.len(), 600);
+        assert_eq!(texts[0]["output"]["text"].as_str().map(str::len), Some(15_000));
+        assert_eq!(texts[599]["output"], json!({"truncated": true, "bytes": 15_011}));
+        assert!(done.body.get("traceOmitted").is_none());
+    }
+
     async fn hostile_modules_are_refused(service: Service) {
         let ann = service.user("ann").await;
         let foreign = wat::parse_str(r#"(module (import "wasi_snapshot_preview1" "proc_exit" (func (param i32))) (func (export "run") (param i32)))"#).unwrap();

@@ -41,7 +41,7 @@ async fn open(
 ) -> Result<String, VaultError> {
     let mut reader = service.app.store.reader().await?;
     let opened = vault.open(&mut reader.db(), workspace, aad, sealed).await?;
-    Ok(String::from_utf8(opened).unwrap())
+    Ok(String::from_utf8(opened.to_vec()).unwrap())
 }
 
 async fn execute(service: &Service, statement: &'static str) -> u64 {

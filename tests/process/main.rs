@@ -7,12 +7,16 @@ mod backup;
 mod compilers;
 mod crash;
 mod damage;
+mod demo;
 mod effects;
+mod executors;
 mod full_disk;
 mod keys;
 mod limits;
 mod load;
 mod message;
+#[path = "../shared/needs.rs"]
+mod needs;
 mod outage;
 mod poison;
 #[path = "../http/harness/postgres.rs"]
@@ -23,5 +27,6 @@ mod servers;
 mod starting;
 mod traces;
 mod users;
+mod walls;
 mod wire;
 mod write_ahead_log;

@@ -3,15 +3,20 @@
 
 use crate::postgres::TestDatabase;
 use crate::server::{Server, database, heddle, on};
+use heddle_model::clock;
 use serde_json::{Value, json};
+use sqlx::ConnectOptions as _;
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
 
 const INNOCENTS: usize = 100;
+/// After which what does not come is missing.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// What the service knows.
 #[derive(Default)]
@@ -87,20 +92,21 @@ impl Upstream {
 /// Whether the process has the socket with this local port.
 fn has_socket(process: u32, port: u16) -> bool {
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
-    let mut rows = table
+    let rows = table
         .lines()
         .skip(1)
         .map(|row| row.split_whitespace().collect::<Vec<_>>());
-    let Some(row) = rows.find(|row| row[1].ends_with(&format!(":{port:04X}"))) else {
-        return false;
-    };
-    let socket = PathBuf::from(format!("socket:[{}]", row[9]));
+    // Several sockets may have it, each connected to somebody else, and some of them are closed already.
+    let sockets: Vec<PathBuf> = rows
+        .filter(|row| row[1].ends_with(&format!(":{port:04X}")))
+        .map(|row| PathBuf::from(format!("socket:[{}]", row[9])))
+        .collect();
     let Ok(files) = std::fs::read_dir(format!("/proc/{process}/fd")) else {
         return false;
     };
     files
         .flatten()
-        .any(|file| std::fs::read_link(file.path()).is_ok_and(|target| target == socket))
+        .any(|file| std::fs::read_link(file.path()).is_ok_and(|target| sockets.contains(&target)))
 }
 
 /// Servers that are started again when they die, as by a supervisor.
@@ -148,8 +154,11 @@ impl<'a> Supervised<'a> {
     }
 
     /// Starts again what has died, until `holds` of a server that lives.
+    #[track_caller]
     fn until(&mut self, holds: impl Fn(&Server) -> Option<bool>) {
+        let began = clock::monotonic();
         loop {
+            assert!(began.elapsed() < PATIENCE, "it does not come to that");
             for index in 0..self.servers.len() {
                 if self.servers[index].process.try_wait().unwrap().is_some() {
                     self.servers[index] = self.server();
@@ -235,7 +244,7 @@ fn is_found_out(database: &[(&str, &str)], servers: usize, poisons: usize) {
             run["data"]["error"]["message"]
                 .as_str()
                 .unwrap()
-                .contains("A server died 2 times"),
+                .contains("A server crashed 2 times"),
             "{run}"
         );
         assert_eq!(
@@ -291,4 +300,75 @@ fn so_are_many_of_one_deployment() {
 fn on_postgres_it_does_not_bring_down_one_server_after_the_other() {
     let shared: TestDatabase = database();
     is_found_out(&on(&shared.url), 3, 1);
+}
+
+/// Whether a server has said in its database that it is about to execute a run under suspicion.
+fn is_announced(dir: &Path) -> bool {
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(dir.join("heddle-data/heddle.db"));
+    let executor = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let announced: sqlx::Result<i64> = executor.block_on(async {
+        let mut database = options.connect().await?;
+        let count = "select count(*) from runs where status = 'running' and announced_by is not null";
+        sqlx::query_scalar(count).fetch_one(&mut database).await
+    });
+    announced.is_ok_and(|runs| runs > 0)
+}
+
+#[track_caller]
+fn wait_until(mut holds: impl FnMut() -> bool) {
+    let began = clock::monotonic();
+    while !holds() {
+        assert!(began.elapsed() < PATIENCE, "it does not come to that");
+        std::thread::yield_now();
+    }
+}
+
+/// The server dies while a run computes, of which nobody outside hears.
+#[test]
+fn a_run_that_brings_its_server_down_without_any_effect_is_found_out() {
+    let dir = tempfile::tempdir().unwrap();
+    // It computes for longer than the test takes.
+    let fuel = [
+        ("HEDDLE_RUN_FUEL", "1000000000000000"),
+        ("HEDDLE_LEASE_MS", "1000"),
+    ];
+    let spawn = || {
+        let mut command = heddle(dir.path());
+        command.arg("serve");
+        Server::spawn(command, &fuel)
+    };
+    let mut server = Server::listening(spawn()).unwrap();
+    let token = server.register();
+    let node = json!({"id": "spin", "type": "JavaScript", "data": {"parameters": {
+        "code": "export default () => { for (;;) {} }",
+    }}});
+    let poison = server.deploy_as(
+        &token,
+        &json!({
+            "nodes": [{"id": "start", "type": "OnManual"}, node],
+            "edges": [{"source": "start", "target": "spin"}],
+        }),
+    );
+    assert_eq!(execute(&server, &token, &poison).0, 200);
+    wait_until(|| server.metric("heddle_runs_executing") > 0.0);
+    server.process.kill().unwrap();
+    server.process.wait().unwrap();
+    // It is tried before the server listens.
+    let mut process = spawn();
+    wait_until(|| is_announced(dir.path()));
+    process.kill().unwrap();
+    process.wait().unwrap();
+    let mut server = Server::listening(spawn()).unwrap();
+    wait_until(|| count(&server, &token, &poison, "dead_letter") == Some(1));
+    // Another event of the same kind.
+    assert_eq!(execute(&server, &token, &poison).0, 200);
+    wait_until(|| is_announced(dir.path()));
+    server.process.kill().unwrap();
+    server.process.wait().unwrap();
+    let server = Server::listening(spawn()).unwrap();
+    wait_until(|| state(&server, &token, &poison).is_some_and(|state| state["status"] == "failed"));
+    assert_eq!(execute(&server, &token, &poison).0, 400);
 }

@@ -80,14 +80,17 @@ impl Server {
             .unwrap();
         let Some(address) = line.trim().strip_prefix("listening on http://") else {
             let mut told = String::new();
-            process.stderr.take().unwrap().read_to_string(&mut told).unwrap();
+            if let Some(mut log) = process.stderr.take() {
+                log.read_to_string(&mut told).unwrap();
+            }
             let _ = process.wait();
             return Err(format!("{line}{told}"));
         };
         let address = address.to_owned();
-        // Nobody reads the log: it must not fill its pipe.
-        let mut log = process.stderr.take().unwrap();
-        std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
+        // Unless somebody has taken it, nobody reads the log: it must not fill its pipe.
+        if let Some(mut log) = process.stderr.take() {
+            std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
+        }
         Ok(Server { address, process })
     }
 

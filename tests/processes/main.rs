@@ -3,26 +3,31 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed test may panic")]
 
-use heddle_processes::{End, Layers, Limits, Worker, WorkerCommand, WorkerError};
+#[path = "../shared/needs.rs"]
+mod needs;
+
+use heddle_processes::{
+    End, Frame, Layers, Limits, LinkLimits, LinkReceiver, Worker, WorkerCommand, WorkerError, WorkerProgram,
+};
 use std::time::Duration;
 
 /// Longer than anything here takes, unless it hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-fn command(kind: &str, limits: Limits) -> WorkerCommand {
-    WorkerCommand {
+fn command(kind: &'static str, limits: Limits) -> WorkerCommand {
+    let program = WorkerProgram {
         program: env!("CARGO_BIN_EXE_heddle-test-worker").into(),
-        arguments: vec![kind.into()],
-        limits,
-    }
+        arguments: Vec::new(),
+    };
+    program.command(kind, limits)
 }
 
-async fn start(kind: &str) -> Worker {
+async fn start(kind: &'static str) -> Worker {
     Worker::start(command(kind, Limits::default())).await.unwrap()
 }
 
 /// The error with which a worker of this kind answers its first request.
-async fn failure(kind: &str, limits: Limits) -> WorkerError {
+async fn failure(kind: &'static str, limits: Limits) -> WorkerError {
     let mut worker = Worker::start(command(kind, limits)).await.unwrap();
     let error = worker.ask(b"go on", PATIENCE).await.unwrap_err();
     let again = worker.ask(b"go on", PATIENCE).await.unwrap_err();
@@ -37,6 +42,68 @@ async fn answers_come_back_one_after_the_other() {
     for request in [b"".as_slice(), b"a", &large, b"b"] {
         assert_eq!(worker.ask(request, PATIENCE).await.unwrap(), request);
     }
+}
+
+/// What a link gives next.
+async fn next(receiver: &mut LinkReceiver) -> Vec<u8> {
+    loop {
+        if let Some(frame) = receiver.take_frame().unwrap() {
+            return frame.to_vec();
+        }
+        assert!(receiver.fill().await.unwrap());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn both_sides_of_a_link_speak_whenever_they_like() {
+    let limits = LinkLimits {
+        sent_bytes_max: 16 << 20,
+        received_bytes_max: 16 << 20,
+        waiting_bytes_max: 256 << 20,
+        takes_descriptors: false,
+    };
+    let linked = Worker::start_linked(command("link", Limits::default()), limits).await;
+    let (_process, sender, mut receiver) = linked.unwrap();
+    // From several threads, more than the socket holds at a time, before anything is read.
+    let speaking = (0..4_u8).map(|speaker| {
+        let sender = sender.clone();
+        std::thread::spawn(move || {
+            for number in 0..100_u8 {
+                let mut frame = Frame::new();
+                frame.extend(&[speaker, number]);
+                frame.extend(&vec![number; usize::from(number) * 1_000]);
+                sender.send(frame).unwrap();
+            }
+        })
+    });
+    let speaking: Vec<_> = speaking.collect();
+    let mut heard = [0_u8; 4];
+    for _ in 0..400 {
+        let frame = tokio::time::timeout(PATIENCE, next(&mut receiver)).await.unwrap();
+        let (speaker, number) = (usize::from(frame[0]), frame[1]);
+        assert_eq!(number, heard[speaker], "in order");
+        assert_eq!(frame.len(), 2 + usize::from(number) * 1_000);
+        heard[speaker] += 1;
+    }
+    speaking.into_iter().for_each(|speaker| speaker.join().unwrap());
+    let file = tempfile();
+    let mut frame = Frame::new();
+    frame.extend(b"with a file");
+    sender.send_with(frame, vec![std::sync::Arc::new(file)]).unwrap();
+    assert_eq!(next(&mut receiver).await, b"with a file");
+    assert_eq!(next(&mut receiver).await, b"hello");
+    let mut frame = Frame::new();
+    frame.extend(&vec![0; (16 << 20) + 1]);
+    assert!(sender.send(frame).is_err());
+}
+
+/// A file that nobody else can open.
+fn tempfile() -> std::os::fd::OwnedFd {
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("link");
+    std::fs::write(&path, "hello").unwrap();
+    let file = std::fs::File::open(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    file.into()
 }
 
 #[tokio::test]
@@ -170,11 +237,13 @@ async fn frames_over_the_limit_are_refused_before_they_are_sent() {
 
 #[tokio::test]
 async fn a_program_that_is_not_there_is_no_worker() {
-    let absent = WorkerCommand {
+    let absent = WorkerProgram {
         program: "/nowhere/heddle".into(),
-        ..command("echo", Limits::default())
+        arguments: Vec::new(),
     };
-    let error = Worker::start(absent).await.unwrap_err();
+    let error = Worker::start(absent.command("echo", Limits::default()))
+        .await
+        .unwrap_err();
     assert!(matches!(error, WorkerError::Start(_)), "{error:?}");
 }
 
@@ -187,8 +256,8 @@ async fn a_worker_has_no_variables_and_can_start_threads() {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use super::{Layers, PATIENCE, failure, start};
-    use heddle_processes::{Limits, WorkerError};
+    use super::{Layers, PATIENCE, command, failure, start};
+    use heddle_processes::{End, Limits, Worker, WorkerError};
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use rustix::process::{Pid, PidfdFlags, pidfd_open};
     use std::io::{BufRead, BufReader};
@@ -196,15 +265,19 @@ mod linux {
 
     #[tokio::test]
     async fn all_walls_that_the_kernel_has_stand() {
-        let Layers { files, system_calls } = Layers::available();
+        let Layers {
+            files,
+            system_calls,
+            network,
+        } = Layers::available();
         let stand = start("layers").await.ask(b"", PATIENCE).await.unwrap();
-        assert_eq!(stand, [u8::from(files), u8::from(system_calls)]);
+        assert_eq!(stand, [files, system_calls, network].map(u8::from));
         assert!(files && system_calls, "the tests need Landlock and seccomp");
     }
 
     #[tokio::test]
     async fn files_can_not_be_opened() {
-        for kind in ["compute", "sockets"] {
+        for kind in ["compute", "socket"] {
             let mut worker = start(kind).await;
             for attempt in ["read", "list", "write", "execute"] {
                 let answer = worker.ask(attempt.as_bytes(), PATIENCE).await.unwrap();
@@ -214,26 +287,157 @@ mod linux {
     }
 
     #[tokio::test]
-    async fn a_socket_ends_a_worker_that_computes() {
-        for attempt in ["connect", "listen", "udp", "pair"] {
-            let mut worker = start("compute").await;
-            let error = worker.ask(attempt.as_bytes(), PATIENCE).await.unwrap_err();
-            // SIGSYS
-            assert!(
-                matches!(
-                    &error,
-                    WorkerError::Died {
-                        end: heddle_processes::End::Signal(31),
-                        ..
-                    }
-                ),
-                "{attempt}: {error:?}"
-            );
-        }
-        let mut worker = start("sockets").await;
-        for (attempt, expected) in [("pair", "done"), ("connect", "refused"), ("listen", "refused")] {
+    async fn a_worker_with_files_has_those_of_its_directory() {
+        let dir = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("files");
+        let own = dir.join("own");
+        std::fs::create_dir_all(&own).unwrap();
+        std::fs::write(dir.join("secret"), "x").unwrap();
+        let limits = Limits {
+            file_bytes_max: 1 << 20,
+            ..Limits::default()
+        };
+        let mut command = command("files", limits);
+        command.dir = Some(own);
+        let mut worker = Worker::start(command).await.unwrap();
+        for (attempt, expected) in [
+            ("own", "done"),
+            ("up", "refused"),
+            ("folder", "refused"),
+            ("link", "refused"),
+            ("read", "refused"),
+            ("list", "refused"),
+            ("write", "refused"),
+            ("execute", "refused"),
+        ] {
             let answer = worker.ask(attempt.as_bytes(), PATIENCE).await.unwrap();
             assert_eq!(String::from_utf8(answer).unwrap(), expected, "{attempt}");
+        }
+        // SIGXFSZ
+        let error = worker.ask(b"large", PATIENCE).await.unwrap_err();
+        assert!(is_signal(&error, 25), "{error:?}");
+    }
+
+    #[tokio::test]
+    async fn a_worker_with_a_peer_has_no_other() {
+        use std::io::Read;
+        let (mut ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+        let mut command = command("peer", Limits::default());
+        command.peer = Some(std::sync::Arc::new(theirs.into()));
+        let mut worker = Worker::start(command).await.unwrap();
+        for (attempt, expected) in [
+            ("say", "done"),
+            ("read", "refused"),
+            ("list", "refused"),
+            ("write", "refused"),
+            ("execute", "refused"),
+        ] {
+            let answer = worker.ask(attempt.as_bytes(), PATIENCE).await.unwrap();
+            assert_eq!(String::from_utf8(answer).unwrap(), expected, "{attempt}");
+        }
+        drop(worker);
+        let mut said = String::new();
+        ours.read_to_string(&mut said).unwrap();
+        assert_eq!(said, "hello");
+    }
+
+    #[tokio::test]
+    async fn no_worker_has_the_files_of_the_whole_system() {
+        let error = failure("files", Limits::default()).await;
+        assert!(matches!(error, WorkerError::Died { .. }), "{error:?}");
+    }
+
+    fn is_signal(error: &WorkerError, signal: i32) -> bool {
+        matches!(error, WorkerError::Died { end: End::Signal(ended), .. } if *ended == signal)
+    }
+
+    #[tokio::test]
+    async fn a_socket_ends_a_worker_that_has_none() {
+        for kind in ["compute", "files"] {
+            for attempt in ["connect", "listen", "udp", "pair"] {
+                let mut command = command(kind, Limits::default());
+                command.dir = Some(env!("CARGO_TARGET_TMPDIR").into());
+                let mut worker = Worker::start(command).await.unwrap();
+                let error = worker.ask(attempt.as_bytes(), PATIENCE).await.unwrap_err();
+                // SIGSYS
+                assert!(is_signal(&error, 31), "{kind}, {attempt}: {error:?}");
+            }
+        }
+        for attempt in ["connect", "listen", "udp", "pair"] {
+            let (_ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+            let mut command = command("peer", Limits::default());
+            command.peer = Some(std::sync::Arc::new(theirs.into()));
+            let mut worker = Worker::start(command).await.unwrap();
+            let error = worker.ask(attempt.as_bytes(), PATIENCE).await.unwrap_err();
+            assert!(is_signal(&error, 31), "peer, {attempt}: {error:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_worker_with_one_socket_has_no_other_once_it_is_connected() {
+        let dir = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("one-socket");
+        std::fs::create_dir_all(&dir).unwrap();
+        let socket = dir.join("socket");
+        // Of an earlier test.
+        let _ = std::fs::remove_file(&socket);
+        let listener = std::os::unix::net::UnixListener::bind(socket).unwrap();
+        let begin = async || {
+            let mut command = command("socket", Limits::default());
+            command.dir = Some(dir.clone());
+            Worker::start(command).await.unwrap()
+        };
+        for before in [&["local", "connect", "udp", "close"][..], &["close"]] {
+            for attempt in ["local", "connect", "udp", "listen", "pair"] {
+                let mut worker = begin().await;
+                for step in before {
+                    let answer = worker.ask(step.as_bytes(), PATIENCE).await.unwrap();
+                    let expected = match *step {
+                        "local" | "close" => "done",
+                        _ => "refused",
+                    };
+                    assert_eq!(String::from_utf8(answer).unwrap(), expected, "{step}");
+                }
+                let error = worker.ask(attempt.as_bytes(), PATIENCE).await.unwrap_err();
+                // SIGSYS
+                assert!(is_signal(&error, 31), "{attempt}: {error:?}");
+            }
+        }
+        let error = begin().await.ask(b"pair", PATIENCE).await.unwrap_err();
+        assert!(is_signal(&error, 31), "{error:?}");
+        drop(listener);
+    }
+
+    /// Where the system allows it: the tests of the log say that it tells where not.
+    #[tokio::test]
+    async fn a_worker_is_in_a_network_of_its_own_without_privileges() {
+        let allowed = Layers::available()
+            .network
+            .then_some(())
+            .ok_or("this system refuses them");
+        let Some(()) = crate::needs::or_skip("a network namespace", allowed) else {
+            return;
+        };
+        let network = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/net")).unwrap();
+        for kind in ["compute", "socket", "files"] {
+            let mut command = command(kind, Limits::default());
+            command.dir = Some(env!("CARGO_TARGET_TMPDIR").into());
+            let mut worker = Worker::start(command).await.unwrap();
+            assert_eq!(worker.ask(b"thread", PATIENCE).await.unwrap(), b"done");
+            let process = worker.id().unwrap().to_string();
+            assert_ne!(network(&process), network("self"), "{kind}");
+            // Only the loopback device, which is down.
+            let devices = std::fs::read_to_string(format!("/proc/{process}/net/dev")).unwrap();
+            assert_eq!(devices.lines().count(), 3, "{kind}: {devices}");
+            let routes = std::fs::read_to_string(format!("/proc/{process}/net/route")).unwrap();
+            // A heading at most.
+            assert!(routes.lines().count() <= 1, "{kind}: {routes}");
+            let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+            let privileges = status
+                .lines()
+                .find_map(|line| line.strip_prefix("CapEff:"))
+                .unwrap();
+            let has_none = u64::from_str_radix(privileges.trim(), 16) == Ok(0);
+            // Files of root's tenants may belong to others.
+            assert!(has_none || kind == "files", "{kind}: {privileges}");
         }
     }
 

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a worker of tests may panic")]
 
-use heddle_processes::{Channel, Limits, Rights, Worker, WorkerCommand};
+use heddle_processes::{Channel, Frame, Limits, LinkLimits, Rights, Worker, WorkerProgram};
 use std::io::Write;
 use std::net::{TcpListener, UdpSocket};
 use std::os::unix::net::UnixStream;
@@ -17,9 +17,25 @@ fn main() {
         .as_slice()
     {
         ["parent"] => parent(),
+        ["link", limits] => link(limits),
+        ["peer", limits] => {
+            let confined = Channel::confined_after(limits, Rights::Peer, Channel::peer);
+            let (mut channel, peer) = confined.unwrap();
+            let work = move || {
+                while let Some(request) = channel.receive().unwrap() {
+                    let answer = match std::str::from_utf8(&request).unwrap() {
+                        "say" => told((&peer).write_all(b"hello").is_ok()),
+                        other => attempt(other),
+                    };
+                    channel.send(answer.as_bytes()).unwrap();
+                }
+            };
+            std::thread::spawn(work).join().unwrap();
+        }
         [kind, limits] => {
             let rights = match *kind {
-                "sockets" => Rights::LocalSockets,
+                "socket" => Rights::LocalSocket,
+                "files" => Rights::Files,
                 _ => Rights::Compute,
             };
             let channel = Channel::confined(limits, rights).unwrap();
@@ -31,6 +47,48 @@ fn main() {
     }
 }
 
+/// Says back what it hears, and the content of files that come with it.
+fn link(limits: &str) {
+    let prepare = || tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let (channel, runtime) = Channel::confined_after(limits, Rights::Execute, prepare).unwrap();
+    let work = async move {
+        let limits = LinkLimits {
+            sent_bytes_max: 16 << 20,
+            received_bytes_max: 16 << 20,
+            waiting_bytes_max: 256 << 20,
+            takes_descriptors: true,
+        };
+        let (sender, mut receiver) = channel.into_link(limits).unwrap();
+        loop {
+            let mut heard = Vec::new();
+            while let Some(frame) = receiver.take_frame().unwrap() {
+                heard.push(frame.to_vec());
+            }
+            // What is said meanwhile goes together.
+            let held = sender.hold();
+            for frame in heard {
+                let mut answer = Frame::with_capacity(frame.len());
+                answer.extend(&frame);
+                sender.send(answer).unwrap();
+            }
+            for descriptor in receiver.descriptors().drain(..) {
+                use std::os::unix::fs::FileExt;
+                let file = std::fs::File::from(descriptor);
+                let mut content = [0; 5];
+                file.read_exact_at(&mut content, 0).unwrap();
+                let mut answer = Frame::new();
+                answer.extend(&content);
+                sender.send(answer).unwrap();
+            }
+            drop(held);
+            if !receiver.fill().await.unwrap() {
+                return;
+            }
+        }
+    };
+    std::thread::spawn(move || runtime.block_on(work)).join().unwrap();
+}
+
 /// Starts a worker, tells its id, and waits to be killed.
 fn parent() {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -38,15 +96,15 @@ fn parent() {
         .build()
         .unwrap();
     runtime.block_on(async {
-        let command = WorkerCommand {
+        let program = WorkerProgram {
             program: std::env::current_exe().unwrap(),
-            arguments: vec!["spin".into()],
-            limits: Limits {
-                processor_seconds_max: 600,
-                ..Limits::default()
-            },
+            arguments: Vec::new(),
         };
-        let mut worker = Worker::start(command).await.unwrap();
+        let limits = Limits {
+            processor_seconds_max: 600,
+            ..Limits::default()
+        };
+        let mut worker = Worker::start(program.command("spin", limits)).await.unwrap();
         println!("{}", worker.id().unwrap());
         let _ = worker.ask(b"go on", std::time::Duration::from_secs(600)).await;
     });
@@ -70,11 +128,10 @@ fn work(kind: &str, mut channel: Channel) {
             }
             "layers" => {
                 let layers = channel.layers();
-                channel
-                    .send(&[layers.files.into(), layers.system_calls.into()])
-                    .unwrap();
+                let stand = [layers.files, layers.system_calls, layers.network];
+                channel.send(&stand.map(u8::from)).unwrap();
             }
-            "compute" | "sockets" => {
+            "compute" | "socket" | "files" => {
                 let answer = attempt(std::str::from_utf8(&request).unwrap());
                 channel.send(answer.as_bytes()).unwrap();
             }
@@ -106,15 +163,29 @@ fn raw(bytes: &[u8]) {
     std::process::exit(0);
 }
 
+fn told(succeeded: bool) -> String {
+    if succeeded { "done" } else { "refused" }.to_owned()
+}
+
 /// What somebody would try who has taken over a worker.
 fn attempt(what: &str) -> String {
-    let told = |succeeded: bool| if succeeded { "done" } else { "refused" }.to_owned();
     match what {
+        "own" => told(
+            std::fs::write("mine", "x").is_ok()
+                && std::fs::read("mine").is_ok_and(|read| read == b"x")
+                && std::fs::remove_file("mine").is_ok(),
+        ),
+        "up" => told(std::fs::read("../secret").is_ok()),
+        "folder" => told(std::fs::create_dir("folder").is_ok()),
+        "link" => told(std::os::unix::fs::symlink("../secret", "link").is_ok()),
+        "large" => told(std::fs::write("large", vec![0; 2 << 20]).is_ok()),
         "read" => told(std::fs::read("/etc/passwd").is_ok()),
         "list" => told(std::fs::read_dir("/").is_ok()),
         "write" => told(std::fs::write("/tmp/heddle-worker-wrote-this", "x").is_ok()),
         "connect" => told(std::net::TcpStream::connect("127.0.0.1:1").is_ok()),
         "listen" => told(TcpListener::bind("127.0.0.1:0").is_ok()),
+        "local" => told(UnixStream::connect("socket").is_ok()),
+        "close" => told(heddle_processes::close_sockets().is_ok()),
         "udp" => told(UdpSocket::bind("127.0.0.1:0").is_ok()),
         "pair" => told(UnixStream::pair().is_ok()),
         "execute" => told(Command::new("/bin/true").status().is_ok()),

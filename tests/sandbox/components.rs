@@ -3,9 +3,9 @@
 
 use crate::hand_made::{base64, component, component_with, constant, echo, fetching};
 use crate::harness::code;
-use crate::patterns::{SECRET, node, output, pattern, run_limited};
+use crate::patterns::{SECRET, node, output, pattern, run_contained, run_limited};
 use crate::server::{Server, ok};
-use heddle_runtime::{Limits, Outcome};
+use heddle_runtime::{Limits, NOT_PINNED, Outcome};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -239,7 +239,7 @@ async fn an_output_that_is_no_json_or_too_large_fails_the_node() {
         let error = caught(&constant(wrong)).await;
         assert_eq!(error["code"], "COMPONENT", "{wrong}");
         assert!(
-            error["message"].as_str().unwrap().contains("is no JSON"),
+            error["message"].as_str().unwrap().contains("is not valid JSON"),
             "{error}"
         );
     }
@@ -368,4 +368,49 @@ async fn a_component_sees_references_to_secrets_only() {
     .await;
     let seen = output(&outcome)["key"].as_str().unwrap().to_owned();
     assert!(seen.contains("KEY") && !seen.contains(SECRET), "{seen}");
+}
+
+#[tokio::test]
+async fn a_contained_run_ends_before_a_component_that_may_send() {
+    let mut pattern = own(json!({}));
+    pattern["nodes"][1]["data"]["onError"] = "continue".into();
+    let mut definition = definition(&echo());
+    let definitions = json!({ "Own": definition });
+    let outcome = run_contained(&pattern, &definitions, &json!(7)).await;
+    assert_eq!(output(&outcome), json!(7), "it can't send");
+    definition["hosts"] = json!(["example.com"]);
+    let definitions = json!({ "Own": definition });
+    let outcome = run_contained(&pattern, &definitions, &json!(7)).await;
+    let error = outcome.error.as_ref().unwrap();
+    assert_eq!(
+        (code(&outcome), error.node_id.as_deref()),
+        (NOT_PINNED, Some("own"))
+    );
+}
+
+#[tokio::test]
+async fn a_contained_run_computes_and_ends_before_code_sends() {
+    let module =
+        "export default async () => { try { await fetch('https://example.com/') } catch {} return 1 }";
+    let sending = pattern(
+        &[
+            node("hash", "Hash", json!({"value": "x"})),
+            node("code", "JavaScript", json!({"code": module})),
+            node("end", "Return", json!({})),
+        ],
+        &["start -> hash", "hash -> code", "code -> end"],
+    );
+    let outcome = run_contained(&sending, &json!({}), &Value::Null).await;
+    let error = outcome.error.as_ref().unwrap();
+    assert_eq!(
+        (code(&outcome), error.node_id.as_deref()),
+        (NOT_PINNED, Some("code"))
+    );
+    assert!(
+        error
+            .message
+            .starts_with("The node `code` would reach outside (effect `http`)"),
+        "{}",
+        error.message
+    );
 }

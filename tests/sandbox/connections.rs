@@ -97,3 +97,15 @@ async fn a_redirect_to_another_host_carries_no_credentials() {
     }
     assert_eq!((server.requests().len(), other.requests().len()), (4, 4));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_that_no_connection_has_is_told() {
+    let statement = json!({"connection": "a\u{0}b", "query": "select 1"});
+    let ran = run(&open_runtime(), "SqlQuery", statement, &Given::default()).await;
+    assert!(
+        ran.failure()
+            .starts_with("PARAMETER: `connection` contains the character U+0000"),
+        "{}",
+        ran.failure()
+    );
+}

@@ -1,7 +1,8 @@
 //! A runtime with a standard library that can misbehave, and patterns written by hand.
 
 use heddle_runtime::{
-    EgressPolicy, Limits, Outcome, Program, ProgramError, RunRequest, Runtime, RuntimeConfig, Tier,
+    EgressPolicy, ExecutorConfig, Limits, Outcome, Program, ProgramError, RunRequest, Runtime, RuntimeConfig,
+    Tier, WorkerProgram,
 };
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -9,8 +10,8 @@ use std::collections::BTreeMap;
 
 /// Declarations with which every hand-written pattern begins.
 const PREAMBLE: &str = r#"
-    (import "heddle" "memory" (memory 1))
-    (import "heddle" "__indirect_function_table" (table $table 1 funcref))
+    (import "heddle" "memory" (memory 0))
+    (import "heddle" "__indirect_function_table" (table $table 0 funcref))
     (import "heddle" "start" (func $start (param i32 i32 i32 i32)))
     (import "heddle" "node_NoOp" (func $at_node (param i32)))"#;
 
@@ -18,8 +19,22 @@ const PREAMBLE: &str = r#"
 pub const START: &str = r#"(func (export "run") (param i32)
     (call $start (i32.const 0) (i32.const 0) (i32.const 0) (local.get 0)))"#;
 
+/// The executable that executes runs in processes of their own: honestly, or as somebody who has taken one over.
+pub fn executors(who: &str) -> ExecutorConfig {
+    ExecutorConfig {
+        program: WorkerProgram {
+            program: env!("CARGO_BIN_EXE_heddle-test-executor").into(),
+            arguments: vec![who.into()],
+        },
+        processes: 1,
+        memory_bytes_max: Some(4 << 30),
+    }
+}
+
+/// Runs execute in this process, or in others where the environment has HEDDLE_TEST_EXECUTORS, as in the second round of CI.
 pub fn config() -> RuntimeConfig {
     RuntimeConfig {
+        executors: std::env::var_os("HEDDLE_TEST_EXECUTORS").map(|_| executors("serve")),
         concurrent_runs_max: 16,
         memory_bytes_max: 64 << 20,
         ..RuntimeConfig::default()

@@ -262,7 +262,7 @@ async fn a_server_that_gives_no_token_is_quoted_without_secrets() {
                 "content-type: application/json",
                 br#"{"error":"invalid_client","error_description":"s3 cr:t is wrong"}"#,
             ),
-            "gave no token: status 400, invalid_client: *** is wrong.",
+            "returned no token: status 400, invalid_client: *** is wrong.",
         ),
         (ok("hello"), "its answer is not a token response"),
         (

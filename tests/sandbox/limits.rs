@@ -1,7 +1,9 @@
 //! Every limit ends a run with a code of its own.
 
-use crate::harness::{START, code, load, manifest, misbehave, module, request, run_body, runtime};
-use heddle_runtime::{Limits, Outcome, RunRequest, Status, Tier};
+use crate::harness::{
+    START, code, config, load, manifest, misbehave, module, request, run_body, runtime, runtime_with,
+};
+use heddle_runtime::{Limits, Outcome, RunRequest, RuntimeConfig, Status, Tier};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -82,6 +84,105 @@ async fn a_memory_limit_above_the_pool_is_the_pools() {
 }
 
 #[tokio::test]
+async fn all_runs_together_have_no_more_memory_than_there_is_for_them() {
+    let runtime = runtime_with(RuntimeConfig {
+        runs_memory_bytes_max: Some(24 << 20),
+        memory_bytes_max: 24 << 20,
+        ..config()
+    });
+    // Sixteen MiB, and then what the trigger does: 5 waits for an effect.
+    let body = START.replace(
+        "(call $start",
+        "(if (i32.eq (memory.grow (i32.const 256)) (i32.const -1)) (then unreachable)) (call $start",
+    );
+    let program = load(&runtime, &body);
+    let limits = Limits {
+        deadline: Duration::from_secs(3_600),
+        ..Limits::default()
+    };
+    let ends = || runtime.run(&program, request(0, &json!("done")));
+    let (waiting, refused) = 'refused: loop {
+        let (runtime, program, limits) = (runtime.clone(), program.clone(), limits.clone());
+        let waits = RunRequest {
+            limits,
+            ..request(5, &Value::Null)
+        };
+        let waiting = tokio::spawn(async move { runtime.run(&program, waits).await });
+        // If it was the one that was refused, it begins again.
+        while !waiting.is_finished() {
+            match ends().await.error {
+                Some(error) => break 'refused (waiting, error),
+                None => tokio::task::yield_now().await,
+            }
+        }
+    };
+    assert_eq!(refused.code, "OUT_OF_MEMORY");
+    // An executor process has its own part, in which there is always room for one whole run.
+    let begins = "The run needed more memory than is left of the ";
+    let names_the_limit = refused.message.contains(" MiB that all executing runs share");
+    assert!(
+        refused.message.starts_with(begins) && names_the_limit,
+        "{}",
+        refused.message
+    );
+    waiting.abort();
+    while let Some(error) = ends().await.error {
+        assert_eq!(error.code, "OUT_OF_MEMORY");
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_owner_s_runs_leave_memory_for_those_of_others() {
+    let runtime = runtime_with(RuntimeConfig {
+        runs_memory_bytes_max: Some(100 << 20),
+        memory_bytes_max: 24 << 20,
+        ..config()
+    });
+    // Ten MiB, and then what the trigger does: 5 waits for an effect.
+    let body = START.replace(
+        "(call $start",
+        "(if (i32.eq (memory.grow (i32.const 160)) (i32.const -1)) (then unreachable)) (call $start",
+    );
+    let program = load(&runtime, &body);
+    let limits = Limits {
+        deadline: Duration::from_secs(3_600),
+        ..Limits::default()
+    };
+    let waits = |owner| {
+        let (runtime, program) = (runtime.clone(), program.clone());
+        let waits = RunRequest {
+            owner: Some(owner),
+            limits: limits.clone(),
+            ..request(5, &Value::Null)
+        };
+        tokio::spawn(async move { runtime.run(&program, waits).await })
+    };
+    // More than there is room for, of which some are refused and the others stay.
+    let mut taking: Vec<_> = (0..10).map(|_| waits(1)).collect();
+    let refused = loop {
+        match taking.iter().position(|run| run.is_finished()) {
+            Some(refused) => break taking.swap_remove(refused).await.unwrap().error.unwrap(),
+            None => tokio::task::yield_now().await,
+        }
+    };
+    let begins =
+        "The run needed more memory than is left for one user of the 100 MiB that all executing runs share";
+    assert!(refused.message.starts_with(begins), "{}", refused.message);
+    assert!(taking.iter().any(|run| !run.is_finished()));
+    let of = |owner| RunRequest {
+        owner: Some(owner),
+        ..request(0, &json!("done"))
+    };
+    for other in 2..20 {
+        assert_eq!(runtime.run(&program, of(other)).await.error, None);
+    }
+    for run in &taking {
+        run.abort();
+    }
+}
+
+#[tokio::test]
 async fn growing_the_table_meets_its_limit() {
     let body = r#"(func (export "run") (param i32)
         (loop $again (drop (table.grow $table (ref.null func) (i32.const 1000))) (br $again)))"#;
@@ -127,8 +228,8 @@ async fn a_flood_of_log_lines_ends_the_run() {
 }
 
 #[tokio::test]
-async fn too_large_an_output_response_or_trace_ends_the_run() {
-    for trigger in [2, 15, 16] {
+async fn too_large_an_output_or_response_ends_the_run() {
+    for trigger in [2, 15] {
         let outcome = misbehave(
             trigger,
             Limits {
@@ -140,6 +241,23 @@ async fn too_large_an_output_response_or_trace_ends_the_run() {
         assert_eq!(code(&outcome), "OUTPUT_LIMIT", "{trigger}");
         assert!(outcome.output.is_none() && outcome.response.is_none());
     }
+}
+
+#[tokio::test]
+async fn a_flood_of_traces_is_cut_and_the_run_goes_on_until_its_fuel_is_used_up() {
+    let limits = Limits {
+        output_bytes_max: 100_000,
+        fuel_max: 1_000_000,
+        ..Limits::default()
+    };
+    let outcome = misbehave(16, limits).await;
+    assert_eq!(code(&outcome), "OUT_OF_FUEL");
+    assert!(
+        (300..600).contains(&outcome.trace.len()),
+        "{}",
+        outcome.trace.len()
+    );
+    assert!(outcome.trace_omitted > 0);
 }
 
 #[tokio::test]

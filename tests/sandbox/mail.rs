@@ -1,8 +1,10 @@
 //! SendEmail against an SMTP server of others.
 
-use crate::services::{Given, closed_runtime, open_runtime, run, run_data};
+use crate::services::{
+    Given, closed_runtime_of, open_runtime_of, run, run_data, runtime_with_crashing_connectors,
+};
 use crate::smtp::Smtp;
-use heddle_runtime::Limits;
+use heddle_runtime::{Limits, SqliteFiles};
 use serde_json::{Value, json};
 
 fn mail(more: Value) -> Value {
@@ -25,7 +27,7 @@ async fn a_message_arrives_with_all_its_parts() {
     let Some(mut server) = Smtp::start("none") else {
         return;
     };
-    let runtime = open_runtime();
+    let runtime = open_runtime_of(module_path!());
     let sent = mail(json!({
         "to": ["ann@example.com, Bob <bob@example.com>", "cid@example.com"], "cc": "dan@example.com",
         "bcc": ["eve@example.com"], "replyTo": "help@example.com", "html": "<b>Hallo</b>",
@@ -80,7 +82,7 @@ async fn a_message_arrives_with_all_its_parts() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tls_verifies_the_server_and_carries_the_password() {
-    let runtime = open_runtime();
+    let runtime = open_runtime_of(module_path!());
     for mode in ["starttls", "tls"] {
         let Some(mut server) = Smtp::start(mode) else {
             return;
@@ -124,7 +126,7 @@ async fn what_is_not_taken_fails_the_node() {
     let Some(server) = Smtp::start("none") else {
         return;
     };
-    let runtime = open_runtime();
+    let runtime = open_runtime_of(module_path!());
     for (more, expected) in [
         (
             json!({"to": "nobody@example.com"}),
@@ -185,9 +187,14 @@ async fn line_breaks_make_no_headers() {
         return;
     };
     let sent = mail(json!({"subject": "Hi\r\nBcc: eve@example.com", "text": "."}));
-    run(&open_runtime(), "SendEmail", sent, &plain(server.port))
-        .await
-        .output();
+    run(
+        &open_runtime_of(module_path!()),
+        "SendEmail",
+        sent,
+        &plain(server.port),
+    )
+    .await
+    .output();
     let message = server.message();
     assert_eq!(message["to"], json!(["ann@example.com"]));
     assert!(
@@ -202,7 +209,7 @@ async fn a_server_that_says_nothing_is_a_timeout() {
     let port = listener.local_addr().unwrap().port();
     let data = json!({"parameters": mail(json!({})), "timeoutMs": 100});
     let ran = run_data(
-        &open_runtime(),
+        &open_runtime_of(module_path!()),
         "SendEmail",
         data,
         &plain(port),
@@ -218,7 +225,7 @@ async fn a_server_that_says_nothing_is_a_timeout() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn mail_servers_are_behind_the_guard() {
-    let runtime = closed_runtime();
+    let runtime = closed_runtime_of(module_path!());
     for host in [
         "127.0.0.1",
         "localhost",
@@ -236,5 +243,40 @@ async fn mail_servers_are_behind_the_guard() {
                 .failure();
             assert!(failure.starts_with("EGRESS_DENIED: "), "{host}: {failure}");
         }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_crash_fails_the_node_and_says_what_is_not_known() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let crashing = runtime_with_crashing_connectors(SqliteFiles::None);
+    let failure = run(&crashing, "SendEmail", mail(json!({})), &plain(port))
+        .await
+        .failure();
+    assert_eq!(
+        failure,
+        format!(
+            "MAIL_FAILED: The mail server 127.0.0.1:{port} sent an unreadable reply: the process that read it \
+             crashed. Nothing else is affected, but whether the message was sent is not known."
+        )
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_messages_of_one_tenant_wait_for_each_other() {
+    let Some(mut server) = Smtp::start("none") else {
+        return;
+    };
+    let runtime = open_runtime_of(module_path!());
+    let mut together = tokio::task::JoinSet::new();
+    for number in 0..40 {
+        let (runtime, given) = (runtime.clone(), plain(server.port));
+        let sent = mail(json!({"subject": number.to_string()}));
+        together.spawn(async move { run(&runtime, "SendEmail", sent, &given).await.output() });
+    }
+    assert_eq!(together.join_all().await.len(), 40);
+    for _ in 0..40 {
+        assert_eq!(server.message()["to"], json!(["ann@example.com"]));
     }
 }

@@ -8,6 +8,7 @@ mod composites;
 mod connections;
 mod egress;
 mod executor;
+mod executors;
 #[path = "../shared/component.rs"]
 mod hand_made;
 mod harness;
@@ -18,6 +19,12 @@ mod journal;
 mod key_values;
 mod limits;
 mod mail;
+#[expect(
+    clippy::duplicate_mod,
+    reason = "the same tests, with the driver in a process of its own"
+)]
+#[path = "mail.rs"]
+mod mail_in_connectors;
 mod mariadb;
 #[path = "../shared/needs.rs"]
 mod needs;
@@ -41,3 +48,9 @@ mod sql;
 #[path = "sql.rs"]
 mod sql_in_connectors;
 mod sqlite;
+#[expect(
+    clippy::duplicate_mod,
+    reason = "the same tests, with SQLite in a process of its own"
+)]
+#[path = "sqlite.rs"]
+mod sqlite_in_connectors;

@@ -60,6 +60,18 @@ pub async fn run_limited(pattern: &Value, definitions: &Value, event: &Value, li
     run_module(&wasm, event, limits).await
 }
 
+/// Runs a pattern with definitions that must not reach outside.
+pub async fn run_contained(pattern: &Value, definitions: &Value, event: &Value) -> Outcome {
+    let wasm = compiled(pattern, definitions, &Options::default());
+    let program = RUNTIME.load(&wasm, Tier::Fast).unwrap();
+    let request = RunRequest {
+        trigger_node_id: Some("start".into()),
+        is_contained: true,
+        ..request(0, event)
+    };
+    RUNTIME.run(&program, request).await
+}
+
 fn compiled(pattern: &Value, definitions: &Value, options: &Options) -> Vec<u8> {
     let compiled = heddle_compiler::compile(pattern, definitions, options);
     let artifact = compiled.artifact;

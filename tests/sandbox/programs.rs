@@ -14,7 +14,10 @@ fn bytes_that_are_no_module_are_refused() {
         b"\0asm\x0d\0\x01\0",
     ] {
         assert!(
-            matches!(refusal(bytes), ProgramError::NotWasm(_) | ProgramError::NoRun(_)),
+            matches!(
+                refusal(bytes),
+                ProgramError::NotWasm(_) | ProgramError::Exports(0)
+            ),
             "{bytes:?}"
         );
     }
@@ -37,6 +40,16 @@ fn foreign_imports_are_refused_by_name() {
         (r#"(import "heddle" "nothing" (func))"#, ("heddle", "nothing")),
         (r#"(import "heddle" "start" (func))"#, ("heddle", "start")),
         (r#"(import "heddle" "memory" (global i32))"#, ("heddle", "memory")),
+        (r#"(import "heddle" "memory" (memory 76))"#, ("heddle", "memory")),
+        (r#"(import "heddle" "memory" (memory 0 1))"#, ("heddle", "memory")),
+        (
+            r#"(import "heddle" "__indirect_function_table" (table 9999 funcref))"#,
+            ("heddle", "__indirect_function_table"),
+        ),
+        (
+            r#"(import "heddle" "__indirect_function_table" (table 0 externref))"#,
+            ("heddle", "__indirect_function_table"),
+        ),
         (
             r#"(import "heddle" "node_Nothing" (func (param i32)))"#,
             ("heddle", "node_Nothing"),
@@ -74,7 +87,10 @@ fn a_module_has_one_export() {
         r#"(global (export "run") i32 (i32.const 0))"#,
     ] {
         assert!(
-            matches!(refusal(&module(body, &manifest())), ProgramError::NoRun(_)),
+            matches!(
+                refusal(&module(body, &manifest())),
+                ProgramError::Exports(_) | ProgramError::OtherExport { .. }
+            ),
             "{body}"
         );
     }

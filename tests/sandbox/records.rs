@@ -1,7 +1,10 @@
 //! What a run is told, what it leaves behind, and machine code on disk.
 
 use crate::harness::{START, config, load, request, runtime, runtime_with};
-use heddle_runtime::{CacheKey, RunRequest, Runtime, RuntimeConfig, RuntimeError, Secret, Status, Tier};
+use heddle_runtime::{
+    CacheKey, Limits, NodePhase, RunEvent, RunRequest, Runtime, RuntimeConfig, RuntimeError, Secret, Status,
+    Tier,
+};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::fs;
@@ -208,5 +211,65 @@ fn secrets_and_keys_are_printed_by_nothing() {
         assert!(!printed.contains("hush"), "{printed}");
     }
     assert!(format!("{config:?}").contains("cache_key: Some(CacheKey)"));
-    assert!(format!("{request:?}").contains("{\"KEY\": Secret}"));
+    assert!(format!("{request:?}").contains("{\"KEY\": Secret {"));
+}
+
+#[tokio::test]
+async fn whoever_looks_on_is_told_as_it_happens() {
+    let runtime = runtime();
+    let (watcher, mut watched) = heddle_runtime::watch();
+    let event = json!("hush \"quiet\" & still");
+    let request = RunRequest {
+        watcher: Some(watcher),
+        ..request(14, &event)
+    };
+    let outcome = runtime.run(&load(&runtime, START), request).await;
+    let mut phases = Vec::new();
+    let mut at_us = 0;
+    while let Some(told) = watched.next().await {
+        assert!(told.at_us >= at_us, "in order");
+        at_us = told.at_us;
+        let RunEvent::Node(node) = told.event else {
+            panic!("{told:?}");
+        };
+        assert_eq!(
+            (node.execution, node.node_id.as_str(), node.path.as_str()),
+            (0, "1", "sleep")
+        );
+        phases.push(match node.phase {
+            NodePhase::Started => "started".to_owned(),
+            NodePhase::Waiting => "waiting".to_owned(),
+            NodePhase::Resumed => "resumed".to_owned(),
+            NodePhase::Ended(end) => {
+                let entry = &outcome.trace[0];
+                assert_eq!((end.fuel, &end.port), (entry.fuel, &entry.port));
+                format!("ended {}", end.output.unwrap().get())
+            }
+        });
+    }
+    assert_eq!(phases, ["started", "waiting", "resumed", "ended null"]);
+    assert_eq!(watched.take_omitted(), 0);
+}
+
+#[tokio::test]
+async fn whoever_looks_on_holds_nothing_up() {
+    let runtime = runtime();
+    let (watcher, mut watched) = heddle_runtime::watch();
+    let request = RunRequest {
+        watcher: Some(watcher),
+        limits: Limits {
+            fuel_max: 20_000_000,
+            ..Limits::default()
+        },
+        ..request(16, &Value::Null)
+    };
+    let outcome = runtime.run(&load(&runtime, START), request).await;
+    assert_eq!(outcome.error.unwrap().code, "OUT_OF_FUEL");
+    let mut told = 0;
+    while watched.next_now().is_some() {
+        told += 1;
+    }
+    let omitted = watched.take_omitted();
+    assert!(told > 0 && omitted > 0, "{told}, {omitted}");
+    assert_eq!(told + omitted, outcome.trace.len() as u64);
 }

@@ -3,8 +3,8 @@
 use crate::harness::{config, request};
 use heddle_compiler::Options;
 use heddle_runtime::{
-    Connection, ConnectionError, ConnectionFuture, Connections, ConnectorProgram, EgressPolicy, Limits,
-    Outcome, RunRequest, Runtime, RuntimeConfig, Services, SqliteFiles, Tier,
+    Connection, ConnectionError, ConnectionFuture, Connections, EgressPolicy, Limits, Outcome, RunRequest,
+    Runtime, RuntimeConfig, Services, SqliteFiles, Tier, WorkerProgram,
 };
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -63,10 +63,13 @@ impl Connections for Given {
 
 /// A runtime that may reach 127.0.0.0/8.
 pub fn open_runtime() -> Runtime {
-    start(EgressPolicy::parse(["127.0.0.0/8"]).unwrap(), SqliteFiles::None)
+    start(RuntimeConfig {
+        egress: EgressPolicy::parse(["127.0.0.0/8"]).unwrap(),
+        ..config()
+    })
 }
 
-/// The same, with the drivers of databases in processes of their own.
+/// The same, with the drivers of databases and mail servers in processes of their own.
 pub fn open_runtime_with_connectors() -> Runtime {
     with_connectors(EgressPolicy::parse(["127.0.0.0/8"]).unwrap())
 }
@@ -88,46 +91,51 @@ pub fn closed_runtime_of(module: &str) -> Runtime {
 }
 
 fn with_connectors(egress: EgressPolicy) -> Runtime {
-    Runtime::new(RuntimeConfig {
-        cache_dir: Some(PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("runtime-cache")),
+    start(RuntimeConfig {
         egress,
-        connectors: Some(ConnectorProgram {
-            program: env!("CARGO_BIN_EXE_heddle-test-connector").into(),
-            arguments: Vec::new(),
-        }),
+        connectors: Some(connectors(&[])),
         ..config()
     })
-    .unwrap()
 }
 
-/// A runtime that may open these files.
-pub fn runtime_with_sqlite(files: SqliteFiles) -> Runtime {
-    start(EgressPolicy::default(), files)
+/// What is started as connectors.
+fn connectors(arguments: &[&str]) -> WorkerProgram {
+    WorkerProgram {
+        program: env!("CARGO_BIN_EXE_heddle-test-connector").into(),
+        arguments: arguments.iter().map(Into::into).collect(),
+    }
 }
 
-/// The same; each tenant has so many bytes for its files.
-pub fn runtime_with_little_sqlite(files: SqliteFiles, bytes: u64) -> Runtime {
-    Runtime::new(RuntimeConfig {
-        cache_dir: Some(PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("runtime-cache")),
+/// A runtime that may reach this machine and open these files, and whose connectors crash as soon as they are asked.
+pub fn runtime_with_crashing_connectors(files: SqliteFiles) -> Runtime {
+    start(RuntimeConfig {
+        egress: EgressPolicy::parse(["127.0.0.0/8"]).unwrap(),
         sqlite_files: files,
-        sqlite_bytes_max: bytes,
+        connectors: Some(connectors(&["crash"])),
         ..config()
     })
-    .unwrap()
+}
+
+/// A runtime that may open these files, each tenant so many bytes of them; by the name of the module that the test is in.
+pub fn runtime_with_sqlite_of(module: &str, files: SqliteFiles, tenant_bytes_max: u64) -> Runtime {
+    start(RuntimeConfig {
+        sqlite_files: files,
+        sqlite_bytes_max: tenant_bytes_max,
+        connectors: module.ends_with(IN_CONNECTORS).then(|| connectors(&[])),
+        ..config()
+    })
 }
 
 /// A runtime that may reach public addresses only.
 pub fn closed_runtime() -> Runtime {
-    start(EgressPolicy::default(), SqliteFiles::None)
+    start(config())
 }
 
 /// With machine code kept for all tests, which compiling takes long.
-fn start(egress: EgressPolicy, sqlite_files: SqliteFiles) -> Runtime {
+fn start(config: RuntimeConfig) -> Runtime {
     Runtime::new(RuntimeConfig {
         cache_dir: Some(PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("runtime-cache")),
-        egress,
-        sqlite_files,
-        ..config()
+        ..config
     })
     .unwrap()
 }

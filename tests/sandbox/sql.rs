@@ -2,7 +2,9 @@
 
 use crate::mariadb::MariaDb;
 use crate::postgres::TestDatabase;
-use crate::services::{Given, Ran, closed_runtime_of, open_runtime_of, run, run_data, runtime_with_sqlite};
+use crate::services::{
+    Given, Ran, closed_runtime_of, open_runtime_of, run, run_data, runtime_with_sqlite_of,
+};
 use heddle_runtime::{Limits, Runtime, SqliteFiles};
 use serde_json::{Value, json};
 
@@ -31,7 +33,7 @@ impl Database {
     fn sqlite(dir: &tempfile::TempDir) -> Self {
         let file = dir.path().join("test.db");
         Database {
-            runtime: runtime_with_sqlite(SqliteFiles::Anywhere),
+            runtime: runtime_with_sqlite_of(module_path!(), SqliteFiles::Anywhere, 1 << 30),
             given: Given::one("db", json!({"kind": "sqlite", "file": file})),
         }
     }
@@ -429,7 +431,7 @@ async fn sqlite_files_are_those_that_the_operator_allows() {
     let dir = tempfile::tempdir().unwrap();
     let outside = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(outside.path(), dir.path().join("link")).unwrap();
-    let runtime = runtime_with_sqlite(SqliteFiles::Below(dir.path().to_owned()));
+    let runtime = runtime_with_sqlite_of(module_path!(), SqliteFiles::Below(dir.path().to_owned()), 1 << 30);
     let query = |file: &str, query: &str| {
         let given = Given::one("db", json!({"kind": "sqlite", "file": file}));
         let parameters = json!({"connection": "db", "query": query});

@@ -1,12 +1,16 @@
 //! SQLite files of several tenants below one directory, and statements that would do more than read and write rows.
 
-use crate::services::{Given, Ran, run, runtime_with_little_sqlite, runtime_with_sqlite};
-use heddle_runtime::{Runtime, SqliteFiles};
+use crate::services::{Given, Ran, run, run_data, runtime_with_crashing_connectors, runtime_with_sqlite_of};
+use heddle_runtime::{Limits, Runtime, SqliteFiles};
 use serde_json::json;
 use std::os::unix::fs::PermissionsExt;
 
 const ANN: &str = "019a0000-0000-7000-8000-00000000000a";
 const BOB: &str = "019a0000-0000-7000-8000-00000000000b";
+
+fn runtime(dir: &tempfile::TempDir) -> Runtime {
+    runtime_with_sqlite_of(module_path!(), SqliteFiles::Below(dir.path().to_owned()), 1 << 30)
+}
 
 async fn query(runtime: &Runtime, tenant: &str, file: &str, query: &str) -> Ran {
     let given = Given::one("db", json!({"kind": "sqlite", "file": file})).of(tenant);
@@ -22,7 +26,7 @@ async fn query(runtime: &Runtime, tenant: &str, file: &str, query: &str) -> Ran 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_tenant_has_a_directory_of_its_own() {
     let dir = tempfile::tempdir().unwrap();
-    let runtime = runtime_with_sqlite(SqliteFiles::Below(dir.path().to_owned()));
+    let runtime = runtime(&dir);
     query(&runtime, ANN, "shop.db", "create table orders (id integer)")
         .await
         .output();
@@ -70,7 +74,7 @@ async fn each_tenant_has_a_directory_of_its_own() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_of_before_tenants_had_directories_is_asked_for() {
     let dir = tempfile::tempdir().unwrap();
-    let runtime = runtime_with_sqlite(SqliteFiles::Below(dir.path().to_owned()));
+    let runtime = runtime(&dir);
     std::fs::write(dir.path().join("old.db"), "").unwrap();
     let failure = query(&runtime, ANN, "old.db", "select 1").await.failure();
     assert!(
@@ -91,7 +95,7 @@ async fn a_file_of_before_tenants_had_directories_is_asked_for() {
 #[tokio::test(flavor = "multi_thread")]
 async fn statements_change_rows_and_not_how_sqlite_works() {
     let dir = tempfile::tempdir().unwrap();
-    let runtime = runtime_with_sqlite(SqliteFiles::Below(dir.path().to_owned()));
+    let runtime = runtime(&dir);
     query(&runtime, ANN, "a.db", "create table t (id integer, note text)")
         .await
         .output();
@@ -142,7 +146,7 @@ async fn statements_change_rows_and_not_how_sqlite_works() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_files_of_a_tenant_are_no_larger_than_allowed() {
     let dir = tempfile::tempdir().unwrap();
-    let runtime = runtime_with_little_sqlite(SqliteFiles::Below(dir.path().to_owned()), 1 << 20);
+    let runtime = runtime_with_sqlite_of(module_path!(), SqliteFiles::Below(dir.path().to_owned()), 1 << 20);
     let fill = "insert into t with recursive n(i) as (select 1 union all select i + 1 from n where i < 80)
         select randomblob(10000) from n";
     for file in ["a.db", "b.db"] {
@@ -162,4 +166,75 @@ async fn the_files_of_a_tenant_are_no_larger_than_allowed() {
         .await
         .output();
     query(&runtime, BOB, "a.db", fill).await.output();
+}
+
+/// More than fits into the cache of a page or two, so that SQLite sorts in pieces.
+const SORTED: &str = "with recursive n(i) as (select 1 union all select i + 1 from n where i < 60000)
+    select count(distinct v) as c from (select hex(randomblob(40)) as v from n order by v desc)";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sorting_randomness_and_times_are_as_anywhere() {
+    let dir = tempfile::tempdir().unwrap();
+    let runtime = runtime(&dir);
+    let sorted = query(&runtime, ANN, "a.db", SORTED).await.output();
+    assert_eq!(sorted, json!([{"c": 60_000}]));
+    let random = "select hex(randomblob(16)) as v";
+    let first = query(&runtime, ANN, "a.db", random).await.output();
+    assert_ne!(query(&runtime, ANN, "a.db", random).await.output(), first);
+    let now = "select abs(julianday('now') - julianday('now', 'localtime')) <= 1 as v";
+    let now = query(&runtime, ANN, "a.db", now).await.output();
+    assert_eq!(now, json!([{"v": 1}]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_with_a_log_of_its_own_is_read_and_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let runtime = runtime(&dir);
+    query(&runtime, ANN, "a.db", "create table t (id integer)")
+        .await
+        .output();
+    // In the header: written and read by way of a log (WAL).
+    let path = dir.path().join(ANN).join("a.db");
+    let mut file = std::fs::read(&path).unwrap();
+    file[18..20].copy_from_slice(&[2, 2]);
+    std::fs::write(&path, file).unwrap();
+    query(&runtime, ANN, "a.db", "insert into t values (7)")
+        .await
+        .output();
+    let mode = query(&runtime, ANN, "a.db", "pragma journal_mode").await;
+    assert_eq!(mode.output(), json!([{"journal_mode": "wal"}]));
+    let rows = query(&runtime, ANN, "a.db", "select id from t").await;
+    assert_eq!(rows.output(), json!([{"id": 7}]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_statement_that_is_cut_off_leaves_the_file_as_it_was() {
+    let dir = tempfile::tempdir().unwrap();
+    let runtime = runtime(&dir);
+    query(&runtime, ANN, "a.db", "create table t (v blob)")
+        .await
+        .output();
+    let endless = "insert into t with recursive n(i) as (select 1 union all select i + 1 from n)
+        select randomblob(1000) from n";
+    let given = Given::one("db", json!({"kind": "sqlite", "file": "a.db"})).of(ANN);
+    let data = json!({"parameters": {"connection": "db", "query": endless}, "timeoutMs": 300});
+    let ran = run_data(&runtime, "SqlQuery", data, &given, Limits::default()).await;
+    let failure = ran.failure();
+    assert!(failure.starts_with("TIMEOUT: The database a.db"), "{failure}");
+    let count = query(&runtime, ANN, "a.db", "select count(*) as c from t").await;
+    assert_eq!(count.output(), json!([{"c": 0}]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_crash_fails_the_node_and_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let crashing = runtime_with_crashing_connectors(SqliteFiles::Below(dir.path().to_owned()));
+    let failure = query(&crashing, ANN, "a.db", "select 1 as v").await.failure();
+    assert_eq!(
+        failure,
+        "SQL_FAILED: The database a.db did not complete the statement: the process that executed it crashed. \
+         Nothing else is affected."
+    );
+    let next = query(&runtime(&dir), ANN, "a.db", "select 1 as v").await;
+    assert_eq!(next.output(), json!([{"v": 1}]));
 }

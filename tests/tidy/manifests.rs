@@ -1,6 +1,6 @@
 //! Which crate may know which: what the manifests say, and what ARCHITECTURE.md says about it.
 
-use crate::root;
+use crate::{root, sources};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -33,9 +33,15 @@ const ARROWS: &[(&str, &[&str])] = &[
         &[
             "javascript",
             "node-stdlib/artifact",
+            "node-stdlib/catalogue",
             "node-stdlib/contract",
             "processes",
+            "runtime/sandbox",
         ],
+    ),
+    (
+        "runtime/sandbox",
+        &["javascript", "node-stdlib/contract", "processes"],
     ),
     ("processes", &[]),
     ("api/model", &[]),
@@ -46,6 +52,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "api/model",
             "api/store",
             "compiler",
+            "node-stdlib/catalogue",
             "node-stdlib/contract",
             "processes",
             "runtime",
@@ -53,7 +60,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     (
         "api/service",
-        &["api/execution", "api/model", "api/store", "compiler", "runtime"],
+        &[
+            "api/execution",
+            "api/model",
+            "api/store",
+            "compiler",
+            "node-stdlib/catalogue",
+            "runtime",
+        ],
     ),
     (
         "api",
@@ -68,6 +82,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "runtime",
         ],
     ),
+    ("fuzz", &[]),
 ];
 
 /// What tests and benchmarks of a room may know besides.
@@ -76,6 +91,18 @@ const ARROWS_OF_TESTS: &[(&str, &[&str])] = &[
     ("node-stdlib", &["node-stdlib/artifact", "node-stdlib/catalogue"]),
     // Its tests run what the compiler makes.
     ("runtime", &["compiler"]),
+    // Its targets are whatever reads foreign bytes.
+    (
+        "fuzz",
+        &[
+            "api/execution",
+            "api/model",
+            "api/service",
+            "compiler",
+            "node-stdlib/values",
+            "runtime",
+        ],
+    ),
 ];
 
 /// The guest has no clock, no randomness and no I/O of its own.
@@ -91,6 +118,13 @@ const KEPT_OUT: &[(&str, &[&str])] = &[
         &["tokio", "wasmtime", "reqwest", "rand", "axum", "sqlx"],
     ),
     ("runtime", &["axum", "clap"]),
+    // What an executor process executes: it has no network, no database and no files.
+    (
+        "runtime/sandbox",
+        &[
+            "axum", "clap", "hyper", "lettre", "reqwest", "ring", "rustls", "sqlx",
+        ],
+    ),
     ("api/model", &["tokio", "axum", "wasmtime", "reqwest", "hyper"]),
     ("api/store", &["axum", "http", "wasmtime", "reqwest", "hyper"]),
     ("api/execution", &["axum", "http", "sqlx", "clap", "hyper"]),
@@ -110,6 +144,9 @@ pub struct Package {
     dependencies: Vec<Dependency>,
     /// The first files of its library and its programs.
     pub roots: Vec<PathBuf>,
+    /// What `cargo test` does not look through for tests, and for examples in comments.
+    untested: Vec<PathBuf>,
+    without_examples: Vec<PathBuf>,
 }
 
 struct Dependency {
@@ -164,8 +201,25 @@ impl Package {
                 .map(|target| from_root(&target["src_path"]))
                 .filter(|path| !path.starts_with("tests"))
                 .collect(),
+            untested: left_out(package, "test"),
+            without_examples: left_out(package, "doctest"),
         }
     }
+}
+
+/// The sources of those targets for which a flag is off: of a library its folder, of a program its first file.
+fn left_out(package: &Value, flag: &str) -> Vec<PathBuf> {
+    let targets = package["targets"].as_array().unwrap().iter();
+    let off = targets.filter(|target| target[flag] == false);
+    off.filter_map(|target| {
+        let file = from_root(&target["src_path"]);
+        match target["kind"][0].as_str()? {
+            "lib" | "cdylib" => file.parent().map(Path::to_owned),
+            "bin" if flag == "test" && !file.starts_with("tests") => Some(file),
+            _ => None,
+        }
+    })
+    .collect()
 }
 
 fn from_root(path: &Value) -> PathBuf {
@@ -231,6 +285,27 @@ fn pure_crates_stay_pure() {
                 !kept_out.contains(&dependency.package.as_str()),
                 "{room} must not depend on {}",
                 dependency.package
+            );
+        }
+    }
+}
+
+/// What has no tests in its sources, or no examples in its comments, is not compiled for them.
+#[test]
+fn no_test_is_left_out_by_its_manifest() {
+    for package in Package::all_of_ours() {
+        let room = package.room;
+        for (path, text) in sources() {
+            let is_among = |files: &[PathBuf]| files.iter().any(|file| Path::new(&path).starts_with(file));
+            let has_test = text.contains("#[test]") || text.contains("#[tokio::test");
+            assert!(
+                !has_test || !is_among(&package.untested),
+                "{path} has tests: remove `test = false` from {room}/Cargo.toml"
+            );
+            let has_example = text.contains("/// ```") || text.contains("//! ```");
+            assert!(
+                !has_example || !is_among(&package.without_examples),
+                "{path} has an example: remove `doctest = false` from {room}/Cargo.toml"
             );
         }
     }

@@ -334,7 +334,7 @@ fn texts(tokens: TokenStream) -> Vec<syn::LitStr> {
 }
 
 /// Whether `cfg` leaves something out but for tests.
-fn is_for_tests(attributes: &[Attribute]) -> bool {
+pub fn is_for_tests(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("cfg")
             && attribute
@@ -368,7 +368,7 @@ fn path_attribute(attributes: &[Attribute]) -> Option<String> {
     })
 }
 
-fn attributes(item: &Item) -> &[Attribute] {
+pub fn attributes(item: &Item) -> &[Attribute] {
     match item {
         Item::Const(item) => &item.attrs,
         Item::Enum(item) => &item.attrs,

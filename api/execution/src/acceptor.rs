@@ -9,6 +9,7 @@ use crate::held_runs::HeldRuns;
 use crate::journal;
 use crate::lease::Lease;
 use crate::live::{self, End, Ended};
+use crate::patience::Patience;
 use crate::queue::{Class, Full, Place, Queue, Reservation};
 use crate::run::{NewRun, Run};
 use crate::run_metrics::{self, Figures};
@@ -18,7 +19,7 @@ use heddle_model::ids::RunId;
 use heddle_model::status::Phase;
 use heddle_store::notices::{self, Notice};
 use heddle_store::runs::{self, AcceptedRow, KeyRow};
-use heddle_store::{Store, StoreError};
+use heddle_store::{Failed, Store, StoreError};
 use metrics::counter;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -29,8 +30,6 @@ use tokio::sync::{mpsc, oneshot};
 const GROUP_MAX: usize = 256;
 /// For how long a key makes no second run.
 const KEY_TTL: Duration = Duration::from_secs(24 * 60 * 60);
-/// Why nothing is accepted for now.
-const LEASELESS: &str = "this server's lease is over and not renewed yet";
 /// How long whoever sends an event waits until it is stored. It may be stored later all the same, as when a connection
 /// breaks in the midst of a commit.
 const ANSWER_MAX: Duration = Duration::from_secs(10);
@@ -60,8 +59,8 @@ impl Ticket {
         let ended = live::wait(self.end).await;
         ended.ok_or_else(|| {
             let message = format!(
-                "The run {} is accepted, but its end can't be told here: the service stops, or could not store it. The run \
-                 goes on; ask for it by its id.",
+                "The run {} was accepted, but its end can't be reported here: the service is stopping, or \
+                    could not store it. The run continues; look it up by its id.",
                 self.run_id
             );
             Code::Unavailable.with(message)
@@ -113,6 +112,7 @@ pub(crate) struct Acceptor {
     /// Whoever holds the lock sends next, so that runs have ids in the order in which they are accepted and executed.
     next: Mutex<mpsc::UnboundedSender<Waiting>>,
     parts: Parts,
+    patience: Patience,
 }
 
 impl Acceptor {
@@ -123,14 +123,14 @@ impl Acceptor {
         Arc::new(Acceptor {
             next: Mutex::new(sender),
             parts,
+            patience: Patience::new(),
         })
     }
 
     /// Begins the run, or reserves room for it, and waits until the event is stored.
     pub async fn accept(&self, new: NewRun) -> Result<Accepted, ServiceError> {
         let stored = tokio::time::timeout(ANSWER_MAX, self.begin_or_send(new)).await;
-        let overdue = || StoreError::Unavailable("it has not stored an event in time".to_owned());
-        stored.unwrap_or_else(|_| Err(overdue().into()))
+        stored.unwrap_or_else(|_| Err(StoreError::Unavailable(Failed::Overdue).into()))
     }
 
     /// The same where waiting for room could be waiting for oneself.
@@ -235,7 +235,8 @@ impl Acceptor {
         let executor = self.parts.dispatcher.executor().ok_or(StoreError::Closed)?;
         let (executing, key) = Run::accepted(id, self.parts.lease.owner(), self.parts.clock.now(), new);
         let (mut row, run) = (row(&executing, key.clone()), executing.without_event());
-        let stage = match early::begin(executor, &self.parts.clock, executing, place).await {
+        let by = (&self.parts.clock, &self.patience);
+        let stage = match early::begin(executor, by, executing, place).await {
             Early::Begun(stored) => Stage::Begun(stored),
             Early::Ended(end, ended) => {
                 let figures = Figures::of(&end);
@@ -259,7 +260,7 @@ impl Acceptor {
     async fn check_lease(&self) -> Result<(), ServiceError> {
         match self.parts.lease.is_valid().await {
             true => Ok(()),
-            false => Err(StoreError::Unavailable(LEASELESS.to_owned()).into()),
+            false => Err(StoreError::Unavailable(Failed::NoLease).into()),
         }
     }
 }
@@ -344,7 +345,7 @@ fn settle(parts: &Parts, it: Waiting, stored: &Result<Keys, StoreError>) {
             let holder = holder(keys, key.as_ref(), run.id);
             (holder != run.id).then(|| Ok(Accepted::Duplicate(holder)))
         }
-        Err(error) => Some(Err(error.again().into())),
+        Err(error) => Some(Err(error.clone().into())),
     };
     // Whoever is gone by now gets no answer; the run goes on.
     if let Some(refused) = refused {
@@ -410,7 +411,7 @@ async fn store_group(
                 let new: Vec<AcceptedRow> = rows.into_iter().filter(is_new).collect();
                 let owner = if executes { &server } else { runs::NOBODY };
                 if !runs::accept(db, &server, owner, new).await? {
-                    return Err(StoreError::Unavailable(LEASELESS.to_owned()));
+                    return Err(StoreError::Unavailable(Failed::NoLease));
                 }
                 if !executes {
                     notices::tell(db, Notice::Accepted).await?;

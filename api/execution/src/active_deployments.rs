@@ -6,25 +6,19 @@ use crate::modules::{LoadError, Modules};
 use heddle_model::error::ServiceError;
 use heddle_model::ids::{DeploymentId, PatternId};
 use heddle_model::status::DeploymentStatus;
-use heddle_store::{Store, deployments};
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use heddle_store::{ReadCache, Store, deployments};
+use std::sync::Arc;
 
-/// Past this many the cache starts anew.
+/// Deployments kept.
 const KEPT_MAX: usize = 4_096;
+/// Bytes of their machine code together.
+const CODE_BYTES_MAX: usize = 1 << 30;
 
 /// Active deployments by pattern.
 pub(crate) struct ActiveDeployments {
     store: Store,
     modules: Arc<Modules>,
-    kept: Mutex<Kept>,
-}
-
-#[derive(Debug, Default)]
-struct Kept {
-    by_pattern: HashMap<PatternId, Arc<ActiveDeployment>>,
-    /// Grows with every change, so that what was read before one is not kept after it.
-    generation: u64,
+    by_pattern: ReadCache<PatternId, Arc<ActiveDeployment>>,
 }
 
 impl ActiveDeployments {
@@ -32,33 +26,23 @@ impl ActiveDeployments {
         ActiveDeployments {
             store,
             modules,
-            kept: Mutex::default(),
+            by_pattern: ReadCache::with_bytes(KEPT_MAX, CODE_BYTES_MAX),
         }
-    }
-
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Forgets everything.
     pub fn forget_all(&self) {
-        let mut kept = self.kept();
-        kept.generation += 1;
-        kept.by_pattern.clear();
+        self.by_pattern.forget_all();
     }
 
     /// Forgets a deployment, because it is gone.
     pub fn forget_deployment(&self, deployment: DeploymentId) {
-        let mut kept = self.kept();
-        kept.generation += 1;
-        kept.by_pattern.retain(|_, active| active.id != deployment);
+        self.by_pattern.forget_those(|active| active.id == deployment);
     }
 
     /// Forgets a pattern's deployment, because it has changed.
     pub fn forget(&self, pattern: PatternId) {
-        let mut kept = self.kept();
-        kept.generation += 1;
-        kept.by_pattern.remove(&pattern);
+        self.by_pattern.forget(&pattern);
     }
 
     /// The pattern's deployment, if it is active and can be loaded.
@@ -66,13 +50,10 @@ impl ActiveDeployments {
         &self,
         pattern: PatternId,
     ) -> Result<Option<Arc<ActiveDeployment>>, ServiceError> {
-        let generation = {
-            let kept = self.kept();
-            if let Some(active) = kept.by_pattern.get(&pattern) {
-                return Ok(Some(active.clone()));
-            }
-            kept.generation
-        };
+        let (kept, moment) = self.by_pattern.get(&pattern);
+        if kept.is_some() {
+            return Ok(kept);
+        }
         let row = deployments::for_system(&mut self.store.reader().await?.db(), pattern).await?;
         let Some(row) = row.filter(|row| row.status == DeploymentStatus::Active) else {
             return Ok(None);
@@ -86,13 +67,8 @@ impl ActiveDeployments {
             Err(LoadError::Failed(error)) => return Err(error),
         };
         let active = Arc::new(ActiveDeployment::new(&row, program));
-        let mut kept = self.kept();
-        if kept.generation == generation {
-            if kept.by_pattern.len() >= KEPT_MAX {
-                kept.by_pattern.clear();
-            }
-            kept.by_pattern.insert(pattern, active.clone());
-        }
+        let code_bytes = active.program.code_bytes();
+        self.by_pattern.keep(moment, pattern, active.clone(), code_bytes);
         Ok(Some(active))
     }
 }

@@ -1,6 +1,7 @@
 //! What becomes of one attempt of a run: whether the run has ended, parks or is tried again, and the row that is stored
 //! of it. Executes nothing and stores nothing.
 
+use crate::journal;
 use crate::live::Ended;
 use crate::record::{self, Record};
 use crate::run::Run;
@@ -8,8 +9,9 @@ use crate::run_error::cancellation;
 use heddle_contract::manifest::Retry;
 use heddle_model::clock::Timestamp;
 use heddle_model::status::RunStatus;
-use heddle_runtime::{Outcome, Status};
+use heddle_runtime::{Outcome, RunError, Status};
 use heddle_store::runs::ResultRow;
+use heddle_store::runs::journal::EntryRow;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,14 +24,39 @@ pub(crate) struct FinishedAttempt {
     pub run: Run,
     /// Which executions of the run count from, if it has a journal.
     pub started_at: Timestamp,
-    /// `None`: the run was cancelled or lost.
-    pub outcome: Option<Outcome>,
+    pub result: Attempted,
+}
+
+/// How an attempt came to its end.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a box would be an allocation for each run"
+)]
+pub(crate) enum Attempted {
+    /// With an outcome.
+    Outcome(Outcome),
+    /// The run was cancelled or lost.
+    Cancelled,
+    /// It has ended the processes that executed it, the last time alone.
+    Deadly,
+}
+
+impl Attempted {
+    /// Its outcome, if it has one.
+    pub fn outcome(&self) -> Option<&Outcome> {
+        match self {
+            Attempted::Outcome(outcome) => Some(outcome),
+            Attempted::Cancelled | Attempted::Deadly => None,
+        }
+    }
 }
 
 /// What is to be recorded of an attempt, and what follows.
 pub(crate) struct Conclusion {
     pub run: Run,
     pub row: Arc<ResultRow>,
+    /// Of a run that has ended: results of its effects that are not in its journal yet.
+    pub unsaved: Arc<[EntryRow]>,
     pub next: Next,
 }
 
@@ -52,6 +79,8 @@ pub(crate) enum Decision {
     Concluded(Conclusion),
     /// The run ends, of which others have to hear before it is recorded.
     Ends(EndingRun),
+    /// The run is given up, which counts against its deployment.
+    IsDeadly(Run),
 }
 
 /// A run whose last attempt is over.
@@ -73,11 +102,15 @@ impl EndingRun {
     }
 
     /// Its end, as it is recorded.
-    pub fn conclude(self, now: Timestamp) -> Conclusion {
+    pub fn conclude(mut self, now: Timestamp) -> Conclusion {
+        let outcome = self.outcome.as_mut();
+        let unsaved = outcome.map_or_else(Vec::new, |(_, outcome)| std::mem::take(&mut outcome.unsaved));
+        let unsaved = journal::rows(&self.run, unsaved);
         let row = end_row(&self.run, &self.ended, self.outcome, now);
         Conclusion {
             run: self.run,
             row: Arc::new(row),
+            unsaved: unsaved.into(),
             next: Next::End(self.ended),
         }
     }
@@ -86,18 +119,37 @@ impl EndingRun {
 impl FinishedAttempt {
     /// The run's end, if nothing follows from it but that it is stored.
     pub fn plain_end(self, now: Timestamp) -> Result<(Box<ResultRow>, Ended), Box<Self>> {
-        let Some(outcome) = &self.outcome else {
+        let Some(outcome) = self.result.outcome() else {
             return Err(Box::new(self));
         };
         let ended = end_of(&self.run, outcome);
         let settings = &self.run.deployment.manifest().settings;
         let starts_another = ended.status.has_failed() && settings.error_pattern_id.is_some();
         let is_retried = retry_wait(&self.run, &ended).is_some();
-        if outcome.status == Status::Parked || starts_another || is_retried {
+        let has_journal = !outcome.unsaved.is_empty();
+        if outcome.status == Status::Parked || starts_another || is_retried || has_journal {
             return Err(Box::new(self));
         }
-        let outcome = self.outcome.map(|outcome| (self.started_at, outcome));
+        let outcome = match self.result {
+            Attempted::Outcome(outcome) => Some((self.started_at, outcome)),
+            Attempted::Cancelled | Attempted::Deadly => None,
+        };
         Ok((Box::new(end_row(&self.run, &ended, outcome, now)), ended))
+    }
+
+    /// Whether the run parks for the first time.
+    pub fn begins_to_wait(&self) -> bool {
+        let parks = |outcome: &Outcome| outcome.status == Status::Parked;
+        !self.run.has_parked && self.result.outcome().is_some_and(parks)
+    }
+
+    /// The run may not wait, and fails with this.
+    pub fn refuse_to_wait(&mut self, error: RunError) {
+        if let Attempted::Outcome(outcome) = &mut self.result {
+            outcome.status = Status::Failed;
+            outcome.error = Some(error);
+            outcome.wake_at_ms = None;
+        }
     }
 
     /// What follows.
@@ -105,10 +157,14 @@ impl FinishedAttempt {
         let FinishedAttempt {
             run,
             started_at,
-            outcome,
+            result,
         } = self;
-        let Some(outcome) = outcome else {
-            return Decision::Ends(EndingRun::without_executing(run, cancelled()));
+        let outcome = match result {
+            Attempted::Outcome(outcome) => outcome,
+            Attempted::Cancelled => {
+                return Decision::Ends(EndingRun::without_executing(run, cancelled()));
+            }
+            Attempted::Deadly => return Decision::IsDeadly(run),
         };
         if outcome.status == Status::Parked {
             return Decision::Concluded(park(run, started_at, outcome));
@@ -140,6 +196,7 @@ fn park(run: Run, started_at: Timestamp, outcome: Outcome) -> Conclusion {
     Conclusion {
         run,
         row: Arc::new(row),
+        unsaved: Arc::default(),
         next: Next::Park { response },
     }
 }
@@ -152,6 +209,7 @@ fn retry(run: Run, wait: Duration, outcome: (Timestamp, Outcome), now: Timestamp
     Conclusion {
         run,
         row: Arc::new(row),
+        unsaved: Arc::default(),
         next: Next::Retry { wait, forget },
     }
 }

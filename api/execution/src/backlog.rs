@@ -3,6 +3,7 @@
 
 use crate::queue::{Full, Limits, fits};
 use crate::stop::Stop;
+use heddle_model::error::chain;
 use heddle_model::ids::UserId;
 use heddle_store::runs::upkeep;
 use heddle_store::{Store, StoreError};
@@ -50,7 +51,7 @@ impl Backlog {
             let mut stopping = stop.watch();
             while !stop.has_begun() {
                 if let Err(error) = this.count(&store).await {
-                    tracing::warn!("How many runs wait to be claimed is not known for now: {error}");
+                    tracing::warn!("Can't count the runs that wait to be claimed: {}", chain(&error));
                 }
                 tokio::select! {
                     _ = stopping.changed() => {}

@@ -238,8 +238,8 @@ impl Budget {
 
     fn refusal(&self) -> ServiceError {
         let message = format!(
-            "Too many large requests are being dealt with: the {} MiB for them (`large_request_memory`) are taken. Try \
-             again shortly.",
+            "Too many large requests are being processed: the {} MiB for them (`large_request_memory`) are \
+                in use. Try again shortly.",
             self.0.bytes_max >> 20
         );
         Code::Unavailable.with(message).retry_after_s(RETRY_AFTER_S)

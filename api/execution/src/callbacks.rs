@@ -1,10 +1,13 @@
 //! URLs that parked runs wait for: who may call them, and what a call means for the run. Knows nothing of HTTP.
 
 use crate::poller::Wakeup;
-use heddle_model::clock::Clock;
+use heddle_model::access::{Editor, Scope};
+use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::{Code, ServiceError};
-use heddle_model::ids::RunId;
+use heddle_model::ids::{DeploymentId, RunId};
 use heddle_store::runs::journal::{self, Kept};
+use heddle_store::runs::listing;
+use heddle_store::runs::waiting::{self, Filter, WaitingRow};
 use heddle_store::{Db, Store, StoreError};
 use hmac::digest::{Key, KeyInit};
 use hmac::{Hmac, Mac};
@@ -54,7 +57,7 @@ impl Callbacks {
     pub fn of(&self, run: RunId) -> heddle_runtime::Callbacks {
         heddle_runtime::Callbacks {
             base: format!("{}/callbacks/{run}", self.base_url),
-            key: self.key(run),
+            key: self.key(run).into(),
         }
     }
 
@@ -75,17 +78,122 @@ impl Callbacks {
             .store
             .write(move |db| Box::pin(async move { call_back(db, run, &place, &event, now_ms).await }))
             .await?;
+        self.told(found)
+    }
+
+    /// The same for somebody who may see the run; only once it is there, since nothing else tells which places it has.
+    pub async fn answer(
+        &self,
+        editor: Editor,
+        (deployment, run): (DeploymentId, RunId),
+        place: String,
+        event: String,
+    ) -> Result<Value, ServiceError> {
+        let now_ms = self.clock.now().millis();
+        let write = self.store.write(move |db| {
+            Box::pin(async move {
+                if listing::visible(db, &editor, deployment, run).await?.is_none() {
+                    return Ok(Found::Nothing);
+                }
+                match look(db, run, &place, now_ms).await? {
+                    Look::Early => Ok(Found::Nothing),
+                    _ => call_back(db, run, &place, &event, now_ms).await,
+                }
+            })
+        });
+        let found = write.await?;
+        self.told(found)
+    }
+
+    fn told(&self, found: Found) -> Result<Value, ServiceError> {
         match found {
             Found::First(body) => {
                 self.parked.wake();
                 Ok(body.unwrap_or_else(|| json!({ "status": "accepted" })))
             }
-            Found::Again => Err(Code::Conflict.with("This URL has been called before; it works once.")),
-            Found::Over => Err(Code::Gone.with("Nobody waits for this call any more.")),
+            Found::Again => Err(called_before()),
+            Found::Over => Err(over()),
             Found::Nothing => Err(Code::NotFound.into()),
         }
     }
+
+    /// Whether a call would be the one that counts; changes nothing.
+    pub async fn is_open(&self, run: RunId, place: &str) -> Result<(), ServiceError> {
+        let now_ms = self.clock.now().millis();
+        let mut reader = self.store.reader().await?;
+        match look(&mut reader.db(), run, place, now_ms).await? {
+            Look::Early | Look::Waiting(_) => Ok(()),
+            Look::Called => Err(called_before()),
+            Look::Over => Err(over()),
+            Look::Nothing => Err(Code::NotFound.into()),
+        }
+    }
+
+    /// A page of what runs wait for, and where the next one begins.
+    pub async fn waiting(&self, scope: &Scope, filter: Filter) -> Result<WaitingPage, ServiceError> {
+        let now = self.clock.now();
+        let size = usize::try_from(filter.limit).unwrap_or(1);
+        let more = Filter {
+            // One more tells whether there is a next page.
+            limit: filter.limit.saturating_add(1),
+            ..filter
+        };
+        let mut rows = waiting::page(&mut self.store.reader().await?.db(), scope, &more).await?;
+        let has_more = rows.len() > size;
+        rows.truncate(size);
+        let last = rows.last().filter(|_| has_more);
+        let next = last.map(|row| (row.run_id, row.key.clone()));
+        let callbacks = rows.into_iter().filter_map(WaitingCallback::read);
+        let callbacks = callbacks.filter(|callback| callback.until > now).collect();
+        Ok(WaitingPage { callbacks, next })
+    }
 }
+
+fn called_before() -> ServiceError {
+    Code::Conflict.with("This URL has already been called; it works only once.")
+}
+
+fn over() -> ServiceError {
+    Code::Gone.with("Nothing is waiting for this call any more.")
+}
+
+/// A page of the callbacks that runs wait for.
+#[derive(Clone, Debug)]
+pub struct WaitingPage {
+    /// The callbacks, of the newest run first.
+    pub callbacks: Vec<WaitingCallback>,
+    /// After which the next page begins.
+    pub next: Option<(RunId, String)>,
+}
+
+/// A callback that a run waits for.
+#[derive(Clone, Debug)]
+pub struct WaitingCallback {
+    /// The run and its deployment.
+    pub row: WaitingRow,
+    /// The node, with the composites that it is in, and its iteration in loops.
+    pub place: String,
+    /// When the run goes on without.
+    pub until: Timestamp,
+}
+
+impl WaitingCallback {
+    /// `None`: it is an effect of another kind.
+    fn read(row: WaitingRow) -> Option<Self> {
+        let state: Value = serde_json::from_str(&row.state).ok()?;
+        state.get("respondBody")?;
+        let until = Timestamp::from_millis(state.get("untilMs")?.as_i64()?);
+        let place = row
+            .key
+            .strip_suffix(FIRST_EFFECT)?
+            .trim_end_matches('/')
+            .to_owned();
+        Some(WaitingCallback { row, place, until })
+    }
+}
+
+/// How the keys end of the first effect of an execution.
+const FIRST_EFFECT: &str = "/1.0";
 
 /// What a call found.
 enum Found {
@@ -103,30 +211,63 @@ async fn call_back(
     event: &str,
     now_ms: i64,
 ) -> Result<Found, StoreError> {
-    match journal::is_running(db, run).await? {
-        None => return Ok(Found::Nothing),
-        Some(false) => return Ok(Found::Over),
-        Some(true) => {}
-    }
-    // The wait's effect is the first of its execution; outside of loops the execution's path is empty.
-    let keys = [format!("{place}/1.0"), format!("{place}//1.0")];
-    let entry = journal::entry_of(db, run, keys).await?;
-    let state = entry.as_ref().map(state);
-    let until_ms = state.as_ref().and_then(|state| state["untilMs"].as_i64());
-    let is_over = match &entry {
-        Some(entry) => entry.number.is_some() || until_ms.is_some_and(|until_ms| until_ms <= now_ms),
-        None => false,
+    let state = match look(db, run, place, now_ms).await? {
+        Look::Nothing => return Ok(Found::Nothing),
+        Look::Over => return Ok(Found::Over),
+        Look::Called => return Ok(Found::Again),
+        Look::Early => Value::Null,
+        Look::Waiting(state) => state,
     };
-    if is_over {
-        let signals = journal::signals(db, run).await?;
-        let called = signals.iter().any(|(key, _)| key == place);
-        return Ok(if called { Found::Again } else { Found::Over });
-    }
     if !journal::signal(db, run, place, event).await? {
         return Ok(Found::Again);
     }
-    let body = state.and_then(|mut state| state.get_mut("respondBody").map(Value::take));
-    Ok(Found::First(body.filter(|body| !body.is_null())))
+    let body = state.get("respondBody").filter(|body| !body.is_null());
+    Ok(Found::First(body.cloned()))
+}
+
+/// How a place of a run is.
+enum Look {
+    /// There is no such run.
+    Nothing,
+    /// It has ended, or has gone on without.
+    Over,
+    Called,
+    /// The run has not come there yet.
+    Early,
+    /// It waits, in this state.
+    Waiting(Value),
+}
+
+async fn look(db: &mut Db<'_>, run: RunId, place: &str, now_ms: i64) -> Result<Look, StoreError> {
+    match journal::is_running(db, run).await? {
+        None => return Ok(Look::Nothing),
+        Some(false) => return Ok(Look::Over),
+        Some(true) => {}
+    }
+    // The wait's effect is the first of its execution; outside of loops the execution's path is empty.
+    let keys = [
+        format!("{place}{FIRST_EFFECT}"),
+        format!("{place}/{FIRST_EFFECT}"),
+    ];
+    let entry = journal::entry_of(db, run, keys).await?;
+    let is_called = journal::signals(db, run)
+        .await?
+        .iter()
+        .any(|(key, _)| key == place);
+    if is_called {
+        return Ok(Look::Called);
+    }
+    let Some(entry) = entry else {
+        return Ok(Look::Early);
+    };
+    let state = state(&entry);
+    let until_ms = state.get("untilMs").and_then(Value::as_i64);
+    let is_over = entry.number.is_some() || until_ms.is_some_and(|until_ms| until_ms <= now_ms);
+    Ok(match is_over {
+        true => Look::Over,
+        false if state.get("respondBody").is_none() => Look::Early,
+        false => Look::Waiting(state),
+    })
 }
 
 fn state(entry: &Kept) -> Value {

@@ -5,6 +5,7 @@
 mod inputs;
 mod newest;
 
+use newest::NewestError;
 pub(crate) use newest::NewestVersions;
 
 use crate::acceptor::{Accepted, Acceptor};
@@ -17,6 +18,7 @@ use crate::live::{self, End};
 use crate::live_runs::LiveRuns;
 use crate::run::{Caller, IdempotencyKey, NewRun, Run};
 use crate::stop::Stop;
+use heddle_catalogue::Start;
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::{PatternId, RunId};
 use heddle_model::status::{DeploymentStatus, TriggeredBy};
@@ -137,12 +139,13 @@ impl CallEffect {
         let depth = self.run.depth.saturating_add(1);
         if depth > DEPTH_MAX {
             let message = format!(
-                "Patterns call each other more than {DEPTH_MAX} deep here. Does one of them call itself without end?"
+                "Patterns call each other more than {DEPTH_MAX} levels deep here. Does one of them call \
+                    itself endlessly?"
             );
             return Err(EffectError::new(EffectCode::CallDepth, message));
         }
         let callee = self.callee(&call).await?;
-        let trigger = callee.trigger("OnCall").ok_or_else(|| {
+        let trigger = callee.trigger(Start::Call).ok_or_else(|| {
             let message = format!(
                 "The pattern `{}` has no OnCall node, so it can't be called.",
                 call.pattern_id
@@ -298,7 +301,7 @@ impl CallEffect {
         let row = deployments::for_system(&mut self.calls.store.reader().await?.db(), id).await?;
         Ok(match row.map(|row| row.status) {
             Some(DeploymentStatus::Paused) => "paused",
-            Some(DeploymentStatus::Failed) => "stopped, for the reason that its deployment tells",
+            Some(DeploymentStatus::Failed) => "stopped; its deployment says why",
             _ => "not deployed",
         })
     }
@@ -310,12 +313,15 @@ impl CallEffect {
         row: &PatternRow,
     ) -> Result<Arc<ActiveDeployment>, EffectError> {
         let found = self.calls.newest.in_place_of(active, row).await;
-        found.map_err(|error| unavailable(&error))?.map_err(|reason| {
-            let message = format!(
-                "The newest version of the pattern `{}` ({}) can't be called: {reason}",
-                row.name, row.version_number
-            );
-            EffectError::new(EffectCode::CallTarget, message)
+        found.map_err(|error| match error {
+            NewestError::Failed(error) => unavailable(&error),
+            refused => {
+                let message = format!(
+                    "The newest version of the pattern `{}` ({}) can't be called: {refused}",
+                    row.name, row.version_number
+                );
+                EffectError::new(EffectCode::CallTarget, message)
+            }
         })
     }
 }

@@ -5,6 +5,7 @@ use crate::attempt::cancelled;
 use crate::call_result;
 use crate::dispatcher::Dispatcher;
 use crate::held_runs::HeldRuns;
+use crate::kept_journals::JournalPolicy;
 use crate::live::{self, Live};
 use crate::live_runs::LiveRuns;
 use crate::poller::Wakeup;
@@ -12,14 +13,15 @@ use crate::queue::Queue;
 use crate::record;
 use crate::run::Run;
 use crate::run_error::cancellation;
+use crate::waiting_runs::WaitingRuns;
 use futures_util::future::BoxFuture;
-use heddle_model::access::Editor;
+use heddle_model::access::Runner;
 use heddle_model::clock::Clock;
-use heddle_model::error::{Code, ServiceError};
+use heddle_model::error::{Code, ServiceError, chain};
 use heddle_model::ids::{DeploymentId, RunId};
 use heddle_model::status::RunStatus;
-use heddle_store::runs::{journal, upkeep};
-use heddle_store::{Store, deployments};
+use heddle_store::runs::{journal, replays, upkeep};
+use heddle_store::{Db, Store, StoreError, deployments};
 use std::sync::Arc;
 
 /// Cancels runs.
@@ -31,17 +33,19 @@ pub(crate) struct Canceller {
     pub held: Arc<HeldRuns>,
     pub dispatcher: Arc<Dispatcher>,
     pub parked: Wakeup,
+    pub waiting: Arc<WaitingRuns>,
+    pub journals: JournalPolicy,
 }
 
 impl Canceller {
     /// Ends a run as cancelled, and gives the status that it has then. The caller was found to see the run.
     pub async fn cancel(
         &self,
-        editor: &Editor,
+        runner: &Runner,
         deployment: DeploymentId,
         run: RunId,
     ) -> Result<RunStatus, ServiceError> {
-        let owned = deployments::visible(&mut self.store.reader().await?.db(), editor, deployment).await?;
+        let owned = deployments::visible(&mut self.store.reader().await?.db(), runner, deployment).await?;
         owned.ok_or(Code::NotFound)?;
         match self.live.get(run) {
             Some(found) if !found.is_parked() => {
@@ -50,22 +54,23 @@ impl Canceller {
                 let ended = live::wait(ended).await.ok_or(Code::Unavailable)?;
                 Ok(ended.status)
             }
-            _ => self.cancel_unowned(editor, run).await,
+            _ => self.cancel_unowned(runner, run).await,
         }
     }
 
     /// Ends a run that does not execute here: one that is parked, that another server has, or nobody. Whoever executes it
     /// hears of it, and could record nothing more.
-    async fn cancel_unowned(&self, editor: &Editor, run: RunId) -> Result<RunStatus, ServiceError> {
-        let (editor, now) = (*editor, self.clock.now());
+    async fn cancel_unowned(&self, runner: &Runner, run: RunId) -> Result<RunStatus, ServiceError> {
+        let (runner, now) = (*runner, self.clock.now());
         let error = record::error(&cancellation());
         let payload = call_result::signal_payload(run, &cancelled());
+        let policy = self.journals;
         let has_ended = self.store.write(move |db| {
             Box::pin(async move {
-                if !upkeep::end_unowned(db, &editor, run, RunStatus::Failure, &error, now).await? {
+                if !upkeep::end_unowned(db, &runner, run, RunStatus::Failure, &error, now).await? {
                     return Ok::<_, ServiceError>(false);
                 }
-                journal::clear(db, &[run]).await?;
+                close(db, policy, run).await?;
                 if let Some((parent, key)) = journal::parent_of(db, run).await? {
                     journal::signal(db, parent, &key, &payload).await?;
                 }
@@ -73,7 +78,7 @@ impl Canceller {
             })
         });
         if !has_ended.await? {
-            return Err(Code::InvalidStatus.with("The run has ended already."));
+            return Err(Code::InvalidStatus.with("The run has already ended."));
         }
         self.parked.wake();
         // One that executes here was woken just now.
@@ -84,6 +89,7 @@ impl Canceller {
 
     /// Does here what follows from a run's end as cancelled that is stored.
     pub fn cancelled_elsewhere(&self, run: RunId) {
+        self.waiting.cancelled();
         let Some(found) = self.live.get(run) else { return };
         if found.is_parked() {
             self.live.remove(run);
@@ -108,7 +114,7 @@ impl Canceller {
             let children = match children.await {
                 Ok(children) => children,
                 Err(error) => {
-                    return tracing::error!(run = %parent, %error, "The runs that it has called go on");
+                    return tracing::error!(run = %parent, error = %chain(&error), "The runs that it has called go on");
                 }
             };
             for (child,) in children {
@@ -122,16 +128,17 @@ impl Canceller {
         if let Some(found) = self.live.get(run).filter(|found| !found.is_parked()) {
             return self.cancel_here(run, &found);
         }
-        let (error, now) = (record::error(&cancellation()), self.clock.now());
+        let (error, now, policy) = (record::error(&cancellation()), self.clock.now(), self.journals);
         let ended = self.store.write(move |db| {
             Box::pin(async move {
                 upkeep::end_by_service(db, run, &error, now).await?;
-                journal::clear(db, &[run]).await
+                close(db, policy, run).await
             })
         });
         if let Err(error) = ended.await {
-            tracing::error!(%run, %error, "The run goes on although nobody waits for it");
+            tracing::error!(%run, error = %chain(&error), "The run goes on although nobody waits for it");
         }
+        self.waiting.cancelled();
         self.cancel_children(run).await;
     }
 
@@ -160,5 +167,14 @@ impl Canceller {
             live::wait(end).await;
         }
         self.held.unpause(deployment);
+        self.waiting.cancelled();
+    }
+}
+
+/// Keeps or removes the journal of a run that was cancelled.
+async fn close(db: &mut Db<'_>, policy: JournalPolicy, run: RunId) -> Result<(), StoreError> {
+    match policy.keeps(RunStatus::Failure) {
+        true => replays::close(db, &[run]).await,
+        false => journal::clear(db, &[run]).await,
     }
 }

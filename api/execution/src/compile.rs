@@ -3,19 +3,22 @@
 //! deployments.
 
 mod findings;
+mod renaming;
 mod session;
 mod sources;
 mod turns;
+pub mod validation;
 pub mod worker;
 
 pub use findings::{Compiled, Finding};
+pub use renaming::{Edit, Renamed, Wanted};
 pub use session::{LoadFailure, Session};
-pub use sources::Sources;
+pub use sources::{Sources, is_empty};
 pub use turns::Asker;
+pub use validation::Validation;
 
 use heddle_model::error::ServiceError;
-use heddle_processes::{Layers, Limits, WorkerCommand};
-use std::path::PathBuf;
+use heddle_processes::{Limits, WorkerCommand, WorkerProgram};
 use std::time::Duration;
 use turns::Turns;
 
@@ -24,8 +27,8 @@ use turns::Turns;
 pub enum Isolation {
     /// In threads of this process, which bytes that crash a parser, or make it explode, take with them.
     Thread,
-    /// In confined processes, which are started of this program: the binary `heddle`.
-    Process(PathBuf),
+    /// In confined processes, which are started of this program: `heddle worker`.
+    Process(WorkerProgram),
 }
 
 /// How graphs are compiled.
@@ -54,41 +57,22 @@ impl Compilers {
     pub fn new(settings: Settings) -> Self {
         let worker = match settings.isolation {
             Isolation::Thread => None,
-            Isolation::Process(program) => Some(WorkerCommand {
-                program,
-                arguments: vec!["worker".into(), worker::KIND.into()],
-                limits: Limits {
+            Isolation::Process(program) => {
+                let limits = Limits {
                     address_space_bytes_max: settings.memory_bytes_max,
                     processor_seconds_max: settings.timeout.as_secs().max(1),
                     niceness: NICENESS,
                     request_bytes_max: REQUEST_BYTES_MAX,
                     answer_bytes_max: ANSWER_BYTES_MAX,
                     ..Limits::default()
-                },
-            }),
+                };
+                Some(program.command(worker::KIND, limits))
+            }
         };
         Compilers {
             worker,
             timeout: settings.timeout,
             turns: Turns::new(settings.workers),
-        }
-    }
-
-    /// Says in the log where work on strangers' bytes executes, and which walls are missing there.
-    pub fn log_isolation(&self) {
-        if self.worker.is_none() {
-            tracing::warn!(
-                "isolation = thread: compilers execute in this process, which a hostile graph can end"
-            );
-            return;
-        }
-        let missing = Layers::available().missing();
-        if !missing.is_empty() {
-            tracing::warn!(
-                missing = missing.join(", "),
-                "Worker processes have limits of time and memory, but this system lacks what keeps them from files or \
-                 system calls"
-            );
         }
     }
 

@@ -1,10 +1,12 @@
 //! The connections that a tenant's runs may open: those of its workspace, or of its user outside of workspaces.
 //! Each is read and decrypted when an effect needs it, so that a deleted one is gone with the next effect.
 
+use heddle_model::error::chain;
 use heddle_model::tenant::Tenant;
 use heddle_runtime::{Connection, ConnectionError, ConnectionFuture, Connections};
 use heddle_store::vault::Vault;
 use heddle_store::{Store, connections};
+use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
@@ -21,17 +23,18 @@ impl fmt::Debug for TenantConnections {
     }
 }
 
+fn unavailable(error: impl Error + Send + Sync + 'static) -> ConnectionError {
+    tracing::error!(error = %chain(&error), "A connection can't be opened");
+    ConnectionError::Unavailable(Arc::new(error))
+}
+
 impl Connections for TenantConnections {
     fn open(&self, reference: String) -> ConnectionFuture {
         let (store, vault, tenant) = (self.store.clone(), self.vault.clone(), self.tenant);
         Box::pin(async move {
-            let unavailable = |error: &dyn fmt::Display| {
-                tracing::error!(%error, "A connection can't be opened");
-                ConnectionError::Unavailable("the service can't read it now.".to_owned())
-            };
-            let mut reader = store.reader().await.map_err(|error| unavailable(&error))?;
+            let mut reader = store.reader().await.map_err(unavailable)?;
             let opened = connections::open(&mut reader.db(), &vault, tenant, &reference).await;
-            let opened = opened.map_err(|error| unavailable(&error))?;
+            let opened = opened.map_err(unavailable)?;
             let opened = opened.ok_or(ConnectionError::Missing)?;
             Ok(Connection {
                 id: opened.row.id.to_string(),

@@ -3,6 +3,7 @@
 
 use crate::active_deployments::ActiveDeployments;
 use crate::cancel::Canceller;
+use crate::compile::validation::Diagnostic;
 use crate::compile::{Asker, Finding, LoadFailure, Sources};
 use crate::deployed_schedules;
 use crate::dispatcher::Dispatcher;
@@ -12,16 +13,18 @@ use crate::poller::Wakeups;
 use heddle_compiler::Options;
 use heddle_contract::manifest::Manifest;
 use heddle_model::access::{Editor, Scope};
+use heddle_model::audit::{Action, Object};
 use heddle_model::clock::Clock;
-use heddle_model::error::{Code, ServiceError};
+use heddle_model::error::{Code, ServiceError, chain};
 use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId};
 use heddle_model::quota::{Quota, Quotas};
 use heddle_model::status::{DeploymentStatus, Operation};
 use heddle_runtime::{ProgramError, Tier};
+use heddle_store::audit;
 use heddle_store::deployments::{self, DeploymentRow};
 use heddle_store::patterns::{self, PatternRow};
 use heddle_store::quota::{self, Payer};
-use heddle_store::{Store, StoreError, runs, schedules, workspaces};
+use heddle_store::{Store, StoreError, runs, schedules, versions, workspaces};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -32,12 +35,14 @@ const REMOVED_MAX: i64 = 1_000;
 /// What to deploy a pattern with.
 #[derive(Clone, Debug)]
 pub struct DeployRequest {
-    /// Definitions of node types that are not standard, by name.
+    /// Definitions of node types that are not standard, by name; if empty, the pattern's own.
     pub node_definitions: Box<RawValue>,
     /// Where secrets and variables come from; `None`: the workspace's default.
     pub environment: Option<EnvironmentId>,
     /// Whether its runs record what each node did.
     pub trace: bool,
+    /// The version that must be the newest, if that is to be checked.
+    pub version: Option<i64>,
 }
 
 /// Why a pattern was not deployed.
@@ -49,6 +54,8 @@ pub enum DeployError {
         errors: Vec<Finding>,
         /// What looks wrong.
         warnings: Vec<Finding>,
+        /// All of it with its places.
+        diagnostics: Vec<Diagnostic>,
     },
     /// Anything else.
     Other(ServiceError),
@@ -69,13 +76,17 @@ impl From<LoadFailure> for DeployError {
                 | ProgramError::TooComplex(_)
                 | ProgramError::TooCostly(_)
                 | ProgramError::TooLarge { .. }),
-            ) => DeployError::Invalid {
-                errors: vec![Finding {
-                    node_id: None,
-                    message: error.to_string(),
-                }],
-                warnings: Vec::new(),
-            },
+            ) => {
+                let message = error.to_string();
+                DeployError::Invalid {
+                    diagnostics: vec![Diagnostic::of_graph("module", message.clone())],
+                    errors: vec![Finding {
+                        node_id: None,
+                        message,
+                    }],
+                    warnings: Vec::new(),
+                }
+            }
             LoadFailure::Program(error) => DeployError::Other(ServiceError::internal(error)),
             LoadFailure::Other(error) => DeployError::Other(error),
         }
@@ -94,6 +105,18 @@ enum After {
     Held(Option<String>),
     /// They are due as the module says.
     Due(Box<Manifest>),
+}
+
+/// What the audit log calls an operation.
+const fn action(operation: Operation) -> Action {
+    match operation {
+        Operation::Deploy => Action::PatternDeployed,
+        Operation::Redeploy => Action::DeploymentRedeployed,
+        Operation::Pause => Action::DeploymentPaused,
+        Operation::Resume => Action::DeploymentResumed,
+        Operation::Undeploy => Action::PatternUndeployed,
+        Operation::Fail => Action::DeploymentFailed,
+    }
 }
 
 /// Deploys patterns.
@@ -118,23 +141,32 @@ impl Deployer {
         request: DeployRequest,
     ) -> Result<(DeploymentRow, Vec<Finding>), DeployError> {
         let row = self.changeable(editor, pattern).await?;
+        if request
+            .version
+            .is_some_and(|version| version != row.version_number)
+        {
+            let message = "The pattern was saved in the meantime: deploy it again.";
+            return Err(Code::Conflict.with(message).into());
+        }
         let environment = self.environment(editor, &row, request.environment).await?;
-        let graph =
-            patterns::graph(&mut self.store.reader().await?.db(), pattern, row.version_number).await?;
-        let sources = Sources {
-            graph: RawValue::from_string(graph.unwrap_or_default()).map_err(ServiceError::internal)?,
-            definitions: request.node_definitions,
-            pinned_nodes: None,
-        };
         let options = Options {
             trace: request.trace,
             ..Options::default()
         };
         let mut session = self.modules.session(Asker::Request(editor.user())).await?;
+        // Read within the turn: it may be large.
+        let content =
+            versions::content(&mut self.store.reader().await?.db(), pattern, row.version_number).await?;
+        let sources = Sources::of_version(content.ok_or_else(|| ServiceError::from(Code::NotFound))?)
+            .map_err(ServiceError::internal)?;
+        let sources = sources.with_definitions(request.node_definitions);
         let compiled = self.modules.compile(&mut session, sources, options).await?;
         let (Some(artifact), warnings) = (compiled.artifact, compiled.warnings) else {
-            let (errors, warnings) = (compiled.errors, Vec::new());
-            return Err(DeployError::Invalid { errors, warnings });
+            return Err(DeployError::Invalid {
+                errors: compiled.errors,
+                warnings: Vec::new(),
+                diagnostics: compiled.diagnostics,
+            });
         };
         let plan = self.modules.plan(artifact.wasm.clone(), Tier::Optimized).await?;
         let program = session.load(self.modules.runtime().await?, plan).await?;
@@ -217,6 +249,8 @@ impl Deployer {
                     let row = deployments::owned(db, &owner, deployment)
                         .await?
                         .ok_or(Code::NotFound)?;
+                    let gone = Action::DeploymentDeleted.of(Object::Deployment(deployment));
+                    audit::note(db, &owner, gone).await?;
                     schedules::remove(db, &owner, deployment).await?;
                     deployments::remove(db, &owner, deployment).await?;
                     Ok::<_, ServiceError>(row)
@@ -246,7 +280,9 @@ impl Deployer {
         }
         Err(
             match patterns::readable(&mut reader.db(), editor, pattern).await? {
-                Some(_) => Code::Forbidden.with("This pattern is somebody else's: clone it to deploy it."),
+                Some(_) => {
+                    Code::Forbidden.with("This pattern belongs to somebody else: clone it to deploy it.")
+                }
                 None => Code::NotFound.into(),
             },
         )
@@ -292,6 +328,10 @@ impl Deployer {
                     deployed_schedules::register(db, &editor, stored.id, &manifest, new.updated_at).await?;
                     let counted = [Quota::ModuleBytes, Quota::Schedules];
                     quota::check(db, &quotas, &[(Payer::User(stored.user_id), &counted)]).await?;
+                    let told = Action::PatternDeployed
+                        .of(Object::Deployment(stored.id))
+                        .with("version", stored.version_number);
+                    audit::note(db, &editor, told).await?;
                     Ok(stored)
                 })
             })
@@ -329,8 +369,13 @@ impl Deployer {
             Err(LoadError::Unusable(reason)) => {
                 let message = format!("The deployment's module can't be loaded: {reason}");
                 if row.status.apply(Operation::Fail).is_ok() {
-                    self.apply_with(editor, deployment, Operation::Fail, After::Held(Some(reason)))
-                        .await?;
+                    self.apply_with(
+                        editor,
+                        deployment,
+                        Operation::Fail,
+                        After::Held(Some(reason.to_string())),
+                    )
+                    .await?;
                 }
                 Err(Code::NotActive.with(message))
             }
@@ -364,6 +409,8 @@ impl Deployer {
                         }
                     };
                     deployments::set_status(db, deployment, status, reason, now).await?;
+                    let told = action(operation).of(Object::Deployment(deployment));
+                    audit::note(db, &editor, told).await?;
                     let mut strikes = row.strikes;
                     if operation == Operation::Redeploy {
                         deployments::confirm(db, deployment, now).await?;
@@ -407,7 +454,7 @@ impl Deployer {
         let this = self.clone();
         tokio::spawn(async move {
             if let Err(error) = this.check().await {
-                tracing::error!("The deployments could not be checked: {}", error.message());
+                tracing::error!("The deployments could not be checked: {}", chain(&error));
             }
         });
     }
@@ -419,10 +466,10 @@ impl Deployer {
                 Ok(_) => continue,
                 Err(LoadError::Failed(error)) => {
                     // It is loaded when it is needed; the others may be well.
-                    tracing::error!(deployment = %row.id, "A deployment could not be looked at: {}", error.message());
+                    tracing::error!(deployment = %row.id, "A deployment could not be looked at: {}", chain(&error));
                     continue;
                 }
-                Err(LoadError::Unusable(reason)) => reason,
+                Err(LoadError::Unusable(reason)) => reason.to_string(),
             };
             tracing::error!(deployment = %row.id, "A deployment can't be loaded: {reason}");
             let (id, artifact, now) = (row.id, row.artifact, self.clock.now());

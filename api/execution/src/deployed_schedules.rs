@@ -1,6 +1,7 @@
 //! The schedules of what is deployed: those of its OnSchedule nodes, and what was set in their place. Starts no runs.
 
 use crate::schedule::{CatchUp, Schedule};
+use heddle_catalogue::Start;
 use heddle_contract::manifest::Manifest;
 use heddle_model::access::Editor;
 use heddle_model::clock::Timestamp;
@@ -22,7 +23,7 @@ pub async fn register(
     let nodes = manifest
         .triggers
         .iter()
-        .filter(|trigger| trigger.node_type == "OnSchedule");
+        .filter(|trigger| trigger.node_type == Start::Schedule.type_name());
     let mut rows = Vec::new();
     for node in nodes {
         let parameter = |name| node.parameters.get(name).and_then(serde_json::Value::as_str);

@@ -1,6 +1,7 @@
 //! A deployment as runs need it, with its module in machine code.
 
 use crate::queue::Share;
+use heddle_catalogue::Start;
 use heddle_contract::manifest::{Manifest, Trigger};
 use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, UserId};
 use heddle_model::tenant::Tenant;
@@ -58,11 +59,11 @@ impl ActiveDeployment {
         self.program.manifest()
     }
 
-    /// The first trigger of this type.
-    pub fn trigger(&self, node_type: &str) -> Option<&Trigger> {
+    /// The first trigger whose runs are started by this.
+    pub fn trigger(&self, start: Start) -> Option<&Trigger> {
         self.manifest()
             .triggers
             .iter()
-            .find(|trigger| trigger.node_type == node_type)
+            .find(|trigger| trigger.node_type == start.type_name())
     }
 }

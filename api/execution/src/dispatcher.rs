@@ -50,7 +50,7 @@ impl Dispatcher {
     /// Says who executes, once.
     pub fn set_executor(&self, executor: Weak<dyn ExecuteRuns>) {
         if self.executor.set(executor).is_err() {
-            tracing::error!("What executes runs was set twice: the first one does");
+            tracing::error!("The executor was set twice: the first one is used");
         }
     }
 

@@ -4,6 +4,7 @@
 
 use crate::dispatcher::ExecuteRuns;
 use crate::live::Ended;
+use crate::patience::Patience;
 use crate::queue::Place;
 use crate::run::Run;
 use futures_util::future::BoxFuture;
@@ -11,11 +12,7 @@ use heddle_model::clock::Clock;
 use heddle_store::runs::ResultRow;
 use std::future::ready;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::sync::oneshot;
-
-/// How long a sender may wait for an end that it has not asked for.
-const PATIENCE: Duration = Duration::from_millis(10);
 
 /// What has become of a run that is not stored yet.
 pub(crate) enum Early {
@@ -26,10 +23,15 @@ pub(crate) enum Early {
     Begun(oneshot::Sender<Arc<str>>),
 }
 
-/// Begins a run, and waits a little for its end.
-pub(crate) async fn begin(executor: Arc<dyn ExecuteRuns>, clock: &Clock, run: Run, place: Place) -> Early {
+/// Begins a run, and waits a little for its end, which its sender may not have asked for.
+pub(crate) async fn begin(
+    executor: Arc<dyn ExecuteRuns>,
+    (clock, patience): (&Clock, &Patience),
+    run: Run,
+    place: Place,
+) -> Early {
     let mut attempt: BoxFuture<'static, _> = executor.clone().attempt(run);
-    if let Ok(finished) = tokio::time::timeout(PATIENCE, &mut attempt).await {
+    if let Some(finished) = patience.wait(&mut attempt).await {
         attempt = match finished.plain_end(clock.now()) {
             Ok((row, ended)) => return Early::Ended(row, ended),
             Err(finished) => Box::pin(ready(*finished)),

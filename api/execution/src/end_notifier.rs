@@ -53,7 +53,7 @@ impl EndNotifier {
     /// The execution does not count: its run is not this server's any more, or has been ended by somebody else. Whoever
     /// waits here hears of the end if the run was cancelled, and else that it goes on elsewhere.
     pub fn withdrawn(&self, run: &Run, ended: Option<Ended>) {
-        tracing::info!(run = %run.id, "An execution of a run ended that does not count");
+        tracing::info!(run = %run.id, "Ignored the end of an execution of a run that no longer counts");
         self.live.forget(run);
         if let Some(ended) = ended
             && run.live.is_cancelled()

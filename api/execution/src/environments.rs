@@ -6,16 +6,17 @@ use heddle_model::ids::EnvironmentId;
 use heddle_runtime::{Secret, Secrets};
 use heddle_store::secrets::OpenedSecret;
 use heddle_store::vault::Vault;
-use heddle_store::{Store, secrets};
+use heddle_store::{ReadCache, Store, secrets};
 use serde_json::{Map, Value};
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long what another server has changed may go unnoticed, should its notice be late.
 const FRESH_FOR: Duration = Duration::from_secs(1);
-/// Past this many the cache starts anew.
+/// Environments kept.
 const KEPT_MAX: usize = 1_024;
+/// Bytes of their secrets and variables together.
+const KEPT_BYTES_MAX: usize = 64 << 20;
 
 /// What an environment gives to a run.
 #[derive(Clone, Default)]
@@ -26,18 +27,22 @@ pub(crate) struct EnvironmentValues {
     pub secrets: Secrets,
 }
 
+impl EnvironmentValues {
+    /// About how much memory they take.
+    fn bytes(&self) -> usize {
+        let secrets = self.secrets.iter();
+        let secrets = secrets.map(|(name, secret)| name.len() + secret.expose().len());
+        let texts = self.variables.iter();
+        let texts = texts.map(|(name, value)| name.len() + value.as_str().map_or(0, str::len));
+        secrets.sum::<usize>() + texts.sum::<usize>()
+    }
+}
+
 /// Reads environments.
 pub struct Environments {
     store: Store,
     vault: Arc<Vault>,
-    kept: Mutex<Kept>,
-}
-
-#[derive(Default)]
-struct Kept {
-    by_id: HashMap<EnvironmentId, (Instant, Arc<EnvironmentValues>)>,
-    /// Grows with every change, so that what was read before one is not kept after it.
-    generation: u64,
+    kept: ReadCache<EnvironmentId, (Instant, Arc<EnvironmentValues>)>,
 }
 
 impl Environments {
@@ -45,19 +50,13 @@ impl Environments {
         Environments {
             store,
             vault,
-            kept: Mutex::default(),
+            kept: ReadCache::with_bytes(KEPT_MAX, KEPT_BYTES_MAX),
         }
-    }
-
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// To be called after each change of an environment's secrets or variables.
     pub fn changed(&self) {
-        let mut kept = self.kept();
-        kept.generation += 1;
-        kept.by_id.clear();
+        self.kept.forget_all();
     }
 
     /// What the environment has now; nothing without one.
@@ -68,33 +67,24 @@ impl Environments {
         let Some(environment) = environment else {
             return Ok(Arc::default());
         };
-        let generation = {
-            let kept = self.kept();
-            if let Some((read_at, values)) = kept.by_id.get(&environment)
-                && read_at.elapsed() < FRESH_FOR
-            {
-                return Ok(values.clone());
-            }
-            kept.generation
-        };
+        let (kept, moment) = self.kept.get(&environment);
+        if let Some((read_at, values)) = kept
+            && read_at.elapsed() < FRESH_FOR
+        {
+            return Ok(values);
+        }
         let read_at = heddle_model::clock::monotonic();
         let mut reader = self.store.reader().await?;
         let variables = secrets::variables(&mut reader.db(), environment).await?;
         let opened = secrets::open_all(&mut reader.db(), &self.vault, environment).await?;
-        let secret = |(name, secret): (String, OpenedSecret)| {
-            (name, Secret::new(secret.expose().to_owned(), secret.hosts))
-        };
+        let secret = |(name, secret): (String, OpenedSecret)| (name, Secret::new(secret.value, secret.hosts));
         let values = Arc::new(EnvironmentValues {
             variables,
             secrets: opened.into_iter().map(secret).collect(),
         });
-        let mut kept = self.kept();
-        if kept.generation == generation {
-            if kept.by_id.len() >= KEPT_MAX {
-                kept.by_id.clear();
-            }
-            kept.by_id.insert(environment, (read_at, values.clone()));
-        }
+        let bytes = values.bytes();
+        self.kept
+            .keep(moment, environment, (read_at, values.clone()), bytes);
         Ok(values)
     }
 }

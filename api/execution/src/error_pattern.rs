@@ -6,7 +6,8 @@ use crate::active_deployments::ActiveDeployments;
 use crate::live::Ended;
 use crate::run::{IdempotencyKey, NewRun, Run};
 use crate::stored_event::stored_event;
-use heddle_model::error::ServiceError;
+use heddle_catalogue::Start;
+use heddle_model::error::{ServiceError, chain};
 use heddle_model::ids::{PatternId, RunId};
 use heddle_model::shown::shown;
 use heddle_model::status::TriggeredBy;
@@ -52,7 +53,7 @@ impl ErrorPatterns {
                 tracing::warn!(run = %run.id, pattern, "The error pattern is not active, or has no OnError")
             }
             Err(error) => {
-                tracing::error!(run = %run.id, pattern, "The error pattern was not run: {}", error.message())
+                tracing::error!(run = %run.id, pattern, "The error pattern was not run: {}", chain(&error))
             }
         }
     }
@@ -65,7 +66,7 @@ impl ErrorPatterns {
         let Some(deployment) = self.active.of_pattern(pattern).await? else {
             return Ok(false);
         };
-        let Some(trigger) = deployment.trigger("OnError") else {
+        let Some(trigger) = deployment.trigger(Start::Error) else {
             return Ok(false);
         };
         if deployment.tenant != run.deployment.tenant {

@@ -2,26 +2,30 @@
 
 use crate::acceptor::Accepted;
 use crate::budget::Budget;
-use crate::compile::{Compiled, Finding, Sources};
+use crate::callbacks::WaitingPage;
+use crate::compile::{Compiled, Finding, Renamed, Sources, Validation, Wanted};
+use crate::connection_test::{ConnectionTest, ConnectionTested, try_connection};
 use crate::deploy::{DeployError, DeployRequest};
 use crate::deployment::ActiveDeployment;
 use crate::environments::Environments;
 use crate::lease::{self, LeaseHolder};
 use crate::parts::Parts;
+use crate::preview::{self, Preview, PreviewRequest};
+use crate::replay::{self, PreparedReplay, ReplayRequest};
 use crate::run::NewRun;
 use crate::settings::Settings;
 use crate::tail::Tail;
-use crate::test_run::{TestRun, TestRunError};
+use crate::test_run::{PreparedTest, TestRun, TestRunError};
 use heddle_compiler::Options;
-use heddle_model::access::{Editor, Scope};
+use heddle_model::access::{Editor, Runner, Scope};
 use heddle_model::clock::Clock;
-use heddle_model::error::ServiceError;
+use heddle_model::error::{ServiceError, chain};
 use heddle_model::ids::{DeploymentId, PatternId, RunId};
 use heddle_model::status::{Phase, RunStatus};
-use heddle_runtime::Outcome;
 use heddle_store::deployments::DeploymentRow;
 use heddle_store::notices::{self, Notice};
 use heddle_store::runs::upkeep;
+use heddle_store::runs::waiting::Filter;
 use heddle_store::vault::Vault;
 use heddle_store::{Store, servers};
 use metrics::counter;
@@ -116,7 +120,7 @@ impl Executions {
     pub async fn start(&self) -> Result<(), ServiceError> {
         let parts = &self.0;
         parts.base.modules.runtime().await?;
-        parts.base.modules.log_isolation();
+        parts.isolated.log();
         if !parts.base.lease.executes() {
             parts.deployer.check_all();
             parts
@@ -163,7 +167,7 @@ impl Executions {
             tracing::warn!("The ends of some runs are not stored: they are taken up again");
         }
         if tokio::time::timeout(patience, self.hand_over()).await.is_err() {
-            tracing::warn!("Others take up what is left when this server's lease is over");
+            tracing::warn!("Others take up what is left when this server's lease expires");
         }
     }
 
@@ -237,11 +241,11 @@ impl Executions {
     /// Ends a run as cancelled, and gives the status that it has then. The caller was found to see the run.
     pub async fn cancel(
         &self,
-        editor: &Editor,
+        runner: &Runner,
         deployment: DeploymentId,
         run: RunId,
     ) -> Result<RunStatus, ServiceError> {
-        self.0.canceller.cancel(editor, deployment, run).await
+        self.0.canceller.cancel(runner, deployment, run).await
     }
 
     /// What a run is doing, if it executes here, or waits for that.
@@ -261,6 +265,31 @@ impl Executions {
         self.0.callbacks.call_back(run, place, event).await
     }
 
+    /// The same for somebody who may change the run's deployment, once the run waits there. 404 if it does not.
+    pub async fn answer_callback(
+        &self,
+        editor: Editor,
+        run: (DeploymentId, RunId),
+        place: String,
+        event: String,
+    ) -> Result<Value, ServiceError> {
+        self.0.callbacks.answer(editor, run, place, event).await
+    }
+
+    /// Whether a call of a URL would be the one that counts; else the error that it would get. Changes nothing.
+    pub async fn is_callback_open(&self, run: RunId, place: &str) -> Result<(), ServiceError> {
+        self.0.callbacks.is_open(run, place).await
+    }
+
+    /// A page of the callbacks that runs wait for.
+    pub async fn waiting_callbacks(
+        &self,
+        scope: &Scope,
+        filter: Filter,
+    ) -> Result<WaitingPage, ServiceError> {
+        self.0.callbacks.waiting(scope, filter).await
+    }
+
     /// Compiles a graph for a test run, in the caller's turn.
     pub async fn transpile(
         &self,
@@ -271,9 +300,56 @@ impl Executions {
         self.0.test_runs.transpile(scope, sources, options).await
     }
 
-    /// Runs a module in the caller's default environment. The outcome, and whether it has a trace.
-    pub async fn test_run(&self, editor: &Editor, run: TestRun) -> Result<(Outcome, bool), TestRunError> {
-        self.0.test_runs.run(editor, run).await
+    /// Finds out what is known of a graph, and of its rights if wanted, in the caller's turn.
+    pub async fn validate(
+        &self,
+        scope: &Scope,
+        sources: Sources,
+        with_rights: bool,
+    ) -> Result<Validation, ServiceError> {
+        self.0.test_runs.validate(scope, sources, with_rights).await
+    }
+
+    /// Finds the places that change with a node's label, in the caller's turn.
+    pub async fn rename(
+        &self,
+        scope: &Scope,
+        sources: Sources,
+        wanted: Wanted,
+    ) -> Result<Renamed, ServiceError> {
+        self.0.test_runs.rename(scope, sources, wanted).await
+    }
+
+    /// Makes a module ready to run in an environment of the caller's, and waits for a place.
+    pub async fn prepare_test(&self, editor: &Editor, run: TestRun) -> Result<PreparedTest, TestRunError> {
+        self.0.test_runs.prepare(editor, run).await
+    }
+
+    /// Makes a run that has ended ready to be executed once more, from its journal, and waits for a place.
+    pub async fn prepare_replay(
+        &self,
+        editor: &Editor,
+        request: ReplayRequest,
+    ) -> Result<PreparedReplay, ServiceError> {
+        replay::prepare(&self.0.test_runs, &self.0.callbacks, editor, request).await
+    }
+
+    /// Evaluates expressions as if they stood in a node of a graph, in the caller's turn.
+    pub async fn preview(
+        &self,
+        editor: &Editor,
+        request: PreviewRequest,
+    ) -> Result<Vec<Preview>, ServiceError> {
+        preview::preview(&self.0.test_runs, editor, request).await
+    }
+
+    /// Tries a connection, in one place among the executing runs of the caller's workspace.
+    pub async fn test_connection(
+        &self,
+        editor: &Editor,
+        test: ConnectionTest,
+    ) -> Result<ConnectionTested, ServiceError> {
+        try_connection(&self.0.test_runs, editor, test).await
     }
 
     /// Brings memory in line with a change that another server, or another part of this one, has made.
@@ -298,7 +374,7 @@ impl Executions {
             })
         });
         if let Err(error) = handed.await {
-            tracing::warn!(%error, "The lease could not be given back");
+            tracing::warn!(error = %chain(&error), "The lease could not be given back");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Executing: one attempt of a run, from its place among the executing to what follows from it.
 
-use crate::attempt::{self, Decision, EndingRun, FinishedAttempt};
+use crate::attempt::{self, Attempted, Decision, EndingRun, FinishedAttempt};
 use crate::callbacks::Callbacks;
 use crate::calls::PatternCalls;
 use crate::cancel::Canceller;
@@ -16,20 +16,24 @@ use crate::queue::Place;
 use crate::recorder::Recorder;
 use crate::retry::retry_while_unavailable;
 use crate::run::Run;
-use crate::run_error::internal;
+use crate::run_error::{internal, run_error};
 use crate::services::RunServices;
 use crate::stored_event::stored_event;
+use crate::strikes::Strikes;
 use crate::tail::Tail;
+use crate::waiting_runs::WaitingRuns;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use heddle_contract::abi::code;
 use heddle_model::clock::{Clock, Timestamp};
-use heddle_model::error::{Code, ServiceError};
+use heddle_model::error::{Code, ServiceError, chain};
 use heddle_model::ids::RunId;
+use heddle_model::quota::Exceeded;
 use heddle_model::status::Phase;
-use heddle_runtime::{Limits, Outcome, RunError, RunRequest, TRACE_TARGET};
+use heddle_runtime::{Company, Interrupted, Limits, Outcome, RunError, RunRequest, TRACE_TARGET};
 use heddle_store::runs::suspects;
 use heddle_store::{Store, StoreError};
+use metrics::counter;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
@@ -46,6 +50,7 @@ pub(crate) struct Executor {
     pub store: Store,
     pub clock: Clock,
     pub lease: Arc<Lease>,
+    pub waiting: Arc<WaitingRuns>,
     pub limits: Limits,
     pub modules: Arc<Modules>,
     pub environments: Arc<Environments>,
@@ -54,6 +59,7 @@ pub(crate) struct Executor {
     pub callbacks: Arc<Callbacks>,
     pub calls: Arc<PatternCalls>,
     pub error_patterns: ErrorPatterns,
+    pub strikes: Strikes,
     pub canceller: Arc<Canceller>,
     pub live: Arc<LiveRuns>,
     pub held: Arc<HeldRuns>,
@@ -118,7 +124,7 @@ impl Executor {
         let on_wait = |reason: &str| tracing::warn!("Runs under suspicion have to wait: {reason}");
         let announced = retry_while_unavailable(write, on_wait).await;
         announced.unwrap_or_else(|error: StoreError| {
-            tracing::error!(run = %run.id, %error, "A run under suspicion can't begin");
+            tracing::error!(run = %run.id, error = %chain(&error), "A run under suspicion can't begin");
             false
         })
     }
@@ -126,17 +132,22 @@ impl Executor {
     /// Makes one attempt.
     async fn perform(&self, mut run: Run) -> FinishedAttempt {
         let span = span(&run);
-        let (started_at, outcome) = self.attempt_of(&mut run).instrument(span.clone()).await;
-        note_end(&span, outcome.as_ref());
+        let (started_at, result) = self.attempt_of(&mut run).instrument(span.clone()).await;
+        note_end(&span, result.outcome());
         FinishedAttempt {
             run,
             started_at,
-            outcome,
+            result,
         }
     }
 
     /// Hands on what follows from an attempt.
-    async fn finish(&self, finished: FinishedAttempt) {
+    async fn finish(&self, mut finished: FinishedAttempt) {
+        if finished.begins_to_wait()
+            && let Some(refusal) = self.refusal_to_wait(&finished.run).await
+        {
+            finished.refuse_to_wait(refusal);
+        }
         let run = &finished.run;
         if run.live.is_lost() || !self.lease.is_held(&run.owner).await {
             return self.live.forget(run);
@@ -144,6 +155,26 @@ impl Executor {
         match finished.decide(self.clock.now()) {
             Decision::Concluded(conclusion) => self.recorder.record(conclusion).await,
             Decision::Ends(ending) => self.end(ending).await,
+            Decision::IsDeadly(run) => {
+                let ended = self.strikes.give_up(&run).await;
+                self.end(EndingRun::without_executing(run, ended)).await;
+            }
+        }
+    }
+
+    /// Why a run may not wait: its user has too many that do.
+    async fn refusal_to_wait(&self, run: &Run) -> Option<RunError> {
+        match self.waiting.add(run.deployment.owner).await {
+            Ok(admitted) => {
+                let refused =
+                    |exceeded: Exceeded| run_error(Code::QuotaExceeded.name(), exceeded.to_string());
+                admitted.err().map(refused)
+            }
+            // Parking says so too, and waits.
+            Err(error) => {
+                tracing::warn!(run = %run.id, error = %chain(&error), "Waiting runs can't be counted now");
+                None
+            }
         }
     }
 
@@ -156,48 +187,63 @@ impl Executor {
         self.recorder.record(ending.conclude(self.clock.now())).await;
     }
 
-    /// When the run began, and what came of it; `None`: it was cancelled or lost.
-    async fn attempt_of(&self, run: &mut Run) -> (Timestamp, Option<Outcome>) {
+    /// When the run began, and what came of it. If the process that executes it ends, it begins again in one that has no
+    /// other run, with what its journal holds by now.
+    async fn attempt_of(&self, run: &mut Run) -> (Timestamp, Attempted) {
         let now = self.clock.now();
-        let event = match self.event(run).await {
+        let mut event = match self.event(run).await {
             Some(Ok(event)) => event,
-            Some(Err(error)) => return (now, Some(Outcome::refused(error))),
-            None => return (now, None),
+            Some(Err(error)) => return (now, Attempted::Outcome(Outcome::refused(error))),
+            None => return (now, Attempted::Cancelled),
         };
-        let continued = match self.continued(run, now).await {
-            Some(Ok(continued)) => continued,
-            Some(Err(error)) => return (now, Some(Outcome::refused(error))),
-            None => return (now, None),
-        };
-        let began_at = continued
-            .as_ref()
-            .map_or(now, |it| Timestamp::from_millis(it.started_at_ms));
-        let outcome = self.run(run, event, began_at, continued.as_ref()).await;
-        run.has_history |= continued.is_some_and(|it| it.is_used());
-        (began_at, outcome)
+        let mut company = Company::Any;
+        loop {
+            let continued = match self.continued(run, now).await {
+                Some(Ok(continued)) => continued,
+                Some(Err(error)) => return (now, Attempted::Outcome(Outcome::refused(error))),
+                None => return (now, Attempted::Cancelled),
+            };
+            let began_at = continued
+                .as_ref()
+                .map_or(now, |it| Timestamp::from_millis(it.started_at_ms));
+            let executed = self
+                .run(run, event, (began_at, company), continued.as_ref())
+                .await;
+            run.has_history |= continued.is_some_and(|it| it.is_used());
+            match (executed, company) {
+                (Ok(result), _) => return (began_at, result),
+                (Err(Interrupted { .. }), Company::None) => return (began_at, Attempted::Deadly),
+                (Err(interrupted), Company::Any) => {
+                    counter!("heddle_runs_taken_up_total").increment(1);
+                    (event, company) = (interrupted.event, Company::None);
+                }
+            }
+        }
     }
 
-    /// `None`: the run was cancelled or lost.
+    /// Executes the run once.
     async fn run(
         &self,
         run: &Run,
         event: Box<RawValue>,
-        began_at: Timestamp,
+        (began_at, company): (Timestamp, Company),
         continued: Option<&Continued>,
-    ) -> Option<Outcome> {
-        let values = match self.values(run).await? {
-            Ok(values) => values,
-            Err(error) => return Some(Outcome::refused(error)),
+    ) -> Result<Attempted, Interrupted> {
+        let refused = |error| Ok(Attempted::Outcome(Outcome::refused(error)));
+        let values = match self.values(run).await {
+            Some(Ok(values)) => values,
+            Some(Err(error)) => return refused(error),
+            None => return Ok(Attempted::Cancelled),
         };
         let runtime = match self.modules.runtime().await {
             Ok(runtime) => runtime,
-            Err(error) => return Some(Outcome::refused(internal(error.message()))),
+            Err(error) => return refused(internal(error.message())),
         };
         let request = self.request(run, event, began_at, continued, &values);
         tokio::select! {
             biased;
-            () = run.live.interrupted() => None,
-            outcome = runtime.run(&run.deployment.program, request) => Some(outcome),
+            () = run.live.interrupted() => Ok(Attempted::Cancelled),
+            outcome = runtime.attempt(&run.deployment.program, request, company) => outcome.map(Attempted::Outcome),
         }
     }
 
@@ -224,11 +270,17 @@ impl Executor {
             variables: values.variables.clone(),
             secrets: rights.secrets.iter().filter_map(secret).collect(),
             journal: continued.map(|it| it.journal.clone()),
+            replay: None,
             calls: may("call").then(|| self.calls.of_run(run)),
             callbacks: may("callback").then(|| self.callbacks.of(run.id)),
-            services: self
-                .services
-                .of_pattern(run.deployment.tenant, run.deployment.pattern_id),
+            services: self.services.of_pattern(
+                run.deployment.owner,
+                run.deployment.tenant,
+                run.deployment.pattern_id,
+            ),
+            watcher: None,
+            is_contained: false,
+            owner: Some(run.deployment.owner.as_u128()),
             limits: self.limits.clone(),
         }
     }
@@ -286,7 +338,7 @@ fn note_end(span: &Span, outcome: Option<&Outcome>) {
 }
 
 /// Seed of a run's random numbers: the same for all of its executions.
-fn seed(run: RunId) -> u64 {
+pub fn seed(run: RunId) -> u64 {
     let digest = Sha256::digest(run.to_string().as_bytes());
     digest.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
 }
@@ -305,7 +357,7 @@ async fn read_patiently<T, F: Future<Output = Result<T, ServiceError>>>(
                 () = tokio::time::sleep(DATABASE_RETRY) => {}
             },
             Err(error) => {
-                tracing::error!(run = %run.id, "{failed} {}", error.message());
+                tracing::error!(run = %run.id, "{failed} {}", chain(&error));
                 return Some(Err(internal(failed)));
             }
         }

@@ -6,11 +6,11 @@ use crate::retry::retry_while_unavailable;
 use crate::run::Run;
 use heddle_contract::manifest::Rights;
 use heddle_model::clock::Clock;
-use heddle_model::error::ServiceError;
+use heddle_model::error::{ServiceError, chain};
 use heddle_model::ids::RunId;
-use heddle_runtime::{Entry, Journal, Permission, Recorded, RunJournal};
+use heddle_runtime::{Entry, Journal, JournalError, Permission, RunJournal};
 use heddle_store::runs::journal::{self, EntryRow};
-use heddle_store::{Store, StoreError};
+use heddle_store::{Db, Store, StoreError};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -19,17 +19,15 @@ use tokio::sync::{mpsc, oneshot};
 
 /// Batches of entries in one statement.
 const GROUP_MAX: usize = 256;
-/// Why an entry is not kept.
-const LOST: &str = "the run has ended, or another server has it by now";
 /// Key of the entry that tells when the run began.
 const BEGINNING: &str = "";
 
-type Stored = Result<HashSet<RunId>, String>;
+type Stored = Result<HashSet<RunId>, JournalError>;
 
 struct Batch {
     rows: Vec<EntryRow>,
     run: RunId,
-    stored: oneshot::Sender<Result<(), String>>,
+    stored: oneshot::Sender<Result<(), JournalError>>,
 }
 
 /// Hands entries to the task that stores them. How many wait is bounded by the runs that execute, each of which
@@ -56,28 +54,17 @@ impl Journals {
 
     /// The journal of a run that starts to execute; read only if it may hold something.
     pub async fn continued(&self, run: &Run, now_ms: i64) -> Result<Continued, ServiceError> {
-        let mut entries = Vec::new();
+        let mut known = Recorded::default();
         let mut signals = HashMap::new();
-        let mut began_at_ms = None;
         if run.has_history {
             let mut reader = self.store.reader().await?;
-            for kept in journal::entries(&mut reader.db(), run.id).await? {
-                if kept.key == BEGINNING {
-                    let beginning: Value = serde_json::from_str(&kept.entry).unwrap_or_default();
-                    began_at_ms = beginning["startedAtMs"].as_i64();
-                    continue;
-                }
-                entries.push(Entry {
-                    key: kept.key,
-                    number: kept.number.and_then(|number| u64::try_from(number).ok()),
-                    json: kept.entry,
-                });
-            }
+            known = recorded(&mut reader.db(), run.id).await?;
             for (key, payload) in journal::signals(&mut reader.db(), run.id).await? {
                 signals.insert(key, serde_json::from_str(&payload).unwrap_or_default());
             }
         }
         // Without a result that depends on it, the run begins now.
+        let Recorded { entries, began_at_ms } = known;
         let began_at_ms = began_at_ms.filter(|_| !entries.is_empty());
         let started_at_ms = began_at_ms.unwrap_or(now_ms);
         let sink = Arc::new(Sink {
@@ -113,8 +100,8 @@ async fn work(store: Store, mut batches: mpsc::UnboundedReceiver<Batch>) {
         for batch in group.drain(..) {
             let answer = match &stored {
                 Ok(kept) if kept.contains(&batch.run) => Ok(()),
-                Ok(_) => Err(LOST.to_owned()),
-                Err(reason) => Err(reason.clone()),
+                Ok(_) => Err(JournalError::Lost),
+                Err(error) => Err(error.clone()),
             };
             // Nobody listens when the run has gone, or need not know.
             let _ = batch.stored.send(answer);
@@ -144,8 +131,8 @@ async fn store_rows(store: &Store, rows: Vec<EntryRow>) -> Stored {
     retry_while_unavailable(write, on_wait)
         .await
         .map_err(|error: StoreError| {
-            tracing::error!(%error, "The results of effects could not be stored");
-            "the database refuses it".to_owned()
+            tracing::error!(error = %chain(&error), "The results of effects could not be stored");
+            JournalError::Failed(Arc::new(error))
         })
 }
 
@@ -162,16 +149,8 @@ struct Sink {
 }
 
 impl Journal for Sink {
-    fn record(&self, entries: Vec<Entry>) -> Recorded {
-        let mut rows: Vec<EntryRow> = entries
-            .into_iter()
-            .map(|entry| {
-                let number = entry
-                    .number
-                    .map(|number| i64::try_from(number).unwrap_or(i64::MAX));
-                EntryRow::new(self.run, self.owner.clone(), entry.key, number, entry.json)
-            })
-            .collect();
+    fn record(&self, entries: Vec<Entry>) -> heddle_runtime::Recorded {
+        let mut rows = rows_of((self.run, &self.owner), entries);
         if !self.is_used.swap(true, Ordering::SeqCst) {
             let beginning = json!({ "startedAtMs": self.started_at_ms }).to_string();
             rows.push(EntryRow::new(
@@ -187,13 +166,12 @@ impl Journal for Sink {
         let sent = self.batches.send(Batch { rows, run, stored });
         let (lease, owner) = (self.lease.clone(), self.owner.clone());
         Box::pin(async move {
-            let gone = || "the service stops".to_owned();
-            sent.map_err(|_| gone())?;
-            answer.await.unwrap_or_else(|_| Err(gone()))?;
+            sent.map_err(|_| JournalError::Stopped)?;
+            answer.await.unwrap_or(Err(JournalError::Stopped))?;
             // The process may have stood still since.
             match lease.is_held(&owner).await {
                 true => Ok(()),
-                false => Err(LOST.to_owned()),
+                false => Err(JournalError::Lost),
             }
         })
     }
@@ -227,6 +205,47 @@ impl Continued {
     pub fn is_used(&self) -> bool {
         self.sink.is_used.load(Ordering::SeqCst)
     }
+}
+
+/// Entries as they are stored.
+pub(crate) fn rows(run: &Run, entries: Vec<Entry>) -> Vec<EntryRow> {
+    rows_of((run.id, &run.owner), entries)
+}
+
+fn rows_of((run, owner): (RunId, &Arc<str>), entries: Vec<Entry>) -> Vec<EntryRow> {
+    let row = |entry: Entry| {
+        let number = entry
+            .number
+            .map(|number| i64::try_from(number).unwrap_or(i64::MAX));
+        EntryRow::new(run, owner.clone(), entry.key, number, entry.json)
+    };
+    entries.into_iter().map(row).collect()
+}
+
+/// What the journal of a run holds.
+#[derive(Default)]
+pub(crate) struct Recorded {
+    pub entries: Vec<Entry>,
+    /// When the run began, in milliseconds since 1970 UTC, as far as its journal tells.
+    pub began_at_ms: Option<i64>,
+}
+
+/// Reads the journal of a run.
+pub(crate) async fn recorded(db: &mut Db<'_>, run: RunId) -> Result<Recorded, StoreError> {
+    let mut recorded = Recorded::default();
+    for kept in journal::entries(db, run).await? {
+        if kept.key == BEGINNING {
+            let beginning: Value = serde_json::from_str(&kept.entry).unwrap_or_default();
+            recorded.began_at_ms = beginning["startedAtMs"].as_i64();
+            continue;
+        }
+        recorded.entries.push(Entry {
+            key: kept.key,
+            number: kept.number.and_then(|number| u64::try_from(number).ok()),
+            json: kept.entry,
+        });
+    }
+    Ok(recorded)
 }
 
 /// Whether a pattern may have effects at all.

@@ -1,16 +1,19 @@
 //! The values that a deployment's runs keep: the pattern's own, and those that the tenant's patterns share.
 
 use heddle_model::clock::{Clock, Timestamp};
-use heddle_model::ids::PatternId;
+use heddle_model::error::chain;
+use heddle_model::ids::{PatternId, UserId};
+use heddle_model::quota::{Exceeded, Quota, Quotas};
 use heddle_model::tenant::Tenant;
 use heddle_runtime::key_values::{
     KEYS_MAX, KeyValueError, KeyValueFuture, KeyValueOperation, KeyValueRequest, KeyValueScope, KeyValues,
-    applied, too_many_keys,
+    applied,
 };
 use heddle_store::key_values::{self, ValueOwner, ValueRow};
-use heddle_store::{Db, Store, StoreError};
+use heddle_store::{Db, Store, StoreError, quota};
 use serde_json::Value;
 use std::fmt;
+use std::sync::Arc;
 
 /// Values of one pattern and its tenant.
 pub(crate) struct StoredValues {
@@ -18,6 +21,9 @@ pub(crate) struct StoredValues {
     pub clock: Clock,
     pub tenant: Tenant,
     pub pattern: PatternId,
+    /// Towards whose quotas they count.
+    pub payer: UserId,
+    pub quotas: Quotas,
 }
 
 impl fmt::Debug for StoredValues {
@@ -46,20 +52,21 @@ impl KeyValues for StoredValues {
             (KeyValueScope::Workspace, Tenant::User(id)) => ValueOwner::User(id),
         };
         let (store, now) = (self.store.clone(), self.clock.now());
+        let (payer, quotas) = (self.payer, self.quotas);
         Box::pin(async move {
             let accessed = match request.operation {
                 KeyValueOperation::Get => read(&store, owner, &request.key, now).await,
                 _ => {
                     store
-                        .write(move |db| Box::pin(change(db, owner, request, now)))
+                        .write(move |db| Box::pin(change(db, owner, (payer, quotas), request, now)))
                         .await
                 }
             };
             accessed.map_err(|undone| match undone {
                 Undone::Refused(error) => error,
                 Undone::Failed(error) => {
-                    tracing::error!(%error, "A kept value can't be accessed");
-                    KeyValueError::Unavailable("The service can't keep values now.".to_owned())
+                    tracing::error!(error = %chain(&error), "A stored value can't be accessed");
+                    KeyValueError::Unavailable(Arc::new(error))
                 }
             })
         })
@@ -75,16 +82,17 @@ async fn read(store: &Store, owner: ValueOwner, key: &str, now: Timestamp) -> Re
 async fn change(
     db: &mut Db<'_>,
     owner: ValueOwner,
+    (payer, quotas): (UserId, Quotas),
     request: KeyValueRequest,
     now: Timestamp,
 ) -> Result<Value, Undone> {
     let key = &request.key;
-    let current = key_values::hold(db, owner, key, now).await?;
+    let current = key_values::hold(db, owner, payer, key, now).await?;
     if current.is_none()
         && request.operation != KeyValueOperation::Delete
         && key_values::count(db, owner, now, KEYS_MAX).await? >= KEYS_MAX
     {
-        return Err(Undone::Refused(too_many_keys()));
+        return Err(Undone::Refused(KeyValueError::TooManyKeys));
     }
     let is_set = matches!(request.operation, KeyValueOperation::Set(_));
     let (kept, output) = applied(current.as_ref().map(parsed), request.operation).map_err(Undone::Refused)?;
@@ -95,14 +103,34 @@ async fn change(
     let expires_at = match request.time_to_live {
         Some(time) => Some(now.plus(time).millis()),
         None if is_set => None,
-        None => current.and_then(|row| row.expires_at),
+        None => current.as_ref().and_then(|row| row.expires_at),
     };
     let row = ValueRow {
         value: kept.to_string(),
         expires_at,
     };
-    key_values::put(db, owner, key, &row).await?;
+    key_values::put(db, owner, payer, key, &row).await?;
+    let grows = current.is_none_or(|before| before.value.len() < row.value.len());
+    if grows && let Some(exceeded) = exceeded(db, payer, &quotas).await? {
+        return Err(Undone::Refused(KeyValueError::Refused(Arc::new(exceeded))));
+    }
     Ok(output)
+}
+
+/// The quota that what is kept now exceeds.
+async fn exceeded(db: &mut Db<'_>, payer: UserId, quotas: &Quotas) -> Result<Option<Exceeded>, StoreError> {
+    for counted in [Quota::KeyValues, Quota::KeyValueBytes] {
+        let Some(limit) = quotas.limit(counted) else {
+            continue;
+        };
+        if quota::count(db, counted, payer).await? > limit {
+            return Ok(Some(Exceeded {
+                quota: counted,
+                limit,
+            }));
+        }
+    }
+    Ok(None)
 }
 
 /// What is stored was written by this file.

@@ -6,6 +6,7 @@
 //! On SQLite there is one server, whose lease does not end.
 
 use heddle_model::clock::Timestamp;
+use heddle_model::error::chain;
 use heddle_model::server_role::ServerRole;
 use heddle_store::{Db, Store, StoreError, servers};
 use std::sync::{Arc, Weak};
@@ -224,7 +225,7 @@ async fn keep(store: Store, lease: Arc<Lease>, holder: Weak<dyn LeaseHolder>) {
                 Duration::ZERO
             }
             Ok(Err(error)) => {
-                tracing::warn!("The lease of this server can't be renewed yet: {error}");
+                tracing::warn!("The lease of this server can't be renewed yet: {}", chain(&error));
                 RETRY
             }
             Err(_) => {

@@ -2,27 +2,40 @@
 
 use crate::blocking::blocking;
 use crate::budget::Budget;
-use crate::compile::{Asker, Compiled, Compilers, LoadFailure, Session, Sources};
+use crate::compile::{
+    Asker, Compiled, Compilers, LoadFailure, Renamed, Session, Sources, Validation, Wanted,
+};
 use heddle_compiler::Options;
 use heddle_model::error::ServiceError;
 use heddle_model::ids::UserId;
-use heddle_runtime::{Plan, Program, Runtime, RuntimeConfig, RuntimeError, Tier};
+use heddle_runtime::{Plan, Program, ProgramError, Runtime, RuntimeConfig, RuntimeError, Tier};
 use heddle_store::{Store, StoreError, deployments};
 use std::sync::OnceLock;
 
 /// Why a module can't be loaded.
 #[derive(Debug)]
 pub(crate) enum LoadError {
-    /// It is gone, or this heddle can't run it: the reason for a person.
-    Unusable(String),
+    /// Not until the pattern is deployed again.
+    Unusable(Unusable),
     /// The database or the engine fails.
     Failed(ServiceError),
+}
+
+/// Why a deployment's module will never run here.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unusable {
+    /// It is not stored any more.
+    #[error("its module is gone: deploy the pattern again")]
+    Gone,
+    /// This heddle can't run it.
+    #[error("{0}")]
+    Program(#[from] ProgramError),
 }
 
 impl From<LoadError> for ServiceError {
     fn from(error: LoadError) -> Self {
         match error {
-            LoadError::Unusable(reason) => ServiceError::internal(anyhow::anyhow!(reason)),
+            LoadError::Unusable(reason) => ServiceError::internal(reason),
             LoadError::Failed(error) => error,
         }
     }
@@ -78,11 +91,6 @@ impl Modules {
         Ok(self.runtime.get_or_init(|| runtime))
     }
 
-    /// Says in the log where compilers execute.
-    pub fn log_isolation(&self) {
-        self.compilers.log_isolation();
-    }
-
     /// A turn at the compilers, which may have to be waited for.
     pub async fn session(&self, asker: Asker) -> Result<Session<'_>, ServiceError> {
         self.compilers.session(asker).await
@@ -98,14 +106,33 @@ impl Modules {
         session.graph(&self.budget, sources, options).await
     }
 
+    /// Finds out what is known of a graph, in a turn.
+    pub async fn validate(
+        &self,
+        session: &mut Session<'_>,
+        sources: Sources,
+        with_rights: bool,
+    ) -> Result<Validation, ServiceError> {
+        session.validation(&self.budget, sources, with_rights).await
+    }
+
+    /// Finds the places that name a node, in a turn.
+    pub async fn rename(
+        &self,
+        session: &mut Session<'_>,
+        sources: Sources,
+        wanted: Wanted,
+    ) -> Result<Renamed, ServiceError> {
+        session.rename(&self.budget, sources, wanted).await
+    }
+
     /// The module with this SHA-256, compiled in the turn of whose it is.
     pub async fn load(&self, artifact: &str, owner: UserId) -> Result<Program, LoadError> {
         let wasm = deployments::artifact(&mut self.store.reader().await?.db(), artifact).await?;
-        let wasm =
-            wasm.ok_or_else(|| LoadError::Unusable("its module is gone: deploy the pattern again".into()))?;
+        let wasm = wasm.ok_or(LoadError::Unusable(Unusable::Gone))?;
         let loaded = self.loaded(wasm, Tier::Optimized, Asker::Deployment(owner)).await;
         loaded.map_err(|failure| match failure {
-            LoadFailure::Program(error) => LoadError::Unusable(error.to_string()),
+            LoadFailure::Program(error) => LoadError::Unusable(error.into()),
             LoadFailure::Other(error) => LoadError::Failed(error),
         })
     }

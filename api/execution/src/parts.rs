@@ -16,7 +16,9 @@ use crate::environments::Environments;
 use crate::error_pattern::ErrorPatterns;
 use crate::executor::Executor;
 use crate::held_runs::HeldRuns;
+use crate::isolation::Isolated;
 use crate::journal::Journals;
+use crate::kept_journals::{JournalPolicy, KeptJournals};
 use crate::lease::Lease;
 use crate::live_runs::LiveRuns;
 use crate::modules::Modules;
@@ -30,14 +32,17 @@ use crate::retention::{self, Retention};
 use crate::services::RunServices;
 use crate::settings::Settings;
 use crate::stop::Stop;
+use crate::strikes::Strikes;
 use crate::tail::Tail;
 use crate::test_run::TestRuns;
 use crate::trials::Trials;
+use crate::waiting_runs::WaitingRuns;
 use crate::waker::Waker;
 use heddle_model::clock::Clock;
 use heddle_runtime::{Limits, RuntimeConfig, SqliteFiles};
 use heddle_store::Store;
 use heddle_store::vault::Vault;
+use secrecy::ExposeSecret;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -64,11 +69,13 @@ pub(crate) struct Foundation {
     pub active: Arc<ActiveDeployments>,
     pub environments: Arc<Environments>,
     pub dispatcher: Arc<Dispatcher>,
+    pub waiting: Arc<WaitingRuns>,
 }
 
 /// What accepts, executes, records, cancels and deploys.
 pub(crate) struct Parts {
     pub base: Foundation,
+    pub isolated: Isolated,
     pub backlog: Arc<Backlog>,
     pub callbacks: Arc<Callbacks>,
     pub acceptor: Arc<Acceptor>,
@@ -90,17 +97,20 @@ impl Parts {
             store: base.store.clone(),
             vault,
             clock: base.clock.clone(),
+            quotas: settings.quotas,
         };
         let backlog = Arc::new(Backlog::new(queue_limits(&settings)));
         let callbacks = base.callbacks(&settings);
         let acceptor = base.acceptor(&backlog);
-        let recorder = base.recorder();
-        let canceller = base.canceller();
+        let journals = journal_policy(&settings);
+        let recorder = base.recorder(journals);
+        let canceller = base.canceller(journals);
         let calls = base.calls(&acceptor, &canceller);
         let executor = Arc::new(Executor {
             store: base.store.clone(),
             clock: base.clock.clone(),
             lease: base.lease.clone(),
+            waiting: base.waiting.clone(),
             limits: run_limits(&settings),
             modules: base.modules.clone(),
             environments: base.environments.clone(),
@@ -109,6 +119,7 @@ impl Parts {
             callbacks: callbacks.clone(),
             calls: calls.clone(),
             error_patterns: base.error_patterns(&acceptor),
+            strikes: base.strikes(),
             canceller: canceller.clone(),
             live: base.live.clone(),
             held: base.held.clone(),
@@ -121,7 +132,8 @@ impl Parts {
         Parts {
             test_runs: base.test_runs(&settings, services, calls),
             notices: base.notices(&canceller, &deployer),
-            retention: base.retention(&settings),
+            retention: base.retention(&settings, journals),
+            isolated: Isolated::from(&settings),
             base,
             backlog,
             callbacks,
@@ -203,6 +215,7 @@ impl Foundation {
             modules,
             environments: Arc::new(Environments::new(store.clone(), vault.clone())),
             dispatcher: Dispatcher::new(queue.clone()),
+            waiting: Arc::new(WaitingRuns::new(store.clone(), &settings.quotas)),
             queue,
             store,
             clock,
@@ -211,7 +224,10 @@ impl Foundation {
 
     fn callbacks(&self, settings: &Settings) -> Arc<Callbacks> {
         Arc::new(Callbacks::new(
-            (settings.base_url.clone(), &settings.callback_secret),
+            (
+                settings.base_url.clone(),
+                settings.callback_secret.expose_secret(),
+            ),
             self.store.clone(),
             self.clock.clone(),
             self.wakeups.parked.clone(),
@@ -239,12 +255,12 @@ impl Foundation {
         })
     }
 
-    fn recorder(&self) -> Recorder {
+    fn recorder(&self, journals: JournalPolicy) -> Recorder {
         let (store, clock) = (self.store.clone(), self.clock.clone());
-        Recorder::start(store, clock, self.notifier(), self.dispatcher.clone())
+        Recorder::start((store, clock), self.notifier(), self.dispatcher.clone(), journals)
     }
 
-    fn canceller(&self) -> Arc<Canceller> {
+    fn canceller(&self, journals: JournalPolicy) -> Arc<Canceller> {
         Arc::new(Canceller {
             store: self.store.clone(),
             clock: self.clock.clone(),
@@ -253,6 +269,8 @@ impl Foundation {
             held: self.held.clone(),
             dispatcher: self.dispatcher.clone(),
             parked: self.wakeups.parked.clone(),
+            waiting: self.waiting.clone(),
+            journals,
         })
     }
 
@@ -268,6 +286,15 @@ impl Foundation {
             canceller: canceller.clone(),
             stop: self.stop.clone(),
         })
+    }
+
+    fn strikes(&self) -> Strikes {
+        Strikes {
+            store: self.store.clone(),
+            clock: self.clock.clone(),
+            active: self.active.clone(),
+            held: self.held.clone(),
+        }
     }
 
     fn error_patterns(&self, acceptor: &Arc<Acceptor>) -> ErrorPatterns {
@@ -320,13 +347,20 @@ impl Foundation {
         }
     }
 
-    fn retention(&self, settings: &Settings) -> Retention {
+    fn retention(&self, settings: &Settings, journals: JournalPolicy) -> Retention {
         Retention {
+            journals: KeptJournals {
+                store: self.store.clone(),
+                clock: self.clock.clone(),
+                policy: journals,
+            },
             store: self.store.clone(),
             clock: self.clock.clone(),
             policy: retention::Policy {
                 age_max: settings.retention,
                 runs_max: i64::try_from(settings.retention_runs_max).unwrap_or(i64::MAX),
+                bytes_max: (settings.retention_bytes_max > 0)
+                    .then(|| i64::try_from(settings.retention_bytes_max).unwrap_or(i64::MAX)),
             },
         }
     }
@@ -341,6 +375,15 @@ impl Foundation {
             active: self.active.clone(),
             dispatcher: self.dispatcher.clone(),
         }
+    }
+}
+
+fn journal_policy(settings: &Settings) -> JournalPolicy {
+    JournalPolicy {
+        failed_age_max: settings.retention_journals,
+        succeeded_max: i64::try_from(settings.retention_journal_runs_max).unwrap_or(i64::MAX),
+        bytes_max: (settings.retention_journal_bytes_max > 0)
+            .then(|| i64::try_from(settings.retention_journal_bytes_max).unwrap_or(i64::MAX)),
     }
 }
 
@@ -373,8 +416,10 @@ fn runtime_config(settings: &Settings) -> RuntimeConfig {
             .clone()
             .map_or(SqliteFiles::None, SqliteFiles::Below),
         connectors: settings.connectors.clone(),
+        executors: settings.executors.clone(),
         connectors_max: settings.connectors_max,
         concurrent_runs_max: EXECUTING_MAX as u32,
+        runs_memory_bytes_max: settings.runs_memory_bytes_max,
         background_threads: settings.workers.max(1),
         // What effects bring is decoded, masked and written as JSON there.
         io_threads: settings.workers.max(1),

@@ -2,7 +2,7 @@
 //! Knows nothing of what is done.
 
 use crate::stop::Stop;
-use heddle_model::error::ServiceError;
+use heddle_model::error::{ServiceError, chain};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
@@ -28,7 +28,7 @@ pub(crate) fn start<F>(
             let pause = match round().await {
                 Ok(pause) => pause,
                 Err(error) => {
-                    tracing::error!("{failed}: {}", error.message());
+                    tracing::error!("{failed}: {}", chain(&error));
                     FAILED_PAUSE
                 }
             };

@@ -133,6 +133,17 @@ impl Drop for Hold {
     }
 }
 
+/// A caller that starts runs. If it panics, others can.
+struct Starting<'a>(&'a Queue);
+
+impl Drop for Starting<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.state().is_starting = false;
+        }
+    }
+}
+
 impl Queue {
     /// An empty queue.
     pub fn new(limits: Limits) -> Self {
@@ -348,18 +359,74 @@ impl Queue {
         (state.waiting, state.executing)
     }
 
+    /// Starts all that can start. By one caller at a time, who also starts what others make room for meanwhile: a run may
+    /// end while it is started, as when the server's threads are being stopped, and would start the next one within its own
+    /// start, and so on until the stack is full.
     fn start_next(&self) {
+        let mut state = self.state();
+        if state.is_starting {
+            return;
+        }
+        let Some(mut next) = state.next(&self.limits()) else {
+            return;
+        };
+        state.is_starting = true;
+        drop(state);
+        // Not before the state is free: it looks at it when a panic ends it.
+        let _starting = Starting(self);
         loop {
-            let next = self.state().next(&self.limits());
-            let Some((share, class, entry)) = next else {
-                return;
-            };
+            let (share, class, entry) = next;
             let queue = self.clone();
             let Entry {
                 start, _reservation, ..
             } = entry;
             drop(_reservation);
             start(Some(Place { queue, share, class }));
+            let mut state = self.state();
+            let Some(another) = state.next(&self.limits()) else {
+                state.is_starting = false;
+                return;
+            };
+            next = another;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    #[test]
+    fn a_run_that_panics_leaves_its_place_to_the_next() {
+        let queue = Queue::new(Limits {
+            waiting_max: 8,
+            waiting_bytes_max: 8,
+            stored_bytes_max: 8,
+            executing_max: 1,
+            tenant_executing_max: 1,
+        });
+        let owner = UserId::new();
+        let share = Share {
+            owner,
+            tenant: Tenant::User(owner),
+        };
+        let (sender, places) = mpsc::channel();
+        for _ in 0..3 {
+            let sender = sender.clone();
+            let start: Start = Box::new(move |place| drop(sender.send(place)));
+            queue.push(share, Class::Awaited, None, None, start);
+        }
+        for _ in 0..3 {
+            let place = places.try_recv().unwrap();
+            assert!(places.try_recv().is_err(), "one executes at a time");
+            let run = std::thread::spawn(move || {
+                let _place = place;
+                panic!("a bug");
+            });
+            assert!(run.join().is_err());
+        }
+        assert_eq!(queue.counts(), (0, 0));
+        assert!(places.try_recv().is_err());
     }
 }

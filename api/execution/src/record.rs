@@ -40,7 +40,7 @@ impl Record {
                 .map(output),
             error: outcome.error.as_ref().map(error),
             logs: (!outcome.logs.is_empty()).then(|| logs(&outcome.logs)),
-            trace: with_trace.then(|| trace(&outcome.trace)),
+            trace: with_trace.then(|| trace(&outcome.trace, outcome.trace_omitted)),
         }
     }
 }
@@ -63,36 +63,48 @@ pub fn error(error: &RunError) -> String {
 fn logs(lines: &[LogLine]) -> String {
     list(
         lines,
-        LOG_BYTES_MAX,
+        (LOG_BYTES_MAX, 0),
         |omitted| json!({ "level": "warn", "message": format!("{omitted} more lines were not kept"), "nodeId": null, "truncated": true }),
     )
 }
 
-fn trace(entries: &[TraceEntry]) -> String {
+fn trace(entries: &[TraceEntry], more: usize) -> String {
     list(
         entries,
-        TRACE_BYTES_MAX,
+        (TRACE_BYTES_MAX, more),
         |omitted| json!({ "truncated": true, "omitted": omitted }),
     )
 }
 
-/// The first elements that fit, and a mark that tells how many did not.
-fn list<T: Serialize>(elements: &[T], bytes_max: usize, mark: impl Fn(usize) -> serde_json::Value) -> String {
+/// The first elements that fit, and a mark that tells how many did not, with `more` that are not among them.
+fn list<T: Serialize>(
+    elements: &[T],
+    (bytes_max, more): (usize, usize),
+    mark: impl Fn(usize) -> serde_json::Value,
+) -> String {
     let mut text = String::from("[");
-    for (index, element) in elements.iter().enumerate() {
+    let mut kept = 0;
+    for element in elements {
         // Strings, numbers and JSON: always JSON.
         let element = serde_json::to_string(element).unwrap_or_default();
-        let separator = if index == 0 { "" } else { "," };
         if text.len() + element.len() > bytes_max {
-            text.push_str(separator);
-            text.push_str(&mark(elements.len() - index).to_string());
             break;
         }
-        text.push_str(separator);
+        text.push_str(separator(kept));
         text.push_str(&element);
+        kept += 1;
+    }
+    let omitted = elements.len() - kept + more;
+    if omitted > 0 {
+        text.push_str(separator(kept));
+        text.push_str(&mark(omitted).to_string());
     }
     text.push(']');
     text
+}
+
+fn separator(kept: usize) -> &'static str {
+    if kept == 0 { "" } else { "," }
 }
 
 fn beginning(text: &str, bytes_max: usize) -> &str {

@@ -6,6 +6,7 @@ use crate::attempt::{Conclusion, Next};
 use crate::call_result;
 use crate::dispatcher::Dispatcher;
 use crate::end_notifier::EndNotifier;
+use crate::kept_journals::JournalPolicy;
 use crate::live::Ended;
 use crate::record;
 use crate::retry::retry_while_unavailable;
@@ -13,11 +14,13 @@ use crate::run::Run;
 use crate::run_error::internal;
 use crate::run_metrics::Figures;
 use heddle_model::clock::{Clock, Timestamp};
+use heddle_model::error::chain;
 use heddle_model::ids::RunId;
 use heddle_model::status::{Phase, RunStatus};
 use heddle_runtime::RunError;
 use heddle_store::notices::{self, Notice};
-use heddle_store::runs::{self, ResultRow, journal, responses};
+use heddle_store::runs::journal::EntryRow;
+use heddle_store::runs::{self, ResultRow, journal, replays, responses};
 use heddle_store::{Db, Store, StoreError};
 use metrics::counter;
 use serde_json::value::RawValue;
@@ -29,6 +32,8 @@ use tokio::sync::{mpsc, oneshot};
 const GROUP_MAX: usize = 256;
 /// Conclusions that wait to be stored; more hold their places among the executing.
 const WAITING_MAX: usize = 1_024;
+/// Bytes of entries in one statement, unless a single one has more.
+const STATEMENT_BYTES_MAX: usize = 4 << 20;
 
 #[expect(
     clippy::large_enum_variant,
@@ -44,14 +49,27 @@ enum Message {
 #[derive(Clone)]
 struct Change {
     row: Arc<ResultRow>,
-    /// Whether the run's journal is of no more use.
-    clear: bool,
+    /// Results of effects that the journal lacks.
+    unsaved: Arc<[EntryRow]>,
+    /// What becomes of the run's journal.
+    journal: JournalEnd,
     /// A node's execution that is to be done again.
     forget: Option<String>,
     /// What the run that waits for this one is sent.
     signal: Option<Signal>,
     /// A server that accepted the run for another one may wait for its end, or for its response.
     notice: Option<RemoteNotice>,
+}
+
+/// What becomes of a journal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum JournalEnd {
+    /// There is none, or the run goes on.
+    None,
+    /// It is kept, so that the run can be replayed.
+    Kept,
+    /// It is removed.
+    Removed,
 }
 
 /// For the run that waits for this one's end: it finds `payload` under the key of its effect.
@@ -71,10 +89,11 @@ struct RemoteNotice {
 }
 
 impl Change {
-    fn of(conclusion: &Conclusion, now: Timestamp) -> Self {
+    fn of(conclusion: &Conclusion, policy: &JournalPolicy, now: Timestamp) -> Self {
         let mut change = Change {
             row: conclusion.row.clone(),
-            clear: false,
+            unsaved: Arc::default(),
+            journal: JournalEnd::None,
             forget: None,
             signal: None,
             notice: None,
@@ -82,7 +101,15 @@ impl Change {
         let run = &conclusion.run;
         match &conclusion.next {
             Next::End(ended) => {
-                change.clear = run.has_history;
+                let keeps = policy.keeps(conclusion.row.status);
+                if keeps {
+                    change.unsaved = conclusion.unsaved.clone();
+                }
+                change.journal = match (run.has_history || !change.unsaved.is_empty(), keeps) {
+                    (false, _) => JournalEnd::None,
+                    (true, true) => JournalEnd::Kept,
+                    (true, false) => JournalEnd::Removed,
+                };
                 change.notice = remote_notice(run, ended.response.as_deref(), now);
                 change.signal = run.parent.as_ref().map(|(parent, key)| Signal {
                     parent: *parent,
@@ -118,6 +145,7 @@ impl Change {
                 ..notice
             }),
             row: Arc::new(bare),
+            unsaved: Arc::default(),
             ..self.clone()
         }
     }
@@ -137,13 +165,19 @@ pub(crate) struct Recorder(mpsc::Sender<Message>);
 
 impl Recorder {
     /// Starts that task.
-    pub fn start(store: Store, clock: Clock, notifier: EndNotifier, dispatcher: Arc<Dispatcher>) -> Self {
+    pub fn start(
+        (store, clock): (Store, Clock),
+        notifier: EndNotifier,
+        dispatcher: Arc<Dispatcher>,
+        journals: JournalPolicy,
+    ) -> Self {
         let (sender, messages) = mpsc::channel(WAITING_MAX);
         let recording = Recording {
             store,
             clock,
             notifier,
             dispatcher,
+            journals,
         };
         tokio::spawn(recording.work(messages));
         Recorder(sender)
@@ -175,6 +209,7 @@ struct Recording {
     clock: Clock,
     notifier: EndNotifier,
     dispatcher: Arc<Dispatcher>,
+    journals: JournalPolicy,
 }
 
 impl Recording {
@@ -185,7 +220,7 @@ impl Recording {
             let changes: Vec<Change> = group
                 .iter()
                 .filter_map(|message| match message {
-                    Message::Record(conclusion) => Some(Change::of(conclusion, now)),
+                    Message::Record(conclusion) => Some(Change::of(conclusion, &self.journals, now)),
                     Message::Flush(_) => None,
                 })
                 .collect();
@@ -204,7 +239,9 @@ impl Recording {
     }
 
     fn settle(&self, conclusion: Conclusion, stored: Option<Stored>) {
-        let Conclusion { mut run, row, next } = conclusion;
+        let Conclusion {
+            mut run, row, next, ..
+        } = conclusion;
         let Some(stored) = stored else {
             let ended = match next {
                 Next::End(ended) => Some(ended),
@@ -259,7 +296,9 @@ async fn store_group(store: &Store, changes: Vec<Change>) -> HashMap<RunId, Stor
     let on_wait = |reason: &str| tracing::warn!(runs, "The ends of runs can't be stored yet: {reason}");
     match retry_while_unavailable(|| write(store, changes.clone()), on_wait).await {
         Ok(stored) => return stored.into_iter().map(|run| (run, Stored::Whole)).collect(),
-        Err(error) => tracing::error!(runs, %error, "The ends of runs could not be stored together"),
+        Err(error) => {
+            tracing::error!(runs, error = %chain(&error), "The ends of runs could not be stored together")
+        }
     }
     // The database refuses something in one of them: each is stored by itself, so that the others don't suffer.
     let mut stored = HashMap::new();
@@ -269,7 +308,7 @@ async fn store_group(store: &Store, changes: Vec<Change>) -> HashMap<RunId, Stor
             Ok(alone) => stored.extend(alone),
             // It is still this server's and not in memory any more, so it is found and taken up again.
             Err(error) => {
-                tracing::error!(%run, %error, "The end of a run could not be stored: it is taken up again")
+                tracing::error!(%run, error = %chain(&error), "The end of a run could not be stored: it is taken up again")
             }
         }
     }
@@ -285,7 +324,7 @@ async fn write_alone(store: &Store, change: &Change) -> Result<Option<(RunId, St
         Err(error) => error,
     };
     let run = change.row.id;
-    tracing::error!(%run, %error, "The end of a run could not be stored as it is");
+    tracing::error!(%run, error = %chain(&error), "The end of a run could not be stored as it is");
     let bare = change.without_result();
     let stored = retry_while_unavailable(|| write(store, [bare.clone()].into()), on_wait).await?;
     Ok(stored.into_iter().next().map(|run| (run, Stored::WithoutResult)))
@@ -293,9 +332,7 @@ async fn write_alone(store: &Store, change: &Change) -> Result<Option<(RunId, St
 
 /// The error of a run whose result the database has refused.
 fn refused() -> RunError {
-    internal(
-        "The run has ended, but the database refused to store what came of it. The log of the server says why.",
-    )
+    internal("The run has ended, but the database refused to store its result. The server's log says why.")
 }
 
 async fn write(store: &Store, changes: Arc<[Change]>) -> Result<HashSet<RunId>, StoreError> {
@@ -305,19 +342,26 @@ async fn write(store: &Store, changes: Arc<[Change]>) -> Result<HashSet<RunId>, 
 }
 
 async fn write_all(db: &mut Db<'_>, changes: &[Change]) -> Result<HashSet<RunId>, StoreError> {
+    // As long as the runs are under way.
+    for rows in portions(changes) {
+        journal::keep(db, &rows).await?;
+    }
     let rows: Vec<&ResultRow> = changes.iter().map(|change| change.row.as_ref()).collect();
     let stored: HashSet<RunId> = runs::record(db, &rows).await?.into_iter().collect();
     let changes: Vec<&Change> = changes
         .iter()
         .filter(|change| stored.contains(&change.row.id))
         .collect();
-    let cleared: Vec<RunId> = changes
-        .iter()
-        .filter(|change| change.clear)
-        .map(|change| change.row.id)
-        .collect();
-    if !cleared.is_empty() {
-        journal::clear(db, &cleared).await?;
+    let of = |end: JournalEnd| -> Vec<RunId> {
+        let those = changes.iter().filter(|change| change.journal == end);
+        those.map(|change| change.row.id).collect()
+    };
+    let (kept, removed) = (of(JournalEnd::Kept), of(JournalEnd::Removed));
+    if !kept.is_empty() {
+        replays::close(db, &kept).await?;
+    }
+    if !removed.is_empty() {
+        journal::clear(db, &removed).await?;
     }
     for change in changes {
         if let Some(execution) = &change.forget {
@@ -334,4 +378,21 @@ async fn write_all(db: &mut Db<'_>, changes: &[Change]) -> Result<HashSet<RunId>
         }
     }
     Ok(stored)
+}
+
+/// All entries that are to be stored, in as many statements as their size asks for.
+fn portions(changes: &[Change]) -> Vec<Vec<EntryRow>> {
+    let mut portions: Vec<Vec<EntryRow>> = Vec::new();
+    let mut bytes = usize::MAX;
+    for row in changes.iter().flat_map(|change| change.unsaved.iter()) {
+        bytes = bytes.saturating_add(row.bytes());
+        match portions.last_mut().filter(|_| bytes <= STATEMENT_BYTES_MAX) {
+            Some(portion) => portion.push(row.clone()),
+            None => {
+                bytes = row.bytes();
+                portions.push(vec![row.clone()]);
+            }
+        }
+    }
+    portions
 }

@@ -11,7 +11,7 @@ use crate::queue::Queue;
 use crate::resume::Resumer;
 use crate::stop::Stop;
 use crate::trials::Trials;
-use heddle_model::error::ServiceError;
+use heddle_model::error::{ServiceError, chain};
 use heddle_model::ids::RunId;
 use heddle_store::runs::upkeep;
 use heddle_store::{Store, StoreError, servers};
@@ -55,7 +55,7 @@ impl Recovery {
                 let wait = match self.look().await {
                     Ok(()) => self.lease.period(),
                     Err(error) => {
-                        tracing::error!("Runs that were left could not be taken up: {}", error.message());
+                        tracing::error!("Runs that were left could not be taken up: {}", chain(&error));
                         DATABASE_RETRY
                     }
                 };

@@ -1,11 +1,13 @@
 //! Old runs, idempotency keys, journals without a run and modules are cleared away: a little at a time, so that nobody's writes wait long.
 
+use crate::kept_journals::KeptJournals;
 use crate::stop::Stop;
 use futures_util::future::BoxFuture;
 use heddle_model::clock::{Clock, Timestamp};
-use heddle_model::error::ServiceError;
-use heddle_model::ids::{DeploymentId, WorkspaceId};
-use heddle_store::runs::{journal, responses, upkeep};
+use heddle_model::error::{ServiceError, chain};
+use heddle_model::ids::DeploymentId;
+use heddle_model::tenant::Tenant;
+use heddle_store::runs::{journal, replays, responses, upkeep};
 use heddle_store::{Db, Store, StoreError, deployments, key_values};
 use metrics::counter;
 use std::collections::BTreeSet;
@@ -15,12 +17,20 @@ use std::time::Duration;
 const BATCH_MAX: i64 = 500;
 /// Deployments read at a time.
 const PAGE_MAX: i64 = 500;
+/// What one run takes at most, roughly: whoever has few is not measured.
+const RUN_BYTES_MAX: i64 = 4 << 20;
+/// Of so many rounds, in one it is looked how many bytes the runs take, which reads all of them.
+const ROUNDS_BETWEEN_MEASURES: u64 = 6;
 /// Rest between two rounds.
 const ROUND: Duration = Duration::from_secs(10 * 60);
 /// A response is kept for so long for a sender who waits.
 const RESPONSE_AGE_MAX: Duration = Duration::from_secs(60 * 60);
-/// A module that nothing refers to is kept for so long.
-const ARTIFACT_AGE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+/// A module that has been replaced is kept for so long at least, and for as long as journals, so that its runs can be replayed.
+const ARTIFACT_AGE_MIN: Duration = Duration::from_secs(24 * 60 * 60);
+/// Bytes of replaced modules that are kept for longer than that.
+const ARTIFACT_BYTES_MAX: i64 = 1 << 30;
+/// Replaced modules that are removed at a time.
+const ARTIFACTS_MAX: i64 = 20;
 
 /// What is kept.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +39,8 @@ pub(crate) struct Policy {
     pub age_max: Duration,
     /// Ended runs of a workspace, at most.
     pub runs_max: i64,
+    /// Bytes of a workspace's runs, roughly, as far as they have ended; `None`: as many as there are.
+    pub bytes_max: Option<i64>,
 }
 
 /// Clears away. Cheap to clone.
@@ -37,6 +49,7 @@ pub(crate) struct Retention {
     pub store: Store,
     pub clock: Clock,
     pub policy: Policy,
+    pub journals: KeptJournals,
 }
 
 impl Retention {
@@ -45,9 +58,16 @@ impl Retention {
         let this = self.clone();
         tokio::spawn(async move {
             let mut stopping = stop.watch();
-            while !stop.has_begun() {
-                if let Err(error) = this.clear_away().await {
-                    tracing::error!("Old runs could not be cleared away: {}", error.message());
+            for round in 0_u64.. {
+                if stop.has_begun() {
+                    return;
+                }
+                let cleared = match round % ROUNDS_BETWEEN_MEASURES {
+                    0 => this.clear_away().await,
+                    _ => this.clear_away_by_number().await.map(drop),
+                };
+                if let Err(error) = cleared {
+                    tracing::error!("Old runs could not be removed: {}", chain(&error));
                 }
                 tokio::select! {
                     _ = stopping.changed() => {}
@@ -59,23 +79,31 @@ impl Retention {
 
     /// Clears away once what is too old or too much.
     pub async fn clear_away(&self) -> Result<(), ServiceError> {
+        for tenant in self.clear_away_by_number().await? {
+            self.too_large(tenant).await?;
+        }
+        Ok(())
+    }
+
+    /// The same without looking how large it is. Gives all who have deployments.
+    async fn clear_away_by_number(&self) -> Result<BTreeSet<Tenant>, ServiceError> {
         let now = self.clock.now();
         let before = now.minus(self.policy.age_max);
-        let mut workspaces = BTreeSet::new();
+        let mut tenants = BTreeSet::new();
         let mut after = None;
         loop {
             let mut reader = self.store.reader().await?;
             let page = upkeep::deployments_after(&mut reader.db(), after, PAGE_MAX).await?;
             drop(reader);
-            let Some((last, _)) = page.last() else { break };
+            let Some((last, ..)) = page.last() else { break };
             after = Some(*last);
-            for (deployment, workspace) in page {
-                workspaces.extend(workspace);
+            for (deployment, user, workspace) in page {
+                tenants.insert(Tenant::of(user, workspace));
                 self.too_old(deployment, before).await?;
             }
         }
-        for workspace in workspaces {
-            self.too_many(workspace).await?;
+        for tenant in &tenants {
+            self.too_many(*tenant).await?;
         }
         self.in_batches(move |db| Box::pin(upkeep::remove_orphans(db, BATCH_MAX)))
             .await?;
@@ -88,11 +116,39 @@ impl Retention {
             .await?;
         self.in_batches(move |db| Box::pin(key_values::delete_expired(db, now, BATCH_MAX)))
             .await?;
-        let unused_before: Timestamp = now.minus(ARTIFACT_AGE_MAX);
+        self.in_batches(move |db| Box::pin(replays::forget_past(db, before, BATCH_MAX)))
+            .await?;
+        self.journals.clear_away().await?;
+        self.replaced_modules(now).await?;
+        Ok(tenants)
+    }
+
+    /// Removes modules that have been replaced for too long, and the oldest if they are too large together.
+    async fn replaced_modules(&self, now: Timestamp) -> Result<(), ServiceError> {
+        let age_max = self.journals.policy.failed_age_max.max(ARTIFACT_AGE_MIN);
+        let (too_old, removable) = (now.minus(age_max), now.minus(ARTIFACT_AGE_MIN));
         let sweep = self
             .store
-            .write(move |db| Box::pin(async move { deployments::sweep_artifacts(db, unused_before).await }));
+            .write(move |db| Box::pin(async move { deployments::sweep_artifacts(db, too_old).await }));
         sweep.await?;
+        let mut reader = self.store.reader().await?;
+        let mut bytes = deployments::replaced_artifact_bytes(&mut reader.db(), removable).await?;
+        drop(reader);
+        while bytes > ARTIFACT_BYTES_MAX {
+            let remove = self.store.write(move |db| {
+                Box::pin(deployments::remove_replaced_artifacts(
+                    db,
+                    removable,
+                    ARTIFACTS_MAX,
+                ))
+            });
+            let removed: Vec<(i64,)> = remove.await?;
+            if removed.is_empty() {
+                return Ok(());
+            }
+            let freed: i64 = removed.iter().map(|(bytes,)| bytes).sum();
+            bytes = bytes.saturating_sub(freed);
+        }
         Ok(())
     }
 
@@ -103,24 +159,32 @@ impl Retention {
         Ok(())
     }
 
-    async fn too_many(&self, workspace: WorkspaceId) -> Result<(), ServiceError> {
+    async fn too_many(&self, tenant: Tenant) -> Result<(), ServiceError> {
         let mut reader = self.store.reader().await?;
-        let count = upkeep::count_of_workspace(&mut reader.db(), workspace).await?;
+        let place = upkeep::beyond_number(&mut reader.db(), tenant, self.policy.runs_max).await?;
         drop(reader);
-        let mut surplus = count.saturating_sub(self.policy.runs_max);
-        while surplus > 0 {
-            let limit = surplus.min(BATCH_MAX);
-            let removed = self
-                .store
-                .write(move |db| Box::pin(async move { upkeep::remove_oldest(db, workspace, limit).await }))
-                .await?;
-            counter!("heddle_runs_removed_total").increment(removed);
-            if removed == 0 {
-                // The rest is still running.
-                return Ok(());
-            }
-            surplus = surplus.saturating_sub(i64::try_from(removed).unwrap_or(i64::MAX));
+        self.remove_from(tenant, place).await
+    }
+
+    async fn too_large(&self, tenant: Tenant) -> Result<(), ServiceError> {
+        let Some(bytes_max) = self.policy.bytes_max else {
+            return Ok(());
+        };
+        let mut reader = self.store.reader().await?;
+        let count = upkeep::count_of_tenant(&mut reader.db(), tenant).await?;
+        if count <= bytes_max / RUN_BYTES_MAX {
+            return Ok(());
         }
+        let place = upkeep::beyond_bytes(&mut reader.db(), tenant, bytes_max).await?;
+        drop(reader);
+        self.remove_from(tenant, place).await
+    }
+
+    /// Removes a tenant's ended runs from this place on, if there is one.
+    async fn remove_from(&self, tenant: Tenant, place: Option<upkeep::Place>) -> Result<(), ServiceError> {
+        let Some(place) = place else { return Ok(()) };
+        let removed = self.in_batches(move |db| Box::pin(upkeep::remove_from(db, tenant, place, BATCH_MAX)));
+        counter!("heddle_runs_removed_total").increment(removed.await?);
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! Writing what must not be lost: a database that is away is waited for.
 
+use heddle_model::error::chain;
 use heddle_store::StoreError;
 use std::time::Duration;
 
@@ -14,8 +15,8 @@ pub(crate) async fn retry_while_unavailable<T, F: Future<Output = Result<T, Stor
 ) -> Result<T, StoreError> {
     loop {
         match write().await {
-            Err(StoreError::Unavailable(reason)) => {
-                on_wait(&reason);
+            Err(error @ StoreError::Unavailable(_)) => {
+                on_wait(&chain(&error));
                 tokio::time::sleep(RETRY).await;
             }
             settled => return settled,

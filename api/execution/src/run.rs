@@ -140,6 +140,8 @@ pub(crate) struct Run {
     pub has_history: bool,
     /// Whether it was taken up or woken here, so that another server may have had it before.
     pub was_taken: bool,
+    /// Whether it may have waited before as a row only.
+    pub has_parked: bool,
     /// Whether it may have brought a server down.
     pub is_suspect: bool,
     pub live: Arc<Live>,
@@ -169,6 +171,7 @@ impl Run {
             depth,
             has_history: false,
             was_taken: false,
+            has_parked: false,
             is_suspect: false,
         };
         (run, new.idempotency.map(|it| (it.scope, it.key)))

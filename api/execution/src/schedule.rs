@@ -35,12 +35,12 @@ pub struct Schedule {
 
 /// Why there is no schedule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Mistake {
+pub enum ScheduleError {
     /// The expression can't be read.
-    #[error("is no cron expression of 5 or 6 fields: {0}")]
+    #[error("is not a cron expression of 5 or 6 fields: {0}")]
     Cron(String),
     /// There is no such time zone.
-    #[error("is no IANA time zone such as Europe/Berlin")]
+    #[error("is not an IANA time zone such as Europe/Berlin")]
     Zone,
 }
 
@@ -87,15 +87,21 @@ pub struct Due {
 
 impl Schedule {
     /// Reads an expression and the name of a zone.
-    pub fn parse(cron: &str, zone: &str) -> Result<Schedule, Mistake> {
-        let zone: Tz = zone.parse().map_err(|_| Mistake::Zone)?;
+    pub fn parse(cron: &str, zone: &str) -> Result<Schedule, ScheduleError> {
+        let zone: Tz = zone.parse().map_err(|_| ScheduleError::Zone)?;
         if cron.len() > CRON_BYTES_MAX {
-            return Err(Mistake::Cron(format!("it has more than {CRON_BYTES_MAX} bytes")));
+            return Err(ScheduleError::Cron(format!(
+                "it has more than {CRON_BYTES_MAX} bytes"
+            )));
         }
         let fields: Vec<&str> = cron.split_whitespace().collect();
         let (5 | 6) = fields.len() else {
-            return Err(Mistake::Cron(format!("it has {}", fields.len())));
+            return Err(ScheduleError::Cron(format!("it has {}", fields.len())));
         };
+        // The parser takes an empty list, which has no times: they would be looked for through thousands of years.
+        if fields.iter().any(|field| field.split(',').any(str::is_empty)) {
+            return Err(ScheduleError::Cron("a list has an empty entry".to_owned()));
+        }
         let maxima = &FIELDS_MAX[6 - fields.len()..];
         let fields: Vec<String> = fields
             .iter()
@@ -110,7 +116,7 @@ impl Schedule {
         let parsed = parser.parse(&fields.join(" "));
         Ok(Schedule {
             never_comes: heddle_compiler::never_comes(cron),
-            cron: parsed.map_err(|error| Mistake::Cron(error.to_string()))?,
+            cron: parsed.map_err(|error| ScheduleError::Cron(error.to_string()))?,
             zone,
             has_every_hour: fields
                 .get(hours)
@@ -118,7 +124,7 @@ impl Schedule {
         })
     }
 
-    /// The first time after this one; none if the expression never comes.
+    /// The first time after this one; none if the expression never fires.
     pub fn next_after(&self, time: Timestamp) -> Option<Timestamp> {
         if self.never_comes {
             return None;

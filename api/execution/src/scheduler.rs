@@ -6,7 +6,7 @@ use crate::executions::Executions;
 use crate::run::{IdempotencyKey, NewRun};
 use crate::schedule::{CatchUp, Schedule};
 use heddle_model::clock::Timestamp;
-use heddle_model::error::ServiceError;
+use heddle_model::error::{ServiceError, chain};
 use heddle_model::status::TriggeredBy;
 use heddle_store::StoreError;
 use heddle_store::schedules::{self, DueRow, ScheduleRow};
@@ -27,7 +27,7 @@ pub fn start(executions: Executions) -> JoinHandle<()> {
     tokio::spawn(async move {
         loop {
             if let Err(error) = tick(&executions, executions.clock().now()).await {
-                tracing::error!(error = error.message(), "The schedules can't be looked at now");
+                tracing::error!(error = %chain(&error), "The schedules can't be read now");
             }
             tokio::time::sleep(pause(&executions).await).await;
         }
@@ -55,7 +55,7 @@ pub async fn tick(executions: &Executions, now: Timestamp) -> Result<usize, Serv
                 deployment = %row.schedule.deployment_id,
                 node = row.schedule.node_id,
                 "A schedule can't run now: {}",
-                error.message()
+                chain(&error)
             ),
         }
     }

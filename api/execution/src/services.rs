@@ -3,7 +3,8 @@
 use crate::connections::TenantConnections;
 use crate::key_values::StoredValues;
 use heddle_model::clock::Clock;
-use heddle_model::ids::PatternId;
+use heddle_model::ids::{PatternId, UserId};
+use heddle_model::quota::Quotas;
 use heddle_model::tenant::Tenant;
 use heddle_runtime::Services;
 use heddle_store::Store;
@@ -16,11 +17,12 @@ pub(crate) struct RunServices {
     pub store: Store,
     pub vault: Arc<Vault>,
     pub clock: Clock,
+    pub quotas: Quotas,
 }
 
 impl RunServices {
-    /// For runs of a deployed pattern.
-    pub fn of_pattern(&self, tenant: Tenant, pattern: PatternId) -> Services {
+    /// For runs of a deployed pattern, whose tenant is owned by this user.
+    pub fn of_pattern(&self, owner: UserId, tenant: Tenant, pattern: PatternId) -> Services {
         Services {
             connections: self.connections(tenant),
             key_values: Arc::new(StoredValues {
@@ -28,6 +30,8 @@ impl RunServices {
                 clock: self.clock.clone(),
                 tenant,
                 pattern,
+                payer: owner,
+                quotas: self.quotas,
             }),
         }
     }

@@ -3,7 +3,8 @@
 use crate::compile;
 use heddle_model::quota::Quotas;
 use heddle_model::server_role::ServerRole;
-use heddle_runtime::{CacheKey, ConnectorProgram, EgressPolicy};
+use heddle_runtime::{CacheKey, EgressPolicy, ExecutorConfig, WorkerProgram};
+use secrecy::SecretString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -22,6 +23,8 @@ pub struct Settings {
     pub run_fuel_max: u64,
     /// Memory of a run in bytes.
     pub run_memory_bytes_max: usize,
+    /// Memory of all runs that execute at a time in bytes; `None`: half of the machine's.
+    pub runs_memory_bytes_max: Option<u64>,
     /// Time of a run.
     pub run_timeout: Duration,
     /// Time of a test run.
@@ -32,6 +35,14 @@ pub struct Settings {
     pub retention: Duration,
     /// Ended runs that are kept of one workspace.
     pub retention_runs_max: u64,
+    /// Bytes of the runs that are kept of one workspace, roughly; 0: any number.
+    pub retention_bytes_max: u64,
+    /// How long the journals of failed runs are kept, and the modules of deployments that have got another one.
+    pub retention_journals: Duration,
+    /// Successful runs of one workspace whose journals are kept.
+    pub retention_journal_runs_max: u64,
+    /// Bytes of the journals that are kept of one workspace; 0: any number.
+    pub retention_journal_bytes_max: u64,
     /// Where machine code is kept.
     pub cache_dir: PathBuf,
     /// Signs what is kept there.
@@ -40,8 +51,10 @@ pub struct Settings {
     pub egress: EgressPolicy,
     /// Where files of SQLite connections are; `None`: there are no such connections.
     pub sqlite_dir: Option<PathBuf>,
-    /// What drivers of databases execute in; `None`: in this process.
-    pub connectors: Option<ConnectorProgram>,
+    /// What drivers of databases and mail servers execute in; `None`: in this process.
+    pub connectors: Option<WorkerProgram>,
+    /// What runs execute in; `None`: in this process.
+    pub executors: Option<ExecutorConfig>,
     /// Connectors at once.
     pub connectors_max: usize,
     /// Threads for what computes.
@@ -49,7 +62,7 @@ pub struct Settings {
     /// Of the service, as callback URLs begin.
     pub base_url: String,
     /// What the tokens of callback URLs follow from.
-    pub callback_secret: String,
+    pub callback_secret: SecretString,
     /// How graphs are compiled.
     pub compilers: compile::Settings,
 }

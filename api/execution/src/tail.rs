@@ -8,7 +8,7 @@ use heddle_model::status::{Phase, RunStatus, TriggeredBy};
 use heddle_runtime::RunError;
 use serde::{Deserialize, Serialize};
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -39,7 +39,6 @@ pub struct RunChange {
     pub accepted_at: Timestamp,
     /// Why it failed, once it has ended.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
     pub error: Option<RunError>,
 }
 
@@ -101,13 +100,50 @@ impl Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
+        self.tail.unwatch(self.deployment);
+    }
+}
+
+/// Somebody who looks on at the runs of several deployments.
+#[derive(Debug)]
+pub struct WatchMany {
+    tail: Tail,
+    deployments: HashSet<DeploymentId>,
+    changes: broadcast::Receiver<Arc<RunChange>>,
+}
+
+impl WatchMany {
+    /// Looks on at these deployments from now on, and at no others.
+    pub fn set(&mut self, deployments: impl IntoIterator<Item = DeploymentId>) {
+        let deployments: HashSet<DeploymentId> = deployments.into_iter().collect();
         let mut watched = self.tail.watched();
-        if let Entry::Occupied(mut count) = watched.entry(self.deployment) {
-            *count.get_mut() -= 1;
-            if *count.get() == 0 {
-                count.remove();
+        for deployment in deployments.difference(&self.deployments) {
+            *watched.entry(*deployment).or_default() += 1;
+        }
+        drop(watched);
+        for deployment in self.deployments.difference(&deployments) {
+            self.tail.unwatch(*deployment);
+        }
+        if deployments != self.deployments {
+            self.tail.0.news.notify_one();
+        }
+        self.deployments = deployments;
+    }
+
+    /// The next change of a run of these deployments; the error says how many were missed, or that there are no more.
+    pub async fn next(&mut self) -> Result<Arc<RunChange>, RecvError> {
+        loop {
+            let change = self.changes.recv().await?;
+            if self.deployments.contains(&change.deployment_id) {
+                return Ok(change);
             }
         }
+    }
+}
+
+impl Drop for WatchMany {
+    fn drop(&mut self) {
+        self.set([]);
     }
 }
 
@@ -121,6 +157,25 @@ impl Tail {
             tail: self.clone(),
             deployment,
             changes,
+        }
+    }
+
+    /// Changes of the runs of deployments that are still to be set.
+    pub fn watch_many(&self) -> WatchMany {
+        WatchMany {
+            tail: self.clone(),
+            deployments: HashSet::new(),
+            changes: self.0.here.subscribe(),
+        }
+    }
+
+    fn unwatch(&self, deployment: DeploymentId) {
+        let mut watched = self.watched();
+        if let Entry::Occupied(mut count) = watched.entry(deployment) {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
         }
     }
 

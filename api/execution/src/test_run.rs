@@ -2,7 +2,7 @@
 //! as everything else of their workspace. Nothing of it is stored.
 
 use crate::calls::PatternCalls;
-use crate::compile::{Asker, Compiled, LoadFailure, Sources};
+use crate::compile::{Asker, Compiled, LoadFailure, Renamed, Sources, Validation, Wanted};
 use crate::environments::Environments;
 use crate::modules::Modules;
 use crate::queue::{Class, Place, Queue, Share};
@@ -10,11 +10,11 @@ use crate::services::RunServices;
 use heddle_compiler::Options;
 use heddle_contract::abi::code;
 use heddle_model::access::{Editor, Scope};
-use heddle_model::clock::Clock;
+use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::{EnvironmentId, UserId};
 use heddle_model::tenant::Tenant;
-use heddle_runtime::{Limits, Outcome, ProgramError, RunRequest, Tier};
+use heddle_runtime::{Limits, Outcome, Program, ProgramError, RunRequest, Runtime, Tier, Watcher};
 use heddle_store::{Store, workspaces};
 use serde_json::value::RawValue;
 use std::sync::Arc;
@@ -28,6 +28,25 @@ pub struct TestRun {
     pub wasm: Vec<u8>,
     /// eventData as JSON.
     pub event: Box<RawValue>,
+    /// How it differs from others.
+    pub wishes: Wishes,
+}
+
+/// How a test run differs from others.
+#[derive(Debug, Default)]
+pub struct Wishes {
+    /// Node at which to start; `None`: OnManual, or else the first trigger in the graph.
+    pub trigger_node_id: Option<String>,
+    /// Where secrets and variables come from; `None`: the workspace's default.
+    pub environment: Option<EnvironmentId>,
+    /// Seed of random numbers; `None`: another one for each run.
+    pub seed: Option<u64>,
+    /// "Now" for the whole run; `None`: the present.
+    pub started_at: Option<Timestamp>,
+    /// Whoever is told what it does as it happens.
+    pub watcher: Option<Watcher>,
+    /// Whether it ends before anything of it reaches outside.
+    pub is_contained: bool,
 }
 
 /// Why there is no outcome.
@@ -71,9 +90,37 @@ impl TestRuns {
         self.modules.compile(&mut session, sources, options).await
     }
 
-    /// Runs a module in the caller's default environment. The outcome, and whether it has a trace.
-    pub async fn run(&self, editor: &Editor, run: TestRun) -> Result<(Outcome, bool), TestRunError> {
+    /// Finds out what is known of a graph, and of its rights if wanted, in the caller's turn.
+    pub async fn validate(
+        &self,
+        scope: &Scope,
+        sources: Sources,
+        with_rights: bool,
+    ) -> Result<Validation, ServiceError> {
+        let mut session = self.modules.session(Asker::Request(scope.user())).await?;
+        self.modules.validate(&mut session, sources, with_rights).await
+    }
+
+    /// Finds the places that change with a node's label, in the caller's turn.
+    pub async fn rename(
+        &self,
+        scope: &Scope,
+        sources: Sources,
+        wanted: Wanted,
+    ) -> Result<Renamed, ServiceError> {
+        let mut session = self.modules.session(Asker::Request(scope.user())).await?;
+        self.modules.rename(&mut session, sources, wanted).await
+    }
+
+    /// Makes a module ready to run in an environment of the caller's, and waits for a place. What is wrong with the request
+    /// is found out here.
+    pub async fn prepare(&self, editor: &Editor, run: TestRun) -> Result<PreparedTest, TestRunError> {
         let runtime = self.modules.runtime().await?.clone();
+        let wishes = run.wishes;
+        let environment = match wishes.environment {
+            Some(environment) => Some(self.environment(editor, environment).await?),
+            None => self.default_environment(editor).await?,
+        };
         let loaded = self
             .modules
             .loaded(run.wasm, Tier::Fast, Asker::Request(editor.user()))
@@ -82,53 +129,66 @@ impl TestRuns {
             LoadFailure::Program(error) => TestRunError::Refused(error),
             LoadFailure::Other(error) => TestRunError::Other(error),
         })?;
-        let environment = self.default_environment(editor).await?;
+        if let Some(wanted) = &wishes.trigger_node_id
+            && !program
+                .manifest()
+                .triggers
+                .iter()
+                .any(|trigger| trigger.node_id == *wanted)
+        {
+            return Err(ServiceError::field("triggerNodeId", "is not a trigger of this graph").into());
+        }
         let values = self.environments.values(environment).await?;
         let tenant = Tenant::of(editor.user(), editor.workspace());
         let share = Share {
             owner: self.owner(editor).await?,
             tenant,
         };
-        let _place = self.place(share, self.timeout).await?;
+        let place = self.place(share, self.timeout).await?;
         let limits = Limits {
             deadline: self.timeout.min(self.limits.deadline),
             ..self.limits.clone()
         };
-        let deadline = limits.deadline;
         let request = RunRequest {
             run_id: heddle_model::entropy::new_uuid().to_string(),
             pattern_id: "test".to_owned(),
             attempt: 1,
             triggered_by: "manual".to_owned(),
-            started_at_ms: self.clock.now().millis(),
-            seed: heddle_model::entropy::random(),
-            trigger_node_id: None,
+            started_at_ms: wishes.started_at.unwrap_or_else(|| self.clock.now()).millis(),
+            seed: wishes.seed.unwrap_or_else(heddle_model::entropy::random),
+            trigger_node_id: wishes.trigger_node_id,
             event: run.event,
             variables: values.variables.clone(),
             secrets: values.secrets.clone(),
             journal: None,
+            replay: None,
             calls: Some(self.calls.of_test(tenant)),
             callbacks: None,
             services: self.services.of_test(tenant),
+            watcher: wishes.watcher,
+            is_contained: wishes.is_contained,
+            owner: Some(share.owner.as_u128()),
             limits,
         };
-        let started = heddle_model::clock::monotonic();
-        let outcome = runtime.run(&program, request).await;
-        let own_ms = program.manifest().settings.timeout_ms.map(Duration::from_millis);
-        let allowed = own_ms.map_or(deadline, |own| own.min(deadline));
-        let ran_out = outcome
-            .error
-            .as_ref()
-            .is_some_and(|error| error.code == code::TIMEOUT);
-        // A request of the run that took too long has the same code, but ends before the run's time is over.
-        if ran_out && started.elapsed() >= allowed {
-            let message = format!("The execution took longer than {} ms.", allowed.as_millis());
-            return Err(Code::ExecutionTimeout.with(message).into());
-        }
-        Ok((outcome, program.manifest().trace))
+        Ok(PreparedTest::new(runtime, program, request, place))
     }
 
-    async fn default_environment(&self, editor: &Editor) -> Result<Option<EnvironmentId>, ServiceError> {
+    pub(crate) async fn environment(
+        &self,
+        editor: &Editor,
+        wanted: EnvironmentId,
+    ) -> Result<EnvironmentId, ServiceError> {
+        let mut reader = self.store.reader().await?;
+        let found = workspaces::environment(&mut reader.db(), editor, wanted).await?;
+        let found = found
+            .ok_or_else(|| ServiceError::field("environmentId", "is not an environment of this workspace"))?;
+        Ok(found.id)
+    }
+
+    pub(crate) async fn default_environment(
+        &self,
+        editor: &Editor,
+    ) -> Result<Option<EnvironmentId>, ServiceError> {
         let Some(workspace) = editor.workspace() else {
             return Ok(None);
         };
@@ -138,7 +198,7 @@ impl TestRuns {
     }
 
     /// Who owns the workspace that the caller is in.
-    async fn owner(&self, editor: &Editor) -> Result<UserId, ServiceError> {
+    pub(crate) async fn owner(&self, editor: &Editor) -> Result<UserId, ServiceError> {
         let Some(workspace) = editor.workspace() else {
             return Ok(editor.user());
         };
@@ -147,10 +207,10 @@ impl TestRuns {
     }
 
     /// A place among the executing runs of a tenant.
-    async fn place(&self, share: Share, patience: Duration) -> Result<Place, ServiceError> {
+    pub(crate) async fn place(&self, share: Share, patience: Duration) -> Result<Place, ServiceError> {
         let full = || {
             Code::Unavailable
-                .with("Too many runs of your workspace execute: try again shortly.")
+                .with("Too many runs of your workspace are executing: try again shortly.")
                 .retry_after_s(1)
         };
         let reservation = self.queue.reserve(share, 0).map_err(|_| full())?;
@@ -165,5 +225,44 @@ impl TestRuns {
             Ok(Ok(place)) => Ok(place),
             _ => Err(full()),
         }
+    }
+}
+
+/// A test run that has its place.
+pub struct PreparedTest {
+    runtime: Runtime,
+    program: Program,
+    request: RunRequest,
+    _place: Place,
+}
+
+impl PreparedTest {
+    pub(crate) fn new(runtime: Runtime, program: Program, request: RunRequest, place: Place) -> Self {
+        PreparedTest {
+            runtime,
+            program,
+            request,
+            _place: place,
+        }
+    }
+
+    /// Runs it: the outcome, and whether it has a trace. Dropping the future cancels the run. An error if its time is over.
+    pub async fn run(self) -> Result<(Outcome, bool), ServiceError> {
+        let deadline = self.request.limits.deadline;
+        let started = heddle_model::clock::monotonic();
+        let outcome = self.runtime.run(&self.program, self.request).await;
+        let manifest = self.program.manifest();
+        let own_ms = manifest.settings.timeout_ms.map(Duration::from_millis);
+        let allowed = own_ms.map_or(deadline, |own| own.min(deadline));
+        let ran_out = outcome
+            .error
+            .as_ref()
+            .is_some_and(|error| error.code == code::TIMEOUT);
+        // A request of the run that took too long has the same code, but ends before the run's time is over.
+        if ran_out && started.elapsed() >= allowed {
+            let message = format!("The execution took longer than {} ms.", allowed.as_millis());
+            return Err(Code::ExecutionTimeout.with(message));
+        }
+        Ok((outcome, manifest.trace))
     }
 }

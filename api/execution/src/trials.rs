@@ -15,7 +15,7 @@ use crate::resume::Resumer;
 use crate::retry::retry_while_unavailable;
 use crate::run_error::run_error;
 use crate::stop::Stop;
-use heddle_model::error::ServiceError;
+use heddle_model::error::{ServiceError, chain};
 use heddle_model::status::RunStatus;
 use heddle_store::runs::left::LeftRow;
 use heddle_store::runs::suspects;
@@ -72,7 +72,7 @@ impl Trials {
             Err(error) => Err(error),
         };
         if let Err(error) = tried {
-            tracing::error!("Runs under suspicion could not be tried: {}", error.message());
+            tracing::error!("Runs under suspicion could not be tried: {}", chain(&error));
         }
     }
 
@@ -213,12 +213,14 @@ impl Trials {
             let (run, deployment, deaths) = (row.id, row.deployment_id, row.suspicion.saturating_neg());
             tracing::error!(
                 %run, %deployment,
-                "A run has brought down a server {deaths} times, the last time as the only one that executed: it is given up"
+                "A run has crashed a server {deaths} times, the last time as the only run executing: it is \
+                    given up"
             );
             counter!("heddle_runs_quarantined_total").increment(1);
             let message = format!(
-                "A server died {deaths} times while this run executed, the last time when it was the only one, so it is not \
-             executed any more. The log of the server has what it died of. When that is put right, retry the run."
+                "A server crashed {deaths} times while executing this run, the last time while executing no \
+                    other, so the run is not executed again. The server's log says why it crashed. Fix the \
+                    cause, then retry the run."
             );
             if let Some(run) = self.resumer.prepare(row, &owner).await? {
                 let ended = Ended::failed(RunStatus::DeadLetter, run_error("INTERRUPTED", message));

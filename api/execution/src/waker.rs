@@ -6,7 +6,7 @@ use crate::poller::{self, Wakeup};
 use crate::resume::Resumer;
 use crate::stop::Stop;
 use heddle_model::clock::Clock;
-use heddle_model::error::ServiceError;
+use heddle_model::error::{ServiceError, chain};
 use heddle_store::Store;
 use heddle_store::runs::{journal, upkeep};
 use metrics::counter;
@@ -74,7 +74,7 @@ impl Waker {
             counter!("heddle_runs_woken_total").increment(1);
             let run = row.id;
             if let Err(error) = self.resumer.resume(row, &owner).await {
-                tracing::error!(%run, "A parked run could not be taken up: {}", error.message());
+                tracing::error!(%run, "A parked run could not be taken up: {}", chain(&error));
                 let (owner, again) = (owner.clone(), now.plus(PAUSE_MAX));
                 self.store
                     .write(move |db| {

@@ -1,10 +1,12 @@
-//! Callers and their rights. A query of a tenant's object takes a [`Scope`], a change takes an [`Editor`] or
-//! [`Manager`]; these can only be obtained from an authenticated caller, so the check can't be forgotten.
+//! Callers and their rights. A query of a tenant's object takes a [`Scope`], a change takes a [`Runner`],
+//! [`Editor`] or [`Manager`]; these can only be obtained from an authenticated caller, so the check can't be forgotten.
 
+use crate::audit::Origin;
 use crate::error::{Code, ServiceError};
 use crate::ids::{UserId, WorkspaceId};
 use crate::names;
 use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
 use utoipa::ToSchema;
 
 /// Role in the whole service.
@@ -34,30 +36,89 @@ pub enum WorkspaceRole {
 names!(Role: User = "user", Admin = "admin");
 names!(WorkspaceRole: Viewer = "viewer", Editor = "editor", Admin = "admin", Owner = "owner");
 
+/// What an API key may do at most, whatever its user may; each includes the rights of those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum KeyScope {
+    /// Sees what a viewer sees.
+    Read,
+    /// Runs what is deployed: executes, retries, replays and cancels.
+    Run,
+    /// Changes patterns and connections, deploys and tests.
+    Edit,
+    /// Changes members, environments, secrets and variables, and the workspace.
+    Admin,
+}
+
+names!(KeyScope: Read = "read", Run = "run", Edit = "edit", Admin = "admin");
+
+impl KeyScope {
+    /// The highest role in a workspace whose rights a key with this scope can have.
+    const fn role(self) -> WorkspaceRole {
+        match self {
+            KeyScope::Read | KeyScope::Run => WorkspaceRole::Viewer,
+            KeyScope::Edit => WorkspaceRole::Editor,
+            KeyScope::Admin => WorkspaceRole::Owner,
+        }
+    }
+}
+
 /// The rights of a checked caller, or of the service itself on behalf of an object's owner.
 #[derive(Clone, Copy, Debug)]
 pub struct Scope {
     user: UserId,
     workspace: Option<WorkspaceId>,
     role: WorkspaceRole,
+    limit: Option<KeyScope>,
+    origin: Origin,
 }
 
 impl Scope {
     /// The scope of a user in a workspace, whose membership has been read from the database. Without a workspace, the
     /// user only sees their own objects that belong to no workspace.
-    pub const fn checked(user: UserId, membership: Option<(WorkspaceId, WorkspaceRole)>) -> Self {
+    pub const fn checked(
+        user: UserId,
+        membership: Option<(WorkspaceId, WorkspaceRole)>,
+        origin: Origin,
+    ) -> Self {
         match membership {
             Some((workspace, role)) => Scope {
                 user,
                 workspace: Some(workspace),
                 role,
+                limit: None,
+                origin,
             },
             None => Scope {
                 user,
                 workspace: None,
                 role: WorkspaceRole::Owner,
+                limit: None,
+                origin,
             },
         }
+    }
+
+    /// The same rights as far as an API key's scope goes; `None`: all of them.
+    #[must_use]
+    pub const fn limited(self, limit: Option<KeyScope>) -> Self {
+        Scope { limit, ..self }
+    }
+
+    /// What the caller's API key is limited to.
+    pub const fn limit(&self) -> Option<KeyScope> {
+        self.limit
+    }
+
+    /// The same rights, of a request from this address.
+    pub const fn from_address(mut self, address: IpAddr) -> Self {
+        self.origin.address = Some(address);
+        self
+    }
+
+    /// How the request came that has these rights, for the audit log.
+    pub const fn origin(&self) -> Origin {
+        self.origin
     }
 
     /// The user.
@@ -70,37 +131,59 @@ impl Scope {
         self.workspace
     }
 
-    /// The role in it.
-    pub const fn role(&self) -> WorkspaceRole {
-        self.role
+    /// The role in it, or the highest that an API key's scope leaves.
+    pub fn role(&self) -> WorkspaceRole {
+        self.limit.map_or(self.role, |limit| self.role.min(limit.role()))
+    }
+
+    /// For running what is deployed, and for cancelling it.
+    pub fn runner(&self) -> Result<Runner, ServiceError> {
+        self.at_least(WorkspaceRole::Editor, KeyScope::Run).map(Runner)
     }
 
     /// For changes of patterns, deployments and runs.
     pub fn editor(&self) -> Result<Editor, ServiceError> {
-        self.at_least(WorkspaceRole::Editor).map(Editor)
+        self.at_least(WorkspaceRole::Editor, KeyScope::Edit).map(Editor)
     }
 
     /// For changes of members, environments, secrets and variables.
     pub fn manager(&self) -> Result<Manager, ServiceError> {
-        self.at_least(WorkspaceRole::Admin).map(Manager)
+        self.at_least(WorkspaceRole::Admin, KeyScope::Admin).map(Manager)
     }
 
     /// Checks for the role owner, which includes a manager's rights.
     pub fn owner(&self) -> Result<Manager, ServiceError> {
-        self.at_least(WorkspaceRole::Owner).map(Manager)
+        self.at_least(WorkspaceRole::Owner, KeyScope::Admin).map(Manager)
     }
 
-    fn at_least(&self, role: WorkspaceRole) -> Result<Scope, ServiceError> {
-        if self.role >= role {
-            return Ok(*self);
+    /// Checks that an API key, if the caller has one, may do what this scope allows.
+    pub fn key_allows(&self, scope: KeyScope) -> Result<(), ServiceError> {
+        match self.limit {
+            Some(limit) if limit < scope => Err(Code::Forbidden.with(format!(
+                "This requires an API key with the scope {}; this key's is {}.",
+                scope.name(),
+                limit.name()
+            ))),
+            _ => Ok(()),
         }
-        Err(Code::Forbidden.with(format!(
-            "This requires the role {} in the workspace; yours is {}.",
-            role.name(),
-            self.role.name()
-        )))
+    }
+
+    fn at_least(&self, role: WorkspaceRole, scope: KeyScope) -> Result<Scope, ServiceError> {
+        if self.role < role {
+            return Err(Code::Forbidden.with(format!(
+                "This requires the role {} in the workspace; yours is {}.",
+                role.name(),
+                self.role.name()
+            )));
+        }
+        self.key_allows(scope)?;
+        Ok(*self)
     }
 }
+
+/// A scope that may run what is deployed.
+#[derive(Clone, Copy, Debug)]
+pub struct Runner(Scope);
 
 /// A scope that may change patterns, deployments and runs.
 #[derive(Clone, Copy, Debug)]
@@ -109,6 +192,14 @@ pub struct Editor(Scope);
 /// A scope that may change members, environments, secrets and variables.
 #[derive(Clone, Copy, Debug)]
 pub struct Manager(Scope);
+
+impl std::ops::Deref for Runner {
+    type Target = Scope;
+
+    fn deref(&self) -> &Scope {
+        &self.0
+    }
+}
 
 impl std::ops::Deref for Editor {
     type Target = Scope;

@@ -40,6 +40,12 @@ impl Timestamp {
         let parsed = DateTime::parse_from_rfc3339(text).ok()?;
         Some(Timestamp(parsed.timestamp_millis()))
     }
+
+    /// For names and sentences: `23 Nov 2026, 14:02:07 UTC`.
+    pub fn for_people(self) -> String {
+        let date: DateTime<Utc> = DateTime::from_timestamp_millis(self.0).unwrap_or_default();
+        date.format("%-d %b %Y, %H:%M:%S UTC").to_string()
+    }
 }
 
 impl std::fmt::Display for Timestamp {
@@ -57,9 +63,22 @@ impl Serialize for Timestamp {
 
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        Timestamp::parse(&text)
-            .ok_or_else(|| de::Error::custom("expected an ISO 8601 time such as 2026-11-21T09:30:00.000Z"))
+        String::deserialize(deserializer)?
+            .parse()
+            .map_err(de::Error::custom)
+    }
+}
+
+/// A text is not a time.
+#[derive(Debug, thiserror::Error)]
+#[error("expected an ISO 8601 time such as 2026-11-21T09:30:00.000Z")]
+pub struct NotATime;
+
+impl std::str::FromStr for Timestamp {
+    type Err = NotATime;
+
+    fn from_str(text: &str) -> Result<Self, NotATime> {
+        Timestamp::parse(text).ok_or(NotATime)
     }
 }
 

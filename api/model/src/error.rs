@@ -4,6 +4,8 @@
 use crate::quota::Exceeded;
 use serde::Serialize;
 use std::borrow::Cow;
+use std::error::Error;
+use std::fmt::{self, Display, Formatter};
 use utoipa::ToSchema;
 
 macro_rules! codes {
@@ -78,6 +80,8 @@ codes! {
     Conflict = "CONFLICT" "This conflicts with the current state.",
     /// The email is registered.
     EmailAlreadyExists = "EMAIL_ALREADY_EXISTS" "This email is already registered.",
+    /// A pattern's tests don't pass.
+    TestsFailed = "TESTS_FAILED" "Tests of the pattern don't pass.",
     /// The object existed, but has ended or expired.
     Gone = "GONE" "This has ended or expired.",
     /// The body is too large.
@@ -160,6 +164,12 @@ impl ServiceError {
         self
     }
 
+    /// Adds what is wrong in detail.
+    pub fn with_details(mut self, details: Vec<Detail>) -> Self {
+        self.details = details;
+        self
+    }
+
     /// Adds the cause, which is only logged.
     pub fn caused_by(mut self, source: impl Into<anyhow::Error>) -> Self {
         self.source = Some(source.into());
@@ -185,10 +195,18 @@ impl ServiceError {
     pub const fn retry_after(&self) -> Option<u64> {
         self.retry_after_s
     }
+}
 
-    /// What caused it: for the operator's log, never for clients.
-    pub const fn source(&self) -> Option<&anyhow::Error> {
-        self.source.as_ref()
+/// The message. What caused it is its source: for the operator's log, never for clients.
+impl Display for ServiceError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for ServiceError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_ref().map(AsRef::as_ref)
     }
 }
 
@@ -201,5 +219,42 @@ impl From<Code> for ServiceError {
 impl From<Exceeded> for ServiceError {
     fn from(exceeded: Exceeded) -> Self {
         Code::QuotaExceeded.with(exceeded.to_string())
+    }
+}
+
+/// An error with everything that caused it, for the log and for people at a terminal: `what: why: why`.
+pub fn chain(error: &dyn Error) -> String {
+    let mut told = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let why = cause.to_string();
+        // Some errors of libraries end with their cause's text.
+        if !told.ends_with(&why) {
+            told.truncate(told.trim_end_matches('.').len());
+            told.push_str(": ");
+            told.push_str(&why);
+        }
+        next = cause.source();
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("can't read: {0}")]
+    struct Unread(#[source] std::io::Error);
+
+    #[test]
+    fn every_cause_is_told_once() {
+        let read = Unread(std::io::Error::other("no disk"));
+        let error = ServiceError::internal(anyhow::Error::new(read).context("at the start"));
+        let told = chain(&error);
+        assert_eq!(
+            told,
+            "Something went wrong on the server. Look for the request id in its log: at the start: can't read: no disk"
+        );
     }
 }

@@ -23,6 +23,11 @@ macro_rules! ids {
             pub fn new() -> Self {
                 $name(crate::entropy::new_uuid())
             }
+
+            /// As a number, for those who only tell one from another.
+            pub const fn as_u128(self) -> u128 {
+                self.0.as_u128()
+            }
         }
 
         impl std::fmt::Display for $name {
@@ -80,29 +85,46 @@ macro_rules! ids {
     )*};
 }
 
-ids! {
-    /// Of a user.
-    UserId,
-    /// Of a workspace.
-    WorkspaceId,
-    /// Of an environment.
-    EnvironmentId,
-    /// Of a connection.
-    ConnectionId,
-    /// Of an API key.
-    ApiKeyId,
-    /// Of an invitation to a workspace.
-    InvitationId,
-    /// Of a data key, see `vault`.
-    DataKeyId,
-    /// Of a pattern.
-    PatternId,
-    /// Of a webhook endpoint; not the unguessable part of its URL.
-    EndpointId,
-    /// Of a deployment.
-    DeploymentId,
-    /// Of a run.
-    RunId,
-    /// Of a line of the webhook log.
-    WebhookLogId,
+/// Calls a macro with all types of ids and their descriptions: here it makes them, elsewhere it may implement something
+/// for each of them.
+#[macro_export]
+macro_rules! for_each_id {
+    ($macro:ident) => {
+        $macro! {
+            /// Of a user.
+            UserId,
+            /// Of a workspace.
+            WorkspaceId,
+            /// Of an environment.
+            EnvironmentId,
+            /// Of a connection.
+            ConnectionId,
+            /// Of a browser's session.
+            SessionId,
+            /// Of an API key.
+            ApiKeyId,
+            /// Of an invitation to a workspace.
+            InvitationId,
+            /// Of a data key, see `vault`.
+            DataKeyId,
+            /// Of a pattern.
+            PatternId,
+            /// Of a webhook endpoint; not the unguessable part of its URL.
+            EndpointId,
+            /// Of a deployment.
+            DeploymentId,
+            /// Of a run.
+            RunId,
+            /// Of an editor's tab in a browser, which names itself.
+            TabId,
+            /// Of a test of a pattern.
+            TestId,
+            /// Of a line of the webhook log.
+            WebhookLogId,
+            /// Of an entry of the audit log.
+            AuditId,
+        }
+    };
 }
+
+for_each_id!(ids);

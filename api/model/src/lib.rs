@@ -3,6 +3,7 @@
 //! codes.
 
 pub mod access;
+pub mod audit;
 pub mod clock;
 pub mod entropy;
 pub mod error;

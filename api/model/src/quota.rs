@@ -30,8 +30,8 @@ quotas! {
         "remove some",
     /// Patterns that a user has made.
     Patterns = "quota_patterns" 10_000 "patterns per user" "delete some",
-    /// Bytes of all versions of the patterns that a user has made.
-    PatternBytes = "quota_pattern_bytes" 1_073_741_824 "bytes for all versions of one user's patterns"
+    /// Bytes of all versions of the patterns that a user has made, of their tests, and of the user's drafts.
+    PatternBytes = "quota_pattern_bytes" 1_073_741_824 "bytes for all versions and tests of one user's patterns and for drafts"
         "delete patterns that have a long history (a clone starts without one)",
     /// Versions of a pattern.
     Versions = "quota_versions" 100_000 "versions per pattern" "clone the pattern and continue with the clone",
@@ -55,6 +55,15 @@ quotas! {
         "delete deployments or make components smaller",
     /// Schedules of a user's deployments.
     Schedules = "quota_schedules" 2_000 "schedules in one user's deployments" "delete deployments",
+    /// Values that KeyValue keeps in the workspaces that a user owns.
+    KeyValues = "quota_key_values" 1_000_000 "values kept by KeyValue in one user's workspaces"
+        "delete some, or give them a `ttlMs`",
+    /// Bytes of these values and their keys.
+    KeyValueBytes = "quota_key_value_bytes" 1_073_741_824 "bytes for values kept by KeyValue in one user's workspaces"
+        "delete some, or give them a `ttlMs`",
+    /// Runs that wait in the workspaces that a user owns.
+    WaitingRuns = "quota_waiting_runs" 100_000 "waiting runs in one user's workspaces"
+        "cancel some, or have patterns wait less long",
 }
 
 impl Quota {
@@ -67,7 +76,11 @@ impl Quota {
     pub const fn is_of_bytes(self) -> bool {
         matches!(
             self,
-            Quota::PatternBytes | Quota::SecretBytes | Quota::ConnectionBytes | Quota::ModuleBytes
+            Quota::PatternBytes
+                | Quota::SecretBytes
+                | Quota::ConnectionBytes
+                | Quota::ModuleBytes
+                | Quota::KeyValueBytes
         )
     }
 }

@@ -3,7 +3,7 @@
 use crate::ids::{UserId, WorkspaceId};
 
 /// A workspace, or a user outside of workspaces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tenant {
     /// A workspace.
     Workspace(WorkspaceId),

@@ -2,6 +2,7 @@
 
 pub mod api_key;
 pub mod caller;
+pub mod cookie;
 pub mod email;
 pub mod external;
 pub mod limits;

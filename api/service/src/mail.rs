@@ -6,6 +6,7 @@ mod parts;
 pub mod smtp;
 
 use crate::Service;
+use heddle_catalogue::Start;
 use heddle_execution::{Accepted, ActiveDeployment, IdempotencyKey, NewRun};
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::RunId;
@@ -75,7 +76,8 @@ pub async fn destination(service: &Service, address: &str) -> Result<Destination
     let active = service.executions.active_for(row.pattern_id).await?;
     let has_node = |active: &Arc<ActiveDeployment>| {
         let mut triggers = active.manifest().triggers.iter();
-        triggers.any(|trigger| trigger.node_type == "OnEmail" && trigger.node_id == row.node_id)
+        triggers
+            .any(|trigger| trigger.node_type == Start::Email.type_name() && trigger.node_id == row.node_id)
     };
     Ok(match active.filter(has_node) {
         Some(active) => Destination::Node(row, active),

@@ -2,6 +2,7 @@
 
 use crate::Service;
 use crate::peers::Peers;
+use heddle_model::error::chain;
 use heddle_store::StoreError;
 use heddle_store::notices::{Heard, Listener, Notice};
 use std::time::Duration;
@@ -24,7 +25,10 @@ async fn listen(service: Service, peers: Peers, mut listener: Listener) {
             Ok(Heard::Talk(text)) => peers.hear(&text),
             Err(StoreError::Closed) => return,
             Err(error) => {
-                tracing::warn!("Can't receive changes from other servers for now: {error}");
+                tracing::warn!(
+                    "Can't receive changes from other servers for now: {}",
+                    chain(&error)
+                );
                 drop(listener);
                 listener = again(&service).await;
                 follow(&service, Notice::Everything).await;
@@ -51,7 +55,7 @@ async fn follow(service: &Service, notice: Notice) {
         _ => {}
     }
     while let Err(error) = service.executions.follow(notice).await {
-        tracing::warn!("Can't apply another server's change yet: {}", error.message());
+        tracing::warn!("Can't apply another server's change yet: {}", chain(&error));
         tokio::time::sleep(RETRY).await;
     }
 }

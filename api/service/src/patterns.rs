@@ -1,106 +1,32 @@
 //! Operations on patterns: creating, saving new versions, restoring old ones, deleting. Knows nothing about HTTP.
 
+mod content;
+pub mod drafts;
 pub mod hooks;
+pub mod presence;
+
+pub use content::{ANSWER_FACTOR, Definitions, Graph, Stored, newest, no_definitions, of_version};
 
 use crate::Service;
-use heddle_compiler::compare::{Comparison, EDGES_MAX, Incomparable, NODES_MAX, NOTHING_CHANGED, compare};
-use heddle_compiler::text::{self, Fingerprints};
+use heddle_compiler::compare::{Comparison, Incomparable, NOTHING_CHANGED, compare};
 use heddle_execution::blocking::blocking;
-use heddle_execution::budget::{self, Share};
+use heddle_execution::budget;
 use heddle_model::access::{Editor, Scope};
+use heddle_model::audit::{Action, Object};
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::{PatternId, UserId};
 use heddle_model::quota::{Quota, Quotas};
-use heddle_store::endpoints::{self, HookNode};
+use heddle_store::audit;
 use heddle_store::patterns::{self, PatternRow, Tags};
 use heddle_store::quota::{self, Payer};
+use heddle_store::test_cases::{self, NewTest};
 use heddle_store::vault::Vault;
-use heddle_store::{Db, StoreError, deployments, versions};
-use serde_json::value::RawValue;
+use heddle_store::versions::{self, NewVersion, Part};
+use heddle_store::{Db, deployments, drafts as stored_drafts, endpoints};
 use std::sync::Arc;
 
 /// Characters of a name.
 pub const NAME_CHARS_MAX: usize = 200;
-
-/// A submitted graph: its original text, which is stored, and the facts derived from it.
-#[derive(Clone, Debug)]
-pub struct Graph {
-    text: Arc<str>,
-    has_both_lists: bool,
-    hooks: Vec<HookNode>,
-}
-
-/// Memory that reading a graph takes, beside its text, for each byte of it.
-const READ_FACTOR: usize = 2;
-/// The same for comparing two: lists of nodes, and of edges with their names.
-const COMPARE_FACTOR: usize = 8;
-/// The same for answering with one: the text, and the answer around it.
-pub const ANSWER_FACTOR: usize = 3;
-
-impl Graph {
-    /// A graph that was sent as the field at `path`. Drafts may be unfinished: any object will do.
-    pub async fn read(
-        service: &Service,
-        owner: UserId,
-        path: &'static str,
-        raw: Box<RawValue>,
-    ) -> Result<Graph, ServiceError> {
-        let size = (raw.get().len(), READ_FACTOR);
-        let read = move || Graph::read_here(path, raw);
-        service.budget.read(Some(owner), size, read).await?
-    }
-
-    fn read_here(path: &str, raw: Box<RawValue>) -> Result<Graph, ServiceError> {
-        let graph = raw.get();
-        // Reads all of it: what no later reader takes is refused now.
-        Fingerprints::default()
-            .of(graph)
-            .map_err(|error| ServiceError::field(path, format!("can't be read: {error}")))?;
-        let [nodes, edges] = text::pick(graph, ["nodes", "edges"])
-            .ok_or_else(|| ServiceError::field(path, "must be an object with nodes and edges"))?;
-        for (list, name, max) in [(nodes, "nodes", NODES_MAX), (edges, "edges", EDGES_MAX)] {
-            text::elements(list, max).map_err(|_| {
-                ServiceError::field(path, format!("has more than {max} {name}, which is the limit"))
-            })?;
-        }
-        let is_list = |list: Option<&RawValue>| list.is_some_and(|list| list.get().starts_with('['));
-        Ok(Graph {
-            has_both_lists: is_list(nodes) && is_list(edges),
-            hooks: hooks::hooks(graph),
-            text: Box::<str>::from(raw).into(),
-        })
-    }
-
-    /// A graph that was stored.
-    async fn stored(service: &Service, owner: UserId, text: String) -> Result<Graph, ServiceError> {
-        let size = (text.len(), READ_FACTOR);
-        let read = move || Graph {
-            has_both_lists: true,
-            hooks: hooks::hooks(&text),
-            text: text.into(),
-        };
-        service.budget.read(Some(owner), size, read).await
-    }
-
-    /// A graph without anything.
-    pub fn empty() -> Graph {
-        Graph {
-            text: r#"{"nodes":[],"edges":[]}"#.into(),
-            has_both_lists: true,
-            hooks: Vec::new(),
-        }
-    }
-
-    /// Whether nodes and edges are there.
-    pub fn has_both_lists(&self) -> bool {
-        self.has_both_lists
-    }
-
-    /// Its JSON.
-    pub fn into_json(self) -> Result<Box<RawValue>, ServiceError> {
-        RawValue::from_string(String::from(&*self.text)).map_err(ServiceError::internal)
-    }
-}
 
 /// A pattern to be made.
 #[derive(Clone, Debug)]
@@ -117,11 +43,18 @@ pub struct NewPattern {
     pub tags: Vec<String>,
     /// The graph of version 1.
     pub graph: Graph,
+    /// Its definitions.
+    pub definitions: Definitions,
     /// `{inputs, outputs}` as JSON.
     pub call_interface: Option<String>,
     /// Where it comes from.
     pub summary: String,
+    /// Its tests.
+    pub tests: Vec<NewTest>,
 }
+
+/// Memory that comparing takes, beside the texts, for each byte of them: lists of nodes, and of edges with their names.
+const COMPARE_FACTOR: usize = 8;
 
 /// What is to be different in the next version.
 #[derive(Clone, Debug, Default)]
@@ -138,6 +71,8 @@ pub struct Changes {
     pub tags: Option<Vec<String>>,
     /// The graph.
     pub graph: Option<Graph>,
+    /// The definitions.
+    pub definitions: Option<Definitions>,
     /// What changed; `None`: is found out.
     pub summary: Option<String>,
     /// The version that must be the newest.
@@ -170,64 +105,6 @@ pub async fn changeable(db: &mut Db<'_>, editor: &Editor, id: PatternId) -> Resu
     }
 }
 
-/// The graph of a version, as JSON, with the memory to answer with it. 404 if the pattern has no such version.
-pub async fn graph(
-    service: &Service,
-    owner: UserId,
-    (id, version): (PatternId, i64),
-) -> Result<(Box<RawValue>, Option<Share>), ServiceError> {
-    let (text, share) = graph_text(service, owner, (id, version), ANSWER_FACTOR).await?;
-    // Small ones are looked through here, others where nobody waits for the thread.
-    let text = match share {
-        None => RawValue::from_string(text),
-        Some(_) => blocking(move || RawValue::from_string(text)).await?,
-    };
-    Ok((text.map_err(|_| corrupt(id))?, share))
-}
-
-/// The graph that a pattern has now, or had when `row` was read.
-pub async fn newest_graph(
-    service: &Service,
-    owner: UserId,
-    row: &PatternRow,
-) -> Result<(Box<RawValue>, Option<Share>), ServiceError> {
-    let found = graph(service, owner, (row.id, row.version_number)).await;
-    found.map_err(|error| match error.code() {
-        // Deleted in between.
-        Code::VersionNotFound => Code::NotFound.into(),
-        _ => error,
-    })
-}
-
-/// The text of a version's graph, with `factor` times its size in memory, which is waited for before it is read.
-async fn graph_text(
-    service: &Service,
-    owner: UserId,
-    (id, version): (PatternId, i64),
-    factor: usize,
-) -> Result<(String, Option<Share>), ServiceError> {
-    let bytes = versions::graph_bytes(&mut service.store.reader().await?.db(), id, version).await?;
-    let bytes = large(bytes.ok_or(Code::VersionNotFound)?);
-    let share = service
-        .budget
-        .take_unless_small(Some(owner), (bytes, factor))
-        .await?;
-    let text = versions::graph(&mut service.store.reader().await?.db(), id, version).await?;
-    Ok((text.ok_or(Code::VersionNotFound)?, share))
-}
-
-fn corrupt(pattern: PatternId) -> StoreError {
-    StoreError::Corrupt {
-        table: "pattern_versions",
-        column: "graph",
-        row: pattern.to_string(),
-    }
-}
-
-fn large(bytes: i64) -> usize {
-    usize::try_from(bytes).unwrap_or(usize::MAX)
-}
-
 /// What changed from one version to another.
 pub async fn compared(
     service: &Service,
@@ -237,20 +114,20 @@ pub async fn compared(
 ) -> Result<Result<Comparison, Incomparable>, ServiceError> {
     let mut bytes = 0usize;
     for version in [before, after] {
-        let of_one = versions::graph_bytes(&mut service.store.reader().await?.db(), id, version).await?;
-        bytes = bytes.saturating_add(large(of_one.ok_or(Code::VersionNotFound)?));
+        bytes = bytes.saturating_add(content::bytes(service, (id, version)).await?);
     }
     let share = service
         .budget
         .take_unless_small(Some(owner), (bytes, COMPARE_FACTOR))
         .await?;
-    let mut texts = Vec::new();
+    let mut contents = Vec::new();
     for version in [before, after] {
-        let text = versions::graph(&mut service.store.reader().await?.db(), id, version).await?;
-        texts.push(text.ok_or(Code::VersionNotFound)?);
+        let content = versions::content(&mut service.store.reader().await?.db(), id, version).await?;
+        contents.push(content.ok_or(Code::VersionNotFound)?);
     }
-    let compare = move || match texts.as_slice() {
-        [before, after] => compare(before, after),
+    let compare = move || match contents.as_slice() {
+        [before, after] => compare(&before.graph, &after.graph)?
+            .and_definitions(before.definitions.as_deref(), after.definitions.as_deref()),
         _ => Ok(Comparison::default()),
     };
     let found = match share {
@@ -278,20 +155,31 @@ pub async fn create(service: &Service, editor: Editor, new: NewPattern) -> Resul
         updated_at: now,
         call_interface: new.call_interface,
     };
-    let (graph, summary) = (new.graph, new.summary);
+    let (graph, definitions, summary) = (new.graph, new.definitions, new.summary);
+    let tests = new.tests;
     let (vault, quotas) = (service.vault.clone(), service.quotas);
     service
         .store
         .write(move |db| {
             Box::pin(async move {
                 patterns::insert(db, &editor, &row).await?;
-                versions::add(db, &row, editor.user(), &summary, &graph.text).await?;
+                let version = NewVersion {
+                    by: editor.user(),
+                    summary: &summary,
+                    graph: Part::New(&*graph.text),
+                    definitions: Part::New(definitions.0.as_deref()),
+                };
+                versions::add(db, &row, &version).await?;
                 sync(db, &vault, &quotas, &row, &graph).await?;
+                for test in &tests {
+                    test_cases::insert(db, row.id, test, now).await?;
+                }
                 let added: [(Payer, &[Quota]); 2] = [
                     (Payer::Pattern(row.id), &[Quota::Endpoints]),
                     (Payer::User(row.owner_id), &[Quota::Patterns, Quota::PatternBytes]),
                 ];
                 quota::check(db, &quotas, &added).await?;
+                audit::note(db, &editor, Action::PatternCreated.of(Object::Pattern(row.id))).await?;
                 Ok(row)
             })
         })
@@ -359,49 +247,49 @@ async fn save_once(
             }
             apply(&mut row, &changes);
             row.updated_at = now;
-            let graph = match &changes.graph {
-                Some(graph) => Next::New(graph),
-                None => Next::Of(row.version_number),
+            let newest = row.version_number;
+            let version = NewVersion {
+                by: editor.user(),
+                summary: &summary,
+                graph: match &changes.graph {
+                    Some(graph) => Part::New(&*graph.text),
+                    None => Part::Of(newest),
+                },
+                definitions: match &changes.definitions {
+                    Some(definitions) => Part::New(definitions.0.as_deref()),
+                    None => Part::Of(newest),
+                },
             };
-            next_version(db, &host, &editor, row, &summary, graph)
-                .await
-                .map(Some)
+            if changes.graph.is_some() || changes.definitions.is_some() {
+                // It is a version now.
+                stored_drafts::remove(db, &editor, id).await?;
+            }
+            let row = next_version(db, &host, &editor, row, &version, changes.graph.as_ref()).await?;
+            let saved = Action::PatternSaved
+                .of(Object::Pattern(id))
+                .with("version", row.version_number)
+                .with("summary", &*summary);
+            audit::note(db, &editor, saved).await?;
+            Ok(Some(row))
         })
     });
     write.await
 }
 
-/// The graph of a next version.
-enum Next<'g> {
-    /// Another one.
-    New(&'g Graph),
-    /// The newest one's, as it is.
-    Of(i64),
-    /// An earlier one's, whose nodes may differ from the newest one's.
-    Again(i64, &'g Graph),
-}
-
-/// Stores a pattern with this graph as its next version.
+/// Stores a pattern's next version. `graph` is its graph if it may have other nodes than the newest one.
 async fn next_version(
     db: &mut Db<'_>,
     (vault, quotas): &(Arc<Vault>, Quotas),
     editor: &Editor,
     mut row: PatternRow,
-    summary: &str,
-    graph: Next<'_>,
+    version: &NewVersion<'_>,
+    graph: Option<&Graph>,
 ) -> Result<PatternRow, ServiceError> {
     row.version_number += 1;
     patterns::update(db, editor, &row).await?;
-    match graph {
-        Next::New(graph) => {
-            versions::add(db, &row, editor.user(), summary, &graph.text).await?;
-            sync(db, vault, quotas, &row, graph).await?;
-        }
-        Next::Of(version) => versions::add_again(db, &row, editor.user(), summary, version).await?,
-        Next::Again(version, graph) => {
-            versions::add_again(db, &row, editor.user(), summary, version).await?;
-            sync(db, vault, quotas, &row, graph).await?;
-        }
+    versions::add(db, &row, version).await?;
+    if let Some(graph) = graph {
+        sync(db, vault, quotas, &row, graph).await?;
     }
     let added: [(Payer, &[Quota]); 2] = [
         (Payer::Pattern(row.id), &[Quota::Versions, Quota::Endpoints]),
@@ -468,31 +356,54 @@ async fn told(
         (true, false) => told.push("no longer a template".to_owned()),
         _ => {}
     }
-    match &changes.graph {
-        Some(graph) => {
-            let (before, _share) =
-                graph_text(service, owner, (row.id, row.version_number), COMPARE_FACTOR).await?;
-            let after = graph.text.clone();
-            let compare = move || {
-                let is_same = before == *after;
-                (is_same, compare(&before, &after).map(|found| found.summary()))
-            };
-            let (is_same, found) = match budget::is_small(graph.text.len()) {
-                true => compare(),
-                false => blocking(compare).await?,
-            };
-            let found = found.unwrap_or_else(|_| "graph changed".to_owned());
-            if told.is_empty() || !is_same && found != NOTHING_CHANGED {
-                told.push(found);
-            }
+    if changes.graph.is_none() && changes.definitions.is_none() {
+        if told.is_empty() {
+            told.push(NOTHING_CHANGED.to_owned());
         }
-        None if told.is_empty() => told.push(NOTHING_CHANGED.to_owned()),
-        None => {}
+        return Ok(told.join(", "));
+    }
+    let found = content_told(service, owner, row, changes).await?;
+    if told.is_empty() || found != NOTHING_CHANGED {
+        told.push(found);
     }
     Ok(told.join(", "))
 }
 
-/// Saves the graph of an old version as a new one.
+/// What changes of graph and definitions.
+async fn content_told(
+    service: &Service,
+    owner: UserId,
+    row: &PatternRow,
+    changes: &Changes,
+) -> Result<String, ServiceError> {
+    let version = (row.id, row.version_number);
+    let (before, share) = content::texts(service, owner, version, COMPARE_FACTOR).await?;
+    let graph = changes.graph.as_ref().map(|graph| graph.text.clone());
+    let definitions = changes.definitions.clone();
+    let bytes = |text: Option<&Arc<str>>| text.map_or(0, |text| text.len());
+    let after_bytes =
+        bytes(graph.as_ref()).saturating_add(bytes(definitions.as_ref().and_then(|given| given.0.as_ref())));
+    let compare = move || {
+        let own_definitions = before.definitions.as_deref();
+        let graph = graph.as_deref().unwrap_or(&before.graph);
+        let definitions = match &definitions {
+            Some(definitions) => definitions.0.as_deref(),
+            None => own_definitions,
+        };
+        if graph == before.graph && definitions == own_definitions {
+            return NOTHING_CHANGED.to_owned();
+        }
+        let found = compare(&before.graph, graph)
+            .and_then(|found| found.and_definitions(own_definitions, definitions));
+        found.map_or_else(|_| "graph changed".to_owned(), |found| found.summary())
+    };
+    Ok(match share.is_none() && budget::is_small(after_bytes) {
+        true => compare(),
+        false => blocking(compare).await?,
+    })
+}
+
+/// Saves the graph and the definitions of an old version as a new one.
 pub async fn rollback(
     service: &Service,
     editor: Editor,
@@ -501,17 +412,28 @@ pub async fn rollback(
 ) -> Result<PatternRow, ServiceError> {
     let (now, host) = (service.clock.now(), (service.vault.clone(), service.quotas));
     changeable(&mut service.store.reader().await?.db(), &editor, id).await?;
-    let (text, share) = graph_text(service, editor.user(), (id, to), READ_FACTOR).await?;
+    let (content, share) = content::texts(service, editor.user(), (id, to), content::READ_FACTOR).await?;
     drop(share);
-    let graph = Graph::stored(service, editor.user(), text).await?;
+    let graph = Graph::stored(service, editor.user(), content.graph).await?;
     let saved = service
         .store
         .write(move |db| {
             Box::pin(async move {
                 let mut row = changeable(db, &editor, id).await?;
                 row.updated_at = now;
-                let summary = format!("restored version {to}");
-                next_version(db, &host, &editor, row, &summary, Next::Again(to, &graph)).await
+                let version = NewVersion {
+                    by: editor.user(),
+                    summary: &format!("restored version {to}"),
+                    graph: Part::Of(to),
+                    definitions: Part::Of(to),
+                };
+                let row = next_version(db, &host, &editor, row, &version, Some(&graph)).await?;
+                let restored = Action::PatternRolledBack
+                    .of(Object::Pattern(id))
+                    .with("restored", to)
+                    .with("version", row.version_number);
+                audit::note(db, &editor, restored).await?;
+                Ok::<_, ServiceError>(row)
             })
         })
         .await?;
@@ -519,7 +441,7 @@ pub async fn rollback(
     Ok(saved)
 }
 
-/// Sets or removes the call interface, which is no part of a version.
+/// Sets or removes the call interface, which is not part of a version.
 pub async fn set_call_interface(
     service: &Service,
     editor: Editor,
@@ -531,6 +453,11 @@ pub async fn set_call_interface(
         .write(move |db| {
             Box::pin(async move {
                 let mut row = changeable(db, &editor, id).await?;
+                let action = match &call_interface {
+                    Some(_) => Action::CallInterfaceSet,
+                    None => Action::CallInterfaceRemoved,
+                };
+                audit::note(db, &editor, action.of(Object::Pattern(id))).await?;
                 row.call_interface = call_interface;
                 Ok(patterns::update(db, &editor, &row).await?)
             })
@@ -544,6 +471,7 @@ pub async fn delete(service: &Service, editor: Editor, id: PatternId) -> Result<
     let deleted = service.store.write(move |db| {
         Box::pin(async move {
             changeable(db, &editor, id).await?;
+            audit::note(db, &editor, Action::PatternDeleted.of(Object::Pattern(id))).await?;
             deployments::undeploy_deleted(db, &editor, id, now).await?;
             endpoints::remove(db, &editor, id).await?;
             Ok::<(), ServiceError>(patterns::delete(db, &editor, id).await?)

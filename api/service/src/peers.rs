@@ -4,6 +4,7 @@
 
 use crate::Service;
 use heddle_execution::tail::RunChange;
+use heddle_model::error::chain;
 use heddle_model::ids::DeploymentId;
 use heddle_store::StoreError;
 use serde::{Deserialize, Serialize};
@@ -118,7 +119,7 @@ impl Peers {
             loop {
                 let pause = tokio::time::sleep(TOLD_EVERY);
                 if let Err(error) = peers.tell(&mut watching_said_at).await {
-                    tracing::debug!("Can't notify other servers for now: {error}");
+                    tracing::debug!("Can't notify other servers for now: {}", chain(&error));
                 }
                 tokio::select! {
                     () = peers.service.executions.tail().news() => {}
@@ -130,8 +131,7 @@ impl Peers {
 
     async fn say(&self, said: Said) -> Result<(), StoreError> {
         let from = self.id.to_string();
-        let message = serde_json::to_string(&Message { from, said });
-        let message = message.map_err(|error| StoreError::Database(error.to_string()))?;
+        let message = serde_json::to_string(&Message { from, said })?;
         self.service.store.talk(message).await
     }
 

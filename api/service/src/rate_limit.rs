@@ -116,7 +116,7 @@ fn times_of<'m, K: Hash + Eq + Clone>(
     now: Timestamp,
 ) -> &'m mut VecDeque<Timestamp> {
     if events.len() >= KEYS_MAX && !events.contains_key(key) {
-        forget_idle(events, now);
+        forget_idle(events, KEYS_MAX, now.minus(WINDOW), |times| times.back().copied());
     }
     let times = events.entry(key.clone()).or_default();
     while times.front().is_some_and(|oldest| oldest.plus(WINDOW) <= now) {
@@ -125,23 +125,24 @@ fn times_of<'m, K: Hash + Eq + Clone>(
     times
 }
 
-/// Forgets keys without an event in the last minute; if that is too few, half of the others, the longest idle first.
-fn forget_idle<K: Hash + Eq>(events: &mut HashMap<K, VecDeque<Timestamp>>, now: Timestamp) {
-    let since = now.minus(WINDOW);
-    events.retain(|_, times| times.back().is_some_and(|last| *last > since));
-    if events.len() < KEYS_MAX / 2 {
+/// Forgets keys without an event since then; if that leaves more than half of `keys_max`, the longest idle of them too.
+pub(crate) fn forget_idle<K: Hash + Eq, V>(
+    kept: &mut HashMap<K, V>,
+    keys_max: usize,
+    since: Timestamp,
+    last: impl Fn(&V) -> Option<Timestamp>,
+) {
+    kept.retain(|_, events| last(events).is_some_and(|last| last > since));
+    if kept.len() < keys_max / 2 {
         return;
     }
-    let mut last: Vec<Timestamp> = events
-        .values()
-        .filter_map(|times| times.back().copied())
-        .collect();
-    let middle = last.len() / 2;
-    let (_, median, _) = last.select_nth_unstable(middle);
+    let mut times: Vec<Timestamp> = kept.values().filter_map(&last).collect();
+    let middle = times.len() / 2;
+    let (_, median, _) = times.select_nth_unstable(middle);
     let median = *median;
-    let mut room = KEYS_MAX / 2;
-    events.retain(|_, times| {
-        let keep = room > 0 && times.back().is_some_and(|last| *last >= median);
+    let mut room = keys_max / 2;
+    kept.retain(|_, events| {
+        let keep = room > 0 && last(events).is_some_and(|last| last >= median);
         room -= usize::from(keep);
         keep
     });

@@ -1,5 +1,7 @@
 //! State that all requests share.
 
+use crate::audit;
+use crate::auth::cookie::Cookies;
 use crate::auth::external::{ExternalLogin, ExternalProvider};
 use crate::auth::limits::{self, AuthLimits};
 use crate::auth::password::Passwords;
@@ -11,7 +13,8 @@ use heddle_execution::budget::Budget;
 use heddle_model::clock::Clock;
 use heddle_model::quota::Quotas;
 use heddle_store::Store;
-use heddle_store::vault::Vault;
+use heddle_store::vault::{MasterKey, Vault};
+use secrecy::{ExposeSecret, SecretString};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -20,9 +23,9 @@ pub struct Settings {
     /// Settings of execution.
     pub execution: heddle_execution::Settings,
     /// Encrypts the secrets in the database.
-    pub master_key: [u8; 32],
+    pub master_key: MasterKey,
     /// Signs tokens.
-    pub jwt_secret: String,
+    pub jwt_secret: SecretString,
     /// How long tokens and logins last.
     pub lifetimes: Lifetimes,
     /// How often somebody may try.
@@ -35,6 +38,8 @@ pub struct Settings {
     pub large_request_bytes_max: usize,
     /// Settings of webhook ingestion.
     pub webhooks: webhooks::Settings,
+    /// Which entries of the audit log are kept.
+    pub audit: audit::Policy,
     /// Limits of live tails.
     pub onlookers: onlookers::Limits,
     /// The part of patterns' mail addresses after the @.
@@ -55,6 +60,8 @@ pub struct Parts {
     pub clock: Clock,
     /// Makes and checks tokens.
     pub tokens: Tokens,
+    /// Reads and writes the cookie of browsers' sessions.
+    pub cookies: Cookies,
     /// Checks passwords.
     pub passwords: Passwords,
     /// Counts attempts to log in.
@@ -67,6 +74,8 @@ pub struct Parts {
     pub executions: Executions,
     /// Takes events in.
     pub webhooks: Webhooks,
+    /// Which entries of the audit log are kept.
+    pub audit: audit::Policy,
     /// Who looks on at runs.
     pub onlookers: Onlookers,
     /// How much a user may store.
@@ -78,10 +87,11 @@ pub struct Parts {
 impl Service {
     /// From its parts. Starts the writing of the webhook log and nothing else.
     pub fn new(settings: Settings, store: Store, clock: Clock) -> Self {
-        let vault = Arc::new(Vault::new(&settings.master_key, clock.clone()));
+        let vault = Arc::new(Vault::new(settings.master_key.expose(), clock.clone()));
         let budget = Budget::new(settings.large_request_bytes_max);
         let egress = settings.execution.egress.clone();
         let external_login = settings.external_login;
+        let cookies = Cookies::new(&settings.execution.base_url);
         Service(Arc::new(Parts {
             executions: Executions::new(
                 settings.execution,
@@ -90,11 +100,17 @@ impl Service {
                 vault.clone(),
                 budget.clone(),
             ),
-            tokens: Tokens::new(&settings.jwt_secret, settings.lifetimes, clock.clone()),
+            tokens: Tokens::new(
+                settings.jwt_secret.expose_secret(),
+                settings.lifetimes,
+                clock.clone(),
+            ),
+            cookies,
             passwords: Passwords::default(),
             auth_limits: AuthLimits::new(settings.auth_limits, store.is_shared()),
             external_login: external_login.map(|provider| ExternalProvider::new(provider, &egress)),
             webhooks: Webhooks::new(settings.webhooks, store.clone(), clock.clone(), vault.clone()),
+            audit: settings.audit,
             onlookers: Onlookers::new(settings.onlookers),
             quotas: settings.quotas,
             mail_domain: settings.mail_domain,

@@ -1,13 +1,14 @@
 //! An approximate rate limiter for longer periods that needs little memory: each key has a token bucket, which refills
 //! at a constant rate. Knows nothing about what is counted.
 
+use crate::rate_limit::forget_idle;
 use heddle_model::clock::Timestamp;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Maximum number of keys in memory; beyond it, keys with a full bucket are dropped first, then any others.
+/// Maximum number of keys in memory; beyond it, the longest idle ones are forgotten.
 const KEYS_MAX: usize = 100_000;
 
 /// Counts events by key in this process.
@@ -48,11 +49,10 @@ impl<K: Hash + Eq + Clone> TokenBuckets<K> {
         let period_ms = self.period.as_secs_f64().max(0.001) * 1000.0;
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         if buckets.len() >= KEYS_MAX && !buckets.contains_key(key) {
-            let full_since = now.minus(self.period);
-            buckets.retain(|_, bucket| bucket.at > full_since);
-            if buckets.len() >= KEYS_MAX {
-                buckets.clear();
-            }
+            // A bucket is full again after a period.
+            forget_idle(&mut buckets, KEYS_MAX, now.minus(self.period), |bucket| {
+                Some(bucket.at)
+            });
         }
         let bucket = buckets.entry(key.clone()).or_insert(Bucket {
             tokens: capacity,
@@ -102,5 +102,20 @@ mod tests {
             assert_eq!(buckets.check(&key, at(0)), Ok(()));
         }
         assert!(buckets.buckets.lock().unwrap().len() <= KEYS_MAX);
+    }
+
+    #[test]
+    fn many_keys_do_not_free_the_last_ones() {
+        let buckets = TokenBuckets::new(1, Duration::from_secs(60));
+        for key in 0..KEYS_MAX {
+            assert_eq!(buckets.check(&key, at(0)), Ok(()));
+        }
+        assert_eq!(buckets.check(&KEYS_MAX, at(1)), Ok(()));
+        assert!(buckets.check(&KEYS_MAX, at(2)).is_err());
+        for key in KEYS_MAX + 1..=KEYS_MAX * 3 / 2 {
+            assert_eq!(buckets.check(&key, at(2)), Ok(()));
+        }
+        assert_eq!(buckets.check(&(2 * KEYS_MAX), at(3)), Ok(()));
+        assert!(buckets.check(&KEYS_MAX, at(4)).is_err());
     }
 }

@@ -14,12 +14,15 @@ use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::ServiceError;
 use heddle_model::ids::PatternId;
 use heddle_store::vault::Vault;
-use heddle_store::webhook_logs::sweep_for_system;
+use heddle_store::webhook_logs::{delete_surplus_for_system, surplus_for_system, sweep_for_system};
 use heddle_store::{Store, StoreError};
 use journal::Journal;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// Lines of the log that one statement deletes, since other writes wait for it.
+const SWEPT_TOGETHER: i64 = 1_000;
 
 /// What operators can set of webhooks.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +31,8 @@ pub struct Settings {
     pub requests_per_minute: u32,
     /// How long the log is kept.
     pub log_age_max: Duration,
+    /// Lines of it that are kept of each pattern; 0: all.
+    pub log_lines_max: u64,
 }
 
 /// What the ingestion keeps between requests.
@@ -39,6 +44,7 @@ pub struct Webhooks {
     pub journal: Journal,
     store: Store,
     log_age_max: Duration,
+    log_lines_max: u64,
 }
 
 impl Webhooks {
@@ -50,6 +56,7 @@ impl Webhooks {
             journal: Journal::start(store.clone()),
             store,
             log_age_max: settings.log_age_max,
+            log_lines_max: settings.log_lines_max,
         }
     }
 
@@ -79,5 +86,27 @@ impl Webhooks {
         self.store
             .write(move |db| Box::pin(sweep_for_system(db, now, age_max)))
             .await
+    }
+
+    /// Deletes the oldest lines of patterns that have too many.
+    pub async fn sweep_surplus(&self) -> Result<(), StoreError> {
+        let lines_max = i64::try_from(self.log_lines_max).unwrap_or(i64::MAX);
+        if lines_max == 0 {
+            return Ok(());
+        }
+        let mut reader = self.store.reader().await?;
+        let surplus = surplus_for_system(&mut reader.db(), lines_max).await?;
+        drop(reader);
+        for pattern in surplus {
+            loop {
+                let delete = self.store.write(move |db| {
+                    Box::pin(delete_surplus_for_system(db, pattern, lines_max, SWEPT_TOGETHER))
+                });
+                if delete.await? < SWEPT_TOGETHER.unsigned_abs() {
+                    break;
+                }
+            }
+        }
+        Ok(())
     }
 }

@@ -8,6 +8,7 @@ use crate::config::sources::{Flags, Values};
 use crate::config::{keys, settings};
 use bytesize::ByteSize;
 use clap::Args;
+use heddle_model::error::chain;
 use heddle_store::StoreError;
 use heddle_store::snapshot::{self, NamedKey};
 use heddle_store::sqlite_file::{self, Depth, Found};
@@ -122,7 +123,10 @@ fn make(args: &BackupArgs, values: &Values, data_dir: &Path, unfinished: &Path) 
 fn not_made(error: StoreError) -> Failure {
     match error {
         error @ StoreError::Unusable { .. } => serve::not_opened(error),
-        error => Failure::new(Exit::File, "DATABASE", format!("can't make the backup: {error}")),
+        error => {
+            let message = format!("can't make the backup: {}", chain(&error));
+            Failure::new(Exit::File, "DATABASE", message)
+        }
     }
 }
 

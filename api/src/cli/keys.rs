@@ -9,6 +9,7 @@ use crate::config::settings;
 use crate::config::sources::{Flags, Values};
 use clap::{Args, Subcommand};
 use heddle_model::clock::Clock;
+use heddle_model::error::chain;
 use heddle_store::Store;
 use heddle_store::vault::{MASTER_KEY_BYTES, MasterKeyId, Vault, VaultError};
 use serde_json::json;
@@ -131,7 +132,7 @@ async fn rotate_file(
         }
     };
     let previous = path.with_extension("previous");
-    keys::write(&previous, &keys::encode(&config.master_key)).map_err(failed)?;
+    keys::write(&previous, &keys::encode(config.master_key.expose())).map_err(failed)?;
     std::fs::rename(&next, &path).map_err(failed)?;
     let (place, previous) = (path.display(), previous.display());
     if json {
@@ -150,10 +151,10 @@ const REFUSED: &str = "MASTER_KEY";
 
 /// Gives how many data keys were encrypted anew; none if the database has the new key already.
 async fn rotate(config: &Config, store: &Store, new: &[u8; MASTER_KEY_BYTES]) -> Result<usize, Failure> {
-    match Vault::rotate(store, &config.master_key, new, &Clock::System).await {
+    match Vault::rotate(store, config.master_key.expose(), new, &Clock::System).await {
         Ok(count) => Ok(count),
         Err(VaultError::WrongMasterKey { needed, .. }) if needed == MasterKeyId::of(new).as_str() => Ok(0),
-        Err(VaultError::Store(error)) => Err(Failure::new(Exit::File, "DATABASE", error.to_string())),
+        Err(VaultError::Store(error)) => Err(Failure::new(Exit::File, "DATABASE", chain(&error))),
         Err(refused) => Err(Failure::new(Exit::Failed, REFUSED, refused.to_string())),
     }
 }

@@ -1,4 +1,4 @@
-//! Where in a JSON text a value stands. The text has been parsed before; on anything unexpected there is no answer.
+//! Where in a JSON text a value stands. The text has been parsed before; if anything is unexpected, there is no answer.
 
 use super::report::Place;
 

@@ -61,28 +61,36 @@ impl Input {
         }
         let extra = definitions.map(|path| -> Result<Map<String, Value>, Failure> {
             let mut extra = input::read_json(path, "the node definitions", PATTERN_BYTES_MAX)?;
-            read_components(&mut extra, path)?;
+            read_files(&mut extra, path)?;
             Ok(extra)
         });
         let mut pattern = Pattern::parse(source, extra.transpose()?)?;
         if let Value::Object(definitions) = &mut pattern.definitions {
-            read_components(definitions, path)?;
+            read_files(definitions, path)?;
         }
         Ok(Input::Pattern(Box::new(pattern)))
     }
 }
 
-/// Puts components in the place of the files that definitions name, `{"component": {"file": "own.wasm"}}`: paths
-/// are beside the file with the definitions.
-fn read_components(definitions: &mut Map<String, Value>, path: &Path) -> Result<(), Failure> {
+/// Puts components and code in the place of the files that definitions name, `{"component": {"file": "own.wasm"}}` and
+/// `{"code": {"file": "own.js"}}`: paths are beside the file with the definitions.
+fn read_files(definitions: &mut Map<String, Value>, path: &Path) -> Result<(), Failure> {
     let directory = path.parent().unwrap_or_else(|| Path::new("."));
+    let file = |definition: &Value, place: &str| {
+        let file = definition.pointer(place).and_then(Value::as_str);
+        file.map(|file| directory.join(file))
+    };
     for (name, definition) in definitions {
-        let Some(file) = definition.pointer("/component/file").and_then(Value::as_str) else {
-            continue;
-        };
-        let what = format!("the component of `{name}`,");
-        let (_, bytes) = input::read_bytes(&directory.join(file), &what, COMPONENT_BYTES_MAX)?;
-        definition["component"] = STANDARD.encode(bytes).into();
+        if let Some(file) = file(definition, "/component/file") {
+            let what = format!("the component of `{name}`,");
+            let (_, bytes) = input::read_bytes(&file, &what, COMPONENT_BYTES_MAX)?;
+            definition["component"] = STANDARD.encode(bytes).into();
+        }
+        if let Some(file) = file(definition, "/code/file") {
+            let what = format!("the code of `{name}`,");
+            let (file, bytes) = input::read_bytes(&file, &what, PATTERN_BYTES_MAX)?;
+            definition["code"] = input::decode(file, bytes, &what)?.text.into();
+        }
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ use crate::config::sources::{Flags, Values};
 use crate::config::{keys, settings};
 use bytesize::ByteSize;
 use clap::Args;
+use heddle_model::error::chain;
 use heddle_store::StoreError;
 use heddle_store::snapshot::{self, NamedKey};
 use heddle_store::sqlite_file::{self, Depth, Found};
@@ -130,7 +131,10 @@ impl Restoring<'_> {
                 let message = format!("{file} {reason}. Nothing was changed");
                 Failure::new(Exit::Unusable, "BACKUP", message)
             }
-            error => Failure::new(Exit::File, "DATABASE", format!("can't restore {file}: {error}")),
+            error => {
+                let message = format!("can't restore {file}: {}", chain(&error));
+                Failure::new(Exit::File, "DATABASE", message)
+            }
         }
     }
 

@@ -11,6 +11,7 @@ use super::progress::Progress;
 use super::report::Report;
 use super::values;
 use clap::Args;
+use heddle_catalogue::Start;
 use heddle_model::clock::Clock;
 use heddle_runtime::{
     EgressPolicy, Limits, Outcome, Program, RunRequest, Runtime, RuntimeConfig, Services, SqliteFiles,
@@ -188,6 +189,10 @@ fn request(args: &RunArgs) -> Result<RunRequest, Failure> {
             connections: Arc::new(connections),
             ..Services::default()
         },
+        watcher: None,
+        replay: None,
+        is_contained: false,
+        owner: None,
         limits,
     })
 }
@@ -255,9 +260,9 @@ fn choose_trigger(args: &RunArgs, program: &Program, request: &mut RunRequest) -
         let report = Report::error(&message).help(&help).to_string();
         return Err(Failure::with_report(Exit::Usage, "USAGE", message, report));
     };
-    request.triggered_by = match trigger.node_type.as_str() {
-        "OnWebhook" => "webhook",
-        "OnSchedule" => "schedule",
+    request.triggered_by = match Start::of_type(&trigger.node_type) {
+        Some(Start::Webhook) => "webhook",
+        Some(Start::Schedule) => "schedule",
         _ => "manual",
     }
     .to_owned();

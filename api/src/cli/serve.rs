@@ -16,11 +16,16 @@ use crate::telemetry;
 use clap::Args;
 use heddle_execution::scheduler;
 use heddle_model::clock::Clock;
+use heddle_model::error::chain;
+use heddle_service::audit;
 use heddle_service::mail::smtp;
 use heddle_service::notices;
 use heddle_service::peers::Peers;
 use heddle_service::webhooks::sweeper;
+use heddle_store::vault::MasterKey;
 use heddle_store::{Store, StoreError};
+use secrecy::ExposeSecret;
+use std::error::Error;
 use std::process::ExitCode;
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -37,7 +42,7 @@ const CLOSE_MAX: Duration = Duration::from_secs(5);
 /// Flags of `heddle serve`.
 #[derive(Args, Debug)]
 pub struct ServeArgs {
-    /// Create a demo user with a deployed pattern, and print commands to try it. Only on a loopback address.
+    /// Create a demo user with deployed patterns, and print where to sign in. Only on a loopback address.
     #[arg(long)]
     demo: bool,
     #[command(flatten)]
@@ -68,7 +73,7 @@ pub fn serve(args: &ServeArgs) -> Result<ExitCode, Failure> {
 /// Opens the database that the settings name.
 pub async fn open(config: &Config) -> Result<Store, Failure> {
     let opened = match &config.database_url {
-        Some(url) => Store::open_postgres(url).await,
+        Some(url) => Store::open_postgres(url.expose_secret()).await,
         None => {
             data_dir::make(&config.data_dir)?;
             process::keep_files_private();
@@ -94,7 +99,11 @@ pub fn not_opened(error: StoreError) -> Failure {
                 StoreError::Newer(_) => Exit::Unusable,
                 _ => Exit::File,
             };
-            Failure::new(exit, "DATABASE", format!("can't open the database: {error}"))
+            Failure::new(
+                exit,
+                "DATABASE",
+                format!("can't open the database: {}", chain(&error)),
+            )
         }
     }
 }
@@ -147,6 +156,7 @@ async fn listen(
         tracing::info!(%path, "Generated a key, readable only by this user: keep a copy of {path} in a safe \
             place");
     }
+    config.demo = is_demo.then_some(demo::LOGIN);
     process::fit(&mut config.http, files);
     let _lock = match config.database_url {
         Some(_) => None,
@@ -171,20 +181,28 @@ async fn listen(
     let app = App::new(config, store, Clock::System);
     let started = app
         .vault
-        .start(&app.store, app.config.master_key_previous.as_ref())
+        .start(
+            &app.store,
+            app.config.master_key_previous.as_ref().map(MasterKey::expose),
+        )
         .await;
-    started.map_err(|error| Failure::new(Exit::File, "DATABASE", error.to_string()))?;
+    started.map_err(|error| Failure::new(Exit::File, "DATABASE", chain(&error)))?;
     let peers = Peers::new(app.service.clone());
     let listening = notices::start(&app, &peers).await;
-    listening.map_err(|error| Failure::new(Exit::File, "DATABASE", error.to_string()))?;
+    listening.map_err(|error| Failure::new(Exit::File, "DATABASE", chain(&error)))?;
     peers.start();
     let started = app.executions.start().await;
-    started.map_err(|error| Failure::new(Exit::File, "ENGINE", error.message()))?;
+    started.map_err(|error| {
+        // The message is for clients; people who start a server can read why.
+        let why = error.source().map_or_else(|| error.to_string(), chain);
+        Failure::new(Exit::File, "ENGINE", why)
+    })?;
     process::seal();
     let scheduler = app.config.role.executes().then(|| {
         [
             scheduler::start(app.executions.clone()),
             sweeper::start(app.service.clone()),
+            audit::start(app.service.clone()),
         ]
     });
     let mail = take_mail(&app).await?;

@@ -157,7 +157,7 @@ fn database(config: &Config) -> Result<String, String> {
 fn sandbox(config: &Config) -> Result<String, String> {
     let runtime = RuntimeConfig {
         cache_dir: Some(config.cache_dir.clone()),
-        cache_key: Some(CacheKey::derived(&config.master_key)),
+        cache_key: Some(CacheKey::derived(config.master_key.expose())),
         ..RuntimeConfig::default()
     };
     Runtime::new(runtime).map_err(|error| error.to_string())?;

@@ -9,12 +9,15 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use clap::{Args, Subcommand};
 use heddle_model::access::Role;
+use heddle_model::audit::{Action as Told, Object, Origin};
 use heddle_model::clock::Clock;
+use heddle_model::error::chain;
 use heddle_model::ids::UserId;
 use heddle_service::auth::password;
 use heddle_store::accounts::{self, UserRow};
-use heddle_store::{Store, StoreError, credentials};
+use heddle_store::{Db, Store, StoreError, audit, credentials};
 use serde_json::json;
+use std::error::Error;
 use std::io::BufRead;
 use std::process::ExitCode;
 
@@ -166,7 +169,13 @@ async fn create(
     };
     let id = row.id;
     let created = store
-        .write(move |db| Box::pin(async move { accounts::create(db, &row).await }))
+        .write(move |db| {
+            Box::pin(async move {
+                let created = accounts::create(db, &row).await?;
+                note(db, row.id, Told::AccountRegistered).await?;
+                Ok(created)
+            })
+        })
         .await;
     match created {
         Err(StoreError::Unique) => {
@@ -199,7 +208,17 @@ async fn hashed(given: Option<String>) -> Result<(Option<String>, String), Failu
     let chosen = given.or_else(|| made.clone()).unwrap_or_default();
     password::acceptable(&chosen).map_err(|error| Failure::usage(error.message()))?;
     let hash = password::hash(chosen).await;
-    Ok((made, hash.map_err(|error| broken(error.message()))?))
+    Ok((made, hash.map_err(|error| broken(&error))?))
+}
+
+/// Tells the audit log what the operator does.
+async fn note(db: &mut Db<'_>, user: UserId, action: Told) -> Result<(), StoreError> {
+    let origin = Origin {
+        at: Clock::System.now(),
+        address: None,
+        api_key: None,
+    };
+    audit::note_about(db, user, origin, action.of(Object::User(user))).await
 }
 
 fn nobody(email: &str) -> Failure {
@@ -218,7 +237,12 @@ async fn find(store: &Store, email: &str) -> Result<UserRow, Failure> {
 async fn verify(json: bool, store: &Store, email: &str) -> Result<(), Failure> {
     let user = find(store, email).await?;
     let verified = store
-        .write(move |db| Box::pin(async move { credentials::verify(db, user.id).await }))
+        .write(move |db| {
+            Box::pin(async move {
+                note(db, user.id, Told::AccountVerified).await?;
+                credentials::verify(db, user.id).await
+            })
+        })
         .await;
     verified.map_err(|error: StoreError| broken(&error))?;
     match json {
@@ -230,7 +254,18 @@ async fn verify(json: bool, store: &Store, email: &str) -> Result<(), Failure> {
 async fn set_disabled(json: bool, store: &Store, email: String, is_disabled: bool) -> Result<(), Failure> {
     let name = email.clone();
     let found = store
-        .write(move |db| Box::pin(async move { credentials::set_disabled(db, &name, is_disabled).await }))
+        .write(move |db| {
+            Box::pin(async move {
+                let action = match is_disabled {
+                    true => Told::AccountDisabled,
+                    false => Told::AccountEnabled,
+                };
+                if let Some(user) = audit::account_of(db, &name).await? {
+                    note(db, user, action).await?;
+                }
+                credentials::set_disabled(db, &name, is_disabled).await
+            })
+        })
         .await;
     if !found.map_err(|error: StoreError| broken(&error))? {
         return Err(nobody(&email));
@@ -256,6 +291,9 @@ async fn reset_password(
         .write(move |db| {
             Box::pin(async move {
                 let reset = credentials::set_password(db, id, before.as_deref(), &hash).await?;
+                if reset.is_some() {
+                    note(db, id, Told::PasswordReset).await?;
+                }
                 if delete_api_keys {
                     credentials::delete_api_keys(db, id).await?;
                 }
@@ -285,7 +323,14 @@ async fn reset_password(
 async fn promote(json: bool, store: &Store, email: String) -> Result<(), Failure> {
     let name = email.clone();
     let found = store
-        .write(move |db| Box::pin(async move { accounts::set_role(db, &name, Role::Admin).await }))
+        .write(move |db| {
+            Box::pin(async move {
+                if let Some(user) = audit::account_of(db, &name).await? {
+                    note(db, user, Told::AccountPromoted).await?;
+                }
+                accounts::set_role(db, &name, Role::Admin).await
+            })
+        })
         .await;
     if !found.map_err(|error: StoreError| broken(&error))? {
         return Err(nobody(&email));
@@ -327,6 +372,6 @@ async fn list(json: bool, store: &Store) -> Result<(), Failure> {
     Ok(())
 }
 
-fn broken(error: &(impl std::fmt::Display + ?Sized)) -> Failure {
-    Failure::new(Exit::File, "DATABASE", error.to_string())
+fn broken(error: &dyn Error) -> Failure {
+    Failure::new(Exit::File, "DATABASE", chain(error))
 }

@@ -1,4 +1,4 @@
-//! `heddle worker`: the confined processes that the service starts for itself. Not meant for people.
+//! `heddle worker KIND`: the confined processes that the service starts for itself, all of them. Not meant for people.
 
 use super::failure::Failure;
 use clap::Args;
@@ -18,13 +18,15 @@ pub struct WorkerArgs {
 /// confined itself.
 pub fn worker(args: &WorkerArgs) -> Result<ExitCode, Failure> {
     let served = match args.kind.as_str() {
-        worker::KIND => worker::serve(&args.limits),
-        kind => {
-            return Err(Failure::usage(format!("the worker kind `{kind}` does not exist")));
-        }
+        worker::KIND => Some(worker::serve(&args.limits)),
+        kind => heddle_runtime::serve_worker(kind, &args.limits),
     };
     match served {
-        Ok(()) => Ok(ExitCode::SUCCESS),
-        Err(error) => Err(Failure::usage(error.to_string())),
+        Some(Ok(())) => Ok(ExitCode::SUCCESS),
+        Some(Err(error)) => Err(Failure::usage(error.to_string())),
+        None => {
+            let message = format!("the worker kind `{}` does not exist", args.kind);
+            Err(Failure::usage(message))
+        }
     }
 }

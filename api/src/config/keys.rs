@@ -4,6 +4,8 @@
 use super::sources::{SettingError, Values};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use heddle_store::vault::MasterKey;
+use secrecy::SecretString;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -17,11 +19,11 @@ pub const NAMES: [&str; 2] = ["master_key", "jwt_secret"];
 /// The keys in use.
 pub struct Keys {
     /// Wraps the data keys.
-    pub master_key: [u8; 32],
+    pub master_key: MasterKey,
     /// The previous master key, under which data keys may still be wrapped.
-    pub master_key_previous: Option<[u8; 32]>,
+    pub master_key_previous: Option<MasterKey>,
     /// Signs tokens.
-    pub jwt_secret: String,
+    pub jwt_secret: SecretString,
     /// Key files that were created at this start.
     pub made: Vec<PathBuf>,
 }
@@ -44,7 +46,7 @@ impl Keys {
             }
         };
         let key = |name: &str, text: &str| {
-            decode(text).ok_or_else(|| {
+            decode(text).map(MasterKey::from).ok_or_else(|| {
                 values.error(
                     name,
                     "must be 32 bytes in base64: make one with `openssl rand -base64 32`",
@@ -63,7 +65,7 @@ impl Keys {
         Ok(Keys {
             master_key,
             master_key_previous,
-            jwt_secret,
+            jwt_secret: jwt_secret.into(),
             made,
         })
     }

@@ -7,7 +7,7 @@ use super::{Config, LogFormat, keys};
 use heddle_execution::compile::Isolation;
 use heddle_model::quota::Quota;
 use heddle_model::server_role::ServerRole;
-use heddle_runtime::{ConnectorProgram, EgressPolicy};
+use heddle_runtime::{EgressPolicy, WorkerProgram};
 use heddle_service::auth::external::ExternalLogin;
 use heddle_service::auth::limits::{AuthRateLimit, RegistrationLimit};
 use std::path::PathBuf;
@@ -51,8 +51,9 @@ pub fn data_dir(values: &Values) -> PathBuf {
 
 fn identity(values: &Values, config: &mut Config) -> Result<(), SettingError> {
     set(&mut config.cache_dir, values.parsed("cache_dir")?);
-    config.database_url = values.text("database_url").map(str::to_owned);
-    if let Some(url) = &config.database_url
+    let database_url = values.text("database_url");
+    config.database_url = database_url.map(Into::into);
+    if let Some(url) = database_url
         && !url.starts_with("postgres://")
         && !url.starts_with("postgresql://")
     {
@@ -69,6 +70,7 @@ fn identity(values: &Values, config: &mut Config) -> Result<(), SettingError> {
         );
         return Err(values.error("role", why));
     }
+    set(&mut config.console, values.read("console", truth)?);
     set(&mut config.token_ttl, values.read("token_ttl", duration)?);
     set(&mut config.session_ttl, values.read("session_ttl", duration)?);
     set(&mut config.local_auth, values.read("local_auth", truth)?);
@@ -124,12 +126,18 @@ fn quotas(values: &Values, config: &mut Config) -> Result<(), SettingError> {
     Ok(())
 }
 
+/// What the console asks the external login for: the claims that an account is made from.
+const SCOPES: &str = "openid email profile";
+
 fn external_login(values: &Values) -> Result<Option<ExternalLogin>, SettingError> {
     let text = |name| values.text(name).map(str::to_owned);
     let Some(client_id) = text("ext_client_id") else {
         let given = [
             "ext_client_secret",
             "ext_issuer",
+            "ext_name",
+            "ext_scopes",
+            "ext_authorize_url",
             "ext_token_url",
             "ext_userinfo_url",
             "ext_redirect_uri",
@@ -142,8 +150,11 @@ fn external_login(values: &Values) -> Result<Option<ExternalLogin>, SettingError
     let needed = |name| text(name).ok_or_else(|| values.error(name, "is required with ext_client_id"));
     let login = ExternalLogin {
         client_id,
-        client_secret: needed("ext_client_secret")?,
+        client_secret: needed("ext_client_secret")?.into(),
         issuer: text("ext_issuer"),
+        name: text("ext_name"),
+        authorize_url: text("ext_authorize_url"),
+        scopes: text("ext_scopes").unwrap_or_else(|| SCOPES.to_owned()),
         token_url: text("ext_token_url"),
         userinfo_url: text("ext_userinfo_url"),
         redirect_uri: needed("ext_redirect_uri")?,
@@ -208,16 +219,13 @@ fn connectors(values: &Values, config: &mut Config) -> Result<(), SettingError> 
     {
         return Ok(());
     }
-    let program = std::env::current_exe().map_err(|error| {
+    let program = worker_program().map_err(|error| {
         values.error(
             "connectors",
             format!("can't be started, since this program can't be found ({error}); set it to 0"),
         )
     })?;
-    config.connectors = Some(ConnectorProgram {
-        program,
-        arguments: vec!["connector".into()],
-    });
+    config.connectors = Some(program);
     set(&mut config.connectors_max, wanted);
     Ok(())
 }
@@ -231,6 +239,8 @@ fn runs(values: &Values, config: &mut Config) -> Result<(), SettingError> {
         &mut config.run_memory_bytes_max,
         values.read("run_memory", bytes)?,
     );
+    let in_all = values.read("runs_memory", bytes)?;
+    config.runs_memory_bytes_max = in_all.map(|bytes| u64::try_from(bytes).unwrap_or(u64::MAX));
     for (name, field) in [
         ("workspace_concurrency", &mut config.workspace_concurrency_max),
         ("workers", &mut config.workers),
@@ -242,6 +252,7 @@ fn runs(values: &Values, config: &mut Config) -> Result<(), SettingError> {
         }
     }
     compilations(values, config)?;
+    config.executors = executors(values)?;
     set(&mut config.lease, millis("lease_ms")?);
     if config.lease < LEASE_MIN {
         return Err(values.error("lease_ms", "must be at least 1000"));
@@ -249,16 +260,63 @@ fn runs(values: &Values, config: &mut Config) -> Result<(), SettingError> {
     set(&mut config.crash_backoff, values.read("crash_backoff", duration)?);
     set(&mut config.retention, values.read("retention", duration)?);
     set(&mut config.retention_runs_max, values.parsed("retention_runs")?);
+    let kept = values.read("retention_bytes", bytes)?;
+    set(
+        &mut config.retention_bytes_max,
+        kept.map(|bytes| u64::try_from(bytes).unwrap_or(u64::MAX)),
+    );
+    set(
+        &mut config.audit_retention,
+        values.read("audit_retention", duration)?,
+    );
+    set(&mut config.audit_entries_max, values.parsed("audit_entries")?);
+    set(
+        &mut config.retention_journals,
+        values.read("retention_journals", duration)?,
+    );
+    set(
+        &mut config.retention_journal_runs_max,
+        values.parsed("retention_journal_runs")?,
+    );
+    let kept = values.read("retention_journal_bytes", bytes)?;
+    set(
+        &mut config.retention_journal_bytes_max,
+        kept.map(|bytes| u64::try_from(bytes).unwrap_or(u64::MAX)),
+    );
+    set(
+        &mut config.webhook_log_lines_max,
+        values.parsed("webhook_log_lines")?,
+    );
     Ok(())
 }
 
-/// The program that this process executes; on Linux even if its file has been replaced, for example by a newer heddle.
-fn own_program() -> std::io::Result<PathBuf> {
-    let running = PathBuf::from("/proc/self/exe");
-    match running.exists() {
-        true => Ok(running),
-        false => std::env::current_exe(),
+/// What is started as the processes that execute runs.
+fn executors(values: &Values) -> Result<Option<WorkerProgram>, SettingError> {
+    match values.text("run_isolation") {
+        None | Some("thread") => Ok(None),
+        Some("process") if cfg!(target_os = "linux") => {
+            let failed = |error| values.error("run_isolation", format!("can't be process: {error}"));
+            worker_program().map(Some).map_err(failed)
+        }
+        Some("process") => {
+            Err(values.error("run_isolation", "can be process on Linux only; set it to thread"))
+        }
+        Some(_) => Err(values.error("run_isolation", "must be process or thread")),
     }
+}
+
+/// `heddle worker` of the program that this process executes; on Linux even if its file has been replaced, for example by a
+/// newer heddle.
+fn worker_program() -> std::io::Result<WorkerProgram> {
+    let running = PathBuf::from("/proc/self/exe");
+    let program = match running.exists() {
+        true => running,
+        false => std::env::current_exe()?,
+    };
+    Ok(WorkerProgram {
+        program,
+        arguments: vec!["worker".into()],
+    })
 }
 
 fn compilations(values: &Values, config: &mut Config) -> Result<(), SettingError> {
@@ -266,7 +324,7 @@ fn compilations(values: &Values, config: &mut Config) -> Result<(), SettingError
         None if cfg!(not(target_os = "linux")) => Isolation::Thread,
         Some("thread") => Isolation::Thread,
         None | Some("process") => {
-            let program = own_program().map_err(|error| {
+            let program = worker_program().map_err(|error| {
                 values.error(
                     "isolation",
                     format!("can't be process: {error}; set it to thread"),
@@ -294,7 +352,7 @@ fn compilations(values: &Values, config: &mut Config) -> Result<(), SettingError
 
 fn mail(values: &Values, config: &mut Config) -> Result<(), SettingError> {
     set(&mut config.mail_domain, values.parsed("mail_domain")?);
-    config.inbound_secret = values.text("inbound_secret").map(str::to_owned);
+    config.inbound_secret = values.text("inbound_secret").map(Into::into);
     config.smtp_listen = values.parsed("smtp_listen")?;
     Ok(())
 }

@@ -42,7 +42,7 @@ impl SettingError {
 }
 
 /// The settings that were given, as text.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Values(BTreeMap<&'static str, (String, Source)>);
 
 impl Values {

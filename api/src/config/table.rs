@@ -58,6 +58,11 @@ pub const SETTINGS: &[Setting] = &[
         "all",
         "What this server does, with PostgreSQL: api accepts and answers, worker executes, all does both",
     ),
+    setting(
+        "console",
+        "true",
+        "The console, heddle's web interface at /; servers of the role worker have none",
+    ),
     secret(
         "master_key",
         "generated at first start",
@@ -96,6 +101,21 @@ pub const SETTINGS: &[Setting] = &[
         "OpenID Connect issuer of the external login",
     ),
     setting(
+        "ext_name",
+        "the issuer's host",
+        "What people know the external login as, on the console's sign-in page",
+    ),
+    setting(
+        "ext_scopes",
+        "openid email profile",
+        "What the console asks the external login for",
+    ),
+    setting(
+        "ext_authorize_url",
+        "none",
+        "Authorization endpoint of the external login, without an issuer; for the console's sign-in page",
+    ),
+    setting(
         "ext_token_url",
         "none",
         "Token endpoint of the external login, without an issuer",
@@ -108,7 +128,7 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "ext_redirect_uri",
         "none",
-        "Redirect URI with which clients obtain their codes",
+        "Redirect URI with which clients obtain their codes; <base_url>/sign-in/return for the console",
     ),
     setting(
         "auth_rate_limit",
@@ -144,7 +164,7 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "quota_pattern_bytes",
         "1GiB",
-        "Storage for all versions of one user's patterns",
+        "Storage for all versions and tests of one user's patterns, and for drafts",
     ),
     setting("quota_versions", "100000", "Versions per pattern"),
     setting(
@@ -175,6 +195,21 @@ pub const SETTINGS: &[Setting] = &[
         "Storage for the modules of one user's deployments",
     ),
     setting("quota_schedules", "2000", "Schedules in one user's deployments"),
+    setting(
+        "quota_key_values",
+        "1000000",
+        "Values that KeyValue keeps in one user's workspaces",
+    ),
+    setting(
+        "quota_key_value_bytes",
+        "1GiB",
+        "Storage for values that KeyValue keeps in one user's workspaces",
+    ),
+    setting(
+        "quota_waiting_runs",
+        "100000",
+        "Waiting runs in one user's workspaces; a run that would exceed it fails",
+    ),
     setting(
         "webhook_rate_limit",
         "100",
@@ -258,14 +293,20 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "connectors",
         "64 on Linux, 0 elsewhere",
-        "Concurrent processes for database drivers; 0: drivers run in the server itself, which a hostile \
-         database can then crash",
+        "Concurrent processes for drivers of databases and mail servers; 0: drivers run in the server itself, \
+         which a hostile server can then crash",
     ),
     setting(
         "isolation",
         "process on Linux",
         "Where compilers and drivers run: process (in separate, confined processes) or thread (in this \
          process)",
+    ),
+    setting(
+        "run_isolation",
+        "thread",
+        "Where runs execute: process (in as many separate, confined processes as there are workers; Linux \
+         only) or thread (in this process)",
     ),
     setting(
         "compile_timeout_ms",
@@ -290,6 +331,12 @@ pub const SETTINGS: &[Setting] = &[
         "Fuel limit of a run, roughly instructions",
     ),
     setting("run_memory", "64MiB", "Memory limit of a run"),
+    setting(
+        "runs_memory",
+        "half of the machine's, at least 1GiB",
+        "Memory limit of all executing runs together, of which one user's runs leave a fifth to those of others; a run that \
+         needs more than is left fails",
+    ),
     setting("workspace_concurrency", "64", "Concurrent runs per workspace"),
     setting("workers", "processors", "Threads that execute runs"),
     setting(
@@ -311,6 +358,43 @@ pub const SETTINGS: &[Setting] = &[
     ),
     setting("retention", "30d", "How long ended runs are kept"),
     setting("retention_runs", "100000", "Ended runs kept per workspace"),
+    setting(
+        "retention_bytes",
+        "20GiB",
+        "Storage for the runs of a workspace, counted about once an hour; beyond it the oldest ended runs are \
+         removed; 0: no limit",
+    ),
+    setting(
+        "audit_retention",
+        "365d",
+        "How long entries of the audit log are kept",
+    ),
+    setting(
+        "audit_entries",
+        "100000",
+        "Entries of the audit log kept per workspace, and per account; 0: no limit",
+    ),
+    setting(
+        "retention_journals",
+        "7d",
+        "How long the journals of failed runs are kept, by which runs are replayed, and modules that a newer \
+         deployment has replaced; 0s: such journals are removed with the run's end",
+    ),
+    setting(
+        "retention_journal_runs",
+        "1000",
+        "Successful runs per workspace whose journals are kept; 0: none",
+    ),
+    setting(
+        "retention_journal_bytes",
+        "256MiB",
+        "Storage for the journals that are kept of a workspace; beyond it the oldest are removed; 0: no limit",
+    ),
+    setting(
+        "webhook_log_lines",
+        "100000",
+        "Lines of the webhook log kept per pattern; 0: no limit",
+    ),
     setting(
         "mail_domain",
         "localhost",

@@ -1,17 +1,22 @@
 //! `/api/auth`: ending logins and changing passwords.
 
-use super::auth::{Session, may_try, session};
+use super::auth::{User, end_login, may_try};
+use super::browser_sessions::{Browser, begin};
 use super::client_ip::ClientIp;
-use super::extract::{Json, LoggedIn};
+use super::extract::{Caller, Json, LoggedIn};
 use super::reply::Enveloped;
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::State;
+use axum::response::{IntoResponse, Response};
 use heddle_model::Code;
+use heddle_model::audit::{Action, Object};
 use heddle_model::clock::Timestamp;
-use heddle_service::auth::password;
-use heddle_service::auth::token;
-use heddle_store::{StoreError, accounts, credentials};
+use heddle_service::auth::caller::Means;
+use heddle_service::auth::{password, token};
+use heddle_store::accounts::{self, UserRow};
+use heddle_store::audit::{self, Log};
+use heddle_store::{StoreError, credentials};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use utoipa::ToSchema;
@@ -49,16 +54,9 @@ struct LoggedOut {
 )]
 async fn logout(
     State(app): State<App>,
-    LoggedIn(caller): LoggedIn,
+    LoggedIn { caller, login }: LoggedIn,
 ) -> Result<Enveloped<LoggedOut>, ApiError> {
-    let login = caller.session.clone().ok_or(Code::Unauthorized)?;
-    let (now, until) = (app.clock.now(), app.tokens.end_of(&login));
-    let ended = app
-        .store
-        .write(move |db| Box::pin(async move { credentials::end_session(db, &login.id, until, now).await }));
-    let ended: Result<(), StoreError> = ended.await;
-    ended?;
-    Ok(Enveloped::new(LoggedOut { status: "ended" }))
+    logged_out(end_login(&app, &caller, login).await)
 }
 
 /// Ends all of the caller's logins. API keys remain valid.
@@ -72,13 +70,20 @@ async fn logout(
 )]
 async fn logout_all(
     State(app): State<App>,
-    LoggedIn(caller): LoggedIn,
+    LoggedIn { caller, .. }: LoggedIn,
 ) -> Result<Enveloped<LoggedOut>, ApiError> {
     let user = caller.scope.user();
-    let ended = app
-        .store
-        .write(move |db| Box::pin(async move { credentials::end_all_sessions(db, user).await }));
-    let ended: Result<i64, StoreError> = ended.await;
+    let ended = app.store.write(move |db| {
+        Box::pin(async move {
+            let ended = Action::SignedOutEverywhere.of(Object::User(user));
+            audit::note_in(db, Log::Account(user), &caller.scope, ended).await?;
+            credentials::end_all_sessions(db, user).await
+        })
+    });
+    logged_out(ended.await)
+}
+
+fn logged_out<T>(ended: Result<T, StoreError>) -> Result<Enveloped<LoggedOut>, ApiError> {
     ended?;
     Ok(Enveloped::new(LoggedOut { status: "ended" }))
 }
@@ -95,13 +100,22 @@ struct PasswordRequest {
     new_password: String,
 }
 
+/// What continues after a change of the password.
+#[derive(Serialize, ToSchema)]
+struct PasswordChanged {
+    /// A new token; not for browsers, which get a new cookie.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token: Option<String>,
+    user: User,
+}
+
 /// Changes the caller's password and ends all of their logins, including this one: the response contains a new token.
 /// API keys remain valid.
 #[utoipa::path(
     put, path = "/api/auth/password", tag = "Authentication", security(("bearer" = [])),
     request_body = PasswordRequest,
     responses(
-        (status = 200, description = "Changed, with a new token", body = Enveloped<Session>),
+        (status = 200, description = "Changed, with a new token or cookie", body = Enveloped<PasswordChanged>),
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED, TOKEN_EXPIRED, or INVALID_CREDENTIALS: the current password is wrong", body = ErrorBody),
         (status = 403, description = "FORBIDDEN: with an API key, or too long after the login; LOCAL_AUTH_DISABLED", body = ErrorBody),
@@ -112,9 +126,10 @@ struct PasswordRequest {
 async fn set_password(
     State(app): State<App>,
     ip: ClientIp,
-    LoggedIn(caller): LoggedIn,
+    LoggedIn { caller, login }: LoggedIn,
+    browser: Browser,
     Json(request): Json<PasswordRequest>,
-) -> Result<Enveloped<Session>, ApiError> {
+) -> Result<Response, ApiError> {
     if !app.config.local_auth {
         return Err(Code::LocalAuthDisabled.into());
     }
@@ -129,7 +144,6 @@ async fn set_password(
     }
     let user = accounts::by_id(&mut app.store.reader().await?.db(), caller.scope.user()).await?;
     let user = user.ok_or(Code::Unauthorized)?;
-    let login = caller.session.clone().ok_or(Code::Unauthorized)?;
     match &user.password_hash {
         None => recent(&login, now)?,
         Some(hash) => {
@@ -145,16 +159,45 @@ async fn set_password(
     }
     let hash = password::hash(request.new_password).await?;
     let (id, before) = (user.id, user.password_hash.clone());
+    let scope = caller.scope;
     let generation = app.store.write(move |db| {
-        Box::pin(async move { credentials::set_password(db, id, before.as_deref(), &hash).await })
+        Box::pin(async move {
+            let generation = credentials::set_password(db, id, before.as_deref(), &hash).await?;
+            if generation.is_some() {
+                let changed = Action::PasswordChanged.of(Object::User(id));
+                audit::note_in(db, Log::Account(id), &scope, changed).await?;
+            }
+            Ok(generation)
+        })
     });
     let generation: Result<Option<i64>, StoreError> = generation.await;
     let generation = generation?
         .ok_or_else(|| Code::Conflict.with("The password was changed by another request: log in again."))?;
+    let user = UserRow { generation, ..user };
+    renewed(&app, &caller, browser, user).await
+}
+
+/// A new token or cookie in place of the caller's, which has ended.
+async fn renewed(app: &App, caller: &Caller, browser: Browser, user: UserRow) -> Result<Response, ApiError> {
+    if caller.means == Means::Cookie {
+        let (cookie, _) = begin(app, browser, &user).await?;
+        let changed = PasswordChanged {
+            token: None,
+            user: user.into(),
+        };
+        return Ok((cookie, Enveloped::new(changed)).into_response());
+    }
     let scope = caller.scope;
     let membership = scope.workspace().map(|workspace| (workspace, scope.role()));
-    let login = app.tokens.begin(generation);
-    Ok(Enveloped::new(session(&app, user, membership, &login)?))
+    let login = app.tokens.begin(user.generation);
+    let token = app
+        .tokens
+        .issue(user.id, &user.email, user.role, membership, &login)?;
+    let changed = PasswordChanged {
+        token: Some(token),
+        user: user.into(),
+    };
+    Ok(Enveloped::new(changed).into_response())
 }
 
 fn recent(login: &token::Session, now: Timestamp) -> Result<(), ApiError> {

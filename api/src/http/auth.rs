@@ -1,7 +1,7 @@
 //! `/api/auth`: registration, login and the caller's profile.
 
 use super::client_ip::ClientIp;
-use super::extract::{Caller, Json, printable, text};
+use super::extract::{Caller, Json, LoggedIn, printable, text};
 use super::reply::Enveloped;
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
@@ -9,10 +9,13 @@ use axum::extract::{DefaultBodyLimit, State};
 use axum::http::StatusCode;
 use heddle_model::Code;
 use heddle_model::access::{Role, WorkspaceRole};
+use heddle_model::audit::{Action, Note, Object, Origin};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{UserId, WorkspaceId};
+use heddle_service::audit as service_audit;
 use heddle_service::auth::{email, password, token};
 use heddle_store::accounts::{self, UserRow};
+use heddle_store::audit::{self, Log};
 use heddle_store::{StoreError, credentials};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -27,7 +30,7 @@ pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(register))
         .routes(routes!(login))
-        .routes(routes!(me))
+        .routes(routes!(me, change_me))
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
 }
 
@@ -60,7 +63,7 @@ impl From<UserRow> for User {
 }
 
 /// A token and its user.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub struct Session {
     /// Send it as `Authorization: Bearer <token>`.
     token: String,
@@ -71,9 +74,9 @@ pub struct Session {
 }
 
 /// A new account.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct RegisterRequest {
+pub(super) struct RegisterRequest {
     #[schema(example = "ann@example.com", max_length = 254)]
     email: String,
     #[schema(example = "Ann", min_length = 1, max_length = 100)]
@@ -101,6 +104,18 @@ async fn register(
     ip: ClientIp,
     Json(request): Json<RegisterRequest>,
 ) -> Result<(StatusCode, Enveloped<Session>), ApiError> {
+    let (user, workspace) = registered(&app, ip, request).await?;
+    let login = app.tokens.begin(user.generation);
+    let session = session(&app, user, Some((workspace, WorkspaceRole::Owner)), &login)?;
+    Ok((StatusCode::CREATED, Enveloped::new(session)))
+}
+
+/// The new user, and their workspace.
+pub(super) async fn registered(
+    app: &App,
+    ip: ClientIp,
+    request: RegisterRequest,
+) -> Result<(UserRow, WorkspaceId), ApiError> {
     if !app.config.local_auth {
         return Err(Code::LocalAuthDisabled.into());
     }
@@ -126,26 +141,26 @@ async fn register(
         is_disabled: false,
     };
     let row = user.clone();
+    let origin = Origin::from_address(user.created_at, ip.0);
     let address = ip.limit_key().to_string();
     let created = app.store.write(move |db| {
         Box::pin(async move {
             let workspace = accounts::create(db, &row).await?;
             credentials::note_address(db, row.id, &address, row.created_at).await?;
+            let told = Way::Password.of(Action::AccountRegistered, row.id);
+            audit::note_account(db, row.id, origin, told).await?;
             Ok(workspace)
         })
     });
-    let workspace = match created.await {
-        Err(StoreError::Unique) => return Err(Code::EmailAlreadyExists.into()),
-        created => created?,
-    };
-    let login = app.tokens.begin(user.generation);
-    let session = session(&app, user, Some((workspace, WorkspaceRole::Owner)), &login)?;
-    Ok((StatusCode::CREATED, Enveloped::new(session)))
+    match created.await {
+        Err(StoreError::Unique) => Err(Code::EmailAlreadyExists.into()),
+        created => Ok((user, created?)),
+    }
 }
 
 /// An email and a password.
-#[derive(Debug, Deserialize, ToSchema)]
-struct LoginRequest {
+#[derive(Deserialize, ToSchema)]
+pub(super) struct LoginRequest {
     #[schema(example = "ann@example.com")]
     email: String,
     #[schema(example = "correct-horse")]
@@ -168,19 +183,26 @@ async fn login(
     ip: ClientIp,
     Json(request): Json<LoginRequest>,
 ) -> Result<Enveloped<Session>, ApiError> {
+    let user = recognized(&app, ip, request).await?;
+    Ok(Enveloped::new(logged_in(&app, user, ip, Way::Password).await?))
+}
+
+/// The user whose email and password these are.
+pub(super) async fn recognized(app: &App, ip: ClientIp, request: LoginRequest) -> Result<UserRow, ApiError> {
     if !app.config.local_auth {
         return Err(Code::LocalAuthDisabled.into());
     }
     app.auth_limits.check_ip(ip.limit_key(), app.clock.now())?;
     printable("email", &request.email)?;
-    may_try(&app, &request.email, ip).await?;
+    may_try(app, &request.email, ip).await?;
     let user = accounts::by_email(&mut app.store.reader().await?.db(), &request.email).await?;
     let hash = user.as_ref().and_then(|user| user.password_hash.clone());
     if request.password.len() > password::BYTES_MAX || !app.passwords.verify(request.password, hash).await? {
+        let origin = Origin::from_address(app.clock.now(), ip.0);
+        service_audit::note_refused(app, request.email, origin);
         return Err(Code::InvalidCredentials.into());
     }
-    let user = user.ok_or(Code::InvalidCredentials)?;
-    Ok(Enveloped::new(logged_in(&app, user, ip).await?))
+    Ok(user.ok_or(Code::InvalidCredentials)?)
 }
 
 /// Counts a login attempt for this email, or rejects it. Addresses from which the user has logged in before are counted
@@ -199,33 +221,63 @@ pub(super) async fn may_try(app: &App, email: &str, ip: ClientIp) -> Result<(), 
 }
 
 /// The session of a user who has just authenticated from this address.
-pub(super) async fn logged_in(app: &App, user: UserRow, ip: ClientIp) -> Result<Session, ApiError> {
+pub(super) async fn logged_in(app: &App, user: UserRow, ip: ClientIp, way: Way) -> Result<Session, ApiError> {
+    admit(app, &user, ip, way).await?;
+    let membership = accounts::first_membership(&mut app.store.reader().await?.db(), user.id).await?;
+    let login = app.tokens.begin(user.generation);
+    session(app, user, membership, &login)
+}
+
+/// How somebody proves who they are.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Way {
+    /// By a password.
+    Password,
+    /// By the external login.
+    External,
+}
+
+impl Way {
+    /// What the audit log tells of it.
+    pub(super) fn of(self, action: Action, user: UserId) -> Note {
+        let way = match self {
+            Way::Password => "password",
+            Way::External => "external",
+        };
+        action.of(Object::User(user)).with("way", way)
+    }
+}
+
+/// Lets a user in who has just authenticated from this address, which is remembered.
+pub(super) async fn admit(app: &App, user: &UserRow, ip: ClientIp, way: Way) -> Result<(), ApiError> {
     if user.is_disabled {
+        let origin = Origin::from_address(app.clock.now(), ip.0);
+        service_audit::note_refused(app, user.email.clone(), origin);
         return Err(Code::InvalidCredentials
             .with("This account is disabled: contact the operator of the service.")
             .into());
     }
     let (now, address) = (app.clock.now(), ip.limit_key().to_string());
     let mut reader = app.store.reader().await?;
-    let membership = accounts::first_membership(&mut reader.db(), user.id).await?;
     let is_news = credentials::is_address_news(&mut reader.db(), &user.email, &address, now).await?;
     drop(reader);
-    if is_news {
-        let id = user.id;
-        let noted = app
-            .store
-            .write(move |db| Box::pin(async move { credentials::note_address(db, id, &address, now).await }));
-        let noted: Result<(), StoreError> = noted.await;
-        noted?;
-    }
-    let login = app.tokens.begin(user.generation);
-    session(app, user, membership, &login)
+    let (id, origin) = (user.id, Origin::from_address(now, ip.0));
+    let noted = app.store.write(move |db| {
+        Box::pin(async move {
+            if is_news {
+                credentials::note_address(db, id, &address, now).await?;
+            }
+            audit::note_account(db, id, origin, way.of(Action::SignedIn, id)).await
+        })
+    });
+    let noted: Result<(), StoreError> = noted.await;
+    Ok(noted?)
 }
 
 /// The caller's profile.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct Me {
+pub(super) struct Me {
     id: UserId,
     email: String,
     first_name: String,
@@ -235,6 +287,21 @@ struct Me {
     created_at: Timestamp,
     /// Whether the email has been verified, by the external login or by the operator.
     email_verified: bool,
+}
+
+impl From<UserRow> for Me {
+    fn from(user: UserRow) -> Self {
+        Me {
+            id: user.id,
+            email: user.email,
+            first_name: user.first_name,
+            last_name: user.last_name,
+            role: user.role,
+            avatar_url: user.avatar_url,
+            created_at: user.created_at,
+            email_verified: user.email_verified,
+        }
+    }
 }
 
 /// Gets the caller's profile.
@@ -248,16 +315,62 @@ struct Me {
 async fn me(State(app): State<App>, caller: Caller) -> Result<Enveloped<Me>, ApiError> {
     let user = accounts::by_id(&mut app.store.reader().await?.db(), caller.scope.user()).await?;
     let user = user.ok_or(Code::Unauthorized)?;
-    Ok(Enveloped::new(Me {
-        id: user.id,
-        email: user.email,
-        first_name: user.first_name,
-        last_name: user.last_name,
-        role: user.role,
-        avatar_url: user.avatar_url,
-        created_at: user.created_at,
-        email_verified: user.email_verified,
-    }))
+    Ok(Enveloped::new(user.into()))
+}
+
+/// Changes of the caller's profile; what is left out stays.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct ProfileChanges {
+    #[schema(example = "Ann", min_length = 1, max_length = 100)]
+    first_name: Option<String>,
+    #[schema(example = "Lee", min_length = 1, max_length = 100)]
+    last_name: Option<String>,
+}
+
+/// Changes the caller's name.
+#[utoipa::path(
+    patch, path = "/api/auth/me", tag = "Authentication", security(("bearer" = [])),
+    request_body = ProfileChanges,
+    responses(
+        (status = 200, description = "The caller", body = Enveloped<Me>),
+        (status = 400, description = "VALIDATION", body = ErrorBody),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN: with an API key", body = ErrorBody),
+    )
+)]
+async fn change_me(
+    State(app): State<App>,
+    LoggedIn { caller, .. }: LoggedIn,
+    Json(changes): Json<ProfileChanges>,
+) -> Result<Enveloped<Me>, ApiError> {
+    let name = |field, name: Option<String>| name.map(|name| text(field, &name, 100)).transpose();
+    let first_name = name("firstName", changes.first_name)?;
+    let last_name = name("lastName", changes.last_name)?;
+    let (user, scope) = (caller.scope.user(), caller.scope);
+    let changed = app.store.write(move |db| {
+        Box::pin(async move {
+            accounts::rename(db, user, first_name.as_deref(), last_name.as_deref()).await?;
+            let told = Action::ProfileChanged.of(Object::User(user));
+            audit::note_in(db, Log::Account(user), &scope, told).await?;
+            accounts::by_id(db, user).await
+        })
+    });
+    let changed: Result<Option<UserRow>, StoreError> = changed.await;
+    Ok(Enveloped::new(changed?.ok_or(Code::Unauthorized)?.into()))
+}
+
+/// Ends the caller's login.
+pub(super) async fn end_login(app: &App, caller: &Caller, login: token::Session) -> Result<(), StoreError> {
+    let (scope, now, until) = (caller.scope, app.clock.now(), app.tokens.end_of(&login));
+    let ended = app.store.write(move |db| {
+        Box::pin(async move {
+            let (log, ended) = (Log::Account(scope.user()), Object::User(scope.user()));
+            audit::note_in(db, log, &scope, Action::SignedOut.of(ended)).await?;
+            credentials::end_session(db, &login.id, until, now).await
+        })
+    });
+    ended.await
 }
 
 /// Issues a token for this user in this workspace.

@@ -1,5 +1,7 @@
 //! `/callbacks/:runId/:token/:place`: callbacks to waiting runs. They need no token: the URL itself is the credential.
 
+mod page;
+
 use super::client_ip::ClientIp;
 use super::extract::Path;
 use super::webhooks::read;
@@ -7,7 +9,7 @@ use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use axum::Json;
 use axum::body::Body;
-use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::extract::{DefaultBodyLimit, RawQuery, Request, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderMap, HeaderValue, Method};
 use axum::response::{IntoResponse, Response};
@@ -22,13 +24,13 @@ use utoipa_axum::routes;
 /// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
-        .routes(routes!(call_back, call_back_by_link))
+        .routes(routes!(call_back, ask))
         .layer(DefaultBodyLimit::disable())
 }
 
 /// Resumes a run that waits for this call; its WaitForCallback node emits the request. The run creates the URL
-/// (`$run.callbackUrls`), which works once. The response is the node's `respondBody`. The body is read as JSON, a form
-/// or text, depending on its content type.
+/// (`$run.callbackUrls`), which works once. The response is the node's `respondBody`, for a browser in a page. The body is read
+/// as JSON, a form or text, depending on its content type.
 #[utoipa::path(
     post, path = "/callbacks/{runId}/{token}/{place}", tag = "Webhooks",
     params(
@@ -56,10 +58,19 @@ async fn call_back(
     Path(target): Path<(RunId, String, String)>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    answer(app, ip, target, request).await
+    if !page::is_browser(request.headers()) {
+        return answer(app, ip, target, request).await.map(respond);
+    }
+    Ok(match answer(app, ip, target, request).await {
+        // In the page, as text: a pattern's response must not act as a page of the service.
+        Ok(Value::String(text)) => page::thanks(&text),
+        Ok(_) => page::thanks(""),
+        Err(error) => page::refusal(error),
+    })
 }
 
-/// The same as a link for people to follow: the event is the query.
+/// The page that people see who follow the URL as a link: it asks, and its button sends a POST request to the same URL with the
+/// link's query. Following a link by itself decides nothing, since programs that look for malware in mail do that, too.
 #[utoipa::path(
     get, path = "/callbacks/{runId}/{token}/{place}", tag = "Webhooks",
     params(
@@ -68,24 +79,42 @@ async fn call_back(
         ("place" = String, Path, description = "The node and its iteration"),
     ),
     responses(
-        (status = 200, description = "The run goes on", body = serde_json::Value),
-        (status = 404, description = "NOT_FOUND: no run created this URL", body = ErrorBody),
-        (status = 409, description = "CONFLICT: the URL was called before", body = ErrorBody),
-        (status = 410, description = "GONE: the run has ended, or no longer waits", body = ErrorBody),
-        (status = 429, description = "RATE_LIMITED", body = ErrorBody),
+        (status = 200, description = "The page", body = String, content_type = "text/html"),
+        (status = 404, description = "NOT_FOUND: no run created this URL", body = String, content_type = "text/html"),
+        (status = 409, description = "CONFLICT: the URL was called before", body = String, content_type = "text/html"),
+        (status = 410, description = "GONE: the run has ended, or no longer waits", body = String,
+         content_type = "text/html"),
+        (status = 429, description = "RATE_LIMITED", body = String, content_type = "text/html"),
     )
 )]
-async fn call_back_by_link(
+async fn ask(
     State(app): State<App>,
     ip: ClientIp,
-    Path(target): Path<(RunId, String, String)>,
-    request: Request,
-) -> Result<Response, ApiError> {
-    if request.method() == Method::HEAD {
-        // Whoever only looks does not call.
-        return Err(Code::MethodNotAllowed.into());
+    target: Result<Path<(RunId, String, String)>, ApiError>,
+    RawQuery(query): RawQuery,
+    method: Method,
+) -> Response {
+    let look = async {
+        let Path((run, token, place)) = target?;
+        if method == Method::HEAD {
+            return Err(Code::MethodNotAllowed.into());
+        }
+        app.webhooks.limit(ip.limit_key(), app.clock.now())?;
+        known(&app, run, &token, &place)?;
+        Ok::<_, ApiError>(app.executions.is_callback_open(run, &place).await?)
+    };
+    match look.await {
+        Ok(()) => page::question(query.as_deref()),
+        Err(error) => page::refusal(error),
     }
-    answer(app, ip, target, request).await
+}
+
+/// 404 unless a run has made this URL.
+fn known(app: &App, run: RunId, token: &str, place: &str) -> Result<(), ApiError> {
+    match app.executions.is_callback(run, token, place) {
+        true => Ok(()),
+        false => Err(Code::NotFound.with("No run created this URL.").into()),
+    }
 }
 
 async fn answer(
@@ -93,24 +122,16 @@ async fn answer(
     ip: ClientIp,
     (run, token, place): (RunId, String, String),
     request: Request,
-) -> Result<Response, ApiError> {
+) -> Result<Value, ApiError> {
     app.webhooks.limit(ip.limit_key(), app.clock.now())?;
-    if !app.executions.is_callback(run, &token, &place) {
-        return Err(Code::NotFound.with("No run created this URL.").into());
-    }
+    known(&app, run, &token, &place)?;
     let (parts, body) = request.into_parts();
-    let body = match parts.method {
-        Method::POST => read(body, app.config.webhook_body_bytes_max).await?,
-        _ => Default::default(),
-    };
+    let body = read(body, app.config.webhook_body_bytes_max).await?;
     let body = content(&parts.headers, &body)?;
     let event = event::with_body(&parts.headers, parts.uri.query(), parts.method.as_str(), &body);
     let event = event.map_err(ApiError::internal)?;
-    let told = app
-        .executions
-        .call_back(run, place, event.get().to_owned())
-        .await?;
-    Ok(respond(told))
+    let called = app.executions.call_back(run, place, event.get().to_owned());
+    Ok(called.await?)
 }
 
 /// The body, read by its content type; an empty body is null.

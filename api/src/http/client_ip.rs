@@ -51,7 +51,7 @@ fn behind(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> ClientIp {
         .collect();
     let mut entries = lines.iter().flat_map(|line| line.split(',')).rev();
     while is_trusted(client) {
-        // What is no address was not written by a proxy of ours: whoever handed it over is the client.
+        // An entry that is not an address was not written by one of our proxies: whoever sent it is the client.
         match entries.next().and_then(address) {
             Some(address) => client = address,
             None => break,

@@ -1,6 +1,13 @@
 //! `/api/connections`: credentials for other services. They are stored and never shown again; patterns use them as the
 //! secrets that a connection seeds.
 
+mod bodies;
+mod change;
+mod kinds;
+mod trial;
+mod uses;
+
+use self::bodies::{Connection, FIELDS_MAX, credential, derived_seeds};
 use super::environments::environment;
 use super::extract::{Caller, Json, Path, text};
 use super::secret_fields::{checked_hosts, secret_value};
@@ -10,11 +17,11 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use heddle_model::Code;
 use heddle_model::access::{Editor, WorkspaceRole};
-use heddle_model::clock::Timestamp;
+use heddle_model::audit::{Action, Object};
 use heddle_model::ids::{ConnectionId, EnvironmentId};
 use heddle_model::quota::Quota;
-use heddle_model::secret_name;
 use heddle_store::Db;
+use heddle_store::audit;
 use heddle_store::connections::{self, ConnectionRow};
 use heddle_store::quota::{self, Payer};
 use heddle_store::secrets::{self, NewSecret};
@@ -26,8 +33,6 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-/// Maximum number of fields of a connection.
-const FIELDS_MAX: usize = 50;
 /// The field that holds the key of an API key connection.
 const API_KEY_FIELD: &str = "apiKey";
 
@@ -38,39 +43,10 @@ pub fn routes() -> OpenApiRouter<App> {
         .routes(routes!(get_connection, delete_connection))
         .routes(routes!(create_api_key_connection))
         .routes(routes!(create_credentials_connection))
-}
-
-/// A connection, without its credentials.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-struct Connection {
-    id: ConnectionId,
-    #[schema(example = "open-ai")]
-    provider: String,
-    #[schema(example = "OpenAI of the accounting team")]
-    display_name: String,
-    /// `oauth`, `api_key` or `credentials`.
-    #[serde(rename = "type")]
-    #[schema(example = "api_key")]
-    kind: String,
-    #[schema(example = "active")]
-    status: String,
-    created_at: Timestamp,
-    updated_at: Timestamp,
-}
-
-impl From<ConnectionRow> for Connection {
-    fn from(row: ConnectionRow) -> Self {
-        Connection {
-            id: row.id,
-            provider: row.provider,
-            display_name: row.display_name,
-            kind: row.kind,
-            status: row.status,
-            created_at: row.created_at,
-            updated_at: row.updated_at,
-        }
-    }
+        .merge(change::routes())
+        .merge(kinds::routes())
+        .merge(trial::routes())
+        .merge(uses::routes())
 }
 
 /// The caller's connections.
@@ -242,13 +218,7 @@ async fn create_credentials_connection(
     }
     let mut credentials = BTreeMap::new();
     for (field, value) in request.credentials {
-        let path = format!("credentials.{field}");
-        let value = match value {
-            Value::String(text) => text,
-            Value::Number(_) | Value::Bool(_) => value.to_string(),
-            _ => return Err(ApiError::field(path, "must be a string, a number or a boolean")),
-        };
-        secret_value(&path, &value)?;
+        let value = credential(&field, value)?;
         credentials.insert(field, value);
     }
     let new = NewConnection {
@@ -280,12 +250,16 @@ async fn delete_connection(
     Path(id): Path<ConnectionId>,
 ) -> Result<StatusCode, ApiError> {
     let editor = caller.scope.editor()?;
-    let deleted = app
-        .store
-        .write(move |db| Box::pin(async move { connections::delete(db, &editor, id).await }));
-    if !deleted.await? {
-        return Err(Code::NotFound.into());
-    }
+    let deleted = app.store.write(move |db| {
+        Box::pin(async move {
+            audit::note(db, &editor, Action::ConnectionDeleted.of(Object::Connection(id))).await?;
+            match connections::delete(db, &editor, id).await? {
+                true => Ok::<(), ApiError>(()),
+                false => Err(Code::NotFound.into()),
+            }
+        })
+    });
+    deleted.await?;
     app.executions.environments().changed();
     Ok(StatusCode::NO_CONTENT)
 }
@@ -305,17 +279,7 @@ async fn create(
     editor: Editor,
     new: NewConnection,
 ) -> Result<(StatusCode, axum::Json<CreatedConnection>), ApiError> {
-    let mut seeds = BTreeMap::new();
-    for (field, value) in &new.credentials {
-        let name = secret_name::derived(&new.provider, field).ok_or_else(|| {
-            let problem = "the provider and the field don't yield a valid secret name";
-            ApiError::field(
-                "provider",
-                format!("`{}`, field `{field}`: {problem}", new.provider),
-            )
-        })?;
-        seeds.insert(name, value.clone());
-    }
+    let seeds = derived_seeds(&new.provider, &new.credentials)?;
     let display_name = match &new.display_name {
         Some(name) => text("displayName", name, 200)?,
         None => new.provider.clone(),
@@ -341,6 +305,11 @@ async fn create(
         Box::pin(async move {
             let environments = to_seed(db, &editor, environment).await?;
             connections::create(db, &service.vault, &editor, &row, &credentials).await?;
+            let made = Action::ConnectionCreated
+                .of(Object::Connection(row.id))
+                .with("provider", &*row.provider)
+                .with("secrets", if environments.is_empty() { 0 } else { seeds.len() });
+            audit::note(db, &editor, made).await?;
             for environment in &environments {
                 seed(db, &service, &editor, environment, &row, &seeds).await?;
             }

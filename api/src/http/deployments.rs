@@ -1,6 +1,7 @@
 //! Deploying patterns, and listing deployments.
 
-use super::extract::{self, Caller, CodeJson, Path, Query};
+use super::drawn::NodeDefinition;
+use super::extract::{self, Caller, CodeJson, Path, Query, given};
 use super::inbound::{self, EmailEndpoint};
 use super::reply::{Enveloped, Listed, PageMeta};
 use super::webhook_endpoints::{self, WebhookEndpoint};
@@ -10,11 +11,13 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use heddle_execution::compile::Finding;
+use heddle_execution::compile::validation::Diagnostic;
 use heddle_execution::deploy::{DeployError, DeployRequest};
 use heddle_model::Code;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId};
 use heddle_model::status::{DeploymentStatus, RunStatus};
+use heddle_service::test_cases;
 use heddle_store::deployments::{self, ListedRow};
 use heddle_store::{StoreError, patterns};
 use serde::{Deserialize, Serialize};
@@ -46,7 +49,7 @@ pub struct Trigger {
 }
 
 /// Reads the stored list of triggers.
-fn triggers(deployment: DeploymentId, stored: &str) -> Result<Vec<Trigger>, StoreError> {
+pub(super) fn triggers(deployment: DeploymentId, stored: &str) -> Result<Vec<Trigger>, StoreError> {
     serde_json::from_str(stored).map_err(|_| StoreError::Corrupt {
         table: "deployments",
         column: "triggers",
@@ -58,13 +61,17 @@ fn triggers(deployment: DeploymentId, stored: &str) -> Result<Vec<Trigger>, Stor
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct DeployBody {
-    /// Definitions of custom node types, by name; `{}` if there are none.
-    #[schema(value_type = Object, example = json!({}))]
+    /// Definitions of custom node types, by name; with `{}`, the pattern's own are used.
+    #[schema(value_type = HashMap<String, NodeDefinition>, example = json!({}))]
     node_definitions: Box<RawValue>,
     /// The environment that secrets and variables come from; by default the workspace's `production`.
     environment_id: Option<String>,
     /// Whether runs record what each node did.
     trace: Option<bool>,
+    /// Whether 422 also says `diagnostics`.
+    diagnostics: Option<bool>,
+    /// Whether all tests of the pattern have to pass first; default: no.
+    require_tests: Option<bool>,
 }
 
 /// A deployment that was just made.
@@ -87,15 +94,23 @@ pub struct InvalidGraph {
     errors: Vec<Finding>,
     /// What looks wrong.
     warnings: Vec<Finding>,
+    /// If the request asks for them: all of it with places, as `/api/execute/validate` has them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diagnostics: Option<Vec<Diagnostic>>,
 }
 
 impl InvalidGraph {
     /// The answer with status 422.
-    pub fn answer(errors: Vec<Finding>, warnings: Vec<Finding>) -> Response {
+    pub fn answer(
+        errors: Vec<Finding>,
+        warnings: Vec<Finding>,
+        diagnostics: Option<Vec<Diagnostic>>,
+    ) -> Response {
         let body = InvalidGraph {
             success: false,
             errors,
             warnings,
+            diagnostics,
         };
         (StatusCode::UNPROCESSABLE_ENTITY, axum::Json(body)).into_response()
     }
@@ -111,6 +126,7 @@ impl InvalidGraph {
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 403, description = "FORBIDDEN; QUOTA_EXCEEDED", body = ErrorBody),
         (status = 404, description = "NOT_FOUND", body = ErrorBody),
+        (status = 409, description = "With `requireTests`: TESTS_FAILED, with `details` for each test that does not pass; CONFLICT: the pattern was saved meanwhile", body = ErrorBody),
         (status = 422, description = "The graph is not valid; nothing has changed", body = InvalidGraph),
     )
 )]
@@ -125,11 +141,19 @@ async fn deploy_pattern(
         id.parse::<EnvironmentId>()
             .map_err(|_| ApiError::field("environmentId", "is not an environment of this workspace"))
     });
-    let request = DeployRequest {
-        node_definitions: extract::object("nodeDefinitions", body.node_definitions)?,
-        environment: environment.transpose()?,
-        trace: body.trace.unwrap_or(false),
+    let environment = environment.transpose()?;
+    let node_definitions = extract::object("nodeDefinitions", body.node_definitions)?;
+    let version = match body.require_tests {
+        Some(true) => Some(test_cases::require(&app, &editor, pattern, node_definitions.clone()).await?),
+        _ => None,
     };
+    let request = DeployRequest {
+        node_definitions,
+        environment,
+        trace: body.trace.unwrap_or(false),
+        version,
+    };
+    let wants_diagnostics = body.diagnostics.unwrap_or(false);
     match app.executions.deploy(&editor, pattern, request).await {
         Ok((row, warnings)) => {
             let deployed = Deployed {
@@ -141,7 +165,14 @@ async fn deploy_pattern(
             };
             Ok(Enveloped::new(deployed).into_response())
         }
-        Err(DeployError::Invalid { errors, warnings }) => Ok(InvalidGraph::answer(errors, warnings)),
+        Err(DeployError::Invalid {
+            errors,
+            warnings,
+            diagnostics,
+        }) => {
+            let diagnostics = wants_diagnostics.then_some(diagnostics);
+            Ok(InvalidGraph::answer(errors, warnings, diagnostics))
+        }
         Err(DeployError::Other(error)) => Err(error.into()),
     }
 }
@@ -222,9 +253,11 @@ struct ListQuery {
     status: Option<DeploymentFilter>,
     /// Page, from 1.
     #[param(minimum = 1, default = 1)]
+    #[serde(default, deserialize_with = "given")]
     page: Option<i64>,
     /// Deployments per page, at most 100.
     #[param(minimum = 1, default = 20)]
+    #[serde(default, deserialize_with = "given")]
     limit: Option<i64>,
 }
 
@@ -336,7 +369,7 @@ struct PatternOf {
 }
 
 /// A deployment.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Deployment {
     id: DeploymentId,
@@ -384,6 +417,8 @@ async fn get_deployment(
     let db = &mut reader.db();
     let webhook_endpoints = webhook_endpoints::of_deployment_row(&app, db, &caller.scope, &row).await?;
     let email_endpoints = inbound::of_deployment_row(&app, db, &caller.scope, &row).await?;
+    drop(reader);
+    webhook_endpoints::note_shown(&app, &caller.scope, &webhook_endpoints).await?;
     Ok(Enveloped::new(Deployment {
         id: row.id,
         deployment_id: row.id,

@@ -8,11 +8,13 @@ use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::State;
 use axum::http::StatusCode;
 use heddle_model::access::Scope;
+use heddle_model::audit::{Action, Object};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{EnvironmentId, WorkspaceId};
 use heddle_model::quota::Quota;
 use heddle_model::secret_name;
 use heddle_model::{Code, ServiceError};
+use heddle_store::audit;
 use heddle_store::deployments;
 use heddle_store::quota::{self, Payer};
 use heddle_store::secrets::{self, NewSecret, SecretRow};
@@ -108,6 +110,8 @@ async fn create_environment(
             let created = workspaces::create_environment(db, &manager, &name, now).await?;
             let payer = Payer::Workspace(created.workspace_id);
             quota::check(db, &quotas, &[(payer, &[Quota::Environments])]).await?;
+            let made = Object::Environment(created.id);
+            audit::note(db, &manager, Action::EnvironmentCreated.of(made)).await?;
             Ok(created)
         })
     });
@@ -150,7 +154,11 @@ async fn delete_environment(
                 return Err(Code::Conflict.with("A workspace must have at least one environment."));
             }
             match deployments::count_in_environment(db, &scope, id).await? {
-                0 => Ok(workspaces::delete_environment(db, &manager, id).await?),
+                0 => {
+                    let gone = Object::Environment(id);
+                    audit::note(db, &manager, Action::EnvironmentDeleted.of(gone)).await?;
+                    Ok(workspaces::delete_environment(db, &manager, id).await?)
+                }
                 1 => Err(Code::Conflict.with("A deployment uses this environment: undeploy it first.")),
                 count => Err(Code::Conflict.with(format!(
                     "{count} deployments use this environment: undeploy them first."
@@ -265,6 +273,8 @@ async fn set_secret(
                 hosts: &hosts,
             };
             secrets::set(db, &service.vault, &environment, secret, now).await?;
+            let changed = Object::Secret(id, name.clone());
+            audit::note(db, &scope, Action::SecretSet.of(changed)).await?;
             let payer = Payer::Workspace(environment.workspace_id);
             let counted = [Quota::Secrets, Quota::SecretBytes];
             quota::check(db, &service.quotas, &[(payer, &counted)]).await?;
@@ -305,11 +315,17 @@ async fn delete_secret(
     }
     let deleted = app.store.write({
         let name = name.clone();
-        move |db| Box::pin(async move { secrets::delete(db, &manager, id, &name).await })
+        move |db| {
+            Box::pin(async move {
+                if !secrets::delete(db, &manager, id, &name).await? {
+                    return Err(Code::NotFound.with("This environment has no such secret."));
+                }
+                let gone = Object::Secret(id, name);
+                Ok(audit::note(db, &manager, Action::SecretDeleted.of(gone)).await?)
+            })
+        }
     });
-    if !deleted.await? {
-        return Err(Code::NotFound.with("This environment has no such secret.").into());
-    }
+    deleted.await?;
     app.executions.environments().changed();
     Ok(Deleted::new(name))
 }
@@ -317,7 +333,7 @@ async fn delete_secret(
 /// Variable names and values: strings, numbers, booleans or null.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(transparent)]
-#[schema(value_type = Object, example = json!({"REGION": "eu", "RETRIES": 3}))]
+#[schema(value_type = HashMap<String, Value>, example = json!({"REGION": "eu", "RETRIES": 3}))]
 struct Variables(Map<String, Value>);
 
 /// Gets an environment's variables, which patterns read as `$vars.NAME`.
@@ -388,11 +404,13 @@ async fn set_variables(
     if Value::Object(variables.clone()).to_string().len() > VARIABLES_BYTES_MAX {
         return Err(ApiError::field("", "the variables are larger than 64 KiB"));
     }
-    let stored = variables.clone();
+    let (stored, now) = (variables.clone(), app.clock.now());
     let set = app.store.write(move |db| {
         Box::pin(async move {
             environment(db, &scope, id).await?;
-            secrets::set_variables(db, &manager, id, &stored).await?;
+            secrets::set_variables(db, &manager, id, (&stored, now)).await?;
+            let changed = Action::VariablesSet.of(Object::Environment(id));
+            audit::note(db, &manager, changed.with("count", stored.len())).await?;
             Ok::<(), ApiError>(())
         })
     });

@@ -4,11 +4,12 @@ use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use heddle_model::clock::{Clock, Timestamp};
-use heddle_model::error::{Code, Detail, ServiceError};
+use heddle_model::error::{Code, Detail, ServiceError, chain};
 use heddle_model::quota::Exceeded;
 use heddle_store::StoreError;
 use heddle_store::vault::VaultError;
 use serde::Serialize;
+use std::error::Error;
 use utoipa::ToSchema;
 
 /// An error that is sent as the response to a request.
@@ -74,7 +75,7 @@ const fn status(code: Code) -> StatusCode {
         Code::NotFound | Code::WorkspaceNotFound | Code::VersionNotFound => StatusCode::NOT_FOUND,
         Code::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
         Code::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
-        Code::Conflict | Code::EmailAlreadyExists => StatusCode::CONFLICT,
+        Code::Conflict | Code::EmailAlreadyExists | Code::TestsFailed => StatusCode::CONFLICT,
         Code::Gone => StatusCode::GONE,
         Code::PayloadTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         Code::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -115,11 +116,8 @@ impl IntoResponse for ApiError {
         let error = self.0;
         let code = error.code();
         if let Some(source) = error.source() {
-            tracing::error!(
-                code = code.name(),
-                error = format!("{source:#}"),
-                "A request failed: {source:#}"
-            );
+            let source = chain(source);
+            tracing::error!(code = code.name(), error = source, "A request failed: {source}");
         }
         let body = ErrorBody {
             success: false,

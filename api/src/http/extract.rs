@@ -1,27 +1,31 @@
 //! Extractors for handlers: the caller, and bodies, queries and paths whose errors are reported by field.
 
+use super::client_ip::ClientIp;
 use super::server;
 use crate::app::App;
 use crate::http::error::ApiError;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{DefaultBodyLimit, FromRef, FromRequest, FromRequestParts, RawPathParams, Request};
-use axum::http::StatusCode;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
 use axum::http::request::Parts;
+use axum::http::{HeaderValue, StatusCode};
 use heddle_execution::budget::Owner;
 use heddle_model::Code;
-use heddle_model::access::{Role, Scope};
+use heddle_model::access::{KeyScope, Role, Scope};
 use heddle_model::ids::{UserId, WorkspaceId};
-use heddle_service::auth::caller;
+use heddle_service::auth::caller::{self, Means};
+use heddle_service::auth::token::Session;
 use heddle_store::accounts;
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::fmt::Display;
 use std::ops::Deref;
-use utoipa::IntoParams;
+use std::str::FromStr;
 
-/// A caller with a valid token, whose request has been counted against the rate limit for changes.
+/// An authenticated caller, whose request has been counted against the rate limit for changes.
 #[derive(Clone, Debug)]
 pub struct Caller(caller::Caller);
 
@@ -42,8 +46,16 @@ where
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let app = App::from_ref(state);
-        let caller = caller::check(&app, &parts.headers).await?;
+        name_workspace(parts);
+        let mut caller = caller::check(&app, &parts.headers).await?;
+        let ClientIp(address) = ClientIp::from_request_parts(parts, state).await?;
+        caller.scope = caller.scope.from_address(address);
         if !parts.method.is_safe() {
+            if caller.means == Means::Cookie && !app.cookies.is_from_own_page(&parts.headers) {
+                return Err(Code::Forbidden
+                    .with("With a cookie, only heddle's own pages may change something: send a token or an API key.")
+                    .into());
+            }
             app.auth_limits
                 .check_write(caller.scope.user(), app.clock.now())?;
         }
@@ -53,9 +65,29 @@ where
     }
 }
 
-/// A caller with a token from a login. API keys can't change credentials.
+/// Takes the workspace from the query if a request with a cookie names none: live tails and downloads can't have headers
+/// of their own.
+pub(super) fn name_workspace(parts: &mut Parts) {
+    if parts.headers.contains_key(AUTHORIZATION) || parts.headers.contains_key(caller::WORKSPACE) {
+        return;
+    }
+    let mut pairs = form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes());
+    let Some((_, named)) = pairs.find(|(name, _)| name == "workspace") else {
+        return;
+    };
+    if let Ok(named) = HeaderValue::from_str(&named) {
+        parts.headers.insert(caller::WORKSPACE, named);
+    }
+}
+
+/// A caller who has logged in. API keys can't change credentials.
 #[derive(Clone, Debug)]
-pub struct LoggedIn(pub Caller);
+pub struct LoggedIn {
+    /// Who it is.
+    pub caller: Caller,
+    /// What their token or cookie derives from.
+    pub login: Session,
+}
 
 impl<S> FromRequestParts<S> for LoggedIn
 where
@@ -66,12 +98,10 @@ where
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let caller = Caller::from_request_parts(parts, state).await?;
-        if caller.by_api_key {
-            return Err(Code::Forbidden
-                .with("API keys can't be used here: log in and send that token.")
-                .into());
-        }
-        Ok(LoggedIn(caller))
+        let login = caller.session.clone().ok_or_else(|| {
+            Code::Forbidden.with("API keys can't be used here: log in and send that token.")
+        })?;
+        Ok(LoggedIn { caller, login })
     }
 }
 
@@ -94,7 +124,7 @@ where
             .ok()
             .and_then(|path| path.iter().next().and_then(|(_, id)| id.parse().ok()));
         let workspace = workspace.ok_or(Code::WorkspaceNotFound)?;
-        if caller.by_api_key && caller.scope.workspace() != Some(workspace) {
+        if caller.means == Means::ApiKey && caller.scope.workspace() != Some(workspace) {
             return Err(Code::WorkspaceNotFound.into());
         }
         let user = caller.scope.user();
@@ -102,7 +132,9 @@ where
             accounts::standing(&mut app.store.reader().await?.db(), user, Some(workspace), None).await?;
         let role = standing.and_then(|standing| standing.workspace_role);
         let role = role.ok_or(Code::WorkspaceNotFound)?;
-        Ok(Member(Scope::checked(user, Some((workspace, role)))))
+        let origin = caller.scope.origin();
+        let scope = Scope::checked(user, Some((workspace, role)), origin);
+        Ok(Member(scope.limited(caller.scope.limit())))
     }
 }
 
@@ -119,6 +151,7 @@ where
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let caller = Caller::from_request_parts(parts, state).await?;
+        caller.scope.key_allows(KeyScope::Admin)?;
         if caller.role != Role::Admin {
             return Err(Code::Forbidden
                 .with("This requires the role admin in the service.")
@@ -212,7 +245,25 @@ fn decode<T: DeserializeOwned>(is_json: bool, body: &[u8]) -> Result<T, ApiError
     if !is_json {
         return Err(Code::UnsupportedMediaType.into());
     }
+    // serde would take an array for an object, field by field.
+    if body.trim_ascii_start().starts_with(b"[") {
+        return Err(ApiError::field("", "the body must be a JSON object"));
+    }
     from_json(body)
+}
+
+/// Parses an element of a list that a body holds as text; errors name the path from the body on.
+pub fn element<T: DeserializeOwned>(path: &str, element: &RawValue) -> Result<T, ApiError> {
+    let mut reader = serde_json::Deserializer::from_str(element.get());
+    serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let inner = error.path().to_string();
+        let path = match inner.as_str() {
+            "." => path.to_owned(),
+            inner if inner.starts_with('[') => format!("{path}{inner}"),
+            inner => format!("{path}.{inner}"),
+        };
+        json_error(&path, error.inner())
+    })
 }
 
 fn is_json(request: &Request) -> bool {
@@ -316,16 +367,32 @@ where
         serde_path_to_error::deserialize(reader)
             .map(Query)
             .map_err(|error| {
-                let message = error.inner().to_string();
-                match message
-                    .strip_prefix("missing field `")
-                    .and_then(|rest| rest.split('`').next())
-                {
-                    Some(name) => ApiError::field(name, "is missing"),
-                    None => ApiError::field(error.path().to_string(), format!("is wrong: {message}")),
+                let (path, message) = (error.path().to_string(), error.inner().to_string());
+                let missing = message.strip_prefix("missing field `");
+                if let Some(name) = missing.and_then(|rest| rest.split('`').next()) {
+                    return ApiError::field(name, "is missing");
                 }
+                let is_empty = pairs
+                    .into_iter()
+                    .any(|(name, value)| name == path && value.is_empty());
+                let said = match is_empty {
+                    true => "is empty: give it a value, or leave it out".to_owned(),
+                    false => format!("is wrong: {message}"),
+                };
+                ApiError::field(path, said)
             })
     }
+}
+
+/// Reads a number or a truth value of a query, as its field's `deserialize_with`. By itself, the form's reader takes an
+/// empty one for one that is not there, and `on` for true, as of a page's form.
+pub fn given<'de, D, T>(value: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: FromStr<Err: Display>,
+{
+    let text = Cow::<str>::deserialize(value)?;
+    text.parse().map(Some).map_err(D::Error::custom)
 }
 
 /// Path parameters; a malformed one is answered with 404.
@@ -347,30 +414,36 @@ where
 
 /// Checks that a part of a body is an object, and keeps it as text.
 pub fn object(path: &str, raw: Box<RawValue>) -> Result<Box<RawValue>, ApiError> {
-    let found = match raw.get().bytes().next() {
-        Some(b'{') => return Ok(raw),
+    match kind(&raw) {
+        "map" => Ok(raw),
+        found => Err(ApiError::field(
+            path,
+            format!("is wrong: expected a map, found {found}"),
+        )),
+    }
+}
+
+/// Checks that a part of a body is a list, and keeps it as text.
+pub fn list(path: &str, raw: Box<RawValue>) -> Result<Box<RawValue>, ApiError> {
+    match kind(&raw) {
+        "sequence" => Ok(raw),
+        found => Err(ApiError::field(
+            path,
+            format!("is wrong: expected a sequence, found {found}"),
+        )),
+    }
+}
+
+/// What serde calls it.
+fn kind(raw: &RawValue) -> &'static str {
+    match raw.get().bytes().next() {
+        Some(b'{') => "map",
         Some(b'[') => "sequence",
         Some(b'"') => "string",
         Some(b't' | b'f') => "boolean",
         Some(b'n') => "null",
         _ => "number",
-    };
-    Err(ApiError::field(
-        path,
-        format!("is wrong: expected a map, found {found}"),
-    ))
-}
-
-/// `limit` and `offset` of a list.
-#[derive(Clone, Copy, Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub struct OffsetQuery {
-    /// Elements per page, at most 100.
-    #[param(minimum = 1, default = 20)]
-    pub limit: Option<i64>,
-    /// Number of elements to skip.
-    #[param(minimum = 0, default = 0)]
-    pub offset: Option<i64>,
+    }
 }
 
 /// `limit` of a list, capped at its maximum.

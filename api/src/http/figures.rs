@@ -30,7 +30,7 @@ const HOUR_MS: i64 = 60 * MINUTE_MS;
 
 /// A period of time that ends now.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, ToSchema)]
-enum Period {
+pub(super) enum Period {
     #[serde(rename = "15m")]
     Minutes15,
     #[default]
@@ -44,7 +44,7 @@ enum Period {
 
 impl Period {
     /// How long it is, and how long its buckets are, in milliseconds.
-    const fn lengths_ms(self) -> (i64, i64) {
+    pub(super) const fn lengths_ms(self) -> (i64, i64) {
         match self {
             Period::Minutes15 => (15 * MINUTE_MS, MINUTE_MS),
             Period::Hours24 => (24 * HOUR_MS, HOUR_MS),

@@ -8,6 +8,7 @@ use axum::Json;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
+use heddle_catalogue::Start;
 use heddle_model::Code;
 use heddle_model::access::Scope;
 use heddle_model::ids::{EndpointId, RunId};
@@ -15,6 +16,7 @@ use heddle_model::status::DeploymentStatus;
 use heddle_service::mail::{self, BYTES_MAX, Delivery, Mail, RECIPIENTS_MAX};
 use heddle_store::deployments::DeploymentRow;
 use heddle_store::{Db, endpoints};
+use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
@@ -58,7 +60,7 @@ pub async fn of_deployment_row(
     let rows = endpoints::mailboxes(db, scope, deployment.pattern_id).await?;
     let deployed = rows
         .into_iter()
-        .filter(|row| deployment.has_trigger("OnEmail", &row.node_id));
+        .filter(|row| deployment.has_trigger(Start::Email.type_name(), &row.node_id));
     let endpoint = |row: endpoints::MailboxRow| EmailEndpoint {
         id: row.id,
         address: mail::address(&app.mail_domain, &row.mailbox),
@@ -128,7 +130,11 @@ async fn receive_email(
     Query(query): Query<InboundQuery>,
     request: Request,
 ) -> Result<(StatusCode, Json<Inbound>), ApiError> {
-    let secret = app.config.inbound_secret.as_deref();
+    let secret = app
+        .config
+        .inbound_secret
+        .as_ref()
+        .map(|secret| secret.expose_secret());
     let secret = secret.ok_or_else(|| Code::NotFound.with("This server does not accept email over HTTP."))?;
     if !knows(request.headers(), secret) {
         return Err(Code::Unauthorized

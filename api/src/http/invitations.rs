@@ -7,9 +7,11 @@ use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::State;
 use heddle_model::Code;
 use heddle_model::access::WorkspaceRole;
+use heddle_model::audit::{Action, Object};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{InvitationId, UserId, WorkspaceId};
 use heddle_store::accounts::{self, UserRow};
+use heddle_store::audit::{self, Log};
 use heddle_store::invitations::{self, ReceivedRow};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -70,7 +72,7 @@ impl From<ReceivedRow> for ReceivedInvitation {
 )]
 async fn list_received(
     State(app): State<App>,
-    LoggedIn(caller): LoggedIn,
+    LoggedIn { caller, .. }: LoggedIn,
 ) -> Result<Enveloped<Vec<ReceivedInvitation>>, ApiError> {
     let user = invited(&app, caller.scope.user()).await?;
     let now = app.clock.now();
@@ -104,17 +106,20 @@ struct Joined {
 )]
 async fn accept(
     State(app): State<App>,
-    LoggedIn(caller): LoggedIn,
+    LoggedIn { caller, .. }: LoggedIn,
     Path(id): Path<InvitationId>,
 ) -> Result<Enveloped<Joined>, ApiError> {
     let user = invited(&app, caller.scope.user()).await?;
-    let now = app.clock.now();
+    let (now, scope) = (app.clock.now(), caller.scope);
     let joined = app.store.write(move |db| {
         Box::pin(async move {
             let found = invitations::take(db, &user.email, id, now).await?;
             // Whoever invited may have lost the right to it since.
             let found = found.filter(ReceivedRow::holds).ok_or_else(gone)?;
             invitations::join(db, user.id, &found, now).await?;
+            let joined = Action::InvitationAccepted.of(Object::User(user.id));
+            let joined = joined.with("role", found.role.name());
+            audit::note_in(db, Log::Workspace(found.workspace_id), &scope, joined).await?;
             Ok::<_, ApiError>(found)
         })
     });
@@ -139,15 +144,21 @@ async fn accept(
 )]
 async fn decline(
     State(app): State<App>,
-    LoggedIn(caller): LoggedIn,
+    LoggedIn { caller, .. }: LoggedIn,
     Path(id): Path<InvitationId>,
 ) -> Result<Enveloped<Deleted>, ApiError> {
     let user = invited(&app, caller.scope.user()).await?;
-    let now = app.clock.now();
-    let declined = app
-        .store
-        .write(move |db| Box::pin(async move { invitations::take(db, &user.email, id, now).await }));
-    declined.await?.ok_or_else(gone)?;
+    let (now, scope) = (app.clock.now(), caller.scope);
+    let declined = app.store.write(move |db| {
+        Box::pin(async move {
+            let found = invitations::take(db, &user.email, id, now).await?;
+            let found = found.ok_or_else(gone)?;
+            let declined = Action::InvitationDeclined.of(Object::User(user.id));
+            audit::note_in(db, Log::Workspace(found.workspace_id), &scope, declined).await?;
+            Ok::<(), ApiError>(())
+        })
+    });
+    declined.await?;
     Ok(Deleted::new(id))
 }
 

@@ -8,12 +8,14 @@ use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::State;
 use axum::http::StatusCode;
 use heddle_model::Code;
-use heddle_model::access::{Scope, WorkspaceRole};
+use heddle_model::access::{KeyScope, Scope, WorkspaceRole};
+use heddle_model::audit::{Action, Object};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{InvitationId, UserId, WorkspaceId};
 use heddle_model::quota::Quota;
 use heddle_service::auth::email;
 use heddle_store::Db;
+use heddle_store::audit;
 use heddle_store::invitations::{self, InvitationRow};
 use heddle_store::quota::{self, Payer};
 use heddle_store::workspaces::{self, MemberRow};
@@ -151,6 +153,8 @@ async fn add_member(
                 return Err(Code::Conflict.with("This user is already a member."));
             }
             let invited = invitations::invite(db, &manager, &email, request.role, now).await?;
+            let told = Action::MemberInvited.of(Object::Invitation(invited.id));
+            audit::note(db, &manager, told.with("role", request.role.name())).await?;
             if let Some(workspace) = manager.workspace() {
                 let payer = Payer::Workspace(workspace);
                 quota::check(db, &quotas, &[(payer, &[Quota::Members])]).await?;
@@ -201,14 +205,19 @@ async fn withdraw_invitation(
     Path(path): Path<(WorkspaceId, InvitationId)>,
 ) -> Result<Enveloped<Deleted>, ApiError> {
     let (manager, (_, invitation)) = (scope.manager()?, path);
-    let withdrawn = app
-        .store
-        .write(move |db| Box::pin(async move { invitations::withdraw(db, &manager, invitation).await }));
-    if !withdrawn.await? {
-        return Err(Code::NotFound
-            .with("This workspace has no such invitation.")
-            .into());
-    }
+    let withdrawn = app.store.write(move |db| {
+        Box::pin(async move {
+            let gone = Action::InvitationWithdrawn.of(Object::Invitation(invitation));
+            audit::note(db, &manager, gone).await?;
+            match invitations::withdraw(db, &manager, invitation).await? {
+                true => Ok::<(), ApiError>(()),
+                false => Err(Code::NotFound
+                    .with("This workspace has no such invitation.")
+                    .into()),
+            }
+        })
+    });
+    withdrawn.await?;
     Ok(Deleted::new(invitation))
 }
 
@@ -253,6 +262,11 @@ async fn set_member_role(
                 keeps_an_owner(&present, owners)?;
             }
             workspaces::set_role(db, &manager, user, request.role).await?;
+            let told = Action::MemberRoleChanged
+                .of(Object::User(user))
+                .with("from", present.role.name())
+                .with("to", request.role.name());
+            audit::note(db, &manager, told).await?;
             member(db, &scope, user).await
         })
     });
@@ -281,7 +295,9 @@ async fn remove_member(
     Path(path): Path<(WorkspaceId, UserId)>,
 ) -> Result<Enveloped<Deleted>, ApiError> {
     let (_, user) = path;
-    if user != scope.user() {
+    if user == scope.user() {
+        scope.key_allows(KeyScope::Admin)?;
+    } else {
         scope.manager()?;
     }
     let removed = app.store.write(move |db| {
@@ -291,6 +307,7 @@ async fn remove_member(
             not_above(&scope, present.role)?;
             keeps_an_owner(&present, owners)?;
             workspaces::remove_member(db, &scope, user).await?;
+            audit::note(db, &scope, Action::MemberRemoved.of(Object::User(user))).await?;
             Ok::<(), ApiError>(())
         })
     });

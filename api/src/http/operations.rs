@@ -1,7 +1,7 @@
 //! Running, pausing, resuming and redeploying a deployment.
 
 use super::deployments::NewStatus;
-use super::extract::{Caller, OptionalJson, Path, Query};
+use super::extract::{Caller, OptionalJson, Path, Query, given};
 use super::reply::Enveloped;
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
@@ -32,7 +32,7 @@ pub fn routes() -> OpenApiRouter<App> {
 #[serde(rename_all = "camelCase")]
 struct ExecuteBody {
     /// The event.
-    #[schema(value_type = Option<Object>, example = json!({"body": {"amount": 12}}))]
+    #[schema(value_type = Option<HashMap<String, Value>>, example = json!({"body": {"amount": 12}}))]
     event_data: Option<Box<RawValue>>,
 }
 
@@ -42,6 +42,7 @@ struct ExecuteBody {
 struct ExecuteQuery {
     /// Wait until the run has ended, and respond with its output.
     #[param(default = false)]
+    #[serde(default, deserialize_with = "given")]
     wait: Option<bool>,
 }
 
@@ -67,7 +68,6 @@ enum Executed {
         #[schema(value_type = Value)]
         output: Option<Box<RawValue>>,
         /// Why it failed.
-        #[schema(value_type = Option<Object>)]
         error: Option<RunError>,
     },
 }
@@ -106,12 +106,12 @@ async fn execute_deployment(
     Query(query): Query<ExecuteQuery>,
     OptionalJson(body): OptionalJson<ExecuteBody>,
 ) -> Result<Enveloped<Executed>, ApiError> {
-    let editor = caller.scope.editor()?;
+    let runner = caller.scope.runner()?;
     let event = body.event_data.unwrap_or_else(|| RawValue::NULL.to_owned());
     if event.get() != "null" && !event.get().starts_with('{') {
         return Err(ApiError::field("eventData", "must be an object"));
     }
-    let row = deployments::visible(&mut app.store.reader().await?.db(), &editor, id).await?;
+    let row = deployments::visible(&mut app.store.reader().await?.db(), &runner, id).await?;
     let row = row.ok_or(Code::NotFound)?;
     row.status.may_run()?;
     let deployment = app

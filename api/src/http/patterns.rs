@@ -2,11 +2,15 @@
 
 mod bodies;
 mod copies;
+mod drafts;
 mod history;
 mod interface;
+mod lists;
+mod presence;
 
-use super::extract::{Admin, Caller, Json, Path, Query, limit, offset, printable, text};
-use super::reply::{self, Listed, OffsetMeta};
+use super::drawn::NodeDefinition;
+use super::extract::{Admin, Caller, CodeJson, Path, text};
+use super::reply;
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use axum::Json as Answer;
@@ -14,12 +18,13 @@ use axum::extract::State;
 use axum::http::header::{ETAG, IF_MATCH};
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::Response;
-use bodies::{GraphSchema, bounded, description};
+use bodies::{GraphSchema, TAGS_MAX, definitions, description, graph};
 use heddle_model::Code;
+use heddle_model::access::KeyScope;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::PatternId;
 use heddle_service::patterns::{self, Changes, Graph, NAME_CHARS_MAX, NewPattern};
-use heddle_store::patterns::{self as rows, Filter, Order, PatternRow, Sort};
+use heddle_store::patterns::{self as rows, PatternRow};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -27,52 +32,20 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 const SUMMARY_CHARS_MAX: usize = 500;
-const SEARCH_CHARS_MAX: usize = 200;
 const TAG_CHARS_MAX: usize = 50;
-const TAGS_MAX: usize = 50;
 
 /// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
-        .routes(routes!(list, create))
+        .routes(routes!(lists::list, create))
         .routes(routes!(stats))
         .routes(routes!(get, update, delete))
         .routes(routes!(star))
         .merge(copies::routes())
+        .merge(drafts::routes())
         .merge(history::routes())
         .merge(interface::routes())
-}
-
-/// A pattern in a list.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-struct PatternSummary {
-    id: PatternId,
-    #[schema(example = "Order alerts")]
-    name: String,
-    #[schema(example = "Tells the team about large orders.")]
-    description: String,
-    is_public: bool,
-    is_template: bool,
-    #[schema(example = json!(["orders", "chat"]))]
-    tags: Vec<String>,
-    created_at: Timestamp,
-    updated_at: Timestamp,
-}
-
-impl From<PatternRow> for PatternSummary {
-    fn from(row: PatternRow) -> Self {
-        PatternSummary {
-            id: row.id,
-            name: row.name,
-            description: row.description,
-            is_public: row.is_public,
-            is_template: row.is_template,
-            tags: row.tags.0,
-            created_at: row.created_at,
-            updated_at: row.updated_at,
-        }
-    }
+        .merge(presence::routes())
 }
 
 /// A pattern with its newest graph.
@@ -90,6 +63,10 @@ struct Pattern {
     tags: Vec<String>,
     #[schema(value_type = GraphSchema)]
     graph_data: Box<RawValue>,
+    /// Definitions of custom node types, by name, if the pattern has any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<HashMap<String, NodeDefinition>>)]
+    node_definitions: Option<Box<RawValue>>,
     /// The newest version.
     #[schema(minimum = 1)]
     version_number: i64,
@@ -100,7 +77,12 @@ struct Pattern {
 }
 
 impl Pattern {
-    fn new(row: PatternRow, graph_data: Box<RawValue>, starred: bool) -> Self {
+    fn new(
+        row: PatternRow,
+        graph_data: Box<RawValue>,
+        node_definitions: Option<Box<RawValue>>,
+        starred: bool,
+    ) -> Self {
         Pattern {
             id: row.id,
             name: row.name,
@@ -109,119 +91,13 @@ impl Pattern {
             is_template: row.is_template,
             tags: row.tags.0,
             graph_data,
+            node_definitions,
             version_number: row.version_number,
             created_at: row.created_at,
             updated_at: row.updated_at,
             starred,
         }
     }
-}
-
-/// What to list, and in which order.
-#[derive(Debug, Deserialize, utoipa::IntoParams)]
-#[into_params(parameter_in = Query)]
-#[serde(rename_all = "camelCase")]
-struct ListQuery {
-    /// Part of the name, case-insensitive.
-    #[param(max_length = 200)]
-    search: Option<String>,
-    /// Whether to list only public or only private patterns.
-    is_public: Option<bool>,
-    /// Whether to list only templates or only other patterns.
-    is_template: Option<bool>,
-    /// A tag that patterns must have; repeat it to require several.
-    #[serde(default)]
-    #[param(required = false, max_items = 50)]
-    tags: Vec<String>,
-    /// Patterns per page, at most 100.
-    #[param(minimum = 1, default = 20)]
-    limit: Option<i64>,
-    /// Number of patterns to skip.
-    #[param(minimum = 0, default = 0)]
-    offset: Option<i64>,
-    /// What to sort by; default: `createdAt`.
-    #[param(inline)]
-    sort_by: Option<SortBy>,
-    /// By default, names ascend and times descend.
-    #[param(inline)]
-    sort_order: Option<SortOrder>,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-enum SortBy {
-    Name,
-    CreatedAt,
-    UpdatedAt,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-enum SortOrder {
-    Asc,
-    Desc,
-}
-
-impl ListQuery {
-    fn filter(self) -> Result<Filter, ApiError> {
-        if let Some(search) = &self.search {
-            bounded("search", search, SEARCH_CHARS_MAX)?;
-        }
-        if self.tags.len() > TAGS_MAX {
-            return Err(ApiError::field(
-                "tags",
-                format!("can be given at most {TAGS_MAX} times"),
-            ));
-        }
-        for tag in &self.tags {
-            printable("tags", tag)?;
-        }
-        let by = match self.sort_by {
-            Some(SortBy::Name) => Sort::Name,
-            Some(SortBy::CreatedAt) | None => Sort::CreatedAt,
-            Some(SortBy::UpdatedAt) => Sort::UpdatedAt,
-        };
-        Ok(Filter {
-            search: self.search.filter(|search| !search.is_empty()),
-            is_public: self.is_public,
-            is_template: self.is_template,
-            tags: self.tags,
-            order: Order {
-                by,
-                is_descending: self
-                    .sort_order
-                    .map_or(by != Sort::Name, |order| order == SortOrder::Desc),
-            },
-            limit: limit(self.limit, 20, 100)?,
-            offset: offset(self.offset)?,
-        })
-    }
-}
-
-/// Lists the caller's patterns.
-///
-/// The patterns that the caller made in the active workspace, newest first unless another order is requested.
-#[utoipa::path(
-    get, path = "/api/patterns", tag = "Patterns", params(ListQuery), security(("bearer" = [])),
-    responses(
-        (status = 200, description = "A page", body = Listed<PatternSummary, OffsetMeta>),
-        (status = 400, description = "VALIDATION", body = ErrorBody),
-        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
-    )
-)]
-async fn list(
-    State(app): State<App>,
-    caller: Caller,
-    Query(query): Query<ListQuery>,
-) -> Result<Listed<PatternSummary, OffsetMeta>, ApiError> {
-    let filter = query.filter()?;
-    let (page, total) = rows::list(&mut app.store.reader().await?.db(), &caller.scope, &filter).await?;
-    let meta = OffsetMeta {
-        total,
-        limit: filter.limit,
-        offset: filter.offset,
-    };
-    Ok(Listed::new(page.into_iter().map(Into::into).collect(), meta))
 }
 
 /// A new pattern.
@@ -238,6 +114,9 @@ struct CreateRequest {
     is_template: Option<bool>,
     #[schema(example = json!(["orders", "chat"]), max_items = 50)]
     tags: Option<Vec<String>>,
+    /// Definitions of custom node types, by name; default: none.
+    #[schema(value_type = Option<HashMap<String, NodeDefinition>>, example = json!({}))]
+    node_definitions: Option<Box<RawValue>>,
 }
 
 /// Creates a pattern with an empty graph.
@@ -253,9 +132,12 @@ struct CreateRequest {
 async fn create(
     State(app): State<App>,
     caller: Caller,
-    Json(request): Json<CreateRequest>,
+    CodeJson(request): CodeJson<CreateRequest>,
 ) -> Result<(StatusCode, Answer<Pattern>), ApiError> {
     let editor = caller.scope.editor()?;
+    let definitions = definitions(&app, &editor, request.node_definitions)
+        .await?
+        .unwrap_or_default();
     let new = NewPattern {
         name: text("name", &request.name, NAME_CHARS_MAX)?,
         description: request
@@ -267,13 +149,16 @@ async fn create(
         is_template: request.is_template.unwrap_or(false),
         tags: request.tags.map(tags).transpose()?.unwrap_or_default(),
         graph: Graph::empty(),
+        definitions: definitions.clone(),
         call_interface: None,
         summary: "created".to_owned(),
+        tests: Vec::new(),
     };
     let row = patterns::create(&app, editor, new).await?;
+    let (graph, definitions) = (Graph::empty().into_json()?, definitions.into_json()?);
     Ok((
         StatusCode::CREATED,
-        Answer(Pattern::new(row, Graph::empty().into_json()?, false)),
+        Answer(Pattern::new(row, graph, definitions, false)),
     ))
 }
 
@@ -298,10 +183,10 @@ async fn get(
     let row = patterns::readable(&mut reader.db(), &caller.scope, id).await?;
     let starred = rows::is_starred(&mut reader.db(), &caller.scope, id).await?;
     drop(reader);
-    let (graph, share) = patterns::newest_graph(&app, caller.scope.user(), &row).await?;
+    let found = patterns::newest(&app, caller.scope.user(), &row).await?;
     let tag = (ETAG, format!("\"{}\"", row.version_number));
-    let pattern = Answer(Pattern::new(row, graph, starred));
-    Ok(reply::built(([tag], pattern), share))
+    let pattern = Answer(Pattern::new(row, found.graph, found.definitions, starred));
+    Ok(reply::built(([tag], pattern), found.share))
 }
 
 /// The fields to change. Omitted fields stay as they are.
@@ -315,6 +200,9 @@ struct UpdateRequest {
     /// The whole graph.
     #[schema(value_type = Option<GraphSchema>)]
     graph_data: Option<Box<RawValue>>,
+    /// All definitions of custom node types, by name; `{}` removes them.
+    #[schema(value_type = Option<HashMap<String, NodeDefinition>>, example = json!({}))]
+    node_definitions: Option<Box<RawValue>>,
     is_public: Option<bool>,
     is_template: Option<bool>,
     #[schema(max_items = 50)]
@@ -363,13 +251,14 @@ async fn update(
     caller: Caller,
     Path(id): Path<PatternId>,
     headers: HeaderMap,
-    Json(request): Json<UpdateRequest>,
+    CodeJson(request): CodeJson<UpdateRequest>,
 ) -> Result<([(HeaderName, String); 1], Answer<Updated>), ApiError> {
     let editor = caller.scope.editor()?;
     let graph = match request.graph_data {
-        Some(graph) => Some(Graph::read(&app, editor.user(), "graphData", graph).await?),
+        Some(given) => Some(graph(&app, &editor, given).await?),
         None => None,
     };
+    let definitions = definitions(&app, &editor, request.node_definitions).await?;
     let name = request.name.map(|name| text("name", &name, NAME_CHARS_MAX));
     let summary = request
         .summary
@@ -381,6 +270,7 @@ async fn update(
         is_template: request.is_template,
         tags: request.tags.map(tags).transpose()?,
         graph,
+        definitions,
         summary: summary.transpose()?,
         based_on: based_on(&headers, request.version_number)?,
     };
@@ -487,6 +377,7 @@ async fn star(
     caller: Caller,
     Path(id): Path<PatternId>,
 ) -> Result<Answer<Starred>, ApiError> {
+    caller.scope.key_allows(KeyScope::Edit)?;
     let now = app.clock.now();
     let toggled = app.store.write(move |db| {
         Box::pin(async move {

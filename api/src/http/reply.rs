@@ -1,10 +1,14 @@
 //! Response shapes: some responses are wrapped in an envelope, others are bare.
 
 use axum::Json;
+use axum::body::Bytes;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use heddle_execution::budget::Share;
 use heddle_model::clock::{Clock, Timestamp};
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
 /// A response for which memory is reserved until it is built.
@@ -12,6 +16,45 @@ pub fn built(answer: impl IntoResponse, share: Option<Share>) -> Response {
     let response = answer.into_response();
     drop(share);
     response
+}
+
+/// JSON that stays the same while the program runs, and that clients may keep. They ask whether it still holds by
+/// `If-None-Match`.
+pub struct Kept {
+    body: Bytes,
+    tag: String,
+}
+
+impl Kept {
+    /// With a tag that follows from the text alone, so that all servers give the same one.
+    pub fn new(json: String) -> Self {
+        Kept {
+            tag: format!("\"{}\"", hex::encode(Sha256::digest(&json))),
+            body: json.into(),
+        }
+    }
+
+    /// The JSON, or 304 if the client has it.
+    pub fn answer(&self, headers: &HeaderMap) -> Response {
+        let kept = [(ETAG, self.tag.as_str()), (CACHE_CONTROL, "no-cache")];
+        if self.is_known(headers) {
+            return (StatusCode::NOT_MODIFIED, kept).into_response();
+        }
+        let body = ([(CONTENT_TYPE, "application/json")], self.body.clone());
+        (kept, body).into_response()
+    }
+
+    /// Whether the client names it, as RFC 9110 compares the tags of this header: weak ones count as well.
+    fn is_known(&self, headers: &HeaderMap) -> bool {
+        let named = headers
+            .get_all(IF_NONE_MATCH)
+            .iter()
+            .filter_map(|value| value.to_str().ok())
+            .flat_map(|value| value.split(','));
+        named
+            .map(str::trim)
+            .any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == self.tag)
+    }
 }
 
 /// `{success: true, data, timestamp}`.
@@ -108,6 +151,16 @@ impl PageMeta {
             total_pages: (total + limit - 1) / limit.max(1),
         }
     }
+}
+
+/// Where a list goes on that is read by cursor.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CursorMeta {
+    /// Maximum number of elements per page.
+    pub limit: i64,
+    /// The `cursor` of the next page; null on the last one.
+    pub next_cursor: Option<String>,
 }
 
 /// The response to a deletion.

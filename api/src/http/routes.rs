@@ -1,9 +1,11 @@
 //! All routes, and the parts of the OpenAPI document that don't belong to a handler.
 
 use super::{
-    account, api_keys, auth, callbacks, connections, deployments, document, environments, figures, health,
-    inbound, invitations, members, nodes, operations, patterns, runs, schedules, session, tails, test_runs,
-    webhook_endpoints, webhook_logs, webhooks, workspaces,
+    account, api_keys, audit, auth, browser_sessions, callbacks, connections, deployments, document,
+    environments, expressions, figures, health, inbound, invitations, members, nodes, operations, patterns,
+    preview, renaming, replays, runs, schedules, series, session, tails, test_cases, test_runs, test_streams,
+    validation, waiting_callbacks, webhook_endpoints, webhook_logs, webhooks, workspace_runs,
+    workspace_stream, workspaces,
 };
 use crate::app::App;
 use serde_json::Value;
@@ -18,11 +20,12 @@ use utoipa_axum::router::OpenApiRouter;
     title = "heddle",
     description = "Stores, deploys and runs patterns: automations drawn as graphs, compiled to WebAssembly.\n\n\
         Get a token with `POST /api/auth/login` or create an API key, and send it as `Authorization: Bearer \
-        …`. Errors have one shape, `ErrorBody`: match on `error.code`, show `error.message`. Objects that \
+        …`. A browser that has signed in with `POST /api/session` has a cookie instead, by which only pages of \
+        the service itself can change anything. Errors have one shape, `ErrorBody`: match on `error.code`, show `error.message`. Objects that \
         belong to somebody else answer 404, as if they did not exist. Times are ISO 8601 in UTC with \
-        milliseconds. Unknown fields in requests are ignored; answers may gain new fields. Every response \
+        milliseconds. Unknown fields in requests are ignored, except where a schema says otherwise; answers may gain new fields. Every response \
         has an `X-Request-Id`."
-), tags(
+), components(schemas(heddle_model::ids::TabId)), tags(
     (name = "Authentication", description = "Accounts, tokens and API keys."),
     (name = "Workspaces", description = "Workspaces and their members."),
     (name = "Environments", description = "Where a workspace's patterns run: secrets and variables."),
@@ -30,10 +33,12 @@ use utoipa_axum::router::OpenApiRouter;
     (name = "Patterns", description = "Graphs of connected nodes."),
     (name = "Pattern versions", description = "Every change makes a version; old ones can be compared and restored."),
     (name = "Call interface", description = "A pattern's inputs and outputs when another pattern calls it."),
+    (name = "Tests", description = "Cases kept with a pattern: what it runs with, and what is expected."),
     (name = "Webhooks", description = "How events arrive, and what happened to them."),
     (name = "Deployments", description = "Deployed patterns, started by their triggers."),
     (name = "Executions", description = "Runs of deployed patterns, and test runs."),
     (name = "Node types", description = "The building blocks of graphs."),
+    (name = "Audit log", description = "Who changed what, when and from where."),
     (name = "Operation", description = "The service itself: health, metrics, this description."),
 ))]
 struct Document;
@@ -54,11 +59,14 @@ pub fn all() -> OpenApiRouter<App> {
         .merge(health::routes())
         .merge(patterns::routes())
         .merge(nodes::routes())
+        .merge(expressions::routes())
         .merge(document::routes(|| DOCUMENT.as_str()))
         .merge(session::routes())
         .merge(account::routes())
+        .merge(browser_sessions::routes())
         .merge(invitations::routes())
         .merge(api_keys::routes())
+        .merge(audit::routes())
         .merge(workspaces::routes())
         .merge(members::routes())
         .merge(environments::routes())
@@ -68,13 +76,23 @@ pub fn all() -> OpenApiRouter<App> {
         .merge(schedules::routes())
         .merge(webhooks::routes())
         .merge(callbacks::routes())
+        .merge(waiting_callbacks::routes())
         .merge(webhook_endpoints::routes())
         .merge(webhook_logs::routes())
         .merge(inbound::routes())
         .merge(runs::routes())
+        .merge(replays::routes())
+        .merge(workspace_runs::routes())
         .merge(figures::routes())
+        .merge(series::routes())
         .merge(tails::routes())
+        .merge(workspace_stream::routes())
+        .merge(test_cases::routes())
         .merge(test_runs::routes())
+        .merge(test_streams::routes())
+        .merge(preview::routes())
+        .merge(validation::routes())
+        .merge(renaming::routes())
 }
 
 /// The document without any route.

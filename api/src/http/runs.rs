@@ -1,6 +1,6 @@
 //! Runs of deployments: listing, reading, retrying, replaying and cancelling them.
 
-use super::extract::{self, Caller, Path, Query};
+use super::extract::{self, Caller, Path, Query, given};
 use super::reply::{Enveloped, Listed, PageMeta};
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
@@ -8,11 +8,13 @@ use axum::extract::State;
 use heddle_execution::{Accepted, NewRun};
 use heddle_model::Code;
 use heddle_model::access::Scope;
+use heddle_model::audit::{Action, Object};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, PatternId, RunId};
 use heddle_model::shown::shown;
 use heddle_model::status::{DeploymentStatus, Phase, RunStatus, TriggeredBy};
-use heddle_runtime::RunError;
+use heddle_runtime::{RunError, TraceEntry};
+use heddle_service::audit;
 use heddle_store::deployments::{self, DeploymentRow};
 use heddle_store::runs::listing::{self, Filter, RunRow};
 use serde::{Deserialize, Serialize};
@@ -45,16 +47,18 @@ struct ListQuery {
     triggered_by: Option<TriggeredBy>,
     /// Page, from 1.
     #[param(minimum = 1, default = 1)]
+    #[serde(default, deserialize_with = "given")]
     page: Option<i64>,
     /// Runs per page, at most 100.
     #[param(minimum = 1, default = 20)]
+    #[serde(default, deserialize_with = "given")]
     limit: Option<i64>,
 }
 
 /// A state to filter by.
 #[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-enum RunFilter {
+pub(super) enum RunFilter {
     Success,
     Completed,
     Failure,
@@ -91,8 +95,7 @@ pub struct Run {
     /// The event; in lists a large one is replaced by `{"$truncated": true, "chars": …}`.
     #[schema(value_type = Value)]
     event_data: Box<RawValue>,
-    /// Lines of the log: `{level, message, nodeId}`. A line with `truncated: true` stands for omitted lines.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<StoredLogLine>)]
     log_output: Box<RawValue>,
     /// Begins with the node's id if a node failed.
     error_message: Option<String>,
@@ -113,8 +116,7 @@ pub struct WholeRun {
     /// …}`.
     #[schema(value_type = Value)]
     output: Box<RawValue>,
-    /// `{code, message, nodeId}`.
-    #[schema(value_type = Option<Object>)]
+    /// Why it failed.
     error: Option<RunError>,
     /// Fuel used, roughly instructions.
     fuel_used: Option<i64>,
@@ -122,8 +124,42 @@ pub struct WholeRun {
     memory_bytes_peak: Option<i64>,
     /// What each node did, if the deployment records traces.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Vec<Object>>)]
+    #[schema(value_type = Option<Vec<StoredTraceEntry>>)]
     trace: Option<Box<RawValue>>,
+}
+
+/// A line of a run's log as it is stored.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only describes what is kept as text")]
+struct StoredLogLine {
+    /// `debug`, `info`, `warn` or `error`.
+    #[schema(example = "info")]
+    level: String,
+    message: String,
+    /// Node that wrote it.
+    node_id: Option<String>,
+    /// True in a line that stands for those that were left out.
+    truncated: Option<bool>,
+}
+
+/// What a node did, as it is stored.
+#[derive(ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "only describes what is kept as text")]
+enum StoredTraceEntry {
+    Executed(TraceEntry),
+    Omitted(OmittedEntries),
+}
+
+/// Stands at the end of a trace for the entries that were left out.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only describes what is kept as text")]
+struct OmittedEntries {
+    /// Always true.
+    truncated: bool,
+    /// How many.
+    omitted: u64,
 }
 
 /// Stored JSON, or a note that it can't be read.
@@ -184,7 +220,7 @@ impl WholeRun {
     }
 }
 
-fn read_error(error: Option<&str>) -> Option<RunError> {
+pub(super) fn read_error(error: Option<&str>) -> Option<RunError> {
     serde_json::from_str(error?).ok()
 }
 
@@ -288,15 +324,15 @@ async fn retry_run(
     caller: Caller,
     Path(ids): Path<(DeploymentId, RunId)>,
 ) -> Result<Enveloped<Started>, ApiError> {
-    let editor = caller.scope.editor()?;
-    let row = visible(&app, &editor, ids).await?;
+    let runner = caller.scope.runner()?;
+    let row = visible(&app, &runner, ids).await?;
     if !row.status.has_failed() {
         return Err(Code::InvalidStatus
             .with("Only failed runs can be retried.")
             .into());
     }
-    let deployment = deployment(&app, &editor, row.deployment_id).await?;
-    again(&app, deployment.pattern_id, row).await
+    let deployment = deployment(&app, &runner, row.deployment_id).await?;
+    again(&app, &runner, (deployment.pattern_id, Action::RunRetried), row).await
 }
 
 /// Replays an ended run with the same event.
@@ -317,25 +353,31 @@ async fn replay_run(
     caller: Caller,
     Path(ids): Path<(DeploymentId, RunId)>,
 ) -> Result<Enveloped<Started>, ApiError> {
-    let editor = caller.scope.editor()?;
-    let row = visible(&app, &editor, ids).await?;
+    let runner = caller.scope.runner()?;
+    let row = visible(&app, &runner, ids).await?;
     if row.status == RunStatus::Running {
         return Err(Code::InvalidStatus
             .with("Only ended runs can be replayed.")
             .into());
     }
-    let deployment = deployment(&app, &editor, row.deployment_id).await?;
+    let deployment = deployment(&app, &runner, row.deployment_id).await?;
     if deployment.status != DeploymentStatus::Active {
         return Err(Code::DeploymentNotActive.into());
     }
     if row.event.is_none() {
         return Err(Code::NoEventData.into());
     }
-    again(&app, deployment.pattern_id, row).await
+    again(&app, &runner, (deployment.pattern_id, Action::RunReplayed), row).await
 }
 
 /// A new run of the same event, on what is deployed now.
-async fn again(app: &App, pattern: PatternId, row: RunRow) -> Result<Enveloped<Started>, ApiError> {
+async fn again(
+    app: &App,
+    scope: &Scope,
+    (pattern, action): (PatternId, Action),
+    row: RunRow,
+) -> Result<Enveloped<Started>, ApiError> {
+    let before = Object::Run(row.deployment_id, row.id);
     let active = app.executions.active_for(pattern).await?;
     let run = NewRun {
         deployment: active.ok_or(Code::DeploymentNotActive)?,
@@ -350,6 +392,8 @@ async fn again(app: &App, pattern: PatternId, row: RunRow) -> Result<Enveloped<S
         Accepted::New(ticket) => ticket.run_id,
         Accepted::Duplicate(run_id) => run_id,
     };
+    let told = action.of(before).with("newRun", run_id.to_string());
+    audit::note(app, scope, told).await?;
     Ok(Enveloped::new(Started {
         run_id,
         status: RunStatus::Running,
@@ -374,12 +418,14 @@ async fn cancel_run(
     caller: Caller,
     Path(ids): Path<(DeploymentId, RunId)>,
 ) -> Result<Enveloped<Started>, ApiError> {
-    let editor = caller.scope.editor()?;
-    let row = visible(&app, &editor, ids).await?;
+    let runner = caller.scope.runner()?;
+    let row = visible(&app, &runner, ids).await?;
     if row.status != RunStatus::Running {
-        return Err(Code::InvalidStatus.with("The run has ended already.").into());
+        return Err(Code::InvalidStatus.with("The run has already ended.").into());
     }
-    let status = app.executions.cancel(&editor, row.deployment_id, row.id).await?;
+    let status = app.executions.cancel(&runner, row.deployment_id, row.id).await?;
+    let cancelled = Action::RunCancelled.of(Object::Run(row.deployment_id, row.id));
+    audit::note(&app, &runner, cancelled).await?;
     Ok(Enveloped::new(Started {
         run_id: row.id,
         status,

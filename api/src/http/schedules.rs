@@ -1,16 +1,24 @@
-//! `PUT /api/deployments/:id/schedule`.
+//! When deployments run by the clock: their schedules, other times for them, and the times of an expression that is being
+//! written.
 
-use super::extract::{Caller, Json, Path, text};
+use super::extract::{Caller, Json, Path, Query, given, text};
 use super::reply::Enveloped;
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::State;
+use heddle_execution::blocking::blocking;
+use heddle_execution::compile::validation::TextSpan;
 use heddle_execution::deployed_schedules;
-use heddle_execution::schedule::{Mistake, Schedule};
+use heddle_execution::schedule::{Schedule, ScheduleError};
+use heddle_execution::upcoming::{Misplaced, ScheduleField, after, upcoming};
 use heddle_model::Code;
-use heddle_model::ids::DeploymentId;
+use heddle_model::audit::{Action, Object};
+use heddle_model::clock::Timestamp;
+use heddle_model::ids::{DeploymentId, PatternId};
 use heddle_model::status::DeploymentStatus;
+use heddle_store::audit;
 use heddle_store::deployments;
+use heddle_store::schedules::{self, NextRow, ScheduleRow};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -18,10 +26,18 @@ use utoipa_axum::routes;
 
 const CRON_CHARS_MAX: usize = 200;
 const ZONE_CHARS_MAX: usize = 64;
+/// Times that are told of a schedule.
+const TIMES: usize = 10;
+/// Schedules of a deployment whose times are told; patterns have a few.
+const SCHEDULES_MAX: usize = 100;
 
 /// The routes.
 pub fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(set))
+    OpenApiRouter::new()
+        .routes(routes!(set))
+        .routes(routes!(list_schedules))
+        .routes(routes!(list_next_schedules))
+        .routes(routes!(preview_schedule))
 }
 
 /// The schedule of a deployment.
@@ -78,11 +94,11 @@ async fn set(
     )?;
     let now = app.clock.now();
     let schedule = Schedule::parse(&cron_expression, &timezone).map_err(|mistake| match mistake {
-        Mistake::Cron(_) => ApiError::field("cronExpression", mistake.to_string()),
-        Mistake::Zone => ApiError::field("timezone", mistake.to_string()),
+        ScheduleError::Cron(_) => ApiError::field("cronExpression", mistake.to_string()),
+        ScheduleError::Zone => ApiError::field("timezone", mistake.to_string()),
     })?;
     if schedule.next_after(now).is_none() {
-        return Err(ApiError::field("cronExpression", "never comes"));
+        return Err(ApiError::field("cronExpression", "never fires"));
     }
     let (cron, zone) = (cron_expression.clone(), timezone.clone());
     app.store
@@ -92,6 +108,11 @@ async fn set(
                     .await?
                     .ok_or(Code::NotFound)?;
                 let is_active = row.status == DeploymentStatus::Active;
+                let told = Action::ScheduleChanged
+                    .of(Object::Deployment(row.id))
+                    .with("cron", &*cron)
+                    .with("timezone", &*zone);
+                audit::note(db, &editor, told).await?;
                 deployed_schedules::set(db, &editor, (row.id, is_active), (&cron, &zone), now).await
             })
         })
@@ -99,5 +120,226 @@ async fn set(
     Ok(Enveloped::new(Scheduled {
         cron_expression,
         timezone,
+    }))
+}
+
+/// A schedule of a deployment, and when it comes.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct DeployedSchedule {
+    /// The OnSchedule node.
+    #[schema(example = "clock")]
+    node_id: String,
+    /// The expression that holds.
+    #[schema(example = "0 9 * * 1-5")]
+    cron_expression: String,
+    /// The time zone that holds.
+    #[schema(example = "Europe/Berlin")]
+    timezone: String,
+    /// Whether the two were set for the deployment, in place of the node's own.
+    is_overridden: bool,
+    /// What happens with missed times: `one`, `none` or `all`.
+    #[schema(example = "one")]
+    catch_up: String,
+    /// The next times, at most 10, the first of which is the one that is due; empty while the deployment is not active.
+    next_times: Vec<Timestamp>,
+}
+
+impl DeployedSchedule {
+    fn new(row: ScheduleRow) -> Self {
+        let (cron, timezone) = row.effective();
+        let next_times = match (row.next_due_at, Schedule::parse(cron, timezone)) {
+            (Some(due), Ok(schedule)) => {
+                let due = Timestamp::from_millis(due);
+                let mut times = vec![due];
+                times.extend(after(&schedule, due, TIMES - 1));
+                times
+            }
+            _ => Vec::new(),
+        };
+        DeployedSchedule {
+            cron_expression: cron.to_owned(),
+            timezone: timezone.to_owned(),
+            is_overridden: row.set_cron.is_some(),
+            node_id: row.node_id,
+            catch_up: row.catch_up,
+            next_times,
+        }
+    }
+}
+
+/// Lists the schedules of a deployment by node, each with its next times.
+#[utoipa::path(
+    get, path = "/api/deployments/{id}/schedules", tag = "Deployments", security(("bearer" = [])),
+    params(("id" = DeploymentId, Path, description = "Deployment")),
+    responses(
+        (status = 200, description = "The schedules", body = Enveloped<Vec<DeployedSchedule>>),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn list_schedules(
+    State(app): State<App>,
+    caller: Caller,
+    Path(deployment): Path<DeploymentId>,
+) -> Result<Enveloped<Vec<DeployedSchedule>>, ApiError> {
+    let mut reader = app.store.reader().await?;
+    let visible = deployments::visible(&mut reader.db(), &caller.scope, deployment).await?;
+    visible.ok_or(Code::NotFound)?;
+    let rows = schedules::of_deployment(&mut reader.db(), &caller.scope, deployment).await?;
+    drop(reader);
+    let rows = rows.into_iter().take(SCHEDULES_MAX);
+    let told = blocking(move || rows.map(DeployedSchedule::new).collect()).await?;
+    Ok(Enveloped::new(told))
+}
+
+/// How many schedules to list.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+struct NextQuery {
+    /// At most 100.
+    #[param(minimum = 1, maximum = 100, default = 10)]
+    #[serde(default, deserialize_with = "given")]
+    limit: Option<i64>,
+}
+
+/// A schedule that is due some time.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct NextSchedule {
+    deployment_id: DeploymentId,
+    pattern_id: PatternId,
+    #[schema(example = "Nightly report")]
+    pattern_name: String,
+    /// The OnSchedule node.
+    #[schema(example = "clock")]
+    node_id: String,
+    /// When it is due next; in the past if it is being started.
+    next_due_at: Timestamp,
+}
+
+impl From<NextRow> for NextSchedule {
+    fn from(row: NextRow) -> Self {
+        NextSchedule {
+            deployment_id: row.deployment_id,
+            pattern_id: row.pattern_id,
+            pattern_name: row.pattern_name,
+            node_id: row.node_id,
+            next_due_at: row.next_due_at,
+        }
+    }
+}
+
+/// Lists the schedules of all deployments in the active workspace that are due some time, the next one first.
+#[utoipa::path(
+    get, path = "/api/schedules", tag = "Deployments", security(("bearer" = [])), params(NextQuery),
+    responses(
+        (status = 200, description = "The schedules", body = Enveloped<Vec<NextSchedule>>),
+        (status = 400, description = "VALIDATION", body = ErrorBody),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+    )
+)]
+async fn list_next_schedules(
+    State(app): State<App>,
+    caller: Caller,
+    Query(query): Query<NextQuery>,
+) -> Result<Enveloped<Vec<NextSchedule>>, ApiError> {
+    let limit = query.limit.unwrap_or(10);
+    if !(1..=100).contains(&limit) {
+        return Err(ApiError::field("limit", "must be from 1 to 100"));
+    }
+    let rows = schedules::next_of(&mut app.store.reader().await?.db(), &caller.scope, limit).await?;
+    Ok(Enveloped::new(rows.into_iter().map(NextSchedule::from).collect()))
+}
+
+/// A schedule that is being written.
+#[derive(Debug, Deserialize, ToSchema)]
+struct SchedulePreviewBody {
+    /// Cron expression of five fields, or of six with the seconds first.
+    #[schema(example = "0 9 * * 1-5", max_length = 200)]
+    cron: String,
+    /// Time zone name from the IANA database; default: UTC.
+    #[schema(example = "Europe/Berlin", max_length = 64)]
+    timezone: Option<String>,
+}
+
+/// When a schedule comes, or what is wrong with it.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct SchedulePreview {
+    /// The next times, at most 10; empty if there is an error.
+    next_times: Vec<Timestamp>,
+    /// What is wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<ScheduleMistake>,
+}
+
+/// What is wrong with a schedule, and where.
+#[derive(Debug, Serialize, ToSchema)]
+struct ScheduleMistake {
+    /// `cron` or `timezone`.
+    #[schema(example = "cron")]
+    field: &'static str,
+    /// To stand after the field's name.
+    #[schema(
+        example = "`61` is not a valid minute: use numbers from 0 to 59, `*`, ranges `a-b`, steps `/n` and lists `a,b`"
+    )]
+    message: String,
+    /// The piece of the expression that is meant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    span: Option<TextSpan>,
+}
+
+impl From<Misplaced> for ScheduleMistake {
+    fn from(mistake: Misplaced) -> Self {
+        ScheduleMistake {
+            field: match mistake.field {
+                ScheduleField::Cron => "cron",
+                ScheduleField::Timezone => "timezone",
+            },
+            message: mistake.message,
+            span: mistake.span,
+        }
+    }
+}
+
+/// Tells when a schedule comes next, without setting it. One with a mistake is answered with 200 as well.
+#[utoipa::path(
+    post, path = "/api/schedules/preview", tag = "Deployments", security(("bearer" = [])),
+    request_body = SchedulePreviewBody,
+    responses(
+        (status = 200, description = "The next times, or what is wrong", body = SchedulePreview),
+        (status = 400, description = "VALIDATION: the request itself is wrong", body = ErrorBody),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+    )
+)]
+async fn preview_schedule(
+    State(app): State<App>,
+    _caller: Caller,
+    Json(body): Json<SchedulePreviewBody>,
+) -> Result<axum::Json<SchedulePreview>, ApiError> {
+    let timezone = body.timezone.unwrap_or_else(|| "UTC".to_owned());
+    for (field, text, chars_max) in [
+        ("cron", &body.cron, CRON_CHARS_MAX),
+        ("timezone", &timezone, ZONE_CHARS_MAX),
+    ] {
+        if text.chars().count() > chars_max {
+            return Err(ApiError::field(
+                field,
+                format!("must have at most {chars_max} characters"),
+            ));
+        }
+    }
+    let now = app.clock.now();
+    let found = blocking(move || upcoming(&body.cron, &timezone, now, TIMES)).await?;
+    Ok(axum::Json(match found {
+        Ok(next_times) => SchedulePreview {
+            next_times,
+            error: None,
+        },
+        Err(mistake) => SchedulePreview {
+            next_times: Vec::new(),
+            error: Some(mistake.into()),
+        },
     }))
 }

@@ -1,18 +1,20 @@
 //! `/api/auth`: the available ways to log in, the external login, and refreshing tokens.
 
-use super::auth::{BODY_BYTES_MAX, Session, logged_in, session};
+use super::auth::{BODY_BYTES_MAX, Session, Way, logged_in, session};
 use super::client_ip::ClientIp;
-use super::extract::{Json, LoggedIn, printable};
+use super::extract::{Caller, Json, LoggedIn, printable};
 use super::reply::Enveloped;
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::{DefaultBodyLimit, State};
 use heddle_model::Code;
 use heddle_model::access::Role;
-use heddle_model::clock::Timestamp;
+use heddle_model::audit::{Action, Object, Origin};
 use heddle_model::ids::{UserId, WorkspaceId};
-use heddle_service::auth::external::{Identity, Login};
+use heddle_service::auth::caller::Means;
+use heddle_service::auth::external::{Attempt, ExternalLogin, Identity, Login};
 use heddle_store::accounts::{self, UserRow, email_key};
+use heddle_store::audit;
 use heddle_store::credentials::{self, Cleared};
 use heddle_store::notices::Notice;
 use heddle_store::{Db, StoreError};
@@ -42,6 +44,21 @@ struct Providers {
     /// The client id with which to request an authorization code.
     #[serde(skip_serializing_if = "Option::is_none")]
     ext_client_id: Option<String>,
+    /// What to call the external login; only if the console can begin it, with `POST /api/session/ext/begin`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "login.example.com")]
+    ext_name: Option<String>,
+    /// The account to try; only in a demo.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    demo: Option<DemoAccount>,
+}
+
+/// An account that everybody may use.
+#[derive(Debug, Serialize, ToSchema)]
+struct DemoAccount {
+    #[schema(example = "demo@heddle.example")]
+    email: &'static str,
+    password: &'static str,
 }
 
 /// Lists the available ways to log in.
@@ -55,19 +72,30 @@ async fn list_providers(State(app): State<App>) -> Enveloped<Providers> {
         local: app.config.local_auth,
         ext: external.is_some(),
         ext_client_id: external.map(|external| external.client_id.clone()),
+        ext_name: external
+            .filter(|external| external.is_for_console())
+            .map(ExternalLogin::shown_name),
+        demo: app.config.demo.map(|login| DemoAccount {
+            email: login.email,
+            password: login.password,
+        }),
     })
 }
 
 /// The outcome of a login at the provider.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct ExtRequest {
+pub(super) struct ExtRequest {
     /// The authorization code.
     #[schema(example = "SplxlOBeZQQYbYS6WxSbIA", min_length = 1, max_length = 4096)]
     code: String,
     /// The PKCE verifier, if the code was requested with a challenge.
     #[schema(min_length = 43, max_length = 128)]
     code_verifier: Option<String>,
+    /// The `state` that came with the code, if the attempt was begun with `POST /api/session/ext/begin`; the verifier is
+    /// known then.
+    #[schema(max_length = 200)]
+    pub(super) state: Option<String>,
 }
 
 /// Logs in with an authorization code of the external provider.
@@ -92,6 +120,19 @@ async fn ext(
     ip: ClientIp,
     Json(request): Json<ExtRequest>,
 ) -> Result<Enveloped<Session>, ApiError> {
+    let (user, notice) = identified(&app, ip, request, None).await?;
+    let mut session = logged_in(&app, user, ip, Way::External).await?;
+    session.notice = notice;
+    Ok(Enveloped::new(session))
+}
+
+/// The user who has logged in at the provider, and a notice for them.
+pub(super) async fn identified(
+    app: &App,
+    ip: ClientIp,
+    request: ExtRequest,
+    attempt: Option<Attempt>,
+) -> Result<(UserRow, Option<String>), ApiError> {
     let external = app.external_login.as_ref().ok_or(Code::ExtAuthDisabled)?;
     let now = app.clock.now();
     app.auth_limits.check_ip(ip.limit_key(), now)?;
@@ -103,22 +144,24 @@ async fn ext(
     if code_verifier.is_some_and(|verifier| !(43..=128).contains(&verifier.len())) {
         return Err(ApiError::field("codeVerifier", "must have 43 to 128 characters"));
     }
+    let begun = attempt.map(|attempt| (attempt.verifier(), attempt.nonce()));
+    let (verifier, nonce) = begun.unzip();
     let login = Login {
         code: &request.code,
-        code_verifier,
+        code_verifier: verifier.as_deref().or(code_verifier),
+        nonce: nonce.as_deref(),
     };
     let identity = external.identify(login, now).await?;
+    let origin = Origin::from_address(now, ip.0);
     let (user, cleared) = app
         .store
-        .write(move |db| Box::pin(async move { known_or_new(db, identity, now).await }))
+        .write(move |db| Box::pin(async move { known_or_new(db, identity, origin).await }))
         .await?;
     let notice = match cleared {
-        Some(cleared) => Some(apply_cleared(&app, &user, cleared).await?),
+        Some(cleared) => Some(apply_cleared(app, &user, cleared).await?),
         None => None,
     };
-    let mut session = logged_in(&app, user, ip).await?;
-    session.notice = notice;
-    Ok(Enveloped::new(session))
+    Ok((user, notice))
 }
 
 /// Updates the in-memory state after an account was cleared, and describes what was removed.
@@ -148,7 +191,7 @@ async fn apply_cleared(app: &App, user: &UserRow, cleared: Cleared) -> Result<St
 async fn known_or_new(
     db: &mut Db<'_>,
     identity: Identity,
-    now: Timestamp,
+    origin: Origin,
 ) -> Result<(UserRow, Option<Cleared>), ApiError> {
     let avatar_url = identity.avatar_url.as_deref();
     let vouched =
@@ -163,7 +206,7 @@ async fn known_or_new(
             credentials::verify(db, user.id).await?;
             return Ok((again(db, user.id).await?, None));
         }
-        return proven(db, user, &identity, now).await;
+        return proven(db, user, &identity, origin).await;
     }
     if let Some(user) = accounts::by_email(db, &identity.email).await? {
         if !identity.email_verified {
@@ -172,7 +215,7 @@ async fn known_or_new(
                 .into());
         }
         if !user.email_verified {
-            return proven(db, user, &identity, now).await;
+            return proven(db, user, &identity, origin).await;
         }
         if !credentials::link(db, user.id, &identity.subject).await? {
             return Err(Code::EmailAlreadyExists
@@ -190,7 +233,7 @@ async fn known_or_new(
         role: Role::User,
         password_hash: None,
         avatar_url: identity.avatar_url,
-        created_at: now,
+        created_at: origin.at,
         email_verified: identity.email_verified,
         generation: 0,
         is_disabled: false,
@@ -200,6 +243,13 @@ async fn known_or_new(
         created => created?,
     };
     credentials::link(db, user.id, &identity.subject).await?;
+    audit::note_account(
+        db,
+        user.id,
+        origin,
+        Way::External.of(Action::AccountRegistered, user.id),
+    )
+    .await?;
     Ok((user, None))
 }
 
@@ -209,9 +259,15 @@ async fn proven(
     db: &mut Db<'_>,
     user: UserRow,
     identity: &Identity,
-    now: Timestamp,
+    origin: Origin,
 ) -> Result<(UserRow, Option<Cleared>), ApiError> {
-    let cleared = credentials::clear_unproven(db, user.id, now).await?;
+    let cleared = credentials::clear_unproven(db, user.id, origin.at).await?;
+    let told = Action::AccountProven
+        .of(Object::User(user.id))
+        .with("apiKeys", cleared.api_keys)
+        .with("members", cleared.members)
+        .with("deployments", cleared.deployments);
+    audit::note_account(db, user.id, origin, told).await?;
     credentials::verify(db, user.id).await?;
     credentials::link(db, user.id, &identity.subject).await?;
     accounts::set_avatar(db, user.id, identity.avatar_url.as_deref()).await?;
@@ -228,16 +284,29 @@ async fn again(db: &mut Db<'_>, user: UserId) -> Result<UserRow, ApiError> {
     responses(
         (status = 200, description = "A new token", body = Enveloped<Session>),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
-        (status = 403, description = "FORBIDDEN: with an API key", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN: with an API key or a cookie", body = ErrorBody),
     )
 )]
-async fn refresh(State(app): State<App>, LoggedIn(caller): LoggedIn) -> Result<Enveloped<Session>, ApiError> {
+async fn refresh(
+    State(app): State<App>,
+    LoggedIn { caller, login }: LoggedIn,
+) -> Result<Enveloped<Session>, ApiError> {
+    by_token(&caller)?;
     let scope = caller.scope;
     let membership = scope.workspace().map(|workspace| (workspace, scope.role()));
     let user = accounts::by_id(&mut app.store.reader().await?.db(), scope.user()).await?;
     let user = user.ok_or(Code::Unauthorized)?;
-    let login = caller.session.clone().ok_or(Code::Unauthorized)?;
     Ok(Enveloped::new(session(&app, user, membership, &login)?))
+}
+
+/// Refuses callers with a cookie. Pages have one so that no script can get hold of a token.
+fn by_token(caller: &Caller) -> Result<(), ApiError> {
+    if caller.means == Means::Cookie {
+        let message =
+            "A token is issued for a token only: with a cookie, name the workspace in X-Heddle-Workspace.";
+        return Err(Code::Forbidden.with(message).into());
+    }
+    Ok(())
 }
 
 /// The workspace to work in.
@@ -255,15 +324,16 @@ struct SwitchWorkspaceRequest {
         (status = 200, description = "A token for that workspace", body = Enveloped<Session>),
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
-        (status = 403, description = "FORBIDDEN: with an API key", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN: with an API key or a cookie", body = ErrorBody),
         (status = 404, description = "WORKSPACE_NOT_FOUND", body = ErrorBody),
     )
 )]
 async fn switch_workspace(
     State(app): State<App>,
-    LoggedIn(caller): LoggedIn,
+    LoggedIn { caller, login }: LoggedIn,
     Json(request): Json<SwitchWorkspaceRequest>,
 ) -> Result<Enveloped<Session>, ApiError> {
+    by_token(&caller)?;
     let (user, workspace) = (caller.scope.user(), request.workspace_id);
     let mut reader = app.store.reader().await?;
     let standing = accounts::standing(&mut reader.db(), user, Some(workspace), None).await?;
@@ -272,7 +342,6 @@ async fn switch_workspace(
     let user = accounts::by_id(&mut reader.db(), user)
         .await?
         .ok_or(Code::Unauthorized)?;
-    let login = caller.session.clone().ok_or(Code::Unauthorized)?;
     Ok(Enveloped::new(session(
         &app,
         user,

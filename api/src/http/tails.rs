@@ -155,7 +155,8 @@ struct Lagged {
     missed: u64,
 }
 
-fn event<T: Serialize>(name: &'static str, data: &T) -> Event {
+/// An event with this as its data.
+pub(super) fn event<T: Serialize>(name: &'static str, data: &T) -> Event {
     // Strings, numbers and JSON: always JSON.
     let data = serde_json::to_string(data).unwrap_or_default();
     // A line end would be taken for the end of the data.

@@ -1,7 +1,9 @@
 //! Test runs: compiling a graph, and running the module.
 
 use super::deployments::InvalidGraph;
-use super::extract::{self, Caller, CodeJson};
+use super::drawn::{CompleteGraph, NodeDefinition};
+use super::extract::{Caller, CodeJson};
+use super::sources::Sent;
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::State;
@@ -9,10 +11,13 @@ use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use heddle_compiler::Options;
-use heddle_execution::compile::{Finding, Sources};
-use heddle_execution::{TestRun, TestRunError};
-use heddle_runtime::{LogLine, Outcome, RunError, Status, TraceEntry};
+use heddle_execution::compile::Finding;
+use heddle_execution::{TestRun, TestRunError, Wishes};
+use heddle_model::clock::Timestamp;
+use heddle_model::ids::EnvironmentId;
+use heddle_runtime::{LogLine, Outcome, RunError, Status, TraceEntry, Watcher};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -29,11 +34,10 @@ pub fn routes() -> OpenApiRouter<App> {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct TranspileBody {
-    /// `{nodes, edges}`.
-    #[schema(value_type = Object, example = json!({"nodes": [{"id": "start", "type": "OnManual"}], "edges": []}))]
+    #[schema(value_type = CompleteGraph)]
     graph_data: Box<RawValue>,
     /// Definitions of custom node types, by name; `{}` if there are none.
-    #[schema(value_type = Object, example = json!({}))]
+    #[schema(value_type = HashMap<String, NodeDefinition>, example = json!({}))]
     node_definitions: Box<RawValue>,
     /// Whether the run records what each node did.
     trace: Option<bool>,
@@ -41,8 +45,12 @@ struct TranspileBody {
     #[schema(example = json!([]))]
     breakpoints: Option<Vec<String>>,
     /// Pinned outputs by node id: these nodes don't execute.
-    #[schema(value_type = Option<Object>, example = json!({}))]
+    #[schema(value_type = Option<HashMap<String, Value>>, example = json!({}))]
     pinned_nodes: Option<Box<RawValue>>,
+    /// The pattern whose definitions are used if `nodeDefinitions` is `{}`.
+    pattern_id: Option<String>,
+    /// Whether 422 also says `diagnostics`.
+    diagnostics: Option<bool>,
 }
 
 /// A compiled graph.
@@ -67,6 +75,7 @@ struct Transpiled {
         (status = 200, description = "The module", body = Transpiled),
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND: no such pattern", body = ErrorBody),
         (status = 422, description = "The graph is not valid", body = InvalidGraph),
     )
 )]
@@ -80,18 +89,19 @@ async fn transpile(
         breakpoints: body.breakpoints.unwrap_or_default(),
         ..Options::default()
     };
-    let sources = Sources {
-        graph: extract::object("graphData", body.graph_data)?,
-        definitions: extract::object("nodeDefinitions", body.node_definitions)?,
-        pinned_nodes: match body.pinned_nodes {
-            Some(pins) => Some(extract::object("pinnedNodes", pins)?),
-            None => None,
-        },
+    let sent = Sent {
+        graph_data: body.graph_data,
+        node_definitions: body.node_definitions,
+        pinned_nodes: body.pinned_nodes,
+        pattern_id: body.pattern_id,
     };
+    let sources = sent.sources(&app, &caller.scope).await?;
+    let wants_diagnostics = body.diagnostics.unwrap_or(false);
     let transpiled = app.executions.transpile(&caller.scope, sources, options);
     let compiled = transpiled.await?;
     let Some(artifact) = compiled.artifact else {
-        return Ok(InvalidGraph::answer(compiled.errors, Vec::new()));
+        let diagnostics = wants_diagnostics.then_some(compiled.diagnostics);
+        return Ok(InvalidGraph::answer(compiled.errors, Vec::new(), diagnostics));
     };
     let transpiled = Transpiled {
         success: true,
@@ -105,53 +115,131 @@ async fn transpile(
 /// A module to run.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct RunBody {
+pub(super) struct RunBody {
     /// The `code` from transpile.
     #[schema(example = "AGFzbQEAAAA=")]
     code: String,
     /// The event.
     #[schema(value_type = Option<Value>)]
     event_data: Option<Box<RawValue>>,
+    /// Trigger to start at; default: the node OnManual, or else the graph's first trigger.
+    #[schema(example = "start")]
+    trigger_node_id: Option<String>,
+    /// The environment that secrets and variables come from; by default the workspace's `production`.
+    environment_id: Option<String>,
+    /// Seed of `$random()`, `$uuid()` and the nodes Random and Uuid; default: another one for each run.
+    #[schema(format = "uint64")]
+    seed: Option<u64>,
+    /// "Now" for the whole run, from 1970 to 9999; default: the present.
+    started_at: Option<Timestamp>,
+}
+
+impl RunBody {
+    /// What is to run.
+    pub(super) fn test_run(self, watcher: Option<Watcher>) -> Result<TestRun, ApiError> {
+        let wasm = STANDARD
+            .decode(self.code.trim())
+            .map_err(|error| ApiError::field("code", format!("is not valid base64: {error}")))?;
+        let environment = self.environment_id.map(|id| {
+            id.parse::<EnvironmentId>()
+                .map_err(|_| ApiError::field("environmentId", "is not an environment of this workspace"))
+        });
+        if self
+            .started_at
+            .is_some_and(|at| !(0..=LAST_MOMENT_MS).contains(&at.millis()))
+        {
+            return Err(ApiError::field("startedAt", "must be from 1970 to 9999"));
+        }
+        Ok(TestRun {
+            wasm,
+            event: self.event_data.unwrap_or_else(|| RawValue::NULL.to_owned()),
+            wishes: Wishes {
+                trigger_node_id: self.trigger_node_id,
+                environment: environment.transpose()?,
+                seed: self.seed,
+                started_at: self.started_at,
+                watcher,
+                is_contained: false,
+            },
+        })
+    }
+}
+
+/// What keeps a test run from beginning, as an error of the request.
+pub(super) fn refusal(error: TestRunError) -> ApiError {
+    match error {
+        TestRunError::Refused(error) => ApiError::field("code", format!("can't be run: {error}")),
+        TestRunError::Other(error) => error.into(),
+    }
+}
+
+/// The end of the year 9999, UTC.
+const LAST_MOMENT_MS: i64 = 253_402_300_799_999;
+
+/// What a pattern answers to a webhook.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only describes what is kept as text")]
+struct WebhookResponse {
+    #[schema(example = 200)]
+    status: u16,
+    #[schema(value_type = HashMap<String, String>)]
+    headers: (),
+    body: Value,
+    /// What `body` is: `json`, `text`, or bytes as `base64`.
+    #[schema(example = "json")]
+    body_type: String,
+}
+
+/// A node that a run has paused before.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only describes what is kept as text")]
+struct Breakpoint {
+    node_id: String,
+    /// What the node was about to receive.
+    input: Value,
 }
 
 /// What a test run did.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct TestResult {
+pub(super) struct TestResult {
     /// `completed`, `failed` or `paused`.
     #[schema(example = "completed")]
     status: &'static str,
-    /// Lines of the log: `{level, message, nodeId}`.
-    #[schema(value_type = Vec<Object>)]
+    /// Lines of the log.
     logs: Vec<LogLine>,
     /// The run's output, as given to Return.
     #[schema(value_type = Value)]
     output: Option<Box<RawValue>>,
-    /// `{code, message, nodeId}`.
-    #[schema(value_type = Option<Object>)]
+    /// Why it failed.
     error: Option<RunError>,
-    /// The response from RespondToWebhook: `{status, headers, body, bodyType}`.
+    /// The response from RespondToWebhook.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<WebhookResponse>)]
     response: Option<Box<RawValue>>,
-    /// Where the run paused: `{nodeId, input}`.
+    /// Where the run paused.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<Breakpoint>)]
     breakpoint: Option<Box<RawValue>>,
     /// Outputs of all nodes that executed before the pause: pins to continue with.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<HashMap<String, Value>>)]
     pinned_nodes: Option<Box<RawValue>>,
     duration_ms: u64,
     fuel_used: u64,
     /// What each node did, if compiled with a trace.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Vec<Object>>)]
     trace: Option<Vec<TraceEntry>>,
+    /// How many more entries of the trace there was no room for. Where values were left out, the entry says so:
+    /// `{truncated: true, bytes}`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace_omitted: Option<usize>,
 }
 
 impl TestResult {
-    fn new(outcome: Outcome, has_trace: bool) -> Self {
+    pub(super) fn new(outcome: Outcome, has_trace: bool) -> Self {
         TestResult {
             status: match outcome.status {
                 Status::Completed => "completed",
@@ -168,11 +256,12 @@ impl TestResult {
             duration_ms: outcome.usage.duration_us.saturating_add(500) / 1_000,
             fuel_used: outcome.usage.fuel_used,
             trace: has_trace.then_some(outcome.trace),
+            trace_omitted: (outcome.trace_omitted > 0).then_some(outcome.trace_omitted),
         }
     }
 }
 
-/// Runs a compiled graph once, in the default environment of the caller's workspace.
+/// Runs a compiled graph once, in an environment of the caller's workspace.
 #[utoipa::path(
     post, path = "/api/execute/run", tag = "Executions", security(("bearer" = [])), request_body = RunBody,
     responses(
@@ -190,13 +279,8 @@ async fn run_code(
     CodeJson(body): CodeJson<RunBody>,
 ) -> Result<axum::Json<TestResult>, ApiError> {
     let editor = caller.scope.editor()?;
-    let wasm = STANDARD
-        .decode(body.code.trim())
-        .map_err(|error| ApiError::field("code", format!("is not valid base64: {error}")))?;
-    let event = body.event_data.unwrap_or_else(|| RawValue::NULL.to_owned());
-    match app.executions.test_run(&editor, TestRun { wasm, event }).await {
-        Ok((outcome, has_trace)) => Ok(axum::Json(TestResult::new(outcome, has_trace))),
-        Err(TestRunError::Refused(error)) => Err(ApiError::field("code", format!("can't be run: {error}"))),
-        Err(TestRunError::Other(error)) => Err(error.into()),
-    }
+    let run = body.test_run(None)?;
+    let prepared = app.executions.prepare_test(&editor, run).await;
+    let (outcome, has_trace) = prepared.map_err(refusal)?.run().await?;
+    Ok(axum::Json(TestResult::new(outcome, has_trace)))
 }

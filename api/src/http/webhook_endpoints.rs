@@ -5,14 +5,18 @@ use super::reply::Enveloped;
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::State;
+use heddle_catalogue::Start;
 use heddle_model::Code;
 use heddle_model::access::Scope;
+use heddle_model::audit::{Action, Object};
 use heddle_model::ids::{DeploymentId, EndpointId, PatternId};
 use heddle_model::status::DeploymentStatus;
+use heddle_service::audit;
 use heddle_service::webhooks::snippets::Snippets;
 use heddle_store::deployments::{self, DeploymentRow};
 use heddle_store::endpoints::{self, EndpointRow};
 use heddle_store::{Db, patterns};
+use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -32,7 +36,7 @@ pub fn routes() -> OpenApiRouter<App> {
 }
 
 /// A webhook endpoint.
-#[derive(Clone, Debug, Serialize, ToSchema)]
+#[derive(Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WebhookEndpoint {
     id: EndpointId,
@@ -75,13 +79,14 @@ async fn list(
     let may_see_secrets = scope.editor().is_ok();
     let mut listed = Vec::new();
     for row in endpoints::of_pattern(db, scope, pattern).await? {
-        let is_deployed = deployment.is_some_and(|deployment| deployment.holds("OnWebhook", &row.node_id));
+        let is_deployed =
+            deployment.is_some_and(|deployment| deployment.holds(Start::Webhook.type_name(), &row.node_id));
         if !row.is_present && !is_deployed {
             continue;
         }
         let is_active = deployment.is_some_and(|deployment| deployment.status == DeploymentStatus::Active);
         let webhook_secret = match may_see_secrets {
-            true => Some(row.secret(db, &app.vault).await?),
+            true => Some(row.secret(db, &app.vault).await?.expose_secret().to_owned()),
             false => None,
         };
         listed.push(WebhookEndpoint {
@@ -113,12 +118,21 @@ pub async fn of_deployment_row(
     deployment: &DeploymentRow,
 ) -> Result<Vec<WebhookEndpoint>, ApiError> {
     let mut listed = list(app, db, scope, deployment.pattern_id, Some(deployment)).await?;
-    listed.retain(|endpoint| deployment.has_trigger("OnWebhook", &endpoint.node_id));
+    listed.retain(|endpoint| deployment.has_trigger(Start::Webhook.type_name(), &endpoint.node_id));
     Ok(listed)
 }
 
+/// Tells the audit log whose secrets the caller is shown. To be called when no reader is held any more.
+pub async fn note_shown(app: &App, scope: &Scope, endpoints: &[WebhookEndpoint]) -> Result<(), ApiError> {
+    let shown = endpoints
+        .iter()
+        .filter(|endpoint| endpoint.webhook_secret.is_some());
+    let shown = shown.map(|endpoint| endpoint.id).collect();
+    Ok(audit::note_read(app, scope, shown).await?)
+}
+
 /// The endpoints of a pattern.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 struct Endpoints {
     endpoints: Vec<WebhookEndpoint>,
 }
@@ -145,6 +159,8 @@ async fn endpoints_of_pattern(
         .ok_or(Code::NotFound)?;
     let deployment = deployments::visible_of_pattern(db, &caller.scope, pattern).await?;
     let endpoints = list(&app, db, &caller.scope, pattern, deployment.as_ref()).await?;
+    drop(reader);
+    note_shown(&app, &caller.scope, &endpoints).await?;
     Ok(Enveloped::new(Endpoints { endpoints }))
 }
 
@@ -168,13 +184,14 @@ async fn endpoints_of_deployment(
     let deployment = deployments::visible(db, &caller.scope, deployment)
         .await?
         .ok_or(Code::NotFound)?;
-    Ok(Enveloped::new(
-        of_deployment_row(&app, db, &caller.scope, &deployment).await?,
-    ))
+    let endpoints = of_deployment_row(&app, db, &caller.scope, &deployment).await?;
+    drop(reader);
+    note_shown(&app, &caller.scope, &endpoints).await?;
+    Ok(Enveloped::new(endpoints))
 }
 
 /// The endpoint whose secret to replace.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct RegenerateRequest {
     /// The endpoint's `id`.
@@ -186,7 +203,7 @@ struct RegenerateRequest {
 }
 
 /// A secret.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Regenerated {
     /// The secret that senders must sign with from now on.
@@ -229,6 +246,8 @@ async fn regenerate(
                 let endpoint = endpoint(db, &editor, &deployment, &request.endpoint_id).await?;
                 let secret = given.unwrap_or_else(|| endpoint.scheme().new_secret());
                 endpoints::set_secret(db, &state.vault, &editor, &endpoint, &secret).await?;
+                let told = Action::WebhookSecretReplaced.of(Object::Endpoint(endpoint.id));
+                heddle_store::audit::note(db, &editor, told).await?;
                 Ok::<_, ApiError>(secret)
             })
         })
@@ -296,9 +315,11 @@ async fn snippets(
     caller.scope.editor()?;
     let endpoint = endpoint(db, &caller.scope, &deployment, &query.endpoint_id).await?;
     let secret = endpoint.secret(db, &app.vault).await?;
+    drop(reader);
+    audit::note_read(&app, &caller.scope, vec![endpoint.id]).await?;
     Ok(Enveloped::new(Snippets::new(
         &url(&app, &endpoint),
         endpoint.scheme(),
-        &secret,
+        secret.expose_secret(),
     )))
 }

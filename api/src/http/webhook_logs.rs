@@ -1,19 +1,22 @@
 //! Requests to webhooks: the log and the captured events, of one pattern or of all the caller's patterns.
 
-use super::extract::{Caller, Path, Query, limit, page};
+use super::extract::{Caller, Path, Query, given, limit, page};
 use super::reply::PageMeta;
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use axum::Json;
 use axum::extract::State;
 use heddle_model::Code;
+use heddle_model::audit::{Action, Object};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{PatternId, RunId, WebhookLogId};
 use heddle_model::shown::shown;
 use heddle_model::status::WebhookStatus;
+use heddle_store::audit;
 use heddle_store::patterns;
 use heddle_store::webhook_logs::{self, Filter, LogRow, TappedRow, Whose};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -42,9 +45,11 @@ struct LogQuery {
     until: Option<Timestamp>,
     /// Page, from 1.
     #[param(minimum = 1, default = 1)]
+    #[serde(default, deserialize_with = "given")]
     page: Option<i64>,
     /// Lines per page, at most 100.
     #[param(minimum = 1, default = 50)]
+    #[serde(default, deserialize_with = "given")]
     limit: Option<i64>,
 }
 
@@ -172,9 +177,19 @@ async fn visible(app: &App, caller: &Caller, pattern: PatternId) -> Result<(), A
 
 async fn clear(app: &App, caller: &Caller, whose: Whose) -> Result<Json<Cleared>, ApiError> {
     let editor = caller.scope.editor()?;
+    let cleared = match (whose, editor.workspace()) {
+        (Whose::Pattern(pattern), _) => Object::Pattern(pattern),
+        (Whose::All, Some(workspace)) => Object::Workspace(workspace),
+        (Whose::All, None) => Object::User(editor.user()),
+    };
     app.webhooks.journal.flush().await;
     app.store
-        .write(move |db| Box::pin(async move { webhook_logs::clear(db, &editor, whose).await }))
+        .write(move |db| {
+            Box::pin(async move {
+                audit::note(db, &editor, Action::WebhookLogCleared.of(cleared)).await?;
+                webhook_logs::clear(db, &editor, whose).await
+            })
+        })
         .await?;
     Ok(CLEARED)
 }
@@ -251,6 +266,21 @@ async fn clear_of_all(State(app): State<App>, caller: Caller) -> Result<Json<Cle
     clear(&app, &caller, Whose::All).await
 }
 
+/// A request as its pattern receives it.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only describes what is kept as text")]
+struct WebhookEvent {
+    /// By name in lower case; what authenticates is masked.
+    #[schema(value_type = HashMap<String, String>)]
+    headers: (),
+    body: Value,
+    #[schema(example = "POST")]
+    method: String,
+    /// Values by key: a text, or an array of them if the key was repeated.
+    #[schema(value_type = HashMap<String, Value>)]
+    query: (),
+}
+
 /// An event that a webhook received.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -258,8 +288,7 @@ struct TapEvent {
     node_id: String,
     webhook_alias: String,
     received_at: Timestamp,
-    /// `{headers, body, method, query}`.
-    #[schema(value_type = Object)]
+    #[schema(value_type = WebhookEvent)]
     event_data: Box<RawValue>,
 }
 
@@ -330,7 +359,13 @@ async fn clear_tapped(
     let editor = caller.scope.editor()?;
     app.webhooks.journal.flush().await;
     app.store
-        .write(move |db| Box::pin(async move { webhook_logs::clear_tapped(db, &editor, pattern).await }))
+        .write(move |db| {
+            Box::pin(async move {
+                let cleared = Action::TapEventsCleared.of(Object::Pattern(pattern));
+                audit::note(db, &editor, cleared).await?;
+                webhook_logs::clear_tapped(db, &editor, pattern).await
+            })
+        })
         .await?;
     Ok(CLEARED)
 }

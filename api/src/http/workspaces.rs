@@ -7,11 +7,14 @@ use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::State;
 use axum::http::StatusCode;
 use heddle_model::access::WorkspaceRole;
+use heddle_model::audit::{Action, Object};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::WorkspaceId;
 use heddle_model::quota::Quota;
 use heddle_model::{Code, ServiceError};
+use heddle_service::auth::caller::Means;
 use heddle_store::StoreError;
+use heddle_store::audit::{self, Log};
 use heddle_store::quota::{self, Payer};
 use heddle_store::workspaces::{self, WorkspaceRow};
 use serde::{Deserialize, Serialize};
@@ -29,7 +32,7 @@ pub fn routes() -> OpenApiRouter<App> {
 /// A workspace.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct Workspace {
+pub(super) struct Workspace {
     id: WorkspaceId,
     #[schema(example = "Ann's workspace")]
     name: String,
@@ -71,7 +74,7 @@ async fn list_workspaces(
     caller: Caller,
 ) -> Result<Enveloped<Vec<Workspace>>, ApiError> {
     let (user, active) = (caller.scope.user(), caller.scope.workspace());
-    let found = match (caller.by_api_key, active) {
+    let found = match (caller.means == Means::ApiKey, active) {
         (true, None) => Vec::new(),
         (true, only) => workspaces::of_user(&mut app.store.reader().await?.db(), user, only).await?,
         (false, _) => workspaces::of_user(&mut app.store.reader().await?.db(), user, None).await?,
@@ -92,7 +95,7 @@ async fn list_workspaces(
 )]
 async fn create_workspace(
     State(app): State<App>,
-    LoggedIn(caller): LoggedIn,
+    LoggedIn { caller, .. }: LoggedIn,
     Json(request): Json<WorkspaceRequest>,
 ) -> Result<(StatusCode, Enveloped<Workspace>), ApiError> {
     let name = text("name", &request.name, 100)?;
@@ -103,6 +106,8 @@ async fn create_workspace(
             let created = workspaces::create(db, owner, &name, now).await?;
             let counted = [Quota::Workspaces, Quota::Environments, Quota::Members];
             quota::check(db, &quotas, &[(Payer::User(owner), &counted)]).await?;
+            let (log, made) = (Log::Workspace(created.id), Object::Workspace(created.id));
+            audit::note_in(db, log, &caller.scope, Action::WorkspaceCreated.of(made)).await?;
             Ok::<WorkspaceRow, StoreError>(created)
         })
     });
@@ -143,10 +148,18 @@ async fn rename_workspace(
 ) -> Result<Enveloped<Workspace>, ApiError> {
     let (owner, now) = (member.0.owner()?, app.clock.now());
     let name = text("name", &request.name, 100)?;
-    let renamed = app
-        .store
-        .write(move |db| Box::pin(async move { workspaces::rename(db, &owner, &name, now).await }));
-    renamed.await?;
+    let id = owner.workspace().ok_or(Code::WorkspaceNotFound)?;
+    let renamed = app.store.write(move |db| {
+        Box::pin(async move {
+            let told = Action::WorkspaceRenamed
+                .of(Object::Workspace(id))
+                .with("to", &*name);
+            audit::note(db, &owner, told).await?;
+            workspaces::rename(db, &owner, &name, now).await
+        })
+    });
+    let renamed: Result<(), StoreError> = renamed.await;
+    renamed?;
     workspace(&app, &member).await.map(Enveloped::new)
 }
 
@@ -172,6 +185,9 @@ async fn delete_workspace(State(app): State<App>, member: Member) -> Result<Enve
             if workspaces::has_patterns(db, &owner).await? {
                 return Err(Code::Conflict.with("The workspace has patterns: delete them first."));
             }
+            // Not in its own log, which goes with it.
+            let (log, gone) = (Log::Account(owner.user()), Object::Workspace(workspace));
+            audit::note_in(db, log, &owner, Action::WorkspaceDeleted.of(gone)).await?;
             Ok::<(), ServiceError>(workspaces::delete(db, &owner).await?)
         })
     });

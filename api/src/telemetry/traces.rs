@@ -6,7 +6,7 @@ use bytes::Bytes;
 use heddle_runtime::TRACE_TARGET;
 use opentelemetry::trace::TracerProvider;
 use opentelemetry_http::{HttpClient, HttpError, Request, Response};
-use opentelemetry_otlp::{SpanExporter, WithExportConfig, WithHttpConfig};
+use opentelemetry_otlp::{ExporterBuildError, SpanExporter, WithExportConfig, WithHttpConfig};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::SdkTracerProvider;
 use std::time::Duration;
@@ -22,25 +22,32 @@ const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Spans on their way to the collector.
 pub struct Traces(SdkTracerProvider);
 
+/// Why spans can't be sent.
+#[derive(Debug, thiserror::Error)]
+pub enum TracesError {
+    /// No request can.
+    #[error(transparent)]
+    Client(#[from] reqwest::Error),
+    /// They can't be put into requests.
+    #[error(transparent)]
+    Exporter(#[from] ExporterBuildError),
+}
+
 impl Traces {
     /// To the collector that the settings name, if they do.
-    pub fn start(config: &Config, io: Handle) -> Result<Option<Self>, String> {
+    pub fn start(config: &Config, io: Handle) -> Result<Option<Self>, TracesError> {
         let Some(endpoint) = &config.otlp_endpoint else {
             return Ok(None);
         };
         // Fails when a provider was chosen already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = reqwest::Client::builder()
-            .timeout(EXPORT_TIMEOUT)
-            .build()
-            .map_err(|error| error.to_string())?;
+        let client = reqwest::Client::builder().timeout(EXPORT_TIMEOUT).build()?;
         let exporter = SpanExporter::builder()
             .with_http()
             .with_http_client(OnExecutor { client, io })
             .with_endpoint(format!("{}/v1/traces", endpoint.trim_end_matches('/')))
             .with_timeout(EXPORT_TIMEOUT)
-            .build()
-            .map_err(|error| error.to_string())?;
+            .build()?;
         let resource = Resource::builder()
             .with_service_name("heddle")
             .with_attribute(opentelemetry::KeyValue::new(

@@ -7,7 +7,7 @@ use heddle_model::ids::{EnvironmentId, UserId, WorkspaceId};
 use sqlx::FromRow;
 
 /// A user.
-#[derive(Clone, Debug, FromRow)]
+#[derive(Clone, FromRow)]
 pub struct UserRow {
     /// UUIDv7, so that ids sort by time of creation.
     #[sqlx(try_from = "String")]
@@ -56,6 +56,22 @@ pub struct Standing {
 /// The form in which emails are compared.
 pub fn email_key(email: &str) -> String {
     email.trim().to_lowercase()
+}
+
+/// Gives a user another name, as far as one is given.
+pub async fn rename(
+    db: &mut Db<'_>,
+    user: UserId,
+    first_name: Option<&str>,
+    last_name: Option<&str>,
+) -> Result<(), StoreError> {
+    let update = sql(
+        "update users set first_name = coalesce(?, first_name), last_name = coalesce(?, last_name)
+         where id = ?",
+    );
+    db.execute(update.bind(first_name).bind(last_name).bind(user))
+        .await
+        .map(drop)
 }
 
 /// A user's rights, if there is such a user, and whether this login of theirs was ended.

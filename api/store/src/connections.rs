@@ -1,7 +1,7 @@
 //! Connections: credentials for other services, each of one user. Runs of a workspace may use all of its connections.
 
 use super::notices::{self, Notice};
-use super::{Db, StoreError, sql};
+use super::{Db, Sql, StoreError, sql};
 use crate::vault::{Sealed, Vault, VaultError};
 use heddle_model::access::{Editor, Scope};
 use heddle_model::clock::Timestamp;
@@ -54,7 +54,43 @@ pub struct Opened {
     pub row: ConnectionRow,
     /// Its credentials.
     pub fields: Map<String, Value>,
+    /// Whose it is; none: its user's outside of workspaces.
+    pub workspace: Option<WorkspaceId>,
 }
+
+/// A connection as it is stored.
+#[derive(FromRow)]
+struct Found {
+    #[sqlx(flatten)]
+    row: ConnectionRow,
+    workspace_id: Option<String>,
+    #[sqlx(try_from = "String")]
+    data_key: DataKeyId,
+    ciphertext: Vec<u8>,
+}
+
+impl Found {
+    async fn opened(self, db: &mut Db<'_>, vault: &Vault) -> Result<Opened, VaultError> {
+        let sealed = Sealed {
+            data_key: self.data_key,
+            bytes: self.ciphertext,
+        };
+        let workspace = match self.workspace_id {
+            Some(id) => Some(id.parse().map_err(|_| VaultError::Unopenable)?),
+            None => None,
+        };
+        let opened = vault.open(db, workspace, &aad(self.row.id), &sealed).await?;
+        Ok(Opened {
+            fields: serde_json::from_slice(&opened).map_err(|_| VaultError::Unopenable)?,
+            row: self.row,
+            workspace,
+        })
+    }
+}
+
+const FOUND: &str =
+    "select id, provider, display_name, type, status, created_at, updated_at, hosts, workspace_id, data_key,
+    ciphertext from connections where ";
 
 /// The tenant's connection with this id, or else the newest active one that has the reference as its label or, if
 /// none has, as its provider.
@@ -64,46 +100,109 @@ pub async fn open(
     tenant: Tenant,
     reference: &str,
 ) -> Result<Option<Opened>, VaultError> {
-    #[derive(FromRow)]
-    struct Found {
-        #[sqlx(flatten)]
-        row: ConnectionRow,
-        #[sqlx(try_from = "String")]
-        data_key: DataKeyId,
-        ciphertext: Vec<u8>,
+    match db
+        .optional::<Found>(referred(sql(FOUND), tenant, reference))
+        .await?
+    {
+        Some(found) => found.opened(db, vault).await.map(Some),
+        None => Ok(None),
     }
-    let select = sql(
-        "select id, provider, display_name, type, status, created_at, updated_at, hosts, data_key, ciphertext
-         from connections where status = 'active' and ",
-    );
-    let (select, workspace) = match tenant {
-        Tenant::Workspace(workspace) => (select.push("workspace_id = ?").bind(workspace), Some(workspace)),
-        Tenant::User(user) => (
-            select.push("workspace_id is null and user_id = ?").bind(user),
-            None,
-        ),
+}
+
+/// Which connection [`open`] would open.
+pub async fn resolved(
+    db: &mut Db<'_>,
+    tenant: Tenant,
+    reference: &str,
+) -> Result<Option<ConnectionId>, StoreError> {
+    let found: Option<(ConnectionId,)> = db
+        .optional(referred(
+            sql("select id from connections where "),
+            tenant,
+            reference,
+        ))
+        .await?;
+    Ok(found.map(|(id,)| id))
+}
+
+fn referred(select: Sql, tenant: Tenant, reference: &str) -> Sql {
+    let select = select.push("status = 'active' and ");
+    let select = match tenant {
+        Tenant::Workspace(workspace) => select.push("workspace_id = ?").bind(workspace),
+        Tenant::User(user) => select.push("workspace_id is null and user_id = ?").bind(user),
     };
-    let select = select
+    select
         .push(" and (id = ? or display_name = ? or provider = ?)")
         .bind(reference)
         .bind(reference)
         .bind(reference)
         .push(" order by case when id = ? then 0 when display_name = ? then 1 else 2 end, id desc limit 1")
         .bind(reference)
-        .bind(reference);
-    let Some(found) = db.optional::<Found>(select).await? else {
-        return Ok(None);
-    };
-    let sealed = Sealed {
-        data_key: found.data_key,
-        bytes: found.ciphertext,
-    };
-    let opened = vault.open(db, workspace, &aad(found.row.id), &sealed).await?;
-    let fields = serde_json::from_slice(&opened).map_err(|_| VaultError::Unopenable)?;
-    Ok(Some(Opened {
-        row: found.row,
-        fields,
-    }))
+        .bind(reference)
+}
+
+/// One of the user's own connections with its credentials in clear, for its user.
+pub async fn opened_own(
+    db: &mut Db<'_>,
+    vault: &Vault,
+    scope: &Scope,
+    connection: ConnectionId,
+) -> Result<Option<Opened>, VaultError> {
+    opened(db, vault, own(scope, connection)).await
+}
+
+/// The same for a transaction that changes it: nobody else does before that one's end.
+pub async fn opened_to_change(
+    db: &mut Db<'_>,
+    vault: &Vault,
+    editor: &Editor,
+    connection: ConnectionId,
+) -> Result<Option<Opened>, VaultError> {
+    let lock = if db.is_postgres() { " for update" } else { "" };
+    opened(db, vault, own(editor, connection).push(lock)).await
+}
+
+fn own(scope: &Scope, connection: ConnectionId) -> Sql {
+    sql(FOUND)
+        .push("user_id = ? and (workspace_id = ? or workspace_id is null) and id = ?")
+        .bind(scope.user())
+        .bind(scope.workspace())
+        .bind(connection)
+}
+
+async fn opened(db: &mut Db<'_>, vault: &Vault, select: Sql) -> Result<Option<Opened>, VaultError> {
+    match db.optional::<Found>(select).await? {
+        Some(found) => found.opened(db, vault).await.map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Replaces what is stored of one of the user's own connections: label, hosts and credentials.
+pub async fn update(
+    db: &mut Db<'_>,
+    vault: &Vault,
+    editor: &Editor,
+    changed: &Opened,
+) -> Result<(), VaultError> {
+    let (row, credentials) = (&changed.row, Value::Object(changed.fields.clone()).to_string());
+    let sealed = vault
+        .seal(db, changed.workspace, &aad(row.id), credentials.as_bytes())
+        .await?;
+    db.execute(
+        sql(
+            "update connections set display_name = ?, hosts = ?, data_key = ?, ciphertext = ?, updated_at = ?
+             where id = ? and user_id = ?",
+        )
+        .bind(&row.display_name)
+        .bind(serde_json::to_string(&row.hosts.0).unwrap_or_default())
+        .bind(sealed.data_key)
+        .bind(sealed.bytes)
+        .bind(row.updated_at)
+        .bind(row.id)
+        .bind(editor.user()),
+    )
+    .await?;
+    Ok(())
 }
 
 fn aad(connection: ConnectionId) -> String {

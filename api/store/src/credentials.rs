@@ -98,6 +98,8 @@ pub async fn end_session(
 ) -> Result<(), StoreError> {
     db.execute(sql("delete from ended_sessions where expires_at <= ?").bind(now))
         .await?;
+    db.execute(sql("delete from sessions where id = ?").bind(session))
+        .await?;
     let end = sql("insert into ended_sessions (id, expires_at) values (?, ?) on conflict do nothing");
     db.execute(end.bind(session).bind(expires_at)).await.map(drop)
 }

@@ -3,10 +3,11 @@
 
 use super::error::StoreError;
 use heddle_model::access::{Role, WorkspaceRole};
+use heddle_model::audit::{Action, Outcome};
 use heddle_model::clock::Timestamp;
-use heddle_model::ids;
 use heddle_model::server_role::ServerRole;
 use heddle_model::status::{DeploymentStatus, Phase, RunStatus, TriggeredBy, WebhookStatus};
+use heddle_model::{for_each_id, ids};
 use sqlx::postgres::PgRow;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{AssertSqlSafe, FromRow, PgConnection, Postgres, Sqlite, SqliteConnection};
@@ -61,7 +62,7 @@ macro_rules! args {
 args!(Text: String, Text: &str, Int: i64, Int: i32, Int: u32, Real: f64, Bool: bool, Bytes: Vec<u8>, Bytes: &[u8]);
 
 macro_rules! ids {
-    ($($type:ident),* $(,)?) => {$(
+    ($($(#[$doc:meta])* $type:ident),* $(,)?) => {$(
         impl From<ids::$type> for Arg {
             fn from(id: ids::$type) -> Arg {
                 id.to_string().into()
@@ -75,20 +76,7 @@ macro_rules! ids {
         }
     )*};
 }
-ids!(
-    UserId,
-    WorkspaceId,
-    EnvironmentId,
-    ConnectionId,
-    ApiKeyId,
-    InvitationId,
-    DataKeyId,
-    PatternId,
-    EndpointId,
-    DeploymentId,
-    RunId,
-    WebhookLogId,
-);
+for_each_id!(ids);
 
 macro_rules! named {
     ($($type:ty),* $(,)?) => {$(
@@ -108,6 +96,8 @@ named!(
     Phase,
     TriggeredBy,
     WebhookStatus,
+    Action,
+    Outcome,
 );
 
 impl From<Timestamp> for Arg {
@@ -131,6 +121,8 @@ impl From<&String> for Arg {
 /// A statement: its text comes from the source code only, so no value can become part of it.
 #[derive(Clone, Debug)]
 pub struct Sql {
+    /// What it begins with, by which errors name it.
+    beginning: &'static str,
     text: Cow<'static, str>,
     args: Vec<Arg>,
 }
@@ -138,6 +130,7 @@ pub struct Sql {
 /// Begins a statement. `?` stands for each argument, in order; the text has no other question mark.
 pub fn sql(text: &'static str) -> Sql {
     Sql {
+        beginning: text,
         text: Cow::Borrowed(text),
         args: Vec::new(),
     }
@@ -153,6 +146,13 @@ impl Sql {
     /// More text.
     pub fn push(mut self, text: &'static str) -> Self {
         self.text.to_mut().push_str(text);
+        self
+    }
+
+    /// Another one after it.
+    pub fn append(mut self, other: Sql) -> Self {
+        self.text.to_mut().push_str(&other.text);
+        self.args.extend(other.args);
         self
     }
 
@@ -181,6 +181,7 @@ impl Sql {
     fn joined(statements: Vec<Sql>) -> Self {
         let texts: Vec<&str> = statements.iter().map(|it| &*it.text).collect();
         Sql {
+            beginning: beginning_of(&statements),
             text: texts.join("; ").into(),
             args: args_of(statements),
         }
@@ -203,6 +204,7 @@ impl Sql {
         }
         text.push_str("commit");
         Sql {
+            beginning: beginning_of(&statements),
             text: text.into(),
             args: args_of(statements),
         }
@@ -225,6 +227,11 @@ impl Sql {
         }
         text
     }
+}
+
+/// What the first one begins with.
+fn beginning_of(statements: &[Sql]) -> &'static str {
+    statements.first().map_or("", |it| it.beginning)
 }
 
 /// The arguments of all of them, in order. Most have only one with any, whose list stays as it is.
@@ -276,6 +283,7 @@ pub fn inserts<const COLUMNS: usize>(
             args.push(arg.into());
         }
         statements.push(Sql {
+            beginning: table,
             text: text.into(),
             args,
         });
@@ -315,16 +323,17 @@ macro_rules! bound {
 impl Db<'_> {
     /// All rows.
     pub async fn all<R: Row>(&mut self, sql: Sql) -> Result<Vec<R>, StoreError> {
-        Ok(match self {
+        let rows = match self {
             Db::Sqlite(connection) => {
                 let query = sqlx::query_as::<Sqlite, R>(AssertSqlSafe(sql.text));
-                bound!(query, sql.args).fetch_all(&mut **connection).await?
+                bound!(query, sql.args).fetch_all(&mut **connection).await
             }
             Db::Postgres(connection) => {
                 let query = sqlx::query_as::<Postgres, R>(AssertSqlSafe(sql.numbered()));
-                bound!(query, sql.args).fetch_all(&mut **connection).await?
+                bound!(query, sql.args).fetch_all(&mut **connection).await
             }
-        })
+        };
+        rows.map_err(|error| StoreError::at(sql.beginning, error))
     }
 
     /// All rows of a query after a statement without rows: on SQLite in one go, see [`Db::execute_all`].
@@ -340,16 +349,17 @@ impl Db<'_> {
 
     /// The row, if there is one; at most one is read.
     pub async fn optional<R: Row>(&mut self, sql: Sql) -> Result<Option<R>, StoreError> {
-        Ok(match self {
+        let row = match self {
             Db::Sqlite(connection) => {
                 let query = sqlx::query_as::<Sqlite, R>(AssertSqlSafe(sql.text));
-                bound!(query, sql.args).fetch_optional(&mut **connection).await?
+                bound!(query, sql.args).fetch_optional(&mut **connection).await
             }
             Db::Postgres(connection) => {
                 let query = sqlx::query_as::<Postgres, R>(AssertSqlSafe(sql.numbered()));
-                bound!(query, sql.args).fetch_optional(&mut **connection).await?
+                bound!(query, sql.args).fetch_optional(&mut **connection).await
             }
-        })
+        };
+        row.map_err(|error| StoreError::at(sql.beginning, error))
     }
 
     /// The one row that must be there, as of a count.
@@ -359,22 +369,19 @@ impl Db<'_> {
 
     /// Executes; how many rows changed.
     pub async fn execute(&mut self, sql: Sql) -> Result<u64, StoreError> {
-        Ok(match self {
+        let changed = match self {
             Db::Sqlite(connection) => {
                 let query = sqlx::query::<Sqlite>(AssertSqlSafe(sql.text));
-                bound!(query, sql.args)
-                    .execute(&mut **connection)
-                    .await?
-                    .rows_affected()
+                let done = bound!(query, sql.args).execute(&mut **connection).await;
+                done.map(|done| done.rows_affected())
             }
             Db::Postgres(connection) => {
                 let query = sqlx::query::<Postgres>(AssertSqlSafe(sql.numbered()));
-                bound!(query, sql.args)
-                    .execute(&mut **connection)
-                    .await?
-                    .rows_affected()
+                let done = bound!(query, sql.args).execute(&mut **connection).await;
+                done.map(|done| done.rows_affected())
             }
-        })
+        };
+        changed.map_err(|error| StoreError::at(sql.beginning, error))
     }
 
     /// Executes statements; how many rows changed. SQLite gets them as one text: handing over to its thread and back takes

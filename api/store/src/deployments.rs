@@ -5,7 +5,7 @@ use super::runs::suspects::STRIKES_MAX;
 use super::{Db, Sql, StoreError, rights, sql};
 use heddle_model::access::{Editor, Manager, Scope};
 use heddle_model::clock::Timestamp;
-use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, UserId, WorkspaceId};
+use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, RunId, UserId, WorkspaceId};
 use heddle_model::status::DeploymentStatus;
 use sqlx::FromRow;
 
@@ -70,11 +70,22 @@ impl DeploymentRow {
     }
 }
 
-const DEPLOYMENT: &str = "select d.id, d.pattern_id, d.pattern_name, d.user_id, d.workspace_id, d.environment_id,
-    d.status, d.version_number, d.artifact, d.triggers, d.error_message, d.strikes, d.confirmed_at, d.created_at, d.updated_at,
-    coalesce((select m.user_id from memberships m where m.workspace_id = d.workspace_id and m.role = 'owner'
-              order by m.created_at, m.user_id limit 1), d.user_id) as owner_id
-    from deployments d ";
+/// Who owns the workspace of a deployment `d`, or the deployment if it is in none.
+macro_rules! owner_of_deployment {
+    () => {
+        "coalesce((select m.user_id from memberships m where m.workspace_id = d.workspace_id and m.role = 'owner'
+              order by m.created_at, m.user_id limit 1), d.user_id)"
+    };
+}
+
+pub(crate) use owner_of_deployment;
+
+const DEPLOYMENT: &str = concat!(
+    "select d.id, d.pattern_id, d.pattern_name, d.user_id, d.workspace_id, d.environment_id,
+    d.status, d.version_number, d.artifact, d.triggers, d.error_message, d.strikes, d.confirmed_at, d.created_at, d.updated_at, ",
+    owner_of_deployment!(),
+    " as owner_id from deployments d "
+);
 
 /// A deployment that the caller may see.
 pub async fn visible(
@@ -176,10 +187,29 @@ pub async fn put(db: &mut Db<'_>, editor: &Editor, row: &DeploymentRow) -> Resul
              version_number = excluded.version_number, artifact = excluded.artifact, triggers = excluded.triggers,
              error_message = excluded.error_message, strikes = 0, confirmed_at = excluded.confirmed_at,
              updated_at = excluded.updated_at where ");
+    remember(db, row).await?;
     if db.execute(rights::deployments(insert, editor)).await? == 0 {
         return Err(StoreError::Missing);
     }
     notices::tell(db, Notice::Deployed(row.pattern_id)).await
+}
+
+/// Keeps of a pattern's deployment that gets another form what its former runs are replayed with.
+async fn remember(db: &mut Db<'_>, row: &DeploymentRow) -> Result<(), StoreError> {
+    let environment = sql(
+        "insert into past_environments (deployment_id, until, environment_id)
+         select d.id, ?, d.environment_id from deployments d
+         where d.pattern_id = ? and coalesce(d.environment_id, '') <> ? on conflict do nothing",
+    )
+    .bind(row.updated_at)
+    .bind(row.pattern_id)
+    .bind(row.environment_id.map(|id| id.to_string()).unwrap_or_default());
+    db.execute(environment).await?;
+    let module = sql("update artifacts set created_at = ?
+         where hash = (select d.artifact from deployments d where d.pattern_id = ?)");
+    db.execute(module.bind(row.updated_at).bind(row.pattern_id))
+        .await?;
+    Ok(())
 }
 
 /// Writes a new state, for a caller who has checked that it may be.
@@ -252,12 +282,30 @@ pub struct ListedRow {
     pub updated_at: Timestamp,
     /// Runs that are kept.
     pub total_runs: i64,
+    /// The last run; `None`: there is no run.
+    pub last_run_id: Option<RunId>,
     /// The last run's status; `None`: there is no run.
     pub last_status: Option<String>,
     /// When it started, in milliseconds.
     pub last_started_at: Option<i64>,
     /// How long it took.
     pub last_duration_ms: Option<i64>,
+}
+
+/// Deployments in a list, with this for the number of their runs.
+fn listed(total_runs: &'static str) -> Sql {
+    let query = sql(
+        "select d.id, d.pattern_id, coalesce(p.name, d.pattern_name) as pattern_name, d.status,
+         d.triggers, d.version_number, d.error_message, d.created_at, d.updated_at, ",
+    );
+    query.push(total_runs).push(
+        " as total_runs, l.id as last_run_id, l.status as last_status,
+         coalesce(l.started_at, l.accepted_at) as last_started_at, l.duration_ms as last_duration_ms
+         from deployments d left join patterns p on p.id = d.pattern_id
+         left join runs l on l.id = (select r.id from runs r where r.deployment_id = d.id
+                                     order by r.accepted_at desc, r.id desc limit 1)
+         where ",
+    )
 }
 
 /// A page of the caller's deployments, newest first.
@@ -268,21 +316,46 @@ pub async fn list(
     limit: i64,
     offset: i64,
 ) -> Result<Vec<ListedRow>, StoreError> {
-    let query = rights::deployments(
-        sql("select d.id, d.pattern_id, coalesce(p.name, d.pattern_name) as pattern_name, d.status, d.triggers,
-             d.version_number, d.error_message, d.created_at, d.updated_at,
-             (select count(*) from runs r where r.deployment_id = d.id) as total_runs,
-             l.status as last_status, coalesce(l.started_at, l.accepted_at) as last_started_at,
-             l.duration_ms as last_duration_ms
-             from deployments d left join patterns p on p.id = d.pattern_id
-             left join runs l on l.id = (select r.id from runs r where r.deployment_id = d.id
-                                         order by r.accepted_at desc, r.id desc limit 1)
-             where "),
-        scope,
-    );
-    let query = of_status(query, status);
+    let query = listed("(select count(*) from runs r where r.deployment_id = d.id)");
+    let query = of_status(rights::deployments(query, scope), status);
     let query = query.push(" order by d.created_at desc, d.id desc limit ? offset ?");
     db.all(query.bind(limit).bind(offset)).await
+}
+
+/// The state of a deployment.
+#[derive(Clone, Debug, FromRow)]
+pub struct StateRow {
+    /// The deployment.
+    pub id: DeploymentId,
+    /// What is deployed.
+    pub pattern_id: PatternId,
+    /// State.
+    #[sqlx(try_from = "String")]
+    pub status: DeploymentStatus,
+    /// The version that it was deployed from.
+    pub version_number: i64,
+    /// When its state last changed.
+    #[sqlx(try_from = "i64")]
+    pub updated_at: Timestamp,
+}
+
+/// The states of all deployments that the caller may see, the one that changed first before the others.
+pub async fn states(db: &mut Db<'_>, scope: &Scope) -> Result<Vec<StateRow>, StoreError> {
+    let query =
+        sql("select d.id, d.pattern_id, d.status, d.version_number, d.updated_at from deployments d where ");
+    db.all(rights::deployments(query, scope).push(" order by d.updated_at, d.id"))
+        .await
+}
+
+/// The deployments of these patterns that the caller may see, in no order. Their runs are not counted, which takes longer
+/// than all else.
+pub async fn list_of_patterns(
+    db: &mut Db<'_>,
+    scope: &Scope,
+    patterns: &[PatternId],
+) -> Result<Vec<ListedRow>, StoreError> {
+    let query = rights::deployments(listed("cast(0 as bigint)"), scope).push(" and d.pattern_id in ");
+    db.all(query.list_of_few_sizes(patterns.iter().copied())).await
 }
 
 fn of_status(query: Sql, status: Option<DeploymentStatus>) -> Sql {
@@ -325,7 +398,8 @@ pub async fn count_by_status(
         .collect())
 }
 
-/// Stores a module. If it is already stored, its time is renewed, so that [`sweep_artifacts`] keeps it.
+/// Stores a module. If it is already stored, its time is renewed, so that [`sweep_artifacts`] keeps it, as it is when another
+/// one takes its place.
 pub async fn keep_artifact(
     db: &mut Db<'_>,
     hash: &str,
@@ -351,15 +425,35 @@ pub async fn artifact(db: &mut Db<'_>, hash: &str) -> Result<Option<Vec<u8>>, St
     Ok(found.map(|(wasm,)| wasm))
 }
 
-/// Removes modules that nothing refers to and that are older than `before`.
+/// Modules that nothing which may begin or go on refers to.
+const REPLACED: &str = " from artifacts where created_at < ?
+     and not exists (select 1 from deployments d where d.artifact = artifacts.hash)
+     and not exists (select 1 from runs r where r.status = 'running' and r.artifact = artifacts.hash)";
+
+/// Removes modules that were replaced before a time.
 pub async fn sweep_artifacts(db: &mut Db<'_>, before: Timestamp) -> Result<u64, StoreError> {
-    db.execute(
-        sql("delete from artifacts where created_at < ?
-             and not exists (select 1 from deployments d where d.artifact = artifacts.hash)
-             and not exists (select 1 from runs r where r.status = 'running' and r.artifact = artifacts.hash)")
-        .bind(before),
-    )
-    .await
+    db.execute(sql("delete").push(REPLACED).bind(before)).await
+}
+
+/// Bytes of the modules that were replaced before a time.
+pub async fn replaced_artifact_bytes(db: &mut Db<'_>, before: Timestamp) -> Result<i64, StoreError> {
+    let query = sql("select cast(coalesce(sum(octet_length(wasm)), 0) as bigint)").push(REPLACED);
+    let (bytes,): (i64,) = db.one(query.bind(before)).await?;
+    Ok(bytes)
+}
+
+/// Removes up to `limit` modules that were replaced before a time, those first that were replaced first; gives the bytes of
+/// each.
+pub async fn remove_replaced_artifacts(
+    db: &mut Db<'_>,
+    before: Timestamp,
+    limit: i64,
+) -> Result<Vec<(i64,)>, StoreError> {
+    let query = sql("delete from artifacts where hash in (select hash")
+        .push(REPLACED)
+        .bind(before)
+        .push(" order by created_at limit ?) returning cast(octet_length(wasm) as bigint)");
+    db.all(query.bind(limit)).await
 }
 
 /// Notes that a deployment's module can't be loaded, unless it has another one by now.

@@ -2,6 +2,7 @@
 //! so that an address survives undeploying, redeploying and even a version without the node.
 
 use super::notices::{self, Notice};
+use super::secrets::text;
 use super::{Db, StoreError, rights, sql};
 use crate::vault::{Sealed, Vault, VaultError};
 use heddle_model::access::{Editor, Scope};
@@ -9,6 +10,7 @@ use heddle_model::clock::Timestamp;
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::{DataKeyId, EndpointId, PatternId, RunId, WorkspaceId};
 use heddle_model::signature::Scheme;
+use secrecy::SecretString;
 use sqlx::FromRow;
 use std::collections::{HashMap, HashSet};
 
@@ -67,7 +69,7 @@ impl EndpointRow {
     }
 
     /// The secret.
-    pub async fn secret(&self, db: &mut Db<'_>, vault: &Vault) -> Result<String, VaultError> {
+    pub async fn secret(&self, db: &mut Db<'_>, vault: &Vault) -> Result<SecretString, VaultError> {
         let sealed = Sealed {
             data_key: self.secret_key_id,
             bytes: self.secret.clone(),
@@ -75,7 +77,7 @@ impl EndpointRow {
         let bytes = vault
             .open(db, self.workspace_id, &row_name(self.id), &sealed)
             .await?;
-        String::from_utf8(bytes).map_err(|_| VaultError::Unopenable)
+        text(bytes)
     }
 }
 

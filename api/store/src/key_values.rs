@@ -55,10 +55,11 @@ pub async fn find(
     Ok(row.filter(|row| row.is_there(now)))
 }
 
-/// The value, locked until the transaction ends: others can neither change nor create it meanwhile.
+/// The value, which counts towards this user's quotas if it is new, locked until the transaction ends: others can neither change nor create it meanwhile.
 pub async fn hold(
     db: &mut Db<'_>,
     owner: ValueOwner,
+    payer: UserId,
     key: &str,
     now: Timestamp,
 ) -> Result<Option<ValueRow>, StoreError> {
@@ -69,26 +70,35 @@ pub async fn hold(
     };
     // A row that has expired takes the place of one that is not there. The update changes nothing, but locks.
     let insert = sql(
-        "insert into key_values (scope, key, value, expires_at, pattern_id, workspace_id, user_id)
-         values (?, ?, 'null', 0, ?, ?, ?)
+        "insert into key_values (scope, key, value, expires_at, pattern_id, workspace_id, user_id, owner_id)
+         values (?, ?, 'null', 0, ?, ?, ?, ?)
          on conflict (scope, key) do update set key = excluded.key returning value, expires_at",
     )
     .bind(owner.scope())
     .bind(key)
     .bind(pattern)
     .bind(workspace)
-    .bind(user);
+    .bind(user)
+    .bind(payer);
     let row: Option<ValueRow> = db.optional(insert).await?;
     Ok(row.filter(|row| row.is_there(now)))
 }
 
-/// Replaces a value that is held.
-pub async fn put(db: &mut Db<'_>, owner: ValueOwner, key: &str, row: &ValueRow) -> Result<(), StoreError> {
-    let update = sql("update key_values set value = ?, expires_at = ? where scope = ? and key = ?")
-        .bind(&row.value)
-        .bind(row.expires_at)
-        .bind(owner.scope())
-        .bind(key);
+/// Replaces a value that is held. It counts towards this user's quotas from now on.
+pub async fn put(
+    db: &mut Db<'_>,
+    owner: ValueOwner,
+    payer: UserId,
+    key: &str,
+    row: &ValueRow,
+) -> Result<(), StoreError> {
+    let update =
+        sql("update key_values set value = ?, expires_at = ?, owner_id = ? where scope = ? and key = ?")
+            .bind(&row.value)
+            .bind(row.expires_at)
+            .bind(payer)
+            .bind(owner.scope())
+            .bind(key);
     db.execute(update).await.map(drop)
 }
 

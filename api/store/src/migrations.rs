@@ -1,7 +1,8 @@
 //! The migrations of both databases' tables.
 
-use super::error::StoreError;
+use super::error::{Failed, StoreError};
 use sqlx::migrate::{MigrateError, Migrator};
+use std::sync::Arc;
 
 pub(super) static SQLITE: Migrator = sqlx::migrate!("../../migrations/sqlite");
 pub(super) static POSTGRES: Migrator = sqlx::migrate!("../../migrations/postgres");
@@ -10,6 +11,6 @@ pub(super) static POSTGRES: Migrator = sqlx::migrate!("../../migrations/postgres
 pub(super) fn settled(result: Result<(), MigrateError>) -> Result<(), StoreError> {
     result.map_err(|error| match error {
         MigrateError::VersionMissing(version) => StoreError::Newer(version),
-        error => StoreError::Database(format!("can't migrate the tables: {error}")),
+        error => StoreError::Database(Failed::Migration(Arc::new(error))),
     })
 }

@@ -46,7 +46,7 @@ pub async fn tell(db: &mut Db<'_>, notice: Notice) -> Result<(), StoreError> {
     if !db.is_postgres() {
         return Ok(());
     }
-    let payload = serde_json::to_string(&notice).map_err(|error| StoreError::Database(error.to_string()))?;
+    let payload = serde_json::to_string(&notice)?;
     db.execute(sql("select pg_notify(?, ?)").bind(CHANNEL).bind(payload))
         .await
         .map(drop)

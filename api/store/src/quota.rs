@@ -2,6 +2,7 @@
 //! in its own transaction; an owner's changes are serialised, so concurrent changes can't exceed a quota together.
 //! Nothing has to be decremented when objects are deleted.
 
+use super::deployments::owner_of_deployment;
 use super::{Db, Sql, StoreError, sql};
 use heddle_model::ids::{PatternId, UserId, WorkspaceId};
 use heddle_model::quota::{Exceeded, Quota, Quotas};
@@ -44,6 +45,12 @@ pub async fn check(db: &mut Db<'_>, quotas: &Quotas, added: &[(Payer, &[Quota])]
     Ok(())
 }
 
+/// How much a user has of what this quota limits.
+pub async fn count(db: &mut Db<'_>, quota: Quota, user: UserId) -> Result<i64, StoreError> {
+    let (used,): (i64,) = db.one(used(quota, &user.to_string())).await?;
+    Ok(used)
+}
+
 /// The key that usage is counted under; `None`: a workspace without a creator, which only earlier versions could leave
 /// behind.
 async fn owner(db: &mut Db<'_>, payer: Payer) -> Result<Option<String>, StoreError> {
@@ -71,7 +78,11 @@ fn used(quota: Quota, owner: &str) -> Sql {
         }
         Quota::Patterns => "select count(*) from patterns where owner_id = ?",
         Quota::PatternBytes => {
-            "select cast(coalesce(sum(stored_bytes), 0) as bigint) from patterns where owner_id = ?"
+            "select cast(
+                 (select coalesce(sum(stored_bytes), 0) from patterns where owner_id = ?)
+                 + (select coalesce(sum(t.stored_bytes), 0) from pattern_tests t
+                    join patterns p on p.id = t.pattern_id where p.owner_id = ?)
+                 + (select coalesce(sum(stored_bytes), 0) from pattern_drafts where user_id = ?) as bigint)"
         }
         // Numbered without gaps.
         Quota::Versions => "select version_number from patterns where id = ?",
@@ -100,6 +111,16 @@ fn used(quota: Quota, owner: &str) -> Sql {
         Quota::Schedules => {
             "select count(*) from schedules s join deployments d on d.id = s.deployment_id where d.user_id = ?"
         }
+        // Counted by triggers.
+        Quota::KeyValues => "select coalesce((select entries from key_value_usage where owner_id = ?), 0)",
+        Quota::KeyValueBytes => "select coalesce((select bytes from key_value_usage where owner_id = ?), 0)",
+        Quota::WaitingRuns => concat!(
+            "select count(*) from deployments d join runs r on r.deployment_id = d.id
+             where r.wake_at is not null and (d.user_id = ? or d.workspace_id in
+                 (select workspace_id from memberships where user_id = ? and role = 'owner')) and ",
+            owner_of_deployment!(),
+            " = ?"
+        ),
     };
     let owners = text.matches('?').count();
     (0..owners).fold(sql(text), |query, _| query.bind(owner))

@@ -4,10 +4,14 @@ pub mod journal;
 pub mod left;
 pub mod listing;
 mod packed;
+pub mod replays;
 pub mod responses;
+pub mod series;
 pub mod stats;
 pub mod suspects;
 pub mod upkeep;
+pub mod waiting;
+pub mod workspace;
 
 use super::{Arg, Db, Store, StoreError, inserts, sql};
 use heddle_model::clock::Timestamp;
@@ -102,7 +106,7 @@ const fn elements(db: &Db<'_>) -> &'static str {
 }
 
 fn json<T: Serialize>(rows: &[T]) -> Result<String, StoreError> {
-    serde_json::to_string(rows).map_err(|error| StoreError::Database(error.to_string()))
+    Ok(serde_json::to_string(rows)?)
 }
 
 /// The owner of runs that any server may take.

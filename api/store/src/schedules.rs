@@ -1,7 +1,7 @@
 //! Schedules of deployments: one row for each OnSchedule node, with its next due time.
 
 use super::{Db, StoreError, rights, sql};
-use heddle_model::access::Editor;
+use heddle_model::access::{Editor, Scope};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, EndpointId, PatternId};
 use sqlx::FromRow;
@@ -42,17 +42,48 @@ impl ScheduleRow {
 const SCHEDULE: &str = "select s.id, s.deployment_id, s.node_id, s.cron, s.timezone, s.catch_up, s.set_cron,
     s.set_timezone, s.next_due_at from schedules s ";
 
-/// The schedules of a deployment that the caller may change, by node.
+/// The schedules of a deployment that the caller may see, by node.
 pub async fn of_deployment(
     db: &mut Db<'_>,
-    editor: &Editor,
+    scope: &Scope,
     deployment: DeploymentId,
 ) -> Result<Vec<ScheduleRow>, StoreError> {
     let query = sql(SCHEDULE)
         .push("where s.deployment_id = ? and ")
         .bind(deployment);
-    let query = rights::deployment(query, editor, deployment);
+    let query = rights::deployment(query, scope, deployment);
     db.all(query.push(" order by s.node_id")).await
+}
+
+/// A schedule of a workspace that is due some time, and what it is of.
+#[derive(Clone, Debug, FromRow)]
+pub struct NextRow {
+    /// The deployment.
+    pub deployment_id: DeploymentId,
+    /// The OnSchedule node.
+    pub node_id: String,
+    /// When it is due next.
+    #[sqlx(try_from = "i64")]
+    pub next_due_at: Timestamp,
+    /// Of the deployment.
+    pub pattern_id: PatternId,
+    /// The pattern's name now, or when it was deployed if it is gone.
+    pub pattern_name: String,
+}
+
+/// The schedules that the caller may see, the one that is due first first. It reads those of the caller's own deployments
+/// only, whatever others have.
+pub async fn next_of(db: &mut Db<'_>, scope: &Scope, limit: i64) -> Result<Vec<NextRow>, StoreError> {
+    let query = sql("select s.deployment_id, s.node_id, s.next_due_at, d.pattern_id,
+         coalesce(p.name, d.pattern_name) as pattern_name
+         from deployments d join schedules s on s.deployment_id = d.id
+         left join patterns p on p.id = d.pattern_id where s.next_due_at is not null and ");
+    let query = rights::deployments(query, scope);
+    // An order that the index of all tenants' schedules does not have.
+    let query = query
+        .push(" order by s.next_due_at + 0, s.id limit ?")
+        .bind(limit);
+    db.all(query).await
 }
 
 /// Makes these the schedules of a deployment.

@@ -8,10 +8,14 @@ use crate::vault::{Sealed, Vault, VaultError};
 use heddle_model::access::{Manager, Scope};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{ConnectionId, DataKeyId, EnvironmentId, UserId, WorkspaceId};
+use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value};
 use sqlx::FromRow;
 use std::collections::BTreeMap;
 use zeroize::Zeroizing;
+
+/// Changes of an environment's variables of which it is known what they were before.
+const PAST_VARIABLES_MAX: i64 = 100;
 
 /// What may be seen of a secret.
 #[derive(Clone, Debug, FromRow)]
@@ -30,22 +34,18 @@ pub struct SecretRow {
 }
 
 /// A secret in clear. It is wiped from memory when it is dropped, and never printed.
+#[derive(Debug)]
 pub struct OpenedSecret {
-    value: Zeroizing<String>,
+    /// Its value.
+    pub value: SecretString,
     /// Hosts that it may be sent to; none: any.
     pub hosts: Vec<String>,
 }
 
 impl OpenedSecret {
-    /// Its value.
+    /// Its value, for where it is used.
     pub fn expose(&self) -> &str {
-        &self.value
-    }
-}
-
-impl std::fmt::Debug for OpenedSecret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("OpenedSecret").finish_non_exhaustive()
+        self.value.expose_secret()
     }
 }
 
@@ -81,9 +81,8 @@ pub async fn open_all(
         };
         let aad = aad(environment, &row.name);
         let value = vault.open(db, Some(row.workspace_id), &aad, &sealed).await?;
-        let value = text(value).ok_or(VaultError::Unopenable)?;
         let opened = OpenedSecret {
-            value: Zeroizing::new(value),
+            value: text(value)?,
             hosts: row.hosts.0,
         };
         values.insert(row.name, opened);
@@ -91,11 +90,10 @@ pub async fn open_all(
     Ok(values)
 }
 
-/// The text of these bytes, which are wiped if they are none.
-fn text(bytes: Vec<u8>) -> Option<String> {
-    String::from_utf8(bytes)
-        .map_err(|error| drop(Zeroizing::new(error.into_bytes())))
-        .ok()
+/// A decrypted text.
+pub(crate) fn text(bytes: Zeroizing<Vec<u8>>) -> Result<SecretString, VaultError> {
+    let text = std::str::from_utf8(&bytes).map_err(|_| VaultError::Unopenable)?;
+    Ok(text.into())
 }
 
 /// Names and times of an environment's secrets, by name.
@@ -199,6 +197,38 @@ pub async fn not_seeded_by(
     Ok(found.map(|(name,)| name))
 }
 
+/// Names of the secrets in an environment that still have the values that this connection seeded. The caller holds the
+/// environment's row.
+pub async fn seeded_by(
+    db: &mut Db<'_>,
+    environment: &EnvironmentRow,
+    connection: ConnectionId,
+) -> Result<Vec<String>, StoreError> {
+    let select = sql("select name from secrets where environment_id = ? and connection_id = ? order by name");
+    let found: Vec<(String,)> = db.all(select.bind(environment.id).bind(connection)).await?;
+    Ok(found.into_iter().map(|(name,)| name).collect())
+}
+
+/// Names of all secrets in an environment. The caller holds the environment's row.
+pub async fn names(db: &mut Db<'_>, environment: &EnvironmentRow) -> Result<Vec<String>, StoreError> {
+    let select = sql("select name from secrets where environment_id = ?");
+    let found: Vec<(String,)> = db.all(select.bind(environment.id)).await?;
+    Ok(found.into_iter().map(|(name,)| name).collect())
+}
+
+/// Deletes a secret that still has the value that this connection seeded. The caller holds the environment's row.
+pub async fn delete_seeded(
+    db: &mut Db<'_>,
+    environment: &EnvironmentRow,
+    connection: ConnectionId,
+    name: &str,
+) -> Result<(), StoreError> {
+    let delete = sql("delete from secrets where environment_id = ? and connection_id = ? and name = ?");
+    db.execute(delete.bind(environment.id).bind(connection).bind(name))
+        .await?;
+    notices::tell(db, Notice::Environments).await
+}
+
 /// Deletes a secret of an environment of the manager's workspace; whether there was one.
 pub async fn delete(
     db: &mut Db<'_>,
@@ -236,14 +266,15 @@ pub async fn variables(
     })
 }
 
-/// Replaces `$vars` of an environment of the manager's workspace.
+/// Replaces `$vars` of an environment of the manager's workspace from now on.
 pub async fn set_variables(
     db: &mut Db<'_>,
     manager: &Manager,
     environment: EnvironmentId,
-    variables: &Map<String, Value>,
+    (variables, now): (&Map<String, Value>, Timestamp),
 ) -> Result<(), StoreError> {
     let text = Value::Object(variables.clone()).to_string();
+    remember(db, (manager, environment), &text, now).await?;
     db.execute(
         sql("update environments set variables = ? where workspace_id = ? and id = ?")
             .bind(text)
@@ -252,6 +283,31 @@ pub async fn set_variables(
     )
     .await?;
     notices::tell(db, Notice::Environments).await
+}
+
+/// Keeps what the variables were, if they change now, for runs that are replayed.
+async fn remember(
+    db: &mut Db<'_>,
+    (manager, environment): (&Manager, EnvironmentId),
+    changed: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let insert = sql("insert into past_variables (environment_id, since, until, variables)
+         select e.id, coalesce((select max(p.until) from past_variables p where p.environment_id = e.id), 0), ?,
+         e.variables from environments e where e.workspace_id = ? and e.id = ? and e.variables <> ?
+         on conflict do nothing")
+    .bind(now)
+    .bind(manager.workspace())
+    .bind(environment)
+    .bind(changed);
+    if db.execute(insert).await? == 0 {
+        return Ok(());
+    }
+    let trim = sql("delete from past_variables where environment_id = ? and until <= (
+         select p.until from past_variables p where p.environment_id = ? order by p.until desc limit 1 offset ?)");
+    let trim = trim.bind(environment).bind(environment).bind(PAST_VARIABLES_MAX);
+    db.execute(trim).await?;
+    Ok(())
 }
 
 /// Names the row: a name has no slash, an id a fixed length.

@@ -3,10 +3,11 @@
 
 use super::StoreError;
 use super::sqlite_codes::is_damage;
-use super::sqlite_file::BUSY_MAX;
+use super::sqlite_file::{BUSY_MAX, Unusable};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection, SqliteConnection};
 use std::path::Path;
+use std::sync::Arc;
 
 /// A key's name as it is in the settings, and its text.
 pub type NamedKey = (String, String);
@@ -14,10 +15,9 @@ pub type NamedKey = (String, String);
 /// Copies the database in `source` as it is now to `target`, which must not exist or be empty. Neither migrates nor
 /// changes `source`. The copy is not yet synced to disk.
 pub async fn copy(source: &Path, target: &Path) -> Result<(), StoreError> {
-    let target = target.to_str().ok_or_else(|| StoreError::Unusable {
-        path: target.to_owned(),
-        reason: "has a name that is not UTF-8, which SQLite does not support".to_owned(),
-    })?;
+    let target = target
+        .to_str()
+        .ok_or_else(|| StoreError::unusable(target, Unusable::Name))?;
     let copied = async {
         let mut connection = open(source).await?;
         sqlx::query("vacuum into ?")
@@ -27,10 +27,7 @@ pub async fn copy(source: &Path, target: &Path) -> Result<(), StoreError> {
         connection.close().await
     };
     copied.await.map_err(|error| match is_damage(&error) {
-        true => StoreError::Unusable {
-            path: source.to_owned(),
-            reason: format!("is damaged: {error}"),
-        },
+        true => StoreError::unusable(source, Unusable::Unreadable(Arc::new(error))),
         false => error.into(),
     })
 }

@@ -1,13 +1,18 @@
 //! The embedded database as a file: checks that it can be served before anything is written to it. Knows the file's
 //! format (<https://www.sqlite.org/fileformat2.html>) only up to its header, and only the tables that identify it.
 
-use super::error::StoreError;
+mod unusable;
+
+pub use unusable::Unusable;
+
+use super::error::{Failed, StoreError};
 use super::{migrations, sqlite_codes};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection, SqliteConnection};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long SQLite waits for another process, such as a backup.
@@ -43,6 +48,48 @@ pub struct Found {
     pub(super) is_marked: bool,
 }
 
+/// Why there is nothing to tell of a file.
+#[derive(Debug)]
+enum Unread {
+    Unusable(Unusable),
+    Io(io::Error),
+    Sql(sqlx::Error),
+}
+
+impl From<Unusable> for Unread {
+    fn from(unusable: Unusable) -> Self {
+        Unread::Unusable(unusable)
+    }
+}
+
+impl From<io::Error> for Unread {
+    fn from(error: io::Error) -> Self {
+        Unread::Io(error)
+    }
+}
+
+impl From<sqlx::Error> for Unread {
+    fn from(error: sqlx::Error) -> Self {
+        match sqlite_codes::is_damage(&error) {
+            true => Unread::Unusable(Unusable::Unreadable(Arc::new(error))),
+            false => Unread::Sql(error),
+        }
+    }
+}
+
+impl Unread {
+    fn at(self, path: &Path) -> StoreError {
+        match self {
+            Unread::Unusable(reason) => StoreError::unusable(path, reason),
+            Unread::Io(error) => StoreError::Unavailable(Failed::File {
+                path: path.to_owned(),
+                source: Arc::new(error),
+            }),
+            Unread::Sql(error) => error.into(),
+        }
+    }
+}
+
 /// Number of the last migration that this program knows.
 pub fn schema_known() -> i64 {
     migrations::SQLITE.iter().map(|it| it.version).max().unwrap_or(0)
@@ -60,68 +107,47 @@ pub fn companions_of(path: &Path) -> [PathBuf; 3] {
 
 /// Looks at a file before it is used. `None`: it is not there.
 pub async fn check(path: &Path, depth: Depth) -> Result<Option<Found>, StoreError> {
-    let failed = |error: io::Error| StoreError::Unavailable(format!("{}: {error}", path.display()));
-    if !path.try_exists().map_err(failed)? {
+    read(path, depth).await.map_err(|unread| unread.at(path))
+}
+
+async fn read(path: &Path, depth: Depth) -> Result<Option<Found>, Unread> {
+    if !path.try_exists()? {
         return Ok(None);
     }
-    let unusable = |reason: String| StoreError::Unusable {
-        path: path.to_owned(),
-        reason,
-    };
     let had_log = has_bytes(&log_of(path));
-    inspect(path).map_err(failed)?.map_err(unusable)?;
+    inspect(path)?;
     let options = SqliteConnectOptions::new().filename(path).busy_timeout(BUSY_MAX);
-    let looked = async {
-        let mut connection = options.connect().await?;
-        let looked = look(
-            &mut connection,
-            depth,
-            path.metadata().map_err(sqlx::Error::Io)?.len(),
-        )
-        .await;
-        connection.close().await?;
-        looked
-    };
-    let looked = looked
-        .await
-        .map_err(|error| match sqlite_codes::is_damage(&error) {
-            true => unusable(format!("is damaged: {error}")),
-            false => error.into(),
-        })?;
-    let mut found = looked.map_err(unusable)?;
+    let mut connection = options.connect().await?;
+    let looked = look(&mut connection, depth, path.metadata()?.len()).await;
+    connection.close().await?;
+    let mut found = looked?;
     // What was in the log is in the file by now, unless somebody else has it open.
     if had_log {
-        inspect(path).map_err(failed)?.map_err(unusable)?;
+        inspect(path)?;
     }
-    found.bytes = path.metadata().map_err(failed)?.len();
+    found.bytes = path.metadata()?.len();
     Ok(Some(found))
 }
 
-/// What the bytes themselves say; the inner error is why the file is none that can be served.
-fn inspect(path: &Path) -> io::Result<Result<(), String>> {
+/// What the bytes themselves say.
+fn inspect(path: &Path) -> Result<(), Unread> {
     // Before the header: as long as it is absent nobody is writing to the file.
     let has_log = companions_of(path).iter().any(|it| has_bytes(it));
     let mut header = Vec::with_capacity(HEADER_BYTES);
     let file = File::open(path)?;
     (&file).take(HEADER_BYTES as u64).read_to_end(&mut header)?;
-    Ok(judge(&header, file.metadata()?.len(), has_log))
+    Ok(judge(&header, file.metadata()?.len(), has_log)?)
 }
 
-fn judge(header: &[u8], bytes: u64, has_log: bool) -> Result<(), String> {
+fn judge(header: &[u8], bytes: u64, has_log: bool) -> Result<(), Unusable> {
     if bytes == 0 {
-        return Err(
-            "is empty: either the very first start was interrupted (then delete it), or its contents were \
-             lost"
-                .into(),
-        );
+        return Err(Unusable::Empty);
     }
     let magic_bytes = header.len().min(MAGIC.len());
     if header[..magic_bytes] != MAGIC[..magic_bytes] {
-        return Err("is not a SQLite database".to_owned());
+        return Err(Unusable::NotSqlite);
     }
-    let header: &[u8; HEADER_BYTES] = header
-        .try_into()
-        .map_err(|_| format!("is truncated: it has {bytes} bytes, less than a complete header"))?;
+    let header: &[u8; HEADER_BYTES] = header.try_into().map_err(|_| Unusable::HeaderCut { bytes })?;
     let u32_at = |at: usize| u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
     let page_bytes = match u16::from_be_bytes([header[16], header[17]]) {
         // As the format has it.
@@ -129,40 +155,29 @@ fn judge(header: &[u8], bytes: u64, has_log: bool) -> Result<(), String> {
         bytes => u64::from(bytes),
     };
     if page_bytes < 512 || !page_bytes.is_power_of_two() {
-        return Err(format!(
-            "is damaged: its header gives a page size of {page_bytes} bytes"
-        ));
+        return Err(Unusable::PageSize(page_bytes));
     }
     // The count of pages is up to date only when these are equal. What is missing may be in the log.
     let is_counted = u32_at(24) == u32_at(92);
     let expected = u64::from(u32_at(28)) * page_bytes;
     if !has_log && is_counted && bytes < expected {
-        return Err(format!(
-            "is truncated: it has {bytes} bytes, but its header says {expected}"
-        ));
+        return Err(Unusable::Truncated { bytes, expected });
     }
     Ok(())
 }
 
-async fn look(
-    connection: &mut SqliteConnection,
-    depth: Depth,
-    bytes: u64,
-) -> Result<Result<Found, String>, sqlx::Error> {
+async fn look(connection: &mut SqliteConnection, depth: Depth, bytes: u64) -> Result<Found, Unread> {
     let (mark,): (i64,) = sqlx::query_as("select application_id from pragma_application_id")
         .fetch_one(&mut *connection)
         .await?;
     let is_marked = mark == APPLICATION_ID;
     if !is_marked && (mark != 0 || !is_unmarked_ours(connection).await?) {
-        return Ok(Err("belongs to another program".to_owned()));
+        return Err(Unusable::NotOurs.into());
     }
     let schema = schema(connection).await?;
     let known = schema_known();
     if schema > known {
-        return Ok(Err(format!(
-            "was used by a newer heddle: its tables are at version {schema}, and this version supports them \
-             up to {known}. Start the newer version, or restore a backup made before the update"
-        )));
+        return Err(Unusable::Newer { schema, known }.into());
     }
     let pragma = match depth {
         Depth::Full => Some("pragma integrity_check(1)"),
@@ -174,15 +189,15 @@ async fn look(
         if told != "ok" {
             // The first line only names the check.
             let told = told.trim_start_matches("*** in database main ***").trim();
-            return Ok(Err(format!("is damaged: {told}")));
+            return Err(Unusable::Pages(told.to_owned()).into());
         }
     }
-    Ok(Ok(Found {
+    Ok(Found {
         schema,
         bytes,
         master_key_id: master_key_id(connection).await?,
         is_marked,
-    }))
+    })
 }
 
 async fn has_table(connection: &mut SqliteConnection, name: &str) -> Result<bool, sqlx::Error> {

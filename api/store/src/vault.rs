@@ -10,20 +10,21 @@ mod master;
 mod rotation;
 
 pub use error::VaultError;
-pub use key::{MASTER_KEY_BYTES, MasterKeyId};
+pub use key::{MASTER_KEY_BYTES, MasterKey, MasterKeyId};
 pub use rotation::HANDOVER;
 
 use crate::data_keys::{self, DataKeyRow, owner};
 use crate::db::Db;
 use crate::error::StoreError;
+use crate::read_cache::{Moment, ReadCache};
 use heddle_model::clock::Clock;
 use heddle_model::ids::{DataKeyId, WorkspaceId};
 use key::{Key, wrapped_for};
 use master::MasterKeys;
-use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
+use zeroize::Zeroizing;
 
-/// Maximum number of unwrapped data keys in memory; beyond it, the cache is cleared.
+/// Maximum number of unwrapped data keys in memory.
 const CACHED_MAX: usize = 10_000;
 
 /// An encrypted value, as it is stored.
@@ -39,7 +40,8 @@ pub struct Sealed {
 pub struct Vault {
     masters: MasterKeys,
     clock: Clock,
-    data_keys: RwLock<HashMap<DataKeyId, Arc<Key>>>,
+    /// A key never changes.
+    data_keys: ReadCache<DataKeyId, Arc<Key>>,
 }
 
 impl Vault {
@@ -48,7 +50,7 @@ impl Vault {
         Vault {
             masters: MasterKeys::new(master_key),
             clock,
-            data_keys: RwLock::default(),
+            data_keys: ReadCache::new(CACHED_MAX),
         }
     }
 
@@ -80,13 +82,13 @@ impl Vault {
         workspace: Option<WorkspaceId>,
         aad: &str,
         sealed: &Sealed,
-    ) -> Result<Vec<u8>, VaultError> {
+    ) -> Result<Zeroizing<Vec<u8>>, VaultError> {
         let owner = owner(workspace);
-        let key = match self.cached(sealed.data_key) {
-            Some(key) => key,
-            None => {
+        let key = match self.data_keys.get(&sealed.data_key) {
+            (Some(key), _) => key,
+            (None, now) => {
                 let row = data_keys::find(db, sealed.data_key).await?;
-                self.unwrap(db, row.ok_or(VaultError::Unopenable)?).await?
+                self.unwrap(db, row.ok_or(VaultError::Unopenable)?, now).await?
             }
         };
         key.open(&bound(&owner, aad), &sealed.bytes)
@@ -102,30 +104,21 @@ impl Vault {
             return Ok(None);
         };
         let id = row.id;
-        let key = match self.cached(id) {
-            Some(key) => key,
-            None => self.unwrap(db, row).await?,
+        let key = match self.data_keys.get(&id) {
+            (Some(key), _) => key,
+            (None, now) => self.unwrap(db, row, now).await?,
         };
         Ok(Some((id, key)))
     }
 
-    async fn unwrap(&self, db: &mut Db<'_>, row: DataKeyRow) -> Result<Arc<Key>, VaultError> {
+    async fn unwrap(&self, db: &mut Db<'_>, row: DataKeyRow, now: Moment) -> Result<Arc<Key>, VaultError> {
         let master = self.masters.named(db, &row.master_key_id).await?;
         let wrapped_for = wrapped_for(row.id, &row.owner);
         let key =
             Arc::new(Key::unwrapped(&master, &wrapped_for, &row.wrapped).ok_or(VaultError::Unopenable)?);
-        let mut cache = self.data_keys.write().unwrap_or_else(PoisonError::into_inner);
-        if cache.len() >= CACHED_MAX {
-            cache.clear();
-        }
         // Not wrong if the transaction that made the key is undone: then nothing names its id.
-        cache.insert(row.id, key.clone());
+        self.data_keys.keep(now, row.id, key.clone(), 0);
         Ok(key)
-    }
-
-    fn cached(&self, id: DataKeyId) -> Option<Arc<Key>> {
-        let cache = self.data_keys.read().unwrap_or_else(PoisonError::into_inner);
-        cache.get(&id).cloned()
     }
 
     /// Creates a data key, unless another server does so at the same time.

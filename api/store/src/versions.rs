@@ -1,12 +1,14 @@
-//! The graphs of patterns, version by version. Whoever asks has looked the pattern up with the caller's rights.
+//! The graphs of patterns with their definitions, version by version. Whoever asks has looked the pattern up with the caller's rights.
 
 use super::patterns::PatternRow;
-use super::{Db, StoreError, sql};
+use super::{Db, StoreError, rights, sql};
+use heddle_model::access::Scope;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{PatternId, UserId};
+use sha2::{Digest, Sha256};
 use sqlx::FromRow;
 
-/// A version without its graph.
+/// A version without its content.
 #[derive(Clone, Debug, FromRow)]
 pub struct VersionRow {
     /// Number, from 1.
@@ -21,76 +23,113 @@ pub struct VersionRow {
 /// Bytes of a version besides its graph and summary, roughly.
 const ROW_BYTES: usize = 200;
 
+/// What a version consists of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Content {
+    /// graphData, as it came.
+    pub graph: String,
+    /// nodeDefinitions, as they came; `None`: there are none.
+    pub definitions: Option<String>,
+}
+
+/// A part of a new version.
+#[derive(Clone, Copy, Debug)]
+pub enum Part<T> {
+    /// Another one.
+    New(T),
+    /// An earlier version's, as it is.
+    Of(i64),
+}
+
+/// A version to be added.
+#[derive(Clone, Copy, Debug)]
+pub struct NewVersion<'a> {
+    /// Who saves it.
+    pub by: UserId,
+    /// What changed.
+    pub summary: &'a str,
+    /// The graph.
+    pub graph: Part<&'a str>,
+    /// The definitions; `None`: it has none.
+    pub definitions: Part<Option<&'a str>>,
+}
+
 /// Adds the version that `row` is now at.
-pub async fn add(
-    db: &mut Db<'_>,
-    row: &PatternRow,
-    by: UserId,
-    summary: &str,
-    graph: &str,
-) -> Result<(), StoreError> {
-    db.execute(
-        sql(
-            "insert into pattern_versions (pattern_id, version_number, created_at, created_by, summary, graph)
-             values (?, ?, ?, ?, ?, ?)",
-        )
-        .bind(row.id)
+pub async fn add(db: &mut Db<'_>, row: &PatternRow, new: &NewVersion<'_>) -> Result<(), StoreError> {
+    let mut bytes = new.summary.len().saturating_add(ROW_BYTES);
+    let mut hash = None;
+    if let Part::New(Some(definitions)) = new.definitions {
+        let (key, more) = keep_definitions(db, row, definitions).await?;
+        bytes = bytes.saturating_add(more);
+        hash = Some(key);
+    }
+    let insert = sql("insert into pattern_versions
+             (pattern_id, version_number, created_at, created_by, summary, graph, definitions_hash)
+         select p.id, cast(? as bigint), cast(? as bigint), cast(? as text), cast(? as text), ");
+    let insert = insert
         .bind(row.version_number)
         .bind(row.updated_at)
-        .bind(by)
-        .bind(summary)
-        .bind(graph),
-    )
-    .await?;
-    let bytes = graph
-        .len()
-        .saturating_add(summary.len())
-        .saturating_add(ROW_BYTES);
-    let count = sql("update patterns set stored_bytes = stored_bytes + ? where id = ?");
-    let count = count.bind(i64::try_from(bytes).unwrap_or(i64::MAX)).bind(row.id);
+        .bind(new.by)
+        .bind(new.summary);
+    let insert = match new.graph {
+        Part::New(graph) => insert.push("cast(? as text)").bind(graph),
+        Part::Of(version) => insert
+            .push("(select graph from pattern_versions where pattern_id = p.id and version_number = ?)")
+            .bind(version),
+    };
+    let insert = match new.definitions {
+        Part::New(_) => insert.push(", cast(? as text)").bind(hash),
+        Part::Of(version) => insert
+            .push(", (select definitions_hash from pattern_versions where pattern_id = p.id and version_number = ?)")
+            .bind(version),
+    };
+    if db
+        .execute(insert.push(" from patterns p where p.id = ?").bind(row.id))
+        .await?
+        == 0
+    {
+        return Err(StoreError::Missing);
+    }
+    let count = sql(
+        "update patterns set stored_bytes = stored_bytes + ? + (select octet_length(graph) from pattern_versions
+             where pattern_id = patterns.id and version_number = ?) where id = ?",
+    );
+    let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+    let count = count.bind(bytes).bind(row.version_number).bind(row.id);
     db.execute(count).await.map(drop)
 }
 
-/// Adds the version that `row` is now at, with the graph of an earlier one.
-pub async fn add_again(
+/// Keeps definitions, unless the pattern has the same already; their hash, and the bytes that were added.
+async fn keep_definitions(
     db: &mut Db<'_>,
     row: &PatternRow,
-    by: UserId,
-    summary: &str,
-    graph_of: i64,
-) -> Result<(), StoreError> {
+    definitions: &str,
+) -> Result<(String, usize), StoreError> {
+    let hash = hex::encode(Sha256::digest(definitions));
+    let insert = sql(
+        "insert into pattern_definitions (pattern_id, hash, definitions) values (?, ?, ?) on conflict do nothing",
+    );
     let added = db
-        .execute(
-            sql(
-                "insert into pattern_versions (pattern_id, version_number, created_at, created_by, summary, graph)
-                 select pattern_id, cast(? as bigint), cast(? as bigint), cast(? as text), cast(? as text), graph
-                 from pattern_versions where pattern_id = ? and version_number = ?",
-            )
-            .bind(row.version_number)
-            .bind(row.updated_at)
-            .bind(by)
-            .bind(summary)
-            .bind(row.id)
-            .bind(graph_of),
-        )
+        .execute(insert.bind(row.id).bind(&hash).bind(definitions))
         .await?;
-    if added == 0 {
-        Err(StoreError::Missing)
-    } else {
-        Ok(())
-    }
+    let bytes = if added > 0 { definitions.len() } else { 0 };
+    Ok((hash, bytes))
 }
 
-/// How many bytes the graph of a version has.
-pub async fn graph_bytes(
+/// How many bytes the graph of a version has, and its definitions.
+pub async fn content_bytes(
     db: &mut Db<'_>,
     pattern: PatternId,
     version_number: i64,
 ) -> Result<Option<i64>, StoreError> {
     let found: Option<(i64,)> = db
         .optional(
-            sql("select cast(octet_length(graph) as bigint) from pattern_versions
-                 where pattern_id = ? and version_number = ?")
+            sql(
+                "select cast(octet_length(v.graph) + coalesce(octet_length(d.definitions), 0) as bigint)
+                 from pattern_versions v left join pattern_definitions d
+                     on d.pattern_id = v.pattern_id and d.hash = v.definitions_hash
+                 where v.pattern_id = ? and v.version_number = ?",
+            )
             .bind(pattern)
             .bind(version_number),
         )
@@ -98,20 +137,110 @@ pub async fn graph_bytes(
     Ok(found.map(|(bytes,)| bytes))
 }
 
-/// graphData of a version, as it came.
-pub async fn graph(
+/// The graph of a version, and its definitions.
+pub async fn content(
     db: &mut Db<'_>,
     pattern: PatternId,
     version_number: i64,
-) -> Result<Option<String>, StoreError> {
-    let found: Option<(String,)> = db
+) -> Result<Option<Content>, StoreError> {
+    let found: Option<(String, Option<String>)> = db
         .optional(
-            sql("select graph from pattern_versions where pattern_id = ? and version_number = ?")
-                .bind(pattern)
-                .bind(version_number),
+            sql(
+                "select v.graph, d.definitions from pattern_versions v left join pattern_definitions d
+                     on d.pattern_id = v.pattern_id and d.hash = v.definitions_hash
+                 where v.pattern_id = ? and v.version_number = ?",
+            )
+            .bind(pattern)
+            .bind(version_number),
         )
         .await?;
-    Ok(found.map(|(graph,)| graph))
+    Ok(found.map(|(graph, definitions)| Content { graph, definitions }))
+}
+
+/// A version of a pattern that may hold what is searched for, without its content.
+#[derive(Clone, Debug, FromRow)]
+pub struct MentioningRow {
+    /// The pattern.
+    pub pattern_id: PatternId,
+    /// Its name.
+    pub pattern_name: String,
+    /// The version.
+    pub version_number: i64,
+    /// Whether it is the newest one.
+    pub is_newest: bool,
+    /// Whether it is the one that is deployed.
+    pub is_deployed: bool,
+    /// How many bytes its graph has, and its definitions.
+    pub bytes: i64,
+}
+
+/// The newest and the deployed versions of the patterns that the caller may see, as far as one of these texts is in their
+/// graphs or definitions: those of the first patterns after this one, by id.
+pub async fn mentioning(
+    db: &mut Db<'_>,
+    scope: &Scope,
+    texts: &[String],
+    after: Option<PatternId>,
+    limit: i64,
+) -> Result<Vec<MentioningRow>, StoreError> {
+    let query = sql(
+        "select p.id as pattern_id, p.name as pattern_name, v.version_number,
+             v.version_number = p.version_number as is_newest,
+             coalesce(v.version_number = d.version_number, false) as is_deployed,
+             cast(octet_length(v.graph) + coalesce(octet_length(f.definitions), 0) as bigint) as bytes
+         from patterns p
+         left join deployments d on d.pattern_id = p.id and d.status in ('active', 'paused')
+         join pattern_versions v on v.pattern_id = p.id and v.version_number in (p.version_number, d.version_number)
+         left join pattern_definitions f on f.pattern_id = v.pattern_id and f.hash = v.definitions_hash where ",
+    );
+    let mut query = rights::patterns(query, scope);
+    if let Some(after) = after {
+        query = query.push(" and p.id > ?").bind(after);
+    }
+    query = query.push(" and (");
+    for (number, text) in texts.iter().enumerate() {
+        let or = if number == 0 { "" } else { " or " };
+        let has = "(v.graph like ? escape '!' or f.definitions like ? escape '!')";
+        let like = containing(text);
+        query = query.push(or).push(has).bind(&like).bind(&like);
+    }
+    let query = query.push(if texts.is_empty() { "1 = 0)" } else { ")" });
+    db.all(
+        query
+            .push(" order by p.id, v.version_number desc limit ?")
+            .bind(limit),
+    )
+    .await
+}
+
+/// The `like` pattern of texts with this part, `!` being the escape.
+fn containing(part: &str) -> String {
+    let mut pattern = String::from("%");
+    for c in part.chars() {
+        if matches!(c, '%' | '_' | '!') {
+            pattern.push('!');
+        }
+        pattern.push(c);
+    }
+    pattern.push('%');
+    pattern
+}
+
+/// A version without its content; `None` if there is none, or none after `after`.
+pub async fn get(
+    db: &mut Db<'_>,
+    pattern: PatternId,
+    version_number: i64,
+    after: i64,
+) -> Result<Option<VersionRow>, StoreError> {
+    db.optional(
+        sql("select version_number, created_at, summary from pattern_versions
+             where pattern_id = ? and version_number = ? and version_number > ?")
+        .bind(pattern)
+        .bind(version_number)
+        .bind(after),
+    )
+    .await
 }
 
 /// All versions after this one, newest first.

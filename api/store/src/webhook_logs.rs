@@ -122,6 +122,45 @@ pub async fn sweep_for_system(
     Ok(())
 }
 
+/// Patterns whose log has more lines than these; `None`: requests to no webhook. For the service's housekeeping.
+pub async fn surplus_for_system(
+    db: &mut Db<'_>,
+    lines_max: i64,
+) -> Result<Vec<Option<PatternId>>, StoreError> {
+    let select = sql("select pattern_id from webhook_logs group by pattern_id having count(*) > ?");
+    let rows: Vec<(Option<PatternId>,)> = db.all(select.bind(lines_max)).await?;
+    Ok(rows.into_iter().map(|(pattern,)| pattern).collect())
+}
+
+/// Deletes up to `limit` lines of a pattern's log that are not among its newest, for the service's housekeeping; how many
+/// there were. Several servers that do so at the same time delete the same lines, and not each as many.
+pub async fn delete_surplus_for_system(
+    db: &mut Db<'_>,
+    pattern: Option<PatternId>,
+    lines_max: i64,
+    limit: i64,
+) -> Result<u64, StoreError> {
+    let of = |query: Sql| match pattern {
+        Some(pattern) => query.push("pattern_id = ?").bind(pattern),
+        None => query.push("pattern_id is null"),
+    };
+    let delete = of(sql(
+        "delete from webhook_logs where id in (select id from webhook_logs where ",
+    ))
+    .push(" and (created_at, id) <= (select created_at, id from webhook_logs where ");
+    let delete = of(delete)
+        .push(" order by created_at desc, id desc limit 1 offset ?) limit ?")
+        .bind(lines_max)
+        .bind(limit);
+    // What another server is deleting at this moment is not waited for.
+    let skip = if db.is_postgres() {
+        " for update skip locked"
+    } else {
+        ""
+    };
+    db.execute(delete.push(skip).push(")")).await
+}
+
 /// Selects lines of the log by owner.
 #[derive(Clone, Copy, Debug)]
 pub enum Whose {
@@ -142,6 +181,10 @@ pub struct Filter {
     pub until: Option<Timestamp>,
 }
 
+const LINES: &str =
+    "select id, webhook_id, pattern_id, status, status_code, rejection_reason, ip_address, user_agent,
+     content_length, request_id, run_id, created_at from webhook_logs where ";
+
 /// A page of the log, newest first, and how many lines there are.
 pub async fn list(
     db: &mut Db<'_>,
@@ -157,15 +200,27 @@ pub async fn list(
         filter,
     );
     let (total,): (i64,) = db.one(count).await?;
-    let columns = sql(
-        "select id, webhook_id, pattern_id, status, status_code, rejection_reason, ip_address, user_agent,
-        content_length, request_id, run_id, created_at from webhook_logs where ",
-    );
-    let page = matching(columns, scope, whose, filter)
+    let page = matching(sql(LINES), scope, whose, filter)
         .push(" order by created_at desc, id desc limit ? offset ?")
         .bind(limit)
         .bind(offset);
     Ok((db.all(page).await?, total))
+}
+
+/// Lines of all patterns that the caller may see, written then or later, the oldest first.
+pub async fn received_since(
+    db: &mut Db<'_>,
+    scope: &Scope,
+    since: Timestamp,
+    limit: i64,
+) -> Result<Vec<LogRow>, StoreError> {
+    let filter = Filter {
+        since: Some(since),
+        ..Filter::default()
+    };
+    let query = matching(sql(LINES), scope, Whose::All, &filter);
+    db.all(query.push(" order by created_at, id limit ?").bind(limit))
+        .await
 }
 
 /// Deletes lines of the log.

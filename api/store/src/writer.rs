@@ -4,11 +4,12 @@
 
 use super::checkpoint::Checkpoints;
 use super::db::{Db, Sql};
-use super::error::StoreError;
+use super::error::{Failed, StoreError};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use sqlx::{Connection, SqliteConnection};
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
 /// Capacity of the queue of writes; beyond it, senders wait for room.
@@ -129,7 +130,7 @@ async fn group(
         match &settled {
             Ok(()) if answers.is_empty() => settled = first_of(connection, job, &mut answers).await,
             Ok(()) => settled = one(connection, job, &mut answers).await,
-            Err(error) => answers.push(job(Err(error.again())).await.answer),
+            Err(error) => answers.push(job(Err(error.clone())).await.answer),
         }
         // Without a transaction the rest may have better luck with the next.
         next = None;
@@ -149,14 +150,19 @@ async fn group(
         let _ = statement(connection, "rollback").await;
     }
     for answer in answers {
-        answer(settled.as_ref().copied().map_err(StoreError::again));
+        answer(settled.clone());
     }
     after
 }
 
 async fn statement(connection: &mut SqliteConnection, text: &'static str) -> Result<(), StoreError> {
-    sqlx::query(text).execute(connection).await?;
-    Ok(())
+    let done = sqlx::query(text).execute(connection).await;
+    done.map(drop).map_err(|error| StoreError::at(text, error))
+}
+
+/// What an error means that leaves no transaction open: nothing of it was kept, whoever's write it was.
+fn rolled_back(error: sqlx::Error) -> StoreError {
+    StoreError::Unavailable(Failed::RolledBack(Arc::new(error)))
 }
 
 /// The first write of a transaction: when it fails, the transaction is begun again.
@@ -169,9 +175,8 @@ async fn first_of(
         return Ok(());
     }
     // SQLite has undone everything by itself on a full disk, say, and has nothing to roll back.
-    statement(connection, "rollback")
-        .await
-        .map_err(|error| StoreError::Unavailable(format!("the transaction was rolled back ({error})")))?;
+    let undone = sqlx::query("rollback").execute(&mut *connection).await;
+    undone.map_err(rolled_back)?;
     statement(connection, "begin immediate").await
 }
 
@@ -199,7 +204,7 @@ async fn one(
     answers: &mut Vec<Answer>,
 ) -> Result<(), StoreError> {
     if let Err(error) = statement(connection, "savepoint job").await {
-        answers.push(job(Err(error.again())).await.answer);
+        answers.push(job(Err(error.clone())).await.answer);
         return Err(error);
     }
     if attempt(connection, job, answers).await {
@@ -208,8 +213,6 @@ async fn one(
     let undone = sqlx::raw_sql("rollback to job; release job")
         .execute(connection)
         .await;
-    // There is no savepoint any more when SQLite has undone everything by itself, as on a full disk.
-    undone
-        .map(drop)
-        .map_err(|error| StoreError::Unavailable(format!("the transaction was rolled back ({error})")))
+    // The savepoint is gone if SQLite has rolled back everything by itself, as it does on a full disk.
+    undone.map(drop).map_err(rolled_back)
 }

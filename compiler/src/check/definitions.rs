@@ -9,7 +9,7 @@ use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
 use crate::lowered::Argument;
 use crate::options::Options;
-use heddle_catalogue::Schema;
+use heddle_catalogue::{Role, Schema};
 use heddle_contract::plan::OnError;
 
 /// Composites within each other.
@@ -86,7 +86,7 @@ fn returns(definition: &Definition, level: &Level<'_>, found: &mut Findings) {
         .nodes
         .iter()
         .enumerate()
-        .filter(|(_, spot)| spot.is("Return"));
+        .filter(|(_, spot)| spot.role() == Role::Return);
     if returns.clone().next().is_none() && !definition.outputs.is_empty() {
         let message = "its inner graph has outputs but no Return, so nothing leaves it";
         found.push(Diagnostic::error("composite-return", message));
@@ -120,8 +120,7 @@ pub(super) fn check_use(
     }
     for (definition, _) in definitions.all().iter().zip(&used).filter(|(_, used)| !**used) {
         let message = format!("no node uses the definition `{}`", definition.name);
-        let path = format!("nodeDefinitions.{}", definition.name);
-        found.push(Diagnostic::warning("unused-definition", message).at_parameter(path));
+        found.push(Diagnostic::warning("unused-definition", message).at_definition(&definition.name, None));
     }
     let mut walk = Walk {
         checked,
@@ -287,10 +286,9 @@ impl Walk<'_, '_> {
             .collect();
         let message = format!("composites contain themselves: {}", names.join(" → "));
         let help = "to repeat, put a Loop node inside instead".to_owned();
-        let path = format!("nodeDefinitions.{}", names[0]);
         self.found.push(
             Diagnostic::error("recursive-definition", message)
-                .at_parameter(path)
+                .at_definition(names[0], None)
                 .with_help(help),
         );
         for index in &self.path[start..] {

@@ -6,6 +6,7 @@ use crate::diagnostic::{Diagnostic, list};
 use crate::findings::Findings;
 use crate::scopes::{Scopes, is_entry, is_return, reach};
 use fixedbitset::FixedBitSet;
+use heddle_catalogue::{Iteration, Role, Start};
 use serde_json::Value;
 
 /// A loop of more iterations than this counts as unbounded.
@@ -59,8 +60,8 @@ pub(crate) fn check(level: &Level<'_>, found: &mut Findings) {
             steps: guards::Steps::default(),
         };
         several_live(level, &mut guards, found);
-        once(level, &mut guards, ("Return", "several-returns"), found);
-        once(level, &mut guards, ("RespondToWebhook", "responds-twice"), found);
+        once(level, &mut guards, (Role::Return, "several-returns"), found);
+        once(level, &mut guards, (Role::Respond, "responds-twice"), found);
         effects_in_loops(level, flow, found);
     }
 }
@@ -70,12 +71,12 @@ fn entries(level: &Level<'_>, found: &mut Findings) {
     let triggers = || level.nodes.iter().filter(|spot| spot.is_trigger());
     let misspelt = (0..level.nodes.len()).any(|node| level.may_be_trigger(node));
     if level.inner {
-        let calls = triggers().filter(|spot| spot.is("OnCall")).count();
+        let calls = triggers().filter(|spot| spot.starts_by(Start::Call)).count();
         if calls > 1 || (calls == 0 && !misspelt) {
             let message = format!("a composite's inner graph starts at one OnCall; this one has {calls}");
             found.push(Diagnostic::error("composite-entry", message));
         }
-        for spot in triggers().filter(|spot| !spot.is("OnCall")) {
+        for spot in triggers().filter(|spot| !spot.starts_by(Start::Call)) {
             let message = format!("`{}` starts no run inside a composite", spot.node.node_type);
             found.push(
                 Diagnostic::warning("inner-trigger", message)
@@ -100,8 +101,8 @@ fn entries(level: &Level<'_>, found: &mut Findings) {
             "every trigger is disabled, so no run can start",
         ));
     }
-    let responders = level.nodes.iter().filter(|spot| spot.is("RespondToWebhook"));
-    if !triggers().any(|spot| spot.is("OnWebhook")) {
+    let responders = level.nodes.iter().filter(|spot| spot.role() == Role::Respond);
+    if !triggers().any(|spot| spot.starts_by(Start::Webhook)) {
         found.extend(responders.map(|spot| {
             let message = "nobody waits for this response: the graph has no OnWebhook";
             Diagnostic::warning("no-webhook", message).at_node(&spot.node.id)
@@ -167,7 +168,7 @@ fn unreachable(level: &Level<'_>, found: &mut Findings) {
     let mut reached = FixedBitSet::with_capacity(level.nodes.len());
     let starts = |node: &usize| {
         let spot = &level.nodes[*node];
-        level.may_be_trigger(*node) || spot.is_trigger() && (!level.inner || spot.is("OnCall"))
+        level.may_be_trigger(*node) || spot.is_trigger() && (!level.inner || spot.starts_by(Start::Call))
     };
     let mut queue: Vec<usize> = (0..level.nodes.len()).filter(starts).collect();
     if queue.is_empty() {
@@ -267,7 +268,7 @@ fn several_live(level: &Level<'_>, compared: &mut Compared, found: &mut Findings
         .nodes
         .iter()
         .enumerate()
-        .filter(|(_, spot)| !spot.is("Merge"))
+        .filter(|(_, spot)| !matches!(spot.role(), Role::Merge { .. }))
     {
         for (port, socket) in spot.inputs.iter().enumerate() {
             let wires: Vec<usize> = level.incoming[node]
@@ -293,15 +294,15 @@ fn several_live(level: &Level<'_>, compared: &mut Compared, found: &mut Findings
     }
 }
 
-/// Nodes of a type of which only the first in a run counts.
+/// Nodes of a role of which only the first in a run counts.
 fn once(
     level: &Level<'_>,
     compared: &mut Compared,
-    (node_type, code): (&str, &'static str),
+    (role, code): (Role, &'static str),
     found: &mut Findings,
 ) {
     let alike: Vec<usize> = (0..level.nodes.len())
-        .filter(|node| level.nodes[*node].is(node_type) && !level.nodes[*node].node.disabled)
+        .filter(|node| level.nodes[*node].role() == role && !level.nodes[*node].node.disabled)
         .collect();
     for (place, node) in alike.iter().enumerate() {
         let earlier = alike[..place].iter().find(|other| {
@@ -310,8 +311,9 @@ fn once(
         });
         if let Some(earlier) = earlier {
             let message = format!(
-                "a run may reach both this node and `{}`; only the first {node_type} counts",
-                level.name(*earlier)
+                "a run may reach both this node and `{}`; only the first {} counts",
+                level.name(*earlier),
+                level.nodes[*node].node.node_type
             );
             found.push(Diagnostic::warning(code, message).at_node(level.name(*node)));
         }
@@ -320,8 +322,11 @@ fn once(
 
 /// Effects in a Loop that may go round very often.
 fn effects_in_loops(level: &Level<'_>, flow: &Flow, found: &mut Findings) {
-    for (node, spot) in level.nodes.iter().enumerate().filter(|(_, spot)| spot.is("Loop")) {
-        let iterations = spot.node.parameters.get("maxIterations").and_then(Value::as_f64);
+    for (node, spot) in level.nodes.iter().enumerate() {
+        let Some(Iteration::While { at_most }) = spot.iteration() else {
+            continue;
+        };
+        let iterations = spot.node.parameters.get(at_most).and_then(Value::as_f64);
         let Some(body) =
             flow.scopes.of_body[node].filter(|_| iterations.is_none_or(|most| most > BOUNDED_ITERATIONS_MAX))
         else {

@@ -5,6 +5,7 @@
 //! name different ports of one node.
 
 use super::level::{Level, Spot};
+use heddle_catalogue::Role;
 use serde_json::Value;
 use std::collections::HashMap;
 
@@ -52,10 +53,12 @@ fn choice(spot: &Spot<'_>, port: usize) -> Option<usize> {
     if spot.node.each {
         return None;
     }
-    let one_of_all = match spot.standard().map(|node_type| node_type.name) {
-        Some("If") => true,
-        Some("Switch") => matches!(
-            spot.node.parameters.get("all"),
+    let one_of_all = match spot.role() {
+        Role::Choose { unless: None } => true,
+        Role::Choose {
+            unless: Some(parameter),
+        } => matches!(
+            spot.node.parameters.get(parameter),
             None | Some(Value::Null | Value::Bool(false))
         ),
         _ => false,

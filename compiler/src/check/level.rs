@@ -8,7 +8,7 @@ use crate::graph::{Edge, Graph, Node};
 use crate::lowered::Argument;
 use crate::reach::Reach;
 use crate::scopes::{BodyPorts, LOOP_PORTS, Scopes, Wire};
-use heddle_catalogue::{Category, NodeType, Outputs, ValueType};
+use heddle_catalogue::{Iteration, NodeType, Outputs, Parameter, Role, Start, ValueType};
 use heddle_contract::plan::OnError;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
@@ -80,18 +80,35 @@ impl<'a> Spot<'a> {
         }
     }
 
-    /// Whether this is the standard type of that name.
-    pub fn is(&self, name: &str) -> bool {
-        self.standard().is_some_and(|node_type| node_type.name == name)
+    /// What it does in the graph; nothing, if its type is not a standard one.
+    pub fn role(&self) -> Role {
+        self.standard().map_or(Role::Plain, |node_type| node_type.role)
+    }
+
+    /// How often it executes its body, if it has one.
+    pub fn iteration(&self) -> Option<Iteration> {
+        match self.role() {
+            Role::Iterate(iteration) => Some(iteration),
+            _ => None,
+        }
     }
 
     pub fn is_loop(&self) -> bool {
-        self.is("ForEach") || self.is("Loop")
+        self.iteration().is_some()
+    }
+
+    /// Whether what it decides by is evaluated again after each iteration.
+    pub fn repeats(&self) -> bool {
+        matches!(self.iteration(), Some(Iteration::While { .. }))
     }
 
     pub fn is_trigger(&self) -> bool {
-        self.standard()
-            .is_some_and(|node_type| node_type.category == Category::Trigger)
+        matches!(self.role(), Role::Trigger(_))
+    }
+
+    /// Whether runs start there that are started by this.
+    pub fn starts_by(&self, start: Start) -> bool {
+        self.role() == Role::Trigger(start)
     }
 
     pub fn composite(&self) -> Option<usize> {
@@ -109,9 +126,10 @@ impl<'a> Spot<'a> {
 
     /// Whether its output ports can't be known, because a Switch's cases are not written out; said elsewhere.
     fn has_unclear_outputs(&self) -> bool {
-        let cases = self.node.parameters.get("cases").and_then(Value::as_array);
         let named = |case: &Value| case.get("name").is_some_and(Value::is_string);
-        self.is("Switch") && !cases.is_some_and(|cases| cases.iter().all(named))
+        let is_clear = |parameter| cases(self.node, parameter).is_some_and(|cases| cases.iter().all(named));
+        let parameter = self.standard().and_then(NodeType::cases);
+        parameter.is_some_and(|parameter| !is_clear(parameter))
     }
 
     /// The number of the error port.
@@ -383,18 +401,23 @@ fn own_sockets(ports: &[OwnPort]) -> Vec<Socket<'_>> {
         .collect()
 }
 
+/// The cases that this parameter of a node has, if they are written out.
+fn cases<'a>(node: &'a Node, parameter: &Parameter) -> Option<&'a [Value]> {
+    Some(node.parameters.get(parameter.name)?.as_array()?)
+}
+
 /// Switch has a port for each case, in order, and then `default`.
 fn standard_outputs<'a>(node: &'a Node, node_type: &'static NodeType) -> Vec<Socket<'a>> {
     match node_type.outputs {
         Outputs::Fixed(ports) => sockets(ports),
         Outputs::SwitchCases => {
-            let cases = node
-                .parameters
-                .get("cases")
-                .and_then(Value::as_array)
-                .map_or(&[][..], Vec::as_slice);
+            let written_out = node_type.cases().and_then(|parameter| cases(node, parameter));
             let name = |case: &'a Value| case.get("name").and_then(Value::as_str).unwrap_or_default();
-            let names = cases.iter().map(name).chain(["default"]);
+            let names = written_out
+                .unwrap_or_default()
+                .iter()
+                .map(name)
+                .chain(["default"]);
             names
                 .map(|name| Socket {
                     name,

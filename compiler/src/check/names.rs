@@ -53,7 +53,7 @@ impl Names for NodeNames<'_, '_> {
         let in_loop = |flow: &super::level::Flow| flow.scopes.of_node[self.node] != 0;
         self.per_item
             || self.level.nodes[self.node].node.each
-            || self.level.nodes[self.node].is("Loop")
+            || self.level.nodes[self.node].repeats()
             || self.level.flow.as_ref().is_none_or(in_loop)
     }
 
@@ -158,7 +158,7 @@ impl Level<'_> {
             (flow.scopes.list[scope].loop_node, flow.scopes.list[scope].parent)
         {
             let loop_node = loop_node as usize;
-            let repeats = reader == loop_node && self.nodes[reader].is("Loop");
+            let repeats = reader == loop_node && self.nodes[reader].repeats();
             let inside = flow.scopes.members[scope].contains(reader);
             if repeats || !inside && flow.reach.after[loop_node].contains(reader) {
                 return true;

@@ -1,9 +1,14 @@
 //! Checks parameters: every literal is validated against its schema, every expression is parsed. The result is the
 //! node's input for lowering.
 
+mod path;
+mod shape;
+
+use self::path::{element, join};
+use self::shape::{best, takes_null, wanted};
 use super::names::{DefinitionNames, NodeNames};
 use crate::code;
-use crate::diagnostic::{Diagnostic, Severity, did_you_mean, list, unsentenced};
+use crate::diagnostic::{Diagnostic, Severity, Utf16Units, did_you_mean, list, unsentenced};
 use crate::expression::{Cost, Names, Piece, cost, route, split};
 use crate::findings::Findings;
 use crate::graph::described;
@@ -196,12 +201,13 @@ impl Parameters<'_, '_, '_> {
                 return Argument::Constant(Value::Null);
             }
         };
+        let mut units = Utf16Units::new(text);
         let mut parts: Vec<TextPart> = pieces
             .into_iter()
             .filter_map(|piece| match piece {
                 Piece::Literal(literal) => Some(TextPart::Literal(literal)),
                 Piece::Expression(range) => self
-                    .expression(text, range, path, names)
+                    .expression((text, &mut units), range, path, names)
                     .map(TextPart::Expression),
             })
             .collect();
@@ -277,7 +283,7 @@ impl Parameters<'_, '_, '_> {
 
     fn expression(
         &mut self,
-        text: &str,
+        (text, units): (&str, &mut Utf16Units<'_>),
         range: std::ops::Range<usize>,
         path: &str,
         scope: Scope,
@@ -315,12 +321,15 @@ impl Parameters<'_, '_, '_> {
         match route(source, names, self.options.expressions) {
             Ok(mut routed) => {
                 let blanks = source.len() - source.trim_start().len();
+                let trimmed = source.trim();
+                let start = range.start + blanks;
                 for reason in &mut routed.reasons {
                     reason.span = reason.span.start - blanks..reason.span.end - blanks;
                 }
                 Some(Site {
                     parameter: path.to_owned(),
-                    source: source.trim().to_owned(),
+                    source: trimmed.to_owned(),
+                    utf16: units.before(start)..units.before(start + trimmed.len()),
                     expression: routed.expression,
                     reasons: routed.reasons,
                 })
@@ -415,53 +424,6 @@ fn object(fields: Vec<(String, Argument)>) -> Argument {
     Argument::Constant(Value::Object(fields.into_iter().map(constant).collect()))
 }
 
-/// The alternative that a literal fits, or the only one of its JSON kind, so that what is wrong inside is said.
-fn best(choices: &'static [Schema], value: &Value) -> Option<&'static Schema> {
-    if let Some(choice) = choices.iter().find(|choice| choice.fits(value)) {
-        return Some(choice);
-    }
-    let mut alike = choices.iter().filter(|choice| match choice {
-        Schema::Array(_) => value.is_array(),
-        Schema::Object(_) | Schema::Map(_) => value.is_object(),
-        Schema::String | Schema::Enum(_) => value.is_string(),
-        Schema::Number | Schema::Integer { .. } => value.is_number(),
-        _ => false,
-    });
-    let first = alike.next();
-    if alike.next().is_none() { first } else { None }
-}
-
-fn takes_null(schema: &Schema) -> bool {
-    match schema {
-        Schema::Any => true,
-        Schema::PerItem(inner) | Schema::PerPair(inner) | Schema::Deferred(inner) => takes_null(inner),
-        Schema::OneOf(choices) => choices.iter().any(takes_null),
-        _ => false,
-    }
-}
-
-/// A schema in a few words.
-fn wanted(schema: &Schema) -> String {
-    match schema {
-        Schema::Any => "any value".to_owned(),
-        Schema::String => "text".to_owned(),
-        Schema::Module => "the text of a JavaScript module".to_owned(),
-        Schema::Number => "a number".to_owned(),
-        Schema::Integer { min, max } if *max == i64::MAX => format!("a whole number from {min}"),
-        Schema::Integer { min, max } => format!("a whole number from {min} to {max}"),
-        Schema::Boolean => "true or false".to_owned(),
-        Schema::Enum(names) => format!("one of {}", list(names.iter().copied())),
-        Schema::Array(_) => "an array".to_owned(),
-        Schema::Object(_) | Schema::Map(_) => "an object".to_owned(),
-        Schema::PerItem(inner) | Schema::PerPair(inner) | Schema::Deferred(inner) => wanted(inner),
-        Schema::OneOf(choices) => {
-            let mut words: Vec<String> = choices.iter().map(wanted).collect();
-            words.dedup();
-            words.join(" or ")
-        }
-    }
-}
-
 /// Whether an expression stands anywhere in a value.
 fn has_expression(value: &Value) -> bool {
     match value {
@@ -469,35 +431,5 @@ fn has_expression(value: &Value) -> bool {
         Value::Array(items) => items.iter().any(has_expression),
         Value::Object(fields) => fields.values().any(has_expression),
         _ => false,
-    }
-}
-
-/// Names in a path may be as long as the graph, and each value within has a path.
-const PATH_BYTES_MAX: usize = 500;
-
-/// `path[index]`.
-fn element(path: &str, index: usize) -> String {
-    match path.len() > PATH_BYTES_MAX {
-        true => path.to_owned(),
-        false => format!("{path}[{index}]"),
-    }
-}
-
-/// `path.name`, or `path["name"]` where a dot would mislead.
-fn join(path: &str, name: &str) -> String {
-    if path.len() > PATH_BYTES_MAX {
-        return path.to_owned();
-    }
-    let name = name
-        .get(..name.floor_char_boundary(PATH_BYTES_MAX))
-        .unwrap_or_default();
-    let plain = !name.is_empty()
-        && name
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"_$-".contains(&byte));
-    match (path.is_empty(), plain) {
-        (true, _) => name.to_owned(),
-        (false, true) => format!("{path}.{name}"),
-        (false, false) => format!("{path}[{name:?}]"),
     }
 }

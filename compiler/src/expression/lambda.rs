@@ -260,7 +260,7 @@ impl Lowering<'_> {
         let alternate = alternate_of(statement);
         // What follows is compiled once, so it may follow only one of the two.
         if !always_returns(consequent) && !always_returns(alternate) {
-            let what = "an `if` after both of whose branches the function goes on";
+            let what = "an `if` after which the function continues from both branches";
             return self.unsupported(statement.span, what);
         }
         let follows = Rest {

@@ -279,7 +279,7 @@ impl<'n> Lowering<'n> {
         }
     }
 
-    /// `object.name`; what every object inherits is no value here.
+    /// `object.name`; what every object inherits is not a value here.
     fn named_member(
         &mut self,
         object: &ast::Expression<'_>,
@@ -304,7 +304,7 @@ impl<'n> Lowering<'n> {
         }
     }
 
-    /// `$secrets.NAME`, `$nodes.id`, `$("Label").item`, and members of names that are no values here.
+    /// `$secrets.NAME`, `$nodes.id`, `$("Label").item`, and members of names that are not values here.
     fn special_member(
         &mut self,
         object: &ast::Expression<'_>,

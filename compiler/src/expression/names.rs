@@ -142,88 +142,232 @@ fn problem(code: &'static str, message: String, help: Option<&str>) -> Problem {
     }
 }
 
+/// Names of other systems: the system, and what to write here.
+const FOREIGN: &[(&str, &str, &str)] = &[
+    (
+        "$env",
+        "n8n",
+        "settings are `$vars.NAME`, secrets `$secrets.NAME`",
+    ),
+    ("$execution", "n8n", "the run's id is `$run.id`"),
+    ("$executionId", "n8n", "the run's id is `$run.id`"),
+    ("$workflow", "n8n", "the pattern's id is `$run.patternId`"),
+    ("$workflowId", "n8n", "the pattern's id is `$run.patternId`"),
+    (
+        "$runIndex",
+        "n8n",
+        "inside a loop the iteration's number is `$index`",
+    ),
+    ("$prevNode", "n8n", "the previous node's output is `$input`"),
+    ("$data", "n8n", "the node's input is `$input`"),
+    (
+        "items",
+        "n8n",
+        "the node's input is `$input`, the current item `$item`",
+    ),
+    (
+        "item",
+        "n8n",
+        "the node's input is `$input`, the current item `$item`",
+    ),
+    (
+        "$binary",
+        "n8n",
+        "files are ordinary fields here, as base64 text: `$input.…`",
+    ),
+    (
+        "$parameter",
+        "n8n",
+        "a node's parameters can't be read; use a value that you pass in",
+    ),
+    (
+        "$rawParameter",
+        "n8n",
+        "a node's parameters can't be read; use a value that you pass in",
+    ),
+    (
+        "$self",
+        "n8n",
+        "a node's parameters can't be read; use a value that you pass in",
+    ),
+    (
+        "$fromAI",
+        "n8n",
+        "use a ChatCompletion node with `jsonSchema` and read its output",
+    ),
+    (
+        "$agentInfo",
+        "n8n",
+        "use a ChatCompletion node with `jsonSchema` and read its output",
+    ),
+    (
+        "$tool",
+        "n8n",
+        "use a ChatCompletion node with `jsonSchema` and read its output",
+    ),
+    (
+        "$evaluateExpression",
+        "n8n",
+        "expressions are compiled before the run: write the expression itself",
+    ),
+    (
+        "$getWorkflowStaticData",
+        "n8n",
+        "to keep data between runs, use a KeyValue node",
+    ),
+    ("$pageCount", "n8n", "HttpRequest has a `pagination` parameter"),
+    ("$response", "n8n", "HttpRequest has a `pagination` parameter"),
+    ("$request", "n8n", "HttpRequest has a `pagination` parameter"),
+    (
+        "$getPairedItem",
+        "n8n",
+        "the item that this one comes from is `$(\"Label\").item`",
+    ),
+    ("$credentials", "n8n", "secrets are `$secrets.NAME`"),
+    ("$secret", "n8n", "secrets are `$secrets.NAME`"),
+    ("$nodeId", "n8n", "heddle has no equivalent"),
+    ("$nodeVersion", "n8n", "heddle has no equivalent"),
+    ("$mode", "n8n", "heddle has no equivalent"),
+    ("$jobId", "n8n", "heddle has no equivalent"),
+    ("$webhookId", "n8n", "heddle has no equivalent"),
+    ("$value", "n8n", "heddle has no equivalent"),
+    ("msg", "Node-RED", "the node's input is `$input`"),
+    (
+        "flow",
+        "Node-RED",
+        "to keep data between runs, use a KeyValue node",
+    ),
+    (
+        "global",
+        "Node-RED",
+        "to keep data between runs, use a KeyValue node",
+    ),
+    (
+        "flow_input",
+        "Windmill",
+        "the event that started the run is `$trigger`",
+    ),
+    (
+        "results",
+        "Windmill",
+        "another node's value is `$(\"Label\")`, the last one `$input`",
+    ),
+    (
+        "previous_result",
+        "Windmill",
+        "another node's value is `$(\"Label\")`, the last one `$input`",
+    ),
+    (
+        "steps",
+        "Pipedream",
+        "another node's value is `$(\"Label\")` or `$nodes[\"id\"]`",
+    ),
+    (
+        "process",
+        "Node.js",
+        "settings are `$vars.NAME`, secrets `$secrets.NAME`",
+    ),
+];
+
+/// Names that only other systems have: the name, the system, and what to write here.
+pub(crate) fn foreign_names() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    FOREIGN.iter().copied()
+}
+
 /// The system that has this name, and what to write here.
 fn foreign(name: &str) -> Option<(&'static str, &'static str)> {
-    const N8N: &str = "n8n";
-    Some(match name {
-        "$env" => (N8N, "settings are `$vars.NAME`, secrets `$secrets.NAME`"),
-        "$execution" | "$executionId" => (N8N, "the run's id is `$run.id`"),
-        "$workflow" | "$workflowId" => (N8N, "the pattern's id is `$run.patternId`"),
-        "$runIndex" => (N8N, "inside a loop the iteration's number is `$index`"),
-        "$prevNode" => (N8N, "the previous node's output is `$input`"),
-        "$data" => (N8N, "the node's input is `$input`"),
-        "items" | "item" => (N8N, "the node's input is `$input`, the current item `$item`"),
-        "$binary" => (N8N, "files are ordinary fields here, as base64 text: `$input.…`"),
-        "$parameter" | "$rawParameter" | "$self" => (
-            N8N,
-            "a node's parameters can't be read; use a value that you pass in",
-        ),
-        "$fromAI" | "$agentInfo" | "$tool" => (
-            N8N,
-            "use a ChatCompletion node with `jsonSchema` and read its output",
-        ),
-        "$evaluateExpression" => (
-            N8N,
-            "expressions are compiled before the run: write the expression itself",
-        ),
-        "$getWorkflowStaticData" => (N8N, "to keep data between runs, use a KeyValue node"),
-        "$pageCount" | "$response" | "$request" => (N8N, "HttpRequest has a `pagination` parameter"),
-        "$getPairedItem" => (N8N, "the item that this one comes from is `$(\"Label\").item`"),
-        "$credentials" | "$secret" => (N8N, "secrets are `$secrets.NAME`"),
-        "$nodeId" | "$nodeVersion" | "$mode" | "$jobId" | "$webhookId" | "$value" => {
-            (N8N, "heddle has no equivalent")
-        }
-        "msg" => ("Node-RED", "the node's input is `$input`"),
-        "flow" | "global" => ("Node-RED", "to keep data between runs, use a KeyValue node"),
-        "flow_input" => ("Windmill", "the event that started the run is `$trigger`"),
-        "results" | "previous_result" => (
-            "Windmill",
-            "another node's value is `$(\"Label\")`, the last one `$input`",
-        ),
-        "steps" => (
-            "Pipedream",
-            "another node's value is `$(\"Label\")` or `$nodes[\"id\"]`",
-        ),
-        "process" => ("Node.js", "settings are `$vars.NAME`, secrets `$secrets.NAME`"),
-        _ => return None,
-    })
+    let found = FOREIGN.iter().find(|(foreign, ..)| *foreign == name);
+    found.map(|(_, system, instead)| (*system, *instead))
+}
+
+/// Methods that only n8n has, and what to write here.
+const FOREIGN_METHODS: &[(&str, &str)] = &[
+    ("all", "only `$input` and `$(\"Label\")` have this method"),
+    (
+        "itemMatching",
+        "for one of several items write `$(\"Label\").all()[index]`; for the item that this one comes \
+             from, `$(\"Label\").item`",
+    ),
+    (
+        "pairedItem",
+        "for one of several items write `$(\"Label\").all()[index]`; for the item that this one comes \
+             from, `$(\"Label\").item`",
+    ),
+    ("append", "write `[...list, item]`"),
+    ("difference", "write `a.filter(x => !b.includes(x))`"),
+    ("intersection", "write `a.filter(x => b.includes(x))`"),
+    ("union", "write `[...a, ...b].unique()`"),
+    ("merge", "write `{ ...a, ...b }`"),
+    ("renameKeys", "use a RenameFields node"),
+    (
+        "smartJoin",
+        "write `Object.fromEntries(list.map(x => [x.key, x.value]))`",
+    ),
+    ("randomItem", "write `list[Math.floor($random() * list.length)]`"),
+    (
+        "keepFieldsContaining",
+        "write `Object.fromEntries(Object.entries(x).filter(([key, value]) => …))`",
+    ),
+    (
+        "removeFieldsContaining",
+        "write `Object.fromEntries(Object.entries(x).filter(([key, value]) => …))`",
+    ),
+    ("isEven", "write `x % 2 === 0`"),
+    ("isOdd", "write `x % 2 !== 0`"),
+    ("isInteger", "write `Number.isInteger(x)`"),
+    ("isEmail", "write a regular expression: `/^…$/.test(x)`"),
+    ("isUrl", "write a regular expression: `/^…$/.test(x)`"),
+    ("isDomain", "write a regular expression: `/^…$/.test(x)`"),
+    ("extractEmail", "write a regular expression: `x.match(/…/)?.[0]`"),
+    ("extractUrl", "write a regular expression: `x.match(/…/)?.[0]`"),
+    (
+        "extractUrlPath",
+        "write a regular expression: `x.match(/…/)?.[0]`",
+    ),
+    ("extractDomain", "write `new URL(x).hostname`"),
+    ("removeMarkdown", "use a Regex node"),
+    (
+        "replaceSpecialChars",
+        "write `x.normalize(\"NFD\").replace(/[\\u0300-\\u036f]/g, \"\")`",
+    ),
+    ("quote", "write `JSON.stringify(x)`"),
+    (
+        "toTitleCase",
+        "write `x.charAt(0).toUpperCase() + x.slice(1)`, or `.replaceAll(\" \", \"_\")`",
+    ),
+    (
+        "toSentenceCase",
+        "write `x.charAt(0).toUpperCase() + x.slice(1)`, or `.replaceAll(\" \", \"_\")`",
+    ),
+    (
+        "toSnakeCase",
+        "write `x.charAt(0).toUpperCase() + x.slice(1)`, or `.replaceAll(\" \", \"_\")`",
+    ),
+    (
+        "toCamelCase",
+        "write `x.charAt(0).toUpperCase() + x.slice(1)`, or `.replaceAll(\" \", \"_\")`",
+    ),
+    ("toDecimalNumber", "write `x.toNumber()` or `x.toInt()`"),
+    ("toWholeNumber", "write `x.toNumber()` or `x.toInt()`"),
+    ("isTrue", "write `x === true` or `x === false`"),
+    ("isFalse", "write `x === true` or `x === false`"),
+    (
+        "isDst",
+        "compare with `$now.minus(…)`; a date-time has `.isInDST`",
+    ),
+    (
+        "isInLast",
+        "compare with `$now.minus(…)`; a date-time has `.isInDST`",
+    ),
+];
+
+/// Methods that only n8n has, and what to write here.
+pub(crate) fn foreign_methods() -> impl Iterator<Item = (&'static str, &'static str)> {
+    FOREIGN_METHODS.iter().copied()
 }
 
 /// A method that only n8n has: message and help.
 pub(super) fn foreign_method(method: &str) -> Option<(String, &'static str)> {
-    let help = match method {
-        "all" => "only `$input` and `$(\"Label\")` have this method",
-        "itemMatching" | "pairedItem" => {
-            "for one of several items write `$(\"Label\").all()[index]`; for the item that this one comes \
-             from, `$(\"Label\").item`"
-        }
-        "append" => "write `[...list, item]`",
-        "difference" => "write `a.filter(x => !b.includes(x))`",
-        "intersection" => "write `a.filter(x => b.includes(x))`",
-        "union" => "write `[...a, ...b].unique()`",
-        "merge" => "write `{ ...a, ...b }`",
-        "renameKeys" => "use a RenameFields node",
-        "smartJoin" => "write `Object.fromEntries(list.map(x => [x.key, x.value]))`",
-        "randomItem" => "write `list[Math.floor($random() * list.length)]`",
-        "keepFieldsContaining" | "removeFieldsContaining" => {
-            "write `Object.fromEntries(Object.entries(x).filter(([key, value]) => …))`"
-        }
-        "isEven" => "write `x % 2 === 0`",
-        "isOdd" => "write `x % 2 !== 0`",
-        "isInteger" => "write `Number.isInteger(x)`",
-        "isEmail" | "isUrl" | "isDomain" => "write a regular expression: `/^…$/.test(x)`",
-        "extractEmail" | "extractUrl" | "extractUrlPath" => "write a regular expression: `x.match(/…/)?.[0]`",
-        "extractDomain" => "write `new URL(x).hostname`",
-        "removeMarkdown" => "use a Regex node",
-        "replaceSpecialChars" => "write `x.normalize(\"NFD\").replace(/[\\u0300-\\u036f]/g, \"\")`",
-        "quote" => "write `JSON.stringify(x)`",
-        "toTitleCase" | "toSentenceCase" | "toSnakeCase" | "toCamelCase" => {
-            "write `x.charAt(0).toUpperCase() + x.slice(1)`, or `.replaceAll(\" \", \"_\")`"
-        }
-        "toDecimalNumber" | "toWholeNumber" => "write `x.toNumber()` or `x.toInt()`",
-        "isTrue" | "isFalse" => "write `x === true` or `x === false`",
-        "isDst" | "isInLast" => "compare with `$now.minus(…)`; a date-time has `.isInDST`",
-        _ => return None,
-    };
-    Some((format!("`.{method}(…)` exists only in n8n"), help))
+    let (_, help) = FOREIGN_METHODS.iter().find(|(foreign, _)| *foreign == method)?;
+    Some((format!("`.{method}(…)` exists only in n8n"), *help))
 }

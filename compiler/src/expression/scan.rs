@@ -129,7 +129,7 @@ impl Frame {
 enum Last {
     /// `.` or `?.`: a name follows.
     Dot,
-    /// `if`, `while`, `for` or `with`: what follows between parentheses is no value.
+    /// `if`, `while`, `for` or `with`: what follows in parentheses is not a value.
     Head,
     /// A `}` that may have ended a value or not.
     Unclear,

@@ -36,7 +36,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
         "Buffer",
         "`btoa(x)` and `atob(x)` are for bytes, a Base64 node for text and files",
     ),
-    ("Interval", "a time between two date-times is `end.diff(start)`"),
+    ("Interval", "the time between two date-times is `end.diff(start)`"),
     (
         "Intl",
         "`x.toLocaleString(…)` and a date-time's `.toFormat(…)` write numbers and dates",

@@ -1,10 +1,15 @@
 //! What each target does with its input, without the fuzzer: so that the tests can do the same with the seeds. Each
 //! panics when something does not hold.
 
+pub mod credentials;
 pub mod cron;
 pub mod diagnostics;
+pub mod event;
+pub mod executor;
 pub mod expression;
 pub mod json;
+pub mod mail;
+pub mod masking;
 pub mod signatures;
 
 /// What a target does with an input.
@@ -12,9 +17,14 @@ pub type Check = fn(&[u8]);
 
 /// Those whose input is any text, by name.
 pub const ALL: &[(&str, Check)] = &[
+    ("credentials", credentials::check),
     ("cron", cron::check),
     ("diagnostics", diagnostics::check),
+    ("event", event::check),
+    ("executor", executor::check),
     ("expression", expression::check),
     ("json", json::check),
+    ("mail", mail::check),
+    ("masking", masking::check),
     ("signatures", signatures::check),
 ];

@@ -14,6 +14,21 @@ pub fn check(data: &[u8]) {
     let mut lines = head.split(|byte| *byte == b'\n');
     let scheme = lines.next().and_then(|name| std::str::from_utf8(name).ok());
     let scheme = scheme.and_then(Scheme::named).unwrap_or_default();
+    let headers = headers(lines);
+    let now = Timestamp::from_millis(1_795_251_600_000);
+    for secret in [
+        "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+        "a secret of nobody who reads this",
+    ] {
+        assert!(
+            verify(scheme, secret, &headers, body, now).is_err(),
+            "{scheme:?} {headers:?}"
+        );
+    }
+}
+
+/// The headers that lines are, one each.
+pub fn headers<'l>(lines: impl Iterator<Item = &'l [u8]>) -> HeaderMap {
     let mut headers = HeaderMap::new();
     for line in lines.take(100) {
         let Some(colon) = line.iter().position(|byte| *byte == b':') else {
@@ -25,14 +40,5 @@ pub fn check(data: &[u8]) {
             headers.append(name, value);
         }
     }
-    let now = Timestamp::from_millis(1_795_251_600_000);
-    for secret in [
-        "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
-        "a secret of nobody who reads this",
-    ] {
-        assert!(
-            verify(scheme, secret, &headers, body, now).is_err(),
-            "{scheme:?} {headers:?}"
-        );
-    }
+    headers
 }

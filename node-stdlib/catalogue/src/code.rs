@@ -1,18 +1,20 @@
 //! Nodes for code of one's own.
 
-use crate::node_type::{Category, Example, IN, NodeType, OUT, Outputs, Parameter, Schema};
+use crate::face::{Face, Group};
+use crate::icon::Icon;
+use crate::node_type::{Category, Example, NodeType, Parameter, Schema};
 
 /// In the order in which lists show them.
-pub const TYPES: &[NodeType] = &[NodeType {
-    name: "JavaScript",
-    category: Category::Code,
-    description: "Executes a JavaScript module inside the sandbox. Its default export is called with `{input, params, \
-                  item, log}`, and what it returns, or what its promise becomes, leaves the node as JSON would carry \
-                  it. It may `await fetch(…)`, which the host sends as HttpRequest does. It has no files, no modules \
-                  to import and no clock: `Date` shows when the run started. What it throws fails the node with \
-                  line and column; a `code` on the error becomes the failure's.",
-    inputs: &[IN],
-    outputs: Outputs::Fixed(&[OUT]),
+pub const TYPES: &[NodeType] = &[JAVASCRIPT];
+
+/// Definitions of kind `javascript` execute it too.
+pub const JAVASCRIPT: NodeType = NodeType {
+    needs_engine: true,
+    description: "Executes a JavaScript module inside the sandbox. Its default export is called with \
+        `{input, params, item, log}`; what it returns, or what its promise resolves to, leaves the node as \
+        JSON. It may `await fetch(…)`, which is sent like the requests of HttpRequest. It has no files, no \
+        modules to import and no clock: `Date` shows when the run started. An exception fails the node, \
+        with line and column; a `code` on the error becomes the failure's code.",
     parameters: &[
         Parameter::required(
             "code",
@@ -26,7 +28,6 @@ pub const TYPES: &[NodeType] = &[NodeType {
             "Values for the code: its `params`.",
         ),
     ],
-    effects: &[],
     examples: &[Example {
         title: "Count the lines of an order by article",
         parameters: r#"{"code": "export default ({ input, params }) => input.lines.filter(line => line.sku.startsWith(params.prefix)).length",
@@ -34,4 +35,14 @@ pub const TYPES: &[NodeType] = &[NodeType {
         input: r#"{"lines": [{"sku": "DESK-140"}, {"sku": "LAMP-2"}, {"sku": "DESK-160"}]}"#,
         output: r#"{"out": 2}"#,
     }],
-}];
+    ..NodeType::plain(
+        "JavaScript",
+        Category::Code,
+        Face::new(
+            "JavaScript",
+            Icon::Code,
+            Group::Code,
+            &["code", "script", "function", "js", "custom", "program"],
+        ),
+    )
+};

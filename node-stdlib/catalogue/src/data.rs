@@ -1,5 +1,8 @@
 //! Nodes that shape data.
 
+use crate::content::Content;
+use crate::face::{Face, Group};
+use crate::icon::Icon;
 use crate::node_type::{
     Category, Example, IN, ITEMS, NodeType, OUT, Outputs, Parameter, Port, Schema, ValueType,
 };
@@ -18,31 +21,70 @@ const SELECTOR: Schema = Schema::PerItem(&Schema::Any);
 
 const fn node(
     name: &'static str,
+    face: Face,
     description: &'static str,
     inputs: &'static [Port],
     outputs: &'static [Port],
     parameters: &'static [Parameter],
     examples: &'static [Example],
 ) -> NodeType {
-    let outputs = Outputs::Fixed(outputs);
     NodeType {
-        name,
-        category: Category::Data,
         description,
         inputs,
-        outputs,
+        outputs: Outputs::Fixed(outputs),
         parameters,
-        effects: &[],
         examples,
+        ..NodeType::plain(name, Category::Data, face)
     }
 }
+
+/// A Return of a composite is lowered to it.
+pub const TRANSFORM: NodeType = node(
+    "Transform",
+    Face::new(
+        "Transform",
+        Icon::Shuffle,
+        Group::Fields,
+        &[
+            "expression",
+            "map",
+            "compute",
+            "convert",
+            "build object",
+            "evaluate",
+        ],
+    ),
+    "Replaces the input with a value, usually built by an expression.",
+    &[IN],
+    &[OUT],
+    &[Parameter::required("value", Schema::Any, "The value to emit.")],
+    &[Example {
+        title: "Build a new object",
+        parameters: r#"{"value": {"id": "{{ $input.order.id }}", "large": "{{ $input.order.total > 100 }}"}}"#,
+        input: r#"{"order": {"id": "o-1", "total": 120}}"#,
+        output: r#"{"out": {"id": "o-1", "large": true}}"#,
+    }],
+);
 
 /// In the order in which lists show them.
 pub const TYPES: &[NodeType] = &[
     node(
         "SetFields",
-        "Sets fields of the input object and keeps the others. A dotted name such as `customer.city` sets a nested \
-         field. A list is worked on item by item.",
+        Face::new(
+            "Set fields",
+            Icon::Pencil,
+            Group::Fields,
+            &[
+                "edit fields",
+                "assign",
+                "add field",
+                "set variable",
+                "change",
+                "map",
+            ],
+        ),
+        "Sets fields of the input object and keeps the others. A dotted name such as `customer.city` sets a \
+         nested field. A list is processed item by item.",
         &[IN],
         &[OBJECT_OUT],
         &[
@@ -66,11 +108,27 @@ pub const TYPES: &[NodeType] = &[
     ),
     node(
         "PickFields",
-        "Keeps only the named fields, in the order named. Dotted names pick nested fields and keep their nesting. A \
-         list is worked on item by item.",
+        Face::new(
+            "Pick fields",
+            Icon::ListChecks,
+            Group::Fields,
+            &[
+                "select columns",
+                "keep fields",
+                "project",
+                "remove fields",
+                "omit",
+            ],
+        ),
+        "Keeps only the named fields, in the order in which they are named. Dotted names pick nested fields \
+            and keep their nesting. A list is processed item by item.",
         &[IN],
         &[OBJECT_OUT],
-        &[Parameter::required("fields", Schema::Array(&Schema::String), "Names of the fields to keep.")],
+        &[Parameter::required(
+            "fields",
+            Schema::Array(&Schema::String),
+            "Names of the fields to keep.",
+        )],
         &[Example {
             title: "Keep two fields",
             parameters: r#"{"fields": ["id", "customer.name"]}"#,
@@ -80,11 +138,21 @@ pub const TYPES: &[NodeType] = &[
     ),
     node(
         "RenameFields",
-        "Renames fields of an object and leaves the others as they are. A renamed field keeps its place. A list is \
-         worked on item by item.",
+        Face::new(
+            "Rename fields",
+            Icon::Tag,
+            Group::Fields,
+            &["rename keys", "columns", "mapping", "alias"],
+        ),
+        "Renames fields of an object and leaves the others as they are. A renamed field keeps its place. A \
+            list is processed item by item.",
         &[IN],
         &[OBJECT_OUT],
-        &[Parameter::required("mapping", Schema::Map(&Schema::String), "New names by old name.")],
+        &[Parameter::required(
+            "mapping",
+            Schema::Map(&Schema::String),
+            "New names by old name.",
+        )],
         &[Example {
             title: "Rename one field",
             parameters: r#"{"mapping": {"mail": "email"}}"#,
@@ -92,30 +160,28 @@ pub const TYPES: &[NodeType] = &[
             output: r#"{"out": {"id": 1, "email": "ada@example.com"}}"#,
         }],
     ),
-    node(
-        "Transform",
-        "Replaces the input by a value: usually an expression that builds it.",
-        &[IN],
-        &[OUT],
-        &[Parameter::required("value", Schema::Any, "The value that leaves.")],
-        &[Example {
-            title: "Build a new object",
-            parameters: r#"{"value": {"id": "{{ $input.order.id }}", "large": "{{ $input.order.total > 100 }}"}}"#,
-            input: r#"{"order": {"id": "o-1", "total": 120}}"#,
-            output: r#"{"out": {"id": "o-1", "large": true}}"#,
-        }],
-    ),
+    TRANSFORM,
     node(
         "Filter",
-        "Splits a list: items for which the condition holds leave by `out`, the others by `rejected`. Both ports \
-         always fire.",
+        Face::new(
+            "Filter",
+            Icon::Funnel,
+            Group::Lists,
+            &["where", "condition", "keep", "exclude", "remove items", "search"],
+        ),
+        "Splits a list: items for which the condition is true leave through `out`, the others through \
+            `rejected`. Both ports always fire.",
         &[IN],
         &[
             LIST_OUT,
-            Port::new("rejected", ValueType::Array, "Items for which it does not hold."),
+            Port::new("rejected", ValueType::Array, "Items for which it is false."),
         ],
         &[
-            Parameter::required("condition", SELECTOR, "Evaluated for each item, as `$item` and `$index`."),
+            Parameter::required(
+                "condition",
+                SELECTOR,
+                "Evaluated for each item, as `$item` and `$index`.",
+            ),
             ITEMS,
         ],
         &[Example {
@@ -127,8 +193,14 @@ pub const TYPES: &[NodeType] = &[
     ),
     node(
         "Sort",
-        "Sorts a list, stably. Numbers come by size, text by its characters, then the other kinds; null and missing \
-         values come last.",
+        Face::new(
+            "Sort",
+            Icon::ArrowUpDown,
+            Group::Lists,
+            &["order by", "rank", "ascending", "descending"],
+        ),
+        "Sorts a list, stably. Numbers are ordered by size, then text by its characters, then other kinds; \
+            null and missing values come last.",
         &[IN],
         &[LIST_OUT],
         &[
@@ -136,13 +208,19 @@ pub const TYPES: &[NodeType] = &[
                 "by",
                 Schema::OneOf(&[
                     Schema::Array(&Schema::Object(&[
-                        Parameter::required("value", SELECTOR, "A dotted path, or an expression with `$item`."),
-                        Parameter::optional("order", Schema::Enum(&["asc", "desc"]), "Direction.").or("\"asc\""),
+                        Parameter::required(
+                            "value",
+                            SELECTOR,
+                            "A dotted path, or an expression with `$item`.",
+                        )
+                        .content(Content::Path),
+                        Parameter::optional("order", Schema::Enum(&["asc", "desc"]), "Direction.")
+                            .or("\"asc\""),
                     ])),
                     Schema::PerPair(&Schema::Any),
                 ]),
-                "What to sort by, most important first: a list of values and directions, or one expression that \
-                 compares `$a` with `$b` and gives a negative number, zero or a positive one.",
+                "What to sort by, most important first: a list of values and directions, or one expression \
+                 that compares `$a` with `$b` and returns a negative number, zero or a positive number.",
             ),
             ITEMS,
         ],
@@ -163,25 +241,59 @@ pub const TYPES: &[NodeType] = &[
     ),
     node(
         "Limit",
+        Face::new(
+            "Limit",
+            Icon::ListEnd,
+            Group::Lists,
+            &["first", "top", "slice", "page", "offset", "take"],
+        ),
         "Keeps the first items of a list, or those from an offset on.",
         &[IN],
         &[LIST_OUT],
         &[
-            Parameter::required("count", Schema::Integer { min: 0, max: 1_000_000_000 }, "How many items to keep."),
-            Parameter::optional("offset", Schema::Integer { min: 0, max: 1_000_000_000 }, "How many to skip first.")
-                .or("0"),
+            Parameter::required(
+                "count",
+                Schema::Integer {
+                    min: 0,
+                    max: 1_000_000_000,
+                },
+                "How many items to keep.",
+            ),
+            Parameter::optional(
+                "offset",
+                Schema::Integer {
+                    min: 0,
+                    max: 1_000_000_000,
+                },
+                "How many to skip first.",
+            )
+            .or("0"),
             ITEMS,
         ],
-        &[Example {
-            title: "The second page of two",
-            parameters: r#"{"count": 2, "offset": 2}"#,
-            input: "[1, 2, 3, 4, 5]",
-            output: r#"{"out": [3, 4]}"#,
-        }],
+        &[
+            Example {
+                title: "The second page of two",
+                parameters: r#"{"count": 2, "offset": 2}"#,
+                input: "[1, 2, 3, 4, 5]",
+                output: r#"{"out": [3, 4]}"#,
+            },
+            Example {
+                title: "The list is within the input, and nothing says where",
+                parameters: r#"{"count": 2}"#,
+                input: r#"{"items": [1, 2, 3]}"#,
+                output: r#"{"error": {"error": {"code": "PARAMETER", "message": "This node works on an array, but its input is an object with items. Give it the array by the parameter `items`, for example `{{ $input.items }}`."}}}"#,
+            },
+        ],
     ),
     node(
         "Unique",
-        "Keeps the first of the items that are equal, or that are equal in what `by` picks.",
+        Face::new(
+            "Unique",
+            Icon::Fingerprint,
+            Group::Lists,
+            &["remove duplicates", "distinct", "dedupe"],
+        ),
+        "Of items that are equal, or equal in what `by` selects, keeps the first.",
         &[IN],
         &[LIST_OUT],
         &[
@@ -189,7 +301,8 @@ pub const TYPES: &[NodeType] = &[
                 "by",
                 SELECTOR,
                 "A dotted path, or an expression with `$item`. Default: the whole item.",
-            ),
+            )
+            .content(Content::Path),
             ITEMS,
         ],
         &[Example {
@@ -201,9 +314,24 @@ pub const TYPES: &[NodeType] = &[
     ),
     node(
         "Aggregate",
-        "Sums up a list: without `groupBy` one object for the whole list, with it a list of one object for each \
-         group, in the order of first appearance. A group's keys are fields named by the last part of their path \
-         (`customer.city` gives `city`); a key that is an expression adds no field of its own.",
+        Face::new(
+            "Aggregate",
+            Icon::Sigma,
+            Group::Lists,
+            &[
+                "group by",
+                "sum",
+                "count",
+                "average",
+                "summarize",
+                "pivot",
+                "statistics",
+            ],
+        ),
+        "Summarises a list: without `groupBy`, one object for the whole list; with it, a list with one \
+            object for each group, in order of first appearance. A group's keys are fields named by the \
+            last part of their path (`customer.city` gives `city`); a key that is an expression adds no \
+            field of its own.",
         &[IN],
         &[Port::new("out", ValueType::Any, "The sums.")],
         &[
@@ -217,15 +345,18 @@ pub const TYPES: &[NodeType] = &[
                 Schema::Map(&Schema::Object(&[
                     Parameter::required(
                         "op",
-                        Schema::Enum(&["sum", "avg", "min", "max", "count", "first", "last", "collect", "distinct"]),
-                        "What to compute. `sum` and `avg` need numbers and pass over null and missing values; \
+                        Schema::Enum(&[
+                            "sum", "avg", "min", "max", "count", "first", "last", "collect", "distinct",
+                        ]),
+                        "What to compute. `sum` and `avg` need numbers and skip null and missing values; \
                          `count` counts values that are neither, or all items without `value`.",
                     ),
                     Parameter::optional(
                         "value",
                         SELECTOR,
                         "A dotted path, or an expression with `$item`. Default: the item.",
-                    ),
+                    )
+                    .content(Content::Path),
                 ])),
                 "The fields to compute, by name.",
             ),
@@ -240,17 +371,30 @@ pub const TYPES: &[NodeType] = &[
     ),
     node(
         "Join",
+        Face::new(
+            "Join",
+            Icon::Combine,
+            Group::Lists,
+            &["sql join", "lookup", "match", "enrich", "merge by key", "vlookup"],
+        ),
         "Joins two lists of objects where their keys are equal. A row has the fields of both sides; where both have \
          one, the right side's value counts.",
         &[LEFT, RIGHT],
         &[LIST_OUT],
         &[
-            Parameter::required("leftKey", SELECTOR, "Key of a left item: a dotted path, or an expression with `$item`."),
-            Parameter::required("rightKey", SELECTOR, "Key of a right item, likewise."),
+            Parameter::required(
+                "leftKey",
+                SELECTOR,
+                "Key of a left item: a dotted path, or an expression with `$item`.",
+            )
+            .content(Content::Path),
+            Parameter::required("rightKey", SELECTOR, "Key of a right item, likewise.")
+                .content(Content::Path),
             Parameter::optional(
                 "type",
                 Schema::Enum(&["inner", "left", "right", "full"]),
-                "Whether items without a partner are kept: none, those of the left, of the right, or of both.",
+                "Whether items without a match are kept: none, those on the left, on the right, or on both \
+                    sides.",
             )
             .or("\"inner\""),
         ],
@@ -263,11 +407,22 @@ pub const TYPES: &[NodeType] = &[
     ),
     node(
         "Flatten",
-        "Takes nested lists apart, one level by default.",
+        Face::new(
+            "Flatten",
+            Icon::FoldVertical,
+            Group::Lists,
+            &["nested lists", "split out", "unnest", "explode", "concat"],
+        ),
+        "Flattens nested lists, by one level by default.",
         &[IN],
         &[LIST_OUT],
         &[
-            Parameter::optional("depth", Schema::Integer { min: 1, max: 1_000 }, "How many levels.").or("1"),
+            Parameter::optional(
+                "depth",
+                Schema::Integer { min: 1, max: 1_000 },
+                "How many levels.",
+            )
+            .or("1"),
             ITEMS,
         ],
         &[Example {
@@ -279,15 +434,30 @@ pub const TYPES: &[NodeType] = &[
     ),
     node(
         "Compare",
-        "Finds what changed from the left list to the right one, by a key. All four ports always fire.",
+        Face::new(
+            "Compare",
+            Icon::Diff,
+            Group::Lists,
+            &["difference", "changes", "sync", "datasets", "added", "removed"],
+        ),
+        "Finds what changed between the left list and the right one, by a key. All four ports always fire.",
         &[LEFT, RIGHT],
         &[
             Port::new("added", ValueType::Array, "Items only on the right."),
             Port::new("removed", ValueType::Array, "Items only on the left."),
-            Port::new("changed", ValueType::Array, "For items that differ: {key, before, after}."),
+            Port::new(
+                "changed",
+                ValueType::Array,
+                "For items that differ: {key, before, after}.",
+            ),
             Port::new("same", ValueType::Array, "Items equal on both sides."),
         ],
-        &[Parameter::required("key", SELECTOR, "Key of an item: a dotted path, or an expression with `$item`.")],
+        &[Parameter::required(
+            "key",
+            SELECTOR,
+            "Key of an item: a dotted path, or an expression with `$item`.",
+        )
+        .content(Content::Path)],
         &[Example {
             title: "What a sync has to do",
             parameters: r#"{"key": "id"}"#,

@@ -7,7 +7,10 @@ mod key_value;
 mod send_email;
 mod sql_query;
 
-use crate::node_type::{Category, Example, IN, NodeType, Outputs, Parameter, Port, Schema, ValueType};
+use crate::content::Content;
+use crate::face::{Face, Group};
+use crate::icon::Icon;
+use crate::node_type::{Category, Example, NodeType, Outputs, Parameter, Port, Schema, ValueType};
 
 /// In the order in which lists show them.
 pub const TYPES: &[NodeType] = &[
@@ -17,10 +20,7 @@ pub const TYPES: &[NodeType] = &[
     key_value::TYPE,
     chat_completion::TYPE,
     NodeType {
-        name: "Log",
-        category: Category::Effect,
         description: "Writes a line to the run's log and passes its input through.",
-        inputs: &[IN],
         outputs: Outputs::Fixed(&[Port::new("out", ValueType::Any, "The input, unchanged.")]),
         parameters: &[
             Parameter::optional(
@@ -33,14 +33,24 @@ pub const TYPES: &[NodeType] = &[
                 "message",
                 Schema::Any,
                 "The text; other values are written as JSON.",
-            ),
+            )
+            .content(Content::Multiline),
         ],
-        effects: &[],
         examples: &[Example {
             title: "Note an order",
             parameters: r#"{"message": "Order {{ $input.id }} came in"}"#,
             input: r#"{"id": "o-1"}"#,
             output: r#"{"out": {"id": "o-1"}}"#,
         }],
+        ..NodeType::plain(
+            "Log",
+            Category::Effect,
+            Face::new(
+                "Log",
+                Icon::ScrollText,
+                Group::Services,
+                &["print", "debug", "console", "note", "trace"],
+            ),
+        )
     },
 ];

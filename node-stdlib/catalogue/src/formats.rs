@@ -1,56 +1,72 @@
 //! Nodes for documents of other people's formats.
 
+use crate::content::{Content, Language};
+use crate::face::{Face, Group};
+use crate::icon::Icon;
 use crate::node_type::{Example, NodeType, OUT, Outputs, Parameter, Schema, TEXT_OUT, text_type};
 
 pub(super) const XML: NodeType = text_type(
     "Xml",
-    "Reads XML as an object with the root element, or writes such an object as XML. An element is the text that it \
-     holds; with attributes or elements in it, it is an object of these, in which its own text is `#text` and repeated \
-     elements are arrays. Comments and processing instructions are passed over, names keep their namespace prefixes, \
-     and no entities are expanded but XML's own five.",
+    Face::new(
+        "XML",
+        Icon::CodeXml,
+        Group::Formats,
+        &["parse", "soap", "feed", "rss", "convert"],
+    ),
+    "Reads XML as an object with the root element, or writes such an object as XML. An element is the text \
+        that it contains; with attributes or elements in it, it is an object of these, in which its own \
+        text is `#text` and repeated elements are arrays. Comments and processing instructions are skipped, \
+        names keep their namespace prefixes, and no entities are expanded except XML's own five.",
     Outputs::Fixed(&[OUT]),
     &[
         Parameter::optional(
             "operation",
             Schema::Enum(&["parse", "stringify"]),
-            "`parse` gives the value of an XML document; `stringify` the document of an object with one field.",
+            "`parse` gives the value of an XML document; `stringify` a document from an object with one \
+                field.",
         )
         .or(r#""parse""#),
         Parameter::optional(
             "value",
             Schema::OneOf(&[Schema::String, Schema::Map(&Schema::Any)]),
             "The text to read or the object to write. Default: the input.",
-        ),
+        )
+        .content(Content::Multiline),
         Parameter::optional(
             "attributePrefix",
             Schema::String,
-            "What the names of attributes begin with in objects. Reading, it may be empty; writing, there are no \
-             attributes then.",
+            "The prefix of attribute names in objects. It may be empty: then attributes are read without a \
+                prefix, and none are written.",
         )
+        .advanced()
         .or(r#""@""#),
         Parameter::optional(
             "array",
             Schema::Array(&Schema::String),
             "For `parse`: names of elements that are arrays even where there is only one of them.",
-        ),
+        )
+        .advanced(),
         Parameter::optional(
             "trim",
             Schema::Boolean,
-            "For `parse`: text loses the space around it. Otherwise it keeps it, except that space which only separates \
-             elements is never text.",
+            "For `parse`: trim text. Otherwise its whitespace is kept, except that whitespace which only \
+                separates elements is never text.",
         )
+        .advanced()
         .or("true"),
         Parameter::optional(
             "indent",
             Schema::Integer { min: 0, max: 10 },
-            "For `stringify`: spaces for each level; 0 writes everything in one line.",
+            "For `stringify`: spaces per level; 0 writes everything on one line.",
         )
+        .advanced()
         .or("0"),
         Parameter::optional(
             "declaration",
             Schema::Boolean,
-            "For `stringify`: whether the XML declaration comes first.",
+            "For `stringify`: whether to begin with the XML declaration.",
         )
+        .advanced()
         .or("true"),
     ],
     &[
@@ -71,11 +87,17 @@ pub(super) const XML: NodeType = text_type(
 
 pub(super) const YAML: NodeType = text_type(
     "Yaml",
-    "Reads YAML 1.2, or writes a value as YAML. Scalars have the types of the core schema: `yes` is text, `1e3` a \
-     number; `.inf` and `.nan` become null. Aliases are followed, tags that are not YAML's own are passed over, and keys \
-     are text. A bare key `<<` before a mapping or a sequence of mappings adds their fields that are not there yet, as \
-     in YAML 1.1; in quotes, or before another value, it is a key like any other, except that an alias of such a value \
-     and a sequence of which some are mappings are errors.",
+    Face::new(
+        "YAML",
+        Icon::FileText,
+        Group::Formats,
+        &["yml", "configuration", "parse", "convert"],
+    ),
+    "Reads YAML 1.2, or writes a value as YAML. Scalars have the types of the core schema: `yes` is text, \
+     `1e3` a number; `.inf` and `.nan` become null. Aliases are followed, tags that are not YAML's own are \
+     ignored, and keys are text. A bare key `<<` before a mapping or a sequence of mappings adds their \
+     fields that are not there yet, as in YAML 1.1; in quotes, or before another value, it is a key like \
+     any other, except that an alias of such a value and a sequence of which some are mappings are errors.",
     Outputs::Fixed(&[OUT]),
     &[
         Parameter::optional(
@@ -91,6 +113,7 @@ pub(super) const YAML: NodeType = text_type(
             "The value is an array of documents, which `---` separates in the text. Without it, reading a text of \
              several documents is an error.",
         )
+        .advanced()
         .or("false"),
     ],
     &[
@@ -114,41 +137,50 @@ const SELECTED: &[Parameter] = &[
         "selector",
         Schema::String,
         "A CSS selector: `table.prices td:nth-child(2)`.",
-    ),
+    )
+    .content(Content::Source(Language::CssSelector)),
     Parameter::optional(
         "attribute",
         Schema::String,
         "The attribute to take; otherwise it is the text.",
     ),
-    Parameter::optional("html", Schema::Boolean, "Take the HTML inside of the element.").or("false"),
+    Parameter::optional("html", Schema::Boolean, "Take the HTML inside the element.").or("false"),
     Parameter::optional(
         "all",
         Schema::Boolean,
-        "An array of what every element that fits gives; otherwise the first one's, or null.",
+        "An array with the results of all matching elements; otherwise the first one's, or null.",
     )
     .or("false"),
 ];
 
 pub(super) const HTML: NodeType = text_type(
     "Html",
-    "Takes what CSS selectors find out of a page, or gives a page as text. Pages are read as browsers read them, \
-     however broken they are; scripts in them are not executed. HTML is written as the HTML standard has it since 2025: \
-     `<` and `>` are escaped in attributes too.",
+    Face::new(
+        "HTML",
+        Icon::PanelTop,
+        Group::Formats,
+        &["web page", "scrape", "extract", "css selector", "text"],
+    ),
+    "Extracts what CSS selectors find in a page, or turns a page into text. Pages are read as browsers read \
+        them, however broken they are; scripts in them are not executed. HTML is written as the HTML \
+        standard requires since 2025: `<` and `>` are escaped in attributes too.",
     Outputs::Fixed(&[OUT]),
     &[
         Parameter::optional(
             "operation",
             Schema::Enum(&["extract", "text"]),
-            "`extract` gives an object of what the selectors find; `text` the page as a person reads it: space \
-             collapsed, paragraphs apart, list items with `-` or their number, tabs between cells, nothing of scripts, \
-             styles and what is `hidden`. `extract` gives the text of elements in the same way.",
+            "`extract` gives an object with what the selectors find; `text` the page as a person reads it: \
+                whitespace collapsed, paragraphs separated, list items with `-` or their number, tabs \
+                between cells, without scripts, styles and `hidden` elements. `extract` gives the text of \
+                elements in the same way.",
         )
         .or(r#""extract""#),
-        Parameter::optional("html", Schema::String, "The page. Default: the input."),
+        Parameter::optional("html", Schema::String, "The page. Default: the input.")
+            .content(Content::Source(Language::Html)),
         Parameter::optional(
             "selectors",
             Schema::Map(&Schema::Object(SELECTED)),
-            "For `extract`: what to take, by the names that it has in the result.",
+            "For `extract`: what to take, by its name in the result.",
         ),
     ],
     &[
@@ -169,19 +201,28 @@ pub(super) const HTML: NodeType = text_type(
 
 pub(super) const MARKDOWN: NodeType = text_type(
     "Markdown",
+    Face::new(
+        "Markdown",
+        Icon::FileText,
+        Group::Formats,
+        &["md", "html", "convert", "format", "document"],
+    ),
     "Writes Markdown as HTML: CommonMark with GitHub's tables, strikethrough, task lists and footnotes. Cells are aligned \
      by `style`, since HTML no longer has `align`.",
     TEXT_OUT,
     &[
-        Parameter::optional("operation", Schema::Enum(&["toHtml"]), "`toHtml` gives the HTML.").or(r#""toHtml""#),
-        Parameter::optional("value", Schema::String, "The Markdown. Default: the input."),
+        Parameter::optional("operation", Schema::Enum(&["toHtml"]), "`toHtml` gives the HTML.")
+            .or(r#""toHtml""#),
+        Parameter::optional("value", Schema::String, "The Markdown. Default: the input.")
+            .content(Content::Source(Language::Markdown)),
         Parameter::optional(
             "trusted",
             Schema::Boolean,
-            "HTML in the text stays HTML, and links and images may have any scheme. Otherwise HTML is shown as text, and \
-             a link or an image whose scheme is not known to be harmless leads nowhere, so that a stranger's text can be \
-             shown on a page.",
+            "HTML in the text stays HTML, and links and images may have any scheme. Otherwise HTML is shown \
+                as text, and links and images whose scheme is not known to be harmless lead nowhere, so \
+                that untrusted text can be shown on a page.",
         )
+        .advanced()
         .or("false"),
     ],
     &[

@@ -1,21 +1,37 @@
 //! The catalogue: every standard node type with its ports, parameters, documentation and examples.
 //!
-//! One registry for the validator, `heddle nodes`, the API and the reference pages. Plain constants; nothing here
-//! runs in the guest.
+//! One registry for the compiler, `heddle nodes`, the API, editors and the reference pages. What depends on a type reads
+//! its fields; what is true of one type only names it by a constant of this crate. Plain constants; nothing here runs in
+//! the guest.
 
 mod code;
+mod connections;
+mod content;
 mod data;
+mod editing;
 mod effects;
+mod face;
 mod fits;
 mod flow;
 mod formats;
+mod icon;
 mod node_type;
+mod role;
 mod text;
 mod time_and_crypto;
 mod triggers;
 
+pub use code::JAVASCRIPT;
+pub use connections::{CONNECTION_FORMS, ConnectionField, ConnectionForm};
+pub use content::{ConnectionKind, Content, Language, TimeUnit};
+pub use data::TRANSFORM;
+pub use editing::{ExpressionScope, Widget};
+pub use face::{Face, Group};
 pub use fits::fields_fit;
-pub use node_type::{Category, Example, NodeType, Outputs, Parameter, Port, Schema, ValueType};
+pub use flow::{FOR_EACH, IF, NO_OP, WAIT_FOR_CALLBACK};
+pub use icon::Icon;
+pub use node_type::{Category, Either, Example, NodeType, Outputs, Parameter, Port, Schema, ValueType};
+pub use role::{Iteration, Role, Start};
 
 use std::sync::LazyLock;
 

@@ -1,5 +1,9 @@
 //! How a node type is described.
 
+use crate::content::Content;
+use crate::face::Face;
+use crate::role::Role;
+
 /// Where a node type belongs in lists and palettes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Category {
@@ -106,6 +110,10 @@ pub struct Parameter {
     pub default: &'static str,
     /// What it does.
     pub description: &'static str,
+    /// What its value stands for.
+    pub content: Content,
+    /// Whether editors show it only on demand.
+    pub advanced: bool,
 }
 
 /// A runnable example: the tests execute it, what is random with the seed 1.
@@ -118,7 +126,8 @@ pub struct Example {
     /// Value on the input port (an object by port name for nodes with several inputs; for Merge the array of the
     /// values that came; for triggers the event), as JSON.
     pub input: &'static str,
-    /// What leaves, as JSON: an object from port name to value. `…` in a text stands for what differs from run to run.
+    /// What leaves, as JSON: an object from port name to value, or `{"error": {"error": {code, message}}}` of a failure.
+    /// `…` in a text stands for what differs from run to run.
     pub output: &'static str,
 }
 
@@ -131,11 +140,24 @@ pub enum Outputs {
     SwitchCases,
 }
 
+/// Two parameters of which exactly one must be given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Either {
+    /// The usual one.
+    pub usual: &'static str,
+    /// The other; null counts as not given.
+    pub other: &'static str,
+    /// What to write if neither is there.
+    pub help: &'static str,
+}
+
 /// A standard node type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NodeType {
     /// Type name.
     pub name: &'static str,
+    /// How it is shown and found.
+    pub face: Face,
     /// Category.
     pub category: Category,
     /// One or two sentences.
@@ -146,6 +168,12 @@ pub struct NodeType {
     pub outputs: Outputs,
     /// Parameters.
     pub parameters: &'static [Parameter],
+    /// What it does in the graph besides taking values and giving others.
+    pub role: Role,
+    /// Two parameters of which exactly one must be given.
+    pub either: Option<Either>,
+    /// Whether it needs the JavaScript engine, whatever its expressions need.
+    pub needs_engine: bool,
     /// Effect kinds that it may start (rights of the manifest).
     pub effects: &'static [&'static str],
     /// Examples.
@@ -162,14 +190,11 @@ pub(crate) const TEXT_OUT: Outputs = Outputs::Fixed(&[Port {
     ..OUT
 }]);
 /// `items`, of the nodes that work on a list.
-pub(crate) const ITEMS: Parameter = Parameter {
-    name: "items",
-    schema: Schema::Array(&Schema::Any),
-    required: false,
-    literal: false,
-    default: "",
-    description: "The list to work on. Default: the input.",
-};
+pub(crate) const ITEMS: Parameter = Parameter::optional(
+    "items",
+    Schema::Array(&Schema::Any),
+    "The list to work on. Default: the input.",
+);
 
 impl Port {
     /// An output, or an input to which no edge needs to lead.
@@ -199,19 +224,16 @@ impl Parameter {
             literal: false,
             default: "",
             description,
+            content: Content::Plain,
+            advanced: false,
         }
     }
 
     /// A parameter that must be given.
     pub(crate) const fn required(name: &'static str, schema: Schema, description: &'static str) -> Self {
-        Parameter {
-            name,
-            schema,
-            required: true,
-            literal: false,
-            default: "",
-            description,
-        }
+        let mut parameter = Parameter::optional(name, schema, description);
+        parameter.required = true;
+        parameter
     }
 
     /// The same, with a default (JSON).
@@ -225,24 +247,71 @@ impl Parameter {
         self.literal = true;
         self
     }
+
+    /// The same, whose value stands for something.
+    pub(crate) const fn content(mut self, content: Content) -> Self {
+        self.content = content;
+        self
+    }
+
+    /// The same, shown on demand only.
+    pub(crate) const fn advanced(mut self) -> Self {
+        self.advanced = true;
+        self
+    }
+}
+
+impl NodeType {
+    /// A type that has no role and no effects, and is not in need of the engine.
+    pub(crate) const fn plain(name: &'static str, category: Category, face: Face) -> Self {
+        NodeType {
+            name,
+            face,
+            category,
+            description: "",
+            inputs: &[IN],
+            outputs: Outputs::Fixed(&[OUT]),
+            parameters: &[],
+            role: Role::Plain,
+            either: None,
+            needs_engine: false,
+            effects: &[],
+            examples: &[],
+        }
+    }
+
+    /// The same, with a role.
+    pub(crate) const fn role(mut self, role: Role) -> Self {
+        self.role = role;
+        self
+    }
+
+    /// The parameter of this name.
+    pub fn parameter(&self, name: &str) -> Option<&'static Parameter> {
+        self.parameters.iter().find(|parameter| parameter.name == name)
+    }
+
+    /// The parameter whose elements name output ports; none unless they are [`Outputs::SwitchCases`].
+    pub fn cases(&self) -> Option<&'static Parameter> {
+        let mut parameters = self.parameters.iter();
+        parameters.find(|parameter| parameter.content == Content::Cases)
+    }
 }
 
 /// A type of the category [`Category::Text`] with the usual input.
 pub(crate) const fn text_type(
     name: &'static str,
+    face: Face,
     description: &'static str,
     outputs: Outputs,
     parameters: &'static [Parameter],
     examples: &'static [Example],
 ) -> NodeType {
     NodeType {
-        name,
-        category: Category::Text,
         description,
-        inputs: &[IN],
         outputs,
         parameters,
-        effects: &[],
         examples,
+        ..NodeType::plain(name, Category::Text, face)
     }
 }

@@ -1,6 +1,9 @@
 //! Nodes for text and formats.
 
 use super::formats::{HTML, MARKDOWN, XML, YAML};
+use crate::content::{Content, Language};
+use crate::face::{Face, Group};
+use crate::icon::Icon;
 use crate::node_type::{Example, NodeType, OUT, Outputs, Parameter, Schema, TEXT_OUT, text_type};
 
 /// In the order in which lists show them.
@@ -8,6 +11,19 @@ pub const TYPES: &[NodeType] = &[TEMPLATE, REGEX, JSON, CSV, XML, YAML, HTML, MA
 
 const TEMPLATE: NodeType = text_type(
     "Template",
+    Face::new(
+        "Template",
+        Icon::TextQuote,
+        Group::Text,
+        &[
+            "text",
+            "message",
+            "format",
+            "interpolate",
+            "string",
+            "concatenate",
+        ],
+    ),
     "Text with the values of expressions in it: `Hello {{ $input.name }}!`. Null and missing values are empty, objects \
      and arrays are written as JSON.",
     TEXT_OUT,
@@ -15,7 +31,8 @@ const TEMPLATE: NodeType = text_type(
         "text",
         Schema::String,
         "The text, with `{{ expressions }}` where values go.",
-    )],
+    )
+    .content(Content::Multiline)],
     &[Example {
         title: "A message",
         parameters: r#"{"text": "The nightly import has ended."}"#,
@@ -24,62 +41,81 @@ const TEMPLATE: NodeType = text_type(
     }],
 );
 
-const REGEX: NodeType = text_type(
-    "Regex",
-    "Searches text by a regular expression, and replaces or splits it. Expressions, positions (in UTF-16 units) and \
-     replacements are those of JavaScript. An expression that needs too many steps ends the run by its limits.",
-    Outputs::Fixed(&[OUT]),
-    &[
-        Parameter::required("text", Schema::String, "The text to work on."),
-        Parameter::required(
-            "pattern",
-            Schema::String,
-            "The regular expression, without slashes around it: `(?<year>\\d{4})-(\\d\\d)`.",
-        )
-        .literal(),
-        Parameter::optional(
-            "flags",
-            Schema::String,
-            "Letters: `i` ignores case, `m` lets `^` and `$` stand at the ends of lines, `s` lets `.` match line breaks \
-             too, `g` replaces every match, `u` and `v` read characters instead of UTF-16 units, `y` matches at the \
-             beginning only.",
-        )
-        .or(r#""""#),
-        Parameter::optional(
-            "operation",
-            Schema::Enum(&["test", "match", "matchAll", "replace", "split"]),
-            "`test` gives true or false. `match` gives the first match as {match, index, captures, groups}, or null: \
-             `captures` are the values of the parentheses in their order (null where one took no part), `groups` those \
-             with names. `matchAll` gives an array of all matches, `replace` the text with the first match replaced, or \
-             with the flag `g` every one, `split` an array of what lies between the matches, with the captures.",
-        )
-        .or(r#""match""#),
-        Parameter::optional(
-            "replacement",
-            Schema::String,
-            "For `replace`: what takes the place of a match. In it, `$&` is the match, `$1` the first capture, `$<name>` \
-             a group, `$$` a dollar sign.",
-        )
-        .or(r#""""#),
-    ],
-    &[
-        Example {
-            title: "All matches, with a named group",
-            parameters: r##"{"operation": "matchAll", "pattern": "#(?<id>\\d+)", "text": "Fixes #12, see #7."}"##,
-            input: "null",
-            output: r##"{"out": [{"match": "#12", "index": 6, "captures": ["12"], "groups": {"id": "12"}}, {"match": "#7", "index": 15, "captures": ["7"], "groups": {"id": "7"}}]}"##,
-        },
-        Example {
-            title: "Replace",
-            parameters: r#"{"operation": "replace", "pattern": "(\\w+)@(\\w+)", "flags": "g", "replacement": "$2:$1", "text": "a@b, c@d"}"#,
-            input: "null",
-            output: r#"{"out": "b:a, d:c"}"#,
-        },
-    ],
-);
+const REGEX: NodeType = NodeType {
+    needs_engine: true,
+    ..text_type(
+        "Regex",
+        Face::new(
+            "Regex",
+            Icon::Regex,
+            Group::Text,
+            &["regular expression", "match", "replace", "extract", "split", "search"],
+        ),
+        "Searches text with a regular expression, and replaces or splits it. Expressions, positions (in \
+            UTF-16 units) and replacements are those of JavaScript. An expression that takes too many steps \
+            ends the run at its limits.",
+        Outputs::Fixed(&[OUT]),
+        &[
+            Parameter::required("text", Schema::String, "The text to work on.").content(Content::Multiline),
+            Parameter::required(
+                "pattern",
+                Schema::String,
+                "The regular expression, without slashes around it: `(?<year>\\d{4})-(\\d\\d)`.",
+            )
+            .content(Content::Source(Language::Regex))
+            .literal(),
+            Parameter::optional(
+                "flags",
+                Schema::String,
+                "Letters: `i` ignores case, `m` lets `^` and `$` stand at the ends of lines, `s` lets `.` match line breaks \
+                 too, `g` replaces every match, `u` and `v` read characters instead of UTF-16 units, `y` matches at the \
+                 beginning only.",
+            )
+            .advanced()
+            .or(r#""""#),
+            Parameter::optional(
+                "operation",
+                Schema::Enum(&["test", "match", "matchAll", "replace", "split"]),
+                "`test` gives true or false. `match` gives the first match as {match, index, captures, \
+                 groups}, or null: `captures` are the values of the parentheses in order (null for those \
+                 that took no part), `groups` those with names. `matchAll` gives an array of all matches, \
+                 `replace` the string with the first match replaced, or with the flag `g` every one, \
+                 `split` an array of what lies between the matches, with the captures.",
+            )
+            .or(r#""match""#),
+            Parameter::optional(
+                "replacement",
+                Schema::String,
+                "For `replace`: the replacement for a match. In it, `$&` is the match, `$1` the first \
+                    capture, `$<name>` a group, `$$` a dollar sign.",
+            )
+            .or(r#""""#),
+        ],
+        &[
+            Example {
+                title: "All matches, with a named group",
+                parameters: r##"{"operation": "matchAll", "pattern": "#(?<id>\\d+)", "text": "Fixes #12, see #7."}"##,
+                input: "null",
+                output: r##"{"out": [{"match": "#12", "index": 6, "captures": ["12"], "groups": {"id": "12"}}, {"match": "#7", "index": 15, "captures": ["7"], "groups": {"id": "7"}}]}"##,
+            },
+            Example {
+                title: "Replace",
+                parameters: r#"{"operation": "replace", "pattern": "(\\w+)@(\\w+)", "flags": "g", "replacement": "$2:$1", "text": "a@b, c@d"}"#,
+                input: "null",
+                output: r#"{"out": "b:a, d:c"}"#,
+            },
+        ],
+    )
+};
 
 const JSON: NodeType = text_type(
     "Json",
+    Face::new(
+        "JSON",
+        Icon::Braces,
+        Group::Formats,
+        &["parse", "stringify", "object", "convert"],
+    ),
     "Reads JSON text, or writes a value as JSON text.",
     Outputs::Fixed(&[OUT]),
     &[
@@ -93,8 +129,9 @@ const JSON: NodeType = text_type(
         Parameter::optional(
             "indent",
             Schema::Integer { min: 0, max: 10 },
-            "For `stringify`: spaces for each level; 0 writes everything in one line.",
+            "For `stringify`: spaces per level; 0 writes everything on one line.",
         )
+        .advanced()
         .or("0"),
     ],
     &[
@@ -115,6 +152,12 @@ const JSON: NodeType = text_type(
 
 const CSV: NodeType = text_type(
     "Csv",
+    Face::new(
+        "CSV",
+        Icon::Table,
+        Group::Formats,
+        &["spreadsheet", "excel", "comma-separated", "rows", "import", "export"],
+    ),
     "Reads comma-separated values (RFC 4180) as rows, or writes rows as such text. Cells are always text when read. \
      A row with fewer cells than there are columns gets empty text for the others; one with more is an error.",
     Outputs::Fixed(&[OUT]),
@@ -130,12 +173,14 @@ const CSV: NodeType = text_type(
             "value",
             Schema::OneOf(&[Schema::String, Schema::Array(&Schema::Any)]),
             "The text to read or the rows to write. Default: the input.",
-        ),
+        )
+        .content(Content::Multiline),
         Parameter::optional(
             "delimiter",
             Schema::String,
             "The one ASCII character between cells: `,`, `;`, a tab, ….",
         )
+        .advanced()
         .or(r#"",""#),
         Parameter::optional(
             "header",
@@ -143,13 +188,15 @@ const CSV: NodeType = text_type(
             "The first line names the columns. Without it, rows are read as arrays unless `columns` names them, and \
              written without a first line of names.",
         )
+        .advanced()
         .or("true"),
         Parameter::optional(
             "columns",
             Schema::Array(&Schema::String),
             "Names. Reading with a header: the columns to keep; reading without: what the columns are called. \
              Writing: the columns, in order; default: every key of the objects, in order of appearance.",
-        ),
+        )
+        .advanced(),
     ],
     &[
         Example {
@@ -169,8 +216,14 @@ const CSV: NodeType = text_type(
 
 const BASE64: NodeType = text_type(
     "Base64",
-    "Writes text as Base64 (RFC 4648) or reads it. Reading takes the alphabet of URLs too, and text without its \
-     padding; what was encoded must be UTF-8.",
+    Face::new(
+        "Base64",
+        Icon::Binary,
+        Group::Formats,
+        &["encode", "decode", "binary", "file", "attachment"],
+    ),
+    "Encodes text as Base64 (RFC 4648) or decodes it. Decoding accepts the URL alphabet too, and text \
+        without padding; the decoded text must be UTF-8.",
     TEXT_OUT,
     &[
         Parameter::optional(
@@ -179,12 +232,14 @@ const BASE64: NodeType = text_type(
             "`encode` gives the Base64 of text; `decode` the text.",
         )
         .or(r#""encode""#),
-        Parameter::optional("value", Schema::String, "The text. Default: the input."),
+        Parameter::optional("value", Schema::String, "The text. Default: the input.")
+            .content(Content::Multiline),
         Parameter::optional(
             "urlSafe",
             Schema::Boolean,
             "For `encode`: the alphabet of URLs and file names (`-` and `_`), without padding.",
         )
+        .advanced()
         .or("false"),
     ],
     &[
@@ -205,7 +260,13 @@ const BASE64: NodeType = text_type(
 
 const URL: NodeType = text_type(
     "Url",
-    "Takes a URL apart, or builds one with everything encoded (WHATWG URL Standard).",
+    Face::new(
+        "URL",
+        Icon::Link,
+        Group::Formats,
+        &["address", "parse", "build", "query string", "link", "encode"],
+    ),
+    "Parses a URL, or builds one with everything encoded (WHATWG URL Standard).",
     Outputs::Fixed(&[OUT]),
     &[
         Parameter::optional(

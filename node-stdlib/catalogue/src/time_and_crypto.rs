@@ -1,6 +1,9 @@
 //! Nodes for time and cryptography.
 
-use crate::node_type::{Category, Example, IN, NodeType, OUT, Outputs, Parameter, Schema, TEXT_OUT};
+use crate::content::{Content, TimeUnit};
+use crate::face::{Face, Group};
+use crate::icon::Icon;
+use crate::node_type::{Category, Example, NodeType, Parameter, Schema, TEXT_OUT};
 
 /// In the order in which lists show them.
 pub const TYPES: &[NodeType] = &[DATE_TIME, HASH, HMAC, JWT, UUID, RANDOM];
@@ -29,13 +32,9 @@ const UNITS: Schema = Schema::Enum(&[
 const INSTANT: Schema = Schema::OneOf(&[Schema::String, Schema::Number]);
 
 const DATE_TIME: NodeType = NodeType {
-    name: "DateTime",
-    category: Category::TimeAndCrypto,
     description: "Reads, writes and calculates with date-times in any time zone. Results are ISO 8601 text with \
                   milliseconds and offset (`2026-03-29T12:00:00.000+02:00`, `Z` for UTC) unless `format` says \
                   otherwise.",
-    inputs: &[IN],
-    outputs: Outputs::Fixed(&[OUT]),
     parameters: &[
         Parameter::optional(
             "operation",
@@ -65,6 +64,7 @@ const DATE_TIME: NodeType = NodeType {
             Schema::String,
             "The IANA time zone (`Europe/Prague`) or offset (`+02:00`) of the result and of the calculation.",
         )
+        .content(Content::TimeZone { offsets: true })
         .or(r#""UTC""#),
         Parameter::optional(
             "duration",
@@ -85,7 +85,6 @@ const DATE_TIME: NodeType = NodeType {
             "For `diff`: the date-time to count from; the result is positive when `value` is later.",
         ),
     ],
-    effects: &[],
     examples: &[
         Example {
             title: "A month later, over the change to summer time",
@@ -106,12 +105,22 @@ const DATE_TIME: NodeType = NodeType {
             output: r#"{"out": 28}"#,
         },
     ],
+    ..NodeType::plain(
+        "DateTime",
+        Category::TimeAndCrypto,
+        Face::new(
+            "Date and time",
+            Icon::Calendar,
+            Group::Time,
+            &["date", "time zone", "format date", "add days", "difference", "now"],
+        ),
+    )
 };
 
 const ALGORITHM: Parameter = Parameter::optional(
     "algorithm",
     Schema::Enum(&["sha256", "sha1", "sha512", "md5"]),
-    "The digest. SHA-1 and MD5 are for what asks for them; they are broken.",
+    "The hash algorithm. SHA-1 and MD5 are broken: use them only where they are required.",
 )
 .or(r#""sha256""#);
 const HASHED: Parameter = Parameter::optional(
@@ -127,10 +136,7 @@ const ENCODING: Parameter = Parameter::optional(
 .or(r#""hex""#);
 
 const HASH: NodeType = NodeType {
-    name: "Hash",
-    category: Category::TimeAndCrypto,
     description: "The digest of a text: a fingerprint that differs when the text does.",
-    inputs: &[IN],
     outputs: TEXT_OUT,
     parameters: &[ALGORITHM, HASHED, ENCODING],
     effects: &["hash"],
@@ -140,14 +146,21 @@ const HASH: NodeType = NodeType {
         input: r#""abc""#,
         output: r#"{"out": "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"}"#,
     }],
+    ..NodeType::plain(
+        "Hash",
+        Category::TimeAndCrypto,
+        Face::new(
+            "Hash",
+            Icon::Hash,
+            Group::Cryptography,
+            &["sha256", "md5", "digest", "checksum", "crypto", "fingerprint"],
+        ),
+    )
 };
 
 const HMAC: NodeType = NodeType {
-    name: "Hmac",
-    category: Category::TimeAndCrypto,
-    description: "The digest of a text with a secret (RFC 2104), by which its receiver knows that the sender has the \
-                  secret too.",
-    inputs: &[IN],
+    description: "The digest of text with a secret (RFC 2104), which proves to the receiver that the sender \
+        has the secret too.",
     outputs: TEXT_OUT,
     parameters: &[
         ALGORITHM,
@@ -155,9 +168,10 @@ const HMAC: NodeType = NodeType {
         Parameter::required(
             "secret",
             Schema::String,
-            "The secret, best as `{{ $secrets.NAME }}`: it is then used outside of the sandbox and never seen by the \
-             pattern.",
-        ),
+            "The secret, best as `{{ $secrets.NAME }}`: it is then used outside the sandbox and never seen \
+                by the pattern.",
+        )
+        .content(Content::Secret),
         ENCODING,
     ],
     effects: &["hmac"],
@@ -167,16 +181,23 @@ const HMAC: NodeType = NodeType {
         input: r#""what do ya want for nothing?""#,
         output: r#"{"out": "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"}"#,
     }],
+    ..NodeType::plain(
+        "Hmac",
+        Category::TimeAndCrypto,
+        Face::new(
+            "HMAC",
+            Icon::ShieldCheck,
+            Group::Cryptography,
+            &["sign", "signature", "sha256", "webhook signature", "crypto"],
+        ),
+    )
 };
 
 const JWT: NodeType = NodeType {
-    name: "Jwt",
-    category: Category::TimeAndCrypto,
-    description: "Signs, verifies or reads a JSON Web Token (RFC 7519). Verifying gives the claims of a token that has the \
-                  right signature by the expected algorithm and whose time it is; all else fails, with the codes \
-                  `JWT_INVALID`, `JWT_EXPIRED` and `JWT_NOT_YET_VALID`, or `PARSE` for what is no token.",
-    inputs: &[IN],
-    outputs: Outputs::Fixed(&[OUT]),
+    description: "Signs, verifies or reads a JSON Web Token (RFC 7519). Verifying gives the claims of a \
+        token that has a valid signature by the expected algorithm and is valid at the time; anything else \
+        fails, with the codes `JWT_INVALID`, `JWT_EXPIRED` and `JWT_NOT_YET_VALID`, or `PARSE` for anything \
+        that is not a token.",
     parameters: &[
         Parameter::optional(
             "operation",
@@ -189,19 +210,21 @@ const JWT: NodeType = NodeType {
             "payload",
             Schema::Map(&Schema::Any),
             "For `sign`: the claims. Anyone who has the token can read them. Default: the input.",
-        ),
+        )
+        .content(Content::Json),
         Parameter::optional(
             "token",
             Schema::String,
-            "For `verify` and `decode`: the token; `Bearer ` before it is passed over. Default: the input.",
+            "For `verify` and `decode`: the token; a leading `Bearer ` is ignored. Default: the input.",
         ),
         Parameter::optional(
             "secret",
             Schema::String,
-            "For `sign` and `verify`, best as `{{ $secrets.NAME }}`: it is then used outside of the sandbox and never \
-             seen by the pattern. For RS256 and ES256 a key in PEM: the private one to sign (PKCS#8), the public one to \
-             verify (SPKI).",
-        ),
+            "For `sign` and `verify`, best as `{{ $secrets.NAME }}`: it is then used outside the sandbox \
+                and never seen by the pattern. For RS256 and ES256 a key in PEM: the private one to sign \
+                (PKCS#8), the public one to verify (SPKI).",
+        )
+        .content(Content::Secret),
         Parameter::optional(
             "algorithm",
             Schema::Enum(&["HS256", "HS384", "HS512", "RS256", "ES256"]),
@@ -215,27 +238,34 @@ const JWT: NodeType = NodeType {
                 max: 316_224_000,
             },
             "For `sign`: sets the claims `iat` and `exp`, counted from the start of the run.",
-        ),
+        )
+        .content(Content::Duration(TimeUnit::Seconds)),
         Parameter::optional(
             "header",
             Schema::Map(&Schema::Any),
             "For `sign`: further fields of the header, such as `kid`.",
-        ),
+        )
+        .advanced(),
         Parameter::optional(
             "issuer",
             Schema::OneOf(&[Schema::String, Schema::Array(&Schema::String)]),
-            "For `verify`: what the claim `iss` must be, or one of what it may be.",
-        ),
+            "For `verify`: the value of the claim `iss`, or a list of allowed values.",
+        )
+        .advanced(),
         Parameter::optional(
             "audience",
             Schema::OneOf(&[Schema::String, Schema::Array(&Schema::String)]),
-            "For `verify`: what the claim `aud` must be or hold, or one of that.",
-        ),
+            "For `verify`: the value that the claim `aud` must be or contain, or a list of which one must \
+                match.",
+        )
+        .advanced(),
         Parameter::optional(
             "leewaySeconds",
             Schema::Integer { min: 0, max: 3600 },
             "For `verify`: how far the signer's clock may be off.",
         )
+        .content(Content::Duration(TimeUnit::Seconds))
+        .advanced()
         .or("0"),
     ],
     effects: &["jwt"],
@@ -253,13 +283,20 @@ const JWT: NodeType = NodeType {
             output: r#"{"out": {"sub": "1234567890", "name": "John Doe", "iat": 1516239022}}"#,
         },
     ],
+    ..NodeType::plain(
+        "Jwt",
+        Category::TimeAndCrypto,
+        Face::new(
+            "JWT",
+            Icon::KeyRound,
+            Group::Cryptography,
+            &["json web token", "sign", "verify", "decode", "bearer", "claims"],
+        ),
+    )
 };
 
 const UUID: NodeType = NodeType {
-    name: "Uuid",
-    category: Category::TimeAndCrypto,
     description: "A new identifier (RFC 9562).",
-    inputs: &[IN],
     outputs: TEXT_OUT,
     parameters: &[Parameter::optional(
         "version",
@@ -270,38 +307,42 @@ const UUID: NodeType = NodeType {
         "4: random. 7: begins with the time of the run, so that identifiers sort by it.",
     )
     .or("4")],
-    effects: &[],
     examples: &[Example {
         title: "Version 4, with `heddle run --seed 1`",
         parameters: r#"{"version": 4}"#,
         input: "null",
         output: r#"{"out": "4f5be864-9470-4618-bdb7-8e28b0228fe9"}"#,
     }],
+    ..NodeType::plain(
+        "Uuid",
+        Category::TimeAndCrypto,
+        Face::new(
+            "UUID",
+            Icon::IdCard,
+            Group::Cryptography,
+            &["id", "guid", "identifier", "unique id"],
+        ),
+    )
 };
 
 const RANDOM: NodeType = NodeType {
-    name: "Random",
-    category: Category::TimeAndCrypto,
-    description: "A random number, or one of some choices. Not for passwords and keys: a replay of the run gives the \
-                  same.",
-    inputs: &[IN],
-    outputs: Outputs::Fixed(&[OUT]),
+    description: "A random number, or one of several choices. Not for passwords and keys: replaying the run \
+        gives the same values.",
     parameters: &[
         Parameter::optional("min", Schema::Number, "Smallest.").or("0"),
         Parameter::optional(
             "max",
             Schema::Number,
-            "Largest; with `integer` it can come out itself, otherwise all is below it.",
+            "Largest; included with `integer`, otherwise all numbers are below it.",
         )
         .or("1"),
-        Parameter::optional("integer", Schema::Boolean, "Only whole numbers.").or("false"),
+        Parameter::optional("integer", Schema::Boolean, "Whole numbers only.").or("false"),
         Parameter::optional(
             "choices",
             Schema::Array(&Schema::Any),
-            "What to choose from, each as likely; instead of a number.",
+            "What to choose from, with equal probability; instead of a number.",
         ),
     ],
-    effects: &[],
     examples: &[
         Example {
             title: "A die, with `heddle run --seed 1`",
@@ -316,4 +357,14 @@ const RANDOM: NodeType = NodeType {
             output: r#"{"out": "tea"}"#,
         },
     ],
+    ..NodeType::plain(
+        "Random",
+        Category::TimeAndCrypto,
+        Face::new(
+            "Random",
+            Icon::Dices,
+            Group::Cryptography,
+            &["random number", "dice", "choose", "sample", "chance"],
+        ),
+    )
 };

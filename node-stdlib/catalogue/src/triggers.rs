@@ -1,35 +1,45 @@
 //! Nodes that start a run.
 
+use crate::content::{Content, TimeUnit};
+use crate::face::{Face, Group};
+use crate::icon::Icon;
 use crate::node_type::{Category, Example, NodeType, Outputs, Parameter, Port, Schema, ValueType};
+use crate::role::{Role, Start};
 
 const fn event(description: &'static str) -> Port {
     Port::new("out", ValueType::Any, description)
 }
 
 const fn trigger(
-    name: &'static str,
+    start: Start,
+    face: Face,
     description: &'static str,
     outputs: &'static [Port],
     parameters: &'static [Parameter],
     examples: &'static [Example],
 ) -> NodeType {
     NodeType {
-        name,
-        category: Category::Trigger,
         description,
         inputs: &[],
         outputs: Outputs::Fixed(outputs),
         parameters,
-        effects: &[],
+        role: Role::Trigger(start),
         examples,
+        ..NodeType::plain(start.type_name(), Category::Trigger, face)
     }
 }
 
 /// In the order in which lists show them.
 pub const TYPES: &[NodeType] = &[
     trigger(
-        "OnWebhook",
-        "Starts a run when an HTTP request comes to the pattern's webhook. Emits the request, which \
+        Start::Webhook,
+        Face::new(
+            "Webhook",
+            Icon::Webhook,
+            Group::Triggers,
+            &["http request", "api", "url", "callback", "event", "endpoint"],
+        ),
+        "Starts a run when an HTTP request arrives at the pattern's webhook. Emits the request, which \
          RespondToWebhook can answer.",
         &[event("The event: `{headers, body, method, query}`.")],
         &[
@@ -38,10 +48,18 @@ pub const TYPES: &[NodeType] = &[
                 Schema::String,
                 "A readable name of the webhook, for lists; its URL does not change.",
             )
+            .advanced()
             .literal(),
             Parameter::optional(
                 "scheme",
-                Schema::Enum(&["heddle", "github", "stripe", "slack", "shopify", "standard-webhooks"]),
+                Schema::Enum(&[
+                    "heddle",
+                    "github",
+                    "stripe",
+                    "slack",
+                    "shopify",
+                    "standard-webhooks",
+                ]),
                 "How the sender signs its requests; the signature is checked before a run starts.",
             )
             .or("\"heddle\"")
@@ -49,9 +67,10 @@ pub const TYPES: &[NodeType] = &[
             Parameter::optional(
                 "responseMode",
                 Schema::Enum(&["auto", "sync", "async"]),
-                "Whether the sender waits for the run (`sync`) or is answered at once (`async`); `auto` waits if a \
-                 RespondToWebhook can be reached from here.",
+                "Whether the sender waits for the run (`sync`) or gets a response at once (`async`); `auto` \
+                    waits if a RespondToWebhook can be reached from here.",
             )
+            .advanced()
             .or("\"auto\"")
             .literal(),
             Parameter::optional(
@@ -59,6 +78,8 @@ pub const TYPES: &[NodeType] = &[
                 Schema::Integer { min: 1, max: 600_000 },
                 "How long the sender waits at most, in milliseconds.",
             )
+            .content(Content::Duration(TimeUnit::Milliseconds))
+            .advanced()
             .literal(),
         ],
         &[Example {
@@ -71,8 +92,14 @@ pub const TYPES: &[NodeType] = &[
         }],
     ),
     trigger(
-        "OnSchedule",
-        "Starts a run at the times that a cron expression says.",
+        Start::Schedule,
+        Face::new(
+            "Schedule",
+            Icon::Clock,
+            Group::Triggers,
+            &["cron", "timer", "interval", "every day", "nightly", "recurring"],
+        ),
+        "Starts a run at the times given by a cron expression.",
         &[event("The event: `{scheduledAt, firedAt}`, both ISO times.")],
         &[
             Parameter::required(
@@ -80,20 +107,23 @@ pub const TYPES: &[NodeType] = &[
                 Schema::String,
                 "Minute, hour, day of the month, month and day of the week, such as `0 9 * * 1-5`.",
             )
+            .content(Content::Cron)
             .literal(),
             Parameter::optional(
                 "timezone",
                 Schema::String,
-                "Time zone in which the expression is meant, such as `Europe/Berlin`.",
+                "Time zone of the expression, such as `Europe/Berlin`.",
             )
+            .content(Content::TimeZone { offsets: false })
             .or("\"UTC\"")
             .literal(),
             Parameter::optional(
                 "catchUp",
                 Schema::Enum(&["one", "none", "all"]),
-                "What happens with times that were missed while the service was down: one run for all of them, none, \
-                 or one for each.",
+                "What to do about times that were missed while the service was down: one run for all of \
+                    them, none, or one for each.",
             )
+            .advanced()
             .or("\"one\"")
             .literal(),
         ],
@@ -105,9 +135,15 @@ pub const TYPES: &[NodeType] = &[
         }],
     ),
     trigger(
-        "OnManual",
+        Start::Manual,
+        Face::new(
+            "Manual start",
+            Icon::Play,
+            Group::Triggers,
+            &["button", "by hand", "test", "click", "start"],
+        ),
         "Starts a run by hand: from the command line, the API or an editor.",
-        &[event("The event that was given with the start.")],
+        &[event("The event given at the start.")],
         &[],
         &[Example {
             title: "The event is what was given",
@@ -117,10 +153,22 @@ pub const TYPES: &[NodeType] = &[
         }],
     ),
     trigger(
-        "OnCall",
-        "Starts a run when another pattern calls this one. Return gives the caller its value. In a composite node it \
-         is where the input enters.",
-        &[event("The inputs that the caller gave, an object by name.")],
+        Start::Call,
+        Face::new(
+            "Called by a pattern",
+            Icon::CornerDownRight,
+            Group::Triggers,
+            &[
+                "sub-workflow",
+                "subflow",
+                "function",
+                "input",
+                "execute workflow trigger",
+            ],
+        ),
+        "Starts a run when another pattern calls this one. Return gives the caller its value. In a \
+            composite node, this is where the input enters.",
+        &[event("The caller's inputs, an object by name.")],
         &[],
         &[Example {
             title: "The event is the caller's inputs",
@@ -130,14 +178,23 @@ pub const TYPES: &[NodeType] = &[
         }],
     ),
     trigger(
-        "OnEmail",
-        "Starts a run when an e-mail comes to the pattern's address.",
-        &[event("The e-mail: `{from, to, cc, replyTo, subject, date, messageId, text, html, headers, attachments}`.")],
+        Start::Email,
+        Face::new(
+            "Email received",
+            Icon::Mail,
+            Group::Triggers,
+            &["mail", "inbox", "imap", "message", "inbound"],
+        ),
+        "Starts a run when an email arrives at the pattern's address.",
+        &[event(
+            "The e-mail: `{from, to, cc, replyTo, subject, date, messageId, text, html, headers, attachments}`.",
+        )],
         &[Parameter::optional(
             "alias",
             Schema::String,
             "A readable name of the address, for lists; the address itself does not change.",
         )
+        .advanced()
         .literal()],
         &[Example {
             title: "The event of a message",
@@ -157,9 +214,17 @@ pub const TYPES: &[NodeType] = &[
         }],
     ),
     trigger(
-        "OnError",
+        Start::Error,
+        Face::new(
+            "Run failed",
+            Icon::TriangleAlert,
+            Group::Triggers,
+            &["error trigger", "failure", "exception", "alert", "catch"],
+        ),
         "Starts a run when a run of a pattern that names this one as its `errorPatternId` has failed.",
-        &[event("What failed: `{runId, patternId, nodeId, error, eventData}`.")],
+        &[event(
+            "What failed: `{runId, patternId, nodeId, error, eventData}`.",
+        )],
         &[],
         &[Example {
             title: "The event of a run that a shop's answer has ended",

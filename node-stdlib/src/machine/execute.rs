@@ -80,7 +80,7 @@ impl<O: Outside> Run<'_, O> {
                 self.advance_loops();
             }
             Err(error) => {
-                let what = format!("a pinned value is no JSON: {}", error.message);
+                let what = format!("a pinned value is not valid JSON: {}", error.message);
                 self.fail(place.node, &broken_plan(&what));
             }
         }
@@ -425,7 +425,10 @@ fn effect_result(text: &[u8]) -> Result<Value, Failure> {
         Failure::new(unreadable(&error, code::PARSE), message)
     })?;
     let Value::Object(mut result) = value else {
-        return Err(Failure::new(code::INTERNAL, "The effect's result is no object."));
+        return Err(Failure::new(
+            code::INTERNAL,
+            "The effect's result is not an object.",
+        ));
     };
     let Some(error) = result.remove("error") else {
         return Ok(result.remove("ok").unwrap_or(Value::Null));

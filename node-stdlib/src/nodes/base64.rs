@@ -52,11 +52,11 @@ fn decode(text: &str) -> Result<String, Failure> {
             }
             DecodeError::InvalidPadding => "its padding (`=`) is wrong".to_owned(),
         };
-        Failure::new(code::PARSE, format!("The text is no Base64: {what}."))
+        Failure::new(code::PARSE, format!("The text is not valid Base64: {what}."))
     })?;
     String::from_utf8(bytes).map_err(|error| {
         let message = format!(
-            "What the Base64 text encodes is no UTF-8 text (at byte {} of {}).",
+            "The decoded bytes are not UTF-8 text (at byte {} of {}).",
             error.utf8_error().valid_up_to() + 1,
             error.as_bytes().len()
         );

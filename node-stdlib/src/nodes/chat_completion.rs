@@ -82,7 +82,7 @@ fn messages(parameters: &Object) -> Result<Value, Failure> {
 /// Continues the node with the service's answer.
 pub fn answered(parameters: &Object, response: Value, _: &mut dyn Context) -> NodeResult {
     let Value::Object(response) = response else {
-        return Err(Failure::new(code::INTERNAL, "The response is no object."));
+        return Err(Failure::new(code::INTERNAL, "The response is not an object."));
     };
     if let Some(failure) = refused_status(&response, "The chat service") {
         return Err(failure);
@@ -93,7 +93,7 @@ pub fn answered(parameters: &Object, response: Value, _: &mut dyn Context) -> No
         .unwrap_or_default()
         .to_utf8()
         .into_owned();
-    let unreadable = || Failure::new(code::PARSE, "The chat service's answer is no chat completion.");
+    let unreadable = || Failure::new(code::PARSE, "The chat service's answer is not a chat completion.");
     let Ok(Value::Object(answer)) = parse_json(text.as_bytes(), JSON_DEPTH_MAX) else {
         return Err(unreadable());
     };

@@ -38,7 +38,11 @@ pub fn component(parameters: &Object, context: &mut dyn Context) -> NodeResult {
 pub fn resume(parameters: &Object, output: Value, _: &mut dyn Context) -> NodeResult {
     let text = output.to_text();
     let value = parse_json(text.to_utf8().as_bytes(), JSON_DEPTH_MAX).map_err(|error| {
-        let wrong = if error.too_deep { "is" } else { "is no JSON:" };
+        let wrong = if error.too_deep {
+            "is"
+        } else {
+            "is not valid JSON:"
+        };
         let message = format!(
             "The component's output {wrong} {} at byte {}.",
             error.message, error.offset

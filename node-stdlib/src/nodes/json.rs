@@ -21,7 +21,11 @@ fn parse(text: &str) -> Result<Value, Failure> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     parse_json(text.as_bytes(), JSON_DEPTH_MAX).map_err(|error| {
         let (line, column) = position(text, error.offset);
-        let wrong = if error.too_deep { "is" } else { "is no JSON:" };
+        let wrong = if error.too_deep {
+            "is"
+        } else {
+            "is not valid JSON:"
+        };
         let message = format!(
             "The text {wrong} {}, in line {line}, column {column}.",
             error.message

@@ -156,13 +156,13 @@ impl Token {
         let parts: Vec<&str> = text.split('.').collect();
         let &[header, payload, signature] = parts.as_slice() else {
             let message = format!(
-                "The text is no token: it has {} parts instead of three with points between them.",
+                "The text is not a token: it has {} parts instead of three separated by dots.",
                 parts.len()
             );
             return Err(Failure::new(code::PARSE, message));
         };
         if URL_SAFE_NO_PAD.decode(signature).is_err() {
-            return Err(unreadable("signature", "it is no Base64 for URLs"));
+            return Err(unreadable("signature", "it is not base64url"));
         }
         Ok(Token {
             header: part(header, "header")?,
@@ -257,10 +257,10 @@ impl Token {
 fn part(text: &str, name: &str) -> Result<Object, Failure> {
     let bytes = URL_SAFE_NO_PAD
         .decode(text)
-        .map_err(|_| unreadable(name, "it is no Base64 for URLs"))?;
+        .map_err(|_| unreadable(name, "it is not base64url"))?;
     match parse_json(&bytes, JSON_DEPTH_MAX) {
         Ok(Value::Object(object)) => Ok(object),
-        _ => Err(unreadable(name, "it is no JSON object")),
+        _ => Err(unreadable(name, "it is not a JSON object")),
     }
 }
 

@@ -60,7 +60,7 @@ pub fn regex(parameters: &Object, context: &mut dyn Context) -> NodeResult {
     };
     if let Some(refused) = answer.get("refused") {
         let message = format!(
-            "`/{pattern}/{flags}` is no regular expression of JavaScript: {}.",
+            "`/{pattern}/{flags}` is not a valid JavaScript regular expression: {}.",
             refused.to_text()
         );
         return Err(Failure::new(code::PARAMETER, message));

@@ -26,7 +26,7 @@ pub fn check(query: &str) -> Result<(), QueryError> {
 /// What the query finds in the value.
 pub fn search(value: &Value, query: &str) -> Outcome {
     let tree = parse(query).map_err(|QueryError { message, offset }| {
-        let message = format!("the query is no JMESPath at offset {offset}: {message}");
+        let message = format!("the query is not valid JMESPath at offset {offset}: {message}");
         Exception::new(Kind::Syntax, message)
     })?;
     let value = match value.clone().with_times_as_text() {

@@ -1,11 +1,14 @@
-//! Linux: death with the parent, no new rights, no core dumps, no files, and a list of system calls.
+//! Linux: death with the parent, no new rights, no core dumps, an empty network, no files, and a list of system calls.
 //!
 //! What the kernel lacks is left out and told; what it has and refuses stops the worker.
+
+mod namespace;
 
 use crate::error::{ChannelError, failed};
 use crate::layers::{Layers, Rights};
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetStatus, Scope,
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset,
+    RulesetAttr, RulesetCreatedAttr, RulesetStatus, Scope, path_beneath_rules,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{DumpableBehavior, Signal, set_dumpable_behavior, set_parent_process_death_signal};
@@ -15,23 +18,38 @@ use seccompiler::{
     TargetArch,
 };
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
 
 /// What kernels know that have been tried with this; older ones take what they know of it.
 const LANDLOCK: ABI = ABI::V6;
+/// Of ioctl: which pages of a process have been written to (`_IOWR('f', 16, struct pm_scan_arg)`).
+const PAGEMAP_SCAN: u64 = 0xc060_6610;
+const LOWEST_PRIORITY: u64 = 19;
 /// Of prctl: names of threads.
 const PR_SET_NAME: u64 = 15;
+/// Of prctl: whether there is a filter.
+const PR_GET_SECCOMP: u64 = 21;
+/// Of prctl: what filters need.
+const PR_SET_NO_NEW_PRIVS: u64 = 38;
+/// Of seccomp: another filter.
+const SECCOMP_SET_MODE_FILTER: u64 = 1;
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// What this kernel has.
+/// What this system has. Tries some of it in a process of its own.
 pub fn available() -> Layers {
     Layers {
         files: has_landlock(),
-        system_calls: Path::new("/proc/sys/kernel/seccomp/actions_avail").exists()
-            && TargetArch::try_from(std::env::consts::ARCH).is_ok(),
+        system_calls: has_seccomp(),
+        network: namespace::is_allowed(),
     }
+}
+
+fn has_seccomp() -> bool {
+    // Opened rather than looked for: the standard library notes when `statx` has worked, and then does not do without.
+    File::open("/proc/sys/kernel/seccomp/actions_avail").is_ok()
+        && TargetArch::try_from(std::env::consts::ARCH).is_ok()
 }
 
 fn has_landlock() -> bool {
@@ -72,31 +90,89 @@ pub fn die_with_parent(socket: &UnixStream) -> Result<(), ChannelError> {
 
 /// Takes everything away that work with these rights does not need.
 pub fn wall(rights: Rights) -> Result<Layers, ChannelError> {
-    let available = available();
+    // Looked for first: what says so can't be read any more behind the first wall.
+    let (has_landlock, has_seccomp) = (has_landlock(), has_seccomp());
+    let network = namespace::enter(rights);
     set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(failed("core dumps"))?;
     set_no_new_privs(true).map_err(failed("rights"))?;
     let refused = |layer, error: &dyn ToString| ChannelError::Confine {
         layer,
         source: std::io::Error::other(error.to_string()),
     };
-    let files = available.files && no_files().map_err(|error| refused("Landlock", &error))?;
-    if available.system_calls {
+    let files = has_landlock && no_files(rights).map_err(|error| refused("Landlock", &error))?;
+    if has_seccomp {
         system_calls(rights).map_err(|error| refused("seccomp", &error))?;
     }
     Ok(Layers {
         files,
-        system_calls: available.system_calls,
+        system_calls: has_seccomp,
+        network,
     })
 }
 
-/// No file, no port, no process but this one's. Whether the kernel enforces it.
-fn no_files() -> Result<bool, landlock::RulesetError> {
-    let status = Ruleset::default()
+/// From now on any attempt to make or connect a socket ends this process.
+pub fn close_sockets() -> Result<(), ChannelError> {
+    if !has_seccomp_filter() {
+        return Ok(());
+    }
+    let close = || {
+        let arch = TargetArch::try_from(std::env::consts::ARCH)?;
+        let sockets = HOSTILE_SOCKETS.iter().map(|call| (*call, Vec::new())).collect();
+        filter(sockets, SeccompAction::Allow, SeccompAction::KillProcess, arch)
+    };
+    close().map_err(|error: seccompiler::Error| ChannelError::Confine {
+        layer: "seccomp",
+        source: std::io::Error::other(error.to_string()),
+    })
+}
+
+/// Whether this process has a filter already: without one there is no seccomp here.
+fn has_seccomp_filter() -> bool {
+    matches!(
+        rustix::thread::secure_computing_mode(),
+        Ok(rustix::thread::SecureComputingMode::Filter)
+    )
+}
+
+fn filter(
+    rules: Rules,
+    otherwise: SeccompAction,
+    matched: SeccompAction,
+    arch: TargetArch,
+) -> Result<(), seccompiler::Error> {
+    let program: BpfProgram = SeccompFilter::new(rules, otherwise, matched, arch)?.try_into()?;
+    seccompiler::apply_filter_all_threads(&program)
+}
+
+/// What a worker that has files may do with those below its working directory.
+const OWN_FILES: &[AccessFs] = &[
+    AccessFs::ReadFile,
+    AccessFs::WriteFile,
+    AccessFs::ReadDir,
+    AccessFs::MakeReg,
+    AccessFs::RemoveFile,
+    AccessFs::Truncate,
+];
+/// What it may read besides: randomness, and what the time is here.
+const COMMON_FILES: &[&str] = &["/dev/urandom", "/etc/localtime"];
+
+/// No file but those that it has a right to, no port, no process but this one's. Whether the kernel enforces it.
+fn no_files(rights: Rights) -> Result<bool, Box<dyn std::error::Error>> {
+    let mut ruleset = Ruleset::default()
         .handle_access(AccessFs::from_all(LANDLOCK))?
         .handle_access(AccessNet::from_all(LANDLOCK))?
         .scope(Scope::from_all(LANDLOCK))?
-        .create()?
-        .restrict_self()?;
+        .create()?;
+    if rights == Rights::Files {
+        if std::env::current_dir()?.parent().is_none() {
+            return Err("it would have the files of the whole system".into());
+        }
+        let own: BitFlags<AccessFs> = OWN_FILES.iter().copied().collect();
+        ruleset = ruleset
+            .add_rule(PathBeneath::new(PathFd::new(".")?, own))?
+            .add_rules(path_beneath_rules(COMMON_FILES, AccessFs::ReadFile))?;
+    }
+    let status = ruleset.restrict_self()?;
     Ok(status.ruleset != RulesetStatus::NotEnforced)
 }
 
@@ -105,15 +181,10 @@ fn no_files() -> Result<bool, landlock::RulesetError> {
 fn system_calls(rights: Rights) -> Result<(), seccompiler::Error> {
     let arch = TargetArch::try_from(std::env::consts::ARCH)?;
     let missing = SeccompAction::Errno(libc::ENOSYS as u32);
-    let allowed = SeccompFilter::new(allowed(rights)?, missing, SeccompAction::Allow, arch)?;
     let hostile = hostile(rights).iter().map(|call| (*call, Vec::new())).collect();
-    let hostile = SeccompFilter::new(hostile, SeccompAction::Allow, SeccompAction::KillProcess, arch)?;
     // The later one first: the first may take away what is needed to install another.
-    for filter in [hostile, allowed] {
-        let program: BpfProgram = filter.try_into()?;
-        seccompiler::apply_filter_all_threads(&program)?;
-    }
-    Ok(())
+    filter(hostile, SeccompAction::Allow, SeccompAction::KillProcess, arch)?;
+    filter(allowed(rights)?, missing, SeccompAction::Allow, arch)
 }
 
 fn allowed(rights: Rights) -> Result<Rules, seccompiler::BackendError> {
@@ -125,15 +196,37 @@ fn allowed(rights: Rights) -> Result<Rules, seccompiler::BackendError> {
         .collect();
     let thread = equal_bits(0, libc::CLONE_THREAD as u64)?;
     rules.insert(libc::SYS_clone, vec![SeccompRule::new(vec![thread])?]);
-    rules.insert(libc::SYS_prctl, vec![equals(0, PR_SET_NAME)?]);
+    let mut of_itself = vec![equals(0, PR_SET_NAME)?];
+    if rights == Rights::LocalSocket {
+        // To give up more. Another filter can't allow what this one does not.
+        of_itself.extend([equals(0, PR_SET_NO_NEW_PRIVS)?, equals(0, PR_GET_SECCOMP)?]);
+        rules.insert(libc::SYS_seccomp, vec![equals(0, SECCOMP_SET_MODE_FILTER)?]);
+    }
+    rules.insert(libc::SYS_prctl, of_itself);
     // Only itself: that is how `abort` ends.
     let itself = equals(0, u64::from(std::process::id()))?;
     rules.insert(libc::SYS_tgkill, vec![itself]);
-    if rights == Rights::LocalSockets {
-        rules.extend(LOCAL_SOCKETS.iter().map(|call| (*call, Vec::new())));
-        for call in [libc::SYS_socket, libc::SYS_socketpair] {
-            rules.insert(call, vec![equals(0, libc::AF_UNIX as u64)?]);
-        }
+    if rights == Rights::Execute {
+        rules.extend(EXECUTION.iter().map(|call| (*call, Vec::new())));
+        rules.insert(libc::SYS_ioctl, vec![equals(1, PAGEMAP_SCAN)?]);
+        // Of a thread by itself, to the lowest.
+        let lowest = [(0, libc::PRIO_PROCESS as u64), (1, 0), (2, LOWEST_PRIORITY)];
+        let conditions = lowest.map(|(argument, value)| {
+            SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value)
+        });
+        let conditions = conditions.into_iter().collect::<Result<Vec<_>, _>>()?;
+        rules.insert(libc::SYS_setpriority, vec![SeccompRule::new(conditions)?]);
+    }
+    if matches!(rights, Rights::Peer | Rights::Files | Rights::LocalSocket) {
+        rules.extend(WAITING.iter().map(|call| (*call, Vec::new())));
+    }
+    if rights == Rights::Files {
+        let calls = FILES.iter().chain(old_calls_of_files());
+        rules.extend(calls.map(|call| (*call, Vec::new())));
+    }
+    if rights == Rights::LocalSocket {
+        rules.extend(LOCAL_SOCKET.iter().map(|call| (*call, Vec::new())));
+        rules.insert(libc::SYS_socket, vec![equals(0, libc::AF_UNIX as u64)?]);
     }
     Ok(rules)
 }
@@ -203,30 +296,58 @@ const DESCRIPTORS: &[i64] = &[
     libc::SYS_writev,
 ];
 
-/// What an async runtime and drivers over local sockets need besides.
-const LOCAL_SOCKETS: &[i64] = &[
-    libc::SYS_accept4,
-    libc::SYS_bind,
+/// What an async runtime that was made before needs, and code and data in files in memory that were given.
+const EXECUTION: &[i64] = &[libc::SYS_epoll_ctl, libc::SYS_epoll_pwait, libc::SYS_pread64];
+
+/// What an async runtime that was made before needs.
+const WAITING: &[i64] = &[libc::SYS_epoll_ctl, libc::SYS_epoll_pwait];
+
+/// What a database in files needs. Which files that can be is Landlock's to say.
+const FILES: &[i64] = &[
+    libc::SYS_faccessat,
+    libc::SYS_fchmod,
+    libc::SYS_fchown,
+    libc::SYS_fdatasync,
+    libc::SYS_fsync,
+    libc::SYS_ftruncate,
+    libc::SYS_getcwd,
+    libc::SYS_geteuid,
+    libc::SYS_lseek,
+    libc::SYS_newfstatat,
+    libc::SYS_openat,
+    libc::SYS_pread64,
+    libc::SYS_pwrite64,
+    libc::SYS_readlinkat,
+    libc::SYS_unlinkat,
+];
+
+/// What a driver needs for its one connection.
+const LOCAL_SOCKET: &[i64] = &[
     libc::SYS_connect,
-    libc::SYS_epoll_create1,
-    libc::SYS_epoll_ctl,
-    libc::SYS_epoll_pwait,
-    libc::SYS_eventfd2,
     libc::SYS_getpeername,
     libc::SYS_getsockname,
     libc::SYS_getsockopt,
-    libc::SYS_ioctl,
-    libc::SYS_listen,
-    libc::SYS_pipe2,
-    libc::SYS_setsockopt,
-    libc::SYS_timerfd_create,
-    libc::SYS_timerfd_settime,
 ];
 
 /// Calls that newer processors have under other names only.
 fn old_calls() -> &'static [i64] {
     #[cfg(target_arch = "x86_64")]
     return &[libc::SYS_epoll_wait, libc::SYS_poll, libc::SYS_time];
+    #[cfg(not(target_arch = "x86_64"))]
+    &[]
+}
+
+/// The same of files.
+fn old_calls_of_files() -> &'static [i64] {
+    #[cfg(target_arch = "x86_64")]
+    return &[
+        libc::SYS_access,
+        libc::SYS_lstat,
+        libc::SYS_open,
+        libc::SYS_readlink,
+        libc::SYS_stat,
+        libc::SYS_unlink,
+    ];
     #[cfg(not(target_arch = "x86_64"))]
     &[]
 }
@@ -276,10 +397,19 @@ const HOSTILE_SOCKETS: &[i64] = &[
     libc::SYS_socketpair,
 ];
 
+/// The same for work that may connect to one.
+const HOSTILE_SERVERS: &[i64] = &[
+    libc::SYS_accept,
+    libc::SYS_accept4,
+    libc::SYS_bind,
+    libc::SYS_listen,
+    libc::SYS_socketpair,
+];
+
 fn hostile(rights: Rights) -> Vec<i64> {
     let sockets: &[i64] = match rights {
-        Rights::Compute => HOSTILE_SOCKETS,
-        Rights::LocalSockets => &[],
+        Rights::Compute | Rights::Execute | Rights::Peer | Rights::Files => HOSTILE_SOCKETS,
+        Rights::LocalSocket => HOSTILE_SERVERS,
     };
     HOSTILE.iter().chain(sockets).copied().collect()
 }

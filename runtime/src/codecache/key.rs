@@ -1,16 +1,14 @@
 //! The key of a cache's MACs: derived from a secret that is not stored in the cache, or, for the command line, random
 //! and stored in a file within the cache.
 
-use super::own_file::open_own;
-use crate::digest::Digest256;
+use super::own_file::{open_own, write_own};
+use heddle_sandbox::Digest256;
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 use std::fmt;
 use std::fs;
-use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::{self, Read};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 use zeroize::Zeroizing;
 
 const KEY_BYTES: usize = 32;
@@ -74,22 +72,8 @@ fn digest(key: &[u8], purpose: &str) -> Digest256 {
 
 /// Writes a new key, unless another process has in the meantime.
 fn make(dir: &Path, path: &Path) -> io::Result<()> {
-    static COUNTER: AtomicU64 = AtomicU64::new(0);
     let key: Zeroizing<[u8; KEY_BYTES]> = Zeroizing::new(rand::random());
-    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
-    let temporary = dir.join(format!(".key-{}-{number}.tmp", std::process::id()));
-    // What an earlier process with our id left behind.
-    let _ = fs::remove_file(&temporary);
-    let mut file = fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&temporary)?;
-    let made = file
-        .write_all(&*key)
-        .and_then(|()| fs::hard_link(&temporary, path));
-    let _ = fs::remove_file(&temporary);
-    match made {
+    match write_own(dir, &*key, |temporary| fs::hard_link(temporary, path)) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         made => made,
     }

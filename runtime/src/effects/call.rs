@@ -6,7 +6,7 @@ use super::effect::Effect;
 use super::handles::{GrantedPatterns, Signals};
 use super::progress::{Progress, result_from_json};
 use super::requests::within;
-use crate::effect_error::{EffectCode, EffectError};
+use heddle_sandbox::{EffectCode, EffectError};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;

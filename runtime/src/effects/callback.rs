@@ -4,7 +4,7 @@
 use super::effect::Effect;
 use super::handles::{Clock, Parking, Signals};
 use super::progress::{Park, Progress};
-use crate::effect_error::{EffectCode, EffectError};
+use heddle_sandbox::{EffectCode, EffectError};
 use serde_json::{Value, json};
 
 /// Waits for a call from outside.

@@ -4,7 +4,7 @@
 use super::effect::{Effect, Reveals};
 use super::http::{Http, HttpNeeds, Post, destination, url_of};
 use super::requests::{opened, read};
-use crate::effect_error::EffectError;
+use heddle_sandbox::EffectError;
 use serde::Deserialize;
 use serde_json::Value;
 

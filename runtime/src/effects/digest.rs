@@ -4,9 +4,9 @@
 use super::effect::{Effect, Reveals};
 use super::progress::EffectResult;
 use super::requests::read;
-use crate::effect_error::EffectError;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use heddle_sandbox::EffectError;
 use hmac::digest::{Digest, KeyInit};
 use hmac::{Mac, SimpleHmac};
 use md5::Md5;
@@ -15,10 +15,12 @@ use serde_json::Value;
 use sha1::Sha1;
 use sha2::{Sha256, Sha512};
 
-/// Digests without a key.
-pub struct Hash;
-/// Digests with a secret key.
-pub struct Hmac;
+/// Makes digests.
+pub struct Digests<const KEYED: bool>;
+/// Without a key.
+pub type Hash = Digests<false>;
+/// With a secret key.
+pub type Hmac = Digests<true>;
 
 #[derive(Deserialize)]
 struct Request {
@@ -30,8 +32,8 @@ struct Request {
     encoding: Option<String>,
 }
 
-impl Effect for Hash {
-    const KIND: &'static str = "hash";
+impl<const KEYED: bool> Effect for Digests<KEYED> {
+    const KIND: &'static str = if KEYED { "hmac" } else { "hash" };
     const REVEALS: Reveals = Reveals::Digest;
 
     type Needs = ();
@@ -42,27 +44,7 @@ impl Effect for Hash {
         request: Value,
         (): Self::Needs,
     ) -> impl Future<Output = Result<Value, EffectError>> + Send + 'static {
-        std::future::ready(digest(request, false))
-    }
-
-    fn is_repeatable(&self) -> bool {
-        true
-    }
-}
-
-impl Effect for Hmac {
-    const KIND: &'static str = "hmac";
-    const REVEALS: Reveals = Reveals::Digest;
-
-    type Needs = ();
-    type Output = Value;
-
-    fn start(
-        &self,
-        request: Value,
-        (): Self::Needs,
-    ) -> impl Future<Output = Result<Value, EffectError>> + Send + 'static {
-        std::future::ready(digest(request, true))
+        std::future::ready(digest(request, KEYED))
     }
 
     fn is_repeatable(&self) -> bool {
@@ -90,7 +72,7 @@ fn digest(request: Value, keyed: bool) -> EffectResult {
         }
     };
     match request.encoding.as_deref() {
-        None | Some("hex") => Ok(crate::digest::hex(&bytes).into()),
+        None | Some("hex") => Ok(heddle_sandbox::hex(&bytes).into()),
         Some("base64") => Ok(STANDARD.encode(&bytes).into()),
         Some(other) => Err(EffectError::parameter(format!(
             "The encoding `{other}` is not supported; use hex or base64."

@@ -2,7 +2,7 @@
 
 use super::needs::{Handles, Needs};
 use super::progress::{EffectFuture, Progress};
-use crate::effect_error::EffectError;
+use heddle_sandbox::EffectError;
 use serde_json::Value;
 
 /// One kind of effect.

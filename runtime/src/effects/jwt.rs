@@ -5,9 +5,9 @@
 use super::effect::{Effect, Reveals};
 use super::progress::EffectResult;
 use super::requests::read;
-use crate::effect_error::{EffectCode, EffectError};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use heddle_sandbox::{EffectCode, EffectError};
 use ring::hmac;
 use ring::rand::SystemRandom;
 use ring::signature::{self, EcdsaKeyPair, RsaKeyPair, UnparsedPublicKey, VerificationAlgorithm};
@@ -124,7 +124,7 @@ impl Algorithm {
     }
 }
 
-/// Refuses what is no secret of the algorithm's kind.
+/// Refuses anything that is not a secret of the algorithm's kind.
 fn check(secret: &str, algorithm: &Algorithm, name: &str) -> Result<(), EffectError> {
     let is_pem = secret.trim_start().starts_with("-----BEGIN");
     let message = match algorithm {

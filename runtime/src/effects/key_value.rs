@@ -4,8 +4,8 @@ use super::effect::Effect;
 use super::handles::References;
 use super::progress::EffectResult;
 use super::requests::read;
-use crate::effect_error::{EffectCode, EffectError};
 use crate::key_values::{KEY_BYTES_MAX, KeyValueOperation, KeyValueRequest, KeyValueScope, KeyValues};
+use heddle_sandbox::{EffectCode, EffectError};
 use serde::Deserialize;
 use serde_json::Value;
 use std::sync::Arc;
@@ -47,6 +47,11 @@ async fn access(request: Value, (references, key_values): <KeyValue as Effect>::
     if request.key.is_empty() || request.key.len() > KEY_BYTES_MAX {
         let message = format!("A key must have 1 to {KEY_BYTES_MAX} bytes.");
         return Err(EffectError::new(EffectCode::KeyValueLimit, message));
+    }
+    if request.key.contains('\0') {
+        return Err(EffectError::parameter(
+            "A key can't contain the character U+0000.",
+        ));
     }
     // What is kept names secrets and never holds them.
     let key = match references.to_keep(request.key.into()) {

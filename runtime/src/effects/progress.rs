@@ -1,6 +1,6 @@
 //! The progress of an effect, and the format in which results are stored and passed on.
 
-use crate::effect_error::{EffectCode, EffectError};
+use heddle_sandbox::{EffectCode, EffectError};
 use serde_json::{Value, json};
 use std::pin::Pin;
 

@@ -1,7 +1,7 @@
 //! Code shared by effects: parsing requests, opening the named connection, and applying a time limit.
 
 use crate::connections::{Connection, Granted};
-use crate::effect_error::{EffectCode, EffectError};
+use heddle_sandbox::{EffectCode, EffectError};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::time::Duration;
@@ -14,6 +14,10 @@ pub fn read<T: DeserializeOwned>(request: Value) -> Result<T, EffectError> {
 /// The connection that a request names in `connection`.
 pub async fn opened(request: &Value, connections: &Granted) -> Result<Connection, EffectError> {
     match request.get("connection").and_then(Value::as_str) {
+        // No name has one, and not every database can be asked for it.
+        Some(reference) if reference.contains('\0') => Err(EffectError::parameter(
+            "`connection` contains the character U+0000, which no connection's name has.",
+        )),
         Some(reference) => connections.open(reference).await,
         None => Err(EffectError::parameter("missing field `connection`")),
     }

@@ -4,15 +4,16 @@
 use super::effect::{AnyEffect, Reveals};
 use super::needs::Handles;
 use super::progress::{EffectResult, Park, Progress, result_to_json};
-use crate::effect_error::{EffectCode, EffectError};
 use crate::journal::{Entry, Record};
+use crate::replay::Replay;
 use crate::secrets::{Destination, Vault};
-use crate::stop::Stop;
 use heddle_contract::abi::code;
+use heddle_sandbox::{EffectCode, EffectError};
+use heddle_sandbox::{REQUEST_BYTES_MAX, Stop, Waited};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{JoinError, JoinSet};
@@ -24,11 +25,12 @@ pub const TRACE_TARGET: &str = "heddle::trace";
 
 /// Effects of one run that hold a request or an untaken result at the same time; others wait.
 const IN_FLIGHT_MAX: usize = 32;
-/// Requests of one run that wait or are at work, together.
-const REQUEST_BYTES_MAX: usize = 64 << 20;
 
 /// Larger requests and results are read, filled in and masked aside.
 const LARGE_BYTES: usize = 64 << 10;
+
+/// Entries that need not be safe before what follows them is.
+pub type Unsaved = Arc<Mutex<Vec<Entry>>>;
 
 /// The effects of one run. Dropping it cancels those that are at work.
 pub struct RunEffects {
@@ -40,13 +42,15 @@ pub struct RunEffects {
     ready: VecDeque<(Started, Done)>,
     /// Ended in a former execution, by their place among those that had.
     known: BTreeMap<u64, (Started, Done)>,
-    results: HashMap<u32, Done>,
+    /// Places of those whose results the sandbox has not taken yet.
+    untaken: HashMap<u32, OwnedSemaphorePermit>,
     /// Bytes of requests that wait or are at work.
     request_bytes: Arc<AtomicUsize>,
     started: u32,
     record: Option<Record>,
-    /// Entries that need not be safe before what follows them is.
-    pending: Vec<Entry>,
+    unsaved: Unsaved,
+    /// Of a replay, whose effects never begin.
+    replay: Option<Replay>,
     /// The run's.
     span: Span,
     /// How many have parked, and when the first of them is to be started again.
@@ -79,12 +83,12 @@ impl Drop for Held {
 /// A result, and the place in the queue that it holds until the sandbox has taken it.
 struct Done {
     json: Vec<u8>,
-    _permit: Option<OwnedSemaphorePermit>,
+    permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Done {
     fn of(json: Vec<u8>) -> Self {
-        Done { json, _permit: None }
+        Done { json, permit: None }
     }
 
     fn failed(error: EffectError) -> Self {
@@ -110,14 +114,6 @@ pub enum Prepared {
     Refused(EffectError),
 }
 
-/// How a wait for effects ended.
-pub enum Waited {
-    /// This one has ended, with a result of this length.
-    Ended(u32, usize),
-    /// Only those that have parked are left.
-    Parked,
-}
-
 impl RunEffects {
     pub fn new(io: Handle, record: Option<Record>) -> Self {
         RunEffects {
@@ -127,16 +123,39 @@ impl RunEffects {
             in_flight: Arc::new(Semaphore::new(IN_FLIGHT_MAX)),
             ready: VecDeque::new(),
             known: BTreeMap::new(),
-            results: HashMap::new(),
+            untaken: HashMap::new(),
             request_bytes: Arc::default(),
             started: 0,
             record,
-            pending: Vec::new(),
+            unsaved: Unsaved::default(),
+            replay: None,
             span: Span::current(),
             parked: 0,
             wake_at_ms: None,
             last_seen: None,
         }
+    }
+
+    /// Those of a run that is replayed.
+    pub fn replaying(io: Handle, replay: Replay) -> Self {
+        RunEffects {
+            replay: Some(replay),
+            ..RunEffects::new(io, None)
+        }
+    }
+
+    /// Whether all effects are answered with what is known of them.
+    pub fn is_replay(&self) -> bool {
+        self.replay.is_some()
+    }
+
+    /// What is not in the journal at the run's end.
+    pub fn unsaved(&self) -> Unsaved {
+        self.unsaved.clone()
+    }
+
+    fn pending(&self) -> MutexGuard<'_, Vec<Entry>> {
+        self.unsaved.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A span for the effect that starts next.
@@ -146,11 +165,6 @@ impl RunEffects {
             otel.name = kind, otel.kind = "client", otel.status_code = Empty,
             heddle.node_id = node_id(), error.type = Empty,
         )
-    }
-
-    /// The I/O threads.
-    pub fn io(&self) -> &Handle {
-        &self.io
     }
 
     /// How many have been started.
@@ -173,8 +187,8 @@ impl RunEffects {
         self.last_seen.as_ref().map(|(node, key)| (*node, key.as_str()))
     }
 
-    /// Starts an effect on the I/O threads, unless it had ended before, and gives its id.
-    pub fn start(&mut self, node: u32, key: String, prepared: Prepared, span: Span) -> Result<u32, Stop> {
+    /// Starts an effect on the I/O threads, unless it had ended before.
+    pub fn start(&mut self, node: u32, key: String, prepared: Prepared, span: Span) -> Result<(), Stop> {
         let id = self.started;
         self.started = self.started.saturating_add(1);
         let is_repeatable = match &prepared {
@@ -190,7 +204,7 @@ impl RunEffects {
         };
         if let Some((number, json)) = known {
             self.known.insert(number, (started, Done::of(json.into_bytes())));
-            return Ok(id);
+            return Ok(());
         }
         let bytes = match &prepared {
             Prepared::Work { request, .. } => request.len(),
@@ -202,14 +216,7 @@ impl RunEffects {
             bytes,
         };
         if before.saturating_add(bytes) > REQUEST_BYTES_MAX {
-            return Err(Stop::new(
-                code::EFFECT_LIMIT,
-                format!(
-                    "The requests of the run's concurrent effects are larger than {} MiB",
-                    REQUEST_BYTES_MAX >> 20
-                ),
-                "Send fewer or smaller requests at a time.",
-            ));
+            return Err(Stop::too_many_request_bytes());
         }
         let in_flight = self.in_flight.clone();
         let journal = self.record.as_ref().map(Record::journal);
@@ -223,7 +230,25 @@ impl RunEffects {
         };
         let task = self.tasks.spawn_on(work.instrument(span), &self.io);
         self.at_work.insert(task.id(), started);
-        Ok(id)
+        Ok(())
+    }
+
+    /// Answers an effect of a replay, as far as it is known.
+    pub fn answer(&mut self, node: u32, key: String, kind: &str, node_id: impl FnOnce() -> Option<String>) {
+        let id = self.started;
+        self.started = self.started.saturating_add(1);
+        let known = self
+            .replay
+            .as_mut()
+            .and_then(|replay| replay.take(&key, kind, node_id));
+        let Some((number, json)) = known else { return };
+        let started = Started {
+            id,
+            node,
+            key,
+            is_repeatable: true,
+        };
+        self.known.insert(number, (started, Done::of(json.into_bytes())));
     }
 
     /// Waits until one has ended and its result is safe, or only parked ones are left. Those that a former execution
@@ -232,10 +257,13 @@ impl RunEffects {
         loop {
             let first = self.known.first_entry().map(|entry| entry.remove());
             if let Some((started, done)) = first.or_else(|| self.ready.pop_front()) {
-                let (id, length) = (started.id, done.json.len());
+                let id = started.id;
                 self.last_seen = Some((started.node, started.key));
-                self.results.insert(id, done);
-                return Ok(Waited::Ended(id, length));
+                self.untaken.extend(done.permit.map(|permit| (id, permit)));
+                return Ok(Waited::Ended(id, done.json));
+            }
+            if let Some(replay) = &self.replay {
+                return Err(replay.stop());
             }
             let Some(ended) = self.tasks.join_next_with_id().await else {
                 if self.parked == 0 {
@@ -243,7 +271,8 @@ impl RunEffects {
                         "The run waited for an effect, but none was started",
                     ));
                 }
-                if !self.pending.is_empty() {
+                let is_pending = !self.pending().is_empty();
+                if is_pending {
                     self.save(Vec::new(), false).await?;
                 }
                 return Ok(Waited::Parked);
@@ -292,11 +321,12 @@ impl RunEffects {
     /// Hands entries to the journal and waits for it, unless nothing of them could be done twice: then they go with the
     /// next ones that could, if there are any.
     async fn save(&mut self, entries: Vec<Entry>, is_repeatable: bool) -> Result<(), Stop> {
-        self.pending.extend(entries);
+        self.pending().extend(entries);
         let Some(record) = self.record.as_ref().filter(|_| !is_repeatable) else {
             return Ok(());
         };
-        let recorded = record.journal().record(std::mem::take(&mut self.pending));
+        let pending = std::mem::take(&mut *self.pending());
+        let recorded = record.journal().record(pending);
         recorded.await.map_err(|reason| {
             Stop::new(
                 code::INTERNAL,
@@ -306,11 +336,9 @@ impl RunEffects {
         })
     }
 
-    /// The result of an effect that [`RunEffects::wait`] has named.
-    pub fn take(&mut self, id: u32) -> Result<Vec<u8>, Stop> {
-        let done = self.results.remove(&id);
-        done.map(|done| done.json)
-            .ok_or_else(|| Stop::broken_guest(format!("Effect {id} has no result")))
+    /// The sandbox has taken this one's result.
+    pub fn taken(&mut self, id: u32) {
+        self.untaken.remove(&id);
     }
 }
 
@@ -363,7 +391,7 @@ async fn perform(prepared: Prepared, in_flight: Arc<Semaphore>) -> Worked {
     let written = aside(bytes, move || to_json(masked(result, &vault))).await;
     Worked::Done(Done {
         json: written.unwrap_or_else(|error| to_json(Err(error))),
-        _permit: permit,
+        permit,
     })
 }
 

@@ -1,7 +1,7 @@
 //! `sleep`: `{"ms": 1000}` gives `null` after that time.
 
 use super::effect::Effect;
-use crate::effect_error::{EffectCode, EffectError};
+use heddle_sandbox::{EffectCode, EffectError};
 use serde_json::Value;
 use std::time::Duration;
 

@@ -19,14 +19,15 @@ mod statement;
 mod target;
 mod tunnel;
 
+use super::connectors::Connectors;
 use super::effect::{Effect, Reveals};
 use super::handles::Bounds;
 use super::progress::EffectResult;
 use super::requests::{opened, read, within};
 use crate::config::RuntimeConfig;
 use crate::connections::Granted;
-use crate::effect_error::EffectError;
 use crate::secrets::{Destination, Vault};
+use heddle_sandbox::EffectError;
 use serde::Deserialize;
 use serde_json::Value;
 use session::Sessions;
@@ -34,7 +35,7 @@ use statement::Statement;
 use std::sync::Arc;
 use target::{Kind, Target};
 
-pub(crate) use serve::serve;
+pub use serve::{SQL_WORKER, SQLITE_WORKER, serve_sql, serve_sqlite};
 
 /// Executes one SQL statement.
 #[derive(Clone)]
@@ -46,13 +47,13 @@ struct Shared {
 }
 
 impl Sql {
-    pub fn new(config: &RuntimeConfig) -> Self {
+    pub fn new(config: &RuntimeConfig, connectors: Option<Arc<Connectors>>) -> Self {
         Sql(Arc::new(Shared {
             sqlite_files: sqlite::Files {
                 allowed: config.sqlite_files.clone(),
                 tenant_bytes_max: config.sqlite_bytes_max,
             },
-            sessions: Sessions::new(config),
+            sessions: Sessions::new(&config.egress, connectors),
         }))
     }
 }
@@ -104,7 +105,12 @@ impl Effect for Sql {
 impl Shared {
     async fn execute(&self, target: &Target, tenant: Option<&str>, statement: &Statement) -> EffectResult {
         let rows = match target.kind {
-            Kind::Sqlite => sqlite::execute(&self.sqlite_files, tenant, target, statement).await,
+            Kind::Sqlite => {
+                let file = sqlite::permitted(&self.sqlite_files, tenant, &target.file)?;
+                self.sessions
+                    .execute_on_file(target, tenant, file, statement)
+                    .await
+            }
             _ => self.sessions.execute(target, tenant, statement).await,
         };
         rows.map(Value::Array).map_err(failure::shortened)

@@ -4,7 +4,7 @@
 use super::effect::Effect;
 use super::handles::{Clock, Parking};
 use super::progress::{Park, Progress};
-use crate::effect_error::{EffectCode, EffectError};
+use heddle_sandbox::{EffectCode, EffectError};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::time::Duration;

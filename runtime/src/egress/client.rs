@@ -1,7 +1,8 @@
 //! HTTP clients that reach only what the policy permits. They follow no redirects and use no proxy: each hop is a
 //! separate, checked request.
 
-use super::{EgressPolicy, GuardedResolver};
+use super::EgressPolicy;
+use super::resolve::GuardedResolver;
 use reqwest::{Client, Url};
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -14,7 +15,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 #[derive(Debug, thiserror::Error)]
 pub enum GuardError {
     /// Neither http nor https.
-    #[error("`{0}:` is not a scheme that a request may use; http and https are")]
+    #[error("`{0}:` is not a scheme that requests may use: use http or https")]
     Scheme(String),
     /// Nowhere to send to.
     #[error("`{0}` has no host")]

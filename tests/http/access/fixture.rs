@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 const SNIPPETS: &str = "GET /api/deployments/{id}/webhook/snippets";
+const DRAFT: &str = "GET /api/patterns/{id}/draft";
+const AUDIT: &str = "GET /api/audit";
 const INVITATIONS: &str = "GET /api/workspaces/{id}/invitations";
 
 /// Objects of one workspace.
@@ -36,9 +38,16 @@ impl Fixture {
         let run = service
             .ran(&fixture.owner, &deployment, &json!({"fail": true}))
             .await;
+        let tests = format!("/api/patterns/{pattern}/tests");
+        let test = fixture.made(service, &tests, json!({"name": "x"})).await;
+        fixture.values.insert("tests/{testId}", text(&test["id"]));
         fixture.values.insert("patterns/{id}", pattern);
         fixture.values.insert("deployments/{id}", deployment);
         fixture.values.insert("runs/{runId}", run);
+        fixture.values.insert("versions/{n}", "1".to_owned());
+        // A tab names itself.
+        let tab = "0b0e2f52-5d1c-4a6e-9e0b-4b1c6f1c0001";
+        fixture.values.insert("presence/{tab}", tab.to_owned());
         fixture.values.insert("nodes/{type}", "Filter".to_owned());
         fixture.of_accounts(service).await;
         fixture
@@ -69,6 +78,14 @@ impl Fixture {
         self.values.insert("invitations/{id}", invitation.clone());
         self.values.insert("invitations/{invitationId}", invitation);
         self.values.insert("workspaces/{id}", workspace);
+        let cookie = service.cookie("owner").await;
+        let sessions = service
+            .get("/api/sessions")
+            .header("cookie", &cookie)
+            .send()
+            .await;
+        self.values
+            .insert("sessions/{id}", text(&sessions.data(200)[0]["id"]));
         self.values.insert("members/{userId}", self.owner.id.clone());
         self.values.insert("environments/{envId}", environment);
         self.values.insert("secrets/{name}", "TOKEN".to_owned());
@@ -128,17 +145,20 @@ impl Fixture {
 
     /// Whether the operation is on what belongs to a user alone, so that a member is a stranger.
     pub fn is_personal(&self, operation: &Operation) -> bool {
-        ["/api/connections", "/api/auth"]
+        ["/api/connections", "/api/auth", "/api/session"]
             .iter()
             .any(|path| operation.path.starts_with(path))
     }
 
     /// The status of what a viewer may not even read.
     pub fn viewer_may_not(&self, operation: &Operation) -> Option<u16> {
-        // A snippet has the secret in it; invitations have strangers' addresses.
-        [SNIPPETS, INVITATIONS]
-            .contains(&operation.to_string().as_str())
-            .then_some(403)
+        match operation.to_string().as_str() {
+            // A snippet has the secret in it; invitations have strangers' addresses.
+            SNIPPETS | INVITATIONS | AUDIT => Some(403),
+            // A viewer has none.
+            DRAFT => Some(404),
+            _ => None,
+        }
     }
 }
 

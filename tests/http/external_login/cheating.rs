@@ -26,12 +26,24 @@ const EVIL: &str = "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgLxxJ/7b509nH
 pub(super) type Next = Arc<Mutex<String>>;
 
 pub(super) async fn start() -> (String, String, Next) {
+    start_as(None).await
+}
+
+/// The same, saying that people log in at this path.
+pub(super) async fn start_with(path: &str) -> (String, String, Next) {
+    start_as(Some(path)).await
+}
+
+async fn start_as(authorize: Option<&str>) -> (String, String, Next) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let issuer = format!("http://{address}");
-    let configuration = json!({
+    let mut configuration = json!({
         "issuer": issuer, "token_endpoint": format!("{issuer}/token"), "jwks_uri": format!("{issuer}/keys")
     });
+    if let Some(path) = authorize {
+        configuration["authorization_endpoint"] = json!(format!("{issuer}{path}"));
+    }
     let (x, y) = GOOD_POINT;
     let keys = json!({"keys": [
         {"kty": "EC", "crv": "P-256", "kid": "good", "alg": "ES256", "use": "sig", "x": x, "y": y},

@@ -9,12 +9,14 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 
 /// A running provider. Dropping it ends it.
 pub struct OidcProvider {
     pub issuer: String,
     /// Host and port.
     pub address: String,
+    redirect_uri: &'static str,
     process: Child,
 }
 
@@ -28,11 +30,16 @@ impl Drop for OidcProvider {
 impl OidcProvider {
     /// Installs it if need be, and starts it. The error says what is missing.
     pub async fn start() -> Result<OidcProvider, String> {
-        let started = tokio::task::spawn_blocking(|| {
-            let dir = install()?;
+        OidcProvider::returning_to(REDIRECT_URI).await
+    }
+
+    /// The same, which sends people back to another address.
+    pub async fn returning_to(redirect_uri: &'static str) -> Result<OidcProvider, String> {
+        let started = tokio::task::spawn_blocking(move || {
+            let dir = installed()?;
             let mut process = Command::new("node")
                 .arg("provider.mjs")
-                .args([CLIENT_ID, CLIENT_SECRET, REDIRECT_URI])
+                .args([CLIENT_ID, CLIENT_SECRET, redirect_uri])
                 .current_dir(dir)
                 .stdin(Stdio::piped())
                 .stdout(Stdio::piped())
@@ -53,6 +60,7 @@ impl OidcProvider {
         Ok(OidcProvider {
             issuer: format!("http://127.0.0.1:{port}"),
             address: format!("127.0.0.1:{port}"),
+            redirect_uri,
             process,
         })
     }
@@ -73,20 +81,25 @@ impl OidcProvider {
                 .append_pair("code_challenge_method", "S256");
         }
         let query = query.finish();
-        self.follow(format!("{}/auth?{query}", self.issuer)).await
+        let answer = self.follow(format!("{}/auth?{query}", self.issuer)).await;
+        answer["code"].clone()
     }
 
-    async fn follow(&self, mut url: String) -> String {
+    /// What comes back with a person who was sent to this address.
+    pub async fn answer_to(&self, url: &str, person: &str) -> BTreeMap<String, String> {
+        self.follow(format!("{url}&login_hint={person}")).await
+    }
+
+    async fn follow(&self, mut url: String) -> BTreeMap<String, String> {
         let client = reqwest::Client::builder()
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none());
         let client = client.build().unwrap();
         let mut cookies = BTreeMap::new();
         for _ in 0..10 {
-            if let Some(rest) = url.strip_prefix(REDIRECT_URI) {
+            if let Some(rest) = url.strip_prefix(self.redirect_uri) {
                 let answer = form_urlencoded::parse(rest.trim_start_matches('?').as_bytes());
-                let code = answer.into_owned().find(|(name, _)| name == "code");
-                return code.unwrap_or_else(|| panic!("no code: {url}")).1;
+                return answer.into_owned().collect();
             }
             let sent: Vec<String> = cookies
                 .iter()
@@ -117,7 +130,12 @@ impl OidcProvider {
     }
 }
 
-/// Where the provider is installed; installed by npm the first time.
+/// Where the provider is installed; by npm the first time. Once for all tests: two at a time would remove each other's files.
+fn installed() -> Result<PathBuf, String> {
+    static INSTALLED: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    INSTALLED.get_or_init(install).clone()
+}
+
 fn install() -> Result<PathBuf, String> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/http/external_login");
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("external-login");

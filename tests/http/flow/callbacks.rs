@@ -1,7 +1,8 @@
 //! Callback URLs: each works once, for the place that it was made for, and nobody guesses another.
 
 use super::waits::{HOUR, parked};
-use crate::harness::{Service, chain, each_database};
+use crate::harness::{Service, User, chain, each_database};
+use heddle_model::access::WorkspaceRole;
 use serde_json::{Value, json};
 
 /// The path of the URL that a run has logged.
@@ -46,7 +47,7 @@ each_database! {
         assert_eq!((large.status, large.code()), (413, "PAYLOAD_TOO_LARGE"));
 
         service.operate(&ann, &id, "pause").await;
-        let first = service.post(&format!("{path}?by=bob")).json(&json!({"approved": true})).send().await;
+        let first = service.post(&format!("{path}?by=bob")).header("cookie", "heddle=secret").json(&json!({"approved": true})).send().await;
         assert_eq!((first.status, &first.body), (200, &json!({"thanks": 7})), "{first}");
         let second = service.post(&path).json(&json!({"approved": false})).send().await;
         assert_eq!((second.status, second.code()), (409, "CONFLICT"));
@@ -55,23 +56,127 @@ each_database! {
         let event = &ended["output"];
         assert_eq!(ended["status"], "success", "{ended}");
         assert_eq!(event["body"], json!({"approved": true}));
+        assert_eq!(event["headers"]["cookie"], Value::Null, "{event}");
         assert_eq!((&event["method"], &event["query"]), (&json!("POST"), &json!({"by": "bob"})));
-        let third = service.get(&path).send().await;
+        let third = service.post(&path).json(&json!({})).send().await;
         assert_eq!((third.status, third.code()), (410, "GONE"));
     }
 
-    async fn a_link_is_a_call_and_a_look_at_it_is_none(service: Service) {
+    async fn a_link_asks_and_its_button_decides(service: Service) {
         service.app.executions.start().await.unwrap();
         let ann = service.user("ann").await;
-        let id = service.deployed(&ann, &asking(json!({"respondBody": "Thank you."}))).await;
+        let id = service.deployed(&ann, &asking(json!({"respondBody": "<b>Thank</b> you."}))).await;
         let run = service.started(&ann, &id, &json!({"n": 7})).await;
         let path = logged(&parked(&service, &ann, &id, &run).await, 0);
-        assert_eq!(service.request("HEAD", &path).send().await.status, 405);
-        let called = service.get(&format!("{path}?decision=yes")).send().await;
-        assert_eq!((called.status, called.text.as_str()), (200, "Thank you."));
-        assert_eq!(called.headers["content-type"], "text/plain; charset=utf-8");
+        let link = format!("{path}?decision=yes&why=%3Cscript%3E");
+        assert_eq!(service.request("HEAD", &link).send().await.status, 405);
+        // However often it is followed, as by what looks for malware in mail.
+        for _ in 0..2 {
+            let page = service.get(&link).header("accept", "text/html").send().await;
+            assert_eq!((page.status, &page.headers["content-type"]), (200, &"text/html; charset=utf-8".parse().unwrap()));
+            assert!(page.text.contains("<form method=\"post\"><button>"), "{page}");
+            assert!(page.text.contains("<dt>decision</dt><dd>yes</dd>"), "{page}");
+            assert!(page.text.contains("&lt;script&gt;") && !page.text.contains("<script"), "{page}");
+            let policy = page.headers["content-security-policy"].to_str().unwrap();
+            assert!(policy.contains("default-src 'none'") && !policy.contains("script-src"), "{policy}");
+        }
+        assert_eq!(parked(&service, &ann, &id, &run).await["phase"], "waiting");
+        let form = "application/x-www-form-urlencoded";
+        let pressed = service.post(&link).header("accept", "text/html").header("content-type", form).body("").send().await;
+        assert_eq!(pressed.status, 200, "{pressed}");
+        assert!(pressed.text.contains("&lt;b&gt;Thank&lt;/b&gt; you."), "a pattern's text stays one: {pressed}");
         let ended = service.ended(&ann, &id, &run).await;
-        assert_eq!((&ended["output"]["query"], &ended["output"]["body"]), (&json!({"decision": "yes"}), &Value::Null));
+        assert_eq!((&ended["output"]["query"]["decision"], &ended["output"]["body"]), (&json!("yes"), &Value::Null));
+        assert_eq!(ended["output"]["by"], Value::Null, "nobody is known to have called");
+        let late = service.get(&link).send().await;
+        assert_eq!((late.status, late.text.contains("Nothing is waiting")), (410, true), "{late}");
+        let guessed = service.get(&path.replace("/ask", "/end")).send().await;
+        assert_eq!((guessed.status, guessed.text.contains("No run created this URL")), (404, true), "{guessed}");
+    }
+
+    async fn members_see_what_waits_and_answer_it_by_name(service: Service) {
+        service.app.executions.start().await.unwrap();
+        let ann = service.user("ann").await;
+        let eve = service.user("eve").await;
+        let bob = service.member(&ann, "bob", WorkspaceRole::Editor).await;
+        let vic = service.member(&ann, "vic", WorkspaceRole::Viewer).await;
+        let list = async |user: &User| service.get("/api/callbacks").bearer(&user.token).send().await;
+        let pattern = service.drawn(&ann, &asking(json!({"respondBody": "x".repeat(5_000)}))).await;
+        let id = service.deploy(&ann, &pattern).await;
+        // Waits as well, but for nobody.
+        let other = service.deployed(&ann, &chain(&[
+            ("start", "OnManual", json!({})), ("wait", "Wait", json!({"durationMs": 600_000})), ("end", "Return", json!({})),
+        ])).await;
+        let idle = service.started(&ann, &other, &json!({})).await;
+        parked(&service, &ann, &other, &idle).await;
+        let run = service.started(&ann, &id, &json!({"n": 7})).await;
+        let path = logged(&parked(&service, &ann, &id, &run).await, 0);
+
+        let found = list(&vic).await;
+        assert_eq!(found.status, 200, "{found}");
+        let rows = found.body["data"].as_array().unwrap();
+        assert_eq!(rows.len(), 1, "{found}");
+        assert_eq!((&rows[0]["runId"], &rows[0]["deploymentId"]), (&json!(run), &json!(id)));
+        assert_eq!((&rows[0]["place"], &rows[0]["versionNumber"]), (&json!("ask"), &json!(2)));
+        assert_eq!((&rows[0]["patternId"], &found.body["meta"]["nextCursor"]), (&json!(pattern), &Value::Null));
+        assert!(!found.text.contains("/callbacks/"), "the URL is the run's secret: {found}");
+        assert_eq!(list(&eve).await.body["data"], json!([]));
+
+        let answer = format!("/api/deployments/{id}/runs/{run}/callback");
+        let body = json!({"place": "ask", "body": {"approved": true, "by": "somebody"}, "query": {"from": "console"}});
+        service.post(&answer).bearer(&vic.token).json(&body).send().await.assert_refused(403, "FORBIDDEN");
+        service.post(&answer).bearer(&eve.token).json(&body).send().await.assert_refused(404, "NOT_FOUND");
+        for place in ["end", "ask/1", ""] {
+            let nowhere = service.post(&answer).bearer(&bob.token).json(&json!({"place": place})).send().await;
+            nowhere.assert_refused(404, "NOT_FOUND");
+        }
+        let idle = format!("/api/deployments/{other}/runs/{idle}/callback");
+        service.post(&idle).bearer(&bob.token).json(&json!({"place": "wait"})).send().await.assert_refused(404, "NOT_FOUND");
+
+        service.operate(&ann, &id, "pause").await;
+        let answered = service.post(&answer).bearer(&bob.token).json(&body).send().await;
+        assert_eq!(answered.data(200), &json!({"runId": run, "place": "ask"}));
+        assert_eq!(list(&ann).await.body["data"], json!([]), "it is answered, although the run has not gone on");
+        service.post(&answer).bearer(&ann.token).json(&body).send().await.assert_refused(409, "CONFLICT");
+        assert_eq!(service.post(&path).json(&json!({})).send().await.code(), "CONFLICT");
+        service.operate(&ann, &id, "resume").await;
+        let event = &service.ended(&ann, &id, &run).await["output"];
+        assert_eq!((&event["body"], &event["query"]), (&body["body"], &json!({"from": "console"})));
+        assert_eq!((&event["by"]["id"], &event["method"]), (&json!(bob.id), &json!("POST")), "{event}");
+        service.post(&answer).bearer(&ann.token).json(&body).send().await.assert_refused(410, "GONE");
+    }
+
+    async fn the_list_of_what_waits_has_pages(service: Service) {
+        service.app.executions.start().await.unwrap();
+        let ann = service.user("ann").await;
+        let id = service.deployed(&ann, &asking(json!({"timeoutMs": 600_000}))).await;
+        let mut runs = Vec::new();
+        for n in 0..3 {
+            let run = service.started(&ann, &id, &json!({"n": n})).await;
+            parked(&service, &ann, &id, &run).await;
+            runs.insert(0, json!(run));
+        }
+        let page = async |query: &str| {
+            let page = service.get(&format!("/api/callbacks{query}")).bearer(&ann.token).send().await;
+            assert_eq!(page.status, 200, "{page}");
+            page.body
+        };
+        let first = page("?limit=2").await;
+        let cursor = first["meta"]["nextCursor"].as_str().unwrap().replace('/', "%2F");
+        let second = page(&format!("?limit=2&cursor={cursor}")).await;
+        let of = |page: &Value| page["data"].as_array().unwrap().iter().map(|row| row["runId"].clone()).collect::<Vec<_>>();
+        assert_eq!([of(&first), of(&second)].concat(), runs);
+        assert_eq!(second["meta"]["nextCursor"], Value::Null);
+        for wrong in ["?cursor=x", "?limit=0", "?patternId=x"] {
+            let refused = service.get(&format!("/api/callbacks{wrong}")).bearer(&ann.token).send().await;
+            refused.assert_refused(400, "VALIDATION");
+        }
+        let none = page("?patternId=01932c07-209e-7f64-b0a3-5c1f1b0e6f3a").await;
+        assert_eq!(none["data"], json!([]));
+        // Who comes too late finds nothing to answer.
+        service.operate(&ann, &id, "pause").await;
+        service.app.clock.advance(HOUR);
+        assert_eq!(page("").await["data"], json!([]));
     }
 
     async fn who_calls_too_late_is_told_so(service: Service) {

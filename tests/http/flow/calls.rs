@@ -77,8 +77,8 @@ each_database! {
         assert_eq!(right, json!({"sum": 5}));
         let wrong = outcome(&service, &ann, &id, &json!({"n": 1.5, "more": 1})).await;
         assert_eq!(wrong["code"], "CALL_INPUTS", "{wrong}");
-        assert_eq!(wrong["message"], "The inputs do not fit the call interface of `Pattern`: `n` takes integer, but it \
-                                      is a number; `note` (string) is missing; `more` is no input of it.");
+        assert_eq!(wrong["message"], "The inputs do not fit the call interface of `Pattern`: `n` takes \
+            integer, but it is a number; `note` (string) is missing; `more` is not one of its inputs.");
     }
 
     async fn what_can_not_be_called_says_why(service: Service) {

@@ -1,4 +1,4 @@
-//! Attempts and journals: what an attempt has completed is not done again, and nothing is kept of runs that have ended.
+//! Attempts and journals: what an attempt has completed is not done again, and of runs that have ended nothing is kept but for replays.
 
 use super::waits::parked;
 use crate::harness::{Database, Service, chain, doubling};
@@ -12,9 +12,10 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-/// Entries and signals in the database.
+/// Entries and signals in the database, but for the journals that are kept for replays.
 pub async fn kept(service: &Service) -> i64 {
-    let query = "select (select count(*) from journal_entries) + (select count(*) from signals)";
+    let query = "select (select count(*) from journal_entries j where not exists
+         (select 1 from run_journals k where k.run_id = j.run_id)) + (select count(*) from signals)";
     let found: Result<(i64,), StoreError> = service
         .app
         .store

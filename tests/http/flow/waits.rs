@@ -1,6 +1,7 @@
 //! Long waits: a row and nothing else, until the time has come.
 
-use crate::harness::{Service, User, chain, each_database};
+use crate::harness::{Database, Service, User, chain, each_database};
+use heddle_model::quota::Quota;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -9,9 +10,11 @@ pub const HOUR: Duration = Duration::from_secs(3_600);
 /// The run, once it waits without anything of it being in memory.
 pub async fn parked(service: &Service, user: &User, deployment: &str, run: &str) -> Value {
     loop {
+        // Asked before the run is read: what is read while it is in memory has no log yet.
+        let is_in_memory = service.app.executions.phase_of(run.parse().unwrap()).is_some();
         let found = service.run(user, deployment, run).await;
         assert_eq!(found["status"], "running", "{found}");
-        if found["phase"] == "waiting" && service.app.executions.phase_of(run.parse().unwrap()).is_none() {
+        if found["phase"] == "waiting" && !is_in_memory {
             return found;
         }
         tokio::task::yield_now().await;
@@ -29,6 +32,42 @@ fn waiting(ms: i64) -> Value {
             json!({"value": "{{ [$input.n, $run.startedAt, $uuid()] }}"}),
         ),
     ])
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_too_many_does_not_wait_but_fails() {
+    for database in [Database::Sqlite, Database::Postgres] {
+        let service = Service::with(database, |config| config.quotas.set(Quota::WaitingRuns, 2)).await;
+        service.app.executions.start().await.unwrap();
+        let (ann, eve) = (service.user("ann").await, service.user("eve").await);
+        let (first, second) = (
+            service.deployed(&ann, &waiting(100_000)).await,
+            service.deployed(&ann, &waiting(100_000)).await,
+        );
+        let one = service.started(&ann, &first, &json!({"n": 1})).await;
+        parked(&service, &ann, &first, &one).await;
+        let two = service.started(&ann, &second, &json!({"n": 2})).await;
+        parked(&service, &ann, &second, &two).await;
+        let refused = service.started(&ann, &first, &json!({"n": 3})).await;
+        let refused = service.ended(&ann, &first, &refused).await;
+        let message = refused["errorMessage"].as_str().unwrap();
+        assert_eq!(refused["status"], "failure", "{refused}");
+        assert!(
+            message.contains("limit of 2 waiting runs") && message.contains("quota_waiting_runs"),
+            "{message}"
+        );
+        assert_eq!(refused["logOutput"][0]["message"], "before", "{refused}");
+        // Others wait as ever; and who has waited may do so again.
+        let others = service.deployed(&eve, &waiting(100_000)).await;
+        let run = service.started(&eve, &others, &json!({"n": 1})).await;
+        parked(&service, &eve, &others, &run).await;
+        service.operate(&ann, &first, &format!("runs/{one}/cancel")).await;
+        let next = service.started(&ann, &first, &json!({"n": 4})).await;
+        parked(&service, &ann, &first, &next).await;
+        service.app.clock.advance(HOUR);
+        assert_eq!(service.ended(&ann, &first, &next).await["output"][0], 4);
+        assert_eq!(service.ended(&ann, &second, &two).await["output"][0], 2);
+    }
 }
 
 each_database! {

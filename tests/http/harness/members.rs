@@ -57,6 +57,15 @@ impl Service {
         }
     }
 
+    /// Signs `<name>@example.com` in as a browser does; the cookie that its requests have.
+    pub async fn cookie(&self, name: &str) -> String {
+        let body = json!({"email": format!("{name}@example.com"), "password": "correct-horse"});
+        let reply = self.post("/api/session").json(&body).send().await;
+        reply.data(200);
+        let given = reply.headers["set-cookie"].to_str().unwrap();
+        given.split(';').next().unwrap().to_owned()
+    }
+
     /// Invites `<name>@example.com` to a workspace, and accepts it as that user.
     pub async fn join(&self, by: &User, user: &User, name: &str, workspace: &str, role: &str) {
         let path = format!("/api/workspaces/{workspace}/members");

@@ -11,7 +11,7 @@ impl Request {
     pub fn new(address: SocketAddr, method: &str, path: &str) -> Request {
         // Already installed after the first request.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = reqwest::Client::builder().no_proxy().build().unwrap();
+        let client = reqwest::Client::builder().no_proxy().no_gzip().build().unwrap();
         let method = method.parse().unwrap();
         Request(client.request(method, format!("http://{address}{path}")))
     }
@@ -33,8 +33,31 @@ impl Request {
         Request(self.0.body(body))
     }
 
-    pub async fn send(self) -> Reply {
+    /// Sends it; the answer is read piece by piece.
+    pub async fn begin(self) -> reqwest::Response {
+        self.0.send().await.unwrap()
+    }
+
+    /// Headers and body as they came; the client decompresses nothing.
+    pub async fn bytes(self) -> (reqwest::header::HeaderMap, Vec<u8>) {
         let response = self.0.send().await.unwrap();
+        let headers = response.headers().clone();
+        (headers, response.bytes().await.unwrap().to_vec())
+    }
+
+    /// Server-sent events, as they come.
+    pub async fn events(self) -> Events {
+        let response = self.0.send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        Events {
+            response,
+            text: String::new(),
+        }
+    }
+
+    pub async fn send(self) -> Reply {
+        let response = self.begin().await;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let text = response.text().await.unwrap();
         let body = serde_json::from_str(&text).unwrap_or(Value::Null);
@@ -43,6 +66,45 @@ impl Request {
             headers,
             text,
             body,
+        }
+    }
+}
+
+/// A stream of server-sent events.
+pub struct Events {
+    response: reqwest::Response,
+    text: String,
+}
+
+impl Events {
+    /// Name, id and data of the next one.
+    pub async fn next(&mut self) -> (String, String, Value) {
+        self.received().await.expect("the stream has ended")
+    }
+
+    /// Name and data of the next one; none if the stream has ended.
+    pub async fn next_or_end(&mut self) -> Option<(String, Value)> {
+        let (name, _, data) = self.received().await?;
+        Some((name, data))
+    }
+
+    async fn received(&mut self) -> Option<(String, String, Value)> {
+        loop {
+            if let Some((event, rest)) = self.text.split_once("\n\n") {
+                let field = |name: &str| {
+                    let lines = event.lines();
+                    let mut values = lines.filter_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+                    values.next().map(str::to_owned)
+                };
+                let found = (field("event"), field("id"), field("data"));
+                self.text = rest.to_owned();
+                if let (Some(name), id, Some(data)) = found {
+                    return Some((name, id.unwrap_or_default(), serde_json::from_str(&data).unwrap()));
+                }
+                continue;
+            }
+            let chunk = self.response.chunk().await.ok()??;
+            self.text.push_str(std::str::from_utf8(&chunk).unwrap());
         }
     }
 }
@@ -92,8 +154,8 @@ impl Reply {
                 .is_some_and(|message| !message.is_empty()),
             "{self}"
         );
-        let has_details =
-            code == "VALIDATION" && error["details"].as_array().is_some_and(|all| !all.is_empty());
+        let has_details = matches!(code, "VALIDATION" | "TESTS_FAILED")
+            && error["details"].as_array().is_some_and(|all| !all.is_empty());
         let expected: &[&str] = if has_details {
             &["code", "message", "details"]
         } else {

@@ -1,7 +1,8 @@
 //! Lists of patterns: search, filters, order, pages.
 
 use super::{NOW, get, pattern, save};
-use crate::harness::{Service, User, each_database};
+use crate::harness::{Service, User, doubling, each_database};
+use heddle_model::access::WorkspaceRole;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -157,6 +158,52 @@ each_database! {
             assert_eq!((reply.status, reply.code()), (400, "VALIDATION"), "{query}: {reply}");
             assert_eq!(reply.body["error"]["details"][0]["path"], path, "{query}: {reply}");
         }
+    }
+
+    async fn a_list_of_the_workspace_tells_what_is_deployed_and_whose_it_is(service: Service) {
+        let ann = service.user("ann").await;
+        let bob = service.member(&ann, "bob", WorkspaceRole::Editor).await;
+        let eve = service.user("eve").await;
+        pattern(&service, &eve, json!({"name": "elsewhere", "isPublic": true})).await;
+        let hers = service.drawn(&ann, &doubling()).await;
+        let deployment = service.deploy(&ann, &hers).await;
+        service.app.clock.advance(Duration::from_secs(1));
+        let his = pattern(&service, &bob, json!({"name": "His"})).await;
+        service.post(&format!("/api/patterns/{his}/star")).bearer(&ann.token).send().await;
+
+        assert_eq!(names(&service, &ann, "?owner=me").await, ["Pattern"]);
+        let listed = async || {
+            let reply = get(&service, &ann, "/api/patterns?owner=workspace").await;
+            assert_eq!(reply.body["meta"], json!({"total": 2, "limit": 20, "offset": 0}), "{reply}");
+            let overview = |at: usize| reply.body["data"][at]["overview"].clone();
+            assert_eq!((&reply.body["data"][0]["id"], &reply.body["data"][1]["id"]), (&json!(his), &json!(hers)));
+            (overview(0), overview(1))
+        };
+        let (of_his, of_hers) = listed().await;
+        assert_eq!(of_his, json!({
+            "owner": {"id": bob.id, "firstName": "bob", "lastName": "Test"}, "versionNumber": 1, "starred": true,
+            "deployment": null,
+        }));
+        assert_eq!(of_hers, json!({
+            "owner": {"id": ann.id, "firstName": "ann", "lastName": "Test"}, "versionNumber": 2, "starred": false,
+            "deployment": {
+                "id": deployment, "status": "active", "versionNumber": 2, "errorMessage": null,
+                "triggers": [{"type": "OnManual", "nodeId": "start"}], "lastRun": null,
+            },
+        }));
+        service.ran(&ann, &deployment, &json!({"n": 1})).await;
+        service.app.clock.advance(Duration::from_secs(1));
+        let last = service.ran(&ann, &deployment, &json!({"fail": true})).await;
+        let (_, of_hers) = listed().await;
+        let shown = &of_hers["deployment"]["lastRun"];
+        assert_eq!(shown, &json!({
+            "id": last, "status": "failure", "startedAt": "2026-11-21T09:00:02.000Z", "durationMs": shown["durationMs"],
+        }));
+
+        assert_eq!(names(&service, &ann, "?owner=workspace&sortBy=name&search=h").await, ["His"]);
+        assert_eq!(names(&service, &eve, "?owner=workspace").await, ["elsewhere"]);
+        let reply = get(&service, &ann, "/api/patterns?owner=everybody").await;
+        assert_eq!(reply.wrong_fields(), ["owner"]);
     }
 
     async fn a_list_holds_the_callers_own_only(service: Service) {

@@ -1,6 +1,7 @@
 //! What browsers do with answers: nothing that a user, a pattern or a sender wrote is executed as the service's own page,
 //! and nobody is led elsewhere.
 
+use crate::access::ENDLESS;
 use crate::access::fixture::Fixture;
 use crate::document::operations;
 use crate::harness::{Reply, Service, each_database};
@@ -14,9 +15,6 @@ const MARKUP: &str =
 
 /// What a browser shows or hands on, and never executes. With `nosniff` it takes it for nothing else.
 const HARMLESS: &[&str] = &["application/json", "text/event-stream", "text/plain"];
-
-/// What is answered for as long as somebody looks on.
-const ENDLESS: &str = "GET /api/deployments/{id}/runs/stream";
 
 fn content_type(reply: &Reply) -> String {
     let given = reply
@@ -89,7 +87,7 @@ each_database! {
         assert_harmless("a refused webhook", &refused);
         service.ask(owner, "POST", &format!("{deployment}/execute?wait=true"), &json!({"eventData": {"<script>": MARKUP}})).await;
 
-        for operation in all.iter().filter(|operation| operation.method == "GET" && operation.to_string() != ENDLESS) {
+        for operation in all.iter().filter(|operation| operation.method == "GET" && !ENDLESS.contains(&operation.to_string().as_str())) {
             if ["/docs", "/metrics"].contains(&operation.path.as_str()) || operation.path.starts_with("/webhooks") || operation.path.starts_with("/callbacks") {
                 continue;
             }

@@ -164,7 +164,16 @@ each_database! {
         let eve = User { id: data["user"]["id"].as_str().unwrap().to_owned(), token: data["token"].as_str().unwrap().to_owned() };
         assert_ne!(eve.id, account["id"].as_str().unwrap());
         refused("CVE-2026-56350", &service.ask(&eve, "GET", "/api/patterns/stats", &Value::Null).await, &[403]);
-        for (method, path) in [("PATCH", "/api/auth/me"), ("PUT", "/api/auth/me"), ("PATCH", "/api/users/me"), ("POST", "/api/auth/me")] {
+        let patched = json!({"firstName": "Eve", "role": "admin", "id": account["id"], "email": "ann@example.com", "emailVerified": true});
+        let patched = service.ask(&eve, "PATCH", "/api/auth/me", &patched).await;
+        if patched.status == 200 {
+            let me = service.ask(&eve, "GET", "/api/auth/me", &Value::Null).await;
+            let kept = (&me.data(200)["role"], &me.data(200)["id"], &me.data(200)["email"], &me.data(200)["emailVerified"]);
+            assert_eq!(kept, (&json!("user"), &json!(eve.id), &json!("eve@example.com"), &json!(false)), "CVE-2026-56350: {me}");
+        } else {
+            refused("CVE-2026-56350", &patched, &[400]);
+        }
+        for (method, path) in [("PUT", "/api/auth/me"), ("PATCH", "/api/users/me"), ("POST", "/api/auth/me")] {
             refused("CVE-2026-56350", &service.ask(&eve, method, path, &json!({"role": "admin"})).await, &[404, 405]);
         }
         let refreshed = service.ask(&eve, "POST", "/api/auth/refresh", &json!({"role": "admin", "workspaceRole": "owner"})).await;

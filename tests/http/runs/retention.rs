@@ -1,6 +1,9 @@
 //! Old runs go, by age and by number; those under way stay.
 
-use crate::harness::{Database, Service, doubling, endless};
+use crate::harness::{Database, Service, chain, doubling, endless};
+use heddle_api::app::App;
+use heddle_model::tenant::Tenant;
+use heddle_store::runs::upkeep;
 use serde_json::json;
 use std::time::Duration;
 
@@ -45,13 +48,21 @@ async fn the_newest_runs_stay(database: Database) {
     let service = Service::with(database, |config| config.retention_runs_max = 2).await;
     let ann = service.user("ann").await;
     let id = service.deployed(&ann, &doubling()).await;
+    let waiting = service.deployed(&ann, &endless()).await;
     let mut runs = Vec::new();
     for _ in 0..5 {
         service.app.clock.advance(Duration::from_secs(1));
         runs.push(service.ran(&ann, &id, &json!({})).await);
     }
-    service.app.executions.clear_away().await.unwrap();
-    assert_eq!(total(&service, &ann.token, &id).await, 2);
+    // Those under way take nobody's place.
+    for _ in 0..3 {
+        service.started(&ann, &waiting, &json!({})).await;
+    }
+    for _ in 0..2 {
+        service.app.executions.clear_away().await.unwrap();
+        assert_eq!(total(&service, &ann.token, &id).await, 2);
+        assert_eq!(total(&service, &ann.token, &waiting).await, 3);
+    }
     service.run(&ann, &id, &runs[3]).await;
     service.run(&ann, &id, &runs[4]).await;
 }
@@ -64,4 +75,92 @@ async fn the_newest_runs_stay_on_sqlite() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_newest_runs_stay_on_postgres() {
     the_newest_runs_stay(Database::Postgres).await;
+}
+
+/// A pattern that gives back a text of so many bytes.
+fn large(bytes: usize) -> serde_json::Value {
+    chain(&[
+        ("start", "OnManual", json!({})),
+        ("end", "Return", json!({"value": "x".repeat(bytes)})),
+    ])
+}
+
+async fn the_largest_part_of_what_is_old_goes(database: Database) {
+    let service = Service::with(database, |config| config.retention_bytes_max = 45_000).await;
+    let (ann, eve) = (service.user("ann").await, service.user("eve").await);
+    let id = service.deployed(&ann, &large(10_000)).await;
+    let others = service.deployed(&eve, &large(10_000)).await;
+    let mut runs = Vec::new();
+    for _ in 0..5 {
+        service.app.clock.advance(Duration::from_secs(1));
+        runs.push(service.ran(&ann, &id, &json!({})).await);
+    }
+    for _ in 0..2 {
+        service.ran(&eve, &others, &json!({})).await;
+    }
+    service.app.executions.clear_away().await.unwrap();
+    let left = total(&service, &ann.token, &id).await;
+    assert!((1..5).contains(&left), "{left}");
+    service.run(&ann, &id, &runs[4]).await;
+    assert_eq!(total(&service, &eve.token, &others).await, 2);
+    // Nothing more goes than has to.
+    service.app.executions.clear_away().await.unwrap();
+    assert_eq!(total(&service, &ann.token, &id).await, left);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_largest_part_of_what_is_old_goes_on_sqlite() {
+    the_largest_part_of_what_is_old_goes(Database::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_largest_part_of_what_is_old_goes_on_postgres() {
+    the_largest_part_of_what_is_old_goes(Database::Postgres).await;
+}
+
+/// Both have looked before either has removed anything, and then at the same time.
+async fn servers_that_clear_away_at_the_same_time_remove_the_same_runs(database: Database) {
+    const KEPT: i64 = 3;
+    let one = Service::with(database, |config| config.retention_runs_max = 3).await;
+    let ann = one.user("ann").await;
+    let id = one.deployed(&ann, &doubling()).await;
+    let tenant = Tenant::of(ann.id.parse().unwrap(), Some(one.workspace_of(&ann).await));
+    let store = &one.app.store;
+    let beyond = async || {
+        let mut reader = store.reader().await.unwrap();
+        upkeep::beyond_number(&mut reader.db(), tenant, KEPT)
+            .await
+            .unwrap()
+    };
+    let remove = async |place: upkeep::Place| {
+        let remove = store.write(move |db| Box::pin(upkeep::remove_from(db, tenant, place, 500)));
+        remove.await.unwrap()
+    };
+    let mut newest = String::new();
+    for _ in 0..8 {
+        one.app.clock.advance(Duration::from_secs(1));
+        newest = one.ran(&ann, &id, &json!({})).await;
+    }
+    let (first, second) = (beyond().await.unwrap(), beyond().await.unwrap());
+    assert_eq!((remove(first).await, remove(second).await), (5, 0));
+    assert!(beyond().await.is_none());
+    for _ in 0..8 {
+        one.app.clock.advance(Duration::from_secs(1));
+        newest = one.ran(&ann, &id, &json!({})).await;
+    }
+    let other = App::new(one.app.config.clone(), store.clone(), one.app.clock.clone());
+    let (first, second) = tokio::join!(one.app.executions.clear_away(), other.executions.clear_away());
+    first.and(second).unwrap();
+    assert_eq!(total(&one, &ann.token, &id).await, KEPT);
+    one.run(&ann, &id, &newest).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn servers_that_clear_away_at_the_same_time_remove_the_same_runs_on_sqlite() {
+    servers_that_clear_away_at_the_same_time_remove_the_same_runs(Database::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn servers_that_clear_away_at_the_same_time_remove_the_same_runs_on_postgres() {
+    servers_that_clear_away_at_the_same_time_remove_the_same_runs(Database::Postgres).await;
 }

@@ -4,7 +4,7 @@ use crate::harness::{Service, doubling, each_database, endless};
 use serde_json::{Value, json};
 
 /// Names and data of the events in a stream's text.
-fn events(text: &str) -> Vec<(String, Value)> {
+pub fn events(text: &str) -> Vec<(String, Value)> {
     text.split("\n\n")
         .filter_map(|event| {
             let field = |name: &str| {

@@ -5,6 +5,7 @@ use crate::harness::{Service, each_database};
 use base64::Engine as _;
 use base64::engine::general_purpose::{URL_SAFE, URL_SAFE_NO_PAD};
 use hmac::{Hmac, Mac};
+use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 use sha2::Sha256;
 
@@ -27,7 +28,7 @@ fn signed(header: &Value, claims: &Value, key: &[u8]) -> String {
 fn forgeries(service: &Service, token: &str, victim: &str) -> Vec<(String, String)> {
     let (payload, signature) = token.rsplit_once('.').unwrap();
     let (header, body) = payload.split_once('.').unwrap();
-    let right = service.app.config.jwt_secret.as_bytes();
+    let right = service.app.config.jwt_secret.expose_secret().as_bytes();
     let known = claims(token);
     let usual = json!({"alg": "HS256", "typ": "JWT"});
     let mut all: Vec<(String, String)> = Vec::new();
@@ -93,7 +94,7 @@ fn forgeries(service: &Service, token: &str, victim: &str) -> Vec<(String, Strin
     }
     add(
         "the master key",
-        signed(&usual, &known, &service.app.config.master_key),
+        signed(&usual, &known, service.app.config.master_key.expose()),
     );
     add(
         "a part of the key",
@@ -157,7 +158,7 @@ each_database! {
             assert!(reply.status == 401 && ["UNAUTHORIZED", "TOKEN_EXPIRED"].contains(&reply.code()), "{what}: {reply}");
         }
         // Made in the same way with the right key it is one.
-        let right = signed(&json!({"alg": "HS256", "typ": "JWT"}), &claims(&eve.token), service.app.config.jwt_secret.as_bytes());
+        let right = signed(&json!({"alg": "HS256", "typ": "JWT"}), &claims(&eve.token), service.app.config.jwt_secret.expose_secret().as_bytes());
         let reply = service.get("/api/auth/me").bearer(&right).send().await;
         assert_eq!(reply.data(200)["id"], eve.id.as_str());
     }

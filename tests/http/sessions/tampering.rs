@@ -6,6 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use heddle_model::clock::Clock;
 use heddle_service::auth::token::{Lifetimes, Tokens};
+use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -76,7 +77,7 @@ each_database! {
     }
 
     async fn a_token_of_somebody_who_is_not_there_is_refused(service: Service) {
-        let tokens = Tokens::new(&service.app.config.jwt_secret, HOUR, Clock::System);
+        let tokens = Tokens::new(service.app.config.jwt_secret.expose_secret(), HOUR, Clock::System);
         let user = heddle_model::ids::UserId::new();
         let role = heddle_model::access::Role::User;
         refused(&service, &tokens.issue(user, "x@example.com", role, None, &tokens.begin(0)).unwrap(), "UNAUTHORIZED").await;

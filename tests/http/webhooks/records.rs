@@ -1,9 +1,40 @@
 //! The webhook log and the tap.
 
 use super::fixture::{Hook, graph};
-use crate::harness::{Service, each_database};
+use crate::harness::{Database, Service, each_database};
 use serde_json::{Value, json};
 use std::time::Duration;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_log_keeps_its_newest_lines() {
+    for database in [Database::Sqlite, Database::Postgres] {
+        let service = Service::with(database, |config| config.webhook_log_lines_max = 3).await;
+        let hook = Hook::saved(&service, graph(json!({}), &[])).await;
+        let eve = service.user("eve").await;
+        let other = Hook::saved_by(&service, eve, graph(json!({}), &[])).await;
+        for number in 0..5 {
+            hook.signed("{}")
+                .header("user-agent", format!("tester/{number}").as_str())
+                .send()
+                .await;
+            service.app.clock.advance(Duration::from_secs(1));
+        }
+        other.signed("{}").send().await;
+        assert_eq!((hook.logs().await.len(), other.logs().await.len()), (5, 1));
+        // Several servers may do so at the same time.
+        let sweep = || service.app.webhooks.sweep_surplus();
+        let (first, second) = tokio::join!(sweep(), sweep());
+        first.and(second).unwrap();
+        let left: Vec<String> = hook
+            .logs()
+            .await
+            .iter()
+            .map(|line| line["userAgent"].to_string())
+            .collect();
+        assert_eq!(left, ["\"tester/4\"", "\"tester/3\"", "\"tester/2\""]);
+        assert_eq!(other.logs().await.len(), 1);
+    }
+}
 
 each_database! {
     async fn every_request_is_a_line(service: Service) {

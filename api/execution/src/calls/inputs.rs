@@ -41,7 +41,7 @@ pub(super) fn check(callee: &PatternRow, inputs: &Value) -> Result<(), EffectErr
     }
     for name in given.keys() {
         if !interface.inputs.iter().any(|input| input.name == *name) {
-            wrong.push(format!("`{name}` is no input of it"));
+            wrong.push(format!("`{name}` is not one of its inputs"));
         }
     }
     if wrong.is_empty() {

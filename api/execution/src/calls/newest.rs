@@ -1,31 +1,63 @@
 //! Newest versions of patterns that are called as such, in the place of the deployed ones.
 
-use crate::compile::{Asker, LoadFailure, Sources};
+use crate::compile::{Asker, Finding, LoadFailure, Sources};
 use crate::deployment::ActiveDeployment;
 use crate::modules::Modules;
 use heddle_compiler::Options;
 use heddle_model::clock::Clock;
 use heddle_model::error::ServiceError;
 use heddle_model::ids::PatternId;
-use heddle_runtime::Tier;
-use heddle_store::patterns::{self, PatternRow};
-use heddle_store::{Store, deployments};
-use serde_json::value::RawValue;
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use heddle_runtime::{ProgramError, Tier};
+use heddle_store::patterns::PatternRow;
+use heddle_store::{ReadCache, Store, StoreError, deployments, versions};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Compiled versions that are kept; past this many the cache starts anew.
+/// Compiled versions that are kept.
 const KEPT_MAX: usize = 256;
+/// Bytes of their machine code together.
+const CODE_BYTES_MAX: usize = 256 << 20;
 /// How long each is kept: less than its stored module is without being used.
 const AGE_MAX: Duration = Duration::from_secs(60 * 60);
+
+/// Why a newest version can't be called.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NewestError {
+    /// It was deleted.
+    #[error("it was deleted.")]
+    Deleted,
+    /// It has errors, of which this is the first.
+    #[error("{}", .0.as_ref().map_or("it has errors.", |error| &error.message))]
+    Errors(Option<Finding>),
+    /// Its module is refused.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// The database or the compilers fail.
+    #[error(transparent)]
+    Failed(#[from] ServiceError),
+}
+
+impl From<StoreError> for NewestError {
+    fn from(error: StoreError) -> Self {
+        NewestError::Failed(error.into())
+    }
+}
+
+impl From<LoadFailure> for NewestError {
+    fn from(failure: LoadFailure) -> Self {
+        match failure {
+            LoadFailure::Program(error) => NewestError::Program(error),
+            LoadFailure::Other(error) => NewestError::Failed(error),
+        }
+    }
+}
 
 /// Compiles newest versions, and keeps them.
 pub(crate) struct NewestVersions {
     store: Store,
     clock: Clock,
     modules: Arc<Modules>,
-    kept: Mutex<HashMap<PatternId, (Instant, Arc<ActiveDeployment>)>>,
+    kept: ReadCache<PatternId, (Instant, Arc<ActiveDeployment>)>,
 }
 
 impl NewestVersions {
@@ -34,39 +66,30 @@ impl NewestVersions {
             store,
             clock,
             modules,
-            kept: Mutex::default(),
+            kept: ReadCache::with_bytes(KEPT_MAX, CODE_BYTES_MAX),
         }
     }
 
-    fn kept(&self) -> MutexGuard<'_, HashMap<PatternId, (Instant, Arc<ActiveDeployment>)>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The deployment with the version of `row` instead of its own, or why that version can't run.
+    /// The deployment with the version of `row` instead of its own.
     pub async fn in_place_of(
         &self,
         active: &ActiveDeployment,
         row: &PatternRow,
-    ) -> Result<Result<Arc<ActiveDeployment>, String>, ServiceError> {
-        let found = self.kept().get(&row.id).cloned();
+    ) -> Result<Arc<ActiveDeployment>, NewestError> {
+        let (found, moment) = self.kept.get(&row.id);
         let is_same = |(made_at, found): &(Instant, Arc<ActiveDeployment>)| {
             made_at.elapsed() < AGE_MAX
                 && (found.id, found.environment, found.version_number)
                     == (active.id, active.environment, row.version_number)
         };
         if let Some((_, found)) = found.filter(is_same) {
-            return Ok(Ok(found));
+            return Ok(found);
         }
-        let compiled = match self.compiled(active, row).await? {
-            Ok(compiled) => Arc::new(compiled),
-            Err(reason) => return Ok(Err(reason)),
-        };
-        let mut kept = self.kept();
-        if kept.len() >= KEPT_MAX {
-            kept.clear();
-        }
-        kept.insert(row.id, (heddle_model::clock::monotonic(), compiled.clone()));
-        Ok(Ok(compiled))
+        let compiled = Arc::new(self.compiled(active, row).await?);
+        let (made_at, code_bytes) = (heddle_model::clock::monotonic(), compiled.program.code_bytes());
+        self.kept
+            .keep(moment, row.id, (made_at, compiled.clone()), code_bytes);
+        Ok(compiled)
     }
 
     /// Compiles and loads it, and keeps its module for runs that go on with it later.
@@ -74,41 +97,36 @@ impl NewestVersions {
         &self,
         active: &ActiveDeployment,
         row: &PatternRow,
-    ) -> Result<Result<ActiveDeployment, String>, ServiceError> {
-        let graph = patterns::graph(&mut self.store.reader().await?.db(), row.id, row.version_number).await?;
-        let graph = RawValue::from_string(graph.unwrap_or_default()).map_err(ServiceError::internal)?;
-        let sources = Sources::of_graph(graph);
+    ) -> Result<ActiveDeployment, NewestError> {
         let mut session = self.modules.session(Asker::Deployment(row.owner_id)).await?;
+        // Read within the turn: it may be large.
+        let content =
+            versions::content(&mut self.store.reader().await?.db(), row.id, row.version_number).await?;
+        let content = content.ok_or(NewestError::Deleted)?;
+        let sources = Sources::of_version(content).map_err(ServiceError::internal)?;
         let compiled = self
             .modules
             .compile(&mut session, sources, Options::default())
             .await?;
         let Some(artifact) = compiled.artifact else {
-            let first = compiled.errors.into_iter().next();
-            return Ok(Err(
-                first.map_or_else(|| "it has errors.".into(), |error| error.message)
-            ));
+            return Err(NewestError::Errors(compiled.errors.into_iter().next()));
         };
         let loaded = match self.modules.plan(artifact.wasm.clone(), Tier::Optimized).await {
             Ok(plan) => session.load(self.modules.runtime().await?, plan).await,
             Err(failure) => Err(failure),
         };
         drop(session);
-        let program = match loaded {
-            Ok(program) => program,
-            Err(LoadFailure::Program(error)) => return Ok(Err(error.to_string())),
-            Err(LoadFailure::Other(error)) => return Err(error),
-        };
+        let program = loaded?;
         let (hash, now) = (hex::encode(program.digest()), self.clock.now());
         let (key, wasm) = (hash.clone(), artifact.wasm);
         self.store
             .write(move |db| Box::pin(async move { deployments::keep_artifact(db, &key, &wasm, now).await }))
             .await?;
-        Ok(Ok(ActiveDeployment {
+        Ok(ActiveDeployment {
             version_number: row.version_number,
             artifact: hash,
             program,
             ..active.clone()
-        }))
+        })
     }
 }

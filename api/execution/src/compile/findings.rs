@@ -1,5 +1,6 @@
 //! What compiling gave: a module, or what is wrong.
 
+use super::validation;
 use heddle_compiler::{Artifact, Diagnostic, Severity};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -41,10 +42,14 @@ pub struct Compiled {
     pub errors: Vec<Finding>,
     /// What looks wrong.
     pub warnings: Vec<Finding>,
+    /// The same with their places.
+    pub diagnostics: Vec<validation::Diagnostic>,
 }
 
 impl From<heddle_compiler::Compiled> for Compiled {
     fn from(compiled: heddle_compiler::Compiled) -> Self {
+        let diagnostics = compiled.diagnostics.iter().cloned();
+        let diagnostics = diagnostics.map(validation::Diagnostic::from).collect();
         let (errors, warnings): (Vec<Diagnostic>, Vec<Diagnostic>) = compiled
             .diagnostics
             .into_iter()
@@ -53,6 +58,7 @@ impl From<heddle_compiler::Compiled> for Compiled {
             artifact: compiled.artifact,
             errors: errors.into_iter().map(Finding::from).collect(),
             warnings: warnings.into_iter().map(Finding::from).collect(),
+            diagnostics,
         }
     }
 }
@@ -60,6 +66,7 @@ impl From<heddle_compiler::Compiled> for Compiled {
 impl Compiled {
     /// Nothing, for this one reason.
     pub(super) fn refused(message: String) -> Self {
+        let diagnostics = vec![validation::Diagnostic::of_graph("too-large", message.clone())];
         let errors = vec![Finding {
             node_id: None,
             message,
@@ -68,6 +75,7 @@ impl Compiled {
             artifact: None,
             errors,
             warnings: Vec::new(),
+            diagnostics,
         }
     }
 }

@@ -2,8 +2,10 @@
 //! worker sees bytes of one user only and ends with the turn, so whoever takes one over has gained nothing by it.
 
 use super::findings::Compiled;
+use super::renaming::{Renamed, Wanted};
 use super::sources::{READ_FACTOR, Sources};
 use super::turns::Turn;
+use super::validation::Validation;
 use super::worker;
 use crate::blocking::blocking;
 use crate::budget::{Budget, Share};
@@ -98,6 +100,87 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Finds out what is known of a graph, and of its rights if wanted. A limit that ends it is an error of the graph.
+    pub async fn validation(
+        &mut self,
+        budget: &Budget,
+        sources: Sources,
+        with_rights: bool,
+    ) -> Result<Validation, ServiceError> {
+        let Some(command) = self.command else {
+            return self.validation_here(budget, sources, with_rights).await;
+        };
+        let share = self.share(budget, sources.bytes()).await?;
+        let request = blocking(move || worker::validation_request(sources, with_rights));
+        let request = request.await?.map_err(ServiceError::internal)?;
+        let validated = self.ask(command, request, worker::validated).await;
+        drop(share);
+        match validated {
+            Ok(Some(validated)) => Ok(validated?),
+            Ok(None) => Err(broken_answer()),
+            Err(Failure::Refused(reason) | Failure::TooMuch(reason)) => Ok(Validation::refused(reason)),
+            Err(Failure::Other(error)) => Err(error),
+        }
+    }
+
+    /// Finds the places that name a node.
+    pub async fn rename(
+        &mut self,
+        budget: &Budget,
+        sources: Sources,
+        wanted: Wanted,
+    ) -> Result<Renamed, ServiceError> {
+        let Some(command) = self.command else {
+            return self.rename_here(budget, sources, wanted).await;
+        };
+        let share = self.share(budget, sources.bytes()).await?;
+        let request = blocking(move || worker::rename_request(sources, wanted));
+        let request = request.await?.map_err(ServiceError::internal)?;
+        let renamed = self.ask(command, request, worker::renamed).await;
+        drop(share);
+        match renamed {
+            Ok(Some(renamed)) => Ok(renamed?),
+            Ok(None) => Err(broken_answer()),
+            Err(Failure::Refused(reason) | Failure::TooMuch(reason)) => Ok(Renamed::TooLarge(reason)),
+            Err(Failure::Other(error)) => Err(error),
+        }
+    }
+
+    async fn rename_here(
+        &self,
+        budget: &Budget,
+        sources: Sources,
+        wanted: Wanted,
+    ) -> Result<Renamed, ServiceError> {
+        let limits = Options::default().limits;
+        let share = self.share(budget, sources.memory(limits) / READ_FACTOR).await?;
+        let turn = self.turn.clone();
+        let rename = move || {
+            let _held = (turn, share);
+            sources.rename(&wanted)
+        };
+        Ok(blocking(rename).await??)
+    }
+
+    async fn validation_here(
+        &self,
+        budget: &Budget,
+        sources: Sources,
+        with_rights: bool,
+    ) -> Result<Validation, ServiceError> {
+        let options = Options::default();
+        let share = self
+            .share(budget, sources.memory(options.limits) / READ_FACTOR)
+            .await?;
+        let turn = self.turn.clone();
+        let validate = move || {
+            let _held = (turn, share);
+            sources.validate(options, with_rights)
+        };
+        let bug = |_| Code::Internal.with("Checking this graph failed because of a bug in heddle.");
+        Ok(blocking(validate).await.map_err(bug)??)
+    }
+
     async fn graph_here(
         &self,
         budget: &Budget,
@@ -112,7 +195,7 @@ impl<'a> Session<'a> {
             let _held = (turn, share);
             sources.compile(options)
         };
-        let bug = |_| Code::Internal.with("Compiling this graph failed by a bug in heddle.");
+        let bug = |_| Code::Internal.with("Compiling this graph failed because of a bug in heddle.");
         let compiled = blocking(compile).await.map_err(bug)??;
         Ok(compiled.into())
     }
@@ -198,14 +281,14 @@ fn failure(error: WorkerError, command: &WorkerCommand, patience: Duration) -> F
     let limits = &command.limits;
     match &error {
         _ if error.is_out_of_memory() => Failure::TooMuch(format!(
-            "compiling it takes more memory than the {} that are allowed (the setting compile_memory)",
+            "compiling it takes more than the {} of memory allowed (the setting compile_memory)",
             ByteSize(limits.address_space_bytes_max)
         )),
         WorkerError::Died {
             end: End::Signal(SIGXCPU),
             ..
         } => Failure::TooMuch(format!(
-            "compiling it takes more than the {} s of processor time that are allowed (the setting compile_timeout_ms)",
+            "compiling it takes more than the {} s of CPU time allowed (the setting compile_timeout_ms)",
             limits.processor_seconds_max
         )),
         WorkerError::RequestTooLarge { bytes, bytes_max } => Failure::TooMuch(format!(
@@ -214,13 +297,13 @@ fn failure(error: WorkerError, command: &WorkerCommand, patience: Duration) -> F
         WorkerError::TimedOut(_) => Failure::Other(
             Code::Unavailable
                 .with(format!(
-                    "Compiling took longer than {} s: try again when the service has less to do.",
+                    "Compiling took longer than {} s: try again when the service is less busy.",
                     patience.as_secs()
                 ))
                 .retry_after_s(10),
         ),
         WorkerError::Died { end, last_words } => {
-            tracing::error!(%end, last_words, "A compiler's process ended in the midst of its work");
+            tracing::error!(%end, last_words, "A compiler process ended in the middle of its work");
             Failure::Other(
                 Code::Internal.with("Compiling failed: the compiler's process ended unexpectedly."),
             )

@@ -1,9 +1,13 @@
 //! What is compiled, as the JSON in which it came. Knows nothing of where it is compiled.
 
+use super::renaming::{Renamed, Wanted};
+use super::validation::Validation;
 use heddle_compiler::{Diagnostic, GraphLimits, Options, text};
 use heddle_model::error::ServiceError;
+use heddle_store::versions::Content;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// Memory that reading takes for a byte of the sources, at most [`VALUE_BYTES`] for each value besides.
@@ -21,7 +25,7 @@ pub struct Sources {
     pub pinned_nodes: Option<Box<RawValue>>,
 }
 
-/// A part that is no JSON of its form, such as one that nests too deeply.
+/// A part that is not JSON of the expected form, such as one that nests too deeply.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Unreadable {
     /// The field of the request.
@@ -36,12 +40,24 @@ impl From<Unreadable> for ServiceError {
 }
 
 impl Sources {
-    /// A graph without definitions.
-    pub fn of_graph(graph: Box<RawValue>) -> Sources {
-        Sources {
-            graph,
-            definitions: RawValue::NULL.to_owned(),
+    /// A stored version of a pattern.
+    pub fn of_version(content: Content) -> serde_json::Result<Sources> {
+        let definitions = content.definitions.map(RawValue::from_string).transpose()?;
+        Ok(Sources {
+            graph: RawValue::from_string(content.graph)?,
+            definitions: definitions.unwrap_or_else(|| RawValue::NULL.to_owned()),
             pinned_nodes: None,
+        })
+    }
+
+    /// The same with other definitions, unless these are an empty object.
+    pub fn with_definitions(self, sent: Box<RawValue>) -> Sources {
+        match is_empty(&sent) {
+            true => self,
+            false => Sources {
+                definitions: sent,
+                ..self
+            },
         }
     }
 
@@ -66,27 +82,73 @@ impl Sources {
         bytes * READ_FACTOR + VALUE_BYTES * limits.values_max.min(bytes)
     }
 
-    /// Reads and compiles them. What has too many values is refused before any is made.
+    /// Reads and compiles them.
     pub(super) fn compile(self, mut options: Options) -> Result<heddle_compiler::Compiled, Unreadable> {
-        let values_max = options.limits.values_max;
-        let values: usize = self.texts().iter().map(|text| text::values_at_most(text)).sum();
-        if values > values_max {
-            let message = format!(
-                "the graph, its definitions and pins have more than {values_max} values, which are the most that are read"
-            );
+        if let Some(diagnostic) = self.too_large(&options) {
             return Ok(heddle_compiler::Compiled {
                 artifact: None,
-                diagnostics: vec![Diagnostic::error("too-large", message)],
+                diagnostics: vec![diagnostic],
             });
         }
+        let (graph, definitions) = self.read(&mut options)?;
+        Ok(heddle_compiler::compile(&graph, &definitions, &options))
+    }
+
+    /// Reads and checks them; with their rights, if those are asked for.
+    pub(super) fn validate(self, mut options: Options, with_rights: bool) -> Result<Validation, Unreadable> {
+        if let Some(diagnostic) = self.too_large(&options) {
+            return Ok(Validation::new(Vec::new(), vec![diagnostic]));
+        }
+        let (graph, definitions) = self.read(&mut options)?;
+        let (explained, found) = heddle_compiler::explain(&graph, &definitions, &options);
+        let mut validation = Validation::new(explained, found);
+        if with_rights {
+            let (lowered, _) = heddle_compiler::analyse(&graph, &definitions, &options);
+            validation.rights = lowered.map(|lowered| lowered.manifest.rights.into());
+        }
+        Ok(validation)
+    }
+
+    /// Reads them and finds the places that name a node.
+    pub(super) fn rename(self, wanted: &Wanted) -> Result<Renamed, Unreadable> {
+        let mut options = Options::default();
+        if let Some(diagnostic) = self.too_large(&options) {
+            return Ok(Renamed::TooLarge(diagnostic.message));
+        }
+        let (graph, definitions) = self.read(&mut options)?;
+        Ok(heddle_compiler::rename(&graph, &definitions, wanted.renaming()).into())
+    }
+
+    /// What has too many values is refused before any is made.
+    fn too_large(&self, options: &Options) -> Option<Diagnostic> {
+        let values_max = options.limits.values_max;
+        let values: usize = self.texts().iter().map(|text| text::values_at_most(text)).sum();
+        let message = || {
+            format!(
+                "the graph, its definitions and pins have more than {values_max} values, which is the limit"
+            )
+        };
+        (values > values_max).then(|| Diagnostic::error("too-large", message()))
+    }
+
+    /// Graph and definitions; pins become options.
+    fn read(self, options: &mut Options) -> Result<(Value, Value), Unreadable> {
         let graph = read("graphData", &self.graph)?;
         let definitions = read("nodeDefinitions", &self.definitions)?;
         if let Some(pins) = &self.pinned_nodes {
             options.pinned_nodes = read("pinnedNodes", pins)?;
         }
-        drop(self);
-        Ok(heddle_compiler::compile(&graph, &definitions, &options))
+        Ok((graph, definitions))
     }
+}
+
+/// Whether an object has no fields.
+pub fn is_empty(object: &RawValue) -> bool {
+    let inner = object
+        .get()
+        .strip_prefix('{')
+        .and_then(|rest| rest.strip_suffix('}'));
+    inner.is_some_and(|inner| inner.trim_ascii().is_empty())
 }
 
 fn read<T: DeserializeOwned>(path: &str, raw: &RawValue) -> Result<T, Unreadable> {

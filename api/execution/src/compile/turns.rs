@@ -115,7 +115,7 @@ impl Lanes {
         let full = |message: String| Err(Code::Unavailable.with(message).retry_after_s(5));
         if self.total >= WAITING_MAX {
             return full(format!(
-                "{WAITING_MAX} compilations wait already: try again shortly."
+                "{WAITING_MAX} compilations are already waiting: try again shortly."
             ));
         }
         let lane = self.waiting.entry(user).or_default();
@@ -127,7 +127,7 @@ impl Lanes {
         }
         if lane.len() >= waiting_max {
             return full(format!(
-                "{waiting_max} of your compilations wait already: try again when they are done."
+                "{waiting_max} of your compilations are already waiting: try again when they are done."
             ));
         }
         if lane.is_empty() {

@@ -4,8 +4,10 @@
 //! service trusts no length and no letter of an answer; machine code it has to trust (ARCHITECTURE.md).
 
 use super::findings::{Compiled, Finding};
+use super::renaming::{Renamed, Wanted};
 use super::sources::{Sources, Unreadable};
-use heddle_compiler::{Artifact, Options};
+use super::validation::{Diagnostic, Validation};
+use heddle_compiler::{Artifact, NodeEffects, Options};
 use heddle_contract::manifest::Manifest;
 use heddle_processes::{Channel, ChannelError, FrameError, Rights};
 use heddle_runtime::CompileJob;
@@ -16,6 +18,8 @@ use sha2::{Digest, Sha256};
 pub const KIND: &str = "compile";
 
 const GRAPH: u8 = b'g';
+const VALIDATE: u8 = b'v';
+const RENAME: u8 = b'n';
 const CODE: u8 = b'c';
 const DONE: u8 = b'd';
 const REFUSED: u8 = b'r';
@@ -30,6 +34,11 @@ const STACK_BYTES: usize = 32 << 20;
 struct Wishes {
     trace: bool,
     breakpoints: Vec<String>,
+    #[serde(default)]
+    renaming: Option<Wanted>,
+    /// Whether a validation tells the rights as well.
+    #[serde(default)]
+    rights: bool,
 }
 
 /// What goes before the module in an answer.
@@ -37,23 +46,54 @@ struct Wishes {
 struct AnswerHead {
     unreadable: Option<Unreadable>,
     manifest: Option<Manifest>,
+    effects: Vec<NodeEffects>,
     errors: Vec<Finding>,
     warnings: Vec<Finding>,
+    diagnostics: Vec<Diagnostic>,
 }
 
 /// Asks for a graph's module.
 pub fn graph_request(sources: Sources, options: &Options) -> serde_json::Result<Vec<u8>> {
+    request(GRAPH, sources, &Wishes::of(options))
+}
+
+/// Asks what is known of a graph, and of its rights if wanted.
+pub fn validation_request(sources: Sources, with_rights: bool) -> serde_json::Result<Vec<u8>> {
     let wishes = Wishes {
-        trace: options.trace,
-        breakpoints: options.breakpoints.clone(),
+        rights: with_rights,
+        ..Wishes::of(&Options::default())
     };
+    request(VALIDATE, sources, &wishes)
+}
+
+/// Asks for the places that name a node.
+pub(super) fn rename_request(sources: Sources, wanted: Wanted) -> serde_json::Result<Vec<u8>> {
+    let wishes = Wishes {
+        renaming: Some(wanted),
+        ..Wishes::of(&Options::default())
+    };
+    request(RENAME, sources, &wishes)
+}
+
+impl Wishes {
+    fn of(options: &Options) -> Self {
+        Wishes {
+            trace: options.trace,
+            breakpoints: options.breakpoints.clone(),
+            renaming: None,
+            rights: false,
+        }
+    }
+}
+
+fn request(letter: u8, sources: Sources, wishes: &Wishes) -> serde_json::Result<Vec<u8>> {
     let mut request = Vec::with_capacity(sources.bytes() + 1_024);
-    request.push(GRAPH);
+    request.push(letter);
     // Each by itself: together they would nest more deeply than any of them may.
     for text in sources.texts() {
         push_part(&mut request, text.as_bytes());
     }
-    push_part(&mut request, &serde_json::to_vec(&wishes)?);
+    push_part(&mut request, &serde_json::to_vec(wishes)?);
     Ok(request)
 }
 
@@ -87,12 +127,24 @@ pub(super) fn compiled(result: &[u8]) -> Option<Result<Compiled, Unreadable>> {
     let artifact = head.manifest.map(|manifest| Artifact {
         wasm: wasm.to_vec(),
         manifest,
+        effects: head.effects,
     });
     Some(Ok(Compiled {
         artifact,
         errors: head.errors,
         warnings: head.warnings,
+        diagnostics: head.diagnostics,
     }))
+}
+
+/// What is known of a graph; `None`: it is not such an answer.
+pub(super) fn validated(result: &[u8]) -> Option<Result<Validation, Unreadable>> {
+    serde_json::from_slice(result).ok()
+}
+
+/// The places that name a node; `None`: it is no such answer.
+pub(super) fn renamed(result: &[u8]) -> Option<Result<Renamed, Unreadable>> {
+    serde_json::from_slice(result).ok()
 }
 
 fn push_part(to: &mut Vec<u8>, part: &[u8]) {
@@ -159,12 +211,24 @@ fn answer_all(mut channel: Channel) {
 fn execute(request: &[u8]) -> Result<Vec<u8>, String> {
     match request {
         [GRAPH, rest @ ..] => graph(rest).ok_or_else(|| "the request is broken".to_owned()),
+        [VALIDATE, rest @ ..] => validate(rest).ok_or_else(|| "the request is broken".to_owned()),
+        [RENAME, rest @ ..] => rename(rest).ok_or_else(|| "the request is broken".to_owned()),
         [CODE, rest @ ..] => CompileJob::execute_request(rest).map_err(|error| error.to_string()),
         _ => Err("the request is broken".to_owned()),
     }
 }
 
-fn graph(request: &[u8]) -> Option<Vec<u8>> {
+impl From<Wishes> for Options {
+    fn from(wishes: Wishes) -> Self {
+        Options {
+            trace: wishes.trace,
+            breakpoints: wishes.breakpoints,
+            ..Options::default()
+        }
+    }
+}
+
+fn sources_and_wishes(request: &[u8]) -> Option<(Sources, Wishes)> {
     let (graph, rest) = take_part(request)?;
     let (definitions, rest) = take_part(rest)?;
     let (pins, rest) = take_part(rest)?;
@@ -178,21 +242,34 @@ fn graph(request: &[u8]) -> Option<Vec<u8>> {
             pins => Some(serde_json::from_slice(pins).ok()?),
         },
     };
-    let options = Options {
-        trace: wishes.trace,
-        breakpoints: wishes.breakpoints,
-        ..Options::default()
-    };
-    let (head, wasm) = match sources.compile(options).map(Compiled::from) {
+    Some((sources, wishes))
+}
+
+fn rename(request: &[u8]) -> Option<Vec<u8>> {
+    let (sources, wishes) = sources_and_wishes(request)?;
+    serde_json::to_vec(&sources.rename(&wishes.renaming?)).ok()
+}
+
+fn validate(request: &[u8]) -> Option<Vec<u8>> {
+    let (sources, wishes) = sources_and_wishes(request)?;
+    let with_rights = wishes.rights;
+    serde_json::to_vec(&sources.validate(wishes.into(), with_rights)).ok()
+}
+
+fn graph(request: &[u8]) -> Option<Vec<u8>> {
+    let (sources, wishes) = sources_and_wishes(request)?;
+    let (head, wasm) = match sources.compile(wishes.into()).map(Compiled::from) {
         Ok(compiled) => {
-            let (manifest, wasm) = match compiled.artifact {
-                Some(artifact) => (Some(artifact.manifest), artifact.wasm),
-                None => (None, Vec::new()),
+            let (manifest, effects, wasm) = match compiled.artifact {
+                Some(artifact) => (Some(artifact.manifest), artifact.effects, artifact.wasm),
+                None => (None, Vec::new(), Vec::new()),
             };
             let head = AnswerHead {
                 manifest,
+                effects,
                 errors: compiled.errors,
                 warnings: compiled.warnings,
+                diagnostics: compiled.diagnostics,
                 ..AnswerHead::default()
             };
             (head, wasm)

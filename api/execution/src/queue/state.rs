@@ -21,6 +21,8 @@ pub(super) struct State<E> {
     executing_background: usize,
     pub closed: bool,
     pub stopped: bool,
+    /// Somebody is starting what can start, and goes on until there is nothing left.
+    pub is_starting: bool,
     /// How many want nothing to start now.
     pub holds: usize,
 }
@@ -63,6 +65,7 @@ impl<E> Default for State<E> {
             executing_background: 0,
             closed: false,
             stopped: false,
+            is_starting: false,
             holds: 0,
         }
     }

@@ -1,6 +1,6 @@
 //! When schedules are due: over changes of the clocks, pauses and restarts.
 
-use super::{CatchUp, Mistake, Schedule};
+use super::{CatchUp, Schedule, ScheduleError};
 use heddle_model::clock::Timestamp;
 use std::time::Duration;
 
@@ -186,13 +186,17 @@ fn mistakes_are_told() {
         "@daily",
         "0 0 0 0 0 * *",
         "* * * * 8",
+        // Lists without times.
+        ", * * * *",
+        "* * 1,,2 * *",
+        "0 , * * * *",
     ] {
         let mistake = Schedule::parse(cron, "UTC").unwrap_err();
-        assert!(matches!(mistake, Mistake::Cron(_)), "{cron}");
+        assert!(matches!(mistake, ScheduleError::Cron(_)), "{cron}");
     }
     assert_eq!(
         Schedule::parse("0 9 * * *", "Mars/Olympus").unwrap_err(),
-        Mistake::Zone
+        ScheduleError::Zone
     );
 }
 

@@ -5,6 +5,7 @@ use heddle_model::access::{Role, WorkspaceRole};
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::{UserId, WorkspaceId};
+use heddle_store::sessions::Ended;
 use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
@@ -113,6 +114,27 @@ impl Tokens {
     /// When a login expires, however often its token was renewed.
     pub fn end_of(&self, session: &Session) -> Timestamp {
         Timestamp::from_millis(session.began_at.saturating_mul(1000)).plus(self.lifetimes.session)
+    }
+
+    /// When a browser's session expires that began then and was last used then: after as long without use as a token
+    /// lasts, and at the latest as any login does.
+    pub fn end_of_use(&self, began_at: Timestamp, used_at: Timestamp) -> Timestamp {
+        let unused = used_at.plus(self.lifetimes.token);
+        unused.min(began_at.plus(self.lifetimes.session))
+    }
+
+    /// Which browsers' sessions have expired by now.
+    pub fn expired(&self) -> Ended {
+        let now = self.clock.now();
+        Ended {
+            unused_since: now.minus(self.lifetimes.token),
+            begun_before: now.minus(self.lifetimes.session),
+        }
+    }
+
+    /// How long a login lasts at most.
+    pub fn session_lifetime(&self) -> Duration {
+        self.lifetimes.session
     }
 
     /// A token for a user in a workspace.

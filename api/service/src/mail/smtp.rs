@@ -4,7 +4,7 @@
 
 use super::{BYTES_MAX, Delivery, Destination, Mail, RECIPIENTS_MAX, destination};
 use crate::Service;
-use heddle_model::error::Code;
+use heddle_model::error::{Code, chain};
 use smtp_proto::request::receiver::DataReceiver;
 use smtp_proto::{Error, Request};
 use std::borrow::Cow;
@@ -38,7 +38,7 @@ pub async fn serve(service: Service, listener: TcpListener) {
                     let _permit = permit;
                     let session = Session::new(service, stream).run();
                     if let Ok(Err(error)) = tokio::time::timeout(SESSION_MAX, session).await {
-                        tracing::debug!(%error, "an SMTP session broke off");
+                        tracing::debug!(%error, "an SMTP session was interrupted");
                     }
                 });
             }
@@ -197,7 +197,7 @@ impl Session {
             }
             Ok(Destination::Unknown) => self.answer("550 5.1.1 No such mailbox").await,
             Err(error) => {
-                tracing::warn!("Can't look up an address now: {}", error.message());
+                tracing::warn!("Can't look up an address now: {}", chain(&error));
                 self.answer("451 4.3.0 Try again later").await
             }
         }
@@ -279,7 +279,7 @@ async fn deliver(service: &Service, recipients: &[String], message: Vec<u8>) -> 
                 return "450 4.2.1 No deployment of the pattern is active".into();
             }
             Err(error) => {
-                tracing::warn!("Can't accept a message now: {}", error.message());
+                tracing::warn!("Can't accept a message now: {}", chain(&error));
                 return "451 4.3.0 Try again later".into();
             }
         }

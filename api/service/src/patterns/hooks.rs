@@ -1,6 +1,7 @@
 //! Finds the nodes of a graph that have external addresses. The graph may be a draft: it is scanned as text, and
 //! malformed parts are skipped.
 
+use heddle_catalogue::Start;
 use heddle_compiler::compare::NODES_MAX;
 use heddle_compiler::text;
 use heddle_model::signature::Scheme;
@@ -28,7 +29,8 @@ pub fn hooks(graph: &str) -> Vec<HookNode> {
 fn hook(node: &RawValue) -> Option<HookNode> {
     let [id, node_type, data] = text::pick(node.get(), ["id", "type", "data"])?;
     let node_type = text::string(node_type?)?;
-    if node_type != "OnWebhook" && node_type != "OnEmail" {
+    let start = Start::of_type(&node_type);
+    if !matches!(start, Some(Start::Webhook | Start::Email)) {
         return None;
     }
     let node_id = text::string(id?).filter(|id| is_node_id(id))?;
@@ -38,8 +40,10 @@ fn hook(node: &RawValue) -> Option<HookNode> {
     let [alias, scheme] = picked
         .unwrap_or_default()
         .map(|value| value.and_then(text::string));
-    let kind = match &*node_type {
-        "OnWebhook" => HookKind::Webhook(scheme.and_then(|name| Scheme::named(&name)).unwrap_or_default()),
+    let kind = match start {
+        Some(Start::Webhook) => {
+            HookKind::Webhook(scheme.and_then(|name| Scheme::named(&name)).unwrap_or_default())
+        }
         _ => HookKind::Email,
     };
     let alias = alias.or_else(|| text::string(label?));

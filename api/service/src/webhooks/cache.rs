@@ -5,12 +5,12 @@ use heddle_model::error::ServiceError;
 use heddle_model::ids::{EndpointId, PatternId};
 use heddle_model::signature::Scheme;
 use heddle_store::vault::Vault;
-use heddle_store::{Store, endpoints};
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use heddle_store::{ReadCache, Store, endpoints};
+use secrecy::SecretString;
+use std::sync::Arc;
 use std::time::Duration;
 
-/// Maximum number of cached endpoints; beyond it, the cache is cleared.
+/// Maximum number of cached endpoints.
 const ENDPOINTS_MAX: usize = 10_000;
 /// For how long an endpoint is believed to be unchanged when other servers can change it, should a notice be late.
 const SHARED_TTL: Duration = Duration::from_secs(1);
@@ -26,7 +26,7 @@ pub struct Endpoint {
     /// How senders sign, in the newest version.
     pub scheme: Scheme,
     /// What they sign with.
-    pub secret: String,
+    pub secret: SecretString,
     /// Whether the newest version has the node.
     pub is_present: bool,
 }
@@ -36,14 +36,7 @@ pub(super) struct Endpoints {
     store: Store,
     vault: Arc<Vault>,
     clock: Clock,
-    known: Mutex<Known>,
-}
-
-#[derive(Default)]
-struct Known {
-    by_webhook_id: HashMap<String, (Arc<Endpoint>, Timestamp)>,
-    /// Counts what was forgotten, so that what was read before is not remembered after.
-    generation: u64,
+    by_webhook_id: ReadCache<String, (Arc<Endpoint>, Timestamp)>,
 }
 
 impl Endpoints {
@@ -52,7 +45,7 @@ impl Endpoints {
             store,
             vault,
             clock,
-            known: Mutex::default(),
+            by_webhook_id: ReadCache::new(ENDPOINTS_MAX),
         }
     }
 
@@ -62,15 +55,12 @@ impl Endpoints {
             return Ok(None);
         }
         let now = self.clock.now();
-        let generation = {
-            let known = self.known();
-            if let Some((endpoint, read_at)) = known.by_webhook_id.get(webhook_id)
-                && (!self.store.is_shared() || read_at.plus(SHARED_TTL) > now)
-            {
-                return Ok(Some(endpoint.clone()));
-            }
-            known.generation
-        };
+        let (known, moment) = self.by_webhook_id.get(webhook_id);
+        if let Some((endpoint, read_at)) = known
+            && (!self.store.is_shared() || read_at.plus(SHARED_TTL) > now)
+        {
+            return Ok(Some(endpoint));
+        }
         let mut reader = self.store.reader().await?;
         let Some(row) = endpoints::for_ingestion(&mut reader.db(), webhook_id).await? else {
             return Ok(None);
@@ -83,34 +73,18 @@ impl Endpoints {
             node_id: row.node_id,
             is_present: row.is_present,
         });
-        let mut known = self.known();
-        if known.generation == generation {
-            if known.by_webhook_id.len() >= ENDPOINTS_MAX {
-                known.by_webhook_id.clear();
-            }
-            known
-                .by_webhook_id
-                .insert(webhook_id.to_owned(), (endpoint.clone(), now));
-        }
+        self.by_webhook_id
+            .keep(moment, webhook_id.to_owned(), (endpoint.clone(), now), 0);
         Ok(Some(endpoint))
     }
 
     pub fn forget_all(&self) {
-        let mut known = self.known();
-        known.generation += 1;
-        known.by_webhook_id.clear();
+        self.by_webhook_id.forget_all();
     }
 
     pub fn forget(&self, pattern: PatternId) {
-        let mut known = self.known();
-        known.generation += 1;
-        known
-            .by_webhook_id
-            .retain(|_, (endpoint, _)| endpoint.pattern_id != pattern);
-    }
-
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.by_webhook_id
+            .forget_those(|(endpoint, _)| endpoint.pattern_id == pattern);
     }
 }
 

@@ -1,8 +1,12 @@
 //! A request as the pattern receives it: `{headers, body, method, query}`.
 
+use crate::auth::cookie;
+use heddle_model::ids::UserId;
 use heddle_model::shown::MASK;
 use heddle_model::signature::Scheme;
+use heddle_store::accounts::UserRow;
 use http::HeaderMap;
+use http::header::COOKIE;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -15,6 +19,50 @@ struct Event<'a> {
     body: &'a RawValue,
     method: &'a str,
     query: BTreeMap<String, Values>,
+    /// Who answered, if the service knows: nobody can claim it in a request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<&'a Answerer>,
+}
+
+/// A user who answered a callback through the API.
+#[derive(Clone, Debug, Serialize)]
+pub struct Answerer {
+    /// Id.
+    pub id: UserId,
+    /// First and last name; the email address, if there are none.
+    pub name: String,
+    /// Email address.
+    pub email: String,
+}
+
+impl From<UserRow> for Answerer {
+    fn from(user: UserRow) -> Self {
+        let name = format!("{} {}", user.first_name, user.last_name);
+        let name = match name.trim() {
+            "" => user.email.clone(),
+            name => name.to_owned(),
+        };
+        Answerer {
+            id: user.id,
+            name,
+            email: user.email,
+        }
+    }
+}
+
+/// The event of a callback that a user answered through the API: that of a POST request without headers.
+pub fn of_answer(
+    query: Option<&str>,
+    body: &RawValue,
+    by: &Answerer,
+) -> Result<Box<RawValue>, serde_json::Error> {
+    serde_json::value::to_raw_value(&Event {
+        headers: BTreeMap::new(),
+        body,
+        method: "POST",
+        query: by_key(query),
+        by: Some(by),
+    })
 }
 
 /// The values of a query's key: a text, or an array of them when the key is repeated.
@@ -66,6 +114,13 @@ fn written(
             true => Cow::Borrowed(MASK),
             false => String::from_utf8_lossy(value.as_bytes()),
         };
+        let value = match name == COOKIE {
+            true => match cookie::without_sessions(&value) {
+                Some(others) => Cow::Owned(others),
+                None => continue,
+            },
+            false => value,
+        };
         by_name
             .entry(name.as_str())
             .and_modify(|held| {
@@ -74,6 +129,16 @@ fn written(
             })
             .or_insert_with(|| value.into_owned());
     }
+    serde_json::value::to_raw_value(&Event {
+        headers: by_name,
+        body,
+        method,
+        query: by_key(query),
+        by: None,
+    })
+}
+
+fn by_key(query: Option<&str>) -> BTreeMap<String, Values> {
     let mut by_key: BTreeMap<String, Values> = BTreeMap::new();
     for (key, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
         let values = by_key
@@ -81,12 +146,7 @@ fn written(
             .or_insert_with(|| Values(Vec::new()));
         values.0.push(value.into_owned());
     }
-    serde_json::value::to_raw_value(&Event {
-        headers: by_name,
-        body,
-        method,
-        query: by_key,
-    })
+    by_key
 }
 
 #[cfg(test)]
@@ -113,6 +173,15 @@ mod tests {
         let event: Value = serde_json::from_str(event.get()).unwrap();
         let expected = json!({"x-hub-signature-256": "***", "x-slack-signature": "of another"});
         assert_eq!(event["headers"], expected);
+    }
+
+    #[test]
+    fn the_session_of_whoever_follows_a_link_stays_out() {
+        let mut headers = HeaderMap::new();
+        headers.append("Cookie", HeaderValue::from_static("theme=dark; heddle=secret"));
+        let event = of_request(&headers, None, b"1").unwrap();
+        let event: Value = serde_json::from_str(event.get()).unwrap();
+        assert_eq!(event["headers"], json!({"cookie": "theme=dark"}));
     }
 
     #[test]

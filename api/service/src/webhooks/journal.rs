@@ -2,6 +2,7 @@
 //! Readers of the log first wait until the lines of all answered requests are written, so that none is missing.
 
 use heddle_model::clock::Timestamp;
+use heddle_model::error::chain;
 use heddle_model::ids::EndpointId;
 use heddle_store::webhook_logs::{self, LogRow, TAP_EVENTS_MAX, TapRow};
 use heddle_store::{Sql, Store, StoreError};
@@ -168,13 +169,13 @@ async fn write(store: &Store, logs: &[LogRow], taps: &[TapRow]) {
                 pieces.pop_front();
             }
             Err(error @ StoreError::Unavailable(_)) if attempt < ATTEMPTS_MAX => {
-                tracing::warn!(%error, attempt, "can't write the webhook log now");
+                tracing::warn!(error = %chain(&error), attempt, "can't write the webhook log now");
                 tokio::time::sleep(PAUSE).await;
                 attempt += 1;
             }
             Err(error) => {
                 let lines: usize = pieces.iter().map(|piece| piece.lines.len()).sum();
-                tracing::error!(%error, lines, "{lines} lines of the webhook log were lost: {error}");
+                tracing::error!(error = %chain(&error), lines, "{lines} lines of the webhook log were lost");
                 return;
             }
         }

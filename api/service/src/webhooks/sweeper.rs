@@ -1,18 +1,26 @@
 //! Deletes old lines of the webhook log in the background.
 
 use crate::Service;
+use heddle_model::error::chain;
 use std::time::Duration;
 use tokio::task::JoinHandle;
 
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
+/// Of so many rounds, in one all lines are counted.
+const ROUNDS_BETWEEN_COUNTS: u64 = 10;
 
 /// Deletes old lines of the webhook log until the task is aborted, which is safe at any time.
 pub fn start(service: Service) -> JoinHandle<()> {
     tokio::spawn(async move {
-        loop {
+        for round in 0_u64.. {
             tokio::time::sleep(SWEEP_EVERY).await;
+            if round % ROUNDS_BETWEEN_COUNTS == 0
+                && let Err(error) = service.webhooks.sweep_surplus().await
+            {
+                tracing::error!(error = %chain(&error), "Can't delete surplus lines of the webhook log now");
+            }
             if let Err(error) = service.webhooks.sweep(service.clock.now()).await {
-                tracing::error!(%error, "Can't delete old lines of the webhook log now");
+                tracing::error!(error = %chain(&error), "Can't delete old lines of the webhook log now");
             }
         }
     })

@@ -1,13 +1,20 @@
 //! Parts that several requests and responses about patterns share.
 
+use crate::app::App;
 use crate::http::error::ApiError;
 use crate::http::extract::printable;
+use heddle_model::Code;
+use heddle_model::access::Editor;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::PatternId;
+use heddle_service::patterns::{Definitions, Graph};
 use heddle_store::patterns::PatternRow;
 use serde::Serialize;
+use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
+/// Maximum number of tags of a pattern, and in a search.
+pub(super) const TAGS_MAX: usize = 50;
 const DESCRIPTION_CHARS_MAX: usize = 10_000;
 
 /// A graph as React Flow draws it. Unknown fields are kept as they are. Unfinished graphs can be saved; deploying and
@@ -25,10 +32,10 @@ const DESCRIPTION_CHARS_MAX: usize = 10_000;
 )]
 #[expect(dead_code, reason = "only describes what is kept as text")]
 pub(super) struct GraphSchema {
-    /// `{id, type, position, data: {label?, parameters?, disabled?, onError?, retry?, …}}`
+    /// Nodes: whatever was saved; a deployable graph has those of the schema `Node`.
     #[schema(required = false)]
     nodes: Vec<serde_json::Value>,
-    /// `{id, source, sourceHandle?, target, targetHandle?}`
+    /// Edges: whatever was saved; a deployable graph has those of the schema `Edge`.
     #[schema(required = false)]
     edges: Vec<serde_json::Value>,
 }
@@ -69,4 +76,26 @@ pub(super) fn bounded(path: &str, value: &str, chars_max: usize) -> Result<(), A
         ));
     }
     printable(path, value)
+}
+
+/// A submitted graph. It is no larger than other bodies, although definitions that come with it may be.
+pub(super) async fn graph(app: &App, editor: &Editor, given: Box<RawValue>) -> Result<Graph, ApiError> {
+    let bytes_max = app.config.api_body_bytes_max;
+    if given.get().len() > bytes_max {
+        let message = format!("graphData is larger than {bytes_max} bytes.");
+        return Err(Code::PayloadTooLarge.with(message).into());
+    }
+    Ok(Graph::read(app, editor.user(), "graphData", given).await?)
+}
+
+/// Submitted definitions, if there are any.
+pub(super) async fn definitions(
+    app: &App,
+    editor: &Editor,
+    given: Option<Box<RawValue>>,
+) -> Result<Option<Definitions>, ApiError> {
+    let Some(given) = given else { return Ok(None) };
+    Ok(Some(
+        Definitions::read(app, editor.user(), "nodeDefinitions", given).await?,
+    ))
 }

@@ -1,10 +1,14 @@
 //! Versions of patterns: listed, compared, restored.
 
+use super::bodies::GraphSchema;
 use crate::app::App;
+use crate::http::drawn::NodeDefinition;
 use crate::http::error::{ApiError, ErrorBody};
 use crate::http::extract::{Caller, Json, Path, Query};
+use crate::http::reply;
 use axum::Json as Answer;
 use axum::extract::State;
+use axum::response::Response;
 use heddle_compiler::compare::{Change, Comparison, Difference, Part};
 use heddle_model::Code;
 use heddle_model::clock::Timestamp;
@@ -12,6 +16,7 @@ use heddle_model::ids::PatternId;
 use heddle_service::patterns;
 use heddle_store::versions::{self, VersionRow};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -20,6 +25,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(list_versions))
         .routes(routes!(compare_versions))
+        .routes(routes!(get_version))
         .routes(routes!(rollback))
 }
 
@@ -65,6 +71,56 @@ async fn list_versions(
     let hidden = patterns::hidden_until(&mut reader.db(), &caller.scope, id).await?;
     let versions = versions::list(&mut reader.db(), id, hidden).await?;
     Ok(Answer(versions.into_iter().map(Version::from).collect()))
+}
+
+/// A version with its graph and definitions.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct WholeVersion {
+    #[schema(example = 2, minimum = 1)]
+    version_number: i64,
+    created_at: Timestamp,
+    #[schema(example = "2 nodes added, 1 edge removed")]
+    summary: String,
+    #[schema(value_type = GraphSchema)]
+    graph_data: Box<RawValue>,
+    /// Definitions of custom node types, by name.
+    #[schema(value_type = HashMap<String, NodeDefinition>, example = json!({}))]
+    node_definitions: Box<RawValue>,
+}
+
+/// Gets a version that the caller can list.
+#[utoipa::path(
+    get, path = "/api/patterns/{id}/versions/{n}", tag = "Pattern versions", security(("bearer" = [])),
+    params(
+        ("id" = PatternId, Path, description = "The pattern: the caller's, their workspace's, or a public one"),
+        ("n" = i64, Path, description = "The version", minimum = 1, example = 1),
+    ),
+    responses(
+        (status = 200, description = "The version", body = WholeVersion),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND or VERSION_NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn get_version(
+    State(app): State<App>,
+    caller: Caller,
+    Path((id, number)): Path<(PatternId, i64)>,
+) -> Result<Response, ApiError> {
+    let mut reader = app.store.reader().await?;
+    let hidden = patterns::hidden_until(&mut reader.db(), &caller.scope, id).await?;
+    let row = versions::get(&mut reader.db(), id, number, hidden).await?;
+    let row = row.ok_or(Code::VersionNotFound)?;
+    drop(reader);
+    let found = patterns::of_version(&app, caller.scope.user(), (id, number)).await?;
+    let version = WholeVersion {
+        version_number: row.version_number,
+        created_at: row.created_at,
+        summary: row.summary,
+        graph_data: found.graph,
+        node_definitions: found.definitions.unwrap_or_else(patterns::no_definitions),
+    };
+    Ok(reply::built(Answer(version), found.share))
 }
 
 /// Which versions to compare.
@@ -138,6 +194,16 @@ enum VersionDifference {
         target: String,
         target_handle: Option<String>,
     },
+    /// A definition of a custom node type.
+    Definition {
+        #[schema(inline)]
+        change: Kind,
+        #[schema(example = "Checkout")]
+        name: String,
+        /// For a changed definition: paths of the fields that differ, at most 50.
+        #[schema(example = json!(["code"]))]
+        fields: Vec<String>,
+    },
 }
 
 /// The kind of change.
@@ -172,6 +238,7 @@ impl From<Difference> for VersionDifference {
                 target: edge.target,
                 target_handle: edge.target_handle,
             },
+            Part::Definition(name) => VersionDifference::Definition { change, name, fields },
         }
     }
 }
@@ -247,7 +314,7 @@ struct RolledBack {
     updated_at: Timestamp,
 }
 
-/// Restores the graph of an old version, as a new version.
+/// Restores the graph and the definitions of an old version, as a new version.
 #[utoipa::path(
     post, path = "/api/patterns/{id}/rollback", tag = "Pattern versions", request_body = RollbackRequest,
     security(("bearer" = [])),

@@ -10,6 +10,7 @@ use axum::body::Bytes;
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, USER_AGENT};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use heddle_catalogue::Start;
 use heddle_contract::manifest::Trigger;
 use heddle_execution::{Accepted, ActiveDeployment, IdempotencyKey, NewRun, Ticket};
 use heddle_model::Code;
@@ -23,6 +24,7 @@ use heddle_service::webhooks::{Endpoint, event};
 use heddle_store::deployments::{self, DeploymentRow};
 use heddle_store::endpoints;
 use heddle_store::webhook_logs::LogRow;
+use secrecy::ExposeSecret;
 use serde_json::json;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
@@ -108,7 +110,7 @@ impl Admitted {
 
 fn trigger<'d>(active: &'d ActiveDeployment, node_id: &str) -> Option<&'d Trigger> {
     let mut triggers = active.manifest().triggers.iter();
-    triggers.find(|trigger| trigger.node_type == "OnWebhook" && trigger.node_id == node_id)
+    triggers.find(|trigger| trigger.node_type == Start::Webhook.type_name() && trigger.node_id == node_id)
 }
 
 fn parameter<'t>(trigger: &'t Trigger, name: &str) -> Option<&'t str> {
@@ -169,7 +171,8 @@ async fn find(app: &App, webhook_id: &str) -> Result<(Option<PatternId>, Option<
     // An endpoint whose node is neither in the newest version nor deployed, were it paused, waits for its return.
     let mut reader = app.store.reader().await?;
     let deployment = deployments::for_system(&mut reader.db(), admitted.endpoint.pattern_id).await?;
-    let holds = |deployment: DeploymentRow| deployment.holds("OnWebhook", &admitted.endpoint.node_id);
+    let holds =
+        |deployment: DeploymentRow| deployment.holds(Start::Webhook.type_name(), &admitted.endpoint.node_id);
     Ok((pattern, deployment.is_some_and(holds).then_some(admitted)))
 }
 
@@ -258,7 +261,7 @@ fn check(
     query: Option<&str>,
     body: &[u8],
 ) -> Result<Box<RawValue>, ApiError> {
-    let secret = &admitted.endpoint.secret;
+    let secret = admitted.endpoint.secret.expose_secret();
     signature::verify(admitted.scheme(), secret, headers, body, app.clock.now()).map_err(|refusal| {
         Code::SignatureInvalid.with(format!("The request's signature was rejected: {refusal}."))
     })?;

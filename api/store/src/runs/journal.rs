@@ -1,4 +1,5 @@
-//! The journals of runs (the results of their effects), and the signals for waiting runs.
+//! The journals of runs (the results of their effects), and the signals for waiting runs. What is kept of journals after a run's
+//! end is in `replays`.
 
 use super::packed::{pack, unpack};
 use super::{elements, json};
@@ -36,6 +37,13 @@ impl EntryRow {
             number,
             entry: pack(json),
         }
+    }
+}
+
+impl EntryRow {
+    /// Of what is stored, roughly.
+    pub const fn bytes(&self) -> usize {
+        self.key.len() + self.entry.len()
     }
 }
 
@@ -104,7 +112,7 @@ pub async fn forget(db: &mut Db<'_>, run: RunId, execution: &str) -> Result<(), 
     Ok(())
 }
 
-/// Forgets all of runs that have ended.
+/// Forgets all of runs that have ended, whose journals nobody wants.
 pub async fn clear(db: &mut Db<'_>, runs: &[RunId]) -> Result<(), StoreError> {
     let ids = || runs.iter().map(RunId::to_string);
     db.execute(sql("delete from journal_entries where run_id in ").list(ids()))
@@ -114,25 +122,15 @@ pub async fn clear(db: &mut Db<'_>, runs: &[RunId]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Forgets up to `limit` entries and signals of runs that have ended otherwise, or are gone.
+/// Forgets up to `limit` signals of runs that do not wait any more.
 pub async fn sweep(db: &mut Db<'_>, limit: i64) -> Result<u64, StoreError> {
-    let entries = db
-        .execute(
-            sql("delete from journal_entries where (run_id, key) in (
-                 select j.run_id, j.key from journal_entries j where not exists
-                 (select 1 from runs r where r.id = j.run_id and r.status = 'running') limit ?)")
-            .bind(limit),
-        )
-        .await?;
-    let signals = db
-        .execute(
-            sql("delete from signals where (run_id, key) in (
-                 select s.run_id, s.key from signals s where not exists
-                 (select 1 from runs r where r.id = s.run_id and r.status = 'running') limit ?)")
-            .bind(limit),
-        )
-        .await?;
-    Ok(entries.max(signals))
+    db.execute(
+        sql("delete from signals where (run_id, key) in (
+             select s.run_id, s.key from signals s where not exists
+             (select 1 from runs r where r.id = s.run_id and r.status = 'running') limit ?)")
+        .bind(limit),
+    )
+    .await
 }
 
 /// Something comes for an effect of a run, which goes on if it is parked. `false`: it has come before.

@@ -29,6 +29,8 @@ pub struct LeftRow {
     /// When accepted.
     #[sqlx(try_from = "i64")]
     pub accepted_at: Timestamp,
+    /// When its last attempt began, in milliseconds, as far as that was stored: it has parked, or was to be tried again.
+    pub started_at: Option<i64>,
     /// When its next attempt is due, in milliseconds.
     pub resumes_at: Option<i64>,
     /// The run whose CallPattern waits for it.
@@ -47,7 +49,7 @@ pub struct LeftRow {
 
 pub(super) const LEFT: &str =
     ") returning id, deployment_id, triggered_by, node_id, event, artifact, version_number, attempt,
-    suspicion, accepted_at, resumes_at, parent_id, parent_key, depth, awaited,
+    suspicion, accepted_at, started_at, resumes_at, parent_id, parent_key, depth, awaited,
     (select d.pattern_id from deployments d where d.id = runs.deployment_id) as pattern_id";
 
 /// Ends the selection of rows that are about to be changed. Servers pass over what others are at.

@@ -2,12 +2,15 @@
 //! base64 (no JSON text begins with `z`). Text is stored alike in both databases, and short entries remain readable.
 
 use crate::StoreError;
+use crate::error::Failed;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::bufread::ZlibDecoder;
 use flate2::write::ZlibEncoder;
+use std::error::Error;
 use std::io::{Read, Write};
+use std::sync::Arc;
 
 /// Shorter texts are not worth it.
 const PACKED_BYTES_MIN: usize = 2 << 10;
@@ -34,14 +37,15 @@ pub(super) fn unpack(stored: String) -> Result<String, StoreError> {
     let Some(packed) = stored.strip_prefix(MARK) else {
         return Ok(stored);
     };
-    let corrupt =
-        |what: &dyn std::fmt::Display| StoreError::Database(format!("can't read a run's journal: {what}"));
-    let compressed = STANDARD.decode(packed).map_err(|error| corrupt(&error))?;
+    let compressed = STANDARD.decode(packed).map_err(corrupt)?;
     let mut json = String::new();
-    ZlibDecoder::new(compressed.as_slice())
-        .read_to_string(&mut json)
-        .map_err(|error| corrupt(&error))?;
+    let read = ZlibDecoder::new(compressed.as_slice()).read_to_string(&mut json);
+    read.map_err(corrupt)?;
     Ok(json)
+}
+
+fn corrupt(error: impl Error + Send + Sync + 'static) -> StoreError {
+    StoreError::Database(Failed::Journal(Arc::new(error)))
 }
 
 #[cfg(test)]

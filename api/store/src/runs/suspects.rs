@@ -95,11 +95,12 @@ async fn leave(
 }
 
 /// What is said of a deployment that was stopped.
-const STOPPED: &str = "Runs of this deployment have repeatedly crashed a server, so its triggers are stopped \
-    and its waiting runs are held. Find the cause (see the run with the code INTERRUPTED, and the server's \
+const STOPPED: &str = "Runs of this deployment have repeatedly crashed a server or an executor process, so its triggers are \
+    stopped and its waiting runs are held. Find the cause (see the run with the code INTERRUPTED, and the server's \
     log from that time), fix it, and deploy again.";
 
-async fn strike(db: &mut Db<'_>, deployment: DeploymentId, now: Timestamp) -> Result<(), StoreError> {
+/// Counts a proof against a deployment, and stops it at the second one.
+pub async fn strike(db: &mut Db<'_>, deployment: DeploymentId, now: Timestamp) -> Result<(), StoreError> {
     db.execute(sql("update deployments set strikes = strikes + 1 where id = ?").bind(deployment))
         .await?;
     db.execute(

@@ -4,10 +4,11 @@ use super::left::{LEFT, LeftRow, skip_locked};
 use super::suspects::STRIKES_MAX;
 use crate::notices::{self, Notice};
 use crate::{Db, Sql, StoreError, rights, sql};
-use heddle_model::access::Editor;
+use heddle_model::access::Runner;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, RunId, UserId, WorkspaceId};
 use heddle_model::status::RunStatus;
+use heddle_model::tenant::Tenant;
 use sqlx::FromRow;
 use std::sync::Arc;
 
@@ -169,7 +170,7 @@ pub async fn hand_back_all(db: &mut Db<'_>, owner: &str) -> Result<u64, StoreErr
 /// Ends a run that this server does not execute. `false`: it had ended before, or is not the caller's.
 pub async fn end_unowned(
     db: &mut Db<'_>,
-    editor: &Editor,
+    runner: &Runner,
     run: RunId,
     status: RunStatus,
     error: &str,
@@ -184,7 +185,7 @@ pub async fn end_unowned(
     .bind(error)
     .bind(now)
     .bind(run);
-    let changed = db.execute(rights::deployments(end, editor).push(")")).await?;
+    let changed = db.execute(rights::deployments(end, runner).push(")")).await?;
     if changed > 0 {
         notices::tell(db, Notice::Cancelled(run)).await?;
     }
@@ -236,15 +237,15 @@ pub async fn running_of(db: &mut Db<'_>, runs: &[RunId]) -> Result<Vec<(RunId,)>
     db.all(query.list(runs.iter().map(RunId::to_string))).await
 }
 
-/// Deployments, one after another, with their workspaces.
+/// Deployments, one after another, with who has made them and their workspaces.
 pub async fn deployments_after(
     db: &mut Db<'_>,
     after: Option<DeploymentId>,
     limit: i64,
-) -> Result<Vec<(DeploymentId, Option<WorkspaceId>)>, StoreError> {
+) -> Result<Vec<(DeploymentId, UserId, Option<WorkspaceId>)>, StoreError> {
     let query = match after {
-        Some(after) => sql("select id, workspace_id from deployments where id > ?").bind(after),
-        None => sql("select id, workspace_id from deployments"),
+        Some(after) => sql("select id, user_id, workspace_id from deployments where id > ?").bind(after),
+        None => sql("select id, user_id, workspace_id from deployments"),
     };
     db.all(query.push(" order by id limit ?").bind(limit)).await
 }
@@ -268,27 +269,86 @@ pub async fn remove_before(
     .await
 }
 
-/// How many runs a workspace has.
-pub async fn count_of_workspace(db: &mut Db<'_>, workspace: WorkspaceId) -> Result<i64, StoreError> {
-    let (count,): (i64,) = db
-        .one(
-            sql("select count(*) from deployments d join runs r on r.deployment_id = d.id where d.workspace_id = ?")
-                .bind(workspace),
-        )
-        .await?;
+/// The runs `r` of a tenant.
+fn of_tenant(query: Sql, tenant: Tenant) -> Sql {
+    let query = query.push(" from deployments d join runs r on r.deployment_id = d.id where ");
+    match tenant {
+        Tenant::Workspace(id) => query.push("d.workspace_id = ?").bind(id),
+        Tenant::User(id) => query.push("d.workspace_id is null and d.user_id = ?").bind(id),
+    }
+}
+
+/// Those that can be removed.
+fn ended(query: Sql) -> Sql {
+    query.push(" and r.status <> 'running'")
+}
+
+/// How many ended runs a tenant has.
+pub async fn count_of_tenant(db: &mut Db<'_>, tenant: Tenant) -> Result<i64, StoreError> {
+    let (count,): (i64,) = db.one(ended(of_tenant(sql("select count(*)"), tenant))).await?;
     Ok(count)
 }
 
-/// Removes up to `limit` ended runs of a workspace, oldest first.
-pub async fn remove_oldest(db: &mut Db<'_>, workspace: WorkspaceId, limit: i64) -> Result<u64, StoreError> {
-    db.execute(
-        sql("delete from runs where id in (
-             select r.id from deployments d join runs r on r.deployment_id = d.id
-             where d.workspace_id = ? and r.status <> 'running' order by r.accepted_at limit ?)")
-        .bind(workspace)
-        .bind(limit),
-    )
-    .await
+/// Bytes of what a run was started with and has left, as far as it is long.
+const BYTES: &str = "(coalesce(octet_length(event), 0) + coalesce(octet_length(output), 0)
+     + coalesce(octet_length(logs), 0) + coalesce(octet_length(trace), 0))";
+
+/// A place in the order of a tenant's ended runs: whatever is removed is removed from a place on, so that several servers
+/// that do so at the same time remove the same runs, and not each as many.
+#[derive(Clone, Copy, Debug, FromRow)]
+pub struct Place {
+    /// When the run was accepted that is there.
+    #[sqlx(try_from = "i64")]
+    accepted_at: Timestamp,
+    /// The run.
+    id: RunId,
+}
+
+const NEWEST_FIRST: &str = " order by accepted_at desc, id desc limit 1";
+
+/// Where a tenant's newest ended runs are more than so many.
+pub async fn beyond_number(
+    db: &mut Db<'_>,
+    tenant: Tenant,
+    runs_max: i64,
+) -> Result<Option<Place>, StoreError> {
+    let query = ended(of_tenant(sql("select r.accepted_at, r.id"), tenant))
+        .push(" order by r.accepted_at desc, r.id desc limit 1 offset ?")
+        .bind(runs_max);
+    db.optional(query).await
+}
+
+/// Where a tenant's newest ended runs take more than so many bytes, roughly. Reads all of them.
+pub async fn beyond_bytes(
+    db: &mut Db<'_>,
+    tenant: Tenant,
+    bytes_max: i64,
+) -> Result<Option<Place>, StoreError> {
+    let select = sql("select accepted_at, id from (select r.accepted_at, r.id, sum")
+        .push(BYTES)
+        .push(" over (order by r.accepted_at desc, r.id desc) as bytes");
+    let query = ended(of_tenant(select, tenant))
+        .push(") counted where bytes > ?")
+        .bind(bytes_max);
+    db.optional(query.push(NEWEST_FIRST)).await
+}
+
+/// Removes up to `limit` ended runs of a tenant from a place on; how many there were.
+pub async fn remove_from(
+    db: &mut Db<'_>,
+    tenant: Tenant,
+    place: Place,
+    limit: i64,
+) -> Result<u64, StoreError> {
+    let delete = sql("delete from runs where id in (select r.id");
+    let delete = ended(of_tenant(delete, tenant))
+        .push(" and (r.accepted_at, r.id) <= (?, ?) limit ?")
+        .bind(place.accepted_at)
+        .bind(place.id)
+        .bind(limit);
+    // What another server is removing at this moment is not waited for.
+    let delete = delete.push(skip_locked(db)).push(")");
+    db.execute(delete).await
 }
 
 /// Removes up to `limit` runs of a deployment, whatever their state.

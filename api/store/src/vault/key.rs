@@ -12,6 +12,29 @@ use zeroize::Zeroizing;
 pub const MASTER_KEY_BYTES: usize = 32;
 const NONCE_BYTES: usize = 12;
 
+/// A master key: wiped from memory when it is dropped, and never printed.
+#[derive(Clone)]
+pub struct MasterKey(Zeroizing<[u8; MASTER_KEY_BYTES]>);
+
+impl MasterKey {
+    /// The bytes, for where they are used.
+    pub fn expose(&self) -> &[u8; MASTER_KEY_BYTES] {
+        &self.0
+    }
+}
+
+impl From<[u8; MASTER_KEY_BYTES]> for MasterKey {
+    fn from(bytes: [u8; MASTER_KEY_BYTES]) -> Self {
+        MasterKey(Zeroizing::new(bytes))
+    }
+}
+
+impl fmt::Debug for MasterKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MasterKey")
+    }
+}
+
 /// Name of a master key: the beginning of its hash, so that equal keys have equal names everywhere.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MasterKeyId(String);
@@ -59,7 +82,7 @@ impl Key {
 
     /// A key that another one wraps.
     pub fn unwrapped(wrapping: &Key, aad: &[u8], wrapped: &[u8]) -> Option<Self> {
-        let bytes = Zeroizing::new(wrapping.open(aad, wrapped)?);
+        let bytes = wrapping.open(aad, wrapped)?;
         Some(Key::new(bytes.as_slice().try_into().ok()?))
     }
 
@@ -75,10 +98,11 @@ impl Key {
         [nonce.as_slice(), &ciphertext].concat()
     }
 
-    pub fn open(&self, aad: &[u8], sealed: &[u8]) -> Option<Vec<u8>> {
+    pub fn open(&self, aad: &[u8], sealed: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
         let (nonce, msg) = sealed.split_first_chunk::<NONCE_BYTES>()?;
         let payload = Payload { msg, aad };
-        self.0.decrypt(&Nonce::<Aes256Gcm>::from(*nonce), payload).ok()
+        let opened = self.0.decrypt(&Nonce::<Aes256Gcm>::from(*nonce), payload);
+        opened.ok().map(Zeroizing::new)
     }
 }
 

@@ -1,21 +1,22 @@
 //! HttpRequest.
 
-use crate::node_type::{Category, Example, IN, NodeType, Outputs, Parameter, Port, Schema, ValueType};
+use crate::content::{ConnectionKind, Content, TimeUnit};
+use crate::face::{Face, Group};
+use crate::icon::Icon;
+use crate::node_type::{Category, Example, NodeType, Outputs, Parameter, Port, Schema, ValueType};
 
 /// An hour.
 const TIMEOUT_MS_MAX: i64 = 3_600_000;
 
 /// HttpRequest.
 pub const TYPE: NodeType = NodeType {
-    name: "HttpRequest",
-    category: Category::Effect,
     description: "Calls a URL. Statuses other than 2xx fail the node with the code `HTTP_<status>`, unless \
-                  `acceptStatuses` lists them. Every request carries an `Idempotency-Key` of its own that stays \
-                  the same when the node is tried again. A `Retry-After` of the answer lengthens the wait of the \
-                  node's `retry`.",
-    inputs: &[IN],
-    outputs: Outputs::Fixed(&[Port::new("out", ValueType::Any, "{status, headers, body}, or the body alone with `bodyOnly`. With `pagination` the body is the array of all \
-         pages' items, and `pages` and `more` tell how many pages were asked for and whether there are others.")]),
+        `acceptStatuses` lists them. Every request carries an `Idempotency-Key` of its own that stays the \
+        same when the node is retried. A `Retry-After` in the response lengthens the wait of the node's \
+        `retry`.",
+    outputs: Outputs::Fixed(&[Port::new("out", ValueType::Any, "{status, headers, body}, or only the body \
+        with `bodyOnly`. With `pagination` the body is the array of all pages' items, `pages` is how many \
+        pages were requested, and `more` whether there are others.")]),
     parameters: &[
         Parameter::optional(
             "method",
@@ -27,12 +28,13 @@ pub const TYPE: NodeType = NodeType {
             "url",
             Schema::String,
             "Address, with http:// or https://; with a connection that has a `baseUrl`, a path below it as well.",
-        ),
-        Parameter::optional("headers", Schema::Map(&Schema::Any), "Headers by name; a list gives several."),
+        )
+        .content(Content::Url),
+        Parameter::optional("headers", Schema::Map(&Schema::Any), "Headers by name; a list sends several."),
         Parameter::optional(
             "query",
             Schema::Map(&Schema::Any),
-            "Query parameters by name, added to the URL's own; a list gives several.",
+            "Query parameters by name, added to the URL's own; a list adds several.",
         ),
         Parameter::optional("body", Schema::Any, "What to send."),
         Parameter::optional(
@@ -48,46 +50,55 @@ pub const TYPE: NodeType = NodeType {
                     "basic",
                     Schema::Object(&[
                         Parameter::required("user", Schema::String, "User name."),
-                        Parameter::required("password", Schema::String, "Password, usually a secret."),
+                        Parameter::required("password", Schema::String, "Password, usually a secret.")
+                            .content(Content::Secret),
                     ]),
                     "HTTP Basic.",
                 )]),
-                Schema::Object(&[Parameter::required("bearer", Schema::String, "Token, usually a secret.")]),
+                Schema::Object(&[Parameter::required("bearer", Schema::String, "Token, usually a secret.")
+                    .content(Content::Secret)]),
                 Schema::Object(&[Parameter::required(
                     "header",
                     Schema::Object(&[
                         Parameter::required("name", Schema::String, "Header name."),
-                        Parameter::required("value", Schema::String, "Header value, usually a secret."),
+                        Parameter::required("value", Schema::String, "Header value, usually a secret.")
+                            .content(Content::Secret),
                     ]),
-                    "A header of the service's own.",
+                    "A custom header.",
                 )]),
             ]),
             "Credentials.",
-        ),
+        )
+        .advanced(),
         Parameter::optional(
             "connection",
             Schema::String,
-            "Id or name of a connection with credentials, instead of `auth`: a token, user and password, a header or \
-             query parameter of the service's own, or OAuth 2.0 client credentials.",
-        ),
+            "Id or name of a connection with credentials, instead of `auth`: a token, user and password, a \
+                custom header or query parameter, or OAuth 2.0 client credentials.",
+        )
+        .content(Content::Connection(&[ConnectionKind::Http])),
         Parameter::optional(
             "timeoutMs",
             Schema::Integer { min: 1, max: TIMEOUT_MS_MAX },
             "Time for the whole request, in milliseconds.",
-        ),
-        Parameter::optional("followRedirects", Schema::Boolean, "Follow up to 10 redirects.").or("true"),
+        )
+        .content(Content::Duration(TimeUnit::Milliseconds))
+        .advanced(),
+        Parameter::optional("followRedirects", Schema::Boolean, "Follow up to 10 redirects.").advanced().or("true"),
         Parameter::optional(
             "acceptStatuses",
             Schema::Array(&Schema::Any),
-            "Statuses that are no failure: numbers, classes (\"4xx\") or ranges (\"400-404\").",
+            "Statuses that are not failures: numbers, classes (\"4xx\") or ranges (\"400-404\").",
         )
+        .advanced()
         .or("[\"2xx\"]"),
         Parameter::optional(
             "responseType",
             Schema::Enum(&["auto", "json", "text", "base64"]),
-            "How to read the body. `auto`: JSON if the content type says so, otherwise text, or base64 when it \
-             is no text.",
+            "How to read the body. `auto`: JSON if the content type says so, otherwise text, or base64 if \
+                it is not text.",
         )
+        .advanced()
         .or("\"auto\""),
         Parameter::optional(
             "pagination",
@@ -102,25 +113,31 @@ pub const TYPE: NodeType = NodeType {
                     "items",
                     Schema::String,
                     "Dotted path to the list in a page's body. Default: the body is the list.",
-                ),
-                Parameter::optional("cursor", Schema::String, "`cursor`: dotted path to the next cursor in a page's body."),
+                )
+                .content(Content::Path),
+                Parameter::optional("cursor", Schema::String, "`cursor`: dotted path to the next cursor in a page's body.")
+                    .content(Content::Path),
                 Parameter::optional(
                     "parameter",
                     Schema::String,
                     "Query parameter of the cursor or page number. Default: `page` for numbers; a cursor without it is \
                      the next page's URL.",
-                ),
+                )
+                .advanced(),
                 Parameter::optional(
                     "start",
                     Schema::Integer { min: 0, max: u32::MAX as i64 >> 1 },
                     "`page`: number of the first page.",
                 )
+                .advanced()
                 .or("1"),
-                Parameter::optional("maxPages", Schema::Integer { min: 1, max: 1_000 }, "Pages to ask for at most.").or("100"),
+                Parameter::optional("maxPages", Schema::Integer { min: 1, max: 1_000 }, "Maximum number of \
+                    pages to request.").advanced().or("100"),
             ]),
-            "Asks for all pages of a list.",
-        ),
-        Parameter::optional("bodyOnly", Schema::Boolean, "Emit only the body.").or("false"),
+            "Requests all pages of a list.",
+        )
+        .advanced(),
+        Parameter::optional("bodyOnly", Schema::Boolean, "Emit only the body.").advanced().or("false"),
     ],
     effects: &["http"],
     examples: &[
@@ -138,4 +155,14 @@ pub const TYPE: NodeType = NodeType {
             output: r#"{"out": [{"id": "o-1"}, {"id": "o-2"}, {"id": "o-3"}]}"#,
         },
     ],
+    ..NodeType::plain(
+        "HttpRequest",
+        Category::Effect,
+        Face::new(
+            "HTTP request",
+            Icon::Globe,
+            Group::Services,
+            &["api call", "rest", "fetch", "get", "post", "curl", "download", "graphql"],
+        ),
+    )
 };

@@ -1,19 +1,21 @@
 //! KeyValue.
 
-use crate::node_type::{Category, Example, IN, NodeType, Outputs, Parameter, Port, Schema, ValueType};
+use crate::content::{Content, TimeUnit};
+use crate::face::{Face, Group};
+use crate::icon::Icon;
+use crate::node_type::{Category, Example, NodeType, Outputs, Parameter, Port, Schema, ValueType};
 
 /// KeyValue.
 pub const TYPE: NodeType = NodeType {
-    name: "KeyValue",
-    category: Category::Effect,
-    description: "Keeps values from run to run. Changes of one key come one after the other, so a counter counts every run. \
-                  A value that an operation does not fit fails the node with `KEY_VALUE_TYPE`; a key of more than 512 bytes, a \
-                  value of more than 256 KiB or more than 10,000 keys with `KEY_VALUE_LIMIT`.",
-    inputs: &[IN],
+    description: "Keeps values from run to run. Changes to a key are made one after the other, so a counter \
+        counts every run. A stored value of the wrong type for the operation fails the node with \
+        `KEY_VALUE_TYPE`; a key of more than 512 bytes, a value of more than 256 KiB or more than 10,000 \
+        keys fail it with `KEY_VALUE_LIMIT`.",
     outputs: Outputs::Fixed(&[Port::new(
         "out",
         ValueType::Any,
-        "The value as it is then; `get` gives null for a key that is not there, `delete` what was there.",
+        "The value after the operation; `get` gives null for a key that does not exist, `delete` the value \
+            that was deleted.",
     )]),
     parameters: &[
         Parameter::required(
@@ -33,14 +35,17 @@ pub const TYPE: NodeType = NodeType {
                 min: 1,
                 max: 10 * 366 * 86_400_000,
             },
-            "How long what is written is kept, in milliseconds. Without it `set` keeps it for good, and `increment` and \
-             `append` leave the time as it was.",
-        ),
+            "How long the value is kept, in milliseconds. Without it, `set` keeps it forever, and \
+                `increment` and `append` leave its expiry as it was.",
+        )
+        .content(Content::Duration(TimeUnit::Milliseconds))
+        .advanced(),
         Parameter::optional(
             "scope",
             Schema::Enum(&["pattern", "workspace"]),
             "Whose value it is: the pattern's own, or shared by all patterns of the workspace.",
         )
+        .advanced()
         .or("\"pattern\""),
     ],
     effects: &["key-value"],
@@ -50,4 +55,22 @@ pub const TYPE: NodeType = NodeType {
         input: r#"{"customer": "c-1"}"#,
         output: r#"{"out": 2}"#,
     }],
+    ..NodeType::plain(
+        "KeyValue",
+        Category::Effect,
+        Face::new(
+            "Key-value store",
+            Icon::HardDrive,
+            Group::Services,
+            &[
+                "storage",
+                "state",
+                "counter",
+                "cache",
+                "remember",
+                "static data",
+                "variable",
+            ],
+        ),
+    )
 };

@@ -1,24 +1,25 @@
 //! SendEmail.
 
-use super::connection::CONNECTION;
-use crate::node_type::{Category, Example, IN, NodeType, Outputs, Parameter, Port, Schema, ValueType};
+use super::connection::connection;
+use crate::content::{ConnectionKind, Content, Language};
+use crate::face::{Face, Group};
+use crate::icon::Icon;
+use crate::node_type::{Category, Example, NodeType, Outputs, Parameter, Port, Schema, ValueType};
 
 const ADDRESSES: Schema = Schema::OneOf(&[Schema::String, Schema::Array(&Schema::String)]);
 
 /// SendEmail.
 pub const TYPE: NodeType = NodeType {
-    name: "SendEmail",
-    category: Category::Effect,
-    description: "Sends an email by an SMTP server. The message id stays the same when the node is tried again, so that a \
-                  mailbox can tell a repetition. What the server does not take fails the node with `MAIL_FAILED`.",
-    inputs: &[IN],
+    description: "Sends an email through an SMTP server. The message id stays the same when the node is \
+        retried, so that a mailbox can recognise a duplicate. If the server does not accept the message, \
+        the node fails with `MAIL_FAILED`.",
     outputs: Outputs::Fixed(&[Port::new(
         "out",
         ValueType::Object,
         "`{messageId}` of the message.",
     )]),
     parameters: &[
-        CONNECTION,
+        connection(&[ConnectionKind::Smtp]),
         Parameter::required(
             "from",
             Schema::String,
@@ -27,22 +28,24 @@ pub const TYPE: NodeType = NodeType {
         Parameter::required(
             "to",
             ADDRESSES,
-            "Recipients: a text with commas between them, or a list.",
+            "Recipients: text separated by commas, or a list.",
         ),
         Parameter::required("subject", Schema::String, "Subject."),
-        Parameter::optional("text", Schema::String, "The message as plain text."),
+        Parameter::optional("text", Schema::String, "The message as plain text.").content(Content::Multiline),
         Parameter::optional(
             "html",
             Schema::String,
-            "The message as HTML; with `text` too, readers choose.",
-        ),
-        Parameter::optional("cc", ADDRESSES, "Recipients of copies."),
-        Parameter::optional("bcc", ADDRESSES, "Recipients of copies whom nobody sees."),
+            "The message as HTML; with `text` too, mail programs choose.",
+        )
+        .content(Content::Source(Language::Html)),
+        Parameter::optional("cc", ADDRESSES, "Recipients of copies.").advanced(),
+        Parameter::optional("bcc", ADDRESSES, "Hidden recipients of copies.").advanced(),
         Parameter::optional(
             "replyTo",
             Schema::String,
             "Where answers go, if not to the sender.",
-        ),
+        )
+        .advanced(),
         Parameter::optional(
             "attachments",
             Schema::Array(&Schema::Object(&[
@@ -52,7 +55,8 @@ pub const TYPE: NodeType = NodeType {
                 Parameter::required("base64", Schema::String, "The file's content, in base64."),
             ])),
             "Files.",
-        ),
+        )
+        .advanced(),
     ],
     effects: &["mail"],
     examples: &[Example {
@@ -62,4 +66,14 @@ pub const TYPE: NodeType = NodeType {
         input: r#"{"id": "o-1", "email": "ann@example.com"}"#,
         output: r#"{"out": {"messageId": "<…@example.com>"}}"#,
     }],
+    ..NodeType::plain(
+        "SendEmail",
+        Category::Effect,
+        Face::new(
+            "Send email",
+            Icon::Send,
+            Group::Services,
+            &["mail", "smtp", "message", "notify", "notification"],
+        ),
+    )
 };

@@ -1,35 +1,39 @@
 //! SqlQuery.
 
-use super::connection::CONNECTION;
-use crate::node_type::{Category, Example, IN, NodeType, Outputs, Parameter, Port, Schema, ValueType};
+use super::connection::connection;
+use crate::content::{ConnectionKind, Content, Language};
+use crate::face::{Face, Group};
+use crate::icon::Icon;
+use crate::node_type::{Category, Example, NodeType, Outputs, Parameter, Port, Schema, ValueType};
 
 /// SqlQuery.
 pub const TYPE: NodeType = NodeType {
-    name: "SqlQuery",
-    category: Category::Effect,
     description: "Executes one statement on PostgreSQL, MySQL or SQLite. Its parameters are bound, never spliced into the \
                   text: `$1` in PostgreSQL, `?` in MySQL and SQLite. A statement that the database refuses fails the node \
                   with `SQL_FAILED`.",
-    inputs: &[IN],
     outputs: Outputs::Fixed(&[Port::new(
         "out",
         ValueType::Array,
-        "The rows as objects, or [{affectedRows, lastInsertId}] of a statement without rows. Whole numbers beyond 2^53 and \
-         decimals of more than 15 digits are texts, dates ISO 8601, bytes base64.",
+        "The rows as objects, or [{affectedRows, lastInsertId}] for a statement without rows. Whole numbers \
+            beyond 2^53 and decimals of more than 15 digits are texts, dates ISO 8601, bytes base64.",
     )]),
     parameters: &[
-        CONNECTION,
-        Parameter::required("query", Schema::String, "The statement.").literal(),
+        connection(&[ConnectionKind::Sql]),
+        Parameter::required("query", Schema::String, "The statement.")
+            .content(Content::Source(Language::Sql))
+            .literal(),
         Parameter::optional(
             "parameters",
             Schema::Array(&Schema::Any),
-            "Values of the statement's parameters, in order. Objects and arrays are JSON where the parameter is no array.",
+            "Values of the statement's parameters, in order. Objects and arrays are sent as JSON, unless \
+                the parameter is an array.",
         ),
         Parameter::optional(
             "maxRows",
             Schema::Integer { min: 1, max: 100_000 },
             "More rows fail the node with `SQL_ROW_LIMIT`.",
         )
+        .advanced()
         .or("10000"),
     ],
     effects: &["sql"],
@@ -40,4 +44,16 @@ pub const TYPE: NodeType = NodeType {
         input: r#"{"customer": "c-1"}"#,
         output: r#"{"out": [{"id": 1, "total": 12.5}, {"id": 3, "total": 99}]}"#,
     }],
+    ..NodeType::plain(
+        "SqlQuery",
+        Category::Effect,
+        Face::new(
+            "SQL query",
+            Icon::Database,
+            Group::Services,
+            &[
+                "database", "postgres", "mysql", "mariadb", "sqlite", "select", "insert",
+            ],
+        ),
+    )
 };

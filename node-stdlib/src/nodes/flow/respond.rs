@@ -72,7 +72,7 @@ fn base64_body(body: &Value) -> Result<Value, Failure> {
     match STANDARD.decode(text.to_utf8().as_bytes()) {
         Ok(_) => Ok(body.clone()),
         Err(error) => {
-            let message = format!("Parameter `body` is no base64: {error}.");
+            let message = format!("Parameter `body` is not valid base64: {error}.");
             Err(Failure::new(code::PARSE, message))
         }
     }

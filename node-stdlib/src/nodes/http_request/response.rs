@@ -76,7 +76,7 @@ fn statuses_of(value: &Value) -> Option<RangeInclusive<u16>> {
 pub fn resume(parameters: &Object, response: Value, _: &mut dyn Context) -> NodeResult {
     let reading = Reading::new(parameters)?;
     let Value::Object(response) = response else {
-        return Err(Failure::new(code::INTERNAL, "The response is no object."));
+        return Err(Failure::new(code::INTERNAL, "The response is not an object."));
     };
     let status = match response.get("status") {
         Some(Value::Number(status)) => *status as u16,
@@ -176,12 +176,12 @@ fn read_body(response_type: &str, response: &Object) -> Result<Value, Failure> {
         ("text", Some(text), _) => Ok(text.into()),
         ("text", None, _) => Err(Failure::new(
             code::PARSE,
-            "The response is no UTF-8 text. Set `responseType` to `base64` to get its bytes.",
+            "The response is not UTF-8 text. Set `responseType` to `base64` to get its bytes.",
         )),
         ("json", Some(text), _) => json(&text),
         ("json", None, _) => Err(Failure::new(
             code::PARSE,
-            "The response is no JSON, it is not even UTF-8 text.",
+            "The response is not JSON: it is not even UTF-8 text.",
         )),
         (_, Some(text), _) if text.is_empty() => Ok(Value::from("")),
         (_, Some(text), _) if says_json(response) => json(&text),
@@ -210,7 +210,11 @@ fn says_json(response: &Object) -> bool {
 
 fn json(text: &str) -> Result<Value, Failure> {
     parse_json(text.as_bytes(), JSON_DEPTH_MAX).map_err(|error| {
-        let wrong = if error.too_deep { "is" } else { "is no JSON:" };
+        let wrong = if error.too_deep {
+            "is"
+        } else {
+            "is not valid JSON:"
+        };
         let message = format!(
             "The response {wrong} {} at byte {}. Set `responseType` to `text` to get it as it is.",
             error.message, error.offset

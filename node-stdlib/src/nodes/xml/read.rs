@@ -22,7 +22,7 @@ impl Wrong {
         let message = message.into();
         Wrong {
             code: code::PARSE,
-            message: format!("is no XML: {message}"),
+            message: format!("is not valid XML: {message}"),
             offset,
         }
     }
@@ -133,7 +133,10 @@ impl Document<'_> {
         }
         let name = start.name().into_inner();
         if !is_name(name) {
-            return Err(Wrong::new(offset, format!("`{name}` is no name of an element")));
+            return Err(Wrong::new(
+                offset,
+                format!("`{name}` is not a valid element name"),
+            ));
         }
         let mut element = Element {
             name: name.to_owned(),
@@ -252,13 +255,16 @@ fn attributes(
     let raw = start.attributes_raw();
     if let Some(at) = missing_space(raw) {
         let at = offset + 1 + start.name().into_inner().len() + at;
-        return Err(Wrong::new(at, "there is no space before an attribute"));
+        return Err(Wrong::new(at, "a space is missing before an attribute"));
     }
     for attribute in start.attributes() {
         let attribute = attribute.map_err(|error| Wrong::new(offset, sentence(&error)))?;
         let name = attribute.key.into_inner();
         if !is_name(name) {
-            return Err(Wrong::new(offset, format!("`{name}` is no name of an attribute")));
+            return Err(Wrong::new(
+                offset,
+                format!("`{name}` is not a valid attribute name"),
+            ));
         }
         if attribute.value.contains('<') {
             return Err(Wrong::new(

@@ -53,7 +53,7 @@ impl Writer<'_> {
     fn element(&mut self, name: &Text, value: &Value, depth: usize) -> Result<(), Failure> {
         let tag = name.to_utf8();
         if !is_name(&tag) {
-            return Err(wrong(name, "is no name that XML allows"));
+            return Err(wrong(name, "is not a valid XML name"));
         }
         self.out.extend(["<", &tag]);
         let written = match value {
@@ -127,7 +127,7 @@ impl Writer<'_> {
 
     fn write_attribute(&mut self, field: &Text, name: &str, value: &Value) -> Result<(), Failure> {
         if !is_name(name) {
-            return Err(wrong(field, "is no name that XML allows"));
+            return Err(wrong(field, "is not a valid XML name"));
         }
         if matches!(value, Value::Array(_) | Value::Object(_)) {
             return Err(wrong(field, "is an attribute, which takes text"));

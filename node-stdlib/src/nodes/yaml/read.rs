@@ -31,7 +31,11 @@ impl Wrong {
     }
 
     fn no_yaml(mark: &Marker, message: impl AsRef<str>) -> Self {
-        Wrong::new(code::PARSE, mark, format!("is no YAML: {}", message.as_ref()))
+        Wrong::new(
+            code::PARSE,
+            mark,
+            format!("is not valid YAML: {}", message.as_ref()),
+        )
     }
 
     fn too_deep(mark: &Marker) -> Self {

@@ -50,7 +50,7 @@ fn is_british(locale: &Value) -> Result<bool, TypeError> {
     let name: Text = match first {
         Value::Undefined => return Ok(false),
         Value::String(name) => name,
-        other => return Err(TypeError(format!("{} is no locale", other.shape()))),
+        other => return Err(TypeError(format!("{} is not a locale", other.shape()))),
     };
     match &*name.to_utf8() {
         "en" | "en-US" => Ok(false),

@@ -9,7 +9,7 @@ use super::write::{IsoOptions, Precision};
 use super::zone::Zone;
 use crate::{Object, TypeError, Value};
 
-/// An argument's properties; those of nothing when it is no object.
+/// An argument's properties; those of nothing when it is not an object.
 #[derive(Clone, Copy)]
 pub(super) struct Options<'a>(Option<&'a Object>);
 

@@ -8,7 +8,7 @@ use super::{read_tokens, tokens};
 
 const DAY_MS: f64 = 86_400_000.0;
 
-/// Why a text in a format is no date-time.
+/// Why a text in a format is not a date-time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Misread {
     /// The format can't be read by: why not.

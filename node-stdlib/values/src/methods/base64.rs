@@ -31,7 +31,7 @@ pub(super) fn decode(text: &Text) -> Outcome {
 
 /// What the base64 text says.
 pub(super) fn bytes(text: &Text) -> Result<Vec<u8>, Exception> {
-    let wrong = |_| Exception::new(Kind::Character, "the text is no base64");
+    let wrong = |_| Exception::new(Kind::Character, "the text is not valid base64");
     let is_space = |unit: &u16| [0x09, 0x0a, 0x0c, 0x0d, 0x20].contains(unit);
     let bytes: Result<Vec<u8>, _> = text
         .units()

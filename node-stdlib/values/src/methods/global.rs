@@ -71,7 +71,7 @@ pub(super) fn call(global: Global, arguments: Arguments<'_>, caller: &mut dyn Ca
             Some(time) => Ok(time?),
             None => Err(Exception::new(
                 Kind::Unsupported,
-                format!("`{}` is no function here", global.name()),
+                format!("`{}` is not a function here", global.name()),
             )),
         },
     }

@@ -12,7 +12,7 @@ pub(super) fn parse(arguments: Arguments<'_>) -> Outcome {
     let text = arguments.text(0)?;
     // A lone surrogate may stand in a string.
     parse_json(text.to_utf8().as_bytes(), JSON_DEPTH_MAX).map_err(|error| {
-        let message = format!("the text is no JSON: {error}");
+        let message = format!("the text is not valid JSON: {error}");
         Exception::new(Kind::Syntax, message)
     })
 }

@@ -63,7 +63,7 @@ pub fn to_string(value: &Value) -> Result<Text, TypeError> {
 fn object_string(object: &Object) -> Result<Text, TypeError> {
     if object.contains("toString") {
         return Err(TypeError(
-            "Cannot convert object to primitive value: its own property 'toString' is no function".into(),
+            "Cannot convert object to primitive value: its own property 'toString' is not a function".into(),
         ));
     }
     Ok("[object Object]".into())

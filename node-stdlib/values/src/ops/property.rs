@@ -78,7 +78,7 @@ pub fn has(key: &Value, value: &Value) -> Evaluated {
             .is_some_and(|name| is_inherited(value, name)),
         _ => {
             return Err(TypeError(format!(
-                "Cannot use 'in' operator to search for {} in {}: it is no object",
+                "Cannot use 'in' operator to search for {} in {}: it is not an object",
                 key.shape(),
                 value.shape()
             )));

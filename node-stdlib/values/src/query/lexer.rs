@@ -67,7 +67,7 @@ fn token(text: &str, first: char) -> Result<(Token, usize), String> {
         '-' | '0'..='9' => {
             let len = while_true(1, |c| c.is_ascii_digit());
             let number = text[..len].parse();
-            let number = number.map_err(|_| format!("`{}` is no whole number", &text[..len]))?;
+            let number = number.map_err(|_| format!("`{}` is not a whole number", &text[..len]))?;
             Ok((Token::Number(number), len))
         }
         '"' | '\'' | '`' => {
@@ -87,7 +87,7 @@ fn quoted(quote: char, whole: &str, inner: &str) -> Result<Token, String> {
     match quote {
         '"' => match parse_json(whole.as_bytes(), 1) {
             Ok(Value::String(name)) => Ok(Token::Quoted(name.to_utf8().into_owned())),
-            _ => Err("the name is no JSON string".to_owned()),
+            _ => Err("the name is not a valid JSON string".to_owned()),
         },
         '\'' => {
             let text = inner.replace("\\'", "'");

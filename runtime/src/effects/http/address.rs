@@ -2,8 +2,8 @@
 
 use super::super::handles::GrantedHosts;
 use crate::connections::Connection;
-use crate::effect_error::{EffectCode, EffectError};
 use crate::secrets::Destination;
+use heddle_sandbox::{EffectCode, EffectError};
 use reqwest::Url;
 
 /// Where a request to this URL goes.

@@ -7,11 +7,11 @@ use super::context::HttpNeeds;
 use super::failure::{failed, guarded, send_error};
 use super::headers::{IDEMPOTENCY_KEY, OWN_HEADERS, header_name, header_value};
 use super::request::{Body, Request};
-use crate::effect_error::EffectError;
 use crate::egress::GuardedHttp;
 use crate::secrets::Vault;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use heddle_sandbox::EffectError;
 use reqwest::header::{
     AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue, LOCATION,
 };

@@ -1,8 +1,8 @@
 //! Messages for failed requests.
 
 use super::address::place;
-use crate::effect_error::{EffectCode, EffectError};
 use crate::egress::{GuardError, ResolveError, denied_address};
+use heddle_sandbox::{EffectCode, EffectError};
 use reqwest::Url;
 use std::error::Error;
 use std::io;
@@ -31,7 +31,9 @@ pub(super) fn send_error(error: &reqwest::Error, url: &Url) -> EffectError {
     if let Some(resolve) = find::<ResolveError>(error) {
         return match resolve {
             ResolveError::Denied { host, address } => denied(denied_address(host, *address)),
-            ResolveError::Unknown { .. } => failed(format!("{place}: {resolve}.")),
+            ResolveError::Unknown { .. } | ResolveError::NoAddress { .. } => {
+                failed(format!("{place}: {resolve}."))
+            }
         };
     }
     if error.is_timeout() {

@@ -1,6 +1,6 @@
 //! Headers of requests.
 
-use crate::effect_error::EffectError;
+use heddle_sandbox::EffectError;
 use reqwest::header::{HeaderName, HeaderValue};
 
 /// The header by which a service recognises a repeated request.

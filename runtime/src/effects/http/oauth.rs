@@ -5,21 +5,22 @@ use super::address::place;
 use super::answer::body_of;
 use super::failure::{guarded, send_error};
 use crate::connections::Connection;
-use crate::digest::{hex, sha256};
-use crate::effect_error::{EffectCode, EffectError};
 use crate::egress::GuardedHttp;
 use crate::secrets::Vault;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use heddle_sandbox::{EffectCode, EffectError};
+use heddle_sandbox::{hex, sha256};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use quick_cache::unsync::Cache;
 use reqwest::Url;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use serde::Deserialize;
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use zeroize::Zeroizing;
 
-/// Tokens kept; past it the cache starts anew.
+/// Tokens kept.
 const KEPT_MAX: usize = 1_000;
 /// For a token whose server does not say.
 const LIFETIME: Duration = Duration::from_secs(300);
@@ -39,7 +40,7 @@ const ANSWER_BYTES_MAX: usize = 64 << 10;
 pub(super) struct Grant {
     token_url: Url,
     client_id: String,
-    client_secret: String,
+    client_secret: Zeroizing<String>,
     scope: Option<String>,
     audience: Option<String>,
     /// Client id and secret in the body instead of the header.
@@ -62,7 +63,7 @@ impl Grant {
         let mut grant = Grant {
             token_url,
             client_id: connection.required(&["clientId"])?,
-            client_secret: connection.required(&["clientSecret"])?,
+            client_secret: connection.required(&["clientSecret"])?.into(),
             scope: connection.text(&["scope", "scopes"]),
             audience: connection.text(&["audience"]),
             in_body,
@@ -106,7 +107,7 @@ impl Grant {
 }
 
 struct Token {
-    value: String,
+    value: Zeroizing<String>,
     fresh_until: Instant,
 }
 
@@ -114,8 +115,13 @@ struct Token {
 type Slot = Arc<tokio::sync::Mutex<Option<Token>>>;
 
 /// Tokens of all connections.
-#[derive(Default)]
-pub(super) struct Tokens(Mutex<HashMap<String, Slot>>);
+pub(super) struct Tokens(Mutex<Cache<String, Slot>>);
+
+impl Default for Tokens {
+    fn default() -> Self {
+        Tokens(Mutex::new(Cache::new(KEPT_MAX)))
+    }
+}
 
 impl Tokens {
     /// A token that is not `refused`, which a service no longer takes.
@@ -125,11 +131,12 @@ impl Tokens {
         grant: &Grant,
         refused: Option<&str>,
         vault: &Vault,
-    ) -> Result<String, EffectError> {
+    ) -> Result<Zeroizing<String>, EffectError> {
         let slot = self.slot(&grant.key);
         let mut slot = slot.lock().await;
         let kept = slot.as_ref().filter(|token| {
-            token.fresh_until > Instant::now() && refused.is_none_or(|refused| refused != token.value)
+            token.fresh_until > Instant::now()
+                && refused.is_none_or(|refused| refused != token.value.as_str())
         });
         let value = match kept {
             Some(token) => token.value.clone(),
@@ -145,10 +152,12 @@ impl Tokens {
 
     fn slot(&self, key: &str) -> Slot {
         let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if slots.len() >= KEPT_MAX && !slots.contains_key(key) {
-            slots.clear();
+        if let Some(slot) = slots.get(key) {
+            return slot.clone();
         }
-        slots.entry(key.to_owned()).or_default().clone()
+        let slot = Slot::default();
+        slots.insert(key.to_owned(), slot.clone());
+        slot
     }
 }
 
@@ -192,7 +201,7 @@ async fn request(clients: &GuardedHttp, grant: &Grant, vault: &Vault) -> Result<
     let status = response.status();
     let answer = body_of(response, url, ANSWER_BYTES_MAX).await?;
     let refused = |reason: String| {
-        let message = format!("{} gave no token: {reason}.", place(url));
+        let message = format!("{} returned no token: {reason}.", place(url));
         EffectError::new(EffectCode::OauthFailed, message)
     };
     if !status.is_success() {
@@ -223,7 +232,7 @@ async fn request(clients: &GuardedHttp, grant: &Grant, vault: &Vault) -> Result<
     });
     let margin = MARGIN.min(lifetime / 2);
     Ok(Token {
-        value: granted.access_token,
+        value: granted.access_token.into(),
         fresh_until: asked_at + (lifetime - margin),
     })
 }

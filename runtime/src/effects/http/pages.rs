@@ -10,7 +10,7 @@ use super::exchange::Exchange;
 use super::failure::failed;
 use super::request::{Kind, Pagination};
 use super::sender::Sender;
-use crate::effect_error::{EffectCode, EffectError};
+use heddle_sandbox::{EffectCode, EffectError};
 use reqwest::Url;
 use reqwest::header::{HeaderMap, LINK};
 use serde_json::Value;

@@ -5,8 +5,8 @@ use super::auth::{Auth, Credentials};
 use super::context::HttpNeeds;
 use super::exchange::Exchange;
 use super::oauth::Tokens;
-use crate::effect_error::EffectError;
 use crate::egress::GuardedHttp;
+use heddle_sandbox::EffectError;
 use reqwest::Url;
 
 /// Sends requests with the same credentials, which go to the origin of the first one only.
@@ -33,13 +33,14 @@ impl Sender<'_> {
         let (tokens, clients) = (self.tokens, self.clients);
         let token = tokens.get(clients, grant, None, vault).await?;
         let answer = self
-            .send_with(exchange.clone(), Some(Auth::Bearer(token.clone())))
+            .send_with(exchange.clone(), Some(Auth::Bearer(token.to_string())))
             .await?;
         if answer.status != 401 || answer.url.origin() != self.origin.origin() {
             return Ok(answer);
         }
         let token = tokens.get(clients, grant, Some(&token), vault).await?;
-        self.send_with(exchange, Some(Auth::Bearer(token))).await
+        self.send_with(exchange, Some(Auth::Bearer(token.to_string())))
+            .await
     }
 
     async fn send_with(&self, mut exchange: Exchange, auth: Option<Auth>) -> Result<Answer, EffectError> {

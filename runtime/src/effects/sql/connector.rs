@@ -1,37 +1,26 @@
-//! Sessions whose driver executes in a process of its own, started by this program: a server whose answers crash the
-//! driver, or exhaust its memory, only ends that process and fails the statement. The process has its connection's
-//! fields and one socket at a time, behind which is what the egress guard has connected to.
+//! Sessions whose driver executes in a process of its own. It has its connection's fields and one socket, behind which is
+//! what the egress guard has connected to.
 //!
 //! Answers of such a process are not trusted.
 
 mod answer;
-mod places;
-
-pub(super) use places::{Place, Places};
 
 use super::failure::too_much;
-use super::serve::Request;
+use super::serve::{Request, SQL_WORKER};
 use super::statement::{Budget, Statement};
 use super::target::Target;
 use super::tunnel::Tunnel;
-use crate::config::ConnectorProgram;
-use crate::effect_error::{EffectCode, EffectError};
+use crate::effects::connectors::{Connectors, LIMITS, Place};
 use crate::egress::{EgressPolicy, Meter};
-use answer::Answer;
-use heddle_processes::{Limits, Process, Receiver, Sender, Worker, WorkerCommand, WorkerError};
+use heddle_processes::{Process, Receiver, Sender, Worker, WorkerError};
+use heddle_sandbox::{EffectCode, EffectError};
 use serde_json::Value;
+use std::sync::Arc;
+
+pub(super) use answer::Answer;
 
 /// Statements after which a process is replaced, so that nothing piles up in it.
 const STATEMENTS_MAX: u32 = 10_000;
-/// What a process may use. Results and what drivers need for them fit into it several times.
-const LIMITS: Limits = Limits {
-    address_space_bytes_max: 768 << 20,
-    processor_seconds_max: 600,
-    files_max: 32,
-    niceness: 0,
-    request_bytes_max: 64 << 20,
-    answer_bytes_max: 64 << 20,
-};
 
 /// An open session in a process.
 pub(super) struct Connector {
@@ -41,6 +30,9 @@ pub(super) struct Connector {
     state: State,
     statements: u32,
     meter: Meter,
+    /// By which the server knows it.
+    session: u64,
+    connectors: Arc<Connectors>,
     policy: EgressPolicy,
     target: Target,
     place: Place,
@@ -59,7 +51,7 @@ enum State {
 impl Connector {
     /// Starts a process and opens a session in it.
     pub async fn open(
-        program: &ConnectorProgram,
+        connectors: &Arc<Connectors>,
         policy: &EgressPolicy,
         target: &Target,
         place: Place,
@@ -67,13 +59,8 @@ impl Connector {
     ) -> Result<Self, EffectError> {
         // Where nothing is reached, nothing needs to be started.
         let meter = Meter::for_each_question(Budget::of_rows(statement));
-        let tunnel = Tunnel::open(policy, target, &meter).await?;
-        let command = WorkerCommand {
-            program: program.program.clone(),
-            arguments: program.arguments.clone(),
-            limits: LIMITS,
-        };
-        let worker = Worker::start(command)
+        let mut tunnel = Tunnel::open(policy, target, &meter).await?;
+        let worker = Worker::start(connectors.command(SQL_WORKER, LIMITS))
             .await
             .map_err(|error| ended(target, error))?;
         let (process, sender, receiver) = worker.into_parts();
@@ -84,6 +71,8 @@ impl Connector {
             state: State::Ready,
             statements: 0,
             meter,
+            session: 0,
+            connectors: connectors.clone(),
             policy: policy.clone(),
             target: target.clone(),
             place,
@@ -93,9 +82,17 @@ impl Connector {
             dir: tunnel.dir().to_owned(),
         };
         match connector.ask(&request, 0).await? {
-            Answer::Opened => Ok(connector),
+            Answer::Connected => tunnel.release(),
+            Answer::Failed(error) => return Err(error),
+            _ => return Err(connector.confused()),
+        }
+        match connector.hear(0).await? {
+            Answer::Opened(session) => {
+                connector.session = session;
+                Ok(connector)
+            }
             Answer::Failed(error) => Err(error),
-            Answer::Rows(_) | Answer::Cancelled => Err(connector.confused()),
+            _ => Err(connector.confused()),
         }
     }
 
@@ -115,29 +112,35 @@ impl Connector {
         match self.ask(&request, statement.bytes_max).await? {
             Answer::Rows(rows) => Ok(rows),
             Answer::Failed(error) => Err(error),
-            Answer::Opened | Answer::Cancelled => Err(self.confused()),
+            _ => Err(self.confused()),
         }
     }
 
-    /// Makes the process tell the server to stop, by another connection.
+    /// Has another process tell the server to stop, since this one can make no second connection.
     pub async fn cancel(&mut self) -> Option<()> {
         if self.state != State::Asked {
             return None;
         }
+        // The other one takes its place.
+        self.process.kill();
         let meter = Meter::new(Budget::HANDSHAKE);
-        let tunnel = Tunnel::open(&self.policy, &self.target, &meter).await.ok()?;
+        let mut tunnel = Tunnel::open(&self.policy, &self.target, &meter).await.ok()?;
+        let command = self.connectors.command(SQL_WORKER, LIMITS);
+        let (_process, mut sender, mut receiver) = Worker::start(command).await.ok()?.into_parts();
         let request = Request::Cancel {
+            target: self.target.clone(),
             dir: tunnel.dir().to_owned(),
+            session: self.session,
         };
-        self.sender.send(&serde_json::to_vec(&request).ok()?).await.ok()?;
-        // What it had been asked before may be answered first.
-        for _ in 0..2 {
-            let frame = self.receiver.receive().await.ok()??;
-            if let Ok(Answer::Cancelled) = Answer::read(&frame, 0) {
-                return Some(());
+        sender.send(&serde_json::to_vec(&request).ok()?).await.ok()?;
+        loop {
+            let frame = receiver.receive().await.ok()??;
+            match Answer::read(&frame, 0).ok()? {
+                Answer::Connected => tunnel.release(),
+                Answer::Cancelled => return Some(()),
+                _ => return None,
             }
         }
-        None
     }
 
     async fn ask(&mut self, request: &Request<'_>, bytes_max: usize) -> Result<Answer, EffectError> {
@@ -148,6 +151,11 @@ impl Connector {
             let error = self.process.why(error).await;
             return Err(self.ended(error));
         }
+        self.hear(bytes_max).await
+    }
+
+    /// What it says next.
+    async fn hear(&mut self, bytes_max: usize) -> Result<Answer, EffectError> {
         self.state = State::Asked;
         let received = self.receiver.receive().await;
         self.state = State::Broken;

@@ -5,8 +5,8 @@
 use super::statement::Statement;
 use super::target::{Kind, Target};
 use super::{mysql, postgres};
-use crate::effect_error::{EffectCode, EffectError};
 use crate::egress::Meter;
+use heddle_sandbox::{EffectCode, EffectError};
 use serde_json::Value;
 use std::path::Path;
 
@@ -42,12 +42,11 @@ impl Driver {
         }
     }
 
-    /// Tells the server, by another connection, to stop what it is doing for this session. `None`: it can't be told, and
-    /// ends the statement by itself.
-    pub async fn cancel(&self, dir: &Path, target: &Target) -> Option<()> {
+    /// By which the server knows the session.
+    pub fn session(&self) -> u64 {
         match self {
-            Driver::Postgres(session) => session.cancel(dir, target).await,
-            Driver::MySql(session) => session.cancel(dir, target).await,
+            Driver::Postgres(session) => session.id(),
+            Driver::MySql(session) => session.id(),
         }
     }
 
@@ -57,5 +56,15 @@ impl Driver {
             Driver::Postgres(session) => session.is_fresh(),
             Driver::MySql(_) => true,
         }
+    }
+}
+
+/// Tells the server, by a connection of its own, to stop what it is doing for a session. `None`: it can't be told, and ends
+/// the statement by itself.
+pub(crate) async fn cancel(dir: &Path, target: &Target, session: u64) -> Option<()> {
+    match target.kind {
+        Kind::Postgres => postgres::cancel(dir, target, session).await,
+        Kind::MySql => mysql::cancel(dir, target, session).await,
+        Kind::Sqlite => None,
     }
 }

@@ -1,7 +1,7 @@
 //! Messages for failed statements.
 
 use super::target::Target;
-use crate::effect_error::{EffectCode, EffectError};
+use heddle_sandbox::{EffectCode, EffectError};
 
 /// Maximum length of an error's message, in bytes.
 const MESSAGE_BYTES_MAX: usize = 8 << 10;

@@ -1,13 +1,13 @@
 //! Sessions whose driver executes in this process. What its server may send is bounded; what the driver makes of it is
 //! not: that is why services have processes for it, see `super::connector`.
 
-use super::driver::Driver;
+use super::driver::{self, Driver};
 use super::failure::too_much;
 use super::statement::{Budget, Statement};
 use super::target::Target;
 use super::tunnel::Tunnel;
-use crate::effect_error::{EffectCode, EffectError};
 use crate::egress::{EgressPolicy, Meter};
+use heddle_sandbox::{EffectCode, EffectError};
 use serde_json::Value;
 
 /// Bytes of a server's after which a session serves no other statement: drivers keep some of them.
@@ -24,7 +24,8 @@ pub(super) struct Here {
 impl Here {
     pub async fn open(policy: &EgressPolicy, target: &Target) -> Result<Self, EffectError> {
         let meter = Meter::new(Budget::HANDSHAKE);
-        let tunnel = Tunnel::open(policy, target, &meter).await?;
+        let mut tunnel = Tunnel::open(policy, target, &meter).await?;
+        tunnel.release();
         let driver = Driver::open(tunnel.dir(), target).await;
         let driver = driver.map_err(|error| match meter.exceeded() {
             true => too_much(EffectCode::SqlFailed, target, Budget::HANDSHAKE),
@@ -53,7 +54,8 @@ impl Here {
 
     pub async fn cancel(&self) -> Option<()> {
         let meter = Meter::new(Budget::HANDSHAKE);
-        let tunnel = Tunnel::open(&self.policy, &self.target, &meter).await.ok()?;
-        self.driver.cancel(tunnel.dir(), &self.target).await
+        let mut tunnel = Tunnel::open(&self.policy, &self.target, &meter).await.ok()?;
+        tunnel.release();
+        driver::cancel(tunnel.dir(), &self.target, self.driver.session()).await
     }
 }

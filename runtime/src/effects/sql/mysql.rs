@@ -8,9 +8,9 @@ use super::rows::{
 };
 use super::statement::{Budget, Statement};
 use super::target::Target;
-use crate::effect_error::{EffectCode, EffectError};
 use crate::egress::Meter;
 use chrono::NaiveDate;
+use heddle_sandbox::{EffectCode, EffectError};
 use serde_json::Value;
 use sqlx::mysql::types::MySqlTime;
 use sqlx::mysql::{MySqlArguments, MySqlConnectOptions, MySqlConnection, MySqlQueryResult, MySqlRow};
@@ -38,12 +38,9 @@ impl Session {
         Ok(Session { connection, id })
     }
 
-    /// Tells the server, by another connection, to stop what it is doing for this session.
-    pub async fn cancel(&self, dir: &Path, target: &Target) -> Option<()> {
-        let mut other = connect(dir, target).await.ok()?;
-        let kill = AssertSqlSafe(format!("kill {}", self.id));
-        other.execute(kill).await.ok()?;
-        other.close().await.ok()
+    /// The server's number for it.
+    pub const fn id(&self) -> u64 {
+        self.id
     }
 
     pub async fn execute(
@@ -69,6 +66,14 @@ impl Session {
         let stream = (&mut self.connection).fetch_many(query);
         collected(stream, has_rows, statement, target, done, columns).await
     }
+}
+
+/// Tells the server, by a connection of its own, to stop what it is doing for a session.
+pub(super) async fn cancel(dir: &Path, target: &Target, session: u64) -> Option<()> {
+    let mut other = connect(dir, target).await.ok()?;
+    let kill = AssertSqlSafe(format!("kill {session}"));
+    other.execute(kill).await.ok()?;
+    other.close().await.ok()
 }
 
 async fn connect(dir: &Path, target: &Target) -> Result<MySqlConnection, EffectError> {
@@ -123,7 +128,7 @@ fn columns(row: &MySqlRow, room: &mut Room) -> Result<Vec<(String, Value)>, Unre
             );
             Unread::Failed(EffectError::new(EffectCode::SqlFailed, message))
         };
-        // A value is no smaller than its bytes, but for JSON's spaces.
+        // A value is at least as large as its bytes, except for whitespace in JSON.
         let raw: &[u8] = match row.try_get_raw(index).map_err(unreadable)?.is_null() {
             true => &[],
             false => row.try_get_unchecked(index).map_err(unreadable)?,

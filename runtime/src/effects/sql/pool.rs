@@ -1,7 +1,7 @@
 //! A few open sessions for each connection. A session that was interrupted during a statement is never reused: when it
 //! is dropped, the server is told to cancel the statement.
 
-use crate::effect_error::{EffectCode, EffectError};
+use heddle_sandbox::{EffectCode, EffectError};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

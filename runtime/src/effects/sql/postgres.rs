@@ -9,8 +9,8 @@ use super::failure::failed;
 use super::rows::{Room, Unread, collected, wrong_count, wrong_parameter};
 use super::statement::{Budget, Statement};
 use super::target::Target;
-use crate::effect_error::{EffectCode, EffectError};
 use crate::egress::Meter;
+use heddle_sandbox::{EffectCode, EffectError};
 use serde_json::Value;
 use sqlx::postgres::{PgArguments, PgConnectOptions, PgConnection, PgQueryResult, PgRow};
 use sqlx::{
@@ -53,12 +53,9 @@ impl Session {
         self.described < DESCRIBED_BYTES_MAX
     }
 
-    /// Tells the server, by another connection, to stop what it is doing for this session.
-    pub async fn cancel(&self, dir: &Path, target: &Target) -> Option<()> {
-        let mut other = connect(dir, target).await.ok()?;
-        let cancel = sqlx::query("select pg_cancel_backend($1)").bind(self.process);
-        cancel.execute(&mut other).await.ok()?;
-        other.close().await.ok()
+    /// The server's process.
+    pub fn id(&self) -> u64 {
+        u64::try_from(self.process).unwrap_or_default()
     }
 
     pub async fn execute(
@@ -87,6 +84,15 @@ impl Session {
         let stream = (&mut self.connection).fetch_many(query);
         collected(stream, has_rows, statement, target, done, columns).await
     }
+}
+
+/// Tells the server, by a connection of its own, to stop what it is doing for a session.
+pub(super) async fn cancel(dir: &Path, target: &Target, session: u64) -> Option<()> {
+    let process = i32::try_from(session).ok()?;
+    let mut other = connect(dir, target).await.ok()?;
+    let cancel = sqlx::query("select pg_cancel_backend($1)").bind(process);
+    cancel.execute(&mut other).await.ok()?;
+    other.close().await.ok()
 }
 
 async fn connect(dir: &Path, target: &Target) -> Result<PgConnection, EffectError> {

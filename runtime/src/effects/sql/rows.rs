@@ -4,12 +4,12 @@
 use super::failure::failed;
 use super::statement::Statement;
 use super::target::Target;
-use crate::effect_error::{EffectCode, EffectError};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use chrono::NaiveDateTime;
 use futures_util::TryStreamExt;
 use futures_util::stream::BoxStream;
+use heddle_sandbox::{EffectCode, EffectError};
 use serde_json::{Map, Value};
 use sqlx::Either;
 use std::collections::HashMap;
@@ -193,8 +193,9 @@ pub(super) fn unsigned(number: u64) -> Value {
 pub(super) fn decimal(text: &str) -> Value {
     let digits = text.bytes().filter(u8::is_ascii_digit).collect::<Vec<_>>();
     let leading = digits.iter().take_while(|digit| **digit == b'0').count();
+    let is_zero = !digits.is_empty() && leading == digits.len();
     match text.parse::<f64>() {
-        Ok(number) if number.is_finite() && digits.len() - leading <= DIGITS_MAX => {
+        Ok(number) if (number.is_normal() || is_zero) && digits.len() - leading <= DIGITS_MAX => {
             match number.fract() == 0.0 {
                 true => integer(number as i64),
                 false => number.into(),

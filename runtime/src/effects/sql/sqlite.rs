@@ -1,5 +1,6 @@
 //! Statements on a SQLite file, where the operator allows it. Each tenant has a directory of its own.
 
+mod connector;
 mod guard;
 mod place;
 
@@ -7,11 +8,11 @@ use super::failure::failed;
 use super::rows::{Room, Unread, bytes, collected, float, integer, wrong_parameter};
 use super::statement::Statement;
 use super::target::Target;
-use crate::effect_error::EffectError;
+use heddle_sandbox::EffectError;
 
+pub(super) use connector::Connector;
 use guard::{check_words, harden, is_refusal};
-pub(super) use place::Files;
-use place::permitted;
+pub(super) use place::{File, Files, permitted};
 use serde_json::Value;
 use sqlx::sqlite::{SqliteArguments, SqliteConnectOptions, SqliteConnection, SqliteQueryResult, SqliteRow};
 use sqlx::{
@@ -41,13 +42,11 @@ impl Drop for Stop {
 
 /// Executes a statement in a connection of its own.
 pub(super) async fn execute(
-    files: &Files,
-    tenant: Option<&str>,
+    file: &File,
     target: &Target,
     statement: &Statement,
 ) -> Result<Vec<Value>, EffectError> {
     let fails = |error: sqlx::Error| refused(target, &error);
-    let file = permitted(files, tenant, &target.file)?;
     if file.bytes_max.is_some() {
         check_words(&statement.query)?;
     }
@@ -61,6 +60,11 @@ pub(super) async fn execute(
         let page = u64::try_from(page).unwrap_or(PAGE_BYTES).max(1);
         let bound = AssertSqlSafe(format!("pragma max_page_count = {}", (bytes_max / page).max(1)));
         connection.execute(bound).await.map_err(fails)?;
+    }
+    if file.is_inside {
+        // No file for what is sorted or kept for a while: there is none, and memory is bounded.
+        let kept = "pragma temp_store = memory";
+        connection.execute(kept).await.map_err(fails)?;
     }
     let stop = Stop(Arc::default());
     {

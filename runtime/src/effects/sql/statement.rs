@@ -21,7 +21,7 @@ impl Budget {
     /// Until a session is open, and to end what another one does.
     pub(super) const HANDSHAKE: u64 = 256 << 10;
 
-    /// The result of a statement. Rows as servers send them are no larger than what becomes of them, but for the last one,
+    /// The result of a statement. Rows as servers send them are no larger than what becomes of them, except for the last one,
     /// which may be one too many, and what is said besides.
     pub(super) fn of_rows(statement: &Statement) -> u64 {
         let bytes = statement.bytes_max as u64;

@@ -1,12 +1,13 @@
 //! Determines which database a connection refers to.
 
 use crate::connections::Connection;
-use crate::digest::{hex, sha256};
-use crate::effect_error::EffectError;
+use heddle_sandbox::EffectError;
+use heddle_sandbox::{hex, sha256};
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
 use sqlx::mysql::MySqlSslMode;
 use sqlx::postgres::PgSslMode;
+use zeroize::Zeroizing;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Kind {
@@ -31,7 +32,7 @@ pub(crate) struct Target {
     pub host: String,
     pub port: u16,
     pub user: String,
-    pub password: String,
+    pub password: Zeroizing<String>,
     pub database: String,
     pub tls: Tls,
     pub tls_ca: Option<String>,
@@ -86,7 +87,8 @@ impl Target {
                 of_url(|url| url.password().map(str::to_owned)).map(|text| decoded(&text)),
                 &["password"],
             )
-            .unwrap_or_default(),
+            .unwrap_or_default()
+            .into(),
             database: part(
                 of_url(|url| Some(url.path().trim_start_matches('/').to_owned())),
                 &["database"],

@@ -47,7 +47,7 @@ impl Claims {
 
 /// The identity that the claims describe, or an error if claims are missing.
 pub(super) fn identity(provider: &str, claims: Claims) -> Result<Identity, LoginError> {
-    let refused = |reason: &str| LoginError::Refused(reason.to_owned());
+    let refused = |reason: &'static str| LoginError::refused(reason);
     let subject = claims.subject().filter(|subject| !subject.is_empty());
     let subject = subject.ok_or_else(|| refused("the provider sent no subject"))?;
     let subject = format!("{provider}|{subject}");

@@ -4,6 +4,7 @@
 use super::claims::Claims;
 use super::login::LoginError;
 use crate::auth::signing;
+use anyhow::anyhow;
 use heddle_model::clock::Timestamp;
 use jsonwebtoken::jwk::{Jwk, JwkSet, KeyAlgorithm, PublicKeyUse};
 use jsonwebtoken::{Algorithm, DecodingKey, Header, Validation};
@@ -57,6 +58,7 @@ impl Keys {
 struct IdToken {
     exp: i64,
     azp: Option<String>,
+    nonce: Option<String>,
     #[serde(flatten)]
     claims: Claims,
 }
@@ -66,14 +68,14 @@ pub(super) fn check(
     keys: &Keys,
     token: &str,
     issuer: &str,
-    client_id: &str,
+    (client_id, nonce): (&str, Option<&str>),
     now: Timestamp,
 ) -> Result<Claims, LoginError> {
-    let refused = |reason: String| LoginError::Refused(format!("the ID token is rejected: {reason}"));
-    let header = jsonwebtoken::decode_header(token).map_err(|error| refused(error.to_string()))?;
-    // A public key is no secret: anybody could sign with it as an HMAC key.
+    let refused = |reason: anyhow::Error| LoginError::Refused(reason.context("the ID token is rejected"));
+    let header = jsonwebtoken::decode_header(token).map_err(|error| refused(error.into()))?;
+    // A public key is not secret: anybody could use it as an HMAC key and sign.
     if matches!(header.alg, Algorithm::HS256 | Algorithm::HS384 | Algorithm::HS512) {
-        return Err(refused("it is not signed with a private key".to_owned()));
+        return Err(refused(anyhow!("it is not signed with a private key")));
     }
     let mut validation = Validation::new(header.alg);
     // The service's own clock decides, below.
@@ -81,20 +83,23 @@ pub(super) fn check(
     validation.set_required_spec_claims(&["exp", "iss", "aud", "sub"]);
     validation.set_issuer(&[issuer]);
     validation.set_audience(&[client_id]);
-    let mut failure = "none of the provider's keys has its key id".to_owned();
+    let mut failure = anyhow!("none of the provider's keys has its key id");
     for key in keys.candidates(&header) {
         let token = match jsonwebtoken::decode::<IdToken>(token, key, &validation) {
             Ok(decoded) => decoded.claims,
             Err(error) => {
-                failure = error.to_string();
+                failure = error.into();
                 continue;
             }
         };
         if token.azp.is_some_and(|party| party != client_id) {
-            return Err(refused("it was issued to a different client".to_owned()));
+            return Err(refused(anyhow!("it was issued to a different client")));
+        }
+        if nonce.is_some() && token.nonce.as_deref() != nonce {
+            return Err(refused(anyhow!("it was not issued for this attempt")));
         }
         if token.exp.saturating_add(LEEWAY_S) <= now.millis().div_euclid(1000) {
-            return Err(refused("it has expired".to_owned()));
+            return Err(refused(anyhow!("it has expired")));
         }
         return Ok(token.claims);
     }

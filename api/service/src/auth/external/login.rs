@@ -1,20 +1,52 @@
 //! Types of the external login: its settings, its result and its errors.
 
+use reqwest::Url;
+use secrecy::SecretString;
+use std::borrow::Cow;
+
+/// The console's page to which the provider sends people back.
+pub const CONSOLE_RETURN: &str = "/sign-in/return";
+
 /// A login by another service: OpenID Connect with an issuer, or plain OAuth 2.0 with its URLs.
 #[derive(Clone)]
 pub struct ExternalLogin {
     /// Client id.
     pub client_id: String,
     /// Client secret.
-    pub client_secret: String,
+    pub client_secret: SecretString,
     /// OpenID Connect issuer, whose configuration is discovered.
     pub issuer: Option<String>,
+    /// What people know the provider as; `None`: the host of its issuer or token endpoint.
+    pub name: Option<String>,
+    /// Authorization endpoint, when there is no discovery.
+    pub authorize_url: Option<String>,
+    /// What the console asks for, separated by spaces.
+    pub scopes: String,
     /// Token endpoint, when there is no discovery.
     pub token_url: Option<String>,
     /// Userinfo endpoint, when there is no discovery.
     pub userinfo_url: Option<String>,
     /// Redirect URI with which clients obtain their codes.
     pub redirect_uri: String,
+}
+
+impl ExternalLogin {
+    /// What people know the provider as.
+    pub fn shown_name(&self) -> String {
+        let place = || {
+            let url: Url = self.issuer.as_ref().or(self.token_url.as_ref())?.parse().ok()?;
+            url.host_str().map(str::to_owned)
+        };
+        self.name.clone().or_else(place).unwrap_or_default()
+    }
+
+    /// Whether the console can begin this login: the provider sends people back to the console's page, and it is known
+    /// where they are sent to.
+    pub fn is_for_console(&self) -> bool {
+        let returns = self.redirect_uri.parse::<Url>();
+        let is_known = self.issuer.is_some() || self.authorize_url.is_some();
+        is_known && returns.is_ok_and(|url| url.path() == CONSOLE_RETURN)
+    }
 }
 
 /// What a client brings back from the provider.
@@ -24,6 +56,8 @@ pub struct Login<'a> {
     pub code: &'a str,
     /// PKCE verifier.
     pub code_verifier: Option<&'a str>,
+    /// What the ID token must have in it, if the code was requested with a nonce.
+    pub nonce: Option<&'a str>,
 }
 
 /// A user's identity, as confirmed by the provider.
@@ -47,9 +81,21 @@ pub struct Identity {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LoginError {
     /// The provider, or the check of what it said, refuses this login.
-    #[error("{0}")]
-    Refused(String),
+    #[error("an external login was refused")]
+    Refused(#[source] anyhow::Error),
     /// The provider does not answer as it must.
-    #[error("{0}")]
-    Unavailable(String),
+    #[error("can't use the login provider")]
+    Unavailable(#[source] anyhow::Error),
+}
+
+impl LoginError {
+    /// The provider can't be used, for this reason.
+    pub fn unavailable(reason: String) -> Self {
+        LoginError::Unavailable(anyhow::Error::msg(reason))
+    }
+
+    /// The login is refused, for this reason.
+    pub fn refused(reason: impl Into<Cow<'static, str>>) -> Self {
+        LoginError::Refused(anyhow::Error::msg(reason.into()))
+    }
 }

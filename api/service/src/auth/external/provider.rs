@@ -1,9 +1,11 @@
 //! The provider's HTTP endpoints: its configuration (OpenID Connect Discovery 1.0), its keys (RFC 7517), tokens and
 //! userinfo. Every connection passes the runtime's egress guard.
 
+use super::attempt::Attempt;
 use super::claims::Claims;
 use super::id_token::{self, Keys};
 use super::login::{ExternalLogin, Login, LoginError};
+use anyhow::Context;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use heddle_model::clock::Timestamp;
@@ -11,9 +13,9 @@ use heddle_runtime::{EgressPolicy, GuardedHttp};
 use jsonwebtoken::jwk::JwkSet;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use reqwest::{Method, StatusCode, Url};
+use secrecy::ExposeSecret;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use std::error::Error as _;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -27,6 +29,8 @@ const FRESH: Duration = Duration::from_secs(60 * 60);
 pub(super) struct Endpoints {
     /// OpenID Connect: who signs ID tokens.
     pub issuer: Option<String>,
+    /// Where people log in.
+    authorize: Option<Url>,
     token: Url,
     pub userinfo: Option<Url>,
     keys: Option<Url>,
@@ -87,6 +91,12 @@ impl Provider {
             Some(issuer) => self.discover(issuer).await?,
             None => Endpoints {
                 issuer: None,
+                authorize: self
+                    .settings
+                    .authorize_url
+                    .as_deref()
+                    .map(|at| url(Some(at)))
+                    .transpose()?,
                 token: url(self.settings.token_url.as_deref())?,
                 userinfo: Some(url(self.settings.userinfo_url.as_deref())?),
                 keys: None,
@@ -102,6 +112,7 @@ impl Provider {
         #[derive(Deserialize)]
         struct Configuration {
             issuer: String,
+            authorization_endpoint: Option<String>,
             token_endpoint: String,
             userinfo_endpoint: Option<String>,
             jwks_uri: String,
@@ -114,7 +125,7 @@ impl Provider {
         let configuration: Configuration = self.get(url(Some(&at))?, None).await?;
         if configuration.issuer != issuer {
             let other = configuration.issuer;
-            return Err(LoginError::Unavailable(format!(
+            return Err(LoginError::unavailable(format!(
                 "the issuer is configured as {issuer}, but calls itself {other}: the two must be equal"
             )));
         }
@@ -123,8 +134,10 @@ impl Provider {
         let knows_basic =
             methods.is_none_or(|methods| methods.iter().any(|method| method == "client_secret_basic"));
         let userinfo = configuration.userinfo_endpoint.as_deref();
+        let authorize = configuration.authorization_endpoint.as_deref();
         Ok(Endpoints {
             issuer: Some(configuration.issuer),
+            authorize: authorize.map(|authorize| url(Some(authorize))).transpose()?,
             token: url(Some(&configuration.token_endpoint))?,
             userinfo: userinfo.map(|userinfo| url(Some(userinfo))).transpose()?,
             keys: Some(url(Some(&configuration.jwks_uri))?),
@@ -132,20 +145,44 @@ impl Provider {
         })
     }
 
+    /// Where a browser is sent to log in, and to come back to the redirect URI.
+    pub fn authorize_url(&self, endpoints: &Endpoints, attempt: &Attempt) -> Result<Url, LoginError> {
+        let settings = &self.settings;
+        let mut url = endpoints
+            .authorize
+            .clone()
+            .ok_or_else(|| LoginError::unavailable("it has no authorization endpoint".to_owned()))?;
+        self.check_scheme(&url)?;
+        let mut query = url.query_pairs_mut();
+        query
+            .append_pair("response_type", "code")
+            .append_pair("client_id", &settings.client_id)
+            .append_pair("redirect_uri", &settings.redirect_uri)
+            .append_pair("scope", &settings.scopes)
+            .append_pair("state", &attempt.state())
+            .append_pair("code_challenge", &attempt.challenge())
+            .append_pair("code_challenge_method", "S256");
+        if endpoints.issuer.is_some() {
+            query.append_pair("nonce", &attempt.nonce());
+        }
+        drop(query);
+        Ok(url)
+    }
+
     /// Exchanges the code.
     pub async fn tokens(&self, endpoints: &Endpoints, login: Login<'_>) -> Result<Tokens, LoginError> {
         let ask = self.token_request(endpoints, login);
         let (status, body) = self.ask(ask).await?;
         if status.is_server_error() {
-            return Err(LoginError::Unavailable(format!(
+            return Err(LoginError::unavailable(format!(
                 "the token endpoint answered {status}"
             )));
         }
-        // What is no token is a refusal: some providers say so with 200.
+        // An answer without a token is a refusal: some providers send it with status 200.
         serde_json::from_slice(&body).map_err(|_| {
             let error = serde_json::from_slice::<Refusal>(&body).map(|refusal| refusal.error);
             let error = error.unwrap_or_else(|_| "no reason given".to_owned());
-            LoginError::Refused(format!("the token endpoint answered {status}: {error}"))
+            LoginError::refused(format!("the token endpoint answered {status}: {error}"))
         })
     }
 
@@ -160,14 +197,14 @@ impl Provider {
         }
         let authorization = if endpoints.secret_in_body {
             form.append_pair("client_id", &settings.client_id);
-            form.append_pair("client_secret", &settings.client_secret);
+            form.append_pair("client_secret", settings.client_secret.expose_secret());
             None
         } else {
             let encoded = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
             let pair = format!(
                 "{}:{}",
                 encoded(&settings.client_id),
-                encoded(&settings.client_secret)
+                encoded(settings.client_secret.expose_secret())
             );
             Some(format!("Basic {}", STANDARD.encode(pair)))
         };
@@ -183,7 +220,7 @@ impl Provider {
     pub async fn userinfo(&self, endpoints: &Endpoints, tokens: &Tokens) -> Result<Claims, LoginError> {
         let userinfo = endpoints.userinfo.clone();
         let userinfo =
-            userinfo.ok_or_else(|| LoginError::Unavailable("the provider has no userinfo URL".to_owned()))?;
+            userinfo.ok_or_else(|| LoginError::unavailable("the provider has no userinfo URL".to_owned()))?;
         self.get(userinfo, Some(format!("Bearer {}", tokens.access_token)))
             .await
     }
@@ -193,7 +230,7 @@ impl Provider {
         &self,
         endpoints: &Endpoints,
         issuer: &str,
-        id_token: &str,
+        (id_token, nonce): (&str, Option<&str>),
         now: Timestamp,
     ) -> Result<Claims, LoginError> {
         let kept = fresh(&self.keys, now);
@@ -202,14 +239,15 @@ impl Provider {
             None => {
                 let at = endpoints.keys.clone();
                 let at =
-                    at.ok_or_else(|| LoginError::Unavailable("the provider publishes no keys".to_owned()))?;
+                    at.ok_or_else(|| LoginError::unavailable("the provider publishes no keys".to_owned()))?;
                 let set: JwkSet = self.get(at, None).await?;
                 let keys = Arc::new(Keys::new(&set));
                 *locked(&self.keys) = Some((now, keys.clone()));
                 keys
             }
         };
-        id_token::check(&keys, id_token, issuer, &self.settings.client_id, now)
+        let client = (self.settings.client_id.as_str(), nonce);
+        id_token::check(&keys, id_token, issuer, client, now)
     }
 
     async fn get<T: DeserializeOwned>(
@@ -226,10 +264,11 @@ impl Provider {
         };
         let (status, body) = self.ask(ask).await?;
         if !status.is_success() {
-            return Err(LoginError::Unavailable(format!("{place} answered {status}")));
+            return Err(LoginError::unavailable(format!("{place} answered {status}")));
         }
         serde_json::from_slice(&body)
-            .map_err(|error| LoginError::Unavailable(format!("{place} sent an unexpected answer: {error}")))
+            .with_context(|| format!("{place} sent an unexpected answer"))
+            .map_err(LoginError::Unavailable)
     }
 
     /// Sends a request and reads all of the answer, within a time and a size.
@@ -239,7 +278,7 @@ impl Provider {
             .await
             .unwrap_or_else(|_| {
                 let waited_s = TIMEOUT.as_secs();
-                Err(LoginError::Unavailable(format!(
+                Err(LoginError::unavailable(format!(
                     "{place} did not answer within {waited_s} s"
                 )))
             })
@@ -249,7 +288,7 @@ impl Provider {
         let place = place(&ask.url);
         self.check_scheme(&ask.url)?;
         let client = self.http.client(&ask.url);
-        let client = client.map_err(|error| LoginError::Unavailable(error.to_string()))?;
+        let client = client.map_err(|error| LoginError::Unavailable(error.into()))?;
         let mut request = client
             .request(ask.method, ask.url)
             .header(ACCEPT, "application/json");
@@ -261,13 +300,14 @@ impl Provider {
                 .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
                 .body(form);
         }
-        let failed = |error: reqwest::Error| LoginError::Unavailable(format!("{place}: {}", chain(&error)));
+        let failed =
+            |error: reqwest::Error| LoginError::Unavailable(anyhow::Error::new(error).context(place.clone()));
         let mut response = request.send().await.map_err(failed)?;
         let status = response.status();
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(failed)? {
             if body.len() + chunk.len() > ANSWER_BYTES_MAX {
-                return Err(LoginError::Unavailable(format!("{place} sent more than 1 MiB")));
+                return Err(LoginError::unavailable(format!("{place} sent more than 1 MiB")));
             }
             body.extend_from_slice(&chunk);
         }
@@ -281,7 +321,7 @@ impl Provider {
         if url.scheme() == "https" || self.egress.lists(host, url.port_or_known_default(), address) {
             return Ok(());
         }
-        Err(LoginError::Unavailable(format!(
+        Err(LoginError::unavailable(format!(
             "{} is not encrypted: use https, or list the host in HEDDLE_EGRESS_ALLOW",
             place(url)
         )))
@@ -295,24 +335,14 @@ struct Refusal {
 
 fn url(text: Option<&str>) -> Result<Url, LoginError> {
     let text = text.unwrap_or_default();
-    Url::parse(text).map_err(|error| LoginError::Unavailable(format!("`{text}` is not a URL: {error}")))
+    Url::parse(text)
+        .with_context(|| format!("`{text}` is not a URL"))
+        .map_err(LoginError::Unavailable)
 }
 
 /// Scheme, host and port only: queries may contain confidential values.
 fn place(url: &Url) -> String {
     url.origin().ascii_serialization()
-}
-
-/// An error with its causes, which is where the reason is.
-fn chain(error: &reqwest::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    text
 }
 
 fn fresh<T>(kept: &Mutex<Option<(Timestamp, Arc<T>)>>, now: Timestamp) -> Option<Arc<T>> {

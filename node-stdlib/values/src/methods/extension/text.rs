@@ -152,7 +152,7 @@ fn to_date_time(text: &Text, arguments: Arguments<'_>, caller: &mut dyn Caller) 
         return made(Global::DateTimeFromMillis, &[ms], caller);
     }
     let shape = Value::from(text.clone()).shape();
-    Err(Exception::new(Kind::Type, format!("{shape} is no date-time")))
+    Err(Exception::new(Kind::Type, format!("{shape} is not a date-time")))
 }
 
 fn is_valid(time: &Temporal) -> bool {

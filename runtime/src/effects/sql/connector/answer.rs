@@ -1,7 +1,7 @@
 //! Answers of connector processes, which are untrusted: their size in memory is limited while they are parsed.
 
-use super::super::serve::{Failure, Reply};
-use crate::effect_error::{EffectCode, EffectError};
+use super::super::serve::Reply;
+use heddle_sandbox::{EffectCode, EffectError};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -12,6 +12,7 @@ const CODES: &[EffectCode] = &[
     EffectCode::SqlFailed,
     EffectCode::SqlRowLimit,
     EffectCode::Parameter,
+    EffectCode::NotPermitted,
     EffectCode::Timeout,
     EffectCode::Internal,
 ];
@@ -21,8 +22,9 @@ const VALUE_BYTES: usize = 8;
 const SLACK: usize = 1 << 20;
 
 /// An answer.
-pub(super) enum Answer {
-    Opened,
+pub(in super::super) enum Answer {
+    Connected,
+    Opened(u64),
     Rows(Vec<Value>),
     Cancelled,
     Failed(EffectError),
@@ -32,18 +34,11 @@ impl Answer {
     /// Of a frame; rows may take about so many bytes.
     pub fn read(frame: &[u8], bytes_max: usize) -> Result<Self, serde_json::Error> {
         Ok(match serde_json::from_slice::<Reply<&RawValue>>(frame)? {
-            Reply::Opened => Answer::Opened,
+            Reply::Connected => Answer::Connected,
+            Reply::Opened(session) => Answer::Opened(session),
             Reply::Cancelled => Answer::Cancelled,
             Reply::Rows(rows) => Answer::Rows(self::rows(rows.get(), bytes_max)?),
-            Reply::Failed(Failure { code: told, message }) => {
-                let told = EffectCode::from(told.as_str());
-                let code = if CODES.contains(&told) {
-                    told
-                } else {
-                    EffectCode::Internal
-                };
-                Answer::Failed(EffectError::new(code, message))
-            }
+            Reply::Failed(failure) => Answer::Failed(failure.into_error(CODES)),
         })
     }
 }

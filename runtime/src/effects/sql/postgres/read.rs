@@ -6,6 +6,7 @@ use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
 use serde_json::Value;
 use sqlx::TypeInfo;
 use sqlx::postgres::{PgTypeInfo, PgTypeKind};
+use std::ops::RangeInclusive;
 
 type Read<T> = Result<T, String>;
 
@@ -173,15 +174,12 @@ fn numeric(bytes: &[u8]) -> Read<String> {
     for _ in 0..count {
         digits.push(reader.i16()?);
     }
-    let group = |at: i32| {
-        usize::try_from(at)
-            .ok()
-            .and_then(|at| digits.get(at))
-            .copied()
-            .unwrap_or(0)
-    };
+    // However large it is said to be.
+    if digits.iter().all(|digit| *digit == 0) {
+        return Ok("0".to_owned());
+    }
     let weight = i32::from(weight);
-    let whole: String = (0..=weight).map(|at| format!("{:04}", group(at))).collect();
+    let whole = groups(&digits, 0..=weight);
     let whole = whole.trim_start_matches('0');
     let mut text = if sign == 0x4000 {
         "-".to_owned()
@@ -191,14 +189,24 @@ fn numeric(bytes: &[u8]) -> Read<String> {
     text.push_str(if whole.is_empty() { "0" } else { whole });
     let scale = usize::try_from(scale).unwrap_or_default();
     if scale > 0 {
-        let groups = i32::try_from(scale.div_ceil(4)).unwrap_or_default();
-        let fraction: String = (1..=groups)
-            .map(|at| format!("{:04}", group(weight + at)))
-            .collect();
+        let count = i32::try_from(scale.div_ceil(4)).unwrap_or_default();
+        let fraction = groups(&digits, weight + 1..=weight + count);
         text.push('.');
         text.push_str(fraction.get(..scale).unwrap_or(&fraction));
     }
     Ok(text)
+}
+
+/// These groups of four decimal digits; those that are missing are zeros.
+fn groups(digits: &[i16], places: RangeInclusive<i32>) -> String {
+    let mut text = String::new();
+    for place in places {
+        match usize::try_from(place).ok().and_then(|place| digits.get(place)) {
+            Some(digit) => text.push_str(&format!("{digit:04}")),
+            None => text.push_str("0000"),
+        }
+    }
+    text
 }
 
 fn date(days: i32) -> String {
@@ -323,4 +331,42 @@ fn element(of: &PgTypeInfo, reader: &mut Reader<'_>, room: &mut Room, levels: us
     let (bytes, rest) = reader.0.split_at_checked(length).ok_or("it ends early")?;
     reader.0 = rest;
     nested(of, bytes, room, levels)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent(weight: i16, sign: u16, scale: i16, digits: &[i16]) -> Vec<u8> {
+        let head = [digits.len() as i16, weight, sign as i16, scale];
+        head.iter()
+            .chain(digits)
+            .flat_map(|number| number.to_be_bytes())
+            .collect()
+    }
+
+    #[test]
+    fn numerics_have_the_digits_that_were_sent() {
+        for (bytes, text) in [
+            (sent(0, 0, 0, &[]), "0"),
+            (sent(i16::MAX, 0x4000, i16::MAX, &[0, 0]), "0"),
+            (sent(1, 0, 0, &[1, 2345]), "12345"),
+            (sent(2, 0x4000, 2, &[7]), "-700000000.00"),
+            (sent(-1, 0, 6, &[12, 3400]), "0.001234"),
+            (sent(-2, 0, 9, &[5]), "0.000000050"),
+            (sent(0, 0xC000, 0, &[]), "NaN"),
+            (sent(0, 0xF000, 0, &[]), "-Infinity"),
+        ] {
+            assert_eq!(numeric(&bytes).as_deref(), Ok(text));
+        }
+        assert!(numeric(&sent(0, 0, 0, &[1, 2])[..9]).is_err());
+    }
+
+    #[test]
+    fn a_numeric_that_a_double_would_take_for_zero_stays_text() {
+        let tiny = numeric(&sent(-100, 0, 400, &[1])).unwrap_or_default();
+        assert_eq!(decimal(&tiny), Value::from(tiny));
+        assert_eq!(decimal("-0.00"), Value::from(0));
+        assert_eq!(decimal("1.50"), Value::from(1.5));
+    }
 }

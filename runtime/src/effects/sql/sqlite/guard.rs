@@ -2,7 +2,7 @@
 //! can't reach other files, change how SQLite works, or exceed size limits.
 
 use super::super::target::Target;
-use crate::effect_error::{EffectCode, EffectError};
+use heddle_sandbox::{EffectCode, EffectError};
 use libsqlite3_sys as sqlite;
 use sqlx::sqlite::LockedSqliteHandle;
 use std::ffi::{CStr, c_char, c_int, c_void};

@@ -3,7 +3,8 @@
 //! Knows nothing of SQL.
 
 use crate::config::SqliteFiles;
-use crate::effect_error::{EffectCode, EffectError};
+use heddle_sandbox::{EffectCode, EffectError};
+use serde::{Deserialize, Serialize};
 use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
@@ -20,14 +21,53 @@ pub(in super::super) struct Files {
 }
 
 /// A file that may be opened.
-pub(super) struct File {
+#[derive(Clone, Serialize, Deserialize)]
+pub(in super::super) struct File {
     pub path: PathBuf,
     /// How large it may become; `None`: as large as it likes, with statements that may do anything.
     pub bytes_max: Option<u64>,
+    /// Whether this is seen from a process that has its directory only.
+    pub is_inside: bool,
+    #[serde(skip)]
+    allowed: Option<Allowed>,
+}
+
+/// What a file is allowed as.
+#[derive(Clone)]
+pub(in super::super) struct Allowed {
+    /// The directory of its tenant.
+    pub dir: PathBuf,
+    /// Bytes that all files in it may have together.
+    pub all_bytes_max: u64,
+    file: PathBuf,
+    bytes_max: u64,
+}
+
+impl File {
+    /// The directory that a process for it has to have; `None`: it may be anywhere.
+    pub fn allowed(&self) -> Option<&Allowed> {
+        self.allowed.as_ref()
+    }
+}
+
+impl Allowed {
+    /// The file, for a process whose directory this is.
+    pub fn inside(&self) -> File {
+        File {
+            path: self.file.clone(),
+            bytes_max: Some(self.bytes_max),
+            is_inside: true,
+            allowed: None,
+        }
+    }
 }
 
 /// The file that a connection names, if it may be opened.
-pub(super) fn permitted(files: &Files, tenant: Option<&str>, file: &str) -> Result<File, EffectError> {
+pub(in super::super) fn permitted(
+    files: &Files,
+    tenant: Option<&str>,
+    file: &str,
+) -> Result<File, EffectError> {
     let root = match &files.allowed {
         SqliteFiles::None => {
             return Err(denied(
@@ -39,6 +79,8 @@ pub(super) fn permitted(files: &Files, tenant: Option<&str>, file: &str) -> Resu
             return Ok(File {
                 path: PathBuf::from(file),
                 bytes_max: None,
+                is_inside: false,
+                allowed: None,
             });
         }
         SqliteFiles::Below(root) => root,
@@ -76,9 +118,17 @@ pub(super) fn permitted(files: &Files, tenant: Option<&str>, file: &str) -> Resu
         return Err(denied(&message));
     }
     let others = taken(&dir, &path).map_err(|error| unusable(&error))?;
+    let bytes_max = files.tenant_bytes_max.saturating_sub(others);
     Ok(File {
         path,
-        bytes_max: Some(files.tenant_bytes_max.saturating_sub(others)),
+        bytes_max: Some(bytes_max),
+        is_inside: false,
+        allowed: Some(Allowed {
+            dir,
+            all_bytes_max: files.tenant_bytes_max,
+            file: PathBuf::from(file),
+            bytes_max,
+        }),
     })
 }
 

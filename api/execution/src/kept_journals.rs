@@ -1,0 +1,147 @@
+//! The journals of runs that have ended: which are kept, so that the runs can be replayed, and clearing away the others, a few
+//! at a time.
+
+use heddle_model::clock::{Clock, Timestamp};
+use heddle_model::error::ServiceError;
+use heddle_model::ids::RunId;
+use heddle_model::status::RunStatus;
+use heddle_store::Store;
+use heddle_store::runs::replays::{self, JournalsOfTenant, KeptJournal};
+use std::time::Duration;
+
+/// Journals that one transaction removes; each may have thousands of entries.
+const BATCH_MAX: i64 = 25;
+/// Runs that are looked at together.
+const PAGE_MAX: i64 = 500;
+
+/// Which journals are kept.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct JournalPolicy {
+    /// Those of failed runs, for so long.
+    pub failed_age_max: Duration,
+    /// Those of a tenant's newest successful runs, so many.
+    pub succeeded_max: i64,
+    /// Bytes of a tenant's; `None`: as many as there are.
+    pub bytes_max: Option<i64>,
+}
+
+impl JournalPolicy {
+    /// Whether the journal of a run that ends like this is kept at all.
+    pub fn keeps(&self, status: RunStatus) -> bool {
+        match status.has_failed() {
+            true => !self.failed_age_max.is_zero(),
+            false => self.succeeded_max > 0,
+        }
+    }
+}
+
+/// Clears journals away. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct KeptJournals {
+    pub store: Store,
+    pub clock: Clock,
+    pub policy: JournalPolicy,
+}
+
+impl KeptJournals {
+    /// Removes once what is too old or too much.
+    pub async fn clear_away(&self) -> Result<(), ServiceError> {
+        self.close_others().await?;
+        let failed_before = self.clock.now().minus(self.policy.failed_age_max);
+        self.too_old(failed_before).await?;
+        let bytes_max = self.policy.bytes_max.unwrap_or(i64::MAX);
+        let mut reader = self.store.reader().await?;
+        let beyond = replays::beyond(&mut reader.db(), self.policy.succeeded_max, bytes_max).await?;
+        drop(reader);
+        for tenant in beyond {
+            let freed = self.too_many(&tenant).await?;
+            let bytes = tenant.bytes.saturating_sub(freed);
+            self.too_large(&tenant.tenant_id, bytes.saturating_sub(bytes_max))
+                .await?;
+        }
+        Ok(())
+    }
+
+    async fn too_old(&self, before: Timestamp) -> Result<(), ServiceError> {
+        loop {
+            let mut reader = self.store.reader().await?;
+            let found = replays::failed_before(&mut reader.db(), before, BATCH_MAX).await?;
+            drop(reader);
+            if found.is_empty() {
+                return Ok(());
+            }
+            self.remove(&found).await?;
+        }
+    }
+
+    /// Removes those of successful runs beyond the number; how many bytes they had.
+    async fn too_many(&self, tenant: &JournalsOfTenant) -> Result<i64, ServiceError> {
+        let mut surplus = tenant.succeeded.saturating_sub(self.policy.succeeded_max);
+        let mut freed: i64 = 0;
+        while surplus > 0 {
+            let mut reader = self.store.reader().await?;
+            let limit = surplus.min(BATCH_MAX);
+            let found = replays::oldest(&mut reader.db(), &tenant.tenant_id, true, limit).await?;
+            drop(reader);
+            if found.is_empty() {
+                break;
+            }
+            self.remove(&found).await?;
+            surplus = surplus.saturating_sub(i64::try_from(found.len()).unwrap_or(i64::MAX));
+            freed = freed.saturating_add(found.iter().map(|journal| journal.bytes).sum());
+        }
+        Ok(freed)
+    }
+
+    /// Removes the oldest until so many bytes are free.
+    async fn too_large(&self, tenant: &str, mut surplus: i64) -> Result<(), ServiceError> {
+        while surplus > 0 {
+            let mut reader = self.store.reader().await?;
+            let mut found = replays::oldest(&mut reader.db(), tenant, false, BATCH_MAX).await?;
+            drop(reader);
+            if found.is_empty() {
+                return Ok(());
+            }
+            let enough = found.iter().position(|journal| {
+                surplus = surplus.saturating_sub(journal.bytes);
+                surplus <= 0
+            });
+            if let Some(last) = enough {
+                found.truncate(last.saturating_add(1));
+            }
+            self.remove(&found).await?;
+        }
+        Ok(())
+    }
+
+    async fn remove(&self, journals: &[KeptJournal]) -> Result<(), ServiceError> {
+        let runs: Vec<RunId> = journals.iter().map(|journal| journal.run_id).collect();
+        let removed = self
+            .store
+            .write(move |db| Box::pin(async move { replays::remove(db, &runs).await }));
+        Ok(removed.await?)
+    }
+
+    /// Counts the journals of runs that something else has ended than their execution, and removes what is left of runs that
+    /// are gone.
+    async fn close_others(&self) -> Result<(), ServiceError> {
+        let mut after = None;
+        loop {
+            let mut reader = self.store.reader().await?;
+            let page = replays::unclosed_after(&mut reader.db(), after, PAGE_MAX).await?;
+            drop(reader);
+            let Some((last,)) = page.last() else {
+                return Ok(());
+            };
+            after = Some(*last);
+            let runs: Vec<RunId> = page.into_iter().map(|(run,)| run).collect();
+            let closed = self.store.write(move |db| {
+                Box::pin(async move {
+                    replays::remove_of_gone(db, &runs).await?;
+                    replays::close(db, &runs).await
+                })
+            });
+            closed.await?;
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! Replays: a run that has ended executes once more, traced, as a test run of whoever looks at it. It has the module, the
+//! event, the seed, the time and the variables of then, and its journal answers every effect; it is given no secret, and
+//! nothing that could reach outside.
+
+use crate::callbacks::Callbacks;
+use crate::compile::{Asker, LoadFailure};
+use crate::executor::seed;
+use crate::journal;
+use crate::queue::Share;
+use crate::record::Record;
+use crate::run::Event;
+use crate::test_run::{PreparedTest, TestRuns};
+use heddle_contract::abi::code;
+use heddle_model::access::Editor;
+use heddle_model::clock::Timestamp;
+use heddle_model::error::{Code, ServiceError};
+use heddle_model::ids::{DeploymentId, RunId};
+use heddle_model::status::RunStatus;
+use heddle_model::tenant::Tenant;
+use heddle_runtime::{
+    Limits, NOT_RECORDED, Outcome, Program, RunError, RunRequest, Services, Status, Tier, Watcher, traced,
+};
+use heddle_store::deployments;
+use heddle_store::runs::replays::{self, ReplayRow, VariablesAt};
+use serde::Serialize;
+use serde_json::Map;
+use utoipa::ToSchema;
+
+/// How exactly it is known when a run read its variables: what has changed is kept in memory for up to a second.
+const MARGIN_MS: i64 = 2_000;
+/// Errors of runs that brought down what executed them.
+const DEADLY: &str = "INTERRUPTED";
+/// Stands in stored values for what is secret.
+const MASK: &str = "***";
+
+/// A run to be replayed, and whoever is told what it does.
+#[derive(Debug)]
+pub struct ReplayRequest {
+    /// The run's deployment.
+    pub deployment: DeploymentId,
+    /// The run.
+    pub run: RunId,
+    /// Whoever looks on.
+    pub watcher: Watcher,
+}
+
+/// How the end of a replay compares with that of its run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ReplayEnd {
+    /// Both ended alike.
+    Same,
+    /// The run was stopped while it waited; the replay went as far.
+    Stopped,
+    /// The journal lacks what the replay waited for, although the run went on.
+    Incomplete,
+    /// The replay ended in another way.
+    Different,
+}
+
+/// What is known of the variables that a run had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ReplayVariables {
+    /// The replay had the same.
+    Same,
+    /// They were changed about when the run read them: the replay had those of before or of after.
+    Unsure,
+    /// They have changed too often since, or their environment was deleted: the replay had none.
+    Unknown,
+}
+
+/// What a replay is worth.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Replayed {
+    /// How its end compares with the run's.
+    pub end: ReplayEnd,
+    /// Whether it had the run's variables.
+    pub variables: ReplayVariables,
+    /// The same for people.
+    #[schema(example = "The replay ended as the run did.")]
+    pub message: String,
+}
+
+/// A replay that has its place.
+pub struct PreparedReplay {
+    test: PreparedTest,
+    row: ReplayRow,
+    variables: ReplayVariables,
+}
+
+impl PreparedReplay {
+    /// Executes it. Dropping the future ends it. An error if its time is over.
+    pub async fn run(self) -> Result<(Outcome, Replayed), ServiceError> {
+        let (outcome, _) = self.test.run().await?;
+        let end = compared(&self.row, &outcome);
+        let message = message(end, self.variables, &self.row, &outcome);
+        let variables = self.variables;
+        Ok((
+            outcome,
+            Replayed {
+                end,
+                variables,
+                message,
+            },
+        ))
+    }
+}
+
+/// Makes a replay ready and waits for a place. 400 for a run under way, 409 for one that can't be replayed, 410 when
+/// something of it is not kept any more.
+pub(crate) async fn prepare(
+    runs: &TestRuns,
+    callbacks: &Callbacks,
+    editor: &Editor,
+    request: ReplayRequest,
+) -> Result<PreparedReplay, ServiceError> {
+    let mut reader = runs.store.reader().await?;
+    let found = replays::find(&mut reader.db(), editor, request.deployment, request.run).await?;
+    let mut row = found.ok_or(Code::NotFound)?;
+    check(&row)?;
+    let recorded = journal::recorded(&mut reader.db(), request.run).await?;
+    let began_at_ms = recorded.began_at_ms.or(row.started_at);
+    let began_at_ms = began_at_ms.ok_or_else(never_began)?;
+    let at = Timestamp::from_millis(executed_at(&row).unwrap_or(began_at_ms));
+    let of = (request.deployment, row.environment_id);
+    let environment = replays::environment_at(&mut reader.db(), of, at).await?;
+    let found = match environment {
+        Some(environment) => Some(replays::variables_at(&mut reader.db(), environment, at, MARGIN_MS).await?),
+        None => None,
+    };
+    let (variables, known) = known(found);
+    let wasm = deployments::artifact(&mut reader.db(), &row.artifact).await?;
+    drop(reader);
+    let program = program(runs, editor, wasm.ok_or_else(module_gone)?).await?;
+    let share = Share {
+        owner: runs.owner(editor).await?,
+        tenant: Tenant::of(editor.user(), editor.workspace()),
+    };
+    let place = runs.place(share, runs.timeout).await?;
+    let limits = Limits {
+        deadline: runs.timeout.min(runs.limits.deadline),
+        ..runs.limits.clone()
+    };
+    let effects = &program.manifest().rights.effects;
+    let run = RunRequest {
+        run_id: request.run.to_string(),
+        pattern_id: row.pattern_id.to_string(),
+        attempt: u32::try_from(row.attempt).unwrap_or(1),
+        triggered_by: row.triggered_by.name().to_owned(),
+        started_at_ms: began_at_ms,
+        seed: seed(request.run),
+        trigger_node_id: row.node_id.take(),
+        event: Event::of_stored(row.event.take()),
+        variables,
+        secrets: heddle_runtime::Secrets::new(),
+        journal: None,
+        replay: Some(recorded.entries),
+        calls: None,
+        callbacks: effects
+            .iter()
+            .any(|kind| kind == "callback")
+            .then(|| callbacks.of(request.run)),
+        services: Services::default(),
+        watcher: Some(request.watcher),
+        is_contained: false,
+        owner: Some(share.owner.as_u128()),
+        limits,
+    };
+    let runtime = runs.modules.runtime().await?.clone();
+    Ok(PreparedReplay {
+        test: PreparedTest::new(runtime, program, run, place),
+        row,
+        variables: known,
+    })
+}
+
+/// What rules a replay out, as far as the row tells.
+fn check(row: &ReplayRow) -> Result<(), ServiceError> {
+    if row.status == RunStatus::Running {
+        return Err(Code::InvalidStatus.with("The run has not ended yet. Replay it when it has."));
+    }
+    if stored_error(row).is_some_and(|error| error.code == DEADLY) {
+        return Err(Code::Conflict.with(format!(
+            "This run brought down the process that executed it, so it isn't executed again. {REMAINS}"
+        )));
+    }
+    if row.has_journal == Some(false) {
+        return Err(Code::Gone.with(format!(
+            "The results of this run's effects are not kept any more, so it can't be replayed: they are kept for a limited \
+             time, number and size. {REMAINS}"
+        )));
+    }
+    Ok(())
+}
+
+/// What can be looked at of a run that can't be replayed.
+const REMAINS: &str = "Its event, output, log and error can still be seen.";
+
+fn never_began() -> ServiceError {
+    Code::Conflict.with(format!(
+        "The run was ended before it began, or while nothing of it was stored, so there is nothing to replay. {REMAINS}"
+    ))
+}
+
+fn module_gone() -> ServiceError {
+    Code::Gone.with(format!(
+        "The module of this run is not kept any more: another one has been deployed since. {REMAINS}"
+    ))
+}
+
+/// The run's module with a trace, ready to execute.
+async fn program(runs: &TestRuns, editor: &Editor, wasm: Vec<u8>) -> Result<Program, ServiceError> {
+    let unusable = |reason: String| {
+        Code::Gone.with(format!(
+            "This version of heddle can't execute the run's module any more ({reason}). {REMAINS}"
+        ))
+    };
+    let wasm = traced(wasm).ok_or_else(|| unusable("it has no plan".to_owned()))?;
+    let asker = Asker::Request(editor.user());
+    let loaded = runs.modules.loaded(wasm, Tier::Fast, asker).await;
+    loaded.map_err(|failure| match failure {
+        LoadFailure::Program(error) => unusable(error.to_string()),
+        LoadFailure::Other(error) => error,
+    })
+}
+
+/// When the run executed last, in milliseconds: only then did it read the variables that its end follows from.
+fn executed_at(row: &ReplayRow) -> Option<i64> {
+    let (ended, took) = (row.completed_at?, row.duration_ms?);
+    Some(ended.saturating_sub(took))
+}
+
+/// Variables for a replay. A deployment outside of workspaces has no environment, and so none.
+fn known(found: Option<VariablesAt>) -> (Map<String, serde_json::Value>, ReplayVariables) {
+    let Some(found) = found else {
+        return (Map::new(), ReplayVariables::Same);
+    };
+    match found.variables {
+        None => (Map::new(), ReplayVariables::Unknown),
+        Some(variables) if found.changed_then => (variables, ReplayVariables::Unsure),
+        Some(variables) => (variables, ReplayVariables::Same),
+    }
+}
+
+fn stored_error(row: &ReplayRow) -> Option<RunError> {
+    serde_json::from_str(row.error.as_deref()?).ok()
+}
+
+fn compared(row: &ReplayRow, outcome: &Outcome) -> ReplayEnd {
+    let stored = stored_error(row).filter(|_| row.status.has_failed());
+    let same = |is_same: bool| match is_same {
+        true => ReplayEnd::Same,
+        false => ReplayEnd::Different,
+    };
+    match (&outcome.error, &stored) {
+        (Some(error), Some(stored)) if error.code == NOT_RECORDED => match is_stop(&stored.code) {
+            true => ReplayEnd::Stopped,
+            false => ReplayEnd::Incomplete,
+        },
+        (Some(error), None) if error.code == NOT_RECORDED => ReplayEnd::Incomplete,
+        (Some(error), Some(stored)) => same(error.code == stored.code && error.node_id == stored.node_id),
+        (None, None) if outcome.status == Status::Completed => {
+            let output = Record::of(outcome, false).output;
+            let was_masked = row.output.as_ref().is_some_and(|output| output.contains(MASK));
+            same(was_masked || output == row.output)
+        }
+        _ => ReplayEnd::Different,
+    }
+}
+
+/// Whether a run can end with this code at any time, also while it waits.
+fn is_stop(stored: &str) -> bool {
+    let stops = [
+        code::TIMEOUT,
+        code::CANCELLED,
+        code::JOURNAL_LIMIT,
+        code::INTERNAL,
+    ];
+    stops.contains(&stored) || stored == Code::QuotaExceeded.name()
+}
+
+fn message(end: ReplayEnd, variables: ReplayVariables, row: &ReplayRow, outcome: &Outcome) -> String {
+    let code = |error: Option<RunError>| error.map_or_else(|| "success".to_owned(), |error| error.code);
+    let mut message = match end {
+        ReplayEnd::Same => "The replay ended as the run did.".to_owned(),
+        ReplayEnd::Stopped => format!(
+            "The run was stopped while it waited ({}); the replay shows what it did until then.",
+            code(stored_error(row))
+        ),
+        ReplayEnd::Incomplete => {
+            "The run went on from here with a result that its journal does not have, so the rest of \
+            it can't be shown."
+                .to_owned()
+        }
+        ReplayEnd::Different => format!(
+            "The replay ended differently (run: {}, replay: {}), so the run may have taken another path. Another version \
+             of heddle may have executed it, or its variables were others.",
+            code(stored_error(row)),
+            code(outcome.error.clone())
+        ),
+    };
+    message.push_str(match variables {
+        ReplayVariables::Same => "",
+        ReplayVariables::Unsure => {
+            " The variables were changed about when the run read them; it may have had others."
+        }
+        ReplayVariables::Unknown => " What the variables were is not known any more; the replay had none.",
+    });
+    message
+}

@@ -1,0 +1,298 @@
+//! What the audit log tells: who did what, to which object, when and from where. Values only; a secret's value is never
+//! among them.
+
+use crate::clock::Timestamp;
+use crate::ids::{
+    ApiKeyId, ConnectionId, DeploymentId, EndpointId, EnvironmentId, InvitationId, PatternId, RunId,
+    SessionId, TestId, UserId, WorkspaceId,
+};
+use crate::names;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::net::IpAddr;
+use utoipa::ToSchema;
+
+/// Characters of a text in an entry's details; the rest is cut off.
+const DETAIL_CHARS_MAX: usize = 300;
+
+/// How a request reached the service.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin {
+    /// When its sender was authenticated.
+    pub at: Timestamp,
+    /// The client's address; `None` if no request from outside is behind it.
+    pub address: Option<IpAddr>,
+    /// The API key that it was sent with.
+    pub api_key: Option<ApiKeyId>,
+}
+
+impl Origin {
+    /// A request without an API key.
+    pub const fn from_address(at: Timestamp, address: IpAddr) -> Self {
+        Origin {
+            at,
+            address: Some(address),
+            api_key: None,
+        }
+    }
+}
+
+macro_rules! actions {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal),* $(,)?) => {
+        /// What was done.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+        pub enum Action {
+            $($(#[$doc])* #[serde(rename = $name)] $variant,)*
+        }
+
+        names!(Action: $($variant = $name),*);
+    };
+}
+
+actions! {
+    /// Somebody registered, or came for the first time by the external login.
+    AccountRegistered = "account.registered",
+    /// Signed in.
+    SignedIn = "account.signed_in",
+    /// Somebody tried to sign in as this user, and was refused.
+    SignInRefused = "account.sign_in_refused",
+    /// Signed out.
+    SignedOut = "account.signed_out",
+    /// Ended all logins.
+    SignedOutEverywhere = "account.signed_out_everywhere",
+    /// Ended one of the browsers' sessions.
+    SessionEnded = "account.session_ended",
+    /// Set a password.
+    PasswordChanged = "account.password_changed",
+    /// Changed the own name.
+    ProfileChanged = "account.profile_changed",
+    /// Proved by the external login to own the account's email, by which all other access ended.
+    AccountProven = "account.proven",
+    /// The operator let a user in again.
+    AccountEnabled = "account.enabled",
+    /// The operator shut a user out.
+    AccountDisabled = "account.disabled",
+    /// The operator declared an account's email to be its user's.
+    AccountVerified = "account.verified",
+    /// The operator set another password.
+    PasswordReset = "account.password_reset",
+    /// The operator made a user an admin of the service.
+    AccountPromoted = "account.promoted",
+    /// Made an API key.
+    ApiKeyCreated = "api_key.created",
+    /// Deleted an API key.
+    ApiKeyDeleted = "api_key.deleted",
+    /// Made a workspace.
+    WorkspaceCreated = "workspace.created",
+    /// Renamed a workspace.
+    WorkspaceRenamed = "workspace.renamed",
+    /// Deleted a workspace; in the log of whoever did it, since the workspace's own is gone.
+    WorkspaceDeleted = "workspace.deleted",
+    /// Invited somebody.
+    MemberInvited = "member.invited",
+    /// Gave a member another role.
+    MemberRoleChanged = "member.role_changed",
+    /// Removed a member, or left.
+    MemberRemoved = "member.removed",
+    /// Took an invitation back.
+    InvitationWithdrawn = "invitation.withdrawn",
+    /// Became a member.
+    InvitationAccepted = "invitation.accepted",
+    /// Declined an invitation.
+    InvitationDeclined = "invitation.declined",
+    /// Made an environment.
+    EnvironmentCreated = "environment.created",
+    /// Deleted an environment.
+    EnvironmentDeleted = "environment.deleted",
+    /// Set a secret.
+    SecretSet = "secret.set",
+    /// Deleted a secret.
+    SecretDeleted = "secret.deleted",
+    /// Replaced an environment's variables.
+    VariablesSet = "variables.set",
+    /// Stored a connection.
+    ConnectionCreated = "connection.created",
+    /// Changed a connection.
+    ConnectionChanged = "connection.changed",
+    /// Deleted a connection.
+    ConnectionDeleted = "connection.deleted",
+    /// Tried a connection, by which its credentials were used.
+    ConnectionTested = "connection.tested",
+    /// Made, imported or copied a pattern.
+    PatternCreated = "pattern.created",
+    /// Saved a version of a pattern.
+    PatternSaved = "pattern.saved",
+    /// Restored a version of a pattern.
+    PatternRolledBack = "pattern.rolled_back",
+    /// Deleted a pattern.
+    PatternDeleted = "pattern.deleted",
+    /// Set a pattern's call interface.
+    CallInterfaceSet = "pattern.call_interface_set",
+    /// Removed a pattern's call interface.
+    CallInterfaceRemoved = "pattern.call_interface_removed",
+    /// Deployed a pattern.
+    PatternDeployed = "pattern.deployed",
+    /// Undeployed a pattern.
+    PatternUndeployed = "pattern.undeployed",
+    /// Added a test.
+    TestAdded = "test.added",
+    /// Changed a test.
+    TestChanged = "test.changed",
+    /// Deleted a test.
+    TestDeleted = "test.deleted",
+    /// Paused a deployment.
+    DeploymentPaused = "deployment.paused",
+    /// Resumed a deployment.
+    DeploymentResumed = "deployment.resumed",
+    /// Put a deployment's stored module in place again.
+    DeploymentRedeployed = "deployment.redeployed",
+    /// Wanted a deployment's module, which could not be loaded: the deployment has failed.
+    DeploymentFailed = "deployment.failed",
+    /// Deleted a deployment with its runs.
+    DeploymentDeleted = "deployment.deleted",
+    /// Changed a schedule.
+    ScheduleChanged = "deployment.schedule_changed",
+    /// Replaced a webhook's secret.
+    WebhookSecretReplaced = "webhook.secret_replaced",
+    /// Read the secrets of a pattern's webhooks.
+    WebhookSecretRead = "webhook.secret_read",
+    /// Cleared a log of webhook requests.
+    WebhookLogCleared = "webhook_log.cleared",
+    /// Cleared a pattern's tapped events.
+    TapEventsCleared = "tap_events.cleared",
+    /// Cancelled a run.
+    RunCancelled = "run.cancelled",
+    /// Had a failed run tried once more.
+    RunRetried = "run.retried",
+    /// Had a run's event run again.
+    RunReplayed = "run.replayed",
+    /// Answered a callback that a run waited for.
+    CallbackAnswered = "run.callback_answered",
+}
+
+/// How it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// It was done.
+    Done,
+    /// It was not allowed.
+    Refused,
+    /// It was tried, and failed.
+    Failed,
+}
+
+names!(Outcome: Done = "done", Refused = "refused", Failed = "failed");
+
+/// What an action was done to. Its name is added when the entry is written.
+#[derive(Clone, Debug)]
+pub enum Object {
+    /// An account, by its user.
+    User(UserId),
+    /// A browser's session.
+    Session(SessionId),
+    /// An API key.
+    ApiKey(ApiKeyId),
+    /// A workspace.
+    Workspace(WorkspaceId),
+    /// An invitation.
+    Invitation(InvitationId),
+    /// An environment.
+    Environment(EnvironmentId),
+    /// A secret of an environment, by its name.
+    Secret(EnvironmentId, String),
+    /// A connection.
+    Connection(ConnectionId),
+    /// A pattern.
+    Pattern(PatternId),
+    /// A test of a pattern.
+    Test(TestId),
+    /// A deployment.
+    Deployment(DeploymentId),
+    /// A webhook of a pattern.
+    Endpoint(EndpointId),
+    /// A run of a deployment.
+    Run(DeploymentId, RunId),
+}
+
+impl Object {
+    /// The name of its kind.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Object::User(_) => "user",
+            Object::Session(_) => "session",
+            Object::ApiKey(_) => "api_key",
+            Object::Workspace(_) => "workspace",
+            Object::Invitation(_) => "invitation",
+            Object::Environment(_) => "environment",
+            Object::Secret(..) => "secret",
+            Object::Connection(_) => "connection",
+            Object::Pattern(_) => "pattern",
+            Object::Test(_) => "test",
+            Object::Deployment(_) => "deployment",
+            Object::Endpoint(_) => "webhook",
+            Object::Run(..) => "run",
+        }
+    }
+
+    /// Its id; of a secret, which has none, that of its environment.
+    pub fn id(&self) -> String {
+        match self {
+            Object::User(id) => id.to_string(),
+            Object::Session(id) => id.to_string(),
+            Object::ApiKey(id) => id.to_string(),
+            Object::Workspace(id) => id.to_string(),
+            Object::Invitation(id) => id.to_string(),
+            Object::Environment(id) | Object::Secret(id, _) => id.to_string(),
+            Object::Connection(id) => id.to_string(),
+            Object::Pattern(id) => id.to_string(),
+            Object::Test(id) => id.to_string(),
+            Object::Deployment(id) => id.to_string(),
+            Object::Endpoint(id) => id.to_string(),
+            Object::Run(_, id) => id.to_string(),
+        }
+    }
+}
+
+/// What is written down.
+#[derive(Clone, Debug)]
+pub struct Note {
+    /// What was done.
+    pub action: Action,
+    /// To what.
+    pub object: Object,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// More of it, as far as it is short and no secret.
+    pub details: Map<String, Value>,
+}
+
+impl Action {
+    /// That this was done to an object.
+    pub fn of(self, object: Object) -> Note {
+        Note {
+            action: self,
+            object,
+            outcome: Outcome::Done,
+            details: Map::new(),
+        }
+    }
+}
+
+impl Note {
+    /// With a detail; never a secret's value.
+    pub fn with(mut self, name: &'static str, value: impl Into<Value>) -> Self {
+        let value = match value.into() {
+            Value::String(text) => Value::String(text.chars().take(DETAIL_CHARS_MAX).collect()),
+            value => value,
+        };
+        self.details.insert(name.to_owned(), value);
+        self
+    }
+
+    /// With another outcome.
+    pub fn ended(mut self, outcome: Outcome) -> Self {
+        self.outcome = outcome;
+        self
+    }
+}

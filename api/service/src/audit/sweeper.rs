@@ -1,0 +1,27 @@
+//! Removes entries of the audit log that are too old or too many, in the background.
+
+use crate::Service;
+use heddle_model::error::chain;
+use std::time::Duration;
+use tokio::task::JoinHandle;
+
+const SWEEP_EVERY: Duration = Duration::from_secs(10 * 60);
+/// Of so many rounds, in one all entries are counted.
+const ROUNDS_BETWEEN_COUNTS: u64 = 6;
+
+/// Removes entries until the task is aborted, which is safe at any time.
+pub fn start(service: Service) -> JoinHandle<()> {
+    tokio::spawn(async move {
+        for round in 0_u64.. {
+            tokio::time::sleep(SWEEP_EVERY).await;
+            if round % ROUNDS_BETWEEN_COUNTS == 0
+                && let Err(error) = service.audit.sweep_surplus(&service.store).await
+            {
+                tracing::error!(error = %chain(&error), "Can't remove surplus entries of the audit log now");
+            }
+            if let Err(error) = service.audit.sweep(&service.store, service.clock.now()).await {
+                tracing::error!(error = %chain(&error), "Can't remove old entries of the audit log now");
+            }
+        }
+    })
+}

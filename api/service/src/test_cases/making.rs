@@ -1,0 +1,287 @@
+//! Tests made of what has happened: an event that came to a webhook, or a run. What nodes did outside is pinned as far as
+//! the run's trace has it; what is not pinned is told.
+
+use super::case::{CASE_BYTES_MAX, Case, Expectation, ExpectedError};
+use super::{Test, add, naming, visible};
+use crate::Service;
+use crate::patterns;
+use heddle_compiler::{NodeEffects, Options};
+use heddle_execution::compile::Sources;
+use heddle_execution::seed;
+use heddle_model::Code;
+use heddle_model::access::Editor;
+use heddle_model::clock::Timestamp;
+use heddle_model::error::ServiceError;
+use heddle_model::ids::{DeploymentId, PatternId, RunId};
+use heddle_model::shown::shown;
+use heddle_model::status::RunStatus;
+use heddle_runtime::{RunError, reaches_outside};
+use heddle_store::runs::listing::{self, RunRow};
+use heddle_store::{deployments, webhook_logs};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+use std::collections::HashMap;
+use utoipa::ToSchema;
+
+/// Bytes of a longer output that are not taken for what is expected.
+const OUTPUT_BYTES_MAX: usize = CASE_BYTES_MAX / 2;
+
+/// A test that was made of what has happened.
+#[derive(Debug)]
+pub struct Made {
+    /// The test, which is stored.
+    pub test: Test,
+    /// Nodes that may reach outside and are not pinned.
+    pub unpinned: Vec<Unpinned>,
+}
+
+/// A node that may reach outside and is not pinned.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Unpinned {
+    #[schema(example = "pay")]
+    node_id: String,
+    /// Kinds of effects that it may start.
+    #[schema(example = json!(["http"]))]
+    kinds: Vec<String>,
+    /// Why it is not pinned.
+    reason: UnpinnedReason,
+}
+
+/// Why a node is not pinned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum UnpinnedReason {
+    /// Nothing is known of what it gave: the test is made of an event, or the deployment records no traces.
+    NoTrace,
+    /// The run did not come to it.
+    NotReached,
+    /// It executed several times, and a pin has one value.
+    Repeated,
+    /// It failed, or was under way when the run ended.
+    Failed,
+    /// What it gave was not recorded whole.
+    TooLarge,
+}
+
+/// Makes a test of an event that came to a webhook of the pattern.
+pub async fn from_event(
+    service: &Service,
+    editor: Editor,
+    pattern: PatternId,
+    (node_id, received_at, name): (String, Timestamp, Option<String>),
+) -> Result<Made, ServiceError> {
+    service.webhooks.journal.flush().await;
+    let mut reader = service.store.reader().await?;
+    let row = visible(&mut reader.db(), &editor, pattern).await?;
+    let now = service.clock.now();
+    let tapped = webhook_logs::tapped(&mut reader.db(), &editor, pattern, now).await?;
+    drop(reader);
+    let found = tapped
+        .into_iter()
+        .find(|event| event.node_id == node_id && event.received_at == received_at);
+    let found =
+        found.ok_or_else(|| Code::NotFound.with("There is no such event, or it has been removed."))?;
+    let (graph, effects) = effects(service, &editor, (pattern, row.version_number)).await?;
+    let case = Case {
+        name: name.unwrap_or_else(|| naming::of_event(&graph, &node_id, received_at)),
+        trigger_node_id: Some(node_id),
+        event: event(Some(found.event))?,
+        started_at: Some(received_at),
+        ..Case::default()
+    };
+    let test = add(service, editor, pattern, case).await?;
+    let unpinned = effects
+        .into_iter()
+        .map(|node| unpinned(node, UnpinnedReason::NoTrace));
+    Ok(Made {
+        test,
+        unpinned: unpinned.collect(),
+    })
+}
+
+/// Makes a test of a run that has ended: it expects the same output, or the same error.
+pub async fn from_run(
+    service: &Service,
+    editor: Editor,
+    pattern: PatternId,
+    (deployment, run, name): (DeploymentId, RunId, Option<String>),
+) -> Result<Made, ServiceError> {
+    let mut reader = service.store.reader().await?;
+    visible(&mut reader.db(), &editor, pattern).await?;
+    let of = deployments::visible(&mut reader.db(), &editor, deployment).await?;
+    let of = of.filter(|of| of.pattern_id == pattern).ok_or(Code::NotFound)?;
+    let found = listing::visible(&mut reader.db(), &editor, deployment, run).await?;
+    drop(reader);
+    let row = found.ok_or(Code::NotFound)?;
+    if row.status == RunStatus::Running {
+        return Err(Code::InvalidStatus.with("The run has not ended yet."));
+    }
+    let (graph, effects) = effects(service, &editor, (pattern, row.version_number)).await?;
+    let (pins, unpinned) = pinned(effects, row.trace.as_deref());
+    let started_at = row.started_at.map_or(row.accepted_at, Timestamp::from_millis);
+    let error = failure(&row);
+    let made_name = || naming::of_run(&graph, row.node_id.as_deref(), error.as_ref(), started_at);
+    let case = Case {
+        name: name.unwrap_or_else(made_name),
+        expect: expectation(&row),
+        event: event(row.event)?,
+        trigger_node_id: row.node_id,
+        environment_id: of.environment_id,
+        pins,
+        seed: Some(seed(run)),
+        started_at: Some(started_at),
+        ..Case::default()
+    };
+    let test = add(service, editor, pattern, case).await?;
+    Ok(Made { test, unpinned })
+}
+
+/// The graph of a version, and its nodes that may reach outside.
+async fn effects(
+    service: &Service,
+    editor: &Editor,
+    version: (PatternId, i64),
+) -> Result<(Box<RawValue>, Vec<NodeEffects>), ServiceError> {
+    let stored = patterns::of_version(service, editor.user(), version).await?;
+    drop(stored.share);
+    let sources = Sources {
+        graph: stored.graph.clone(),
+        definitions: stored.definitions.unwrap_or_else(patterns::no_definitions),
+        pinned_nodes: None,
+    };
+    let compiled = service
+        .executions
+        .transpile(editor, sources, Options::default())
+        .await?;
+    let artifact = compiled.artifact.ok_or_else(|| {
+        let first = compiled.errors.into_iter().next();
+        let why = first.map_or_else(String::new, |first| format!(": {}", first.message));
+        Code::Validation.with(format!(
+            "Version {} can't be compiled, so what its nodes would do is not known{why}",
+            version.1
+        ))
+    })?;
+    let outside = |node: NodeEffects| {
+        let kinds: Vec<String> = node
+            .kinds
+            .into_iter()
+            .filter(|kind| reaches_outside(kind))
+            .collect();
+        (!kinds.is_empty()).then_some(NodeEffects {
+            node_id: node.node_id,
+            kinds,
+        })
+    };
+    let effects = artifact.effects.into_iter().filter_map(outside);
+    Ok((stored.graph, effects.collect()))
+}
+
+/// An event as people see it: a test is shown to whoever sees its pattern, so it has no credentials.
+fn event(stored: Option<String>) -> Result<Value, ServiceError> {
+    let Some(text) = stored else {
+        return Ok(Value::Null);
+    };
+    let raw = RawValue::from_string(text).map_err(ServiceError::internal)?;
+    serde_json::from_str(shown(raw).get()).map_err(ServiceError::internal)
+}
+
+/// Why a run failed, if it did.
+fn failure(row: &RunRow) -> Option<RunError> {
+    let text = row.error.as_deref().filter(|_| row.status.has_failed())?;
+    serde_json::from_str(text).ok()
+}
+
+/// What a run gave. Of an error its code and node: messages often have in them what is another time.
+fn expectation(row: &RunRow) -> Expectation {
+    if row.status.has_failed() {
+        return Expectation {
+            error: failure(row).map(|error| ExpectedError {
+                code: Some(error.code),
+                message: None,
+                node_id: error.node_id,
+            }),
+            ..Expectation::default()
+        };
+    }
+    let output = match row.output.as_deref() {
+        None => Some(Value::Null),
+        Some(text) if text.len() > OUTPUT_BYTES_MAX => None,
+        Some(text) => serde_json::from_str(text)
+            .ok()
+            .filter(|output| !is_cut(output, "$truncated")),
+    };
+    Expectation {
+        output,
+        ..Expectation::default()
+    }
+}
+
+/// Whether a mark stands in place of a value.
+fn is_cut(value: &Value, mark: &str) -> bool {
+    value.get(mark) == Some(&Value::Bool(true)) && value.get("bytes").is_some_and(Value::is_number)
+}
+
+/// An entry of a stored trace; the last one may be a mark for those that were left out.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Entry {
+    #[serde(default)]
+    node_id: String,
+    #[serde(default)]
+    path: String,
+    port: Option<String>,
+    output: Option<Value>,
+}
+
+/// Pins of what nodes gave, and the nodes for which there are none.
+fn pinned(effects: Vec<NodeEffects>, trace: Option<&str>) -> (Map<String, Value>, Vec<Unpinned>) {
+    let entries: Option<Vec<Entry>> = trace.and_then(|trace| serde_json::from_str(trace).ok());
+    let mut of_node: HashMap<&str, Vec<&Entry>> = HashMap::new();
+    for entry in entries.iter().flatten() {
+        of_node.entry(entry.node_id.as_str()).or_default().push(entry);
+    }
+    let mut pins = Map::new();
+    let mut missing = Vec::new();
+    for node in effects {
+        let found = match (&entries, of_node.get(node.node_id.as_str()).map(Vec::as_slice)) {
+            (None, _) => Err(UnpinnedReason::NoTrace),
+            (_, None | Some([])) => Err(UnpinnedReason::NotReached),
+            (_, Some([entry])) => pin(entry),
+            (_, Some(_)) => Err(UnpinnedReason::Repeated),
+        };
+        match found {
+            Ok(pin) => drop(pins.insert(node.node_id, pin)),
+            Err(reason) => missing.push(unpinned(node, reason)),
+        }
+    }
+    (pins, missing)
+}
+
+fn pin(entry: &Entry) -> Result<Value, UnpinnedReason> {
+    if !entry.path.is_empty() {
+        return Err(UnpinnedReason::Repeated);
+    }
+    // JSON says no output and the output null alike; of the latter there is a port.
+    let output = match (&entry.output, &entry.port) {
+        (Some(output), _) => output,
+        (None, Some(_)) => &Value::Null,
+        (None, None) => return Err(UnpinnedReason::Failed),
+    };
+    if is_cut(output, "truncated") {
+        return Err(UnpinnedReason::TooLarge);
+    }
+    Ok(match &entry.port {
+        Some(port) => json!({"$pin": true, "port": port, "value": output}),
+        None => json!({"$pin": true, "value": output}),
+    })
+}
+
+fn unpinned(node: NodeEffects, reason: UnpinnedReason) -> Unpinned {
+    Unpinned {
+        node_id: node.node_id,
+        kinds: node.kinds,
+        reason,
+    }
+}

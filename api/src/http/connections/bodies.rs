@@ -1,0 +1,76 @@
+//! What requests and answers about connections have in common.
+
+use crate::http::error::ApiError;
+use crate::http::secret_fields::secret_value;
+use heddle_model::clock::Timestamp;
+use heddle_model::ids::ConnectionId;
+use heddle_model::secret_name;
+use heddle_store::connections::ConnectionRow;
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use utoipa::ToSchema;
+
+/// Maximum number of fields of a connection.
+pub const FIELDS_MAX: usize = 50;
+
+/// A connection, without its credentials.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Connection {
+    id: ConnectionId,
+    #[schema(example = "open-ai")]
+    provider: String,
+    #[schema(example = "OpenAI of the accounting team")]
+    display_name: String,
+    /// `oauth`, `api_key` or `credentials`.
+    #[serde(rename = "type")]
+    #[schema(example = "api_key")]
+    kind: String,
+    #[schema(example = "active")]
+    status: String,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+}
+
+impl From<ConnectionRow> for Connection {
+    fn from(row: ConnectionRow) -> Self {
+        Connection {
+            id: row.id,
+            provider: row.provider,
+            display_name: row.display_name,
+            kind: row.kind,
+            status: row.status,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+        }
+    }
+}
+
+/// The value of a field as it is stored.
+pub fn credential(field: &str, value: Value) -> Result<String, ApiError> {
+    let path = format!("credentials.{field}");
+    let value = match value {
+        Value::String(text) => text,
+        Value::Number(_) | Value::Bool(_) => value.to_string(),
+        _ => return Err(ApiError::field(path, "must be a string, a number or a boolean")),
+    };
+    secret_value(&path, &value)?;
+    Ok(value)
+}
+
+/// The secrets that a connection's fields make, by name.
+pub fn derived_seeds(
+    provider: &str,
+    fields: &BTreeMap<String, String>,
+) -> Result<BTreeMap<String, String>, ApiError> {
+    let mut seeds = BTreeMap::new();
+    for (field, value) in fields {
+        let name = secret_name::derived(provider, field).ok_or_else(|| {
+            let problem = "the provider and the field don't yield a valid secret name";
+            ApiError::field("provider", format!("`{provider}`, field `{field}`: {problem}"))
+        })?;
+        seeds.insert(name, value.clone());
+    }
+    Ok(seeds)
+}

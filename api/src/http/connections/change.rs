@@ -1,0 +1,197 @@
+//! `PATCH /api/connections/:id`: label, hosts and single fields; what is not sent stays.
+
+use super::bodies::{Connection, FIELDS_MAX, credential, derived_seeds};
+use crate::app::App;
+use crate::http::error::{ApiError, ErrorBody};
+use crate::http::extract::{Caller, Json, Path, text};
+use crate::http::secret_fields::checked_hosts;
+use axum::extract::State;
+use heddle_model::Code;
+use heddle_model::audit::{Action, Object};
+use heddle_model::ids::ConnectionId;
+use heddle_model::quota::Quota;
+use heddle_store::Db;
+use heddle_store::audit;
+use heddle_store::connections::{self, ConnectionRow, Hosts};
+use heddle_store::quota::{self, Payer};
+use heddle_store::secrets::{self, NewSecret};
+use heddle_store::workspaces::{self, EnvironmentRow};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(change_connection))
+}
+
+/// What to change of a connection.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct ConnectionChanges {
+    #[schema(example = "OpenAI of the accounting team", min_length = 1, max_length = 200)]
+    display_name: Option<String>,
+    /// Fields to set, each a string, a number or a boolean, and to remove, with null. Fields that are not named stay.
+    #[schema(value_type = Option<HashMap<String, Value>>, example = json!({"apiKey": "sk-…"}))]
+    credentials: Option<HashMap<String, Value>>,
+    /// Hosts that nodes may send it to; an empty list: any.
+    #[schema(example = json!(["api.openai.com"]), max_items = 50)]
+    hosts: Option<Vec<String>>,
+}
+
+/// Checked changes.
+struct Changes {
+    display_name: Option<String>,
+    fields: BTreeMap<String, Option<String>>,
+    hosts: Option<Vec<String>>,
+}
+
+impl ConnectionChanges {
+    fn checked(self) -> Result<Changes, ApiError> {
+        Ok(Changes {
+            display_name: match &self.display_name {
+                Some(name) => Some(text("displayName", name, 200)?),
+                None => None,
+            },
+            fields: changed_fields(self.credentials.unwrap_or_default())?,
+            hosts: match self.hosts {
+                Some(hosts) => Some(checked_hosts(Some(hosts))?),
+                None => None,
+            },
+        })
+    }
+}
+
+/// Values to set, and names to remove.
+pub(super) fn changed_fields(
+    sent: HashMap<String, Value>,
+) -> Result<BTreeMap<String, Option<String>>, ApiError> {
+    if sent.len() > FIELDS_MAX {
+        return Err(ApiError::field("credentials", "must have at most 50 fields"));
+    }
+    let mut fields = BTreeMap::new();
+    for (field, value) in sent {
+        let value = match value {
+            Value::Null => None,
+            value => Some(credential(&field, value)?),
+        };
+        fields.insert(field, value);
+    }
+    Ok(fields)
+}
+
+/// Sets and removes fields.
+pub(super) fn apply(
+    stored: &mut Map<String, Value>,
+    changes: BTreeMap<String, Option<String>>,
+) -> Result<(), ApiError> {
+    for (field, value) in changes {
+        match value {
+            Some(value) => stored.insert(field, value.into()),
+            None => stored.remove(&field),
+        };
+    }
+    match stored.len() {
+        0 => Err(ApiError::field("credentials", "must leave at least one field")),
+        1..=FIELDS_MAX => Ok(()),
+        _ => Err(ApiError::field("credentials", "must leave at most 50 fields")),
+    }
+}
+
+/// Changes one of the caller's connections: label, hosts and single fields. Secrets that it seeded, and that nobody has set
+/// since, follow. Runs use the changed connection from their next request on.
+#[utoipa::path(
+    patch, path = "/api/connections/{id}", tag = "Connections", security(("bearer" = [])),
+    params(("id" = ConnectionId, Path, description = "Connection")),
+    request_body = ConnectionChanges,
+    responses(
+        (status = 200, description = "The connection", body = Connection),
+        (status = 400, description = "VALIDATION", body = ErrorBody),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN or QUOTA_EXCEEDED", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn change_connection(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<ConnectionId>,
+    Json(request): Json<ConnectionChanges>,
+) -> Result<axum::Json<Connection>, ApiError> {
+    let editor = caller.scope.editor()?;
+    let changes = request.checked()?;
+    let service = app.clone();
+    let changed = app.store.write(move |db| {
+        Box::pin(async move {
+            let opened = connections::opened_to_change(db, &service.vault, &editor, id).await?;
+            let mut opened = opened.ok_or(Code::NotFound)?;
+            apply(&mut opened.fields, changes.fields)?;
+            opened.row.display_name = changes.display_name.unwrap_or(opened.row.display_name);
+            opened.row.hosts = changes.hosts.map_or(opened.row.hosts, Hosts);
+            opened.row.updated_at = service.clock.now();
+            connections::update(db, &service.vault, &editor, &opened).await?;
+            let told = Action::ConnectionChanged.of(Object::Connection(id));
+            audit::note(db, &editor, told).await?;
+            let environments = workspaces::environments(db, &editor).await?;
+            reseed(db, &service, &environments, &opened).await?;
+            let own: &[Quota] = &[Quota::ConnectionBytes];
+            let seeded: &[Quota] = &[Quota::Secrets, Quota::SecretBytes];
+            let mut added = vec![(Payer::User(editor.user()), own)];
+            added.extend(
+                editor
+                    .workspace()
+                    .map(|workspace| (Payer::Workspace(workspace), seeded)),
+            );
+            quota::check(db, &service.quotas, &added).await?;
+            Ok::<ConnectionRow, ApiError>(opened.row)
+        })
+    });
+    let changed = changed.await?;
+    app.executions.environments().changed();
+    Ok(axum::Json(changed.into()))
+}
+
+/// Brings the secrets that still have the values of a connection in line with its fields: in each environment that has any
+/// of them, new fields are added where their names are free.
+async fn reseed(
+    db: &mut Db<'_>,
+    app: &App,
+    environments: &[EnvironmentRow],
+    opened: &connections::Opened,
+) -> Result<(), ApiError> {
+    let row = &opened.row;
+    let fields = opened.fields.iter().map(|(field, value)| {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        (field.clone(), value)
+    });
+    let seeds = derived_seeds(&row.provider, &fields.collect())?;
+    for environment in environments {
+        let own: BTreeSet<String> = secrets::seeded_by(db, environment, row.id)
+            .await?
+            .into_iter()
+            .collect();
+        if own.is_empty() {
+            continue;
+        }
+        let taken: BTreeSet<String> = secrets::names(db, environment).await?.into_iter().collect();
+        for name in own.iter().filter(|name| !seeds.contains_key(*name)) {
+            secrets::delete_seeded(db, environment, row.id, name).await?;
+        }
+        for (name, value) in &seeds {
+            if taken.contains(name) && !own.contains(name) {
+                continue;
+            }
+            let secret = NewSecret {
+                name,
+                value,
+                connection: Some(row.id),
+                hosts: &row.hosts.0,
+            };
+            secrets::set(db, &app.vault, environment, secret, row.updated_at).await?;
+        }
+    }
+    Ok(())
+}

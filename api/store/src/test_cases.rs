@@ -1,0 +1,171 @@
+//! Tests of patterns: each a row of its pattern, with its case as JSON and how it ended last.
+
+use super::{Db, StoreError, rights, sql};
+use heddle_model::access::{Editor, Scope};
+use heddle_model::clock::Timestamp;
+use heddle_model::ids::{PatternId, TestId};
+use sqlx::FromRow;
+
+/// Bytes of a test besides its case, roughly.
+const ROW_BYTES: usize = 300;
+
+/// A test without its case.
+#[derive(Clone, Debug, FromRow)]
+pub struct TestRow {
+    /// UUIDv7, so that ids sort by time of creation.
+    #[sqlx(try_from = "String")]
+    pub id: TestId,
+    /// Name.
+    pub name: String,
+    /// When made.
+    #[sqlx(try_from = "i64")]
+    pub created_at: Timestamp,
+    /// When changed.
+    #[sqlx(try_from = "i64")]
+    pub updated_at: Timestamp,
+    /// How it ended when it last ran on a stored version; none of these three if it has not.
+    pub last_status: Option<String>,
+    /// When that was, in milliseconds.
+    pub last_at: Option<i64>,
+    /// Which version.
+    pub last_version: Option<i64>,
+}
+
+/// A test with its case.
+#[derive(Clone, Debug, FromRow)]
+pub struct WholeTestRow {
+    /// The rest.
+    #[sqlx(flatten)]
+    pub row: TestRow,
+    /// The case as JSON.
+    pub content: String,
+}
+
+/// A test to be stored.
+#[derive(Clone, Debug)]
+pub struct NewTest {
+    /// Its id.
+    pub id: TestId,
+    /// Name.
+    pub name: String,
+    /// The case as JSON.
+    pub content: String,
+}
+
+impl NewTest {
+    /// What counts of it.
+    pub fn stored_bytes(&self) -> i64 {
+        let bytes = self.content.len().saturating_add(ROW_BYTES);
+        i64::try_from(bytes).unwrap_or(i64::MAX)
+    }
+}
+
+/// How many tests a pattern has, and how many bytes they take.
+#[derive(Clone, Copy, Debug, FromRow)]
+pub struct Taken {
+    /// Tests.
+    pub count: i64,
+    /// Bytes.
+    pub bytes: i64,
+}
+
+/// The tests of a pattern that the caller may see, the oldest first.
+pub async fn list(db: &mut Db<'_>, scope: &Scope, pattern: PatternId) -> Result<Vec<TestRow>, StoreError> {
+    let query = sql(
+        "select t.id, t.name, t.created_at, t.updated_at, t.last_status, t.last_at, t.last_version
+         from pattern_tests t where t.pattern_id = ? and ",
+    );
+    let query = rights::pattern(query.bind(pattern), scope, pattern);
+    db.all(query.push(" order by t.id")).await
+}
+
+/// A test of a pattern that the caller may see.
+pub async fn find(
+    db: &mut Db<'_>,
+    scope: &Scope,
+    pattern: PatternId,
+    test: TestId,
+) -> Result<Option<WholeTestRow>, StoreError> {
+    let query = sql(
+        "select t.id, t.name, t.created_at, t.updated_at, t.last_status, t.last_at, t.last_version, t.content
+         from pattern_tests t where t.pattern_id = ? and t.id = ? and ",
+    );
+    let query = query.bind(pattern).bind(test);
+    db.optional(rights::pattern(query, scope, pattern)).await
+}
+
+/// What the tests of a pattern take.
+pub async fn taken(db: &mut Db<'_>, pattern: PatternId) -> Result<Taken, StoreError> {
+    let query = sql(
+        "select count(*) as count, cast(coalesce(sum(stored_bytes), 0) as bigint) as bytes
+                     from pattern_tests where pattern_id = ?",
+    );
+    db.one(query.bind(pattern)).await
+}
+
+/// Adds a test to a pattern that the editor was found to be able to change.
+pub async fn insert(
+    db: &mut Db<'_>,
+    pattern: PatternId,
+    test: &NewTest,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let query = sql(
+        "insert into pattern_tests (id, pattern_id, name, created_at, updated_at, stored_bytes, content)
+                     values (?, ?, ?, ?, ?, ?, ?)",
+    );
+    let query = query.bind(test.id).bind(pattern).bind(&test.name).bind(now);
+    let query = query.bind(now).bind(test.stored_bytes()).bind(&test.content);
+    db.execute(query).await.map(drop)
+}
+
+/// Puts another case in place of a test's, whose last result says nothing any more.
+pub async fn update(
+    db: &mut Db<'_>,
+    editor: &Editor,
+    pattern: PatternId,
+    test: &NewTest,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let query = sql(
+        "update pattern_tests as t set name = ?, updated_at = ?, stored_bytes = ?, content = ?,
+                     last_status = null, last_at = null, last_version = null where t.id = ? and t.pattern_id = ? and ",
+    );
+    let query = query.bind(&test.name).bind(now).bind(test.stored_bytes());
+    let query = query.bind(&test.content).bind(test.id).bind(pattern);
+    db.execute(rights::pattern(query, editor, pattern))
+        .await
+        .map(drop)
+}
+
+/// Stores how a test has ended, unless it has changed since it was read.
+pub async fn ended(
+    db: &mut Db<'_>,
+    editor: &Editor,
+    pattern: PatternId,
+    (test, read): (TestId, Timestamp),
+    (status, version, now): (&'static str, i64, Timestamp),
+) -> Result<(), StoreError> {
+    let query = sql(
+        "update pattern_tests as t set last_status = ?, last_at = ?, last_version = ?
+                     where t.id = ? and t.pattern_id = ? and t.updated_at = ? and ",
+    );
+    let query = query.bind(status).bind(now).bind(version);
+    let query = query.bind(test).bind(pattern).bind(read);
+    db.execute(rights::pattern(query, editor, pattern))
+        .await
+        .map(drop)
+}
+
+/// Removes a test; whether there was one.
+pub async fn remove(
+    db: &mut Db<'_>,
+    editor: &Editor,
+    pattern: PatternId,
+    test: TestId,
+) -> Result<bool, StoreError> {
+    let query = sql("delete from pattern_tests as t where t.id = ? and t.pattern_id = ? and ");
+    let query = query.bind(test).bind(pattern);
+    let removed = db.execute(rights::pattern(query, editor, pattern)).await?;
+    Ok(removed > 0)
+}

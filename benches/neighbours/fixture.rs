@@ -1,0 +1,191 @@
+//! What the attacker has made before it attacks: patterns, deployed or only saved, a secret, and a compiled test.
+
+use crate::load::Target;
+use crate::process::{Deployed, Process, Saved, User, chain};
+use serde_json::{Value, json};
+use std::net::IpAddr;
+
+/// The attacker's address: not that of this machine's proxies, which may have more of everything.
+pub const FROM: [u8; 4] = [127, 0, 0, 2];
+/// Patterns that are saved or deployed at the same time.
+const PATTERNS: usize = 16;
+/// Bytes of each of two versions that are compared.
+const VERSION_BYTES: usize = 3 << 20;
+/// Elements of which a traced test run gives each its text.
+const TRACED: usize = 1_000;
+
+/// All of it.
+pub struct Fixture<'p> {
+    pub user: User<'p>,
+    /// An endless loop; its sender waits.
+    pub endless: Target,
+    /// Takes memory until there is none.
+    pub memory: Target,
+    /// An answer of 1 MiB in which secrets are looked for.
+    pub masking: Target,
+    /// Waits for an hour.
+    pub waiting: Target,
+    /// Stores 10 MB.
+    pub keeping: Target,
+    pub cheap: Deployed,
+    pub saved: Vec<Saved>,
+    /// Paths of slow queries.
+    pub queries: Vec<String>,
+    pub comparison: String,
+    /// A body for `/api/execute/run`: a test with a large trace.
+    pub test: String,
+}
+
+impl<'p> Fixture<'p> {
+    /// As a new user of this server.
+    pub async fn new(process: &'p Process, echo: &str) -> Fixture<'p> {
+        let mut user = User::named(process, "mallory").await;
+        user.client = reqwest::Client::builder()
+            .no_proxy()
+            .local_address(IpAddr::from(FROM))
+            .build()
+            .unwrap();
+        store_secret(&user).await;
+        let javascript =
+            |code: &str| json!({"id": "code", "type": "JavaScript", "data": {"parameters": {"code": code}}});
+        let endless = javascript("export default () => { for (;;) {} }");
+        let memory = javascript(
+            "export default () => { const all = []; for (;;) all.push(new Array(10000).fill(all.length)); }",
+        );
+        let masking = json!({"id": "call", "type": "HttpRequest", "data": {"parameters": {
+            "url": format!("http://{echo}/"), "headers": {"X-Token": "{{ $secrets.TOKEN }}"},
+        }}});
+        let waiting =
+            json!({"id": "wait", "type": "Wait", "data": {"parameters": {"durationMs": 3_600_000}}});
+        let mut saved = Vec::new();
+        for _ in 0..PATTERNS {
+            saved.push(user.save(202, &[fields(0)]).await);
+        }
+        let cheap = user.deploy(202, &[fields(0)]).await;
+        let mut queries: Vec<String> = [
+            "/api/runs?q=nothing&limit=100",
+            "/api/runs?status=failure&limit=100",
+            "/api/figures?period=30d",
+            "/api/patterns?search=nothing&sortBy=name&limit=100",
+            "/api/triggers/webhook-logs?limit=100",
+        ]
+        .map(str::to_owned)
+        .into();
+        queries.push(format!("/api/deployments/{}/runs?page=50&limit=100", cheap.id));
+        for query in &queries {
+            user.call("GET", query, json!(null)).await;
+        }
+        Fixture {
+            endless: user.deploy(200, &[endless]).await.target,
+            memory: user.deploy(200, &[memory]).await.target,
+            masking: user.deploy(200, &[masking]).await.target,
+            waiting: user.deploy(202, &[waiting]).await.target,
+            keeping: deploy_keeping(&user, javascript).await,
+            comparison: save_versions(&user).await,
+            test: compiled_test(&user).await,
+            cheap,
+            saved,
+            queries,
+            user,
+        }
+    }
+
+    /// Waits until what was sent for nobody to wait for has ended.
+    pub async fn await_rest(&self) {
+        self.user.await_ends(&self.cheap.id).await;
+    }
+}
+
+async fn store_secret(user: &User<'_>) {
+    let workspaces = user.call("GET", "/api/workspaces", json!(null)).await;
+    let workspace = workspaces["data"][0]["id"].as_str().unwrap();
+    let environments = format!("/api/workspaces/{workspace}/environments");
+    let environment = user.call("GET", &environments, json!(null)).await;
+    let environment = environment["data"][0]["id"].as_str().unwrap();
+    let secret = format!("{environments}/{environment}/secrets/TOKEN");
+    user.call("PUT", &secret, json!({"value": "a secret that is looked for"}))
+        .await;
+}
+
+/// Each run stores a hundred of 8,000 values of 100 KB.
+async fn deploy_keeping(user: &User<'_>, javascript: impl Fn(&str) -> Value) -> Target {
+    let values = javascript(
+        "export default () => { const text = 'x'.repeat(100000), first = Math.floor(Math.random() * 80) * 100; \
+         return Array.from({ length: 100 }, (_, at) => ({ key: `k${first + at}`, text })); }",
+    );
+    let each = json!({"id": "each", "type": "ForEach", "data": {"parameters": {"concurrency": 10}}});
+    let keep = json!({"id": "keep", "type": "KeyValue", "data": {"parameters": {
+        "operation": "set", "key": "{{ $input.key }}", "value": "{{ $input.text }}",
+    }}});
+    let done = json!({"id": "done", "type": "RespondToWebhook", "data": {"parameters": {"body": 1}}});
+    let hook = json!({"id": "hook", "type": "OnWebhook", "data": {"parameters": {"responseMode": "sync"}}});
+    let edge = |source: &str, out: &str, target: &str, port: &str| json!({"source": source, "sourceHandle": out, "target": target, "targetHandle": port});
+    let graph = json!({
+        "nodes": [hook, values, each, keep, done],
+        "edges": [
+            edge("hook", "out", "code", "in"), edge("code", "out", "each", "in"), edge("each", "item", "keep", "in"),
+            edge("keep", "out", "each", "next"), edge("each", "done", "done", "in"),
+        ],
+    });
+    user.deploy_graph(200, &graph).await.target
+}
+
+/// Two large versions of a pattern; the path that compares them.
+async fn save_versions(user: &User<'_>) -> String {
+    let saved = user.save(202, &[fields(0)]).await;
+    for _ in 0..2 {
+        user.call("PUT", &saved.path, large(VERSION_BYTES)).await;
+    }
+    let compared = format!("{}/versions/compare?v1=2&v2=3", saved.path);
+    user.call("GET", &compared, json!(null)).await;
+    compared
+}
+
+async fn compiled_test(user: &User<'_>) -> String {
+    let items: Vec<usize> = (0..TRACED).collect();
+    let each =
+        json!({"id": "each", "type": "ForEach", "data": {"parameters": {"items": "{{ $input.items }}"}}});
+    let text = json!({"id": "text", "type": "SetFields", "data": {"parameters": {"fields": {"text": "{{ $trigger.text }}"}}}});
+    let graph = json!({
+        "nodes": [{"id": "start", "type": "OnManual"}, each, text],
+        "edges": [
+            {"source": "start", "target": "each"},
+            {"source": "each", "sourceHandle": "item", "target": "text"},
+            {"source": "text", "target": "each", "targetHandle": "next"},
+        ],
+    });
+    let compile = json!({"graphData": graph, "nodeDefinitions": {}, "trace": true});
+    let compiled = user.call("POST", "/api/execute/transpile", compile).await;
+    let event = json!({"items": items, "text": "x".repeat(8_000)});
+    json!({"code": compiled["code"], "eventData": event}).to_string()
+}
+
+/// A graph of about so many bytes, different from all others.
+pub fn large(bytes: usize) -> Value {
+    let text = "a text that is stored; ".repeat(bytes / 23 / 100);
+    let nodes: Vec<Value> = (0..100)
+        .map(|number| {
+            let fields = json!({"text": text, "unique": unique()});
+            json!({"id": format!("n{number}"), "type": "SetFields", "data": {"parameters": {"fields": fields}}})
+        })
+        .collect();
+    let hook = json!({"id": "hook", "type": "OnWebhook", "data": {"parameters": {}}});
+    json!({"graphData": chain(&hook, &nodes)})
+}
+
+pub fn fields(number: usize) -> Value {
+    let fields = json!({"total": "{{ $input.body.total * 1.2 }}", "number": number});
+    json!({"id": format!("set-{number}"), "type": "SetFields", "data": {"parameters": {"fields": fields}}})
+}
+
+/// A node that no pattern has had: its module is compiled anew.
+pub fn fresh() -> Value {
+    let fields = json!({"total": "{{ $input.body.total * 1.2 }}", "unique": unique()});
+    json!({"id": "set", "type": "SetFields", "data": {"parameters": {"fields": fields}}})
+}
+
+/// A text that was not there before.
+pub fn unique() -> String {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    format!("{}", since.unwrap().as_nanos())
+}

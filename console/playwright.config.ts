@@ -1,0 +1,33 @@
+import { defineConfig } from '@playwright/test';
+import type { PerWorker } from './tests/e2e/fixtures';
+
+/** What is stored and read back by way of the whole console. */
+const CORE = /\/(session|editor|deployment|tests)\.test\.ts$/;
+
+/** Drives the real server, named by HEDDLE_BIN, in the system's Chromium. */
+export default defineConfig<object, PerWorker>({
+  projects: [{ name: 'sqlite' }, { name: 'postgres', testMatch: CORE, use: { database: 'postgres' } }],
+  testDir: 'tests/e2e',
+  workers: 2,
+  retries: 0,
+  timeout: 60_000,
+  forbidOnly: Boolean(process.env['CI']),
+  reporter: [['list']],
+  use: {
+    browserName: 'chromium',
+    viewport: { width: 1280, height: 800 },
+    trace: 'retain-on-failure',
+    launchOptions: {
+      executablePath: process.env['CHROMIUM_BIN'] ?? '/usr/bin/chromium',
+      args: [
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-quic',
+        '--no-first-run',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-sync',
+      ],
+    },
+  },
+});

@@ -1,0 +1,129 @@
+/** What the editor asks of the server: the pattern, its draft, checks, tests, versions, deploying. */
+
+import { answer, ApiError, api, type Schemas, unwrap, withWorkspace, workspaceHeaders } from './client';
+import { errorOf, offline } from './error';
+
+export type Pattern = Schemas['Pattern'];
+export type Validation = Schemas['Validation'];
+
+/** A graph and its definitions, as the API takes them. */
+export interface Drawing {
+  graphData: object;
+  nodeDefinitions: object;
+}
+// What the document describes loosely, or more strictly than what people may save on the way.
+type Sent = { graphData: never; nodeDefinitions: never };
+const sent = (drawing: Drawing): Sent => drawing as Sent;
+
+const at = (id: string) => ({ params: { path: { id } } });
+
+export const getPattern = (id: string): Promise<Pattern> => answer(api.GET('/api/patterns/{id}', at(id)));
+
+/** What can be written in an expression. */
+export const getVocabulary = (): Promise<Schemas['Vocabulary']> => answer(api.GET('/api/expressions'));
+
+/** A version with its graph. */
+export const getVersion = (id: string, n: number): Promise<Schemas['WholeVersion']> =>
+  answer(api.GET('/api/patterns/{id}/versions/{n}', { params: { path: { id, n } } }));
+
+/** The caller's draft; null if there is none. */
+export async function getDraft(id: string): Promise<Schemas['Draft'] | null> {
+  try {
+    return await answer(api.GET('/api/patterns/{id}/draft', at(id)));
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return null;
+    throw error;
+  }
+}
+
+export const putDraft = (
+  id: string,
+  baseVersion: number,
+  drawing: Drawing,
+): Promise<Schemas['StoredDraft']> =>
+  answer(api.PUT('/api/patterns/{id}/draft', { ...at(id), body: { baseVersion, ...sent(drawing) } }));
+
+export const deleteDraft = (id: string): Promise<unknown> =>
+  answer(api.DELETE('/api/patterns/{id}/draft', at(id)));
+
+/** Makes a version; 409 if there is a newer one than `versionNumber`. */
+export const savePattern = (
+  id: string,
+  versionNumber: number,
+  drawing: Drawing,
+): Promise<Schemas['Updated']> =>
+  answer(api.PUT('/api/patterns/{id}', { ...at(id), body: { versionNumber, ...sent(drawing) } }));
+
+export type OpenEditor = Schemas['OpenEditor'];
+
+/** Tells that a tab has the pattern open; gives who else has. */
+export const tellPresence = (id: string, tab: string, hasChanges: boolean): Promise<Schemas['Presence']> =>
+  answer(
+    api.PUT('/api/patterns/{id}/presence/{tab}', { params: { path: { id, tab } }, body: { hasChanges } }),
+  );
+
+/** Tells that the tab is closed, also while the page goes away. */
+export const leavePresence = (id: string, tab: string): Promise<unknown> =>
+  answer(api.DELETE('/api/patterns/{id}/presence/{tab}', { params: { path: { id, tab } }, keepalive: true }));
+
+export const renamePattern = (id: string, name: string): Promise<Schemas['Updated']> =>
+  answer(api.PUT('/api/patterns/{id}', { ...at(id), body: { name } }));
+
+/** Deploys the newest version; `requireTests` refuses while one of its tests does not pass. */
+export const deployPattern = (
+  id: string,
+  environmentId: string,
+  { trace, requireTests }: { trace: boolean; requireTests: boolean },
+): Promise<Schemas['Deployed']> =>
+  unwrap(
+    api.POST('/api/patterns/{id}/deploy', {
+      ...at(id),
+      body: {
+        nodeDefinitions: {} as never,
+        trace,
+        requireTests,
+        ...(environmentId && { environmentId }),
+      },
+    }),
+  );
+
+export const validate = (drawing: Drawing, signal: AbortSignal): Promise<Validation> =>
+  answer(api.POST('/api/execute/validate', { body: sent(drawing), signal }));
+
+/** What a graph could do; null if it has errors. */
+export const rightsOfDrawing = async (drawing: Drawing): Promise<Schemas['NeededRights'] | null> =>
+  (await answer(api.POST('/api/execute/validate', { body: { ...sent(drawing), rights: true } }))).rights ??
+  null;
+
+export const preview = (
+  request: {
+    graphData: object;
+    nodeId: string;
+    expressions: Record<string, string>;
+    outputs: object;
+    eventData: unknown;
+  },
+  signal: AbortSignal,
+): Promise<Schemas['PreviewedExpression'][]> =>
+  answer(api.POST('/api/execute/preview', { body: request as never, signal })).then((body) => body.previews);
+
+export const transpile = (
+  body: Drawing & { trace: boolean; breakpoints: string[]; pinnedNodes: object },
+  signal: AbortSignal,
+): Promise<Schemas['Transpiled']> =>
+  answer(api.POST('/api/execute/transpile', { body: body as never, signal }));
+
+/** Starts a test run and follows it: server-sent events. */
+export async function streamTest(body: object, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
+  const response = await fetch(withWorkspace('/api/execute/stream'), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...workspaceHeaders() },
+    body: JSON.stringify(body),
+    signal,
+  }).catch((error: unknown) => {
+    throw signal.aborted ? error : offline();
+  });
+  if (!response.ok) throw errorOf(response, await response.json().catch(() => undefined));
+  if (!response.body) throw offline();
+  return response.body;
+}

@@ -1,0 +1,32 @@
+/**
+ * The inspector, for whoever composes screens. No request leaves from here but by the `InspectorApi` that it is given.
+ *
+ * | component    |                                                                                             |
+ * | ------------ | ------------------------------------------------------------------------------------------- |
+ * | `Inspector`  | everything that can be set of a node                                                        |
+ * | `OwnType`    | the code or values, and the ports, of a node type of the pattern's own                       |
+ * | `Problems`   | the validator's findings by node; `onopen` gives the one that was picked                    |
+ * | `DataDrawer` | what arrives at the chosen node and what leaves it; values go into the field with the focus |
+ *
+ * One `InsertTargets` for an editor joins the inspector and the data drawer. `surroundingsOf` finds what a node's
+ * expressions can name, with sample data, from the document and from what has run.
+ */
+export type {
+  ConnectionChoice,
+  Diagnostic,
+  Evaluated,
+  InspectorApi,
+  PatternChoice,
+  Preview,
+  PreviewAnswer,
+  PreviewRequest,
+  Vocabulary,
+} from './api';
+export { default as DataDrawer } from './DataDrawer.svelte';
+export { default as Inspector } from './Inspector.svelte';
+export { InsertTargets } from './insert-targets.svelte';
+export { default as OwnType } from './OwnType.svelte';
+export { countText } from './problems';
+export { default as Problems } from './Problems.svelte';
+export { NO_SURROUNDINGS, type Sample, type Surroundings } from './sample';
+export { arrivedAt, NO_SOURCES, outputSample, surroundingsOf, type Sources } from './surroundings';

@@ -1,0 +1,34 @@
+/** The console's own parts: each usable by keyboard, in both themes, on a phone. */
+
+export { default as Badge } from './Badge.svelte';
+export { default as Button } from './Button.svelte';
+export { default as Card } from './Card.svelte';
+export { default as Chart, type Bucket } from './Chart.svelte';
+export { default as Check } from './Check.svelte';
+export { default as Code } from './Code.svelte';
+export { default as Combobox } from './Combobox.svelte';
+export { confirm } from './confirm.svelte';
+export { default as CopyButton } from './CopyButton.svelte';
+export { default as Dialog } from './Dialog.svelte';
+export { default as EmptyState } from './EmptyState.svelte';
+export { default as Field } from './Field.svelte';
+export { default as FormDialog } from './FormDialog.svelte';
+export { default as Icon } from './Icon.svelte';
+export { default as IconButton } from './IconButton.svelte';
+export { default as Key } from './Key.svelte';
+export { isKey, isTyping } from './keys';
+export { default as Lines, type Line } from './Lines.svelte';
+export { default as Menu, type MenuItem } from './Menu.svelte';
+export { nonce } from './nonce';
+export { default as Notice } from './Notice.svelte';
+export { default as Page } from './Page.svelte';
+export { default as Select } from './Select.svelte';
+export { default as Status, statusText } from './Status.svelte';
+export { default as Table, type Column } from './Table.svelte';
+export { default as Tabs } from './Tabs.svelte';
+export { default as TextArea } from './TextArea.svelte';
+export { default as TextInput } from './TextInput.svelte';
+export { default as Time } from './Time.svelte';
+export { ago, count, duration, fullTime } from './time';
+export { tip } from './tip';
+export { toast } from './toasts.svelte';

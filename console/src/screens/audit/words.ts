@@ -1,0 +1,148 @@
+/** Entries of the audit log as sentences. Pure: `tests/unit/audit.test.ts`. */
+
+import type { Entry } from '$/api/audit';
+
+/** A part of a sentence; names stand out. */
+export interface Part {
+  text: string;
+  isName?: boolean;
+}
+
+const plain = (text: string): Part => ({ text });
+const name = (text: string): Part => ({ text, isName: true });
+
+/** A detail as text; what is not there is empty. */
+function detail(entry: Entry, key: string): string {
+  const value = (entry.details as Record<string, unknown>)[key];
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+}
+
+/** `before`, the object's name, and `after`. */
+const about =
+  (before: string, after: (entry: Entry) => Part[] = () => []) =>
+  (entry: Entry): Part[] => [
+    plain(before),
+    ...(entry.object.name ? [name(entry.object.name)] : []),
+    ...after(entry),
+  ];
+const within = (entry: Entry): Part[] =>
+  entry.object.within ? [plain(' in '), name(entry.object.within)] : [];
+const to = (entry: Entry): Part[] => (entry.object.within ? [plain(' to '), name(entry.object.within)] : []);
+const version = (entry: Entry): Part[] =>
+  detail(entry, 'version') ? [plain(` version ${detail(entry, 'version')}`)] : [];
+const said = (text: string) => (): Part[] => [plain(text)];
+const ofPattern =
+  (text: string) =>
+  (entry: Entry): Part[] =>
+    entry.object.within ? [plain(`${text} of `), name(entry.object.within)] : [plain(text)];
+const byWay = (entry: Entry): string =>
+  detail(entry, 'way') === 'external' ? ' through the login provider' : '';
+
+const SENTENCES: Readonly<Record<string, (entry: Entry) => Part[]>> = {
+  'account.registered': (entry) => [plain(`registered${byWay(entry)}`)],
+  'account.signed_in': (entry) => [plain(`signed in${byWay(entry)}`)],
+  'account.sign_in_refused': said('tried to sign in and was refused'),
+  'account.signed_out': said('signed out'),
+  'account.signed_out_everywhere': said('signed out everywhere'),
+  'account.session_ended': said('ended a session of another browser'),
+  'account.password_changed': said('changed the password'),
+  'account.profile_changed': said('changed the profile'),
+  'account.proven': said('proved to own the email address; all other access ended'),
+  'account.enabled': about('enabled the account '),
+  'account.disabled': about('disabled the account '),
+  'account.verified': about('declared the email verified: '),
+  'account.password_reset': about('reset the password of '),
+  'account.promoted': about('made an admin of the service: '),
+  'api_key.created': about('created the API key '),
+  'api_key.deleted': about('revoked the API key '),
+  'workspace.created': about('created the workspace '),
+  'workspace.renamed': about('renamed the workspace ', (entry) => [plain(' to '), name(detail(entry, 'to'))]),
+  'workspace.deleted': about('deleted the workspace '),
+  'member.invited': about('invited ', (entry) => [plain(` as ${detail(entry, 'role')}`)]),
+  'member.role_changed': about('changed the role of ', (entry) => [
+    plain(` from ${detail(entry, 'from')} to ${detail(entry, 'to')}`),
+  ]),
+  'member.removed': (entry) =>
+    entry.actor?.id === entry.object.id ? [plain('left the workspace')] : about('removed ')(entry),
+  'invitation.withdrawn': about('withdrew the invitation of '),
+  'invitation.accepted': (entry) => [plain(`joined as ${detail(entry, 'role')}`)],
+  'invitation.declined': said('declined the invitation'),
+  'environment.created': about('created the environment '),
+  'environment.deleted': about('deleted the environment '),
+  'secret.set': about('set the secret ', within),
+  'secret.deleted': about('deleted the secret ', within),
+  'variables.set': about('changed the variables of '),
+  'connection.created': about('added the connection '),
+  'connection.changed': about('changed the connection '),
+  'connection.deleted': about('deleted the connection '),
+  'connection.tested': about('tested the connection ', (entry) =>
+    entry.outcome === 'failed' ? [plain(', which failed')] : [],
+  ),
+  'pattern.created': about('created '),
+  'pattern.saved': about('saved ', version),
+  'pattern.rolled_back': about('restored ', (entry) => [plain(` version ${detail(entry, 'restored')}`)]),
+  'pattern.deleted': about('deleted '),
+  'pattern.call_interface_set': about('set the call interface of '),
+  'pattern.call_interface_removed': about('removed the call interface of '),
+  'pattern.deployed': about('deployed ', (entry) => [...version(entry), ...to(entry)]),
+  'pattern.undeployed': about('undeployed '),
+  'test.added': about('added the test ', ofPattern('')),
+  'test.changed': about('changed the test ', ofPattern('')),
+  'test.deleted': about('deleted the test ', ofPattern('')),
+  'deployment.paused': about('paused '),
+  'deployment.resumed': about('resumed '),
+  'deployment.redeployed': about('redeployed '),
+  'deployment.failed': about('could not load '),
+  'deployment.deleted': about('deleted the deployment of '),
+  'deployment.schedule_changed': about('set the schedule of ', (entry) => [
+    plain(` to ${detail(entry, 'cron')} (${detail(entry, 'timezone')})`),
+  ]),
+  'webhook.secret_replaced': (entry) => [plain('replaced the secret of a webhook'), ...ofPattern('')(entry)],
+  'webhook.secret_read': (entry) => [plain('was shown the secret of a webhook'), ...ofPattern('')(entry)],
+  'webhook_log.cleared': about('cleared the webhook log of '),
+  'tap_events.cleared': about('cleared the captured events of '),
+  'run.cancelled': (entry) => [plain('cancelled a run'), ...ofPattern('')(entry)],
+  'run.retried': (entry) => [plain('retried a run'), ...ofPattern('')(entry)],
+  'run.replayed': (entry) => [plain('replayed a run'), ...ofPattern('')(entry)],
+  'run.callback_answered': (entry) => [plain('answered what a run waited for'), ...ofPattern('')(entry)],
+};
+
+/** Who did it. */
+export function who(entry: Entry): string {
+  if (entry.actor) return entry.actor.name ?? entry.actor.email ?? 'A former user';
+  return entry.address ? 'Somebody' : 'The operator';
+}
+
+/** What was done, to follow who did it. An action that this build does not know is named. */
+export function sentence(entry: Entry): Part[] {
+  const known = SENTENCES[entry.action];
+  if (known) return known(entry);
+  return [
+    plain(`${entry.action.replace(/[._]/g, ' ')} `),
+    ...(entry.object.name ? [name(entry.object.name)] : []),
+  ];
+}
+
+/** The sentence as text. */
+export const told = (entry: Entry): string =>
+  `${who(entry)} ${sentence(entry)
+    .map((part) => part.text)
+    .join('')}`;
+
+/** Kinds of actions, to filter by. */
+export const KINDS: readonly { value: string; label: string }[] = [
+  { value: '', label: 'Everything' },
+  { value: 'pattern', label: 'Patterns' },
+  { value: 'deployment', label: 'Deployments' },
+  { value: 'run', label: 'Runs' },
+  { value: 'secret', label: 'Secrets' },
+  { value: 'variables', label: 'Variables' },
+  { value: 'connection', label: 'Connections' },
+  { value: 'webhook', label: 'Webhooks' },
+  { value: 'environment', label: 'Environments' },
+  { value: 'member', label: 'Members' },
+  { value: 'invitation', label: 'Invitations' },
+  { value: 'api_key', label: 'API keys' },
+  { value: 'workspace', label: 'Workspace' },
+  { value: 'test', label: 'Tests' },
+];

@@ -1,0 +1,43 @@
+/** What the editor begins with if its address says so: the event of a run, at the node that failed, or that of a test. */
+
+import { answer, api, unwrap } from '$/api/client';
+import type { TestSetup } from '$/run';
+
+export interface Beginning {
+  setup: TestSetup;
+  /** The node to show. */
+  node: string | undefined;
+}
+
+const clock = (time: string): string =>
+  new Date(time).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', hour12: false });
+
+export async function beginning(pattern: string, query: URLSearchParams): Promise<Beginning | undefined> {
+  const [deployment, run, test] = ['deployment', 'run', 'test'].map((name) => query.get(name));
+  if (deployment && run) {
+    const path = { id: deployment, runId: run };
+    const found = await unwrap(api.GET('/api/deployments/{id}/runs/{runId}', { params: { path } }));
+    return {
+      setup: {
+        triggerId: found.nodeId ?? undefined,
+        eventText: JSON.stringify(found.eventData ?? null, null, 2),
+        eventFrom: `run of ${clock(found.startedAt)}`,
+      },
+      node: found.error?.nodeId ?? undefined,
+    };
+  }
+  if (test) {
+    const path = { id: pattern, testId: test };
+    const found = await answer(api.GET('/api/patterns/{id}/tests/{testId}', { params: { path } }));
+    return {
+      setup: {
+        triggerId: found.case.triggerNodeId ?? undefined,
+        environmentId: found.case.environmentId ?? undefined,
+        eventText: JSON.stringify(found.case.event ?? null, null, 2),
+        eventFrom: `test “${found.case.name}”`,
+      },
+      node: undefined,
+    };
+  }
+  return undefined;
+}

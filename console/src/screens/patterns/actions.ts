@@ -1,0 +1,48 @@
+/** What can be done with a pattern in the list. */
+
+import { answer, api, type Schemas } from '$/api/client';
+import type { Pattern } from '$/api/queries';
+import { toast } from '$/parts/toasts.svelte';
+
+const IMPORT_BYTES_MAX = 8 << 20;
+
+export async function cloned(pattern: Pattern): Promise<void> {
+  const made = await answer(
+    api.POST('/api/patterns/{id}/clone', { params: { path: { id: pattern.id } }, body: {} }),
+  );
+  toast.ok(`Cloned as “${made.name}”.`);
+}
+
+/** Downloads the pattern as a file. */
+export async function exported(pattern: Pattern): Promise<void> {
+  const file = await answer(api.GET('/api/patterns/{id}/export', { params: { path: { id: pattern.id } } }));
+  const blob = new Blob([JSON.stringify(file, null, 2)], { type: 'application/json' });
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(blob);
+  link.download = `${pattern.name.replace(/[^\w.-]+/g, '-').replace(/^-+|-+$/g, '') || 'pattern'}.json`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 0);
+}
+
+/** Creates a pattern from an exported file. */
+export async function imported(file: File): Promise<Schemas['Created']> {
+  if (file.size > IMPORT_BYTES_MAX)
+    throw new Error('The file is larger than 8 MiB: it is no exported pattern.');
+  let body: unknown;
+  try {
+    body = JSON.parse(await file.text());
+  } catch {
+    throw new Error(`“${file.name}” is not JSON: choose a file that Export made.`);
+  }
+  return answer(api.POST('/api/patterns/import', { body: body as Schemas['ImportRequest'] }));
+}
+
+export const removed = (id: string): Promise<unknown> =>
+  answer(api.DELETE('/api/patterns/{id}', { params: { path: { id } } }));
+
+export const created = (name: string, description: string): Promise<Schemas['Pattern']> =>
+  answer(api.POST('/api/patterns', { body: { name, description } }));
+
+/** Stars a pattern, or takes the star away. */
+export const starred = (id: string): Promise<unknown> =>
+  answer(api.POST('/api/patterns/{id}/star', { params: { path: { id } } }));

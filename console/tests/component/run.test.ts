@@ -1,0 +1,146 @@
+import type { Page } from '@playwright/test';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { start, violations, type Pages } from './browser';
+
+let pages: Pages;
+beforeAll(async () => {
+  pages = await start();
+});
+afterAll(() => pages?.close());
+
+async function on(scene: string, act: (page: Page) => Promise<void>, theme = 'light'): Promise<void> {
+  const { page, complaints } = await pages.open(`run/index.html?scene=${scene}&theme=${theme}`, {
+    width: 1200,
+    height: 600,
+  });
+  await act(page);
+  expect(complaints).toEqual([]);
+  await page.close();
+}
+
+test.each(['light', 'dark'])('nothing for axe to find, %s', async (theme) => {
+  for (const scene of ['trace', 'test', 'drawer', 'problems', 'value']) {
+    await on(scene, async (page) => expect(await violations(page), scene).toEqual([]), theme);
+  }
+});
+
+test('a run is stepped to and fro, and its iterations are looked through', async () => {
+  await on('trace', async (page) => {
+    const position = page.locator('.step p');
+    expect(await position.textContent()).toContain('14 / 14');
+    await page.getByRole('button', { name: 'To the beginning' }).click();
+    await page.getByRole('button', { name: 'One step on' }).click();
+    expect(await position.textContent()).toMatch(/1 \/ 14\s*By hand/);
+    expect(await page.getByRole('option', { selected: true }).textContent()).toContain('By hand');
+    await page.getByRole('listbox').focus();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowDown');
+    expect(await position.textContent()).toMatch(/3 \/ 14\s*Price it/);
+    await page.getByRole('button', { name: 'Next iteration' }).click();
+    expect(await page.getByText('lines[1] of 3').isVisible()).toBe(true);
+    await page.getByRole('option', { name: /Large/ }).click();
+    await page.getByRole('tab', { name: 'Input' }).click();
+    expect(await page.getByRole('treeitem', { name: /EGRESS_DENIED/ }).isVisible()).toBe(true);
+  });
+});
+
+test('a test run is followed live, and stopped', async () => {
+  await on('test', async (page) => {
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByRole('option', { name: /By hand \d/ }).waitFor();
+    expect(await page.getByRole('button', { name: 'Stop' }).isVisible()).toBe(true);
+    await page.getByText('Failed', { exact: true }).waitFor();
+    expect(await page.getByRole('listbox').getByRole('option').count()).toBe(15);
+    expect(await page.getByRole('option', { name: /http 127\.0\.0\.1 EGRESS_DENIED/ }).isVisible()).toBe(
+      true,
+    );
+    await page.keyboard.press('Control+Enter');
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    expect(await page.getByText('Cancelled').isVisible()).toBe(true);
+  });
+});
+
+test('an event that is no JSON is not sent', async () => {
+  await on('test', async (page) => {
+    await page.getByRole('textbox', { name: 'Event, as JSON' }).fill('{oops');
+    expect(await page.getByRole('button', { name: 'Run', exact: true }).isDisabled()).toBe(true);
+    expect(await page.getByText(/Not JSON/).isVisible()).toBe(true);
+  });
+});
+
+test('values are picked by click, Enter and in the table', async () => {
+  await on('drawer', async (page) => {
+    await page.evaluate(() => {
+      const picked: string[] = [];
+      const { targets } = window as unknown as { targets: { enter: (target: object) => void } };
+      targets.enter({ label: 'URL', insert: (text: string) => picked.push(text) });
+      Object.assign(window, { picked });
+    });
+    const picked = () => page.evaluate(() => (window as unknown as { picked: string[] }).picked);
+    await page.getByRole('treeitem', { name: /^code/ }).first().click();
+    await page.getByRole('tree').first().focus();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Data to look at').selectOption({ label: 'Each line' });
+    await page.getByRole('button', { name: 'As a table' }).click();
+    await page.getByRole('gridcell', { name: 'LAMP-2' }).click();
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('Enter');
+    expect(await picked()).toEqual([
+      '$input.error.code',
+      '$input.error.nodeId',
+      '$("Each line")[1].sku',
+      '$("Each line")[1].price',
+    ]);
+  });
+});
+
+test('what leaves is pinned as it was, or as it is written', async () => {
+  await on('drawer', async (page) => {
+    await page.getByRole('button', { name: 'Pin', exact: true }).click();
+    await page.getByRole('button', { name: 'Change' }).click();
+    await page.getByRole('textbox', { name: 'Value to pin' }).fill('{"a": ');
+    expect(await page.getByRole('button', { name: 'Pin', exact: true }).isDisabled()).toBe(true);
+    await page.getByRole('textbox', { name: 'Value to pin' }).fill('{"a": 1}');
+    await page.getByRole('button', { name: 'Pin', exact: true }).click();
+    await page.getByRole('button', { name: 'Unpin' }).click();
+    expect(await page.getByRole('button', { name: 'Pin', exact: true }).isVisible()).toBe(true);
+  });
+});
+
+test('a problem leads to its node', async () => {
+  await on('problems', async (page) => {
+    await page.getByRole('button', { name: /is required/ }).press('Enter');
+    expect(await page.locator('main > output').textContent()).toBe('shop');
+  });
+});
+
+test('a list of 20,000 is a few rows, and a trace of 5,000 is stepped quickly', async () => {
+  await on('value', async (page) => {
+    await page.getByRole('tree').focus();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowRight');
+    expect(await page.getByRole('treeitem').count()).toBeLessThan(60);
+    await page.keyboard.press('End');
+    await page.getByRole('treeitem', { name: '19800 more' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('End');
+    await page.getByRole('treeitem', { name: '19600 more' }).waitFor();
+  });
+  await on('long', async (page) => {
+    const ms = await page.evaluate(async () => {
+      const back = document.querySelector<HTMLElement>('[aria-label="One step back"]')!;
+      const times: number[] = [];
+      for (let step = 0; step < 20; step += 1) {
+        const began = performance.now();
+        back.click();
+        await new Promise((done) => setTimeout(done));
+        times.push(performance.now() - began);
+      }
+      return times.sort((a, b) => a - b)[10]!;
+    });
+    // The target is a frame; this machine may be busy with other tests.
+    expect(ms).toBeLessThan(50);
+  });
+});

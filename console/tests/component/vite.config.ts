@@ -1,0 +1,22 @@
+import { svelte } from '@sveltejs/vite-plugin-svelte';
+import { defineConfig } from 'vitest/config';
+
+/**
+ * Pages that show components by themselves, and their tests in a real browser:
+ *
+ *     npx vitest run --config tests/component/vite.config.ts
+ */
+export default defineConfig({
+  root: import.meta.dirname,
+  plugins: [svelte({ configFile: new URL('../../svelte.config.js', import.meta.url).pathname })],
+  resolve: { alias: { $: new URL('../../src', import.meta.url).pathname } },
+  test: { include: ['*.test.ts'], environment: 'node', testTimeout: 30_000, hookTimeout: 120_000 },
+  build: {
+    target: 'es2023',
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    rollupOptions: {
+      input: ['inspector/index.html', 'run/index.html'].map((page) => `${import.meta.dirname}/${page}`),
+    },
+  },
+});

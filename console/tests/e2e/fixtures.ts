@@ -1,0 +1,111 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { test as base, expect, type Page } from '@playwright/test';
+import { Postgres } from './postgres';
+import { onPostgres, Server } from './server';
+
+export { expect } from '@playwright/test';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+interface Account {
+  email: string;
+  password: string;
+  workspace: string;
+}
+
+interface PerTest {
+  /** Somebody new, signed in, with a workspace of their own. */
+  account: Account;
+}
+export interface PerWorker {
+  /** What the server stores in. */
+  database: 'sqlite' | 'postgres';
+  server: Server;
+}
+
+/** Fails on what axe finds in the page as it is. */
+export async function accessible(page: Page): Promise<void> {
+  // Colours are judged as they come to rest.
+  await page.evaluate(() =>
+    Promise.all(
+      document
+        .getAnimations()
+        .filter((each) => each.effect?.getComputedTiming().iterations !== Infinity)
+        .map((each) => each.finished.catch(() => {})),
+    ),
+  );
+  await page.evaluate(AXE);
+  const found = await page.evaluate(async () => {
+    const { axe } = window as unknown as {
+      axe: { run: (options: object) => Promise<{ violations: Violation[] }> };
+    };
+    interface Violation {
+      id: string;
+      help: string;
+      nodes: { html: string; failureSummary?: string }[];
+    }
+    const { violations } = await axe.run({
+      runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'],
+    });
+    return violations.map(
+      ({ id, help, nodes }) =>
+        `${id}: ${help}\n${nodes.map((node) => `  ${node.html}\n  ${node.failureSummary}`).join('\n')}`,
+    );
+  });
+  expect(found, 'what axe found').toEqual([]);
+}
+
+export const test = base.extend<PerTest, PerWorker>({
+  database: ['sqlite', { option: true, scope: 'worker' }],
+  server: [
+    async ({ database }, use) => {
+      const postgres = database === 'postgres' ? await Postgres.start() : undefined;
+      try {
+        const server = await Server.start(undefined, postgres && onPostgres(postgres.url));
+        await use(server);
+        await server.stop();
+      } finally {
+        postgres?.stop();
+      }
+    },
+    { scope: 'worker' },
+  ],
+  baseURL: async ({ server }, use) => use(server.url),
+  page: async ({ page }, use) => {
+    const complaints: string[] = [];
+    page.on('pageerror', (error) => complaints.push(`error: ${error.message}`));
+    page.on('console', (message) => {
+      // Chromium reports answers such as 401 itself; tests look at what the page makes of them.
+      if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+        complaints.push(message.text());
+    });
+    await page.addInitScript(() => {
+      document.addEventListener('securitypolicyviolation', (event) =>
+        console.error(
+          `policy: ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`,
+        ),
+      );
+    });
+    await use(page);
+    expect(complaints, 'errors in the page').toEqual([]);
+  },
+  account: async ({ page }, use) => {
+    const email = `e2e-${crypto.randomUUID()}@example.com`;
+    const password = 'correct-horse';
+    await page.goto('/sign-in');
+    const workspace = await page.evaluate(
+      async (body) => {
+        const reply = await fetch('/api/session/register', {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify(body),
+        });
+        if (!reply.ok) throw new Error(await reply.text());
+        return ((await reply.json()) as { data: { workspaceId: string } }).data.workspaceId;
+      },
+      { email, password, firstName: 'Ann', lastName: 'Lee' },
+    );
+    await use({ email, password, workspace });
+  },
+});

@@ -1,0 +1,1 @@
+//! Nothing but a place to compile libFuzzer in, which `fuzz/run` links with the targets.

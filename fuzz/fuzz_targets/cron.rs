@@ -1,8 +1,0 @@
-//! See `targets/cron.rs`.
-
-#![no_main]
-
-use heddle_fuzz::targets::cron::check;
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|data: &[u8]| check(data));

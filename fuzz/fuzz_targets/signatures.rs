@@ -1,8 +1,0 @@
-//! See `targets/signatures.rs`.
-
-#![no_main]
-
-use heddle_fuzz::targets::signatures::check;
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|data: &[u8]| check(data));

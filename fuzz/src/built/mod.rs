@@ -1,0 +1,14 @@
+//! Targets that build what they check from the bytes of the input: graphs, modules, values.
+
+mod graph;
+mod module;
+mod values;
+
+use crate::targets::Check;
+
+/// All of them, by name.
+pub const ALL: &[(&str, Check)] = &[
+    ("graph", graph::check),
+    ("module", module::check),
+    ("values", values::check),
+];

@@ -1,0 +1,58 @@
+//! Headers of a webhook request, one a line, with the name of a scheme and the query on the first two, before an empty line
+//! and the body: the event is JSON with the body as it was, and what lets a sender or a browser in is not in it.
+
+use super::signatures::headers;
+use heddle_model::signature::Scheme;
+use heddle_service::webhooks::event::of_request;
+use http::HeaderValue;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+
+/// What must not be in the event.
+const SECRET: &str = "8b1a9953c4611296a827abf8c47804d7";
+
+/// Checks an input.
+pub fn check(data: &[u8]) {
+    let Some(at) = data.windows(2).position(|two| two == b"\n\n") else {
+        return;
+    };
+    let (head, body) = (&data[..at], &data[at + 2..]);
+    let mut lines = head.split(|byte| *byte == b'\n');
+    let mut text = || std::str::from_utf8(lines.next().unwrap_or_default()).unwrap_or_default();
+    let scheme = Scheme::named(text()).unwrap_or_default();
+    let query = text();
+    let mut headers = headers(lines);
+    if data
+        .windows(SECRET.len())
+        .any(|window| window == SECRET.as_bytes())
+    {
+        return;
+    }
+    headers.append(scheme.header(), HeaderValue::from_static(SECRET));
+    for cookie in [
+        "heddle=8b1a9953c4611296a827abf8c47804d7; theme=dark",
+        "lang=en;__Host-heddle=8b1a9953c4611296a827abf8c47804d7",
+    ] {
+        headers.append(http::header::COOKIE, HeaderValue::from_static(cookie));
+    }
+    let sent: Result<&RawValue, _> = serde_json::from_slice(body);
+    let event = of_request(&headers, Some(query), body, scheme);
+    assert_eq!(sent.is_ok(), event.is_ok(), "JSON is taken, and nothing else");
+    let (Ok(sent), Ok(event)) = (sent, event) else {
+        return;
+    };
+    assert!(!event.get().contains(SECRET), "{event}");
+    let parts: BTreeMap<&str, &RawValue> = serde_json::from_str(event.get()).expect("an event is JSON");
+    assert_eq!(parts["body"].get(), sent.get());
+    let parts = ["headers", "query"].map(|part| serde_json::from_str::<Value>(parts[part].get()));
+    let [Ok(written), Ok(Value::Object(query))] = parts else {
+        panic!("{event}");
+    };
+    for value in query.values() {
+        assert!(value.is_string() || value.as_array().is_some_and(|all| all.len() > 1));
+    }
+    for name in headers.keys() {
+        assert!(written[name.as_str()].is_string(), "{name} is missing");
+    }
+}

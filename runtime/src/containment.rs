@@ -1,0 +1,51 @@
+//! Runs that must not reach outside: which effects would, and how such a run ends.
+
+use crate::effects::{Callback, Effect, Hash, Hmac, Jwt, KeyValue, Sleep, Wait};
+use heddle_contract::manifest::Manifest;
+use heddle_sandbox::Stop;
+use serde::Deserialize;
+
+/// Code of the error with which a contained run ends.
+pub const NOT_PINNED: &str = "NOT_PINNED";
+
+/// Kinds that compute or wait. Kept values of test runs are in memory.
+const INSIDE: [&str; 7] = [
+    Hash::KIND,
+    Hmac::KIND,
+    Jwt::KIND,
+    Sleep::KIND,
+    Wait::KIND,
+    Callback::KIND,
+    KeyValue::KIND,
+];
+/// Reaches outside by its requests only, for which its definition lists hosts.
+const COMPONENT: &str = "component";
+
+/// Whether effects of a kind read or change something outside of the run.
+pub fn reaches_outside(kind: &str) -> bool {
+    kind != COMPONENT && !INSIDE.contains(&kind)
+}
+
+/// The same of an effect that a run asks for.
+pub fn is_outside(manifest: &Manifest, kind: &str, request: Option<&str>) -> bool {
+    #[derive(Deserialize)]
+    struct Named {
+        component: usize,
+    }
+    if kind != COMPONENT {
+        return reaches_outside(kind);
+    }
+    let named = request.and_then(|request| serde_json::from_str::<Named>(request).ok());
+    let component = named.and_then(|named| manifest.components.get(named.component));
+    component.is_none_or(|component| !component.hosts.is_empty())
+}
+
+/// Ends the run before the effect begins.
+pub fn stop(kind: &str, node_id: Option<&str>) -> Stop {
+    let node = node_id.map_or_else(|| "A node".to_owned(), |id| format!("The node `{id}`"));
+    Stop::new(
+        NOT_PINNED,
+        format!("{node} would reach outside (effect `{kind}`), which this run may not"),
+        "Pin the node's output, or allow effects.",
+    )
+}

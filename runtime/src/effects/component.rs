@@ -1,0 +1,205 @@
+//! `component`: a call of a component, which the sandbox makes itself. What is here decides when it begins, and sends its
+//! requests, to those hosts that its definition lists.
+
+use super::effect::{Effect, Reveals};
+use super::handles::{GrantedHosts, IdempotencyKey};
+use super::http::{Http, HttpNeeds};
+use super::progress::EffectResult;
+use crate::secrets::Destination;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use heddle_sandbox::{
+    ComponentCall, ComponentRequest, ComponentResponse, EffectCode, EffectError, Job, Panicked, RequestHost,
+    Sending, continue_on,
+};
+use serde_json::{Map, Value, json};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::runtime::Handle;
+
+/// Requests that one call may send.
+const REQUESTS_MAX: u32 = 100;
+
+/// A call of a component as an effect.
+pub struct Component {
+    pub id: u32,
+    /// Begins when it is polled; taken by the only start.
+    pub call: Mutex<Option<ComponentCall>>,
+    /// Hosts that its definition lists.
+    pub hosts: Arc<[String]>,
+    pub senders: Arc<Senders>,
+}
+
+impl Effect for Component {
+    const KIND: &'static str = "component";
+    /// Code sees references only; they are replaced when a request leaves.
+    const REVEALS: Reveals = Reveals::Nothing;
+
+    /// Of its requests, which only go to the hosts that its definition lists.
+    type Needs = HttpNeeds;
+    type Output = Value;
+
+    fn start(
+        &self,
+        request: Value,
+        context: HttpNeeds,
+    ) -> impl Future<Output = EffectResult> + Send + 'static {
+        let call = self.call.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let key = request["key"].as_str().unwrap_or_default().to_owned();
+        let opened = (!self.hosts.is_empty()).then(|| {
+            let sender = Sender {
+                context: HttpNeeds {
+                    idempotency_key: IdempotencyKey(key),
+                    hosts: GrantedHosts(self.hosts.clone()),
+                    ..context
+                },
+                sent: 0,
+            };
+            self.senders.open(self.id, sender)
+        });
+        async move {
+            let missing = || EffectError::new(EffectCode::Internal, "The component has been called already.");
+            let output = call.ok_or_else(missing)?.await;
+            drop(opened);
+            output.map(Value::String)
+        }
+    }
+
+    fn is_repeatable(&self) -> bool {
+        self.hosts.is_empty()
+    }
+}
+
+/// A call's way to the outside.
+struct Sender {
+    /// Of the call, but with the hosts that the definition lists.
+    context: HttpNeeds,
+    sent: u32,
+}
+
+/// The ways to the outside of a run's calls that are at work.
+pub struct Senders {
+    http: Http,
+    /// The threads for effects.
+    io: Handle,
+    open: Mutex<HashMap<u32, Sender>>,
+}
+
+/// Closes a call's way when it is dropped.
+struct Opened(Arc<Senders>, u32);
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        self.0.locked().remove(&self.1);
+    }
+}
+
+impl Senders {
+    pub fn new(http: Http, io: Handle) -> Arc<Self> {
+        Arc::new(Senders {
+            http,
+            io,
+            open: Mutex::default(),
+        })
+    }
+
+    fn locked(&self) -> MutexGuard<'_, HashMap<u32, Sender>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn open(self: &Arc<Self>, call: u32, sender: Sender) -> Opened {
+        self.locked().insert(call, sender);
+        Opened(self.clone(), call)
+    }
+
+    /// What the next request of a call is sent with, and its key.
+    fn next(&self, call: u32) -> Result<(HttpNeeds, String), EffectError> {
+        let mut open = self.locked();
+        let Some(sender) = open.get_mut(&call) else {
+            let message = "The component's definition lists no hosts.";
+            return Err(EffectError::new(EffectCode::NotPermitted, message));
+        };
+        sender.sent = sender.sent.saturating_add(1);
+        if sender.sent > REQUESTS_MAX {
+            let message = format!("The component sent more than {REQUESTS_MAX} requests in one call.");
+            return Err(EffectError::new(EffectCode::EffectLimit, message));
+        }
+        let key = format!("{}/{}", sender.context.idempotency_key.0, sender.sent);
+        Ok((sender.context.clone(), key))
+    }
+}
+
+impl RequestHost for Senders {
+    fn send(&self, call: u32, request: ComponentRequest) -> Sending {
+        let next = self.next(call);
+        let (http, io) = (self.http.clone(), self.io.clone());
+        Box::pin(async move {
+            let (context, key) = next?;
+            let vault = context.vault.clone();
+            // The effect itself puts those in that are bound to hosts.
+            let request = vault.reveal(as_effect(request, &key), Destination::Anywhere)?;
+            let job: Job<EffectResult> = Box::pin(http.start(request, context));
+            let sent = continue_on(&io, job).await.unwrap_or_else(|Panicked| {
+                Err(EffectError::new(
+                    EffectCode::Internal,
+                    "The request failed because of a bug in heddle.",
+                ))
+            });
+            sent.map(|response| as_response(&vault.mask_value(response)))
+                .map_err(|error| EffectError {
+                    message: vault.mask(&error.message).into_owned(),
+                    ..error
+                })
+        })
+    }
+}
+
+/// As the effect takes it.
+fn as_effect(request: ComponentRequest, key: &str) -> Value {
+    let mut effect = json!({
+        "method": request.method,
+        "url": request.url,
+        "headers": request.headers,
+        "followRedirects": request.follow_redirects,
+        "idempotencyKey": key,
+    });
+    if let Some(body) = request.body {
+        // As text wherever it is one, since only there references to secrets are found.
+        effect["body"] = match String::from_utf8(body) {
+            Ok(text) => json!({ "text": text }),
+            Err(error) => json!({ "base64": STANDARD.encode(error.as_bytes()) }),
+        };
+    }
+    if let Some(timeout_ms) = request.timeout_ms {
+        effect["timeoutMs"] = timeout_ms.into();
+    }
+    effect
+}
+
+/// From what the effect gives.
+fn as_response(result: &Value) -> ComponentResponse {
+    let none = Map::new();
+    let given = result["headers"].as_object().unwrap_or(&none);
+    let mut headers = Vec::with_capacity(given.len());
+    for (name, value) in given {
+        let values = match value {
+            Value::Array(values) => values.as_slice(),
+            value => std::slice::from_ref(value),
+        };
+        let texts = values.iter().filter_map(Value::as_str);
+        headers.extend(texts.map(|text| (name.clone(), text.to_owned())));
+    }
+    let body = match (result["text"].as_str(), result["base64"].as_str()) {
+        (Some(text), _) => text.as_bytes().to_vec(),
+        (None, Some(base64)) => STANDARD.decode(base64).unwrap_or_default(),
+        (None, None) => Vec::new(),
+    };
+    ComponentResponse {
+        status: result["status"]
+            .as_u64()
+            .and_then(|status| u16::try_from(status).ok())
+            .unwrap_or_default(),
+        headers,
+        body,
+    }
+}

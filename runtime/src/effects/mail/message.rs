@@ -1,0 +1,136 @@
+//! The message, made of what the node says.
+//!
+//! Knows nothing of servers.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use heddle_sandbox::EffectError;
+use heddle_sandbox::{hex, sha256};
+use lettre::Message;
+use lettre::message::header::ContentType;
+use lettre::message::{Attachment, Mailbox, Mailboxes, MultiPart, SinglePart};
+use serde::Deserialize;
+
+/// Recipients of one message.
+const RECIPIENTS_MAX: usize = 100;
+
+/// What the node says.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Request {
+    from: String,
+    to: Vec<String>,
+    #[serde(default)]
+    cc: Vec<String>,
+    #[serde(default)]
+    bcc: Vec<String>,
+    #[serde(default)]
+    reply_to: Option<String>,
+    subject: String,
+    #[serde(default)]
+    text: Option<String>,
+    #[serde(default)]
+    html: Option<String>,
+    #[serde(default)]
+    attachments: Vec<File>,
+    #[serde(default)]
+    pub timeout_ms: Option<f64>,
+    #[serde(default)]
+    pub idempotency_key: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct File {
+    filename: String,
+    #[serde(default)]
+    content_type: Option<String>,
+    base64: String,
+}
+
+/// The message, and its id: the same for a repetition, so that a receiver can tell that it is one.
+pub(super) fn message(request: &Request, key: &str) -> Result<(Message, String), EffectError> {
+    let from = mailbox("from", &request.from)?;
+    let digest = hex(&sha256(key.as_bytes()));
+    let id = format!(
+        "<{}@{}>",
+        digest.get(..32).unwrap_or(&digest),
+        from.email.domain()
+    );
+    let mut recipients = 0;
+    let mut builder = Message::builder()
+        .from(from)
+        .subject(request.subject.clone())
+        .message_id(Some(id.clone()));
+    for (name, texts) in [("to", &request.to), ("cc", &request.cc), ("bcc", &request.bcc)] {
+        for mailbox in mailboxes(name, texts)? {
+            recipients += 1;
+            builder = match name {
+                "to" => builder.to(mailbox),
+                "cc" => builder.cc(mailbox),
+                _ => builder.bcc(mailbox),
+            };
+        }
+    }
+    if recipients == 0 || recipients > RECIPIENTS_MAX {
+        let message = format!("A message must have 1 to {RECIPIENTS_MAX} recipients, not {recipients}.");
+        return Err(EffectError::parameter(message));
+    }
+    if let Some(reply_to) = &request.reply_to {
+        builder = builder.reply_to(mailbox("replyTo", reply_to)?);
+    }
+    let body = match (&request.text, &request.html) {
+        (Some(text), Some(html)) => MultiPart::alternative_plain_html(text.clone(), html.clone()),
+        (None, Some(html)) => MultiPart::mixed().singlepart(SinglePart::html(html.clone())),
+        (text, None) => {
+            let text = text.clone().unwrap_or_default();
+            MultiPart::mixed().singlepart(SinglePart::plain(text))
+        }
+    };
+    let built = match (request.attachments.is_empty(), &request.text, &request.html) {
+        (true, _, None) => builder.singlepart(SinglePart::plain(request.text.clone().unwrap_or_default())),
+        (true, None, Some(html)) => builder.singlepart(SinglePart::html(html.clone())),
+        (true, ..) => builder.multipart(body),
+        (false, ..) => {
+            let whole = MultiPart::mixed().multipart(body);
+            let whole = request.attachments.iter().try_fold(whole, |whole, file| {
+                Ok::<_, EffectError>(whole.singlepart(attachment(file)?))
+            })?;
+            builder.multipart(whole)
+        }
+    };
+    let built =
+        built.map_err(|error| EffectError::parameter(format!("Can't compose the message: {error}.")))?;
+    Ok((built, id))
+}
+
+fn attachment(file: &File) -> Result<SinglePart, EffectError> {
+    let name: String = file.filename.chars().filter(|c| !c.is_control()).collect();
+    let content = STANDARD.decode(&file.base64).map_err(|error| {
+        EffectError::parameter(format!("The attachment `{name}` is not valid base64: {error}."))
+    })?;
+    let content_type = file.content_type.as_deref().unwrap_or("application/octet-stream");
+    let content_type = ContentType::parse(content_type).map_err(|_| {
+        EffectError::parameter(format!(
+            "`{content_type}` of the attachment `{name}` is not a content type."
+        ))
+    })?;
+    Ok(Attachment::new(name).body(content, content_type))
+}
+
+fn mailbox(name: &str, text: &str) -> Result<Mailbox, EffectError> {
+    text.parse().map_err(|error| {
+        EffectError::parameter(format!("`{text}` in `{name}` is not an email address: {error}."))
+    })
+}
+
+fn mailboxes(name: &str, texts: &[String]) -> Result<Vec<Mailbox>, EffectError> {
+    let mut all = Vec::new();
+    for text in texts.iter().filter(|text| !text.trim().is_empty()) {
+        let list: Mailboxes = text.parse().map_err(|error| {
+            EffectError::parameter(format!("`{text}` in `{name}` is not an email address: {error}."))
+        })?;
+        all.extend(list);
+    }
+    Ok(all)
+}

@@ -1,0 +1,61 @@
+//! Names become addresses that the policy permits, or none.
+
+use super::EgressPolicy;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+/// Why a name was not resolved, as found in the chain of a connection's error.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ResolveError {
+    #[error("{host} is not at a public address")]
+    Denied { host: String, address: IpAddr },
+    #[error("the name {host} could not be resolved: {source}")]
+    Unknown { host: String, source: io::Error },
+    #[error("the name {host} could not be resolved: it has no address")]
+    NoAddress { host: String },
+}
+
+/// Where a host may be reached; never empty, and with the port 0. One address that is not permitted refuses them all: a
+/// name that mixes them is an attempt to get past the guard. Without a port, exceptions for one port do not count.
+pub(super) async fn addresses(
+    policy: &EgressPolicy,
+    host: &str,
+    port: Option<u16>,
+) -> Result<Vec<SocketAddr>, ResolveError> {
+    let unknown = |source| ResolveError::Unknown {
+        host: host.to_owned(),
+        source,
+    };
+    let found = tokio::net::lookup_host((host, 0)).await.map_err(unknown)?;
+    let found: Vec<SocketAddr> = found.collect();
+    if found.is_empty() {
+        return Err(ResolveError::NoAddress {
+            host: host.to_owned(),
+        });
+    }
+    match found.iter().find(|found| !policy.permits(host, port, found.ip())) {
+        Some(denied) => Err(ResolveError::Denied {
+            host: host.to_owned(),
+            address: denied.ip(),
+        }),
+        None => Ok(found),
+    }
+}
+
+/// Resolves names for HTTP connections to one port, or to any.
+pub(super) struct GuardedResolver {
+    pub policy: Arc<EgressPolicy>,
+    pub port: Option<u16>,
+}
+
+impl Resolve for GuardedResolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        let (policy, port) = (self.policy.clone(), self.port);
+        Box::pin(async move {
+            let found = addresses(&policy, name.as_str(), port).await?;
+            Ok(Box::new(found.into_iter()) as Addrs)
+        })
+    }
+}

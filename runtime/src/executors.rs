@@ -1,0 +1,299 @@
+//! Executor processes: as many as are wanted stand ready, and one that dies is replaced. A run goes to the one that has the
+//! fewest, or gets one of its own.
+//!
+//! What an executor says is not trusted; see `heddle_sandbox::protocol` and [`process`].
+
+mod given;
+mod process;
+mod run;
+mod start;
+
+pub use given::LoadFailure;
+pub use run::Interrupted;
+pub use start::Setting;
+
+use crate::ending;
+use crate::outcome::Outcome;
+use crate::run_host::Begun;
+use crate::sealed::SealedProgram;
+use heddle_contract::abi::code;
+use heddle_processes::{LinkReceiver, Process, WorkerError};
+use heddle_sandbox::{RunError, RunInput};
+use metrics::counter;
+use process::{Executor, RemoteRun};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task::AbortHandle;
+
+/// Executors for one run only, at once.
+const ALONE_MAX: usize = 8;
+/// A program during whose loading so many executors have ended is not loaded.
+const LOAD_DEATHS_MAX: u32 = 1;
+/// How long an executor may take to start.
+const START_MAX: Duration = Duration::from_secs(30);
+/// Wait before another start when one has failed, and what it grows to.
+const RESTART_MIN: Duration = Duration::from_millis(10);
+const RESTART_MAX: Duration = Duration::from_millis(500);
+/// An executor that lived for so long was a good one.
+const GOOD_LIFE: Duration = Duration::from_secs(1);
+/// How long a run waits for an executor to be there.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The executors.
+pub struct Executors {
+    setting: Arc<Setting>,
+    /// Where their sockets are read.
+    runtime: Handle,
+    standing: Vec<Arc<Standing>>,
+    keepers: Vec<AbortHandle>,
+    alone: Arc<Semaphore>,
+    /// Changes when an executor is there that was not.
+    changes: watch::Sender<u64>,
+}
+
+/// With whom a run may share its executor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Company {
+    /// With others.
+    Any,
+    /// With nobody: if the executor ends, it was this run.
+    None,
+}
+
+/// A place for an executor.
+#[derive(Default)]
+struct Standing(Mutex<Option<Arc<Executor>>>);
+
+impl Standing {
+    fn locked(&self) -> MutexGuard<'_, Option<Arc<Executor>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Executors {
+    fn drop(&mut self) {
+        self.keepers.iter().for_each(AbortHandle::abort);
+    }
+}
+
+/// An executor for one run, which it ends with.
+struct Alone {
+    executor: Arc<Executor>,
+    keeper: AbortHandle,
+    _permit: Option<OwnedSemaphorePermit>,
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        self.keeper.abort();
+    }
+}
+
+impl Executors {
+    /// Begins to start them. `io` is for callers whose own async runtime is none to rely on.
+    pub fn start(setting: Setting, io: &Handle) -> Self {
+        let runtime = own_runtime().unwrap_or_else(|| io.clone());
+        let setting = Arc::new(setting);
+        let (changes, _) = watch::channel(0);
+        let standing: Vec<Arc<Standing>> = (0..setting.executors.processes.max(1))
+            .map(|_| Arc::default())
+            .collect();
+        let keepers = standing.iter().map(|place| {
+            let keeping = keep(setting.clone(), place.clone(), changes.clone());
+            runtime.spawn(keeping).abort_handle()
+        });
+        Executors {
+            keepers: keepers.collect(),
+            setting,
+            runtime,
+            standing,
+            alone: Arc::new(Semaphore::new(ALONE_MAX)),
+            changes,
+        }
+    }
+
+    /// Executes a run.
+    pub async fn run(
+        &self,
+        program: &SealedProgram,
+        begun: Begun,
+        mut slot: Option<OwnedSemaphorePermit>,
+        io: &Handle,
+        company: Company,
+    ) -> Result<Outcome, Interrupted> {
+        let bytes_max = self.setting.code_bytes_max;
+        let (remote, _alone) = match company {
+            Company::Any => (self.give(program, &begun.input, slot, io).await, None),
+            Company::None => match self.alone().await {
+                Ok(alone) => {
+                    let given = alone.executor.begin(program, &begun.input, &mut slot, bytes_max);
+                    (given.ok(), Some(alone))
+                }
+                Err(error) => {
+                    tracing::error!(%error, "An executor process for one run can't be started");
+                    (None, None)
+                }
+            },
+        };
+        match remote {
+            Some(remote) => run::execute(remote, begun, io).await,
+            None => Ok(ending::refused(not_started(), begun.ending.started)),
+        }
+    }
+
+    /// Gives a run to the executor with the fewest; `None`: there is none.
+    async fn give(
+        &self,
+        program: &SealedProgram,
+        input: &RunInput,
+        mut slot: Option<OwnedSemaphorePermit>,
+        io: &Handle,
+    ) -> Option<RemoteRun> {
+        loop {
+            let executor = self.pick(io).await?;
+            let begun = executor.begin(program, input, &mut slot, self.setting.code_bytes_max);
+            // One that has just gone is not picked again.
+            if let Ok(remote) = begun {
+                return Some(remote);
+            }
+        }
+    }
+
+    /// Has an executor load a program, and says why it can't.
+    pub async fn load(&self, program: &SealedProgram, io: &Handle) -> Result<(), LoadFailure> {
+        let mut deaths = 0;
+        loop {
+            let Some(executor) = self.pick(io).await else {
+                return Err((None, "there is no process that could execute it".to_owned()));
+            };
+            match executor.load(program, self.setting.code_bytes_max).await {
+                Ok(loaded) => return loaded,
+                Err(process::Gone) if deaths < LOAD_DEATHS_MAX => deaths += 1,
+                Err(process::Gone) => {
+                    let reason = "the process that should execute it ended when it loaded it";
+                    return Err((None, reason.to_owned()));
+                }
+            }
+        }
+    }
+
+    /// The executor with the fewest runs, once there is one.
+    async fn pick(&self, io: &Handle) -> Option<Arc<Executor>> {
+        if let Some(executor) = self.least() {
+            return Some(executor);
+        }
+        let mut changes = self.changes.subscribe();
+        // By the clock of the I/O threads, so that the caller's executor needs none.
+        let patience = {
+            let _io = io.enter();
+            tokio::time::sleep(PATIENCE)
+        };
+        let found = async {
+            loop {
+                if let Some(executor) = self.least() {
+                    return Some(executor);
+                }
+                // Never closed: this has the sender.
+                changes.changed().await.ok()?;
+            }
+        };
+        tokio::select! {
+            found = found => found,
+            () = patience => None,
+        }
+    }
+
+    fn least(&self) -> Option<Arc<Executor>> {
+        let standing = self.standing.iter().filter_map(|place| place.locked().clone());
+        let living = standing.filter(|executor| !executor.is_gone());
+        living.min_by_key(|executor| executor.runs())
+    }
+
+    /// One that has no other run.
+    async fn alone(&self) -> Result<Alone, WorkerError> {
+        // Only closed when dropped, which the borrow of `self` rules out.
+        let permit = self.alone.clone().acquire_owned().await.ok();
+        let setting = self.setting.clone();
+        let (sender, started) = tokio::sync::oneshot::channel();
+        let keeper = self.runtime.spawn(async move {
+            match start(&setting).await {
+                Ok((executor, receiver, process)) => {
+                    // Whoever wanted it may have gone.
+                    let _ = sender.send(Ok(executor.clone()));
+                    ended(&executor.listen(receiver, process).await);
+                }
+                Err(error) => drop(sender.send(Err(error))),
+            }
+        });
+        let keeper = keeper.abort_handle();
+        let executor = started.await.unwrap_or(Err(WorkerError::GivenUp))?;
+        Ok(Alone {
+            executor,
+            keeper,
+            _permit: permit,
+        })
+    }
+
+    /// Ids of the processes that stand ready.
+    pub fn process_ids(&self) -> Vec<u32> {
+        let standing = self.standing.iter().filter_map(|place| place.locked().clone());
+        standing.filter_map(|executor| executor.process_id()).collect()
+    }
+}
+
+fn not_started() -> RunError {
+    RunError {
+        code: code::INTERNAL.into(),
+        message: "The process that should execute the run could not be started.".to_owned(),
+        node_id: None,
+    }
+}
+
+/// The caller's async runtime, if it has threads of its own.
+fn own_runtime() -> Option<Handle> {
+    let handle = Handle::try_current().ok()?;
+    let has_threads = handle.runtime_flavor() == tokio::runtime::RuntimeFlavor::MultiThread;
+    has_threads.then_some(handle)
+}
+
+/// Keeps an executor in its place.
+async fn keep(setting: Arc<Setting>, place: Arc<Standing>, changes: watch::Sender<u64>) {
+    let mut wait = RESTART_MIN;
+    loop {
+        let began = Instant::now();
+        match start(&setting).await {
+            Ok((executor, receiver, process)) => {
+                *place.locked() = Some(executor.clone());
+                changes.send_modify(|changes| *changes = changes.wrapping_add(1));
+                let error = executor.listen(receiver, process).await;
+                *place.locked() = None;
+                ended(&error);
+            }
+            Err(error) => tracing::error!(%error, "An executor process can't be started"),
+        }
+        if began.elapsed() >= GOOD_LIFE {
+            // The next one is there at once.
+            wait = RESTART_MIN;
+            continue;
+        }
+        tokio::time::sleep(wait).await;
+        wait = (wait * 2).min(RESTART_MAX);
+    }
+}
+
+fn ended(error: &WorkerError) {
+    counter!("heddle_executor_deaths_total").increment(1);
+    match error {
+        WorkerError::Died { end, last_words } => {
+            tracing::error!(%end, last_words, "An executor process has ended: its runs are taken up again");
+        }
+        error => tracing::error!(%error, "An executor process was ended: its runs are taken up again"),
+    }
+}
+
+async fn start(setting: &Setting) -> Result<(Arc<Executor>, LinkReceiver, Process), WorkerError> {
+    let started = tokio::time::timeout(START_MAX, Executor::start(setting)).await;
+    started.unwrap_or(Err(WorkerError::TimedOut(START_MAX)))
+}

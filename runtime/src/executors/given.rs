@@ -1,0 +1,136 @@
+//! What an executor has been given: runs, and programs that it keeps. What it says is compared with that.
+
+use heddle_processes::WorkerError;
+use heddle_sandbox::protocol::FromExecutor;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
+
+/// Programs that an executor keeps: each takes a descriptor.
+const PROGRAMS_MAX: usize = 500;
+
+/// Why a program was not loaded: which component is the reason, and what is wrong.
+pub type LoadFailure = (Option<usize>, String);
+
+/// What it has been given.
+#[derive(Default)]
+pub struct Given {
+    pub is_gone: bool,
+    pub runs: HashMap<u32, GivenTo>,
+    pub next_run: u32,
+    /// Programs by number: their bytes, and when they were used last.
+    programs: HashMap<u32, (usize, u64)>,
+    code_bytes: usize,
+    uses: u64,
+    pub has_javascript: bool,
+    /// Programs that it has been given, and has not said of whether it could load them.
+    unheard: u32,
+    /// Who waits to hear whether a program could be loaded.
+    pub loading: HashMap<u32, oneshot::Sender<Result<(), LoadFailure>>>,
+}
+
+/// Who has a run. Its place is taken until the executor has said its last word of it.
+pub struct GivenTo {
+    /// `None`: it was cancelled.
+    pub inbox: Option<mpsc::UnboundedSender<Vec<u8>>>,
+    pub queued: Arc<AtomicUsize>,
+    pub strays: u32,
+    _slot: Option<OwnedSemaphorePermit>,
+}
+
+impl GivenTo {
+    /// Somebody who hears by this inbox, of so many bytes that wait there.
+    pub fn new(
+        inbox: mpsc::UnboundedSender<Vec<u8>>,
+        queued: Arc<AtomicUsize>,
+        slot: Option<OwnedSemaphorePermit>,
+    ) -> Self {
+        GivenTo {
+            inbox: Some(inbox),
+            queued,
+            strays: 0,
+            _slot: slot,
+        }
+    }
+}
+
+impl Given {
+    /// Hears whether a program could be loaded.
+    pub fn loaded(&mut self, frame: &[u8]) -> Result<(), WorkerError> {
+        let read = FromExecutor::read(frame).map_err(|error| malformed(&error))?;
+        let FromExecutor::Loaded { program, failure } = read else {
+            return Err(malformed(&"it starts twice"));
+        };
+        let unheard = self.unheard.checked_sub(1);
+        self.unheard = unheard.ok_or_else(|| malformed(&"it names a program that it was not given"))?;
+        if !self.programs.contains_key(&program) {
+            // It may have been taken back by now.
+            return Ok(());
+        }
+        if let Some(waiting) = self.loading.remove(&program) {
+            let failure = failure.map(|(component, reason)| {
+                (
+                    component.map(|index| index as usize),
+                    reason.chars().take(1_000).collect(),
+                )
+            });
+            if failure.is_some() {
+                self.forget(program);
+            }
+            let _ = waiting.send(failure.map_or(Ok(()), Err));
+        }
+        Ok(())
+    }
+
+    /// Whether it has a program, which is then used once more.
+    pub fn touch(&mut self, program: u32) -> bool {
+        self.uses += 1;
+        match self.programs.get_mut(&program) {
+            Some((_, used)) => {
+                *used = self.uses;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Whether it has a program.
+    pub fn has(&self, program: u32) -> bool {
+        self.programs.contains_key(&program)
+    }
+
+    /// It has been given a program of so many bytes, just now.
+    pub fn add(&mut self, program: u32, bytes: usize) {
+        self.unheard = self.unheard.saturating_add(1);
+        self.programs.insert(program, (bytes, self.uses));
+        self.code_bytes = self.code_bytes.saturating_add(bytes);
+    }
+
+    /// Forgets a program for which there is no room, that which was not used for longest.
+    pub fn forget_surplus(&mut self, code_bytes_max: usize) -> Option<u32> {
+        let is_too_much = self.code_bytes > code_bytes_max || self.programs.len() > PROGRAMS_MAX;
+        match is_too_much && self.programs.len() > 1 {
+            true => self.forget_oldest(),
+            false => None,
+        }
+    }
+
+    fn forget_oldest(&mut self) -> Option<u32> {
+        let oldest = self.programs.iter().min_by_key(|(_, (_, used))| *used);
+        let program = *oldest?.0;
+        self.forget(program);
+        Some(program)
+    }
+
+    fn forget(&mut self, program: u32) {
+        if let Some((bytes, _)) = self.programs.remove(&program) {
+            self.code_bytes = self.code_bytes.saturating_sub(bytes);
+        }
+    }
+}
+
+/// It said what an honest executor does not.
+pub fn malformed(error: &dyn ToString) -> WorkerError {
+    WorkerError::Malformed(error.to_string())
+}

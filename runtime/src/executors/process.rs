@@ -1,0 +1,323 @@
+//! One executor process as the service sees it: what it is told, and whom what it says is for.
+//! One that says anything of what it was not given is ended.
+
+use super::given::{Given, GivenTo, LoadFailure, malformed};
+use super::start::{Setting, start};
+use crate::sealed::SealedProgram;
+use heddle_processes::{LinkReceiver, LinkSender, Process, WorkerError};
+use heddle_sandbox::RunInput;
+use heddle_sandbox::protocol::{Addressee, FromExecutor, GivenRun, ToExecutor};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::{Notify, OwnedSemaphorePermit, mpsc, oneshot};
+
+/// Bytes that one run's frames may take before whoever has the run reads them: the requests of its effects, and its report.
+const RUN_BYTES_MAX: usize = 160 << 20;
+/// The same for all runs of an executor.
+const ALL_BYTES_MAX: usize = 512 << 20;
+/// What a frame is counted as besides its bytes.
+const FRAME_BYTES: usize = 64;
+/// Frames of a run that was cancelled, before it hears of that.
+const STRAY_MAX: u32 = 20_000;
+
+/// An executor process.
+pub struct Executor {
+    link: LinkSender,
+    process_id: Option<u32>,
+    given: Mutex<Given>,
+    /// Runs that it has.
+    runs: AtomicUsize,
+    /// Bytes that wait to be read by whoever has the runs.
+    queued: Arc<AtomicUsize>,
+    killed: Notify,
+}
+
+/// A run in an executor. Dropping it before its end cancels it.
+pub struct RemoteRun {
+    pub executor: Arc<Executor>,
+    pub run: u32,
+    inbox: mpsc::UnboundedReceiver<Vec<u8>>,
+    /// Was taken out, and is still to be heard.
+    put_back: Option<Vec<u8>>,
+    queued: Arc<AtomicUsize>,
+}
+
+/// It has ended, or was ended.
+#[derive(Debug)]
+pub struct Gone;
+
+impl Executor {
+    /// Starts one, and waits until it can execute.
+    pub async fn start(setting: &Setting) -> Result<(Arc<Self>, LinkReceiver, Process), WorkerError> {
+        let (process, link, receiver) = start(setting).await?;
+        let executor = Arc::new(Executor {
+            link,
+            process_id: process.id(),
+            given: Mutex::default(),
+            runs: AtomicUsize::new(0),
+            queued: Arc::default(),
+            killed: Notify::new(),
+        });
+        Ok((executor, receiver, process))
+    }
+
+    /// How many runs it has.
+    pub fn runs(&self) -> usize {
+        self.runs.load(Ordering::Relaxed)
+    }
+
+    /// Its process's id.
+    pub fn process_id(&self) -> Option<u32> {
+        self.process_id
+    }
+
+    fn given(&self) -> MutexGuard<'_, Given> {
+        self.given.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it has ended, or is about to.
+    pub fn is_gone(&self) -> bool {
+        self.given().is_gone
+    }
+
+    /// Hears what it says until it ends, or has to be ended; gives the reason.
+    pub async fn listen(&self, mut receiver: LinkReceiver, mut process: Process) -> WorkerError {
+        let gone = ToldThatItIsGone(self);
+        let violation = self.hear_until_it_ends(&mut receiver).await;
+        drop(gone);
+        match violation {
+            Some(violation) => {
+                process.kill();
+                violation
+            }
+            None => process.death().await,
+        }
+    }
+
+    /// The reason to end it, if it has not ended by itself.
+    async fn hear_until_it_ends(&self, receiver: &mut LinkReceiver) -> Option<WorkerError> {
+        loop {
+            if let Err(violation) = self.hear_all(receiver) {
+                return Some(violation);
+            }
+            let filled = tokio::select! {
+                biased;
+                () = self.killed.notified() => return Some(malformed(&"it exceeds its limits")),
+                filled = receiver.fill() => filled,
+            };
+            if !matches!(filled, Ok(true)) {
+                return None;
+            }
+        }
+    }
+
+    fn hear_all(&self, receiver: &mut LinkReceiver) -> Result<(), WorkerError> {
+        while let Some(frame) = receiver.take_frame().map_err(|error| malformed(&error))? {
+            self.hear(frame)?;
+        }
+        Ok(())
+    }
+
+    fn hear(&self, frame: &[u8]) -> Result<(), WorkerError> {
+        let addressee = FromExecutor::addressee(frame).map_err(|error| malformed(&error))?;
+        let mut given = self.given();
+        let Addressee::Run { run, is_last } = addressee else {
+            return given.loaded(frame);
+        };
+        let unknown = || malformed(&"it names a run that it was not given");
+        let to = given.runs.get_mut(&run).ok_or_else(unknown)?;
+        match &to.inbox {
+            None => {
+                to.strays = to.strays.saturating_add(1);
+                if to.strays > STRAY_MAX {
+                    return Err(malformed(&"it continues a run that was cancelled"));
+                }
+            }
+            Some(inbox) => {
+                let bytes = frame.len().saturating_add(FRAME_BYTES);
+                let of_run = to
+                    .queued
+                    .fetch_add(bytes, Ordering::Relaxed)
+                    .saturating_add(bytes);
+                let of_all = self
+                    .queued
+                    .fetch_add(bytes, Ordering::Relaxed)
+                    .saturating_add(bytes);
+                if of_run > RUN_BYTES_MAX || of_all > ALL_BYTES_MAX {
+                    return Err(malformed(&"it sends more than can be read"));
+                }
+                if inbox.send(frame.to_vec()).is_err() {
+                    self.queued.fetch_sub(bytes, Ordering::Relaxed);
+                }
+            }
+        }
+        if is_last {
+            given.runs.remove(&run);
+            self.runs.fetch_sub(1, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Gives it a run.
+    pub fn begin(
+        self: &Arc<Self>,
+        program: &SealedProgram,
+        input: &RunInput,
+        slot: &mut Option<OwnedSemaphorePermit>,
+        code_bytes_max: usize,
+    ) -> Result<RemoteRun, Gone> {
+        let (sender, inbox) = mpsc::unbounded_channel();
+        let queued = Arc::<AtomicUsize>::default();
+        let run = {
+            let mut given = self.given();
+            if given.is_gone {
+                return Err(Gone);
+            }
+            given.next_run = given.next_run.wrapping_add(1);
+            let run = given.next_run;
+            let to = GivenTo::new(sender, queued.clone(), slot.take());
+            given.runs.insert(run, to);
+            self.runs.fetch_add(1, Ordering::Relaxed);
+            run
+        };
+        let remote = RemoteRun {
+            executor: self.clone(),
+            run,
+            inbox,
+            put_back: None,
+            queued,
+        };
+        let frame = ToExecutor::Run {
+            run,
+            program: program.number,
+            given: GivenRun::of(input),
+        }
+        .frame();
+        // Together, so that the program is not unloaded between.
+        let mut given = self.given();
+        self.give(&mut given, program, code_bytes_max)?;
+        self.link.send(frame).map_err(|_| self.lose(&mut given))?;
+        drop(given);
+        Ok(remote)
+    }
+
+    /// Has it load a program, and waits to hear whether it can.
+    pub async fn load(
+        &self,
+        program: &SealedProgram,
+        code_bytes_max: usize,
+    ) -> Result<Result<(), LoadFailure>, Gone> {
+        let loaded = {
+            let mut given = self.given();
+            if given.is_gone {
+                return Err(Gone);
+            }
+            if given.has(program.number) {
+                return Ok(Ok(()));
+            }
+            let (sender, loaded) = oneshot::channel();
+            given.loading.insert(program.number, sender);
+            self.give(&mut given, program, code_bytes_max)?;
+            loaded
+        };
+        loaded.await.map_err(|_| Gone)
+    }
+
+    /// Gives it a program, unless it has it; takes those back that it has no room for.
+    fn give(&self, given: &mut Given, program: &SealedProgram, code_bytes_max: usize) -> Result<(), Gone> {
+        if given.touch(program.number) {
+            return Ok(());
+        }
+        if let Some(engine) = program.javascript.as_ref().filter(|_| !given.has_javascript) {
+            let frame = ToExecutor::JavaScript.frame();
+            let sent = self.link.send_with(frame, vec![engine.clone()]);
+            sent.map_err(|_| self.lose(given))?;
+            given.has_javascript = true;
+        }
+        let frame = ToExecutor::Load {
+            program: program.number,
+            manifest: &program.manifest,
+            imports: program.imports.iter().map(String::as_str).collect(),
+            components: program.components.iter().map(|(given, _)| *given).collect(),
+        };
+        let of_components = program.components.iter().map(|(_, code)| code.clone());
+        let code = std::iter::once(program.module.clone()).chain(of_components);
+        let sent = self.link.send_with(frame.frame(), code.collect());
+        sent.map_err(|_| self.lose(given))?;
+        given.add(program.number, program.code_bytes);
+        while let Some(program) = given.forget_surplus(code_bytes_max) {
+            let sent = self.link.send(ToExecutor::Unload { program }.frame());
+            sent.map_err(|_| self.lose(given))?;
+        }
+        Ok(())
+    }
+
+    /// Says something to it.
+    pub fn say(&self, word: &ToExecutor<'_>) {
+        if self.link.send(word.frame()).is_err() {
+            self.kill();
+        }
+    }
+
+    /// Gives it nothing any more, and ends it.
+    fn lose(&self, given: &mut Given) -> Gone {
+        given.is_gone = true;
+        self.kill()
+    }
+
+    /// Ends it; no other run is given to it from now on.
+    pub fn give_up(&self) {
+        self.lose(&mut self.given());
+    }
+
+    /// Ends it.
+    fn kill(&self) -> Gone {
+        self.killed.notify_one();
+        Gone
+    }
+}
+
+/// Whoever has a run of an executor hears when it is gone, also when nobody listens any more.
+struct ToldThatItIsGone<'a>(&'a Executor);
+
+impl Drop for ToldThatItIsGone<'_> {
+    fn drop(&mut self) {
+        let mut given = self.0.given();
+        given.is_gone = true;
+        given.runs.clear();
+        given.loading.clear();
+    }
+}
+
+impl RemoteRun {
+    /// The next frame of it. `None`: the executor is gone.
+    pub async fn hear(&mut self) -> Option<Vec<u8>> {
+        if let Some(frame) = self.put_back.take() {
+            return Some(frame);
+        }
+        let frame = self.inbox.recv().await?;
+        let bytes = frame.len().saturating_add(FRAME_BYTES);
+        self.queued.fetch_sub(bytes, Ordering::Relaxed);
+        self.executor.queued.fetch_sub(bytes, Ordering::Relaxed);
+        Some(frame)
+    }
+
+    /// Has a frame be heard once more.
+    pub fn put_back(&mut self, frame: Vec<u8>) {
+        self.put_back = Some(frame);
+    }
+}
+
+impl Drop for RemoteRun {
+    fn drop(&mut self) {
+        // Nothing is put into the inbox meanwhile.
+        let mut given = self.executor.given();
+        self.inbox.close();
+        let left = self.queued.swap(0, Ordering::Relaxed);
+        self.executor.queued.fetch_sub(left, Ordering::Relaxed);
+        if let Some(to) = given.runs.get_mut(&self.run) {
+            to.inbox = None;
+            self.executor.say(&ToExecutor::Cancel { run: self.run });
+        }
+    }
+}

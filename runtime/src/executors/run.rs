@@ -1,0 +1,314 @@
+//! One run in an executor: what it says is checked and answered here, by the task that wants the run executed.
+
+use super::process::{Executor, RemoteRun};
+use crate::ending;
+use crate::outcome::Outcome;
+use crate::run_host::{Begun, RunHost, node_id};
+use heddle_sandbox::protocol::{FromExecutor, Malformed, ToExecutor, ToldRoom};
+use heddle_sandbox::{
+    Asked, ComponentCall, ComponentRequest, EffectCode, EffectError, EffectHost, Limits, Report, RequestHost,
+    RunInput, Stop, Told, Waited,
+};
+use serde_json::value::RawValue;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+
+/// An executor that is so much later than a run's deadline is ended: its own clock would have stopped the run.
+const OVERDUE: Duration = Duration::from_secs(30);
+/// Requests of one run's components at once: each call sends one after the other.
+const SENDING_MAX: usize = 16;
+
+/// The executor of a run ended before the run did.
+#[derive(Debug)]
+pub struct Interrupted {
+    /// The run's event, to begin again with.
+    pub event: Box<RawValue>,
+}
+
+/// Does the effects of a run that an executor has been given, up to its outcome.
+pub async fn execute(remote: RemoteRun, begun: Begun, io: &Handle) -> Result<Outcome, Interrupted> {
+    let Begun { input, host, ending } = begun;
+    let late = input.limits.deadline.saturating_add(OVERDUE);
+    // By the clock of the I/O threads, so that the caller's executor needs none.
+    let overdue = {
+        let _io = io.enter();
+        tokio::time::sleep(late)
+    };
+    let executor = remote.executor.clone();
+    let mut conversation = Conversation::new(remote, host, &input, io);
+    let report = tokio::select! {
+        biased;
+        report = conversation.listen() => report,
+        () = overdue => Err(Fault::Malformed(Malformed("it does not end its run"))),
+    };
+    let stopped_by = conversation.stopped_by;
+    match report {
+        Ok(report) => {
+            let mut outcome = ending::outcome(report, &ending);
+            if let (Some(error), Some(node)) = (&mut outcome.error, stopped_by)
+                && error.node_id.is_none()
+            {
+                // It ended while it waited, when no node executes.
+                error.node_id = node_id(&ending.manifest, node);
+            }
+            Ok(outcome)
+        }
+        Err(fault) => {
+            if let Fault::Malformed(what) = fault {
+                tracing::error!(%what, "An executor process broke the protocol");
+                executor.give_up();
+            }
+            // It was JSON before.
+            let event = RawValue::from_string(input.event.into()).unwrap_or_default();
+            Err(Interrupted { event })
+        }
+    }
+}
+
+/// Why there is no report.
+enum Fault {
+    /// The executor is gone.
+    Gone,
+    /// It does not keep to the protocol.
+    Malformed(Malformed),
+}
+
+impl From<Malformed> for Fault {
+    fn from(malformed: Malformed) -> Self {
+        Fault::Malformed(malformed)
+    }
+}
+
+struct Conversation<'a> {
+    remote: RemoteRun,
+    host: RunHost,
+    limits: &'a Limits,
+    /// What the run may still tell before it waits; `None`: nobody looks on.
+    room: Option<ToldRoom>,
+    calls: Arc<Calls>,
+    requests: Requests,
+    started: u32,
+    /// An effect must not be started: the run is told to end when it waits next, which it does before it goes on from there.
+    stop: Option<Stop>,
+    /// Plan index of the node whose effect that was.
+    stopped_by: Option<u32>,
+    /// It was told to end: nothing but its report can follow, and what its components say until then.
+    is_over: bool,
+}
+
+/// Calls of components that the executor has at work, by their effects.
+struct Calls {
+    executor: Arc<Executor>,
+    run: u32,
+    waiting: Mutex<HashMap<u32, oneshot::Sender<Result<String, EffectError>>>>,
+}
+
+/// Requests of components.
+struct Requests {
+    /// `None`: the program has no components.
+    host: Option<Arc<dyn RequestHost>>,
+    executor: Arc<Executor>,
+    run: u32,
+    sending: JoinSet<()>,
+    io: Handle,
+}
+
+impl Calls {
+    fn waiting(&self) -> MutexGuard<'_, HashMap<u32, oneshot::Sender<Result<String, EffectError>>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The call that is this effect; it begins when it is first polled.
+    fn call(self: &Arc<Self>, effect: u32) -> ComponentCall {
+        let this = self.clone();
+        Box::pin(async move {
+            let (sender, called) = oneshot::channel();
+            this.waiting().insert(effect, sender);
+            this.executor.say(&ToExecutor::Call {
+                run: this.run,
+                effect,
+            });
+            let gone = || EffectError::new(EffectCode::Internal, "The component's process has ended.");
+            called.await.map_err(|_| gone())?
+        })
+    }
+}
+
+impl<'a> Conversation<'a> {
+    fn new(remote: RemoteRun, host: RunHost, input: &'a RunInput, io: &Handle) -> Self {
+        let (executor, run) = (remote.executor.clone(), remote.run);
+        Conversation {
+            calls: Arc::new(Calls {
+                executor: executor.clone(),
+                run,
+                waiting: Mutex::default(),
+            }),
+            requests: Requests {
+                host: host.requests(),
+                executor,
+                run,
+                sending: JoinSet::new(),
+                io: io.clone(),
+            },
+            remote,
+            host,
+            limits: &input.limits,
+            room: input.is_watched.then(ToldRoom::default),
+            started: 0,
+            stop: None,
+            stopped_by: None,
+            is_over: false,
+        }
+    }
+
+    /// Answers what the run asks, up to its report.
+    async fn listen(&mut self) -> Result<Report, Fault> {
+        loop {
+            let frame = self.remote.hear().await.ok_or(Fault::Gone)?;
+            match FromExecutor::read(&frame)? {
+                FromExecutor::Ended { report, .. } => return Ok(Report::read(report, self.limits)?),
+                FromExecutor::Effect { asked, .. } if !self.is_over => {
+                    let id = self.started;
+                    self.started = id.saturating_add(1);
+                    let asked = Asked {
+                        node: asked.node,
+                        kind: asked.kind.to_owned(),
+                        key: asked.key.to_owned(),
+                        request: asked.request.map(str::to_owned),
+                        call: asked.is_call.then(|| self.calls.call(id)),
+                    };
+                    // The sandbox keeps to the same limit, and does not ask beyond it.
+                    if id >= self.limits.effects_max {
+                        return Err(Malformed("a run starts more effects than it may").into());
+                    }
+                    if self.stop.is_none() {
+                        let node = asked.node;
+                        let stop = self.host.start(asked).err();
+                        self.stopped_by = stop.as_ref().map(|_| node);
+                        self.stop = stop;
+                    }
+                }
+                FromExecutor::Told { told, .. } if !self.is_over => self.hear_told(told)?,
+                FromExecutor::Waits { taken, .. } if !self.is_over => {
+                    self.room = self.room.map(|_| ToldRoom::default());
+                    taken.into_iter().for_each(|id| self.host.taken(id));
+                    match self.stop.take() {
+                        Some(stop) => self.end(stop),
+                        None => self.wait().await?,
+                    }
+                }
+                other => of_components(&self.calls, &mut self.requests, other)?,
+            }
+        }
+    }
+
+    /// Tells a run that waits to end.
+    fn end(&mut self, stop: Stop) {
+        self.is_over = true;
+        let run = self.remote.run;
+        self.remote.executor.say(&ToExecutor::Stopped { run, stop });
+    }
+
+    fn hear_told(&mut self, told: &[u8]) -> Result<(), Fault> {
+        let told = Told::read(told, self.limits)?;
+        let room = self.room.as_mut();
+        let room = room.ok_or(Malformed("a run reports events that nobody asked for"))?;
+        if !room.take(&told) {
+            return Err(Malformed("a run reports more events than it may").into());
+        }
+        self.host.tell(told);
+        Ok(())
+    }
+
+    /// Waits with the run, whose components go on meanwhile.
+    async fn wait(&mut self) -> Result<(), Fault> {
+        let Conversation {
+            remote,
+            host,
+            calls,
+            requests,
+            ..
+        } = self;
+        let run = remote.run;
+        let mut waiting = host.wait();
+        let waited = loop {
+            tokio::select! {
+                biased;
+                waited = &mut waiting => break waited,
+                frame = remote.hear() => {
+                    let frame = frame.ok_or(Fault::Gone)?;
+                    match FromExecutor::read(&frame)? {
+                        // It has come to its deadline.
+                        FromExecutor::Ended { .. } => {
+                            drop(waiting);
+                            remote.put_back(frame);
+                            return Ok(());
+                        }
+                        other => of_components(calls, requests, other)?,
+                    }
+                }
+            }
+        };
+        drop(waiting);
+        let executor = remote.executor.clone();
+        self.is_over = !matches!(waited, Ok(Waited::Ended(..)));
+        match waited {
+            Ok(Waited::Ended(effect, json)) => executor.say(&ToExecutor::Ended {
+                run,
+                effect,
+                json: &json,
+            }),
+            Ok(Waited::Parked) => executor.say(&ToExecutor::Parked { run }),
+            Err(stop) => executor.say(&ToExecutor::Stopped { run, stop }),
+        }
+        Ok(())
+    }
+}
+
+/// What components say; nothing else may be said.
+fn of_components(calls: &Calls, requests: &mut Requests, said: FromExecutor<'_>) -> Result<(), Fault> {
+    match said {
+        FromExecutor::Called { effect, result, .. } => {
+            let waiting = calls.waiting().remove(&effect);
+            let waiting = waiting.ok_or(Malformed("a call ended before it began"))?;
+            // The effect may have been given up.
+            let _ = waiting.send(result.map(str::to_owned));
+            Ok(())
+        }
+        FromExecutor::Sends {
+            call,
+            number,
+            request,
+            ..
+        } => {
+            if !calls.waiting().contains_key(&call) {
+                return Err(Malformed("a component that was not called sends requests").into());
+            }
+            requests.send(call, number, request)
+        }
+        _ => Err(Malformed("a run sent a message out of turn").into()),
+    }
+}
+
+impl Requests {
+    fn send(&mut self, call: u32, number: u32, request: ComponentRequest) -> Result<(), Fault> {
+        while self.sending.try_join_next().is_some() {}
+        if self.sending.len() >= SENDING_MAX {
+            return Err(Malformed("a run's components send too much at once").into());
+        }
+        let host = self.host.as_ref();
+        let host = host.ok_or(Malformed("a component that does not exist sends requests"))?;
+        let sending = host.send(call, request);
+        let (executor, run) = (self.executor.clone(), self.run);
+        let send = async move {
+            let result = sending.await;
+            executor.say(&ToExecutor::Sent { run, number, result });
+        };
+        self.sending.spawn_on(send, &self.io);
+        Ok(())
+    }
+}

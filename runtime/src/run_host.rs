@@ -1,0 +1,408 @@
+//! The host's side of one run: what its sandbox gets, and the effects that it asks for. Whatever the sandbox says is
+//! checked here against the manifest and the run's limits.
+//!
+//! Knows nothing of where the sandbox is.
+
+use crate::connections::Granted;
+use crate::containment;
+use crate::context::{CallbackFacts, Context, RunFacts, iso_time};
+use crate::effects::{
+    self, AnyEffect, Bounds, Clock, Component, Handles, Http, Parking, Prepared, Registry, RunEffects,
+    Senders, Signals, Unsaved,
+};
+use crate::journal::{Record, bounded_key};
+use crate::key_values::KeyValues;
+use crate::program::Program;
+use crate::replay::Replay;
+use crate::request::RunRequest;
+use crate::secrets::Vault;
+use crate::watch::{self, Watching};
+use heddle_catalogue::Start;
+use heddle_contract::abi::code;
+use heddle_contract::manifest::Manifest;
+use heddle_sandbox::{
+    Asked, EffectCode, EffectError, EffectHost, Limits, Origin, RequestHost, RunError, RunInput, Stop, Told,
+    Waited, Waiting,
+};
+use serde::Deserialize;
+use serde_json::value::to_raw_value;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::runtime::Handle;
+
+/// What every run's effects need of the runtime.
+pub struct HostServices {
+    pub effects: Registry,
+    /// Sends the requests of components.
+    pub http: Http,
+    pub io: Handle,
+}
+
+/// A run that can begin.
+pub struct Begun {
+    /// For the sandbox.
+    pub input: RunInput,
+    pub host: RunHost,
+    /// What its outcome is made of besides the sandbox's report.
+    pub ending: Ending,
+}
+
+/// What is known of a run's effects at its end.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// How many have been started.
+    pub started: u32,
+    /// When the first of those that have parked wants to be started again.
+    pub wake_at_ms: Option<i64>,
+    /// Node and key of the effect whose result the run has seen last.
+    pub last_seen: Option<(u32, String)>,
+}
+
+/// What a run's outcome is made of besides its report.
+pub struct Ending {
+    pub vault: Arc<Vault>,
+    pub manifest: Arc<Manifest>,
+    pub facts: Arc<Mutex<Facts>>,
+    pub unsaved: Unsaved,
+    pub started: Instant,
+}
+
+/// The host's side of one run.
+pub struct RunHost {
+    limits: Limits,
+    services: Arc<HostServices>,
+    effects: RunEffects,
+    manifest: Arc<Manifest>,
+    vault: Arc<Vault>,
+    connections: Arc<Granted>,
+    key_values: Arc<dyn KeyValues>,
+    hosts: Arc<[String]>,
+    patterns: Arc<[String]>,
+    pattern_calls: Option<Arc<dyn effects::Calls>>,
+    run_id: String,
+    attempt: u32,
+    is_contained: bool,
+    deadline: Instant,
+    /// If the program has components.
+    senders: Option<Arc<Senders>>,
+    facts: Arc<Mutex<Facts>>,
+    /// Whoever looks on, if anybody does.
+    watching: Option<Watching>,
+}
+
+/// Makes both sides of a run that begins now.
+pub fn begin(
+    services: &Arc<HostServices>,
+    program: &Program,
+    request: RunRequest,
+) -> Result<Begun, RunError> {
+    let started = Instant::now();
+    let manifest = program.0.manifest.clone();
+    let trigger = trigger(&manifest, &request)?;
+    let nonce = nonce();
+    let (context, origin) = told(&manifest, &request, &nonce);
+    let mut limits = request.limits;
+    // The pattern's own limit can only be the shorter one.
+    if let Some(timeout_ms) = manifest.settings.timeout_ms {
+        limits.deadline = limits.deadline.min(Duration::from_millis(timeout_ms));
+    }
+    let granted = &program.0.granted;
+    let vault = Arc::new(Vault::new(request.secrets, granted.secrets.clone(), nonce));
+    let watching = request
+        .watcher
+        .map(|watcher| Watching::new(watcher, vault.clone(), started));
+    let connections = Granted::new(
+        request.services.connections,
+        granted.connections.clone(),
+        vault.clone(),
+    );
+    let record = request
+        .journal
+        .map(|journal| Record::new(journal, limits.journal_bytes_max));
+    let effects = match request.replay {
+        Some(entries) => RunEffects::replaying(services.io.clone(), Replay::new(entries)),
+        None => RunEffects::new(services.io.clone(), record),
+    };
+    let unsaved = effects.unsaved();
+    let facts = Arc::<Mutex<Facts>>::default();
+    let is_watched = watching.is_some();
+    let has_components = !manifest.components.is_empty();
+    let host = RunHost {
+        effects,
+        vault: vault.clone(),
+        connections: Arc::new(connections),
+        key_values: request.services.key_values,
+        hosts: granted.hosts.clone(),
+        patterns: granted.patterns.clone(),
+        pattern_calls: request.calls,
+        run_id: request.run_id,
+        attempt: request.attempt,
+        is_contained: request.is_contained,
+        deadline: started.checked_add(limits.deadline).unwrap_or(started),
+        senders: has_components.then(|| Senders::new(services.http.clone(), services.io.clone())),
+        services: services.clone(),
+        facts: facts.clone(),
+        limits: limits.clone(),
+        manifest: manifest.clone(),
+        watching,
+    };
+    Ok(Begun {
+        input: RunInput {
+            trigger,
+            event: request.event.into(),
+            context,
+            origin,
+            is_watched,
+            owner: request.owner,
+            limits,
+        },
+        host,
+        ending: Ending {
+            vault,
+            manifest,
+            facts,
+            unsaved,
+            started,
+        },
+    })
+}
+
+/// What the guest learns of its run, and components of it.
+fn told(manifest: &Manifest, request: &RunRequest, nonce: &str) -> (String, Origin) {
+    let context = Context {
+        run: RunFacts {
+            id: &request.run_id,
+            pattern_id: &request.pattern_id,
+            attempt: request.attempt,
+            triggered_by: &request.triggered_by,
+            started_at: iso_time(request.started_at_ms),
+        },
+        vars: &request.variables,
+        nonce,
+        seed: request.seed.to_string(),
+        started_at_ms: request.started_at_ms,
+        run_key: &request.run_id,
+        callbacks: CallbackFacts::of(manifest, request.callbacks.as_ref()),
+    };
+    let origin = Origin {
+        run: match manifest.components.is_empty() {
+            true => Box::default(),
+            false => to_raw_value(&context.run).unwrap_or_default(),
+        },
+        started_at_ms: request.started_at_ms,
+        seed: request.seed,
+    };
+    // Strings, numbers and JSON under string keys: always JSON.
+    (serde_json::to_string(&context).unwrap_or_default(), origin)
+}
+
+/// The plan index at which the run starts.
+fn trigger(manifest: &Manifest, request: &RunRequest) -> Result<u32, RunError> {
+    let fail = |code: &str, message: String| {
+        Err(RunError {
+            code: code.into(),
+            message,
+            node_id: request.trigger_node_id.clone(),
+        })
+    };
+    let event_bytes = request.event.get().len();
+    if event_bytes > request.limits.event_bytes_max {
+        let max = request.limits.event_bytes_max >> 10;
+        return fail(
+            code::EVENT,
+            format!(
+                "The event is {} KiB; at most {max} KiB are allowed.",
+                event_bytes >> 10
+            ),
+        );
+    }
+    let found = match &request.trigger_node_id {
+        Some(id) => manifest.triggers.iter().find(|trigger| &trigger.node_id == id),
+        None => manifest
+            .triggers
+            .iter()
+            .find(|trigger| trigger.node_type == Start::Manual.type_name())
+            .or_else(|| manifest.triggers.first()),
+    };
+    if let Some(trigger) = found {
+        return Ok(trigger.index);
+    }
+    let ids: Vec<&str> = manifest
+        .triggers
+        .iter()
+        .map(|trigger| trigger.node_id.as_str())
+        .collect();
+    match &request.trigger_node_id {
+        Some(id) => fail(
+            code::TRIGGER,
+            format!(
+                "The pattern has no trigger `{id}`. It can start at: {}.",
+                ids.join(", ")
+            ),
+        ),
+        None => fail(
+            code::TRIGGER,
+            "The pattern has no trigger, so a run can't start.".into(),
+        ),
+    }
+}
+
+/// A text that no event can foresee: the generator is a cryptographic one, and needs no system call for each.
+fn nonce() -> String {
+    heddle_sandbox::hex(&rand::random::<[u8; 16]>())
+}
+
+/// Id of a node by plan index.
+pub fn node_id(manifest: &Manifest, node: u32) -> Option<String> {
+    let node = manifest.nodes.get(node as usize);
+    node.map(|node| node.id.clone())
+}
+
+impl EffectHost for RunHost {
+    fn start(&mut self, asked: Asked) -> Result<(), Stop> {
+        let id = self.effects.started();
+        if id >= self.limits.effects_max {
+            return Err(Stop::too_many_effects(&self.limits));
+        }
+        let (node, key) = (asked.node, bounded_key(&asked.key));
+        if self.is_contained && containment::is_outside(&self.manifest, &asked.kind, asked.request.as_deref())
+        {
+            let id = node_id(&self.manifest, node);
+            return Err(containment::stop(&asked.kind, id.as_deref()));
+        }
+        let span = self
+            .effects
+            .span(&asked.kind, || node_id(&self.manifest, node).unwrap_or_default());
+        if let Some(watching) = &mut self.watching {
+            let host = watch::host(asked.request.as_deref());
+            watching.effect_started(id, node_id(&self.manifest, node), &asked.kind, host);
+        }
+        let started = if self.effects.is_replay() {
+            let node_id = || node_id(&self.manifest, node);
+            self.effects.answer(node, key, &asked.kind, node_id);
+            Ok(())
+        } else {
+            let prepared = self.prepare(id, &key, asked).unwrap_or_else(Prepared::Refused);
+            self.effects.start(node, key, prepared, span)
+        };
+        self.facts().started = self.effects.started();
+        started
+    }
+
+    fn wait(&mut self) -> Waiting<'_> {
+        Box::pin(async move {
+            let waited = self.effects.wait().await?;
+            let mut facts = self.facts.lock().unwrap_or_else(PoisonError::into_inner);
+            facts.wake_at_ms = self.effects.wake_at_ms();
+            if let Waited::Ended(id, json) = &waited {
+                facts.last_seen = self.effects.last_seen().map(|(node, key)| (node, key.to_owned()));
+                if let Some(watching) = &mut self.watching {
+                    watching.effect_ended(*id, json);
+                }
+            }
+            Ok(waited)
+        })
+    }
+
+    fn taken(&mut self, id: u32) {
+        self.effects.taken(id);
+    }
+
+    fn tell(&mut self, told: Told) {
+        if let Some(watching) = &self.watching {
+            watching.hear(told);
+        }
+    }
+}
+
+impl RunHost {
+    /// Sends the requests of the run's components, if its program has any.
+    pub fn requests(&self) -> Option<Arc<dyn RequestHost>> {
+        let senders = self.senders.clone()?;
+        Some(senders)
+    }
+
+    fn facts(&self) -> std::sync::MutexGuard<'_, Facts> {
+        self.facts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn prepare(&self, id: u32, key: &str, asked: Asked) -> Result<Prepared, EffectError> {
+        let kind = asked.kind.as_str();
+        let rights = &self.manifest.rights;
+        // Waiting between attempts needs no right: it reaches nothing.
+        if kind != "sleep" && !rights.effects.iter().any(|granted| granted == kind) {
+            let message = format!("The pattern's manifest does not list the effect `{kind}`.");
+            return Err(EffectError::new(EffectCode::NotPermitted, message));
+        }
+        let request = asked.request.ok_or_else(|| {
+            let max = self.limits.effect_result_bytes_max >> 10;
+            EffectError::new(
+                EffectCode::Parameter,
+                format!("The request is larger than {max} KiB."),
+            )
+        })?;
+        let effect = match asked.call {
+            Some(call) if kind == "component" => self.component(id, call, &request),
+            _ => self.services.effects.get(kind),
+        };
+        let effect = effect.ok_or_else(|| {
+            EffectError::new(
+                EffectCode::NotPermitted,
+                format!("This heddle has no effect `{kind}`."),
+            )
+        })?;
+        Ok(Prepared::Work {
+            effect,
+            request,
+            handles: Box::new(self.handles(key)),
+        })
+    }
+
+    /// The call of a component that a request asks for.
+    fn component(
+        &self,
+        id: u32,
+        call: heddle_sandbox::ComponentCall,
+        request: &str,
+    ) -> Option<Arc<dyn AnyEffect>> {
+        #[derive(Deserialize)]
+        struct Named {
+            component: usize,
+        }
+        let number = serde_json::from_str::<Named>(request).ok()?.component;
+        let listed = self.manifest.components.get(number)?;
+        Some(Arc::new(Component {
+            id,
+            call: Mutex::new(Some(call)),
+            hosts: listed.hosts.clone().into(),
+            senders: self.senders.clone()?,
+        }))
+    }
+
+    /// All that there is for the effect of this key.
+    fn handles(&self, key: &str) -> Handles {
+        let record = self.effects.record();
+        let journal = record.map(Record::journal);
+        Handles {
+            key: key.to_owned(),
+            idempotency_key: format!("{}/{key}", self.run_id),
+            attempt: self.attempt,
+            bounds: Bounds {
+                result_bytes_max: self.limits.effect_result_bytes_max,
+                deadline: self.deadline,
+            },
+            hosts: self.hosts.clone(),
+            patterns: self.patterns.clone(),
+            vault: self.vault.clone(),
+            connections: self.connections.clone(),
+            key_values: self.key_values.clone(),
+            calls: self.pattern_calls.clone(),
+            signals: Signals::of(record.map(Record::signals)),
+            parking: Parking {
+                is_possible: journal.is_some(),
+                state: record.and_then(|record| record.parked(key)),
+            },
+            clock: Clock::of(journal),
+        }
+    }
+}

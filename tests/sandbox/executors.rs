@@ -1,0 +1,238 @@
+//! Executor processes: what one does that somebody has taken over, and what becomes of runs whose executor dies.
+
+use crate::harness::{START, code, config, executors, load, request, runtime_with};
+use crate::needs;
+use crate::server::{Server, ok};
+use heddle_runtime::{EgressPolicy, Outcome, Program, RunRequest, Runtime, RuntimeConfig, Status};
+use serde_json::{Value, json};
+use std::fs;
+use std::io::{Read, Seek, SeekFrom};
+use std::process::Command;
+use std::time::Duration;
+
+/// As in `http`.
+const WITH_SECRET: u32 = 19;
+const SECRET: &str = "hush \"quiet\" & still";
+/// However slow a machine is, nothing that an executor does holds the service for so long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What ends the executor, as the service sees it: by the system's walls, or since it did not keep to the protocol.
+const DEADLY: &[&str] = &[
+    "connect",
+    "datagram",
+    "local socket",
+    "exec",
+    "trace",
+    "read parent",
+    "crash",
+    "exit",
+    "exhaust",
+    "nothing",
+    "unknown word",
+    "another's run",
+    "no JSON",
+    "short",
+    "many lines",
+    "too long",
+    "cut off",
+    "start again",
+    "call nobody",
+    "wait twice",
+    // Nobody looks on.
+    "tell",
+    "flood of effects",
+    "flood of requests",
+    "flood of large effects",
+];
+
+fn runtime_of(kind: &str, memory_bytes_max: u64) -> (Runtime, Program) {
+    let mut program = executors(kind);
+    program.memory_bytes_max = Some(memory_bytes_max);
+    let runtime = runtime_with(RuntimeConfig {
+        executors: Some(program),
+        egress: EgressPolicy::parse(["127.0.0.0/8"]).unwrap(),
+        ..config()
+    });
+    let program = load(&runtime, START);
+    (runtime, program)
+}
+
+async fn run(runtime: &Runtime, program: &Program, event: &Value) -> Outcome {
+    let run = runtime.run(program, request(0, event));
+    tokio::time::timeout(PATIENCE, run).await.unwrap()
+}
+
+fn output(outcome: &Outcome) -> Value {
+    let output = outcome.output.as_ref().unwrap_or_else(|| panic!("{outcome:?}"));
+    serde_json::from_str(output.get()).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_there_for_one_who_has_escaped() {
+    let (runtime, program) = runtime_of("escaped", 1 << 30);
+    let found = run(&runtime, &program, &json!("look around")).await;
+    assert_eq!(output(&found), json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_one_does_who_has_escaped_ends_with_its_executor() {
+    let (runtime, program) = runtime_of("escaped", 1 << 30);
+    for attack in DEADLY {
+        let outcome = run(&runtime, &program, &json!(attack)).await;
+        assert_eq!(code(&outcome), "INTERRUPTED", "{attack}: {outcome:?}");
+        let next = run(&runtime, &program, &json!("hello")).await;
+        assert_eq!(output(&next), json!("hello"), "after {attack}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_who_tells_more_than_may_be_told_is_ended() {
+    let (runtime, program) = runtime_of("escaped", 1 << 30);
+    let (watcher, mut watched) = heddle_runtime::watch();
+    let request = RunRequest {
+        watcher: Some(watcher),
+        ..request(0, &json!("flood of what is told"))
+    };
+    let run = runtime.run(&program, request);
+    let outcome = tokio::time::timeout(PATIENCE, run).await.unwrap();
+    assert_eq!(code(&outcome), "INTERRUPTED", "{outcome:?}");
+    let mut told = 0;
+    while watched.next_now().is_some() {
+        told += 1;
+    }
+    assert!((1..=8_192).contains(&told), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_comes_after_a_report_ends_the_executor() {
+    let (runtime, program) = runtime_of("escaped", 1 << 30);
+    assert_eq!(output(&run(&runtime, &program, &json!("twice")).await), json!(1));
+    let next = run(&runtime, &program, &json!("hello")).await;
+    // It may have been given to the executor that was about to be ended.
+    assert!(next.status == Status::Completed || code(&next) == "INTERRUPTED");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_effect_that_the_manifest_does_not_list_is_refused() {
+    let (runtime, program) = runtime_of("escaped", 1 << 30);
+    let outcome = run(&runtime, &program, &json!("foreign effect")).await;
+    let refused = output(&outcome);
+    assert!(refused.as_str().unwrap().contains("NOT_PERMITTED"), "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_executor_s_network_is_empty_where_the_system_allows_that() {
+    let (runtime, program) = runtime_of("serve", 4 << 30);
+    assert_eq!(output(&run(&runtime, &program, &json!(1)).await), json!(1));
+    let made = Command::new("unshare").args(["--user", "--net", "true"]).status();
+    let made = made.is_ok_and(|status| status.success());
+    let made = made.then_some(()).ok_or("`unshare` can't make one");
+    let Some(()) = needs::or_skip("a network namespace", made) else {
+        return;
+    };
+    let network = |process: &str| fs::read_link(format!("/proc/{process}/ns/net"));
+    for id in runtime.executor_process_ids() {
+        let Some(theirs) = needs::or_skip("the right to look at processes", network(&id.to_string())) else {
+            return;
+        };
+        assert_ne!(theirs, network("self").unwrap());
+        let devices = fs::read_to_string(format!("/proc/{id}/net/dev")).unwrap();
+        // Two lines of headings, and the loopback device.
+        assert_eq!(devices.lines().count(), 3, "{devices}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_executor_that_dies_is_replaced() {
+    let (runtime, program) = runtime_of("serve", 4 << 30);
+    assert_eq!(output(&run(&runtime, &program, &json!(1)).await), json!(1));
+    let [old] = runtime.executor_process_ids()[..] else {
+        panic!("there is one executor");
+    };
+    let killed = Command::new("kill").args(["-KILL", &old.to_string()]).status();
+    assert!(killed.unwrap().success());
+    let replaced = async {
+        while !matches!(runtime.executor_process_ids()[..], [new] if new != old) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, replaced).await.unwrap();
+    assert_eq!(output(&run(&runtime, &program, &json!(2)).await), json!(2));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_secret_s_value_is_in_no_executor() {
+    let (held, release) = std::sync::mpsc::channel::<()>();
+    let release = std::sync::Mutex::new(release);
+    let server = Server::start(move |_| {
+        // The secret is on the wire, and nothing has come back.
+        let _ = release.lock().unwrap().recv_timeout(PATIENCE);
+        ok("done")
+    })
+    .await;
+    let (runtime, program) = runtime_of("serve", 4 << 30);
+    let reference = "heddle-secret(KEY;@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@)";
+    let http = json!({
+        "method": "POST", "url": server.url("/"), "headers": [["x-key", "visible"]],
+        "body": {"text": reference}, "followRedirects": true,
+    });
+    let running = {
+        let (runtime, program) = (runtime.clone(), program.clone());
+        tokio::spawn(async move { runtime.run(&program, request(WITH_SECRET, &http)).await })
+    };
+    while server.requests().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    assert!(server.requests()[0].contains(SECRET));
+    let ids = runtime.executor_process_ids();
+    let memory: Result<Vec<Vec<u8>>, _> = ids.iter().map(|id| memory_of(*id)).collect();
+    let Some(memory) = needs::or_skip("the right to read the memory of processes", memory) else {
+        return;
+    };
+    for memory in memory {
+        // What is searched is the memory of the run: the request is there, with the reference.
+        assert!(contains(&memory, b"heddle-secret(KEY;"));
+        assert!(!contains(&memory, SECRET.as_bytes()));
+        assert!(!contains(&memory, SECRET.replace('"', "\\\"").as_bytes()));
+    }
+    held.send(()).unwrap();
+    assert_eq!(running.await.unwrap().status, Status::Completed);
+}
+
+/// All that a process has in memory and may write to.
+fn memory_of(process: u32) -> std::io::Result<Vec<u8>> {
+    let maps = fs::read_to_string(format!("/proc/{process}/maps"))?;
+    let mut memory = fs::File::open(format!("/proc/{process}/mem"))?;
+    let pages = fs::File::open(format!("/proc/{process}/pagemap"))?;
+    let mut found = Vec::new();
+    for line in maps.lines().filter(|line| {
+        line.split(' ')
+            .nth(1)
+            .is_some_and(|rights| rights.starts_with("rw"))
+    }) {
+        let (from, to) = line.split(' ').next().unwrap().split_once('-').unwrap();
+        let (from, to) = (
+            u64::from_str_radix(from, 16).unwrap(),
+            u64::from_str_radix(to, 16).unwrap(),
+        );
+        for page in (from..to).step_by(4_096).filter(|page| is_present(&pages, *page)) {
+            let mut bytes = [0; 4_096];
+            memory.seek(SeekFrom::Start(page))?;
+            if memory.read_exact(&mut bytes).is_ok() {
+                found.extend_from_slice(&bytes);
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn is_present(pages: &fs::File, page: u64) -> bool {
+    use std::os::unix::fs::FileExt;
+    let mut entry = [0; 8];
+    let read = pages.read_exact_at(&mut entry, page / 4_096 * 8);
+    read.is_ok() && u64::from_le_bytes(entry) >> 63 == 1
+}
+
+fn contains(memory: &[u8], wanted: &[u8]) -> bool {
+    memory.windows(wanted.len()).any(|window| window == wanted)
+}
