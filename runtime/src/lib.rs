@@ -54,7 +54,7 @@ pub use executors::{Company, Interrupted};
 pub use heddle_processes::WorkerProgram;
 /// How secrets are hidden in what a run leaves behind, for those who test that anything may be left.
 pub mod masking {
-    pub use crate::secrets::Vault;
+    pub use crate::secrets::{MASK, Vault};
 }
 /// What executor processes say, for those who test that anything may be said.
 pub mod executor_protocol {
@@ -73,7 +73,7 @@ pub use program::Program;
 pub use program_error::{CompileError, ManifestError, NotWasm, ProgramError};
 pub use replay::NOT_RECORDED;
 pub use request::{Callbacks, RunRequest};
-pub use runtime::{Runtime, RuntimeError};
+pub use runtime::{INTERRUPTED, Runtime, RuntimeError};
 pub use secrets::{Secret, Secrets};
 pub use traced::traced;
 pub use watch::{EffectEvent, RunEvent, Timed, Watched, Watcher, watch};

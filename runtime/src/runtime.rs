@@ -377,9 +377,12 @@ fn bug() -> RunError {
     }
 }
 
+/// The error code of runs that brought down the process that executed them.
+pub const INTERRUPTED: &str = "INTERRUPTED";
+
 fn interrupted() -> RunError {
     RunError {
-        code: "INTERRUPTED".into(),
+        code: INTERRUPTED.into(),
         message: "The process that executed the run ended before the run did. The server's log says why."
             .to_owned(),
         node_id: None,

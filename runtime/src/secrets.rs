@@ -10,6 +10,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
 use heddle_sandbox::{Digest256, sha256};
 use heddle_sandbox::{EffectCode, EffectError};
+pub use mask::MASK;
 use mask::{MASKED_BYTES_MIN, Masker};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reference::{PREFIX, Reference};

@@ -22,17 +22,7 @@ struct Shared {
 struct State {
     /// Somebody has begun to wait since the last turn.
     is_wanted: bool,
-    waiting: usize,
     is_turning: bool,
-}
-
-/// Somebody who waits.
-struct Waits<'a>(&'a Shared);
-
-impl Drop for Waits<'_> {
-    fn drop(&mut self) {
-        self.0.state().waiting -= 1;
-    }
 }
 
 impl Shared {
@@ -54,8 +44,7 @@ impl Patience {
         if let Some(output) = (&mut future).now_or_never() {
             return Some(output);
         }
-        let _waits = self.begin();
-        let mut turns = self.0.turns.subscribe();
+        let mut turns = self.begin();
         let two_turns = async {
             // The first may come at once. Never closed: this has the sender.
             for _ in 0..2 {
@@ -69,14 +58,14 @@ impl Patience {
         }
     }
 
-    fn begin(&self) -> Waits<'_> {
+    fn begin(&self) -> watch::Receiver<u64> {
         let mut state = self.0.state();
-        state.waiting += 1;
         state.is_wanted = true;
         if !std::mem::replace(&mut state.is_turning, true) {
             tokio::spawn(turn(self.0.clone()));
         }
-        Waits(&self.0)
+        // Under the lock, so that who ends the turns has seen it.
+        self.0.turns.subscribe()
     }
 }
 
@@ -86,7 +75,7 @@ async fn turn(shared: Arc<Shared>) {
         tokio::time::sleep(TURN).await;
         shared.turns.send_modify(|turn| *turn = turn.wrapping_add(1));
         let mut state = shared.state();
-        if !std::mem::take(&mut state.is_wanted) && state.waiting == 0 {
+        if !std::mem::take(&mut state.is_wanted) && shared.turns.receiver_count() == 0 {
             state.is_turning = false;
             return;
         }

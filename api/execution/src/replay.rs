@@ -17,8 +17,10 @@ use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::{DeploymentId, RunId};
 use heddle_model::status::RunStatus;
 use heddle_model::tenant::Tenant;
+use heddle_runtime::masking::MASK;
 use heddle_runtime::{
-    Limits, NOT_RECORDED, Outcome, Program, RunError, RunRequest, Services, Status, Tier, Watcher, traced,
+    INTERRUPTED, Limits, NOT_RECORDED, Outcome, Program, RunError, RunRequest, Services, Status, Tier,
+    Watcher, traced,
 };
 use heddle_store::deployments;
 use heddle_store::runs::replays::{self, ReplayRow, VariablesAt};
@@ -28,10 +30,6 @@ use utoipa::ToSchema;
 
 /// How exactly it is known when a run read its variables: what has changed is kept in memory for up to a second.
 const MARGIN_MS: i64 = 2_000;
-/// Errors of runs that brought down what executed them.
-const DEADLY: &str = "INTERRUPTED";
-/// Stands in stored values for what is secret.
-const MASK: &str = "***";
 
 /// A run to be replayed, and whoever is told what it does.
 #[derive(Debug)]
@@ -180,7 +178,7 @@ fn check(row: &ReplayRow) -> Result<(), ServiceError> {
     if row.status == RunStatus::Running {
         return Err(Code::InvalidStatus.with("The run has not ended yet. Replay it when it has."));
     }
-    if stored_error(row).is_some_and(|error| error.code == DEADLY) {
+    if stored_error(row).is_some_and(|error| error.code == INTERRUPTED) {
         return Err(Code::Conflict.with(format!(
             "This run brought down the process that executed it, so it isn't executed again. {REMAINS}"
         )));

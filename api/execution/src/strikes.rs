@@ -10,6 +10,7 @@ use crate::run_error::run_error;
 use heddle_model::clock::Clock;
 use heddle_model::ids::DeploymentId;
 use heddle_model::status::RunStatus;
+use heddle_runtime::INTERRUPTED;
 use heddle_store::runs::suspects;
 use heddle_store::{Store, StoreError, deployments};
 use metrics::counter;
@@ -40,7 +41,7 @@ impl Strikes {
         let message = "Two executor processes crashed while executing this run, the second one while it had \
             no other run, so the run is not executed again. The server's log says why they crashed. Fix the \
             cause, then retry the run.";
-        Ended::failed(RunStatus::DeadLetter, run_error("INTERRUPTED", message))
+        Ended::failed(RunStatus::DeadLetter, run_error(INTERRUPTED, message))
     }
 
     async fn strike(&self, deployment: DeploymentId) -> Result<(), StoreError> {

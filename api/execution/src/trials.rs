@@ -17,6 +17,7 @@ use crate::run_error::run_error;
 use crate::stop::Stop;
 use heddle_model::error::{ServiceError, chain};
 use heddle_model::status::RunStatus;
+use heddle_runtime::INTERRUPTED;
 use heddle_store::runs::left::LeftRow;
 use heddle_store::runs::suspects;
 use heddle_store::{Store, StoreError};
@@ -223,7 +224,7 @@ impl Trials {
                     cause, then retry the run."
             );
             if let Some(run) = self.resumer.prepare(row, &owner).await? {
-                let ended = Ended::failed(RunStatus::DeadLetter, run_error("INTERRUPTED", message));
+                let ended = Ended::failed(RunStatus::DeadLetter, run_error(INTERRUPTED, message));
                 self.executor.end(EndingRun::without_executing(run, ended)).await;
             }
         }

@@ -1,4 +1,9 @@
-//! Enumerations that are represented by names in JSON and in the database.
+//! Names of users, and of enumerations in JSON and in the database.
+
+/// A user's whole name; empty, if neither part is known.
+pub fn full_name(first: &str, last: &str) -> String {
+    format!("{first} {last}").trim().to_owned()
+}
 
 /// A name that no variant has.
 #[derive(Debug, thiserror::Error)]

@@ -11,7 +11,6 @@ use axum::http::header::{ACCEPT, CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use heddle_model::Code;
-use heddle_model::access::Role;
 use heddle_model::audit::Action;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::AuditId;
@@ -289,10 +288,10 @@ fn reading(caller: &Caller, whose: Whose) -> Result<Reading, ApiError> {
             .with("API keys can't read the log of an account: log in and send that token.")
             .into()),
         Whose::Account => Ok(Reading::Account(caller.scope.user())),
-        Whose::Service if caller.role == Role::Admin => Ok(Reading::Service),
-        Whose::Service => Err(Code::Forbidden
-            .with("This requires the role admin in the service.")
-            .into()),
+        Whose::Service => {
+            caller.service_admin()?;
+            Ok(Reading::Service)
+        }
     }
 }
 

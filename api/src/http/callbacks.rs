@@ -3,7 +3,7 @@
 mod page;
 
 use super::client_ip::ClientIp;
-use super::extract::Path;
+use super::extract::{Path, media_type};
 use super::webhooks::read;
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
@@ -139,19 +139,15 @@ fn content(headers: &HeaderMap, body: &[u8]) -> Result<Box<RawValue>, ApiError> 
     if body.is_empty() {
         return Ok(RawValue::NULL.to_owned());
     }
-    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let essence = content_type
-        .and_then(|text| text.split(';').next())
-        .unwrap_or_default();
-    let essence = essence.trim().to_ascii_lowercase();
-    if essence == "application/json" || essence.ends_with("+json") {
+    let media_type = media_type(headers).to_ascii_lowercase();
+    if media_type == "application/json" || media_type.ends_with("+json") {
         return serde_json::from_slice(body).map_err(|error| {
             Code::Validation
                 .with(format!("The body is not valid JSON: {error}."))
                 .into()
         });
     }
-    let value = match essence.as_str() {
+    let value = match media_type.as_str() {
         "application/x-www-form-urlencoded" => {
             let fields = form_urlencoded::parse(body);
             let fields = fields.map(|(name, value)| (name.into_owned(), Value::String(value.into_owned())));

@@ -9,10 +9,10 @@ use axum::extract::rejection::BytesRejection;
 use axum::extract::{DefaultBodyLimit, FromRef, FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use heddle_execution::budget::Owner;
 use heddle_model::Code;
-use heddle_model::access::{KeyScope, Role, Scope};
+use heddle_model::access::Scope;
 use heddle_model::ids::{UserId, WorkspaceId};
 use heddle_service::auth::caller::{self, Means};
 use heddle_service::auth::token::Session;
@@ -151,12 +151,7 @@ where
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let caller = Caller::from_request_parts(parts, state).await?;
-        caller.scope.key_allows(KeyScope::Admin)?;
-        if caller.role != Role::Admin {
-            return Err(Code::Forbidden
-                .with("This requires the role admin in the service.")
-                .into());
-        }
+        caller.service_admin()?;
         Ok(Admin(caller))
     }
 }
@@ -266,13 +261,17 @@ pub fn element<T: DeserializeOwned>(path: &str, element: &RawValue) -> Result<T,
     })
 }
 
+/// The content type without its parameters; empty: none, or not text.
+pub fn media_type(headers: &HeaderMap) -> &str {
+    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let essence = content_type.and_then(|text| text.split(';').next());
+    essence.unwrap_or_default().trim()
+}
+
 fn is_json(request: &Request) -> bool {
-    let Some(Ok(content_type)) = request.headers().get(CONTENT_TYPE).map(|value| value.to_str()) else {
-        return false;
-    };
-    let essence = content_type.split(';').next().unwrap_or_default().trim();
-    essence.eq_ignore_ascii_case("application/json")
-        || (essence.starts_with("application/") && essence.ends_with("+json"))
+    let media_type = media_type(request.headers());
+    media_type.eq_ignore_ascii_case("application/json")
+        || (media_type.starts_with("application/") && media_type.ends_with("+json"))
 }
 
 /// The body's bytes, up to the limit that the router sets.

@@ -1,12 +1,12 @@
 //! `POST /inbound/email`: delivery of email by a mail server, and the addresses of a deployment.
 
-use super::extract::{Query, read};
+use super::extract::{Query, media_type, read};
 use super::webhook_endpoints::EndpointStatus;
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use axum::Json;
 use axum::extract::{DefaultBodyLimit, Request, State};
-use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
+use axum::http::header::AUTHORIZATION;
 use axum::http::{HeaderMap, StatusCode};
 use heddle_catalogue::Start;
 use heddle_model::Code;
@@ -141,14 +141,7 @@ async fn receive_email(
             .with("The shared secret is missing or incorrect.")
             .into());
     }
-    let content_type = request
-        .headers()
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok());
-    let essence = content_type
-        .and_then(|text| text.split(';').next())
-        .unwrap_or_default();
-    if !essence.trim().eq_ignore_ascii_case("message/rfc822") {
+    if !media_type(request.headers()).eq_ignore_ascii_case("message/rfc822") {
         return Err(Code::UnsupportedMediaType
             .with("The body must have the content type message/rfc822.")
             .into());

@@ -28,8 +28,15 @@ async fn rename(service: &Service, user: &User, name: &str) {
 }
 
 async fn key(service: &Service, user: &User) -> User {
+    limited_key(service, user, json!(null)).await
+}
+
+async fn limited_key(service: &Service, user: &User, scopes: Value) -> User {
     let made = service.post("/api/auth/api-keys").bearer(&user.token);
-    let made = made.json(&json!({"name": "of CI"})).send().await;
+    let made = made
+        .json(&json!({"name": "of CI", "scopes": scopes}))
+        .send()
+        .await;
     User {
         id: user.id.clone(),
         token: made.data(201)["key"].as_str().unwrap().to_owned(),
@@ -79,6 +86,10 @@ each_database! {
         assert!(actions(&service, &stranger, "").await.is_empty());
         let admin = service.admin("root").await;
         assert!(actions(&service, &admin, "?of=service").await.contains(&"workspace.renamed".to_owned()));
+        for (scopes, status) in [(json!(["edit"]), 403), (json!(["admin"]), 200), (json!(null), 200)] {
+            let key = limited_key(&service, &admin, scopes.clone()).await;
+            assert_eq!(log(&service, &key, "?of=service").await.status, status, "{scopes}");
+        }
     }
 
     async fn entries_are_found_by_time_actor_action_and_object(service: Service) {

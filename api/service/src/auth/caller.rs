@@ -34,6 +34,17 @@ pub struct Caller {
     pub expires_at: Option<Timestamp>,
 }
 
+impl Caller {
+    /// Checks for the role admin in the service, and that an API key, if the caller has one, may do all that its user may.
+    pub fn service_admin(&self) -> Result<(), ServiceError> {
+        self.scope.key_allows(KeyScope::Admin)?;
+        match self.role {
+            Role::Admin => Ok(()),
+            Role::User => Err(Code::Forbidden.with("This requires the role admin in the service.")),
+        }
+    }
+}
+
 /// How a caller is authenticated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Means {

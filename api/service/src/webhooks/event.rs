@@ -2,6 +2,7 @@
 
 use crate::auth::cookie;
 use heddle_model::ids::UserId;
+use heddle_model::names::full_name;
 use heddle_model::shown::MASK;
 use heddle_model::signature::Scheme;
 use heddle_store::accounts::UserRow;
@@ -37,11 +38,8 @@ pub struct Answerer {
 
 impl From<UserRow> for Answerer {
     fn from(user: UserRow) -> Self {
-        let name = format!("{} {}", user.first_name, user.last_name);
-        let name = match name.trim() {
-            "" => user.email.clone(),
-            name => name.to_owned(),
-        };
+        let name = full_name(&user.first_name, &user.last_name);
+        let name = if name.is_empty() { user.email.clone() } else { name };
         Answerer {
             id: user.id,
             name,

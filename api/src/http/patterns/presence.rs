@@ -8,6 +8,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{PatternId, TabId, UserId};
+use heddle_model::names::full_name;
 use heddle_service::patterns::presence::{self, Around, TELL_EVERY};
 use heddle_store::presence::OpenRow;
 use serde::{Deserialize, Serialize};
@@ -64,7 +65,7 @@ impl Presence {
     fn new(around: Around, caller: UserId) -> Presence {
         let open = |row: OpenRow| OpenEditor {
             user_id: row.user_id,
-            name: name(&row.first_name, &row.last_name),
+            name: full_name(&row.first_name, &row.last_name),
             is_own: row.user_id == caller,
             has_changes: row.has_changes,
             since: row.since,
@@ -72,15 +73,11 @@ impl Presence {
         let saved_by = around.saved_by.filter(|(user, _, _)| *user != caller);
         Presence {
             version_number: around.version_number,
-            saved_by: saved_by.map(|(_, first, last)| name(&first, &last)),
+            saved_by: saved_by.map(|(_, first, last)| full_name(&first, &last)),
             others: around.others.into_iter().map(open).collect(),
             tell_every_ms: u64::try_from(TELL_EVERY.as_millis()).unwrap_or(u64::MAX),
         }
     }
-}
-
-fn name(first: &str, last: &str) -> String {
-    format!("{first} {last}").trim().to_owned()
 }
 
 /// Tells that the caller has a pattern open in an editor, and gets who else has.

@@ -5,9 +5,10 @@ use super::answer::{to_sender, too_late};
 use crate::app::App;
 use crate::http::client_ip::ClientIp;
 use crate::http::error::ApiError;
+use crate::http::extract::media_type;
 use axum::Json;
 use axum::body::Bytes;
-use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, USER_AGENT};
+use axum::http::header::{CONTENT_LENGTH, USER_AGENT};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use heddle_catalogue::Start;
@@ -150,7 +151,7 @@ pub async fn admit(
     if let Err(limited) = limited {
         return Err(refuse(app, arrival, pattern, WebhookStatus::RateLimited, limited.into()).await);
     }
-    if !is_json(headers) {
+    if !media_type(headers).eq_ignore_ascii_case("application/json") {
         let error = Code::UnsupportedMediaType.into();
         return Err(refuse(app, arrival, pattern, WebhookStatus::SignatureInvalid, error).await);
     }
@@ -174,12 +175,6 @@ async fn find(app: &App, webhook_id: &str) -> Result<(Option<PatternId>, Option<
     let holds =
         |deployment: DeploymentRow| deployment.holds(Start::Webhook.type_name(), &admitted.endpoint.node_id);
     Ok((pattern, deployment.is_some_and(holds).then_some(admitted)))
-}
-
-fn is_json(headers: &HeaderMap) -> bool {
-    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let essence = content_type.and_then(|text| text.split(';').next());
-    essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
 }
 
 /// Refuses a request whose body could not be read.
