@@ -15,7 +15,7 @@ mod starter;
 mod worker;
 
 pub use channel::Channel;
-pub use confine::close_sockets;
+pub use confine::{close_sockets, give_way};
 pub use error::ChannelError;
 pub use frame::{FrameError, Receiver, Sender};
 pub use layers::{Layers, Rights};

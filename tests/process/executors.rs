@@ -202,14 +202,15 @@ fn a_run_that_kills_executors_is_given_up_and_the_server_goes_on() {
     assert!(server.metric("heddle_executor_deaths_total") >= 2.0);
 
     assert_eq!(execute(&server, &poison), 200);
-    for kills in [3, 4] {
+    eventually("failed", &server, |server| {
+        // As often as it asks: a request that was given up on a slow machine may have used one kill up.
         upstream.change(|known| known.is_armed = true);
-        assert!(upstream.wait(|known| known.kills == kills));
-    }
-    eventually("failed", &server, |server| match status(server) {
-        status if status == "failed" => Ok(()),
-        status => Err(status),
+        match status(server) {
+            status if status == "failed" => Ok(()),
+            status => Err(status),
+        }
     });
+    assert!(upstream.known.lock().unwrap().kills >= 4);
     assert_eq!(execute(&server, &poison), 400);
     assert_eq!(execute(&server, &innocent), 200);
     assert!(

@@ -1,7 +1,7 @@
 //! Memory for large requests: what is read, compared or answered takes its share before it is begun and gives it back
 //! when it is done. Owners take turns, and none has more than half. Knows nothing of what the memory is for.
 
-use crate::blocking::blocking;
+use crate::blocking::computing;
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::UserId;
 use std::collections::{HashMap, VecDeque};
@@ -152,7 +152,7 @@ impl Budget {
             drop(share);
             done
         };
-        blocking(work).await
+        computing(work).await
     }
 
     /// Whether no further request of an owner may wait.

@@ -4,7 +4,7 @@ use crate::Service;
 use heddle_catalogue::{Content, node_type, node_types};
 use heddle_compiler::compare::{DEFINITIONS_MAX, NODES_MAX};
 use heddle_compiler::text;
-use heddle_execution::blocking::blocking;
+use heddle_execution::blocking::computing;
 use heddle_model::access::Scope;
 use heddle_model::error::ServiceError;
 use heddle_model::ids::PatternId;
@@ -167,7 +167,7 @@ async fn looked_through(
         drop((content, share));
         found
     };
-    blocking(work).await
+    computing(work).await
 }
 
 fn using(

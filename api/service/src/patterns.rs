@@ -9,7 +9,7 @@ pub use content::{ANSWER_FACTOR, Definitions, Graph, Stored, newest, no_definiti
 
 use crate::Service;
 use heddle_compiler::compare::{Comparison, Incomparable, NOTHING_CHANGED, compare};
-use heddle_execution::blocking::blocking;
+use heddle_execution::blocking::computing;
 use heddle_execution::budget;
 use heddle_model::access::{Editor, Scope};
 use heddle_model::audit::{Action, Object};
@@ -132,7 +132,7 @@ pub async fn compared(
     };
     let found = match share {
         None => compare(),
-        Some(_) => blocking(compare).await?,
+        Some(_) => computing(compare).await?,
     };
     drop(share);
     Ok(found)
@@ -399,7 +399,7 @@ async fn content_told(
     };
     Ok(match share.is_none() && budget::is_small(after_bytes) {
         true => compare(),
-        false => blocking(compare).await?,
+        false => computing(compare).await?,
     })
 }
 

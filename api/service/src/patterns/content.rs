@@ -5,7 +5,7 @@ use super::hooks;
 use crate::Service;
 use heddle_compiler::compare::{DEFINITIONS_MAX, EDGES_MAX, NODES_MAX};
 use heddle_compiler::text::{self, Fingerprints};
-use heddle_execution::blocking::blocking;
+use heddle_execution::blocking::computing;
 use heddle_execution::budget::Share;
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::{PatternId, UserId};
@@ -185,7 +185,7 @@ pub(super) async fn json(
     // Small ones are looked through here, others where nobody waits for the thread.
     let read = match share {
         None => read(),
-        Some(_) => blocking(read).await?,
+        Some(_) => computing(read).await?,
     };
     let (graph, definitions) = read.map_err(|_| corrupt(id))?;
     Ok(Stored {

@@ -7,7 +7,7 @@ use super::{Test, visible};
 use crate::Service;
 use crate::patterns::{self, no_definitions};
 use heddle_compiler::Options;
-use heddle_execution::blocking::blocking;
+use heddle_execution::blocking::computing;
 use heddle_execution::compile::{Sources, is_empty};
 use heddle_execution::{TestRun, TestRunError, Wishes};
 use heddle_model::access::Editor;
@@ -296,7 +296,7 @@ impl Runner<'_> {
         match outcome {
             Ok(outcome) => {
                 // An output may have megabytes, which others must not wait for.
-                let (found, bytes) = blocking(move || sized(&test.case, &outcome)).await??;
+                let (found, bytes) = computing(move || sized(&test.case, &outcome)).await??;
                 result.status = found.verdict;
                 result.differences = found.differences;
                 result.differences_omitted = found.omitted;
