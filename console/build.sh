@@ -6,7 +6,7 @@
 set -eu
 cd "$(dirname "$0")"
 
-PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm ci --no-audit --no-fund
+[ node_modules/.package-lock.json -nt package-lock.json ] || PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm ci --no-audit --no-fund
 npm run types
 npm run check
 npm run build
