@@ -2,8 +2,8 @@
 //! may take are bounded here; what exceeds a limit is answered if that is cheap, otherwise closed, and counted. Knows
 //! nothing about what the routes do.
 //!
-//! No request waits for a lock or sets a timer: connections record what they do ([`connection`]), and one task checks
-//! all of them periodically ([`places`]).
+//! No request waits for a lock or sets a timer: connections record what they do (`connection`), and one task checks
+//! all of them periodically (`places`).
 
 mod address;
 mod connection;

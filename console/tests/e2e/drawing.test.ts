@@ -48,7 +48,6 @@ test('order routing is drawn, tested and deployed by keyboard alone', async ({ p
   await expect(page.getByRole('complementary', { name: 'Node' }).locator(':focus')).toBeVisible();
   await page.keyboard.type('{{ $input.body.total > 100');
   await page.keyboard.press('Escape');
-  if (await page.locator('.cm-tooltip-autocomplete').isVisible()) await page.keyboard.press('Escape');
   await expect(page.getByRole('application')).toBeFocused();
 
   await add(page, 'no operation', 'Freight');

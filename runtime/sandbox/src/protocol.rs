@@ -2,7 +2,7 @@
 //!
 //! The service gives an executor machine code, in sealed files, and runs; the executor asks for the runs' effects and gives
 //! their reports. An executor believes the service. The service believes nothing: it reads what an executor says as if an
-//! attacker had written it ([`FromExecutor`], [`Report::read`]), within the limits of the run that it is about, and checks in
+//! attacker had written it ([`FromExecutor`]), within the limits of the run that it is about, and checks in
 //! `heddle-runtime` whether that run is the executor's, and whether it may.
 //!
 //! Of a run, an executor says in order: any number of effects, and of a run that is watched what it does, as far as

@@ -1,6 +1,6 @@
 /** CodeMirror for code: JavaScript modules, SQL, HTML, JSON. Heavy: only ever imported with `import()`. */
 
-import { autocompletion, closeBrackets, closeBracketsKeymap } from '@codemirror/autocomplete';
+import { closeBrackets, closeBracketsKeymap } from '@codemirror/autocomplete';
 import { indentWithTab } from '@codemirror/commands';
 import { javascript, scopeCompletionSource } from '@codemirror/lang-javascript';
 import { json } from '@codemirror/lang-json';
@@ -8,6 +8,7 @@ import { setDiagnostics } from '@codemirror/lint';
 import { Compartment, EditorState, type Extension } from '@codemirror/state';
 import { EditorView, keymap, lineNumbers, placeholder } from '@codemirror/view';
 import { base } from '../../parts/code';
+import { completing } from './completion';
 import { lintOf, type Mark } from './marks';
 
 export interface ModuleOptions {
@@ -83,9 +84,5 @@ function language(name: ModuleOptions['language']): Extension {
   if (name === 'json') return json();
   if (name === 'text') return [];
   const own = scopeCompletionSource(MODULE_SCOPE);
-  return [
-    javascript(),
-    autocompletion({ icons: false }),
-    EditorState.languageData.of(() => [{ autocomplete: own }]),
-  ];
+  return [javascript(), completing({}), EditorState.languageData.of(() => [{ autocomplete: own }])];
 }

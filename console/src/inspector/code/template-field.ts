@@ -2,7 +2,6 @@
 
 import {
   acceptCompletion,
-  autocompletion,
   closeBrackets,
   closeBracketsKeymap,
   completionStatus,
@@ -28,6 +27,7 @@ import { base } from '../../parts/code';
 import type { Suggestion } from '../complete';
 import { insertion } from '../insert';
 import { expressionAt, pieces } from '../template';
+import { completing } from './completion';
 import { lintOf, type Mark } from './marks';
 
 export interface TemplateOptions {
@@ -284,7 +284,7 @@ function completion(options: TemplateOptions): Extension {
     };
   };
   return [
-    autocompletion({ override: [source], icons: false, activateOnTypingDelay: 30, maxRenderedOptions: 60 }),
+    completing({ override: [source], activateOnTypingDelay: 30, maxRenderedOptions: 60 }),
     Prec.highest(keymap.of([{ key: 'Tab', run: acceptCompletion }])),
   ];
 }
