@@ -10,7 +10,9 @@ export default defineConfig<object, PerWorker>({
   testDir: 'tests/e2e',
   workers: 2,
   retries: 0,
-  timeout: 60_000,
+  // Slow machines are no failures.
+  timeout: 120_000,
+  expect: { timeout: 15_000 },
   forbidOnly: Boolean(process.env['CI']),
   reporter: [['list']],
   use: {
