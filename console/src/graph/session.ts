@@ -138,6 +138,22 @@ export class Session {
     return level;
   }
 
+  /** The graph of a definition, by the shortest way of composites that leads to it. */
+  levelOf(definition: DefinitionName): Level {
+    const seen = new Set<DefinitionName>();
+    const waiting: Level[] = [{ definition: null, prefix: '' }];
+    for (let level = waiting.shift(); level; level = waiting.shift()) {
+      if (level.definition === definition) return level;
+      for (const node of graphOf(this.document.doc, level.definition).nodes) {
+        if (seen.has(node.type) || !compositeOf(this.catalogue, this.document.doc, node.type)) continue;
+        seen.add(node.type);
+        waiting.push({ definition: node.type, prefix: `${level.prefix}${node.id}/` });
+      }
+    }
+    // No node is of that type.
+    return { definition, prefix: `${definition}/` };
+  }
+
   /** Opens another graph of the document. */
   open(level: Level): void {
     this.level.set(level);

@@ -24,6 +24,7 @@ export {
   EyeOff,
   FlaskConical,
   GitCompare,
+  GitMerge,
   Hand,
   History,
   House,
