@@ -19,12 +19,12 @@ export function conflictText(doc: Doc, conflict: Conflict): ConflictText {
   return {
     subject: subjectOf(doc, conflict),
     field: isWhole ? '' : fieldOf(path),
-    mine: isWhole ? wholeText(mine) : sideText(path, mine),
-    theirs: isWhole ? wholeText(theirs) : sideText(path, theirs),
+    mine: isWhole ? wholeText(mine) : sideText(doc, conflict, mine),
+    theirs: isWhole ? wholeText(theirs) : sideText(doc, conflict, theirs),
   };
 }
 
-const wholeText = (value: unknown): string => (value === undefined ? 'deleted' : 'changed, and kept');
+const wholeText = (value: unknown): string => (value === undefined ? 'deleted' : 'kept, as it was changed');
 
 /** For reading aloud and in one line: the subject with its field. */
 export const titleOf = ({ subject, field }: ConflictText): string =>
@@ -64,7 +64,11 @@ function fieldOf(path: readonly string[]): string {
   return fieldName((first === 'data' || first === 'settings' ? rest : path).join('.'));
 }
 
-function sideText(path: readonly string[], value: unknown): string {
+function sideText(doc: Doc, { definition, kind, path }: Conflict, value: unknown): string {
+  if (kind === 'edge' && (path[0] === 'source' || path[0] === 'target')) {
+    const end = indexOf(graphOf(doc, definition)).nodes.get(String(value));
+    return end ? nodeName(end) : String(value);
+  }
   const point = value as { x?: unknown; y?: unknown } | null;
   const isPoint = path[0] === 'position' && typeof point?.x === 'number' && typeof point.y === 'number';
   return isPoint ? `${Math.round(point.x as number)}, ${Math.round(point.y as number)}` : valueText(value);

@@ -41,6 +41,8 @@ export {
   Pause,
   Pencil,
   Play,
+  Pin,
+  PinOff,
   Plug,
   Plus,
   RefreshCw,
