@@ -96,6 +96,7 @@ const CHANGES = {
 
 function fill(view: NodeView, colors: Colors): string {
   if (view.change) return colors[CHANGES[view.change]];
+  if (view.conflict === 'open') return colors.warn;
   const status = view.run?.status;
   if (status === 'failed' || view.errors) return colors.bad;
   if (status === 'running') return colors.info;

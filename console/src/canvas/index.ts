@@ -10,6 +10,8 @@
  * | `problems` | the validator's `Problem[]` of the whole document                                            |
  * | `run`      | `RunOverlay` (graph/trace.ts) of a run to show on the graph, or null                          |
  * | `diff`     | `DocDiff` (graph/diff.ts) to colour nodes and edges by, or null; the document is its `union`  |
+ * | `conflicts`| `ConflictMarks` (graph/conflicts.ts) of the open graph: what others have changed differently, or null |
+ * | `callout`  | a snippet to show beside a node or an edge, or null                                           |
  * | `shared`   | an `Observable<Viewport | null>` that several canvases have, so that they show the same part  |
  * | `onopen`   | Enter or double click on a node: open the inspector                                           |
  *

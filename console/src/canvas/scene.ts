@@ -5,6 +5,7 @@
  * draws one node.
  */
 import { compositeOf, isLoop, portsOf, typeTitle, type Catalogue } from '../graph/catalogue';
+import type { ConflictMarks, ConflictState } from '../graph/conflicts';
 import type { GraphDiff, NodeDiff } from '../graph/diff';
 import { boxOf, fitted, portAt, shapeOf, type Box, type NodeShape } from '../graph/geometry';
 import {
@@ -48,6 +49,8 @@ export interface NodeView extends Box {
   readonly skipped: boolean;
   /** In a difference: how it changed; `same` if it did not. */
   readonly change: NodeDiff['change'] | 'same' | undefined;
+  /** Others have changed it differently. */
+  readonly conflict: ConflictState | undefined;
 }
 
 export interface EdgeView extends Box {
@@ -67,6 +70,7 @@ export interface EdgeView extends Box {
   /** How often values went along it in the run that is shown; undefined without one. */
   readonly times: number | undefined;
   readonly change: 'added' | 'removed' | 'same' | undefined;
+  readonly conflict: ConflictState | undefined;
 }
 
 export interface Scene {
@@ -85,6 +89,7 @@ export interface SceneInput {
   readonly problems: readonly Problem[];
   readonly run: RunOverlay | null;
   readonly diff: GraphDiff | null;
+  readonly conflicts?: ConflictMarks | null;
 }
 
 export const EMPTY_SCENE: Scene = {
@@ -128,7 +133,9 @@ export function makeScene(input: SceneInput, before: Scene = EMPTY_SCENE): Scene
 function isSameAround(one: SceneInput, other: SceneInput): boolean {
   return (
     one.doc.definitions === other.doc.definitions &&
-    (['catalogue', 'level', 'problems', 'run', 'diff'] as const).every((key) => one[key] === other[key])
+    (['catalogue', 'level', 'problems', 'run', 'diff', 'conflicts'] as const).every(
+      (key) => one[key] === other[key],
+    )
   );
 }
 
@@ -176,7 +183,7 @@ function nodeView(
   problems: readonly Problem[],
   before: NodeView | undefined,
 ): NodeView {
-  const { catalogue, doc, level, run, diff } = input;
+  const { catalogue, doc, level, run, diff, conflicts } = input;
   const ports = portsOf(catalogue, doc, node);
   const executed = runOf(run, level.prefix, node.id);
   const now = {
@@ -186,6 +193,7 @@ function nodeView(
     current: run?.current === level.prefix + node.id,
     skipped: run !== null && !run.live && !executed,
     change: diff ? (diff.nodes.get(node.id)?.change ?? SAME) : undefined,
+    conflict: conflicts?.nodes.get(node.id),
     problem: problems.map((problem) => problem.message).join('\n'),
     errors: problems.filter((problem) => problem.severity === 'error').length,
     composite: compositeOf(catalogue, doc, node.type) !== undefined,
@@ -255,6 +263,7 @@ function edgeView(
     targetPort: to.name,
     times: input.run ? takenTimes(input.run, input.level.prefix, edge, first) : undefined,
     change: input.diff ? (input.diff.edges.get(id) ?? SAME) : undefined,
+    conflict: input.conflicts?.edges.get(id),
   };
   const same =
     before &&

@@ -216,7 +216,7 @@ function layoutTexts(graph: GraphDiff, definition: DefinitionName): ChangeText[]
 }
 
 /** `parameters.headers.Accept` becomes `Headers › Accept`. */
-function fieldName(field: string): string {
+export function fieldName(field: string): string {
   const [first = '', ...rest] = field.replace(/^parameters\./, '').split('.');
   const [name = '', ...index] = first.split(/(?=\[)/);
   return [labelOf(name) + index.join(''), ...rest].join(' › ');
@@ -236,7 +236,7 @@ function fieldText({ field, before, after }: FieldDiff): FieldText {
   };
 }
 
-function valueText(value: unknown): string {
+export function valueText(value: unknown): string {
   if (value === undefined) return 'not set';
   if (value === '') return 'empty';
   if (typeof value === 'string') return value;

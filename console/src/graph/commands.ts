@@ -1,4 +1,5 @@
 /** What can be done in an editor, by name and key: for its keys and for the command menu. */
+import { hasPins, pinEdit } from './pins';
 import type { Session } from './session';
 
 export interface Command {
@@ -16,6 +17,7 @@ export function commandsOf(session: Session, readOnly: boolean): Command[] {
   const { nodes, edges, notes } = selection.value;
   const some = nodes.size + edges.size + notes.size > 0;
   const focused = focus.value?.kind === 'node' ? focus.value.id : [...nodes].at(-1);
+  const given = session.given?.() ?? [];
   const [undo, redo] = [document.history.value.past.at(-1)?.title, document.history.value.future[0]?.title];
   const edit = (id: string, title: string, keys: string[], run: () => void, enabled = true): Command[] =>
     readOnly ? [] : [{ id, title, keys, enabled, run }];
@@ -55,7 +57,21 @@ export function commandsOf(session: Session, readOnly: boolean): Command[] {
       nodes.size + notes.size > 0,
     ),
     ...edit('disable', 'Disable or enable', ['d'], () => session.toggleDisabled(), nodes.size > 0),
-    ...edit('unpin', 'Remove pins', [], () => session.unpinSelection(), hasPin(session)),
+    ...edit(
+      'pin',
+      pinsSelection(session) ? 'Pin to what it gave' : 'Unpin',
+      ['p'],
+      () => session.togglePins(),
+      pinsSelection(session) || hasPin(session),
+    ),
+    ...edit(
+      'pin-all',
+      'Pin all of this run',
+      [],
+      () => session.pinAll(),
+      pinEdit(document.doc, given) !== undefined,
+    ),
+    ...edit('unpin-all', 'Remove all pins', [], () => session.unpinAll(), hasPins(document.doc)),
     ...edit('note', 'Add a note', ['Shift+n'], () => session.addNote()),
     ...edit('tidy', nodes.size > 1 ? 'Tidy the selection' : 'Tidy', ['Shift+t'], () =>
       session.ask({ kind: 'tidy' }),
@@ -76,7 +92,13 @@ export function commandsOf(session: Session, readOnly: boolean): Command[] {
   ];
 }
 
-function hasPin(session: Session): boolean {
+/** Whether something that is selected can be pinned to what it gave in the run that is shown. */
+export function pinsSelection(session: Session): boolean {
+  if (session.selection.value.nodes.size === 0) return false;
+  return pinEdit(session.document.doc, session.givenToSelection()) !== undefined;
+}
+
+export function hasPin(session: Session): boolean {
   return [...session.selection.value.nodes].some((id) => session.node(id)?.data?.pin !== undefined);
 }
 

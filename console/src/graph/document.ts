@@ -6,7 +6,7 @@ import type { Doc } from './model';
 
 /** What has happened to a document, for those who keep or announce it. */
 export type Change =
-  | { readonly kind: 'edit'; readonly edit: Edit; readonly title: string }
+  | { readonly kind: 'edit'; readonly edit: Edit; readonly group?: string; readonly title: string }
   | { readonly kind: 'undo'; readonly title: string }
   | { readonly kind: 'redo'; readonly title: string }
   | { readonly kind: 'reset'; readonly title: string };
@@ -62,7 +62,13 @@ export class DocumentStore {
     const before = this.doc;
     const after = edited(this.history.value, edit, options);
     if (after === this.history.value) return false;
-    this.put(after, { kind: 'edit', edit, title: describeEdit(edit, before) });
+    const group = options?.group;
+    this.put(after, {
+      kind: 'edit',
+      edit,
+      ...(group !== undefined && { group }),
+      title: describeEdit(edit, before),
+    });
     return true;
   }
 

@@ -18,7 +18,7 @@ export interface JournalRecord {
   readonly at: number;
   readonly entry:
     | { readonly kind: 'base'; readonly doc: Doc; readonly version: number | null }
-    | { readonly kind: 'edit'; readonly edit: Edit }
+    | { readonly kind: 'edit'; readonly edit: Edit; readonly group?: string }
     | { readonly kind: 'undo' }
     | { readonly kind: 'redo' };
 }
@@ -37,6 +37,10 @@ const EDITS_MAX = 500;
 
 export class Journal {
   private seq = 0;
+  /** Steps of the history when the session began anew: what is undone beyond them can't be replayed. */
+  private floor = 0;
+  /** Steps undone since then, which can be redone. */
+  private undone = 0;
   private readonly stop: () => void;
   /** What could not be kept; once told, edits live in memory alone until one can be kept again. */
   private failing = false;
@@ -65,8 +69,15 @@ export class Journal {
     if (forget) await this.storage.drop(this.session);
   }
 
+  /** From here on, what is done, undone and redone can be replayed. */
+  private anew(): void {
+    this.floor = this.store.history.value.past.length;
+    this.undone = 0;
+  }
+
   private begin(): void {
     const first = this.seq;
+    this.anew();
     void this.put({ kind: 'base', doc: this.store.doc, version: this.version }).then((kept) => {
       if (kept && first > 0) return this.storage.drop(this.session, first).catch(() => undefined);
       return undefined;
@@ -75,8 +86,25 @@ export class Journal {
 
   private note(change: Change): void {
     if (change.kind === 'reset') return this.begin();
-    void this.put(change.kind === 'edit' ? { kind: 'edit', edit: change.edit } : { kind: change.kind });
+    if (!this.canReplay(change)) {
+      this.anew();
+      const edit: Edit = { kind: 'replace', title: change.title, doc: this.store.doc };
+      return void this.put({ kind: 'edit', edit });
+    }
+    if (change.kind === 'edit') {
+      const { edit, group } = change;
+      // Edits of one group are undone at once, also when they are replayed.
+      void this.put({ kind: 'edit', edit, ...(group !== undefined && { group }) });
+    } else void this.put({ kind: change.kind });
     if (this.seq % EDITS_MAX === 0) this.begin();
+  }
+
+  /** Whether the history since the session began anew is enough for it. */
+  private canReplay({ kind }: Change): boolean {
+    if (kind === 'undo') this.undone += 1;
+    else if (kind === 'redo') this.undone -= 1;
+    else this.undone = 0;
+    return this.undone >= 0 && this.store.history.value.past.length >= this.floor;
   }
 
   private async put(entry: JournalRecord['entry']): Promise<boolean> {
@@ -135,8 +163,10 @@ function replayed(records: readonly JournalRecord[]): Recovered | undefined {
   for (const record of sorted.slice(start + 1)) {
     if (record.seq !== last.seq + 1) break;
     const { entry } = record;
-    if (entry.kind === 'edit') history = edited(history, entry.edit);
-    else history = entry.kind === 'undo' ? undone(history) : redone(history);
+    if (entry.kind === 'edit') {
+      const { edit, group } = entry;
+      history = edited(history, edit, group === undefined ? {} : { group });
+    } else history = entry.kind === 'undo' ? undone(history) : redone(history);
     last = record;
   }
   const { doc: base, version } = first.entry;

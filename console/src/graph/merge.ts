@@ -14,6 +14,7 @@ import {
   type DefinitionName,
   type Doc,
   type Graph,
+  type GraphEdge,
 } from './model';
 
 export interface Conflict {
@@ -21,10 +22,12 @@ export interface Conflict {
   /** What it is about: a node's id, an edge's key, a note's id, or the graph itself. */
   readonly kind: 'node' | 'edge' | 'note' | 'graph' | 'definition';
   readonly id: string;
-  /** The field, such as `data.parameters.url`; absent if one side has deleted what the other changed. */
-  readonly field?: string;
+  /** Where the field is, such as `['data', 'label']`; empty if one side has deleted what the other changed. */
+  readonly path: readonly string[];
   readonly mine: unknown;
   readonly theirs: unknown;
+  /** Of a node that one side has deleted: the edges that the other has at it. */
+  readonly edges?: readonly GraphEdge[];
 }
 
 export interface Merged {
@@ -52,20 +55,27 @@ function mergeDefinitions(base: Doc, mine: Doc, theirs: Doc, conflicts: Conflict
     if (!my || !their) {
       const kept = keptOf(was, my, their);
       if (kept.conflict)
-        conflicts.push({ definition: null, kind: 'definition', id: name, mine: my, theirs: their });
+        conflicts.push({
+          definition: null,
+          kind: 'definition',
+          id: name,
+          path: [],
+          mine: my,
+          theirs: their,
+        });
       if (kept.value) merged.push([name, kept.value as Definition]);
       continue;
     }
-    const report = (field: string, mineValue: Value, theirsValue: Value) =>
+    const report: Report = (path, mineValue, theirsValue) =>
       conflicts.push({
         definition: null,
         kind: 'definition',
         id: name,
-        field,
+        path,
         mine: mineValue,
         theirs: theirsValue,
       });
-    const shallow = mergeFields(was, my, their, '', ['graphData'], report) as Definition;
+    const shallow = mergeFields(was, my, their, [], ['graphData'], report) as Definition;
     const isComposite = inner.has(name) && my.kind === 'graph' && their.kind === 'graph';
     const inside = () =>
       mergeGraph(name, graphOf(base, name), graphOf(mine, name), graphOf(theirs, name), conflicts);
@@ -84,9 +94,17 @@ function mergeGraph(
 ): Graph {
   if (isEqual(mine, theirs) || isEqual(base, theirs)) return mine;
   if (isEqual(base, mine)) return theirs;
+  /** Edges at nodes that one side has deleted and the other changed: they stay with them. */
+  const staying: GraphEdge[] = [];
   const list = (kind: 'node' | 'edge' | 'note'): ListMerge => ({
-    report: (id, field, my, their) =>
-      conflicts.push({ definition, kind, id, ...(field ? { field } : {}), mine: my, theirs: their }),
+    report: (id, path, my, their) => {
+      const conflict: Conflict = { definition, kind, id, path, mine: my, theirs: their };
+      if (kind !== 'node' || path.length > 0) return conflicts.push(conflict);
+      const { edges } = my === undefined ? theirs : mine;
+      const own = edges.filter((edge) => edge.source === id || edge.target === id);
+      staying.push(...own);
+      return conflicts.push({ ...conflict, edges: own });
+    },
     // Layout and parameters are merged by their own fields.
     deep: kind === 'node' ? ['data', 'data.parameters'] : [],
   });
@@ -94,10 +112,15 @@ function mergeGraph(
   const nodes = mergeList(list('node'), id, base.nodes, mine.nodes, theirs.nodes);
   const ids = new Set(nodes.map((node) => node.id));
   const edges = mergeList(list('edge'), edgeKey, base.edges, mine.edges, theirs.edges);
+  const there = new Set(edges.map(edgeKey));
+  for (const edge of staying) {
+    if (!there.has(edgeKey(edge))) edges.push(edge);
+    there.add(edgeKey(edge));
+  }
   const notes = mergeList(list('note'), id, base.notes ?? [], mine.notes ?? [], theirs.notes ?? []);
-  const report = (field: string, my: Value, their: Value) =>
-    conflicts.push({ definition, kind: 'graph', id: '', field, mine: my, theirs: their });
-  const rest = mergeFields(base, mine, theirs, '', ['nodes', 'edges', 'notes'], report, ['settings']);
+  const report: Report = (path, my, their) =>
+    conflicts.push({ definition, kind: 'graph', id: '', path, mine: my, theirs: their });
+  const rest = mergeFields(base, mine, theirs, [], ['nodes', 'edges', 'notes'], report, ['settings']);
   return {
     ...(rest as Graph),
     nodes,
@@ -107,8 +130,11 @@ function mergeGraph(
   };
 }
 
+/** Tells of a field that both have changed. */
+type Report = (path: readonly string[], mine: Value, theirs: Value) => void;
+
 interface ListMerge {
-  report(id: string, field: string | undefined, mine: Value, theirs: Value): void;
+  report(id: string, path: readonly string[], mine: Value, theirs: Value): void;
   /** Fields that are merged by their own fields. */
   readonly deep: readonly string[];
 }
@@ -125,11 +151,11 @@ function mergeList<T extends object>(
   return orderOf(base, mine, theirs, key).flatMap((id): T[] => {
     const [before, one, other] = [was.get(id), my.get(id), their.get(id)];
     if (one && other) {
-      const report = (field: string, a: Value, b: Value) => merge.report(id, field, a, b);
-      return [mergeFields(before, one, other, '', [], report, merge.deep) as T];
+      const report: Report = (path, a, b) => merge.report(id, path, a, b);
+      return [mergeFields(before, one, other, [], [], report, merge.deep) as T];
     }
     const kept = keptOf(before, one, other);
-    if (kept.conflict) merge.report(id, undefined, one, other);
+    if (kept.conflict) merge.report(id, [], one, other);
     return kept.value ? [kept.value as T] : [];
   });
 }
@@ -178,9 +204,9 @@ function mergeFields(
   base: Value,
   mine: object,
   theirs: object,
-  path: string,
+  path: readonly string[],
   skipped: readonly string[],
-  report: (field: string, mine: Value, theirs: Value) => void,
+  report: Report,
   deep: readonly string[] = [],
 ): object {
   if (mine === theirs) return mine;
@@ -192,11 +218,11 @@ function mergeFields(
   for (const name of new Set([...Object.keys(mine), ...Object.keys(theirs)])) {
     if (skipped.includes(name)) continue;
     const [was, my, their] = [read(base, name), read(mine, name), read(theirs, name)];
-    const field = path ? `${path}.${name}` : name;
+    const field = [...path, name];
     let value: Value;
     if (isEqual(my, their) || isEqual(was, their)) value = my;
     else if (isEqual(was, my)) value = their;
-    else if (deep.includes(field) && isObject(my) && isObject(their)) {
+    else if (deep.includes(field.join('.')) && isObject(my) && isObject(their)) {
       value = mergeFields(was, my, their, field, [], report, deep);
     } else {
       report(field, my, their);

@@ -10,6 +10,7 @@ import { NO_SELECTION, pasteEdit, readClip, type Selection } from './clipboard';
 import { refusal, type Ends } from './connect';
 import { DocumentStore, Observable } from './document';
 import type { Edit } from './edit';
+import { pinEdit, unpinAllEdit, type GivenPin } from './pins';
 import {
   graphOf,
   indexOf,
@@ -48,6 +49,8 @@ export class Session {
   /** What a live region says; each saying is a new object. */
   readonly announcement = new Observable<{ readonly text: string }>({ text: '' });
   readonly requests = new Observable<Request | null>(null);
+  /** What the nodes of the open graph gave in the run that is shown; kept by the screen. */
+  given: (() => readonly GivenPin[]) | undefined;
   /** The middle of what is on the screen, where things without a place go. Kept by the canvas. */
   center: (() => Point) | undefined;
 
@@ -138,6 +141,22 @@ export class Session {
     return level;
   }
 
+  /** The graph of a definition, by the shortest way of composites that leads to it. */
+  levelOf(definition: DefinitionName): Level {
+    const seen = new Set<DefinitionName>();
+    const waiting: Level[] = [{ definition: null, prefix: '' }];
+    for (let level = waiting.shift(); level; level = waiting.shift()) {
+      if (level.definition === definition) return level;
+      for (const node of graphOf(this.document.doc, level.definition).nodes) {
+        if (seen.has(node.type) || !compositeOf(this.catalogue, this.document.doc, node.type)) continue;
+        seen.add(node.type);
+        waiting.push({ definition: node.type, prefix: `${level.prefix}${node.id}/` });
+      }
+    }
+    // No node is of that type.
+    return { definition, prefix: `${definition}/` };
+  }
+
   /** Opens another graph of the document. */
   open(level: Level): void {
     this.level.set(level);
@@ -214,8 +233,41 @@ export class Session {
     if (nodes.length) this.dispatch(actions.toggleDisabled(this.here, nodes));
   }
 
+  /** Pins of what is selected, or inside of it, that the run which is shown has given. */
+  givenToSelection(): GivenPin[] {
+    const { level, selection } = this;
+    const types = new Set(
+      [...selection.value.nodes].flatMap((id) => {
+        const node = this.node(id);
+        return node && compositeOf(this.catalogue, this.document.doc, node.type) ? [node.type] : [];
+      }),
+    );
+    return (this.given?.() ?? []).filter(({ definition, node }) =>
+      definition === level.value.definition ? selection.value.nodes.has(node) : types.has(definition ?? ''),
+    );
+  }
+
+  /** Pins what is selected to what it gave; unpins it if that is done already. */
+  togglePins(): void {
+    const edit = pinEdit(this.document.doc, this.givenToSelection());
+    if (edit) this.dispatch(edit);
+    else this.unpinSelection();
+  }
+
+  /** Pins all that the run which is shown has given in the open graph. */
+  pinAll(): void {
+    const edit = pinEdit(this.document.doc, this.given?.() ?? []);
+    if (edit) this.dispatch(edit);
+    else this.say('Everything that this run can be pinned to is pinned.');
+  }
+
+  unpinAll(): void {
+    const edit = unpinAllEdit(this.document.doc);
+    if (edit) this.dispatch(edit);
+  }
+
   unpinSelection(): void {
-    const nodes = [...this.selection.value.nodes];
+    const nodes = [...this.selection.value.nodes].filter((id) => this.node(id)?.data?.pin !== undefined);
     if (nodes.length)
       this.dispatch({ kind: 'data', definition: this.level.value.definition, nodes, field: 'pin' });
   }

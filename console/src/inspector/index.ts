@@ -28,5 +28,12 @@ export { InsertTargets } from './insert-targets.svelte';
 export { default as OwnType } from './OwnType.svelte';
 export { countText } from './problems';
 export { default as Problems } from './Problems.svelte';
-export { NO_SURROUNDINGS, type Sample, type Surroundings } from './sample';
-export { arrivedAt, NO_SOURCES, outputSample, surroundingsOf, type Sources } from './surroundings';
+export { NO_SURROUNDINGS, type Sample, type SampleKind, type Surroundings } from './sample';
+export {
+  arrivedAt,
+  NO_SOURCES,
+  outputSample,
+  type SourceRun,
+  type Sources,
+  surroundingsOf,
+} from './surroundings';

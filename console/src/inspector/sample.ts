@@ -12,12 +12,13 @@ export interface Sample {
 
 const RANK: readonly SampleKind[] = ['pin', 'test', 'run', 'tap', 'example', 'type'];
 
-/** The best of some samples; the first among equals. */
-export function best(samples: readonly (Sample | undefined)[]): Sample | undefined {
+/** The best of some samples; the first among equals. What people prefer comes before all but pins. */
+export function best(samples: readonly (Sample | undefined)[], preferred?: SampleKind): Sample | undefined {
+  const rank = ({ kind }: Sample) => (kind === preferred && kind !== 'pin' ? 0.5 : RANK.indexOf(kind));
   return samples
     .filter((sample) => sample !== undefined)
     .reduce<Sample | undefined>(
-      (found, sample) => (found && RANK.indexOf(found.kind) <= RANK.indexOf(sample.kind) ? found : sample),
+      (found, sample) => (found && rank(found) <= rank(sample) ? found : sample),
       undefined,
     );
 }

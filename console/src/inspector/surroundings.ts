@@ -9,17 +9,30 @@ import { graphOf, indexOf, type DefinitionName, type Doc, type GraphNode } from 
 import { namesInScope } from '../graph/scope';
 import { inputOf, outputsBefore, type Arrived } from '../run/inputs';
 import type { RunRecord } from '../run/record';
-import { best, NO_SURROUNDINGS, type Sample, type Surroundings } from './sample';
+import { best, NO_SURROUNDINGS, type Sample, type SampleKind, type Surroundings } from './sample';
 import { isObject } from './values';
+
+/** A run that samples come from. */
+export interface SourceRun {
+  kind: 'test' | 'run';
+  /** For people: "the last test", "the run of 14:02". */
+  from: string;
+  record: RunRecord;
+  event?: unknown;
+  /** The trigger that the event came to. */
+  triggerId?: string | undefined;
+}
 
 /** Where samples come from. */
 export interface Sources {
   /** The last test, and the run that is opened. */
-  runs: readonly { kind: 'test' | 'run'; from: string; record: RunRecord; event?: unknown }[];
+  runs: readonly SourceRun[];
   /** Events that came to a trigger, the newest first. */
   taps: readonly { triggerId: string | undefined; from: string; value: unknown }[];
   variables: readonly string[];
   secrets: readonly string[];
+  /** What comes before the others, but for pins. */
+  preferred?: SampleKind | undefined;
 }
 
 export const NO_SOURCES: Sources = { runs: [], taps: [], variables: [], secrets: [] };
@@ -67,14 +80,27 @@ export function outputSample(place: Place, node: GraphNode, port?: string): Samp
     isPin
       ? { value: pin.value, kind: 'pin', from: pin.from ? `the pin (${pin.from})` : 'the pin' }
       : undefined,
-    ...sources.runs.map(({ kind, from, record }): Sample | undefined => {
-      const found = outputsBefore(record.executions, undefined, prefix)(node.id, port);
+    ...sources.runs.map((run): Sample | undefined => {
+      const { kind, from, record } = run;
+      const found =
+        outputsBefore(record.executions, undefined, prefix)(node.id, port) ?? eventAt(place, run, node);
       return found && { value: found.value, kind, from };
     }),
     isTrigger(catalogue, node.type) ? tapSample(place, node.id) : undefined,
     exampleSample(catalogue, node, port ?? first),
   ];
-  return best(candidates);
+  return best(candidates, sources.preferred);
+}
+
+/** What a trigger emitted in a run of which only the event is known. */
+function eventAt(
+  { catalogue, prefix }: Place,
+  run: SourceRun,
+  node: GraphNode,
+): { value: unknown } | undefined {
+  const { record, event, triggerId } = run;
+  if (event === undefined || record.executions.length > 0 || prefix !== '') return undefined;
+  return isTrigger(catalogue, node.type) && (triggerId ?? node.id) === node.id ? { value: event } : undefined;
 }
 
 function tapSample({ sources }: Place, triggerId: string): Sample | undefined {
@@ -106,7 +132,7 @@ export function inputSample(place: Place, node: GraphNode): Sample | undefined {
   if (!arrived.known) return undefined;
   // The worst of what it is made of says how far to trust it.
   const worst = used.reduce<Sample | undefined>(
-    (found, it) => (found ? (best([found, it]) === found ? it : found) : it),
+    (found, it) => (found ? (best([found, it], place.sources.preferred) === found ? it : found) : it),
     undefined,
   );
   return worst && { value: arrived.value, kind: worst.kind, from: worst.from };
@@ -127,10 +153,10 @@ function triggerSample(place: Place): Sample | undefined {
   const events = sources.runs.map(({ kind, from, event }): Sample | undefined =>
     event === undefined ? undefined : { value: event, kind, from },
   );
-  return best([
-    ...events,
-    ...triggers.map((node) => outputSample({ ...place, definition: null, prefix: '' }, node)),
-  ]);
+  return best(
+    [...events, ...triggers.map((node) => outputSample({ ...place, definition: null, prefix: '' }, node))],
+    sources.preferred,
+  );
 }
 
 /** The element: of the list around, or of the input where the node has `each`. */

@@ -66,7 +66,8 @@ const look = EditorView.theme({
 export function base(label: string): Extension {
   return [
     EditorView.cspNonce.of(nonce()),
-    EditorView.contentAttributes.of({ 'aria-label': label }),
+    // It has the focus anyway; programs that check pages don't see that of what is edited.
+    EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
     EditorView.lineWrapping,
     look,
     syntaxHighlighting(colours),

@@ -23,7 +23,7 @@ import {
   type GraphNode,
   type Pin,
 } from '../graph/model';
-import { writtenPin } from '../graph/pins';
+import { readPin, writtenPin, type GivenPin } from '../graph/pins';
 import { isExcerpt } from './events';
 import type { Execution, RunRecord } from './record';
 
@@ -71,7 +71,23 @@ export function continuationFrom(basis: Basis, wanted: readonly string[]): Conti
     }
     from = pinning.level(place.definition, place.prefix, [place]);
   }
-  return { from, pins: pinning.pins, again: pinning.again };
+  const pins = Object.fromEntries([...pinning.pins].map(([path, { pin }]) => [path, writtenPin(pin)]));
+  return { from, pins, again: pinning.again };
+}
+
+/**
+ * What the nodes of a graph gave in a run, as far as pins can say it. Triggers are left out, whose event is chosen for each
+ * test; so are nodes in loops, which gave several values.
+ */
+export function givenPins(basis: Basis, definition: DefinitionName, prefix: string): GivenPin[] {
+  const pinning = new Pinning(basis);
+  // The inside of a composite that executed several times gave several values as well.
+  if (prefix !== '' && pinning.isRepeated(prefix.slice(0, -1))) return [];
+  pinning.level(definition, prefix, []);
+  return [...pinning.pins.values()].filter(({ node, definition: of }) => {
+    const found = indexOf(graphOf(basis.doc, of)).nodes.get(node);
+    return found !== undefined && !isTrigger(basis.catalogue, found.type);
+  });
 }
 
 function wayTo({ doc }: Pick<Basis, 'doc'>, path: string): Place[] | undefined {
@@ -89,7 +105,8 @@ function wayTo({ doc }: Pick<Basis, 'doc'>, path: string): Place[] | undefined {
 }
 
 class Pinning {
-  readonly pins: Record<string, unknown> = {};
+  /** By the whole path of each node. */
+  readonly pins = new Map<string, GivenPin>();
   readonly again: string[] = [];
   readonly #executions = new Map<string, Execution[]>();
 
@@ -117,7 +134,7 @@ class Pinning {
         const isWanted = starts.some((start) => start.node.id === node.id);
         const isBefore = starts.some((start) => flow.reaches(node.id, start.node.id));
         if (loop !== node.id && begin.has(loop) && isBefore && !isWanted) this.repeats(node, path);
-      } else if (!flow.loopOf.has(node.id)) this.pin(node, path, loopBody(flow, graph, node));
+      } else if (!flow.loopOf.has(node.id)) this.pin(definition, node, path, loopBody(flow, graph, node));
     }
     return [...begin].map((id) => prefix + id);
   }
@@ -135,12 +152,12 @@ class Pinning {
       );
   }
 
-  private pin(node: GraphNode, path: string, body: readonly GraphNode[]): void {
+  private pin(definition: DefinitionName, node: GraphNode, path: string, body: readonly GraphNode[]): void {
     // A pin of the document is sent anyway; what is disabled hands on what came.
     if (node.data?.pin || node.data?.disabled) return;
     const fromServer = this.basis.record.pinnedNodes?.[path];
     if (fromServer !== undefined) {
-      this.pins[path] = fromServer;
+      this.pins.set(path, { definition, node: node.id, pin: readPin(fromServer) });
       return;
     }
     const executions = this.#executions.get(path) ?? [];
@@ -148,7 +165,7 @@ class Pinning {
     const ports = portsOf(this.basis.catalogue, this.basis.doc, node);
     const given = node.data?.each ? joined(executions, node, ports) : givenBy(executions.at(-1), node, ports);
     const prefix = path.slice(0, path.length - node.id.length);
-    if (given) this.pins[path] = writtenPin(given);
+    if (given) this.pins.set(path, { definition, node: node.id, pin: given });
     else if (isComposite(this.basis, node) && !this.isRepeated(path)) this.level(node.type, `${path}/`, []);
     else for (const it of [node, ...body]) this.repeats(it, prefix + it.id);
   }

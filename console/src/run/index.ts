@@ -12,9 +12,10 @@
  * graph/trace.ts takes for the canvas.
  */
 export type { ReplayVerdict, RunError, TestEvent, TestResult } from './events';
+export { givenPins } from './continue';
 export { recordOf, traceOf, type RunRecord, type StoredRun } from './record';
 export type { Began, EventChoice, TestSetup, Trigger } from './setup';
-export { Replay, replayed } from './replay.svelte';
+export { ShownRun } from './shown-run.svelte';
 export { default as Step } from './Step.svelte';
 export { TestRun, type TestApi } from './test-run.svelte';
 export { default as TestPanel } from './TestPanel.svelte';

@@ -1,18 +1,26 @@
-/** What the editor begins with if its address says so: the event of a run, at the node that failed, or that of a test. */
+/** What the editor begins with if its address says so: a run, at the node that failed, or the event of a test. */
 
 import { answer, api, unwrap } from '$/api/client';
-import type { TestSetup } from '$/run';
+import { streamReplay } from '$/api/replay';
+import { ShownRun, type StoredRun, type TestSetup } from '$/run';
+import type { OpenedRun } from './view.svelte';
 
 export interface Beginning {
   setup: TestSetup;
   /** The node to show. */
   node: string | undefined;
+  /** The run whose data is shown. */
+  run?: OpenedRun;
 }
 
 const clock = (time: string): string =>
   new Date(time).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', hour12: false });
 
-export async function beginning(pattern: string, query: URLSearchParams): Promise<Beginning | undefined> {
+export async function beginning(
+  pattern: string,
+  query: URLSearchParams,
+  canEdit: boolean,
+): Promise<Beginning | undefined> {
   const [deployment, run, test] = ['deployment', 'run', 'test'].map((name) => query.get(name));
   if (deployment && run) {
     const path = { id: deployment, runId: run };
@@ -24,6 +32,17 @@ export async function beginning(pattern: string, query: URLSearchParams): Promis
         eventFrom: `run of ${clock(found.startedAt)}`,
       },
       node: found.error?.nodeId ?? undefined,
+      run: {
+        from: `the run of ${clock(found.startedAt)}`,
+        version: found.versionNumber,
+        event: found.eventData ?? null,
+        triggerId: found.nodeId ?? undefined,
+        shown: new ShownRun(
+          () => found as unknown as StoredRun,
+          () => canEdit,
+          (signal) => streamReplay(deployment, run, signal),
+        ),
+      },
     };
   }
   if (test) {

@@ -1,13 +1,12 @@
 /** Opens a pattern for editing: the newest version, the user's draft of it, and what a crashed tab had left. */
 
-import { ApiError } from '$/api/client';
-import { getDraft, getPattern, getVersion, type Pattern } from '$/api/editor';
+import { getDraft, getPattern, type Pattern } from '$/api/editor';
 import { openJournal } from '$/graph/indexed-db';
 import { type JournalStorage, type Recovered, recover } from '$/graph/journal';
-import { mergeDocuments } from '$/graph/merge';
 import { readDocument } from '$/graph/read';
 import { catalogue } from './catalogue';
-import { Work } from './work.svelte';
+import { places } from './conflicts.svelte';
+import { getSaved, Work } from './work.svelte';
 
 /** A tab that is alive keeps its own session: only older ones are somebody's lost work. */
 const ALIVE_MS = 30_000;
@@ -28,47 +27,33 @@ export async function open(id: string, readOnly: boolean): Promise<Editing> {
     catalogue(),
     readOnly ? undefined : openJournal(indexedDB).catch(() => undefined),
   ]);
-  const { doc: saved, repairs } = readDocument(pattern.graphData, pattern.nodeDefinitions);
+  const { doc, repairs } = readDocument(pattern.graphData, pattern.nodeDefinitions);
+  const newest = { version: pattern.versionNumber, doc };
   const notices = [...repairs];
-  let doc = saved;
-  if (draft) {
-    doc = readDocument(draft.graphData, draft.nodeDefinitions).doc;
-    if (draft.baseVersion < pattern.versionNumber) {
-      // Somebody saved meanwhile: theirs comes into the draft, and what differs is told.
-      const base = await baseOf(id, draft.baseVersion);
-      const merged = base ? mergeDocuments(base, doc, saved) : { doc, conflicts: [] };
-      doc = merged.doc;
-      notices.push(
-        `Version ${pattern.versionNumber} was saved since your draft began: both are joined.` +
-          (merged.conflicts.length > 0
-            ? ` Where they differ (${merged.conflicts.length}), yours was kept.`
-            : ''),
-      );
-    }
-  }
+  // A draft of an older version begins with that one, and is then joined with what was saved since.
+  const isOld = draft !== null && draft.baseVersion < newest.version;
+  const base = isOld ? await getSaved(id, draft.baseVersion) : newest;
   const work = new Work({
     pattern: id,
     catalogue: types,
-    version: pattern.versionNumber,
-    saved,
-    doc,
-    kept: draft && doc !== saved ? { at: 'draft', time: new Date(draft.updatedAt) } : { at: 'version' },
+    version: base.version,
+    saved: base.doc,
+    doc: draft ? readDocument(draft.graphData, draft.nodeDefinitions).doc : base.doc,
+    kept: draft ? { at: 'draft', time: new Date(draft.updatedAt) } : { at: 'version' },
     storage,
     readOnly,
   });
+  if (base !== newest) {
+    work.join(newest);
+    const differing = work.conflicts.open.length;
+    notices.push(
+      `Version ${newest.version} was saved since your draft began: both are joined.` +
+        (differing > 0 ? ` In ${places(differing)} they differ.` : ''),
+    );
+  }
   const recovered = storage && (await lost(storage, id, draft ? Date.parse(draft.updatedAt) : 0));
   const forget = (session: string) => void storage?.drop(session);
   return { work, pattern, notices, recovered, forget };
-}
-
-async function baseOf(id: string, version: number) {
-  try {
-    const { graphData, nodeDefinitions } = await getVersion(id, version);
-    return readDocument(graphData, nodeDefinitions).doc;
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return undefined;
-    throw error;
-  }
 }
 
 /** The newest work of a tab that is gone, if it is newer than the draft. */

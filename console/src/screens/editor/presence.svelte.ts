@@ -23,6 +23,9 @@ export class Presence {
     try {
       const around = await tellPresence(this.work.pattern, this.tab, this.work.isChanged);
       this.others = around.others;
+      // A save of the user's own, in another tab, took the draft with it: it is kept again.
+      const isNewer = around.versionNumber > Math.max(this.newest.version, this.work.version);
+      if (isNewer && this.work.isChanged) void this.work.keepDraft();
       this.newest = { version: around.versionNumber, by: around.savedBy ?? undefined };
       waitMs = around.tellEveryMs;
     } catch {

@@ -10,15 +10,49 @@ import {
   type Diagnostic,
   NO_SURROUNDINGS,
   outputSample,
+  type SampleKind,
+  type SourceRun,
   type Sources,
   type Surroundings,
   surroundingsOf,
 } from '$/inspector';
-import { type EventChoice, traceOf, type TestRun, type TestSetup, type Trigger } from '$/run';
+import {
+  type EventChoice,
+  givenPins,
+  type RunRecord,
+  type ShownRun,
+  traceOf,
+  type TestRun,
+  type TestSetup,
+  type Trigger,
+} from '$/run';
 import type { Work } from './work.svelte';
 
 const clock = (time: string): string =>
   new Date(time).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', hour12: false });
+
+/** A run that was opened to work with its data. */
+export interface OpenedRun {
+  /** For people: "the run of 14:02". */
+  from: string;
+  version: number;
+  event: unknown;
+  triggerId: string | undefined;
+  shown: ShownRun;
+}
+
+/** Where the values of fields and previews may come from. */
+export interface DataSource {
+  kind: Extract<SampleKind, 'test' | 'run' | 'tap' | 'example'>;
+  /** For people: "the run of 14:02, version 3". */
+  text: string;
+  /** Which of several taps. */
+  tap?: string;
+}
+
+const tapKey = ({ nodeId, receivedAt }: Schemas['TapEvent']): string => `${nodeId} ${receivedAt}`;
+/** Taps to choose from, the newest first. */
+const TAPS_MAX = 5;
 
 export class View {
   setup = $state.raw<TestSetup>({});
@@ -27,6 +61,10 @@ export class View {
   /** Nodes before which test runs pause; kept while the editor is open. */
   breakpoints = $state.raw<ReadonlySet<string>>(new Set());
   taps = $state.raw<readonly Schemas['TapEvent'][]>([]);
+  /** The run that was opened. */
+  opened = $state.raw<OpenedRun>();
+  /** What was chosen as the source of data, and which test was the last then: the next test counts again. */
+  #chosen = $state.raw<{ source: DataSource; test: string | undefined }>();
   secrets = $state.raw<readonly string[]>([]);
   variables = $state.raw<readonly string[]>([]);
   readonly #doc;
@@ -80,17 +118,63 @@ export class View {
     })),
   );
 
+  /** Where data can come from, the best first. */
+  readonly sources = $derived.by((): DataSource[] => [
+    ...(this.test.record ? [{ kind: 'test' as const, text: 'the last test' }] : []),
+    ...(this.opened
+      ? [{ kind: 'run' as const, text: `${this.opened.from}, version ${this.opened.version}` }]
+      : []),
+    ...this.taps.slice(0, TAPS_MAX).map((tap) => ({
+      kind: 'tap' as const,
+      text: `the event of ${clock(tap.receivedAt)}`,
+      tap: tapKey(tap),
+    })),
+    { kind: 'example' as const, text: 'examples' },
+  ]);
+  /** What values come from where there is nothing better, such as a pin. */
+  readonly source = $derived.by((): DataSource => {
+    const chosen = this.#chosen;
+    const isStill = chosen && (chosen.source.kind === 'test' || chosen.test === this.test.record?.id);
+    const isSame = ({ kind, tap }: DataSource) => kind === chosen?.source.kind && tap === chosen.source.tap;
+    const kept = isStill ? this.sources.find(isSame) : undefined;
+    return kept ?? this.sources[0] ?? { kind: 'example', text: 'examples' };
+  });
+  choose(source: DataSource): void {
+    this.#chosen = { source, test: this.test.record?.id };
+  }
+  /** Opens a run: its data counts until something else is chosen, or tested. */
+  open(run: OpenedRun): void {
+    this.opened = run;
+    const source = this.sources.find(({ kind }) => kind === 'run');
+    if (source) this.choose(source);
+    if (run.shown.canReplay && run.shown.isQuick) void run.shown.replay.start();
+  }
+  /** The run whose data is shown, as it is known. */
+  readonly run = $derived.by((): RunRecord | undefined =>
+    this.source.kind === 'run' ? this.opened?.shown.record : this.test.record,
+  );
+
   readonly #sources = $derived.by((): Sources => {
     const { record } = this.test;
+    const { opened, source } = this;
+    const runs: SourceRun[] = record ? [{ kind: 'test', from: 'the last test', record }] : [];
+    if (opened) {
+      const { from, event, triggerId, shown } = opened;
+      runs.push({ kind: 'run', from, record: shown.record, event, triggerId });
+    }
+    const taps = [...this.taps].sort(
+      (a, b) => Number(tapKey(b) === source.tap) - Number(tapKey(a) === source.tap),
+    );
     return {
-      runs: record ? [{ kind: 'test', from: 'the last test', record }] : [],
-      taps: this.taps.map((tap) => ({
+      runs,
+      taps: taps.map((tap) => ({
         triggerId: tap.nodeId,
         from: `the event of ${clock(tap.receivedAt)}`,
         value: tap.eventData,
       })),
       variables: this.variables,
       secrets: this.secrets,
+      preferred: source.kind,
     };
   });
   readonly #place = $derived.by(() => ({
@@ -110,8 +194,25 @@ export class View {
     return ports.map(({ name }) => ({ port: name, sample: outputSample(this.#place, node, name) }));
   });
 
-  /** The last test on the graph, up to the cursor. */
+  /** What the nodes of the open graph gave in the run that is shown. */
+  readonly given = $derived.by(() => {
+    const { run } = this;
+    if (!run || run.status === 'running') return [];
+    const from = this.source.kind === 'run' ? this.opened?.from : 'the last test';
+    const { definition, prefix } = this.level;
+    const basis = { catalogue: this.catalogue, doc: this.doc, record: run };
+    return givenPins(basis, definition, prefix).map((given) => ({
+      ...given,
+      pin: from === undefined ? given.pin : { ...given.pin, from },
+    }));
+  });
+
+  /** The run on the graph: the last test, up to the cursor, or the run that was opened. */
   readonly overlay = $derived.by((): RunOverlay | null => {
+    if (this.source.kind === 'run') {
+      const record = this.opened?.shown.record;
+      return record && record.executions.length > 0 ? overlayOf(traceOf(record), record.id) : null;
+    }
     const { record } = this.test;
     if (!record) return null;
     const overlay = overlayOf(traceOf(record), record.id, {

@@ -12,12 +12,15 @@ import {
   type Validation,
 } from '$/api/editor';
 import type { Catalogue } from '$/graph/catalogue';
-import { DocumentStore } from '$/graph/document';
-import { Journal, type JournalStorage } from '$/graph/journal';
-import { mergeDocuments } from '$/graph/merge';
-import type { Doc } from '$/graph/model';
+import { resolved, type Side } from '$/graph/conflicts';
+import { type Change, DocumentStore } from '$/graph/document';
+import { isEqual } from '$/graph/equal';
+import { Journal, type JournalStorage, type Recovered } from '$/graph/journal';
+import { type Conflict, mergeDocuments } from '$/graph/merge';
+import { type Doc, EMPTY_DOC } from '$/graph/model';
 import { readDocument } from '$/graph/read';
 import { Session } from '$/graph/session';
+import { Conflicts, type Decisions } from './conflicts.svelte';
 
 /** Where the document on the screen is kept. */
 export type Kept = { at: 'version' } | { at: 'draft'; time: Date } | { at: 'browser' } | { at: 'memory' };
@@ -28,10 +31,29 @@ const NOTHING_FOUND: Validation = { diagnostics: [], expressions: [], expression
 
 export const drawingOf = (doc: Doc): Drawing => ({ graphData: doc.graph, nodeDefinitions: doc.definitions });
 
+/** A version, as far as documents are joined with it. */
+export interface Saved {
+  readonly version: number;
+  readonly doc: Doc;
+}
+
+/** What changes belong to: the newest version that is known, and what is still to be decided about it. */
+interface Basis extends Decisions, Saved {
+  readonly settled: number;
+}
+
+/** A join, as a step that can be undone: what changes belong to before it and behind it. */
+interface Join {
+  /** The document before. */
+  readonly from: Doc;
+  readonly before: Basis;
+  after: Basis;
+}
+
 export interface Opened {
   pattern: string;
   catalogue: Catalogue;
-  /** The newest version. */
+  /** The version that the document was made from. */
   version: number;
   saved: Doc;
   /** The document to begin with: the newest version, a draft, or what the journal had. */
@@ -52,8 +74,12 @@ export class Work {
   validation = $state.raw<Validation>(NOTHING_FOUND);
   /** Why what is shown of problems may be old. */
   validationNote = $state<string>();
+  readonly conflicts = new Conflicts();
   /** The newest version as it was saved: what changes are compared with. */
   private saved: Doc;
+  /** The newest version with which nothing is left to decide: what drafts are based on. */
+  private settled: number;
+  private joins: readonly Join[] = [];
   private readonly journal: Journal | undefined;
   private readonly stops: (() => void)[] = [];
   private draftTimer: ReturnType<typeof setTimeout> | undefined;
@@ -64,6 +90,7 @@ export class Work {
     this.pattern = opened.pattern;
     this.readOnly = opened.readOnly;
     this.version = opened.version;
+    this.settled = opened.version;
     this.saved = opened.saved;
     this.kept = opened.kept;
     this.store = new DocumentStore(opened.doc);
@@ -83,7 +110,7 @@ export class Work {
         },
       );
     }
-    this.stops.push(this.store.onChange(() => this.changed()));
+    this.stops.push(this.store.onChange((change) => this.changed(change)));
     this.stops.push(
       () => clearTimeout(this.draftTimer),
       () => clearTimeout(this.validateTimer),
@@ -106,7 +133,8 @@ export class Work {
     void this.journal?.close(this.kept.at === 'version' || this.kept.at === 'draft');
   }
 
-  private changed(): void {
+  private changed(change: Change): void {
+    this.followJoins(change);
     if (this.doc === this.saved) {
       this.kept = { at: 'version' };
       clearTimeout(this.draftTimer);
@@ -126,33 +154,33 @@ export class Work {
     const { doc } = this;
     if (doc === this.saved || this.isSaving || this.readOnly) return;
     try {
-      const stored = await putDraft(this.pattern, this.version, drawingOf(doc));
+      // While there is something to decide, the draft stays one of the version before: opened again, it is joined again.
+      if (this.conflicts.open.length === 0) this.settled = this.version;
+      const stored = await putDraft(this.pattern, this.settled, drawingOf(doc));
       if (this.doc !== doc) return;
       this.kept = { at: 'draft', time: new Date(stored.updatedAt) };
-      this.journal?.saved(this.version);
+      this.journal?.saved(this.settled);
     } catch {
       // Said by where it is kept; the next edit tries again.
     }
   }
 
-  /** Makes a version. Gives how many fields of others' changes could not be joined with ours. */
-  async save(): Promise<{ version: number; conflicts: number }> {
+  /** Makes a version. False if it has to be decided first what it is to have where others have changed the same. */
+  async save(): Promise<boolean> {
+    if (this.conflicts.open.length > 0) return false;
     clearTimeout(this.draftTimer);
     this.isSaving = true;
-    let conflicts = 0;
     try {
       for (;;) {
         const { doc } = this;
         try {
           const { versionNumber } = await savePattern(this.pattern, this.version, drawingOf(doc));
-          this.version = versionNumber;
-          this.saved = doc;
-          this.journal?.saved(versionNumber);
-          if (this.doc === doc) this.kept = { at: 'version' };
-          return { version: versionNumber, conflicts };
+          this.isSavedAs({ version: versionNumber, doc });
+          return true;
         } catch (error) {
           if (!(error instanceof ApiError) || error.code !== 'CONFLICT') throw error;
-          conflicts += await this.join();
+          await this.fetchAndJoin();
+          if (this.conflicts.open.length > 0) return false;
         }
       }
     } finally {
@@ -161,31 +189,106 @@ export class Work {
     }
   }
 
-  /** Takes up what somebody else has saved; gives how many fields of it could not be joined with ours. */
-  async joinNewest(): Promise<number> {
-    const conflicts = await this.join();
+  private isSavedAs({ version, doc }: Saved): void {
+    this.version = version;
+    this.settled = version;
+    this.saved = doc;
+    this.joins = [];
+    this.conflicts.clear();
+    this.journal?.saved(version);
+    if (this.doc === doc) this.kept = { at: 'version' };
+  }
+
+  /** The pattern has another name, which made a version with the same graph. */
+  renamed(version: number): void {
+    // If somebody else has saved in between, it is joined when this is saved.
+    if (version !== this.version + 1) return;
+    if (this.settled === this.version) this.settled = version;
+    this.version = version;
+  }
+
+  /** Takes up what somebody else has saved. */
+  async joinNewest(): Promise<void> {
+    await this.fetchAndJoin();
     if (this.kept.at !== 'version') void this.keepDraft();
-    return conflicts;
   }
 
-  /** Joins what somebody else has saved meanwhile with the document on the screen, as one step that can be undone. */
-  private async join(): Promise<number> {
+  private async fetchAndJoin(): Promise<void> {
     const newest = await getPattern(this.pattern);
-    const theirs = readDocument(newest.graphData, newest.nodeDefinitions).doc;
-    const { doc, conflicts } = this.isChanged
-      ? mergeDocuments(this.saved, this.doc, theirs)
-      : { doc: theirs, conflicts: [] };
-    this.version = newest.versionNumber;
-    this.saved = theirs;
-    this.store.dispatch({ kind: 'replace', doc, title: `Join version ${newest.versionNumber}` } as never);
-    return conflicts.length;
+    const { doc } = readDocument(newest.graphData, newest.nodeDefinitions);
+    this.join({ version: newest.versionNumber, doc });
   }
 
-  /** Puts another version on the screen, as one step that can be undone. */
-  async restore(version: number): Promise<void> {
-    const whole = await getVersion(this.pattern, version);
-    const { doc } = readDocument(whole.graphData, whole.nodeDefinitions);
-    this.store.dispatch({ kind: 'replace', doc, title: `Restore version ${version}` } as never);
+  /** Joins a version that somebody else has saved with the document on the screen. */
+  join(theirs: Saved): void {
+    this.take({ version: this.version, doc: this.saved }, this.doc, theirs, `Join version ${theirs.version}`);
+  }
+
+  /** Puts what a crashed tab had on the screen, joined with what was saved since. */
+  async recover(lost: Recovered): Promise<void> {
+    const base =
+      lost.version === null || lost.version === this.version
+        ? undefined
+        : await getSaved(this.pattern, lost.version);
+    const newest = { version: this.version, doc: this.saved };
+    if (base) this.take(base, lost.doc, newest, 'Recover');
+    else this.store.dispatch({ kind: 'replace', doc: lost.doc, title: 'Recover' });
+  }
+
+  /** Joins a document with a version, as one step that can be undone. What can't be joined is to be decided. */
+  private take(base: Saved, mine: Doc, theirs: Saved, title: string): void {
+    const from = this.doc;
+    const before = this.basis;
+    const { doc, conflicts } = mergeDocuments(base.doc, mine, theirs.doc);
+    // What is not decided yet about an earlier version stays so.
+    if (this.conflicts.open.length === 0) this.settled = base.version;
+    this.version = theirs.version;
+    this.saved = theirs.doc;
+    this.conflicts.add(conflicts);
+    const join = { from, before, after: this.basis };
+    this.joins = [...this.joins, join];
+    const isDone = this.store.dispatch(
+      { kind: 'replace', doc: this.orSaved(doc), title },
+      { group: groupOf(theirs) },
+    );
+    // Without a step there is nothing to undo.
+    if (!isDone) this.joins = this.joins.filter((each) => each !== join);
+  }
+
+  /** Decides conflicts: part of the step that joined, as long as nothing else was done since. */
+  decide(conflicts: readonly Conflict[], side: Side): void {
+    const doc = conflicts.reduce((found, conflict) => resolved(found, conflict, side), this.doc);
+    this.conflicts.decide(conflicts);
+    this.store.dispatch(
+      { kind: 'replace', doc: this.orSaved(doc), title: `Join version ${this.version}` },
+      { group: groupOf(this) },
+    );
+    this.session.say(side === 'mine' ? 'Yours is in the graph.' : 'Theirs is in the graph.');
+    // The last one makes it a draft of the newest version.
+    if (this.conflicts.open.length === 0 && this.kept.at === 'draft') void this.keepDraft();
+  }
+
+  /** The saved document itself if there is no difference, so that nothing counts as changed. */
+  private orSaved(doc: Doc): Doc {
+    return isEqual(doc, this.saved) ? this.saved : doc;
+  }
+
+  private get basis(): Basis {
+    return { ...this.conflicts.state, version: this.version, doc: this.saved, settled: this.settled };
+  }
+
+  /** A join that is undone or redone takes what changes belong to along. */
+  private followJoins(change: Change): void {
+    if (change.kind !== 'undo' && change.kind !== 'redo') return;
+    const from = change.kind === 'undo' ? this.doc : this.store.history.value.past.at(-1)?.before;
+    const join = this.joins.find((each) => each.from === from);
+    if (!join) return;
+    if (change.kind === 'undo') join.after = this.basis;
+    const { version, doc, settled, ...decisions } = change.kind === 'undo' ? join.before : join.after;
+    this.version = version;
+    this.saved = doc;
+    this.settled = settled;
+    this.conflicts.set(decisions);
   }
 
   /** Asks the validator about the document on the screen. */
@@ -200,6 +303,19 @@ export class Work {
       if (controller.signal.aborted) return;
       this.validationNote = `The graph could not be checked: ${error instanceof Error ? error.message : String(error)}`;
     }
+  }
+}
+
+const groupOf = ({ version }: { version: number }): string => `join ${version}`;
+
+/** A version to join from. Of one that is not there any more nothing is known: all that differs is to be decided. */
+export async function getSaved(pattern: string, version: number): Promise<Saved> {
+  try {
+    const { graphData, nodeDefinitions } = await getVersion(pattern, version);
+    return { version, doc: readDocument(graphData, nodeDefinitions).doc };
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return { version, doc: EMPTY_DOC };
+    throw error;
   }
 }
 

@@ -24,21 +24,29 @@ function memory(): JournalStorage & { records: JournalRecord[]; failing: boolean
 
 test('what was on the screen is recovered after a crash, whatever was done and undone', async () => {
   const steps = fc.array(
-    fc.oneof({ weight: 4, arbitrary: anyEdit }, fc.constantFrom('undo' as const, 'redo' as const)),
+    fc.oneof(
+      { weight: 4, arbitrary: fc.tuple(anyEdit, fc.constantFrom(undefined, 'one', 'two')) },
+      { weight: 2, arbitrary: fc.constantFrom('undo' as const, 'redo' as const) },
+      { weight: 1, arbitrary: fc.constant('save' as const) },
+    ),
     { maxLength: 30 },
   );
   await fc.assert(
     fc.asyncProperty(steps, async (list) => {
       const storage = memory();
       const store = new DocumentStore(BASE);
-      new Journal(storage, store, 'p', 's', 3);
+      const journal = new Journal(storage, store, 'p', 's', 3);
+      let saved = BASE;
       for (const step of list) {
-        if (typeof step === 'string') store[step]();
-        else store.dispatch(step);
+        if (step === 'save') {
+          journal.saved(3);
+          saved = store.doc;
+        } else if (typeof step === 'string') store[step]();
+        else store.dispatch(step[0], step[1] === undefined ? {} : { group: step[1] });
       }
       const [found] = await recover(storage, 'p');
-      if (!found) expect(store.doc).toEqual(BASE);
-      else expect(found).toMatchObject({ doc: store.doc, version: 3, base: BASE });
+      if (found) expect(found).toMatchObject({ doc: store.doc, version: 3 });
+      else expect(store.doc).toEqual(saved);
     }),
     { numRuns: 100 },
   );

@@ -81,7 +81,7 @@ describe('merging', () => {
         definition: null,
         kind: 'node',
         id: 'b',
-        field: 'data.parameters.value',
+        path: ['data', 'parameters', 'value'],
         mine: 'mine',
         theirs: 'theirs',
       },

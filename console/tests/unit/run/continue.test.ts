@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { applyEdit, type Edit } from '../../../src/graph/edit';
 import type { Doc, GraphNode } from '../../../src/graph/model';
-import { changedNodes, continuationFrom, stepPoints } from '../../../src/run/continue';
+import { changedNodes, continuationFrom, givenPins, stepPoints } from '../../../src/run/continue';
 import { begins, onFrom, stepOn } from '../../../src/run/next';
 import { newRecord, type Effect, type Execution, type RunRecord } from '../../../src/run/record';
 import { catalogue, doc, graph } from '../graph/support';
@@ -58,6 +58,45 @@ const INNER: Doc = {
     Pay: { kind: 'graph', graphData: graph('c:OnCall q:HttpRequest r:NoOp s:Return', 'c>q q>r r>s') },
   },
 };
+
+describe('what nodes gave', () => {
+  const given = (drawn: Doc, ran: RunRecord, definition: string | null = null, prefix = '') =>
+    givenPins({ catalogue, doc: drawn, record: ran }, definition, prefix).map(({ definition, node, pin }) => [
+      definition,
+      node,
+      pin,
+    ]);
+
+  test('is pinned with its port; the trigger keeps its event, and what did not run or failed has no pin', () => {
+    expect(given(FORK, record('t i.false b m!', { status: 'failed' }))).toEqual([
+      [null, 'i', { value: 'of i', port: 'false' }],
+      [null, 'b', { value: 'of b' }],
+    ]);
+  });
+
+  test('in loops is several values, which no pin can say', () => {
+    expect(given(LOOP, record('t x[l[0]] y[l[0]] x[l[1]] y[l[1]] l.done z'))).toEqual([
+      [null, 'l', { value: 'of l', port: 'done' }],
+      [null, 'z', { value: 'of z' }],
+    ]);
+  });
+
+  test('of a composite is pinned by itself; where it is open, its nodes are', () => {
+    const ran = record('t p/c p/q p/r p z');
+    expect(given(INNER, ran).map(([, node]) => node)).toEqual(['p', 'z']);
+    expect(given(INNER, ran, 'Pay', 'p/')).toEqual([
+      ['Pay', 'q', { value: 'of p/q' }],
+      ['Pay', 'r', { value: 'of p/r' }],
+    ]);
+    // It ran twice: there is no one state of its inside.
+    expect(given(INNER, record('t p/q[p~0] p/q[p~1] p z'), 'Pay', 'p/')).toEqual([]);
+  });
+
+  test('stays pinned as the document has it', () => {
+    const pinned = withData(LINE, 'a', { pin: { value: 1 } });
+    expect(given(pinned, record('t a b c')).map(([, node]) => node)).toEqual(['b', 'c']);
+  });
+});
 
 describe('going on from a node', () => {
   test('pins what ran before it, and nothing else', () => {

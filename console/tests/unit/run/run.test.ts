@@ -211,6 +211,31 @@ describe('surroundings', () => {
       from: 'the example of Aggregate',
     });
   });
+  test('are of what is preferred, where it has any, but for pins', () => {
+    const opened = {
+      kind: 'run' as const,
+      from: 'the run of 9:00',
+      record: { ...record, executions: record.executions.map((it) => ({ ...it, output: 'then' })) },
+    };
+    const runs = [run, opened];
+    const input = (preferred?: Sources['preferred']) =>
+      around('wait', { ...NO_SOURCES, runs, preferred }).input;
+    expect(input()?.from).toBe('test of 14:02');
+    expect(input('run')).toMatchObject({ value: 'then', from: 'the run of 9:00' });
+    expect(input('example')?.kind).toBe('example');
+    // There is no such event: the next best counts.
+    expect(input('tap')?.from).toBe('test of 14:02');
+  });
+  test('have the event of a run of which nothing else is known', () => {
+    const event = { hello: 1 };
+    const bare = { ...record, executions: [] };
+    const opened = { kind: 'run' as const, from: 'the run', record: bare, event, triggerId: 'start' };
+    const trigger = doc.graph.nodes.find((it) => it.id === 'start')!;
+    const sample = (triggerId: string) =>
+      outputSample({ ...place, sources: { ...NO_SOURCES, runs: [{ ...opened, triggerId }] } }, trigger);
+    expect(sample('start')).toMatchObject({ value: event, kind: 'run' });
+    expect(sample('another')?.kind).not.toBe('run');
+  });
   test('know the ports', () => {
     const large = doc.graph.nodes.find((it) => it.id === 'large')!;
     const sources = { ...NO_SOURCES, runs: [run] };

@@ -1,0 +1,83 @@
+/** Places that others have changed differently: what was decided about them, and which of them is looked at. */
+
+import { conflictKey } from '$/graph/conflicts';
+import type { Conflict } from '$/graph/merge';
+
+/** How many there are, in words. */
+export const places = (count: number): string => `${count} ${count === 1 ? 'place' : 'places'}`;
+
+export interface Decisions {
+  readonly list: readonly Conflict[];
+  readonly decided: ReadonlySet<string>;
+}
+
+export class Conflicts {
+  list = $state.raw<readonly Conflict[]>([]);
+  /** Keys of those that were decided. */
+  decided = $state.raw<ReadonlySet<string>>(new Set());
+  /** Key of the one that is looked at. */
+  #shown = $state<string>();
+  private wanted: 'card' | 'row' | undefined;
+
+  get open(): readonly Conflict[] {
+    return this.list.filter((each) => !this.isDecided(each));
+  }
+
+  get shown(): Conflict | undefined {
+    return this.list.find((each) => conflictKey(each) === this.#shown);
+  }
+
+  /** Looks at one; at none without it. */
+  show(conflict: Conflict | undefined): void {
+    this.#shown = conflict && conflictKey(conflict);
+  }
+
+  /** Where the focus is to go once the conflict is shown: to its card on the canvas, or its row in the list. */
+  wantFocus(where: 'card' | 'row'): void {
+    this.wanted = where;
+  }
+
+  /** Whether the focus is to go there; asked by what is shown, once. */
+  takesFocus(where: 'card' | 'row'): boolean {
+    if (this.wanted !== where) return false;
+    this.wanted = undefined;
+    return true;
+  }
+
+  isDecided(conflict: Conflict): boolean {
+    return this.decided.has(conflictKey(conflict));
+  }
+
+  /** The next one, or the one before: of those that are open, if any is; round and round. */
+  neighbour(by: 1 | -1): Conflict | undefined {
+    const { list, shown } = this;
+    const at = shown ? list.indexOf(shown) : by === 1 ? -1 : 0;
+    const around = list.map((_, place) => list[(at + by * (place + 1) + list.length * 2) % list.length]);
+    return around.find((each) => each && each !== shown && !this.isDecided(each)) ?? around[0];
+  }
+
+  /** Adds those of another merge, which count instead of what was known of the same places. */
+  add(conflicts: readonly Conflict[]): void {
+    const fresh = new Set(conflicts.map(conflictKey));
+    this.list = [...this.list.filter((each) => !fresh.has(conflictKey(each))), ...conflicts];
+    this.decided = new Set([...this.decided].filter((key) => !fresh.has(key)));
+  }
+
+  decide(conflicts: readonly Conflict[]): void {
+    this.decided = new Set([...this.decided, ...conflicts.map(conflictKey)]);
+  }
+
+  get state(): Decisions {
+    return { list: this.list, decided: this.decided };
+  }
+
+  set({ list, decided }: Decisions): void {
+    this.list = list;
+    this.decided = decided;
+  }
+
+  clear(): void {
+    this.set({ list: [], decided: new Set() });
+    this.show(undefined);
+  }
+}

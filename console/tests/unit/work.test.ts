@@ -1,0 +1,166 @@
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { ApiError } from '$/api/client';
+import type { Drawing } from '$/api/editor';
+import { applyEdit, type Edit } from '$/graph/edit';
+import type { Doc } from '$/graph/model';
+import { drawingOf, Work } from '$/screens/editor/work.svelte';
+import { BASE, catalogue } from './graph/support';
+
+/** A server with one pattern: its versions, the newest last, and the user's draft. */
+const server = vi.hoisted(() => ({
+  versions: [] as unknown[],
+  draft: null as { base: number; drawing: unknown } | null,
+}));
+
+vi.mock('$/api/editor', async (original) => ({
+  ...(await original<object>()),
+  getPattern: async () => ({ ...(server.versions.at(-1) as object), versionNumber: server.versions.length }),
+  getVersion: async (_: string, version: number) => server.versions[version - 1],
+  savePattern: async (_: string, version: number, drawing: Drawing) => {
+    if (version !== server.versions.length) throw new ApiError(409, 'CONFLICT', 'There is a newer version.');
+    return { versionNumber: server.versions.push(drawing) };
+  },
+  putDraft: async (_: string, base: number, drawing: Drawing) => {
+    server.draft = { base, drawing };
+    return { updatedAt: '2026-01-01T00:00:00Z' };
+  },
+  deleteDraft: async () => (server.draft = null),
+  validate: async () => ({ diagnostics: [], expressions: [], expressionsOmitted: 0 }),
+}));
+
+const set = (name: string, value: unknown): Edit => ({
+  kind: 'parameter',
+  definition: null,
+  node: 'b',
+  name,
+  value,
+});
+const others = (...edits: Edit[]) => server.versions.push(drawingOf(edits.reduce(applyEdit, BASE)));
+const open = (doc: Doc = BASE) =>
+  new Work({
+    pattern: 'p',
+    catalogue,
+    version: 1,
+    saved: BASE,
+    doc,
+    kept: { at: 'version' },
+    storage: undefined,
+    readOnly: false,
+  });
+const parameters = (work: Work) => work.doc.graph.nodes.find(({ id }) => id === 'b')?.data?.parameters;
+const savedParameters = () =>
+  (server.versions.at(-1) as { graphData: Doc['graph'] }).graphData.nodes.find(({ id }) => id === 'b')?.data
+    ?.parameters;
+
+beforeEach(() => {
+  server.versions = [drawingOf(BASE)];
+  server.draft = null;
+});
+
+describe('saving what others have changed too', () => {
+  test('joins what differs in other places, and saves', async () => {
+    const work = open();
+    work.store.dispatch(set('mine', 1));
+    others(set('theirs', 2));
+    expect(await work.save()).toBe(true);
+    expect(work.version).toBe(3);
+    expect(savedParameters()).toMatchObject({ mine: 1, theirs: 2 });
+  });
+
+  test('saves nothing before each conflict is decided, and then what was decided', async () => {
+    const work = open();
+    work.store.dispatch(set('value', 'mine'));
+    work.store.dispatch(set('all', true));
+    others(set('value', 'theirs'), set('all', false));
+    expect(await work.save()).toBe(false);
+    expect(server.versions).toHaveLength(2);
+    expect(work.conflicts.open.map(({ path }) => path.at(-1))).toEqual(['value', 'all']);
+    const [value, all] = work.conflicts.list;
+    work.decide([value!], 'theirs');
+    expect(await work.save()).toBe(false);
+    work.decide([all!], 'mine');
+    expect(await work.save()).toBe(true);
+    expect(savedParameters()).toMatchObject({ value: 'theirs', all: true });
+    expect(work.conflicts.list).toEqual([]);
+    expect(work.kept).toEqual({ at: 'version' });
+  });
+
+  test('the join and all decisions are one step, undone and done again', async () => {
+    const work = open();
+    work.store.dispatch(set('value', 'mine'));
+    const before = work.doc;
+    others(set('value', 'theirs'), set('other', 1));
+    await work.save();
+    const [conflict] = work.conflicts.list;
+    work.decide([conflict!], 'theirs');
+    expect(parameters(work)).toEqual({ value: 'theirs', other: 1 });
+    // Nothing of mine is left, so that nothing counts as changed.
+    expect(work.isChanged).toBe(false);
+    work.session.undo();
+    expect(work.doc).toBe(before);
+    expect([work.version, work.conflicts.list, work.isChanged]).toEqual([1, [], true]);
+    work.session.redo();
+    expect(parameters(work)).toEqual({ value: 'theirs', other: 1 });
+    expect([work.version, work.conflicts.list.length, work.conflicts.open.length]).toEqual([2, 1, 0]);
+    // What was undone is met again when it is saved.
+    work.session.undo();
+    expect(await work.save()).toBe(false);
+    expect(work.conflicts.open).toHaveLength(1);
+  });
+
+  test('the draft stays one of the version before until everything is decided', async () => {
+    const work = open();
+    work.store.dispatch(set('value', 'mine'));
+    others(set('value', 'theirs'));
+    await work.save();
+    await work.keepDraft();
+    expect(server.draft?.base).toBe(1);
+    work.decide(work.conflicts.open, 'mine');
+    await work.keepDraft();
+    expect(server.draft?.base).toBe(2);
+  });
+
+  test('what others save while conflicts are open is added to them', async () => {
+    const work = open();
+    work.store.dispatch(set('value', 'mine'));
+    work.store.dispatch(set('all', true));
+    others(set('value', 'theirs'));
+    await work.joinNewest();
+    others(set('value', 'theirs again'), set('all', false));
+    await work.joinNewest();
+    expect(work.conflicts.open.map(({ path, theirs }) => [path.at(-1), theirs])).toEqual([
+      ['value', 'theirs again'],
+      ['all', false],
+    ]);
+    expect(parameters(work)).toMatchObject({ value: 'mine', all: true });
+  });
+});
+
+test('what a crashed tab had is joined with what was saved since', async () => {
+  others(set('value', 'theirs'), set('other', 1));
+  const newest = applyEdit(applyEdit(BASE, set('value', 'theirs')), set('other', 1));
+  const work = new Work({
+    pattern: 'p',
+    catalogue,
+    version: 2,
+    saved: newest,
+    doc: newest,
+    kept: { at: 'version' },
+    storage: undefined,
+    readOnly: false,
+  });
+  const doc = applyEdit(BASE, set('value', 'mine'));
+  await work.recover({ session: 's', at: 0, version: 1, base: BASE, doc, edits: 1 });
+  expect(parameters(work)).toEqual({ value: 'mine', other: 1 });
+  expect(work.conflicts.open).toHaveLength(1);
+  work.session.undo();
+  expect(work.doc).toBe(newest);
+});
+
+test('a rename is followed, but not past a version that somebody else has saved', () => {
+  const work = open();
+  work.renamed(2);
+  expect(work.version).toBe(2);
+  work.renamed(4);
+  expect(work.version).toBe(2);
+});
