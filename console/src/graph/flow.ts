@@ -6,6 +6,7 @@
  */
 import { isLoop, portsOf, sourcePort, targetPort, type Catalogue } from './catalogue';
 import { indexOf, type Doc, type Graph } from './model';
+import { Recent } from './recent';
 
 export interface Flow {
   /** Nodes on a cycle, in the order of its edges; empty in a graph that is right. */
@@ -20,7 +21,9 @@ export interface Flow {
   reaches(from: string, to: string): boolean;
 }
 
-const flows = new WeakMap<Graph, { doc: Doc; catalogue: Catalogue; flow: Flow }>();
+/** Graphs whose flow is kept: those that are open, with the versions before them that are compared with them. */
+const FLOWS_MAX = 32;
+const flows = new Recent<Graph, { doc: Doc; catalogue: Catalogue; flow: Flow }>(FLOWS_MAX);
 
 export function flowOf(catalogue: Catalogue, doc: Doc, graph: Graph): Flow {
   const known = flows.get(graph);

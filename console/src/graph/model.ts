@@ -18,6 +18,7 @@
  * `Edit`s (edit.ts): plain JSON, sent by `store.dispatch(edit)`. The inspector sets a parameter by
  * `store.dispatch({kind: "parameter", definition, node, name, value})` and a label by `{kind: "rename", …}`.
  */
+import { Recent } from './recent';
 
 /** A document: the pattern's graph and its own node types. */
 export interface Doc {
@@ -179,30 +180,40 @@ export interface GraphIndex {
   readonly outgoing: ReadonlyMap<string, readonly GraphEdge[]>;
 }
 
-const indices = new WeakMap<Graph, GraphIndex>();
+/** Graphs whose indices are kept: those that are open, with the versions before them that are compared with them. */
+const INDICES_MAX = 32;
+const indices = new Recent<Graph, GraphIndex>(INDICES_MAX);
+/** Most edits change nodes only: the graphs before and after share their edges. */
+const edgeIndices = new Recent<readonly GraphEdge[], Omit<GraphIndex, 'nodes' | 'notes'>>(INDICES_MAX);
 
 export function indexOf(graph: Graph): GraphIndex {
   const known = indices.get(graph);
   if (known) return known;
+  const index: GraphIndex = {
+    nodes: new Map(graph.nodes.map((node) => [node.id, node])),
+    notes: new Map((graph.notes ?? []).map((note) => [note.id, note])),
+    ...indexEdges(graph.edges),
+  };
+  indices.set(graph, index);
+  return index;
+}
+
+function indexEdges(list: readonly GraphEdge[]): Omit<GraphIndex, 'nodes' | 'notes'> {
+  const known = edgeIndices.get(list);
+  if (known) return known;
   const incoming = new Map<string, GraphEdge[]>();
   const outgoing = new Map<string, GraphEdge[]>();
   const add = (map: Map<string, GraphEdge[]>, key: string, edge: GraphEdge) => {
-    const list = map.get(key);
-    if (list) list.push(edge);
+    const others = map.get(key);
+    if (others) others.push(edge);
     else map.set(key, [edge]);
   };
-  for (const edge of graph.edges) {
+  for (const edge of list) {
     add(incoming, edge.target, edge);
     add(outgoing, edge.source, edge);
   }
-  const index: GraphIndex = {
-    nodes: new Map(graph.nodes.map((node) => [node.id, node])),
-    edges: new Map(graph.edges.map((edge) => [edgeKey(edge), edge])),
-    notes: new Map((graph.notes ?? []).map((note) => [note.id, note])),
-    incoming,
-    outgoing,
-  };
-  indices.set(graph, index);
+  const index = { edges: new Map(list.map((edge) => [edgeKey(edge), edge])), incoming, outgoing };
+  edgeIndices.set(list, index);
   return index;
 }
 

@@ -116,6 +116,9 @@ export function takenTimes(
 ): number {
   const source = runOf(run, prefix, edge.source);
   const port = edge.sourceHandle ?? firstPort;
+  // A loop leaves by `done`, once; into its body values go as often as the node there was executed.
+  if (port === 'item' && source?.ports['item'] === undefined)
+    return runOf(run, prefix, edge.target)?.count ?? 0;
   if (!source) return 0;
   if (port !== undefined && source.ports[port] !== undefined) return source.ports[port];
   // Traces of nodes that name no port have left by the first one.

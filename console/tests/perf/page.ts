@@ -1,4 +1,4 @@
-/** The page of the canvas by itself, built once, for measurements and for what only a browser can show. */
+/** Pages of parts by themselves, built once, for measurements and for what only a browser can show. */
 import { test, type Page } from '@playwright/test';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,13 +8,17 @@ import { serve, type Served } from './serve';
 
 let served: Served | undefined;
 
-/** Builds and serves the page for the tests of a file. */
-export function servePage(): void {
+const CANVAS = './page/vite.config.ts';
+/** Those of the tests of components. */
+export const COMPONENTS = '../component/vite.config.ts';
+
+/** Builds and serves pages for the tests of a file. */
+export function servePage(config = CANVAS): void {
   let folder: string;
   test.beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'canvas-'));
     await build({
-      configFile: new URL('./page/vite.config.ts', import.meta.url).pathname,
+      configFile: new URL(config, import.meta.url).pathname,
       build: { outDir: folder },
       logLevel: 'error',
     });
@@ -29,14 +33,14 @@ export function servePage(): void {
 }
 
 /** Opens it; a message in the console, a violation of the policy or an error fails the test. */
-export async function open(page: Page, query: string): Promise<void> {
+export async function open(page: Page, query: string, path = ''): Promise<void> {
   page.on('console', (message) => {
     if (['error', 'warning'].includes(message.type())) throw new Error(message.text());
   });
   page.on('pageerror', (error) => {
     throw error;
   });
-  await page.goto(`${served?.url}/?${query}`);
+  await page.goto(`${served?.url}/${path}?${query}`);
   await page.waitForFunction(
     () => 'isShown' in globalThis || ('show' in globalThis && location.search.includes('wait')),
   );

@@ -12,7 +12,7 @@ import { tidied } from '../../../src/graph/layout';
 import { nodeTowards } from '../../../src/graph/navigate';
 import { pinnedNodes } from '../../../src/graph/pins';
 import { readDocument } from '../../../src/graph/read';
-import { hopsOf, makeTrace, overlayOf, step, type TraceEntry } from '../../../src/graph/trace';
+import { hopsOf, makeTrace, overlayOf, step, takenTimes, type TraceEntry } from '../../../src/graph/trace';
 import { outlineRows, reordered } from '../../../src/outline/rows';
 import { BASE, catalogue, doc, graph } from './support';
 
@@ -208,7 +208,7 @@ describe('a run', () => {
   });
   const trace = makeTrace([
     entry('a', 'out'),
-    entry('l', 'item'),
+    entry('l', 'done'),
     entry('i', 'true', { path: '0' }),
     entry('x', 'out', { path: '0' }),
     entry('i', 'false', { path: '1' }),
@@ -222,9 +222,16 @@ describe('a run', () => {
     expect([some.current, some.nodes.get('i')?.count, some.nodes.has('y')]).toEqual(['i', 1, false]);
     expect([step(trace, 6, 1), step(trace, 0, -1), step(trace, 2, 1)]).toEqual([6, 0, 3]);
   });
+  test('went into the body of a loop once for each iteration', () => {
+    const times = (id: string) => {
+      const edge = drawn.graph.edges.find((each) => each.id === id);
+      return edge && takenTimes(overlayOf(trace, 'r'), '', edge, 'out');
+    };
+    expect([times('l.item>i'), times('l.done>b'), times('i.true>x')]).toEqual([2, 1, 1]);
+  });
   test('is replayed along the edges that were taken, in their order', () => {
     const hops = hopsOf(overlayOf(trace, 'r'), '', drawn.graph, () => 'out').map((hop) => hop.edge.id);
-    expect(hops).toEqual(['a>l', 'l.item>i', 'i.true>x', 'i.false>y', 'x>m']);
+    expect(hops).toEqual(['a>l', 'l.item>i', 'l.done>b', 'i.true>x', 'i.false>y', 'x>m']);
   });
 });
 
