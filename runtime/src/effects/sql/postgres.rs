@@ -11,6 +11,7 @@ use super::statement::{Budget, Statement};
 use super::target::Target;
 use crate::egress::Meter;
 use heddle_sandbox::{EffectCode, EffectError};
+use read::ReadError;
 use serde_json::Value;
 use sqlx::postgres::{PgArguments, PgConnectOptions, PgConnection, PgQueryResult, PgRow};
 use sqlx::{
@@ -129,7 +130,7 @@ fn arguments(prepared: &sqlx::postgres::PgStatement, values: &[Value]) -> Result
     }
     let mut arguments = PgArguments::default();
     for (index, (wanted, value)) in types.iter().zip(values).enumerate() {
-        let written = write::Written::new(wanted, value).map_err(|reason| wrong_parameter(index, reason))?;
+        let written = write::Written::new(wanted, value).map_err(|error| wrong_parameter(index, error))?;
         arguments
             .add(written)
             .map_err(|error| wrong_parameter(index, error))?;
@@ -155,9 +156,9 @@ fn columns(row: &PgRow, room: &mut Room) -> Result<Vec<(String, Value)>, Unread>
             false => {
                 let bytes = raw.as_bytes().map_err(|error| unreadable(error.to_string()))?;
                 let value = read::value(column.type_info(), bytes, room);
-                value.map_err(|fault| match fault {
-                    read::Fault::TooLarge => Unread::TooLarge,
-                    read::Fault::Reason(reason) => unreadable(reason),
+                value.map_err(|error| match error {
+                    ReadError::TooLarge(error) => error.into(),
+                    error => unreadable(error.to_string()),
                 })?
             }
         };

@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use sqlx::Either;
 use std::collections::HashMap;
 use std::fmt::Display;
+use thiserror::Error;
 
 /// Largest whole number that a double holds with all below it.
 const EXACT_MAX: u64 = 1 << 53;
@@ -49,6 +50,11 @@ pub(super) async fn collected<Done, Row>(
 /// What the values of a result may still take, in bytes.
 pub(super) struct Room(usize);
 
+/// There is no room for it.
+#[derive(Debug, Error)]
+#[error("there is no room for it")]
+pub(super) struct TooLarge;
+
 /// Why a row can't be read.
 pub(super) enum Unread {
     /// There is no room for it.
@@ -57,23 +63,29 @@ pub(super) enum Unread {
     Failed(EffectError),
 }
 
+impl From<TooLarge> for Unread {
+    fn from(_: TooLarge) -> Self {
+        Unread::TooLarge
+    }
+}
+
 impl Room {
     /// Room for something of so many bytes.
-    pub fn take(&mut self, bytes: usize) -> Result<(), Unread> {
-        self.0 = self.0.checked_sub(bytes).ok_or(Unread::TooLarge)?;
+    pub fn take(&mut self, bytes: usize) -> Result<(), TooLarge> {
+        self.0 = self.0.checked_sub(bytes).ok_or(TooLarge)?;
         Ok(())
     }
 
     /// Whether something of at least so many bytes could fit.
-    pub fn fits(&self, bytes: usize) -> Result<(), Unread> {
+    pub fn fits(&self, bytes: usize) -> Result<(), TooLarge> {
         match bytes <= self.0 {
             true => Ok(()),
-            false => Err(Unread::TooLarge),
+            false => Err(TooLarge),
         }
     }
 
     /// Room for a value that has been built.
-    pub fn hold(&mut self, value: Value) -> Result<Value, Unread> {
+    pub fn hold(&mut self, value: Value) -> Result<Value, TooLarge> {
         self.take(size(&value))?;
         Ok(value)
     }
@@ -108,7 +120,8 @@ impl<'a> Rows<'a> {
             );
             return Err(EffectError::new(EffectCode::SqlRowLimit, message));
         }
-        let row = match columns(&mut self.room).and_then(|columns| named(columns, &mut self.room)) {
+        let columns = columns(&mut self.room);
+        let row = match columns.and_then(|columns| Ok(named(columns, &mut self.room)?)) {
             Ok(row) => row,
             Err(Unread::Failed(error)) => return Err(error),
             Err(Unread::TooLarge) => {
@@ -126,7 +139,7 @@ impl<'a> Rows<'a> {
 }
 
 /// A row as an object; names take room as well.
-fn named(columns: Vec<(String, Value)>, room: &mut Room) -> Result<Value, Unread> {
+fn named(columns: Vec<(String, Value)>, room: &mut Room) -> Result<Value, TooLarge> {
     let mut row = Map::new();
     let mut numbers = HashMap::new();
     for (name, value) in columns {

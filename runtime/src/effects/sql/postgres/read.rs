@@ -1,14 +1,13 @@
 //! Values as PostgreSQL sends them in binary (its manual, "Binary Formats", and `src/backend/utils/adt`, `*_send`).
 //! Neither the bytes nor their types are trusted: the size of the result is computed before it is built.
 
-use super::super::rows::{Room, Unread, bytes as base64, decimal, float, integer, iso};
+use super::super::rows::{Room, TooLarge, bytes as base64, decimal, float, integer, iso};
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
 use serde_json::Value;
 use sqlx::TypeInfo;
 use sqlx::postgres::{PgTypeInfo, PgTypeKind};
 use std::ops::RangeInclusive;
-
-type Read<T> = Result<T, String>;
+use thiserror::Error;
 
 /// Dimensions of an array, as in PostgreSQL itself (`MAXDIM`).
 const DIMENSIONS_MAX: usize = 6;
@@ -20,33 +19,36 @@ const ELEMENT_BYTES_MIN: usize = 4;
 const ELEMENT_ROOM_MIN: usize = 8;
 
 /// Why a value can't be read.
-pub(super) enum Fault {
-    /// There is no room for it.
-    TooLarge,
-    /// For a person.
-    Reason(String),
+#[derive(Debug, Error)]
+pub(super) enum ReadError {
+    #[error("there is no room for it")]
+    TooLarge(#[from] TooLarge),
+    #[error(transparent)]
+    TooNested(#[from] TooNested),
+    #[error("it has the type {0}")]
+    UnknownType(String),
+    #[error("it has {found} bytes, not {wanted}")]
+    WrongSize { found: usize, wanted: usize },
+    #[error("it ends early")]
+    EndsEarly,
+    #[error("it is not valid JSON ({0})")]
+    NotJson(#[from] serde_json::Error),
+    #[error("it is not a time")]
+    NotATime,
+    #[error("it has a negative number of dimensions")]
+    NegativeDimensions,
+    #[error("it has {0} dimensions, more than {DIMENSIONS_MAX}")]
+    TooManyDimensions(usize),
+    #[error("it has a negative length")]
+    NegativeLength,
 }
 
-impl From<String> for Fault {
-    fn from(reason: String) -> Self {
-        Fault::Reason(reason)
-    }
-}
+/// A type that is made of too many others.
+#[derive(Debug, Error)]
+#[error("its type is made of more than {TYPES_MAX} others")]
+pub(super) struct TooNested;
 
-impl From<&str> for Fault {
-    fn from(reason: &str) -> Self {
-        Fault::Reason(reason.to_owned())
-    }
-}
-
-impl From<Unread> for Fault {
-    fn from(unread: Unread) -> Self {
-        match unread {
-            Unread::TooLarge => Fault::TooLarge,
-            Unread::Failed(error) => Fault::Reason(error.message),
-        }
-    }
-}
+type Read<T> = Result<T, ReadError>;
 
 /// Days and microseconds are counted from here.
 pub(super) const EPOCH: NaiveDate = match NaiveDate::from_ymd_opt(2000, 1, 1) {
@@ -55,39 +57,35 @@ pub(super) const EPOCH: NaiveDate = match NaiveDate::from_ymd_opt(2000, 1, 1) {
 };
 
 /// A value of this type, which takes its room.
-pub(super) fn value(of: &PgTypeInfo, bytes: &[u8], room: &mut Room) -> Result<Value, Fault> {
+pub(super) fn value(of: &PgTypeInfo, bytes: &[u8], room: &mut Room) -> Read<Value> {
     nested(of, bytes, room, TYPES_MAX)
 }
 
 /// The type that a domain's values have, and the levels that are left below it.
-pub(super) fn base(of: &PgTypeInfo, mut levels: usize) -> Read<(&PgTypeInfo, usize)> {
+pub(super) fn base(of: &PgTypeInfo, mut levels: usize) -> Result<(&PgTypeInfo, usize), TooNested> {
     let mut of = of;
     while let PgTypeKind::Domain(base) = of.kind() {
-        levels = levels.checked_sub(1).ok_or_else(too_nested)?;
+        levels = levels.checked_sub(1).ok_or(TooNested)?;
         of = base;
     }
     Ok((of, levels))
 }
 
-pub(super) fn too_nested() -> String {
-    format!("its type is made of more than {TYPES_MAX} others")
-}
-
-fn nested(of: &PgTypeInfo, bytes: &[u8], room: &mut Room, levels: usize) -> Result<Value, Fault> {
+fn nested(of: &PgTypeInfo, bytes: &[u8], room: &mut Room, levels: usize) -> Read<Value> {
     let (of, levels) = base(of, levels)?;
     let value = match of.kind() {
         PgTypeKind::Array(element) => {
-            let levels = levels.checked_sub(1).ok_or_else(too_nested)?;
+            let levels = levels.checked_sub(1).ok_or(TooNested)?;
             return array(element, bytes, room, levels);
         }
-        PgTypeKind::Enum(_) => text(bytes)?,
+        PgTypeKind::Enum(_) => text(bytes),
         _ => single(of, bytes, room)?,
     };
     Ok(room.hold(value)?)
 }
 
 /// A value of a type that is not made of others.
-fn single(of: &PgTypeInfo, bytes: &[u8], room: &Room) -> Result<Value, Fault> {
+fn single(of: &PgTypeInfo, bytes: &[u8], room: &Room) -> Read<Value> {
     Ok(match of.name() {
         "BOOL" => (bytes != [0]).into(),
         "INT2" => integer(i16::from_be_bytes(fixed(bytes)?).into()),
@@ -100,7 +98,7 @@ fn single(of: &PgTypeInfo, bytes: &[u8], room: &Room) -> Result<Value, Fault> {
         "NUMERIC" => decimal(&numeric(bytes)?),
         "TEXT" | "VARCHAR" | "CHAR" | "\"CHAR\"" | "NAME" | "UNKNOWN" | "CITEXT" => {
             room.fits(bytes.len())?;
-            text(bytes)?
+            text(bytes)
         }
         "UUID" => uuid::Uuid::from_bytes(fixed(bytes)?).to_string().into(),
         "JSON" => json(bytes, room)?,
@@ -115,23 +113,24 @@ fn single(of: &PgTypeInfo, bytes: &[u8], room: &Room) -> Result<Value, Fault> {
         "TIMESTAMPTZ" => timestamp(i64::from_be_bytes(fixed(bytes)?), "Z").into(),
         "INTERVAL" => interval(bytes)?.into(),
         "VOID" => Value::Null,
-        other => return Err(format!("it has the type {other}").into()),
+        other => return Err(ReadError::UnknownType(other.to_owned())),
     })
 }
 
 fn fixed<const N: usize>(bytes: &[u8]) -> Read<[u8; N]> {
+    let found = bytes.len();
     bytes
         .try_into()
-        .map_err(|_| format!("it has {} bytes, not {N}", bytes.len()))
+        .map_err(|_| ReadError::WrongSize { found, wanted: N })
 }
 
-fn text(bytes: &[u8]) -> Read<Value> {
-    Ok(String::from_utf8_lossy(bytes).into_owned().into())
+fn text(bytes: &[u8]) -> Value {
+    String::from_utf8_lossy(bytes).into_owned().into()
 }
 
-fn json(bytes: &[u8], room: &Room) -> Result<Value, Fault> {
+fn json(bytes: &[u8], room: &Room) -> Read<Value> {
     room.fits(bytes.len())?;
-    serde_json::from_slice(bytes).map_err(|error| format!("it is not valid JSON ({error})").into())
+    Ok(serde_json::from_slice(bytes)?)
 }
 
 fn decimal_float(number: f32) -> Value {
@@ -154,7 +153,7 @@ impl Reader<'_> {
     }
 
     fn take<const N: usize>(&mut self) -> Read<[u8; N]> {
-        let (head, rest) = self.0.split_first_chunk().ok_or("it ends early")?;
+        let (head, rest) = self.0.split_first_chunk().ok_or(ReadError::EndsEarly)?;
         self.0 = rest;
         Ok(*head)
     }
@@ -230,8 +229,7 @@ fn time(micros: i64) -> Read<String> {
     let time = u32::try_from(seconds)
         .ok()
         .and_then(|seconds| NaiveTime::from_num_seconds_from_midnight_opt(seconds, micros as u32 * 1_000));
-    time.map(|time| time.to_string())
-        .ok_or("it is not a time".to_owned())
+    time.map(|time| time.to_string()).ok_or(ReadError::NotATime)
 }
 
 fn timestamp(micros: i64, zone: &str) -> String {
@@ -284,19 +282,19 @@ fn interval(bytes: &[u8]) -> Read<String> {
 }
 
 /// Dimensions first; elements of any number of dimensions follow in row order.
-fn array(element: &PgTypeInfo, bytes: &[u8], room: &mut Room, levels: usize) -> Result<Value, Fault> {
+fn array(element: &PgTypeInfo, bytes: &[u8], room: &mut Room, levels: usize) -> Read<Value> {
     let mut reader = Reader(bytes);
-    let dimensions = usize::try_from(reader.i32()?).map_err(|_| "it has a negative number of dimensions")?;
+    let dimensions = usize::try_from(reader.i32()?).map_err(|_| ReadError::NegativeDimensions)?;
     let (_has_nulls, _element_oid) = (reader.i32()?, reader.i32()?);
     if dimensions > DIMENSIONS_MAX {
-        return Err(format!("it has {dimensions} dimensions, more than {DIMENSIONS_MAX}").into());
+        return Err(ReadError::TooManyDimensions(dimensions));
     }
     let mut lengths = Vec::with_capacity(dimensions);
     let mut count = usize::from(dimensions > 0);
     for _ in 0..dimensions {
-        let length = usize::try_from(reader.i32()?).map_err(|_| "it has a negative length")?;
+        let length = usize::try_from(reader.i32()?).map_err(|_| ReadError::NegativeLength)?;
         let _lower_bound = reader.i32()?;
-        count = count.checked_mul(length).ok_or("it ends early")?;
+        count = count.checked_mul(length).ok_or(ReadError::EndsEarly)?;
         lengths.push(length);
     }
     // An array with a dimension of no length has no element, whatever its other lengths are said to be.
@@ -304,7 +302,7 @@ fn array(element: &PgTypeInfo, bytes: &[u8], room: &mut Room, levels: usize) -> 
         return Ok(room.hold(Value::Array(Vec::new()))?);
     }
     if count > reader.0.len() / ELEMENT_BYTES_MIN {
-        return Err("it ends early".into());
+        return Err(ReadError::EndsEarly);
     }
     room.fits(count.saturating_mul(ELEMENT_ROOM_MIN))?;
     let mut items = Vec::with_capacity(count);
@@ -324,11 +322,11 @@ fn array(element: &PgTypeInfo, bytes: &[u8], room: &mut Room, levels: usize) -> 
     Ok(Value::Array(items))
 }
 
-fn element(of: &PgTypeInfo, reader: &mut Reader<'_>, room: &mut Room, levels: usize) -> Result<Value, Fault> {
+fn element(of: &PgTypeInfo, reader: &mut Reader<'_>, room: &mut Room, levels: usize) -> Read<Value> {
     let Ok(length) = usize::try_from(reader.i32()?) else {
         return Ok(room.hold(Value::Null)?);
     };
-    let (bytes, rest) = reader.0.split_at_checked(length).ok_or("it ends early")?;
+    let (bytes, rest) = reader.0.split_at_checked(length).ok_or(ReadError::EndsEarly)?;
     reader.0 = rest;
     nested(of, bytes, room, levels)
 }
@@ -357,7 +355,7 @@ mod tests {
             (sent(0, 0xC000, 0, &[]), "NaN"),
             (sent(0, 0xF000, 0, &[]), "-Infinity"),
         ] {
-            assert_eq!(numeric(&bytes).as_deref(), Ok(text));
+            assert_eq!(numeric(&bytes).ok().as_deref(), Some(text));
         }
         assert!(numeric(&sent(0, 0, 0, &[1, 2])[..9]).is_err());
     }

@@ -1,6 +1,6 @@
 //! Parameters as PostgreSQL takes them in binary, by the type that it has found for each.
 
-use super::read::{EPOCH, TYPES_MAX, base, too_nested};
+use super::read::{EPOCH, TYPES_MAX, TooNested, base};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, Timelike};
@@ -8,6 +8,26 @@ use serde_json::Value;
 use sqlx::encode::IsNull;
 use sqlx::postgres::{PgArgumentBuffer, PgTypeInfo, PgTypeKind};
 use sqlx::{Encode, Postgres, Type, TypeInfo};
+use thiserror::Error;
+
+/// Why a value can't be a parameter.
+#[derive(Debug, Error)]
+pub(super) enum WriteError {
+    #[error(transparent)]
+    TooNested(#[from] TooNested),
+    #[error("{shown} is not of type {wanted}")]
+    Mismatch { shown: String, wanted: String },
+    #[error("parameters of type {0} are not supported; cast it in the query, as in `$1::text::{0}`")]
+    Unsupported(String),
+    #[error("{0} is not an array")]
+    NotAnArray(String),
+    #[error("the array is too long")]
+    ArrayTooLong,
+    #[error("an element is too long")]
+    ElementTooLong,
+    #[error("the type of the array's elements is not known")]
+    UnknownElement,
+}
 
 /// A parameter in the server's form; `None` is null.
 pub(super) struct Written {
@@ -38,7 +58,7 @@ impl Encode<'_, Postgres> for Written {
 }
 
 impl Written {
-    pub fn new(of: &PgTypeInfo, value: &Value) -> Result<Self, String> {
+    pub fn new(of: &PgTypeInfo, value: &Value) -> Result<Self, WriteError> {
         let bytes = match value {
             // JSON's own null is written only inside of JSON.
             Value::Null => None,
@@ -51,17 +71,20 @@ impl Written {
     }
 }
 
-fn bytes(of: &PgTypeInfo, value: &Value, levels: usize) -> Result<Vec<u8>, String> {
+fn bytes(of: &PgTypeInfo, value: &Value, levels: usize) -> Result<Vec<u8>, WriteError> {
     let (of, levels) = base(of, levels)?;
     match of.kind() {
         PgTypeKind::Array(element) => {
-            return array(element, value, levels.checked_sub(1).ok_or_else(too_nested)?);
+            return array(element, value, levels.checked_sub(1).ok_or(TooNested)?);
         }
         PgTypeKind::Enum(_) => return Ok(text(value).into_bytes()),
         _ => {}
     }
     let name = of.name();
-    let mismatch = || format!("{} is not of type {}", shown(value), name.to_ascii_lowercase());
+    let mismatch = || WriteError::Mismatch {
+        shown: shown(value),
+        wanted: name.to_ascii_lowercase(),
+    };
     let number = || whole(value).ok_or_else(mismatch);
     let parsed = |text: Option<Vec<u8>>| text.ok_or_else(mismatch);
     Ok(match name {
@@ -100,12 +123,7 @@ fn bytes(of: &PgTypeInfo, value: &Value, levels: usize) -> Result<Vec<u8>, Strin
         "DATE" => parsed(date(&text(value)))?,
         "TIME" => parsed(time(&text(value)))?,
         "TIMESTAMP" | "TIMESTAMPTZ" => parsed(timestamp(&text(value)))?,
-        other => {
-            return Err(format!(
-                "parameters of type {other} are not supported; cast it in the query, as in \
-                 `$1::text::{other}`"
-            ));
-        }
+        other => return Err(WriteError::Unsupported(other.to_owned())),
     })
 }
 
@@ -237,15 +255,13 @@ fn timestamp(text: &str) -> Option<Vec<u8>> {
 }
 
 /// One dimension; elements may be null.
-fn array(element: &PgTypeInfo, value: &Value, levels: usize) -> Result<Vec<u8>, String> {
+fn array(element: &PgTypeInfo, value: &Value, levels: usize) -> Result<Vec<u8>, WriteError> {
     let Value::Array(items) = value else {
-        return Err(format!("{} is not an array", shown(value)));
+        return Err(WriteError::NotAnArray(shown(value)));
     };
-    let count = i32::try_from(items.len()).map_err(|_| "the array is too long")?;
+    let count = i32::try_from(items.len()).map_err(|_| WriteError::ArrayTooLong)?;
     let has_nulls = i32::from(items.iter().any(Value::is_null));
-    let oid = element
-        .oid()
-        .ok_or("the type of the array's elements is not known")?;
+    let oid = element.oid().ok_or(WriteError::UnknownElement)?;
     let mut written = Vec::new();
     let dimensions = i32::from(count > 0);
     written.extend(dimensions.to_be_bytes());
@@ -260,7 +276,7 @@ fn array(element: &PgTypeInfo, value: &Value, levels: usize) -> Result<Vec<u8>, 
             Value::Null => written.extend((-1_i32).to_be_bytes()),
             item => {
                 let item = bytes(element, item, levels)?;
-                let length = i32::try_from(item.len()).map_err(|_| "an element is too long")?;
+                let length = i32::try_from(item.len()).map_err(|_| WriteError::ElementTooLong)?;
                 written.extend(length.to_be_bytes());
                 written.extend(item);
             }
