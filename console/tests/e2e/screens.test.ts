@@ -71,3 +71,33 @@ test('on a phone, the navigation opens and closes, and lists stay readable', asy
   const isWide = await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
   expect(isWide).toBe(false);
 });
+
+test('filters of runs are saved as a view, which survives a reload, and removed', async ({
+  page,
+  account,
+}) => {
+  await page.goto(`/w/${account.workspace}/runs`);
+  const status = page.getByRole('combobox', { name: 'Status' });
+  await status.selectOption('failure');
+  await page.getByRole('searchbox', { name: 'Search runs' }).fill('stock');
+  await expect(page).toHaveURL(/q=stock/);
+  await page.getByRole('button', { name: 'Views' }).click();
+  await page.getByRole('menuitem', { name: 'Save these filters…' }).click();
+  await page.getByRole('dialog').getByLabel('Name').fill('Out of stock');
+  await accessible(page);
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('button', { name: 'Out of stock' })).toBeVisible();
+  await page.getByRole('button', { name: 'Show all runs' }).click();
+  await expect(page).not.toHaveURL(/status=/);
+
+  await page.reload();
+  await page.getByRole('button', { name: 'Views' }).click();
+  await page.getByRole('menuitem', { name: 'Out of stock' }).click();
+  await expect(page).toHaveURL(/\?status=failure&q=stock$/);
+  await expect(status).toHaveValue('failure');
+  await expect(page.getByRole('searchbox', { name: 'Search runs' })).toHaveValue('stock');
+  await page.getByRole('button', { name: 'Out of stock' }).click();
+  await accessible(page);
+  await page.getByRole('menuitem', { name: 'Remove “Out of stock”' }).click();
+  await expect(page.getByRole('button', { name: 'Views' })).toBeVisible();
+});
