@@ -6,11 +6,9 @@ import { openJournal } from '$/graph/indexed-db';
 import { type JournalStorage, type Recovered, recover } from '$/graph/journal';
 import { mergeDocuments } from '$/graph/merge';
 import { readDocument } from '$/graph/read';
+import { holding, ofGoneTabs } from './alive';
 import { catalogue } from './catalogue';
 import { Work } from './work.svelte';
-
-/** A tab that is alive keeps its own session: only older ones are somebody's lost work. */
-const ALIVE_MS = 30_000;
 
 export interface Editing {
   work: Work;
@@ -19,15 +17,22 @@ export interface Editing {
   notices: string[];
   recovered: Recovered | undefined;
   forget: (session: string) => void;
+  /** This tab has left it: what it had not kept is offered to the next one. */
+  leave: () => void;
 }
 
 export async function open(id: string, readOnly: boolean): Promise<Editing> {
-  const [pattern, draft, types, storage] = await Promise.all([
+  const [pattern, draft, types, held] = await Promise.all([
     getPattern(id),
     readOnly ? null : getDraft(id),
     catalogue(),
-    readOnly ? undefined : openJournal(indexedDB).catch(() => undefined),
+    readOnly
+      ? undefined
+      : openJournal(indexedDB)
+          .then(holding)
+          .catch(() => undefined),
   ]);
+  const storage = held?.storage;
   const { doc: saved, repairs } = readDocument(pattern.graphData, pattern.nodeDefinitions);
   const notices = [...repairs];
   let doc = saved;
@@ -58,7 +63,8 @@ export async function open(id: string, readOnly: boolean): Promise<Editing> {
   });
   const recovered = storage && (await lost(storage, id, draft ? Date.parse(draft.updatedAt) : 0));
   const forget = (session: string) => void storage?.drop(session);
-  return { work, pattern, notices, recovered, forget };
+  const leave = () => held?.release();
+  return { work, pattern, notices, recovered, forget, leave };
 }
 
 async function baseOf(id: string, version: number) {
@@ -73,6 +79,8 @@ async function baseOf(id: string, version: number) {
 
 /** The newest work of a tab that is gone, if it is newer than the draft. */
 async function lost(storage: JournalStorage, id: string, draftAt: number): Promise<Recovered | undefined> {
-  const found = await recover(storage, id).catch(() => []);
-  return found.find((each) => each.at > draftAt && Date.now() - each.at > ALIVE_MS);
+  const found = await recover(storage, id)
+    .then(ofGoneTabs)
+    .catch(() => []);
+  return found.find((each) => each.at > draftAt);
 }
