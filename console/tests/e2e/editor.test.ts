@@ -61,3 +61,28 @@ test('a draft survives a reload, and what others saved is joined with it', async
   expect(saved.graphData.nodes[0]?.data.label).toBe('Renamed by others');
   expect(saved.graphData.notes).toHaveLength(1);
 });
+
+test('a tab that crashes takes nothing with it that was drawn', async ({ page, account, context }) => {
+  await page.goto(`/w/${account.workspace}`);
+  const { pattern } = await deployOrders(page);
+  // No draft reaches the server: what is left is what the browser has.
+  await context.route('**/draft', (route) =>
+    route.request().method() === 'PUT' ? route.abort() : route.continue(),
+  );
+  const path = `/w/${account.workspace}/patterns/${pattern}`;
+  const lost = await context.newPage();
+  await lost.goto(path);
+  await expect(lost.getByText('Saved as 1')).toBeVisible();
+  await lost.keyboard.press('Shift+N');
+  await expect(lost.getByText('Only in this browser')).toBeVisible();
+  const crashed = lost.waitForEvent('crash');
+  void lost.goto('chrome://crash').catch(() => {});
+  await crashed;
+
+  await page.goto(path);
+  await page.getByRole('button', { name: 'Recover' }).click();
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await expect(page.getByText(/Saved as (version )?2/).first()).toBeVisible();
+  const saved = await call<{ graphData: { notes?: unknown[] } }>(page, 'GET', `/api/patterns/${pattern}`);
+  expect(saved.graphData.notes).toHaveLength(1);
+});

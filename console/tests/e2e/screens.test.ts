@@ -1,4 +1,5 @@
-import { deployOrders, ORDER, send } from './api';
+import type { Page } from '@playwright/test';
+import { call, deployOrders, ORDER, send } from './api';
 import { accessible, expect, test } from './fixtures';
 
 const LISTS = [
@@ -6,11 +7,13 @@ const LISTS = [
   'patterns',
   'runs',
   'deployments',
+  'approvals',
   'connections',
   'environments',
   'members',
   'keys',
   'settings',
+  'audit',
   'profile',
 ];
 
@@ -41,6 +44,56 @@ for (const scheme of ['light', 'dark'] as const) {
     await at(`environments/${data[0]?.id}`);
   });
 }
+
+/** What is smaller than 24 pixels, but for links within text and what is a part of something larger to press. */
+const tooSmall = (page: Page) =>
+  page.evaluate(() => {
+    const controls =
+      'a, button, input, select, textarea, summary, [role=tab], [role=option], [role=treeitem]';
+    return [...document.querySelectorAll<HTMLElement>(controls)]
+      .filter((each) => each.checkVisibility({ checkVisibilityCSS: true }))
+      .filter((each) => !each.closest('.visually-hidden, .svelte-flow') && !each.matches('p a, td a'))
+      .filter((each) => {
+        const largest = [each, ...((each as HTMLInputElement).labels ?? [])].map((it) =>
+          it.getBoundingClientRect(),
+        );
+        // The link of a row is all of the row, by what is drawn behind it.
+        const behind = getComputedStyle(each, '::after');
+        return (
+          !(behind.position === 'absolute' && behind.content !== 'none') &&
+          !largest.some(({ height, width }) => height >= 24 && width >= 24) &&
+          largest.some(({ width }) => width > 1)
+        );
+      })
+      .map((each) => each.outerHTML.slice(0, 120));
+  });
+
+test('at 400 % nothing is lost: no page is wider than 320 pixels, and all can be pressed', async ({
+  page,
+  account,
+}) => {
+  test.setTimeout(180_000);
+  await page.setViewportSize({ width: 320, height: 640 });
+  await page.goto(`/w/${account.workspace}`);
+  const orders = await deployOrders(page, 'Orders of all countries, and what becomes of them', true);
+  await send(orders, ORDER);
+  await send(orders, { order: null });
+  const { data } = await call<{ data: { id: string }[] }>(page, 'GET', '/api/runs');
+  const pattern = `patterns/${orders.pattern}`;
+  const deployment = `deployments/${orders.deployment}`;
+  const tabs = ['', '?tab=runs', '?tab=events', '?tab=log'].map((tab) => deployment + tab);
+  const runs = data.map(({ id }) => `${deployment}/runs/${id}`);
+  for (const path of [...LISTS, pattern, `${pattern}/versions`, `${pattern}/tests`, ...tabs, ...runs]) {
+    await page.goto(`/w/${account.workspace}/${path}`);
+    await expect(page.locator('main h1')).toBeVisible();
+    await page.waitForLoadState('networkidle');
+    const [wide, small] = [
+      await page.evaluate(() => document.documentElement.scrollWidth),
+      await tooSmall(page),
+    ];
+    expect({ path, wide, small }).toEqual({ path, wide: 320, small: [] });
+  }
+});
 
 test('everything can be gone to by keyboard', async ({ page, account }) => {
   await page.goto(`/w/${account.workspace}`);

@@ -4,12 +4,10 @@ import { getDraft, getPattern, type Pattern } from '$/api/editor';
 import { openJournal } from '$/graph/indexed-db';
 import { type JournalStorage, type Recovered, recover } from '$/graph/journal';
 import { readDocument } from '$/graph/read';
+import { holding, ofGoneTabs } from './alive';
 import { catalogue } from './catalogue';
 import { places } from './conflicts.svelte';
 import { getSaved, Work } from './work.svelte';
-
-/** A tab that is alive keeps its own session: only older ones are somebody's lost work. */
-const ALIVE_MS = 30_000;
 
 export interface Editing {
   work: Work;
@@ -18,15 +16,22 @@ export interface Editing {
   notices: string[];
   recovered: Recovered | undefined;
   forget: (session: string) => void;
+  /** This tab has left it: what it had not kept is offered to the next one. */
+  leave: () => void;
 }
 
 export async function open(id: string, readOnly: boolean): Promise<Editing> {
-  const [pattern, draft, types, storage] = await Promise.all([
+  const [pattern, draft, types, held] = await Promise.all([
     getPattern(id),
     readOnly ? null : getDraft(id),
     catalogue(),
-    readOnly ? undefined : openJournal(indexedDB).catch(() => undefined),
+    readOnly
+      ? undefined
+      : openJournal(indexedDB)
+          .then(holding)
+          .catch(() => undefined),
   ]);
+  const storage = held?.storage;
   const { doc, repairs } = readDocument(pattern.graphData, pattern.nodeDefinitions);
   const newest = { version: pattern.versionNumber, doc };
   const notices = [...repairs];
@@ -53,11 +58,14 @@ export async function open(id: string, readOnly: boolean): Promise<Editing> {
   }
   const recovered = storage && (await lost(storage, id, draft ? Date.parse(draft.updatedAt) : 0));
   const forget = (session: string) => void storage?.drop(session);
-  return { work, pattern, notices, recovered, forget };
+  const leave = () => held?.release();
+  return { work, pattern, notices, recovered, forget, leave };
 }
 
 /** The newest work of a tab that is gone, if it is newer than the draft. */
 async function lost(storage: JournalStorage, id: string, draftAt: number): Promise<Recovered | undefined> {
-  const found = await recover(storage, id).catch(() => []);
-  return found.find((each) => each.at > draftAt && Date.now() - each.at > ALIVE_MS);
+  const found = await recover(storage, id)
+    .then(ofGoneTabs)
+    .catch(() => []);
+  return found.find((each) => each.at > draftAt);
 }

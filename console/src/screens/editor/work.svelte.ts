@@ -26,7 +26,8 @@ import { Conflicts, type Decisions } from './conflicts.svelte';
 export type Kept = { at: 'version' } | { at: 'draft'; time: Date } | { at: 'browser' } | { at: 'memory' };
 
 const DRAFT_MS = 1_200;
-const VALIDATE_MS = 120;
+/** From the last key on: with the answer, within 120 ms a finding is shown. */
+const VALIDATE_MS = 60;
 const NOTHING_FOUND: Validation = { diagnostics: [], expressions: [], expressionsOmitted: 0 };
 
 export const drawingOf = (doc: Doc): Drawing => ({ graphData: doc.graph, nodeDefinitions: doc.definitions });
