@@ -19,6 +19,7 @@ mod syntax;
 mod template;
 mod tree;
 mod unsupported;
+mod variables;
 mod visit;
 
 pub use ir::*;
@@ -28,6 +29,7 @@ pub(crate) use references::{LabelReference, ReferenceForm, label_references};
 pub(crate) use scan::{Cost, cost};
 pub use template::{Piece, split};
 pub(crate) use tree::levels_at_most;
+pub use variables::variables;
 
 use std::ops::Range;
 

@@ -398,6 +398,28 @@ async fn of_events(calls: &mut Calls<'_>) {
         .await;
 }
 
+/// To an environment that is made for it.
+async fn promotes(calls: &mut Calls<'_>) {
+    let environments = calls
+        .fixture
+        .address(&operation("/api/workspaces/{id}/environments"));
+    let made = calls
+        .service
+        .post(&environments)
+        .bearer(&calls.fixture.owner.token);
+    let made = made.json(&json!({"name": "beside"})).send().await;
+    let body = json!({"environmentId": made.data(201)["id"]});
+    calls.news().await;
+    let promote = "POST /api/deployments/{id}/promote";
+    let told = calls.told_with(promote, Some(body), "deployment.promoted").await;
+    assert_eq!(
+        told["details"],
+        json!({"version": 4, "from": "production"}),
+        "{told}"
+    );
+    assert_eq!(told["object"]["within"], "beside", "{told}");
+}
+
 async fn of_patterns(calls: &mut Calls<'_>) {
     let pattern = "/api/patterns/{id}";
     for (operation, action) in [
@@ -468,6 +490,7 @@ async fn of_patterns(calls: &mut Calls<'_>) {
         .await;
     assert_eq!(told["details"], json!({"version": 4}), "{told}");
     assert_eq!(told["object"]["within"], "production", "{told}");
+    promotes(calls).await;
     calls
         .told(&format!("DELETE {pattern}/deploy"), "pattern.undeployed")
         .await;

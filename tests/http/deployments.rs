@@ -1,4 +1,6 @@
 //! Deployments: their states, lists and figures.
 
+pub mod environments;
 mod lifecycle;
 mod lists;
+mod promotions;

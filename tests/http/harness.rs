@@ -9,6 +9,7 @@ mod postgres;
 mod request;
 
 pub use deployed::{chain, doubling, endless};
+pub use postgres::TestDatabase;
 pub use request::{Events, Reply, Request};
 
 use heddle_api::app::App;
@@ -61,7 +62,7 @@ pub struct Service {
     pub address: SocketAddr,
     server: tokio::task::JoinHandle<()>,
     _files: tempfile::TempDir,
-    _database: Option<postgres::TestDatabase>,
+    _database: Option<TestDatabase>,
 }
 
 impl Drop for Service {
@@ -92,7 +93,7 @@ impl Service {
                 None,
             ),
             Database::Postgres => {
-                let kept = postgres::TestDatabase::create().await;
+                let kept = TestDatabase::create().await;
                 (Store::open_postgres(&kept.url).await.unwrap(), Some(kept))
             }
         };

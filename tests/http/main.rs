@@ -29,6 +29,7 @@ mod harness;
 mod key_values;
 mod leases;
 mod mail;
+mod migrations;
 #[path = "../shared/needs.rs"]
 mod needs;
 mod nodes;

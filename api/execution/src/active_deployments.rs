@@ -1,10 +1,11 @@
 //! Deployments ready to run, kept in memory from the first use until something changes. What is kept is never
 //! older than the last change that this server made, or has heard of.
 
-use crate::deployment::ActiveDeployment;
+use crate::deployment::{ActiveDeployment, Origin};
 use crate::modules::{LoadError, Modules};
 use heddle_model::error::ServiceError;
 use heddle_model::ids::{DeploymentId, PatternId};
+use heddle_model::slot::Slot;
 use heddle_model::status::DeploymentStatus;
 use heddle_store::{ReadCache, Store, deployments};
 use std::sync::Arc;
@@ -14,11 +15,11 @@ const KEPT_MAX: usize = 4_096;
 /// Bytes of their machine code together.
 const CODE_BYTES_MAX: usize = 1 << 30;
 
-/// Active deployments by pattern.
+/// Active deployments by slot.
 pub(crate) struct ActiveDeployments {
     store: Store,
     modules: Arc<Modules>,
-    by_pattern: ReadCache<PatternId, Arc<ActiveDeployment>>,
+    by_slot: ReadCache<Slot, Arc<ActiveDeployment>>,
 }
 
 impl ActiveDeployments {
@@ -26,35 +27,52 @@ impl ActiveDeployments {
         ActiveDeployments {
             store,
             modules,
-            by_pattern: ReadCache::with_bytes(KEPT_MAX, CODE_BYTES_MAX),
+            by_slot: ReadCache::with_bytes(KEPT_MAX, CODE_BYTES_MAX),
         }
     }
 
     /// Forgets everything.
     pub fn forget_all(&self) {
-        self.by_pattern.forget_all();
+        self.by_slot.forget_all();
     }
 
     /// Forgets a deployment, because it is gone.
     pub fn forget_deployment(&self, deployment: DeploymentId) {
-        self.by_pattern.forget_those(|active| active.id == deployment);
+        self.by_slot.forget_those(|active| active.id == deployment);
     }
 
-    /// Forgets a pattern's deployment, because it has changed.
-    pub fn forget(&self, pattern: PatternId) {
-        self.by_pattern.forget(&pattern);
+    /// Forgets the deployment in a slot, because it has changed.
+    pub fn forget(&self, slot: Slot) {
+        self.by_slot.forget(&slot);
     }
 
-    /// The pattern's deployment, if it is active and can be loaded.
-    pub async fn of_pattern(
-        &self,
-        pattern: PatternId,
-    ) -> Result<Option<Arc<ActiveDeployment>>, ServiceError> {
-        let (kept, moment) = self.by_pattern.get(&pattern);
+    /// Forgets all deployments of a pattern, because they have changed.
+    pub fn forget_pattern(&self, pattern: PatternId) {
+        self.by_slot.forget_those(|active| active.slot.pattern == pattern);
+    }
+
+    /// Which deployment of a pattern a run starts: the one in its own environment. If there is none, a pattern's main
+    /// deployment starts the other's main one, wherever that is: patterns that are deployed once each find each other.
+    pub async fn slot_for(&self, pattern: PatternId, origin: Origin) -> Result<Slot, ServiceError> {
+        let Some(environment) = origin.environment else {
+            return Ok(Slot::main(pattern));
+        };
+        let mut reader = self.store.reader().await?;
+        let found = deployments::slot_for_system(&mut reader.db(), pattern, environment).await?;
+        Ok(match (found, origin.is_main) {
+            (Some(slot), _) => slot,
+            (None, true) => Slot::main(pattern),
+            (None, false) => Slot::further(pattern, environment),
+        })
+    }
+
+    /// The deployment in a slot, if it is active and can be loaded.
+    pub async fn in_slot(&self, slot: Slot) -> Result<Option<Arc<ActiveDeployment>>, ServiceError> {
+        let (kept, moment) = self.by_slot.get(&slot);
         if kept.is_some() {
             return Ok(kept);
         }
-        let row = deployments::for_system(&mut self.store.reader().await?.db(), pattern).await?;
+        let row = deployments::in_slot_for_system(&mut self.store.reader().await?.db(), slot).await?;
         let Some(row) = row.filter(|row| row.status == DeploymentStatus::Active) else {
             return Ok(None);
         };
@@ -68,7 +86,7 @@ impl ActiveDeployments {
         };
         let active = Arc::new(ActiveDeployment::new(&row, program));
         let code_bytes = active.program.code_bytes();
-        self.by_pattern.keep(moment, pattern, active.clone(), code_bytes);
+        self.by_slot.keep(moment, slot, active.clone(), code_bytes);
         Ok(Some(active))
     }
 }

@@ -12,7 +12,7 @@ use crate::acceptor::{Accepted, Acceptor};
 use crate::active_deployments::ActiveDeployments;
 use crate::call_result;
 use crate::cancel::Canceller;
-use crate::deployment::ActiveDeployment;
+use crate::deployment::{ActiveDeployment, Origin};
 use crate::lease::Lease;
 use crate::live::{self, End};
 use crate::live_runs::LiveRuns;
@@ -20,7 +20,8 @@ use crate::run::{Caller, IdempotencyKey, NewRun, Run};
 use crate::stop::Stop;
 use heddle_catalogue::Start;
 use heddle_model::error::{Code, ServiceError};
-use heddle_model::ids::{PatternId, RunId};
+use heddle_model::ids::{EnvironmentId, PatternId, RunId};
+use heddle_model::slot::Slot;
 use heddle_model::status::{DeploymentStatus, TriggeredBy};
 use heddle_model::tenant::Tenant;
 use heddle_runtime::{
@@ -60,6 +61,7 @@ struct CallingRun {
     /// `None`: a test run, of which nothing is stored.
     id: Option<RunId>,
     tenant: Tenant,
+    origin: Origin,
     depth: u32,
     owner: Arc<str>,
 }
@@ -70,16 +72,21 @@ impl PatternCalls {
         self.of(CallingRun {
             id: Some(run.id),
             tenant: run.deployment.tenant,
+            origin: run.deployment.origin(),
             depth: run.depth,
             owner: run.owner.clone(),
         })
     }
 
     /// How a test run calls patterns.
-    pub fn of_test(self: &Arc<Self>, tenant: Tenant) -> Arc<dyn Calls> {
+    pub fn of_test(self: &Arc<Self>, tenant: Tenant, environment: Option<EnvironmentId>) -> Arc<dyn Calls> {
         self.of(CallingRun {
             id: None,
             tenant,
+            origin: Origin {
+                environment,
+                is_main: true,
+            },
             depth: 0,
             owner: self.lease.owner(),
         })
@@ -271,14 +278,11 @@ impl CallEffect {
         let row = self.pattern(id).await.map_err(|error| unavailable(&error))?;
         let row = row.ok_or_else(missing)?;
         inputs::check(&row, &call.inputs)?;
-        let active = self
-            .calls
-            .active
-            .of_pattern(id)
-            .await
-            .map_err(|error| unavailable(&error))?;
-        let Some(active) = active else {
-            let state = self.state(id).await.map_err(|error| unavailable(&error))?;
+        let slot = self.calls.active.slot_for(id, self.run.origin).await;
+        let slot = slot.map_err(|error| unavailable(&error))?;
+        let active = self.calls.active.in_slot(slot).await;
+        let Some(active) = active.map_err(|error| unavailable(&error))? else {
+            let state = self.state(slot).await.map_err(|error| unavailable(&error))?;
             let message = format!(
                 "The pattern `{}` ({id}) can't be called: it is {state}.",
                 row.name
@@ -297,12 +301,13 @@ impl CallEffect {
         Ok(row.filter(|row| Tenant::of(row.owner_id, row.workspace_id) == self.run.tenant))
     }
 
-    async fn state(&self, id: PatternId) -> Result<&'static str, ServiceError> {
-        let row = deployments::for_system(&mut self.calls.store.reader().await?.db(), id).await?;
+    async fn state(&self, slot: Slot) -> Result<&'static str, ServiceError> {
+        let row = deployments::in_slot_for_system(&mut self.calls.store.reader().await?.db(), slot).await?;
         Ok(match row.map(|row| row.status) {
             Some(DeploymentStatus::Paused) => "paused",
             Some(DeploymentStatus::Failed) => "stopped; its deployment says why",
-            _ => "not deployed",
+            _ if slot.is_main() => "not deployed",
+            _ => "not deployed in the environment of the run that calls it",
         })
     }
 

@@ -1,103 +1,43 @@
-//! What is deployed: from a pattern's newest version to an active deployment, and through its states. Compiling
+//! What is deployed: from a version of a pattern to an active deployment, and through its states. Compiling
 //! and loading come first; what is stored then is stored at once or not at all.
+
+mod missing;
+mod plan;
+mod ready;
+mod request;
+mod target;
+
+pub use missing::Missing;
+pub use plan::{Plan, PlannedSchedule};
+pub use request::{DeployError, DeployRequest, DeployVersion, Target};
 
 use crate::active_deployments::ActiveDeployments;
 use crate::cancel::Canceller;
-use crate::compile::validation::Diagnostic;
-use crate::compile::{Asker, Finding, LoadFailure, Sources};
+use crate::compile::Finding;
 use crate::deployed_schedules;
 use crate::dispatcher::Dispatcher;
 use crate::held_runs::HeldRuns;
 use crate::modules::{LoadError, Modules};
 use crate::poller::Wakeups;
-use heddle_compiler::Options;
 use heddle_contract::manifest::Manifest;
-use heddle_model::access::{Editor, Scope};
+use heddle_model::access::Editor;
 use heddle_model::audit::{Action, Object};
 use heddle_model::clock::Clock;
 use heddle_model::error::{Code, ServiceError, chain};
 use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId};
 use heddle_model::quota::{Quota, Quotas};
-use heddle_model::status::{DeploymentStatus, Operation};
-use heddle_runtime::{ProgramError, Tier};
-use heddle_store::audit;
+use heddle_model::slot::Slot;
+use heddle_model::status::Operation;
 use heddle_store::deployments::{self, DeploymentRow};
-use heddle_store::patterns::{self, PatternRow};
 use heddle_store::quota::{self, Payer};
-use heddle_store::{Store, StoreError, runs, schedules, versions, workspaces};
-use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use heddle_store::vault::Vault;
+use heddle_store::{Store, audit, endpoints, patterns, runs, schedules};
+use plan::Planner;
+use ready::{Maker, Ready};
 use std::sync::Arc;
 
 /// Runs that one statement removes.
 const REMOVED_MAX: i64 = 1_000;
-
-/// What to deploy a pattern with.
-#[derive(Clone, Debug)]
-pub struct DeployRequest {
-    /// Definitions of node types that are not standard, by name; if empty, the pattern's own.
-    pub node_definitions: Box<RawValue>,
-    /// Where secrets and variables come from; `None`: the workspace's default.
-    pub environment: Option<EnvironmentId>,
-    /// Whether its runs record what each node did.
-    pub trace: bool,
-    /// The version that must be the newest, if that is to be checked.
-    pub version: Option<i64>,
-}
-
-/// Why a pattern was not deployed.
-#[derive(Debug)]
-pub enum DeployError {
-    /// Its graph is not valid.
-    Invalid {
-        /// What is wrong.
-        errors: Vec<Finding>,
-        /// What looks wrong.
-        warnings: Vec<Finding>,
-        /// All of it with its places.
-        diagnostics: Vec<Diagnostic>,
-    },
-    /// Anything else.
-    Other(ServiceError),
-}
-
-impl From<ServiceError> for DeployError {
-    fn from(error: ServiceError) -> Self {
-        DeployError::Other(error)
-    }
-}
-
-impl From<LoadFailure> for DeployError {
-    fn from(failure: LoadFailure) -> Self {
-        match failure {
-            // The pattern's author can do something about these.
-            LoadFailure::Program(
-                error @ (ProgramError::Component { .. }
-                | ProgramError::TooComplex(_)
-                | ProgramError::TooCostly(_)
-                | ProgramError::TooLarge { .. }),
-            ) => {
-                let message = error.to_string();
-                DeployError::Invalid {
-                    diagnostics: vec![Diagnostic::of_graph("module", message.clone())],
-                    errors: vec![Finding {
-                        node_id: None,
-                        message,
-                    }],
-                    warnings: Vec::new(),
-                }
-            }
-            LoadFailure::Program(error) => DeployError::Other(ServiceError::internal(error)),
-            LoadFailure::Other(error) => DeployError::Other(error),
-        }
-    }
-}
-
-impl From<StoreError> for DeployError {
-    fn from(error: StoreError) -> Self {
-        DeployError::Other(error.into())
-    }
-}
 
 /// What becomes of a deployment's schedules.
 enum After {
@@ -122,6 +62,7 @@ const fn action(operation: Operation) -> Action {
 /// Deploys patterns.
 pub(crate) struct Deployer {
     pub store: Store,
+    pub vault: Arc<Vault>,
     pub clock: Clock,
     pub quotas: Quotas,
     pub modules: Arc<Modules>,
@@ -133,81 +74,92 @@ pub(crate) struct Deployer {
 }
 
 impl Deployer {
-    /// Deploys the newest version of a pattern; the pattern's deployment, if there is one, moves to it.
+    /// Deploys a version of a pattern to an environment.
     pub async fn deploy(
         &self,
         editor: &Editor,
         pattern: PatternId,
         request: DeployRequest,
     ) -> Result<(DeploymentRow, Vec<Finding>), DeployError> {
-        let row = self.changeable(editor, pattern).await?;
-        if request
-            .version
-            .is_some_and(|version| version != row.version_number)
-        {
-            let message = "The pattern was saved in the meantime: deploy it again.";
-            return Err(Code::Conflict.with(message).into());
-        }
-        let environment = self.environment(editor, &row, request.environment).await?;
-        let options = Options {
-            trace: request.trace,
-            ..Options::default()
-        };
-        let mut session = self.modules.session(Asker::Request(editor.user())).await?;
-        // Read within the turn: it may be large.
-        let content =
-            versions::content(&mut self.store.reader().await?.db(), pattern, row.version_number).await?;
-        let sources = Sources::of_version(content.ok_or_else(|| ServiceError::from(Code::NotFound))?)
-            .map_err(ServiceError::internal)?;
-        let sources = sources.with_definitions(request.node_definitions);
-        let compiled = self.modules.compile(&mut session, sources, options).await?;
-        let (Some(artifact), warnings) = (compiled.artifact, compiled.warnings) else {
-            return Err(DeployError::Invalid {
-                errors: compiled.errors,
-                warnings: Vec::new(),
-                diagnostics: compiled.diagnostics,
-            });
-        };
-        let plan = self.modules.plan(artifact.wasm.clone(), Tier::Optimized).await?;
-        let program = session.load(self.modules.runtime().await?, plan).await?;
-        drop(session);
-        let triggers: Vec<Value> = artifact
-            .manifest
-            .triggers
-            .iter()
-            .map(|trigger| json!({ "type": trigger.node_type, "nodeId": trigger.node_id }))
-            .collect();
-        let now = self.clock.now();
-        let new = DeploymentRow {
-            id: DeploymentId::new(),
-            pattern_id: pattern,
-            pattern_name: row.name,
-            user_id: row.owner_id,
-            workspace_id: row.workspace_id,
-            owner_id: row.owner_id,
-            environment_id: environment,
-            status: DeploymentStatus::Active,
-            version_number: row.version_number,
-            artifact: hex::encode(program.digest()),
-            triggers: Value::Array(triggers).to_string(),
-            error_message: None,
-            strikes: 0,
-            confirmed_at: now,
-            created_at: now,
-            updated_at: now,
-        };
-        let module = (artifact.wasm, artifact.manifest);
-        let stored = self.put(*editor, new, module).await?;
+        let ready = self.maker().compiled(editor, pattern, request).await?;
+        let warnings = ready.warnings.clone();
+        let stored = self.put(*editor, ready, Action::PatternDeployed).await?;
         self.changed(&stored);
         Ok((stored, warnings))
     }
 
-    /// Takes a pattern's triggers away; runs that were accepted still end. 404 for what was never deployed.
-    pub async fn undeploy(&self, editor: &Editor, pattern: PatternId) -> Result<DeploymentRow, ServiceError> {
-        let row = self.changeable(editor, pattern).await?;
+    /// What [`Deployer::deploy`] would do. Changes nothing.
+    pub async fn plan(
+        &self,
+        editor: &Editor,
+        pattern: PatternId,
+        request: DeployRequest,
+    ) -> Result<Plan, DeployError> {
+        let ready = self.maker().compiled(editor, pattern, request).await?;
+        Ok(self.planner().plan(editor, &ready).await?)
+    }
+
+    /// Puts what is deployed in one environment in place in another one, unless something is missing there.
+    pub async fn promote(
+        &self,
+        editor: &Editor,
+        deployment: DeploymentId,
+        environment: EnvironmentId,
+    ) -> Result<DeploymentRow, ServiceError> {
+        let ready = self.maker().promoted(editor, deployment, environment).await?;
+        self.planner().check(editor, &ready).await?;
+        let stored = self.put(*editor, ready, Action::DeploymentPromoted).await?;
+        self.changed(&stored);
+        Ok(stored)
+    }
+
+    /// What [`Deployer::promote`] would do. Changes nothing, and tells what is missing instead of refusing it.
+    pub async fn plan_promotion(
+        &self,
+        editor: &Editor,
+        deployment: DeploymentId,
+        environment: EnvironmentId,
+    ) -> Result<Plan, ServiceError> {
+        let ready = self.maker().promoted(editor, deployment, environment).await?;
+        self.planner().plan(editor, &ready).await
+    }
+
+    fn maker(&self) -> Maker<'_> {
+        Maker {
+            store: &self.store,
+            clock: &self.clock,
+            modules: &self.modules,
+        }
+    }
+
+    fn planner(&self) -> Planner<'_> {
+        Planner {
+            store: &self.store,
+            modules: &self.modules,
+            active: &self.active,
+        }
+    }
+
+    /// Takes the triggers of a pattern's deployment away, of the one in this environment or of the main one; runs that were
+    /// accepted still end. 404 for what was never deployed.
+    pub async fn undeploy(
+        &self,
+        editor: &Editor,
+        pattern: PatternId,
+        environment: Option<EnvironmentId>,
+    ) -> Result<DeploymentRow, ServiceError> {
+        let row = self.maker().changeable(editor, pattern).await?;
         let mut reader = self.store.reader().await?;
-        let found = deployments::visible_of_pattern(&mut reader.db(), editor, row.id).await?;
-        let found = found.ok_or_else(|| Code::NotFound.with("The pattern was never deployed."))?;
+        let db = &mut reader.db();
+        let found = match environment {
+            Some(environment) => deployments::visible_in_environment(db, editor, row.id, environment).await?,
+            None => deployments::visible_in_slot(db, editor, Slot::main(row.id)).await?,
+        };
+        let never = match environment {
+            Some(_) => "The pattern was never deployed to this environment.",
+            None => "The pattern was never deployed.",
+        };
+        let found = found.ok_or_else(|| Code::NotFound.with(never))?;
         drop(reader);
         self.apply(editor, found.id, Operation::Undeploy).await
     }
@@ -257,7 +209,7 @@ impl Deployer {
                 })
             })
             .await?;
-        self.active.forget(row.pattern_id);
+        self.active.forget(row.slot());
         self.canceller.cancel_all(deployment).await;
         loop {
             let removed = self
@@ -272,65 +224,39 @@ impl Deployer {
         }
     }
 
-    /// The pattern, which the editor may change: 403 if it is merely public.
-    async fn changeable(&self, editor: &Editor, pattern: PatternId) -> Result<PatternRow, ServiceError> {
-        let mut reader = self.store.reader().await?;
-        if let Some(row) = patterns::visible(&mut reader.db(), editor, pattern).await? {
-            return Ok(row);
-        }
-        Err(
-            match patterns::readable(&mut reader.db(), editor, pattern).await? {
-                Some(_) => {
-                    Code::Forbidden.with("This pattern belongs to somebody else: clone it to deploy it.")
-                }
-                None => Code::NotFound.into(),
-            },
-        )
-    }
-
-    async fn environment(
-        &self,
-        scope: &Scope,
-        pattern: &PatternRow,
-        wanted: Option<EnvironmentId>,
-    ) -> Result<Option<EnvironmentId>, ServiceError> {
-        let mut reader = self.store.reader().await?;
-        let found = match (wanted, pattern.workspace_id) {
-            (Some(wanted), _) => {
-                let found = workspaces::environment(&mut reader.db(), scope, wanted).await?;
-                Some(found.ok_or_else(|| {
-                    ServiceError::field("environmentId", "is not an environment of this workspace")
-                })?)
-            }
-            (None, Some(workspace)) => workspaces::default_environment(&mut reader.db(), workspace).await?,
-            (None, None) => None,
-        };
-        Ok(found.map(|environment| environment.id))
-    }
-
-    /// Stores a deployment with its module and schedules; gives it as it is stored.
-    async fn put(
-        &self,
-        editor: Editor,
-        new: DeploymentRow,
-        (wasm, manifest): (Vec<u8>, Manifest),
-    ) -> Result<DeploymentRow, ServiceError> {
-        let quotas = self.quotas;
+    /// Stores a deployment with its module, endpoints and schedules; gives it as it is stored.
+    async fn put(&self, editor: Editor, ready: Ready, action: Action) -> Result<DeploymentRow, ServiceError> {
+        let (quotas, vault) = (self.quotas, self.vault.clone());
         self.store
             .write(move |db| {
                 Box::pin(async move {
-                    let pattern = patterns::owned(db, &editor, new.pattern_id).await?;
-                    pattern.ok_or(Code::NotFound)?;
-                    deployments::keep_artifact(db, &new.artifact, &wasm, new.updated_at).await?;
+                    let (mut new, manifest) = (ready.row, ready.manifest);
+                    let (pattern, now) = (new.pattern_id, new.updated_at);
+                    let found = patterns::owned(db, &editor, pattern).await?;
+                    found.ok_or(Code::NotFound)?;
+                    let slot = target::choose(db, pattern, new.environment_id, ready.moves).await?;
+                    new.slot_environment_id = slot.environment;
+                    deployments::keep_artifact(db, &new.artifact, &ready.wasm, now).await?;
                     deployments::put(db, &editor, &new).await?;
-                    let stored = deployments::for_system(db, new.pattern_id).await?;
+                    let stored = deployments::in_slot_for_system(db, slot).await?;
                     let stored = stored.ok_or(Code::NotFound)?;
-                    deployed_schedules::register(db, &editor, stored.id, &manifest, new.updated_at).await?;
-                    let counted = [Quota::ModuleBytes, Quota::Schedules];
-                    quota::check(db, &quotas, &[(Payer::User(stored.user_id), &counted)]).await?;
-                    let told = Action::PatternDeployed
+                    deployed_schedules::register(db, &editor, stored.id, &manifest, now).await?;
+                    let of_user: &[Quota] = &[Quota::ModuleBytes, Quota::Schedules];
+                    let mut added = vec![(Payer::User(stored.user_id), of_user)];
+                    if !slot.is_main() {
+                        let nodes: Vec<&str> = (manifest.triggers.iter())
+                            .map(|trigger| trigger.node_id.as_str())
+                            .collect();
+                        endpoints::add_to_slot(db, &vault, &editor, slot, &nodes, now).await?;
+                        added.push((Payer::Pattern(pattern), &[Quota::Endpoints]));
+                    }
+                    quota::check(db, &quotas, &added).await?;
+                    let mut told = action
                         .of(Object::Deployment(stored.id))
                         .with("version", stored.version_number);
+                    if let Some(from) = ready.from {
+                        told = told.with("from", from);
+                    }
                     audit::note(db, &editor, told).await?;
                     Ok(stored)
                 })
@@ -431,7 +357,7 @@ impl Deployer {
 
     /// Brings memory in line with a deployment that was changed.
     pub fn changed(&self, row: &DeploymentRow) {
-        self.active.forget(row.pattern_id);
+        self.active.forget(row.slot());
         if row.holds_runs() {
             self.held.pause(row.id);
             return;
@@ -472,12 +398,13 @@ impl Deployer {
                 Err(LoadError::Unusable(reason)) => reason.to_string(),
             };
             tracing::error!(deployment = %row.id, "A deployment can't be loaded: {reason}");
+            let slot = row.slot();
             let (id, artifact, now) = (row.id, row.artifact, self.clock.now());
             let write = self.store.write(move |db| {
                 Box::pin(async move { deployments::fail_for_system(db, id, &artifact, &reason, now).await })
             });
             write.await?;
-            self.active.forget(row.pattern_id);
+            self.active.forget(slot);
         }
         Ok(())
     }

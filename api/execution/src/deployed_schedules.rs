@@ -20,6 +20,17 @@ pub async fn register(
     now: Timestamp,
 ) -> Result<(), ServiceError> {
     let known = schedules::of_deployment(db, editor, deployment).await?;
+    let rows = rows(deployment, &known, manifest, now)?;
+    Ok(schedules::replace(db, editor, deployment, &rows).await?)
+}
+
+/// The schedules that a deployment has once this is its module, given those that it has now.
+pub fn rows(
+    deployment: DeploymentId,
+    known: &[ScheduleRow],
+    manifest: &Manifest,
+    now: Timestamp,
+) -> Result<Vec<ScheduleRow>, ServiceError> {
     let nodes = manifest
         .triggers
         .iter()
@@ -53,7 +64,7 @@ pub async fn register(
         }
         rows.push(row);
     }
-    Ok(schedules::replace(db, editor, deployment, &rows).await?)
+    Ok(rows)
 }
 
 fn next_of(row: &ScheduleRow, now: Timestamp) -> Result<Option<Timestamp>, ServiceError> {

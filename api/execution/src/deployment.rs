@@ -4,17 +4,27 @@ use crate::queue::Share;
 use heddle_catalogue::Start;
 use heddle_contract::manifest::{Manifest, Trigger};
 use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, UserId};
+use heddle_model::slot::Slot;
 use heddle_model::tenant::Tenant;
 use heddle_runtime::Program;
 use heddle_store::deployments::DeploymentRow;
+
+/// Whose deployments a run starts: those of its own environment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin {
+    /// Where the run's secrets and variables come from.
+    pub environment: Option<EnvironmentId>,
+    /// Whether the run is of a pattern's main deployment, or of none.
+    pub is_main: bool,
+}
 
 /// A deployment with its module, as a run needs it.
 #[derive(Clone, Debug)]
 pub struct ActiveDeployment {
     /// Id.
     pub id: DeploymentId,
-    /// What is deployed.
-    pub pattern_id: PatternId,
+    /// Which of a pattern's deployments it is.
+    pub slot: Slot,
     /// Whose limits its runs count against.
     pub tenant: Tenant,
     /// Who owns the tenant.
@@ -35,7 +45,7 @@ impl ActiveDeployment {
     pub(crate) fn new(row: &DeploymentRow, program: Program) -> Self {
         ActiveDeployment {
             id: row.id,
-            pattern_id: row.pattern_id,
+            slot: row.slot(),
             tenant: Tenant::of(row.user_id, row.workspace_id),
             owner: row.owner_id,
             is_struck: row.strikes > 0,
@@ -51,6 +61,19 @@ impl ActiveDeployment {
         Share {
             owner: self.owner,
             tenant: self.tenant,
+        }
+    }
+
+    /// What is deployed.
+    pub const fn pattern_id(&self) -> PatternId {
+        self.slot.pattern
+    }
+
+    /// Whose deployments its runs start.
+    pub(crate) const fn origin(&self) -> Origin {
+        Origin {
+            environment: self.environment,
+            is_main: self.slot.is_main(),
         }
     }
 

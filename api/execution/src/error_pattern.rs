@@ -63,7 +63,8 @@ impl ErrorPatterns {
         let Ok(pattern) = pattern.parse() else {
             return Ok(false);
         };
-        let Some(deployment) = self.active.of_pattern(pattern).await? else {
+        let slot = self.active.slot_for(pattern, run.deployment.origin()).await?;
+        let Some(deployment) = self.active.in_slot(slot).await? else {
             return Ok(false);
         };
         let Some(trigger) = deployment.trigger(Start::Error) else {
@@ -78,7 +79,7 @@ impl ErrorPatterns {
         };
         let failure = Failure {
             run_id: run.id,
-            pattern_id: run.deployment.pattern_id,
+            pattern_id: run.deployment.pattern_id(),
             node_id: ended.error.as_ref().and_then(|error| error.node_id.as_deref()),
             error: ended.error.as_ref(),
             event_data: shown(event),

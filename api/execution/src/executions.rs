@@ -5,7 +5,7 @@ use crate::budget::Budget;
 use crate::callbacks::WaitingPage;
 use crate::compile::{Compiled, Finding, Renamed, Sources, Validation, Wanted};
 use crate::connection_test::{ConnectionTest, ConnectionTested, try_connection};
-use crate::deploy::{DeployError, DeployRequest};
+use crate::deploy::{DeployError, DeployRequest, Plan};
 use crate::deployment::ActiveDeployment;
 use crate::environments::Environments;
 use crate::lease::{self, LeaseHolder};
@@ -20,7 +20,8 @@ use heddle_compiler::Options;
 use heddle_model::access::{Editor, Runner, Scope};
 use heddle_model::clock::Clock;
 use heddle_model::error::{ServiceError, chain};
-use heddle_model::ids::{DeploymentId, PatternId, RunId};
+use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, RunId};
+use heddle_model::slot::Slot;
 use heddle_model::status::{Phase, RunStatus};
 use heddle_store::deployments::DeploymentRow;
 use heddle_store::notices::{self, Notice};
@@ -171,15 +172,12 @@ impl Executions {
         }
     }
 
-    /// The pattern's deployment, if it is active and can be loaded.
-    pub async fn active_for(
-        &self,
-        pattern: PatternId,
-    ) -> Result<Option<Arc<ActiveDeployment>>, ServiceError> {
-        self.0.base.active.of_pattern(pattern).await
+    /// The deployment in a slot, if it is active and can be loaded.
+    pub async fn active_for(&self, slot: Slot) -> Result<Option<Arc<ActiveDeployment>>, ServiceError> {
+        self.0.base.active.in_slot(slot).await
     }
 
-    /// Deploys the newest version of a pattern; the pattern's deployment, if there is one, moves to it.
+    /// Deploys a version of a pattern to an environment.
     pub async fn deploy(
         &self,
         editor: &Editor,
@@ -189,9 +187,48 @@ impl Executions {
         self.0.deployer.deploy(editor, pattern, request).await
     }
 
-    /// Takes a pattern's triggers away; runs that were accepted still end. 404 for what was never deployed.
-    pub async fn undeploy(&self, editor: &Editor, pattern: PatternId) -> Result<DeploymentRow, ServiceError> {
-        self.0.deployer.undeploy(editor, pattern).await
+    /// What [`Executions::deploy`] would do. Changes nothing.
+    pub async fn plan(
+        &self,
+        editor: &Editor,
+        pattern: PatternId,
+        request: DeployRequest,
+    ) -> Result<Plan, DeployError> {
+        self.0.deployer.plan(editor, pattern, request).await
+    }
+
+    /// Puts what is deployed in one environment in place in another one, unless something is missing there.
+    pub async fn promote(
+        &self,
+        editor: &Editor,
+        deployment: DeploymentId,
+        environment: EnvironmentId,
+    ) -> Result<DeploymentRow, ServiceError> {
+        self.0.deployer.promote(editor, deployment, environment).await
+    }
+
+    /// What [`Executions::promote`] would do. Changes nothing, and tells what is missing instead of refusing it.
+    pub async fn plan_promotion(
+        &self,
+        editor: &Editor,
+        deployment: DeploymentId,
+        environment: EnvironmentId,
+    ) -> Result<Plan, ServiceError> {
+        self.0
+            .deployer
+            .plan_promotion(editor, deployment, environment)
+            .await
+    }
+
+    /// Takes the triggers of a pattern's deployment away, of the one in this environment or of the main one; runs that were
+    /// accepted still end. 404 for what was never deployed.
+    pub async fn undeploy(
+        &self,
+        editor: &Editor,
+        pattern: PatternId,
+        environment: Option<EnvironmentId>,
+    ) -> Result<DeploymentRow, ServiceError> {
+        self.0.deployer.undeploy(editor, pattern, environment).await
     }
 
     /// Holds the triggers and the runs that wait for their turn.
@@ -232,10 +269,10 @@ impl Executions {
         self.0.base.environments.changed();
     }
 
-    /// To be called when a pattern was deleted, whose deployment [`heddle_store::deployments::undeploy_deleted`] has
+    /// To be called when a pattern was deleted, whose deployments [`heddle_store::deployments::undeploy_deleted`] has
     /// ended.
     pub fn pattern_deleted(&self, pattern: PatternId) {
-        self.0.base.active.forget(pattern);
+        self.0.base.active.forget_pattern(pattern);
     }
 
     /// Ends a run as cancelled, and gives the status that it has then. The caller was found to see the run.

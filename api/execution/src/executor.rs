@@ -260,7 +260,7 @@ impl Executor {
         let secret = |name: &String| Some((name.clone(), values.secrets.get(name)?.clone()));
         RunRequest {
             run_id: run.id.to_string(),
-            pattern_id: run.deployment.pattern_id.to_string(),
+            pattern_id: run.deployment.pattern_id().to_string(),
             attempt: run.attempt,
             triggered_by: run.triggered_by.name().to_owned(),
             started_at_ms: began_at.millis(),
@@ -273,11 +273,9 @@ impl Executor {
             replay: None,
             calls: may("call").then(|| self.calls.of_run(run)),
             callbacks: may("callback").then(|| self.callbacks.of(run.id)),
-            services: self.services.of_pattern(
-                run.deployment.owner,
-                run.deployment.tenant,
-                run.deployment.pattern_id,
-            ),
+            services: self
+                .services
+                .of_slot(run.deployment.owner, run.deployment.tenant, run.deployment.slot),
             watcher: None,
             is_contained: false,
             owner: Some(run.deployment.owner.as_u128()),
@@ -316,7 +314,7 @@ fn span(run: &Run) -> Span {
     tracing::info_span!(
         target: TRACE_TARGET, parent: None, "run",
         otel.name = "run", otel.kind = "consumer", otel.status_code = Empty,
-        heddle.run_id = %run.id, heddle.pattern_id = %run.deployment.pattern_id,
+        heddle.run_id = %run.id, heddle.pattern_id = %run.deployment.pattern_id(),
         heddle.deployment_id = %run.deployment.id, heddle.attempt = run.attempt,
         heddle.triggered_by = run.triggered_by.name(), heddle.fuel_used = Empty, error.type = Empty,
     )

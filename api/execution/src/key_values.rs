@@ -1,9 +1,10 @@
-//! The values that a deployment's runs keep: the pattern's own, and those that the tenant's patterns share.
+//! The values that a deployment's runs keep: its own, and those that the tenant's patterns share.
 
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::chain;
-use heddle_model::ids::{PatternId, UserId};
+use heddle_model::ids::UserId;
 use heddle_model::quota::{Exceeded, Quota, Quotas};
+use heddle_model::slot::Slot;
 use heddle_model::tenant::Tenant;
 use heddle_runtime::key_values::{
     KEYS_MAX, KeyValueError, KeyValueFuture, KeyValueOperation, KeyValueRequest, KeyValueScope, KeyValues,
@@ -15,12 +16,12 @@ use serde_json::Value;
 use std::fmt;
 use std::sync::Arc;
 
-/// Values of one pattern and its tenant.
+/// Values of one deployment of a pattern, and of its tenant.
 pub(crate) struct StoredValues {
     pub store: Store,
     pub clock: Clock,
     pub tenant: Tenant,
-    pub pattern: PatternId,
+    pub slot: Slot,
     /// Towards whose quotas they count.
     pub payer: UserId,
     pub quotas: Quotas,
@@ -28,7 +29,7 @@ pub(crate) struct StoredValues {
 
 impl fmt::Debug for StoredValues {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("StoredValues").field(&self.pattern).finish()
+        f.debug_tuple("StoredValues").field(&self.slot).finish()
     }
 }
 
@@ -47,7 +48,7 @@ impl From<StoreError> for Undone {
 impl KeyValues for StoredValues {
     fn access(&self, request: KeyValueRequest) -> KeyValueFuture {
         let owner = match (request.scope, self.tenant) {
-            (KeyValueScope::Pattern, _) => ValueOwner::Pattern(self.pattern),
+            (KeyValueScope::Pattern, _) => ValueOwner::Pattern(self.slot),
             (KeyValueScope::Workspace, Tenant::Workspace(id)) => ValueOwner::Workspace(id),
             (KeyValueScope::Workspace, Tenant::User(id)) => ValueOwner::User(id),
         };

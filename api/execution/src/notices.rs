@@ -69,10 +69,10 @@ impl NoticeFollower {
     }
 
     async fn deployed(&self, pattern: PatternId) -> Result<(), ServiceError> {
-        self.active.forget(pattern);
-        let row = deployments::for_system(&mut self.store.reader().await?.db(), pattern).await?;
-        if let Some(row) = row {
-            self.deployer.changed(&row);
+        self.active.forget_pattern(pattern);
+        let rows = deployments::of_pattern_for_system(&mut self.store.reader().await?.db(), pattern).await?;
+        for row in &rows {
+            self.deployer.changed(row);
         }
         Ok(())
     }

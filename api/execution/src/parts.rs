@@ -128,7 +128,7 @@ impl Parts {
         });
         let executing: Arc<dyn ExecuteRuns> = executor.clone();
         base.dispatcher.set_executor(Arc::downgrade(&executing));
-        let deployer = base.deployer(&settings, &canceller);
+        let deployer = base.deployer(&settings, &services.vault, &canceller);
         Parts {
             test_runs: base.test_runs(&settings, services, calls),
             notices: base.notices(&canceller, &deployer),
@@ -305,9 +305,10 @@ impl Foundation {
         }
     }
 
-    fn deployer(&self, settings: &Settings, canceller: &Arc<Canceller>) -> Arc<Deployer> {
+    fn deployer(&self, settings: &Settings, vault: &Arc<Vault>, canceller: &Arc<Canceller>) -> Arc<Deployer> {
         Arc::new(Deployer {
             store: self.store.clone(),
+            vault: vault.clone(),
             clock: self.clock.clone(),
             quotas: settings.quotas,
             modules: self.modules.clone(),

@@ -87,7 +87,7 @@ impl Resumer {
     /// The deployment with the module that the run began with; `None`: it was deleted in the meantime, and its runs with
     /// it.
     async fn deployment_of(&self, row: &LeftRow) -> Result<Option<Arc<ActiveDeployment>>, LoadError> {
-        let Some(pattern) = row.pattern_id else {
+        let Some(slot) = row.slot() else {
             return Ok(None);
         };
         let is_same = |active: &Arc<ActiveDeployment>| {
@@ -95,7 +95,7 @@ impl Resumer {
                 && active.artifact == row.artifact
                 && active.version_number == row.version_number
         };
-        if let Some(active) = self.active.of_pattern(pattern).await?.filter(is_same) {
+        if let Some(active) = self.active.in_slot(slot).await?.filter(is_same) {
             return Ok(Some(active));
         }
         let found =

@@ -69,7 +69,7 @@ async fn fire(executions: &Executions, row: &DueRow, now: Timestamp) -> Result<u
     let parsed =
         parsed.map_err(|mistake| ServiceError::internal(anyhow::anyhow!("a stored schedule {mistake}")))?;
     let first = Timestamp::from_millis(schedule.next_due_at.unwrap_or_else(|| now.millis()));
-    let Some(active) = executions.active_for(row.pattern_id).await? else {
+    let Some(active) = executions.active_for(row.slot()).await? else {
         // Failed: what comes meanwhile is not caught up.
         return advance(executions, schedule, parsed.next_after(now))
             .await

@@ -3,8 +3,9 @@
 use crate::connections::TenantConnections;
 use crate::key_values::StoredValues;
 use heddle_model::clock::Clock;
-use heddle_model::ids::{PatternId, UserId};
+use heddle_model::ids::UserId;
 use heddle_model::quota::Quotas;
+use heddle_model::slot::Slot;
 use heddle_model::tenant::Tenant;
 use heddle_runtime::Services;
 use heddle_store::Store;
@@ -21,15 +22,15 @@ pub(crate) struct RunServices {
 }
 
 impl RunServices {
-    /// For runs of a deployed pattern, whose tenant is owned by this user.
-    pub fn of_pattern(&self, owner: UserId, tenant: Tenant, pattern: PatternId) -> Services {
+    /// For runs of a deployment, whose tenant is owned by this user.
+    pub fn of_slot(&self, owner: UserId, tenant: Tenant, slot: Slot) -> Services {
         Services {
             connections: self.connections(tenant),
             key_values: Arc::new(StoredValues {
                 store: self.store.clone(),
                 clock: self.clock.clone(),
                 tenant,
-                pattern,
+                slot,
                 payer: owner,
                 quotas: self.quotas,
             }),

@@ -37,7 +37,7 @@ impl Strikes {
             tracing::error!(%deployment, %error, "A deployment whose run crashed executor processes could \
                 not be marked");
         }
-        self.active.forget(run.deployment.pattern_id);
+        self.active.forget(run.deployment.slot);
         let message = "Two executor processes crashed while executing this run, the second one while it had \
             no other run, so the run is not executed again. The server's log says why they crashed. Fix the \
             cause, then retry the run.";

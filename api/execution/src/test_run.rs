@@ -162,7 +162,7 @@ impl TestRuns {
             secrets: values.secrets.clone(),
             journal: None,
             replay: None,
-            calls: Some(self.calls.of_test(tenant)),
+            calls: Some(self.calls.of_test(tenant, environment)),
             callbacks: None,
             services: self.services.of_test(tenant),
             watcher: wishes.watcher,

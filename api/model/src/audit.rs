@@ -132,6 +132,8 @@ actions! {
     CallInterfaceRemoved = "pattern.call_interface_removed",
     /// Deployed a pattern.
     PatternDeployed = "pattern.deployed",
+    /// Put what is deployed in one environment in place in another.
+    DeploymentPromoted = "deployment.promoted",
     /// Undeployed a pattern.
     PatternUndeployed = "pattern.undeployed",
     /// Added a test.

@@ -82,6 +82,8 @@ codes! {
     EmailAlreadyExists = "EMAIL_ALREADY_EXISTS" "This email is already registered.",
     /// A pattern's tests don't pass.
     TestsFailed = "TESTS_FAILED" "Tests of the pattern don't pass.",
+    /// An environment lacks what a deployment needs.
+    EnvironmentIncomplete = "ENVIRONMENT_INCOMPLETE" "The environment lacks what the deployment needs.",
     /// The object existed, but has ended or expired.
     Gone = "GONE" "This has ended or expired.",
     /// The body is too large.

@@ -14,6 +14,7 @@ pub mod secret_name;
 pub mod server_role;
 pub mod shown;
 pub mod signature;
+pub mod slot;
 pub mod status;
 pub mod tenant;
 

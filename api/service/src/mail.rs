@@ -73,7 +73,7 @@ pub async fn destination(service: &Service, address: &str) -> Result<Destination
     let Some(row) = found else {
         return Ok(Destination::Unknown);
     };
-    let active = service.executions.active_for(row.pattern_id).await?;
+    let active = service.executions.active_for(row.slot()).await?;
     let has_node = |active: &Arc<ActiveDeployment>| {
         let mut triggers = active.manifest().triggers.iter();
         triggers

@@ -1,27 +1,22 @@
-//! Deploying patterns, and listing deployments.
+//! What is deployed: lists, and single deployments.
 
-use super::drawn::NodeDefinition;
-use super::extract::{self, Caller, CodeJson, Path, Query, given};
+use super::extract::{self, Caller, Path, Query, given};
+use super::in_environment::InEnvironment;
 use super::inbound::{self, EmailEndpoint};
 use super::reply::{Enveloped, Listed, PageMeta};
 use super::webhook_endpoints::{self, WebhookEndpoint};
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::State;
-use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
-use heddle_execution::compile::Finding;
-use heddle_execution::compile::validation::Diagnostic;
-use heddle_execution::deploy::{DeployError, DeployRequest};
+use heddle_catalogue::Start;
 use heddle_model::Code;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId};
+use heddle_model::slot::Slot;
 use heddle_model::status::{DeploymentStatus, RunStatus};
-use heddle_service::test_cases;
 use heddle_store::deployments::{self, ListedRow};
 use heddle_store::{StoreError, patterns};
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -29,8 +24,8 @@ use utoipa_axum::routes;
 /// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
-        .routes(routes!(deploy_pattern, undeploy_pattern))
         .routes(routes!(get_pattern_deployment))
+        .routes(routes!(list_of_pattern))
         .routes(routes!(list_deployments))
         .routes(routes!(get_deployment, delete_deployment))
 }
@@ -48,6 +43,18 @@ pub struct Trigger {
     node_id: String,
 }
 
+impl Trigger {
+    /// Whether it is of the node type that starts runs this way.
+    pub fn is(&self, start: Start) -> bool {
+        self.trigger_type == start.type_name()
+    }
+
+    /// The node's id in the graph.
+    pub fn node_id(&self) -> &str {
+        &self.node_id
+    }
+}
+
 /// Reads the stored list of triggers.
 pub(super) fn triggers(deployment: DeploymentId, stored: &str) -> Result<Vec<Trigger>, StoreError> {
     serde_json::from_str(stored).map_err(|_| StoreError::Corrupt {
@@ -55,153 +62,6 @@ pub(super) fn triggers(deployment: DeploymentId, stored: &str) -> Result<Vec<Tri
         column: "triggers",
         row: deployment.to_string(),
     })
-}
-
-/// How to deploy a pattern.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-struct DeployBody {
-    /// Definitions of custom node types, by name; with `{}`, the pattern's own are used.
-    #[schema(value_type = HashMap<String, NodeDefinition>, example = json!({}))]
-    node_definitions: Box<RawValue>,
-    /// The environment that secrets and variables come from; by default the workspace's `production`.
-    environment_id: Option<String>,
-    /// Whether runs record what each node did.
-    trace: Option<bool>,
-    /// Whether 422 also says `diagnostics`.
-    diagnostics: Option<bool>,
-    /// Whether all tests of the pattern have to pass first; default: no.
-    require_tests: Option<bool>,
-}
-
-/// A deployment that was just made.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-struct Deployed {
-    deployment_id: DeploymentId,
-    status: DeploymentStatus,
-    triggers: Vec<Trigger>,
-    version_number: i64,
-    warnings: Vec<Finding>,
-}
-
-/// Why a graph was not compiled.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct InvalidGraph {
-    /// Always false.
-    success: bool,
-    /// What is wrong.
-    errors: Vec<Finding>,
-    /// What looks wrong.
-    warnings: Vec<Finding>,
-    /// If the request asks for them: all of it with places, as `/api/execute/validate` has them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    diagnostics: Option<Vec<Diagnostic>>,
-}
-
-impl InvalidGraph {
-    /// The answer with status 422.
-    pub fn answer(
-        errors: Vec<Finding>,
-        warnings: Vec<Finding>,
-        diagnostics: Option<Vec<Diagnostic>>,
-    ) -> Response {
-        let body = InvalidGraph {
-            success: false,
-            errors,
-            warnings,
-            diagnostics,
-        };
-        (StatusCode::UNPROCESSABLE_ENTITY, axum::Json(body)).into_response()
-    }
-}
-
-/// Compiles the newest version of a pattern and deploys it.
-#[utoipa::path(
-    post, path = "/api/patterns/{id}/deploy", tag = "Deployments", security(("bearer" = [])),
-    params(("id" = PatternId, Path, description = "Pattern")), request_body = DeployBody,
-    responses(
-        (status = 200, description = "Deployed", body = Enveloped<Deployed>),
-        (status = 400, description = "VALIDATION", body = ErrorBody),
-        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
-        (status = 403, description = "FORBIDDEN; QUOTA_EXCEEDED", body = ErrorBody),
-        (status = 404, description = "NOT_FOUND", body = ErrorBody),
-        (status = 409, description = "With `requireTests`: TESTS_FAILED, with `details` for each test that does not pass; CONFLICT: the pattern was saved meanwhile", body = ErrorBody),
-        (status = 422, description = "The graph is not valid; nothing has changed", body = InvalidGraph),
-    )
-)]
-async fn deploy_pattern(
-    State(app): State<App>,
-    caller: Caller,
-    Path(pattern): Path<PatternId>,
-    CodeJson(body): CodeJson<DeployBody>,
-) -> Result<Response, ApiError> {
-    let editor = caller.scope.editor()?;
-    let environment = body.environment_id.map(|id| {
-        id.parse::<EnvironmentId>()
-            .map_err(|_| ApiError::field("environmentId", "is not an environment of this workspace"))
-    });
-    let environment = environment.transpose()?;
-    let node_definitions = extract::object("nodeDefinitions", body.node_definitions)?;
-    let version = match body.require_tests {
-        Some(true) => Some(test_cases::require(&app, &editor, pattern, node_definitions.clone()).await?),
-        _ => None,
-    };
-    let request = DeployRequest {
-        node_definitions,
-        environment,
-        trace: body.trace.unwrap_or(false),
-        version,
-    };
-    let wants_diagnostics = body.diagnostics.unwrap_or(false);
-    match app.executions.deploy(&editor, pattern, request).await {
-        Ok((row, warnings)) => {
-            let deployed = Deployed {
-                deployment_id: row.id,
-                status: row.status,
-                triggers: triggers(row.id, &row.triggers)?,
-                version_number: row.version_number,
-                warnings,
-            };
-            Ok(Enveloped::new(deployed).into_response())
-        }
-        Err(DeployError::Invalid {
-            errors,
-            warnings,
-            diagnostics,
-        }) => {
-            let diagnostics = wants_diagnostics.then_some(diagnostics);
-            Ok(InvalidGraph::answer(errors, warnings, diagnostics))
-        }
-        Err(DeployError::Other(error)) => Err(error.into()),
-    }
-}
-
-/// A deployment's new state.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct NewStatus {
-    /// The state.
-    pub status: DeploymentStatus,
-}
-
-/// Undeploys a pattern: its triggers stop, and its runs are kept.
-#[utoipa::path(
-    delete, path = "/api/patterns/{id}/deploy", tag = "Deployments", security(("bearer" = [])),
-    params(("id" = PatternId, Path, description = "Pattern")),
-    responses(
-        (status = 200, description = "Undeployed", body = Enveloped<NewStatus>),
-        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
-        (status = 403, description = "FORBIDDEN", body = ErrorBody),
-        (status = 404, description = "NOT_FOUND", body = ErrorBody),
-    )
-)]
-async fn undeploy_pattern(
-    State(app): State<App>,
-    caller: Caller,
-    Path(pattern): Path<PatternId>,
-) -> Result<Enveloped<NewStatus>, ApiError> {
-    let row = app.executions.undeploy(&caller.scope.editor()?, pattern).await?;
-    Ok(Enveloped::new(NewStatus { status: row.status }))
 }
 
 /// A pattern's deployment.
@@ -216,23 +76,29 @@ struct OfPattern {
     error_message: Option<String>,
 }
 
-/// The deployment of a pattern.
+/// The main deployment of a pattern, or the one in an environment.
 #[utoipa::path(
     get, path = "/api/patterns/{id}/deployment", tag = "Deployments", security(("bearer" = [])),
-    params(("id" = PatternId, Path, description = "Pattern")),
+    params(("id" = PatternId, Path, description = "Pattern"), InEnvironment),
     responses(
         (status = 200, description = "The deployment", body = Enveloped<OfPattern>),
+        (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
-        (status = 404, description = "NOT_FOUND: no such pattern, or it was never deployed", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND: no such pattern, or it was never deployed there", body = ErrorBody),
     )
 )]
 async fn get_pattern_deployment(
     State(app): State<App>,
     caller: Caller,
     Path(pattern): Path<PatternId>,
+    Query(query): Query<InEnvironment>,
 ) -> Result<Enveloped<OfPattern>, ApiError> {
     let mut reader = app.store.reader().await?;
-    let row = deployments::visible_of_pattern(&mut reader.db(), &caller.scope, pattern).await?;
+    let (db, scope) = (&mut reader.db(), &caller.scope);
+    let row = match query.environment_id {
+        Some(environment) => deployments::visible_in_environment(db, scope, pattern, environment).await?,
+        None => deployments::visible_in_slot(db, scope, Slot::main(pattern)).await?,
+    };
     let row = row.ok_or(Code::NotFound)?;
     Ok(Enveloped::new(OfPattern {
         deployment_id: row.id,
@@ -242,6 +108,31 @@ async fn get_pattern_deployment(
         created_at: row.created_at,
         error_message: row.error_message,
     }))
+}
+
+/// Lists all deployments of a pattern, the main one first.
+#[utoipa::path(
+    get, path = "/api/patterns/{id}/deployments", tag = "Deployments", security(("bearer" = [])),
+    params(("id" = PatternId, Path, description = "Pattern")),
+    responses(
+        (status = 200, description = "The deployments, undeployed ones as well", body = Enveloped<Vec<ListedDeployment>>),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND", body = ErrorBody),
+    )
+)]
+async fn list_of_pattern(
+    State(app): State<App>,
+    caller: Caller,
+    Path(pattern): Path<PatternId>,
+) -> Result<Enveloped<Vec<ListedDeployment>>, ApiError> {
+    let mut reader = app.store.reader().await?;
+    let (db, scope) = (&mut reader.db(), &caller.scope);
+    patterns::visible(db, scope, pattern)
+        .await?
+        .ok_or(Code::NotFound)?;
+    let rows = deployments::list_in_pattern(db, scope, pattern).await?;
+    let rows: Result<Vec<ListedDeployment>, StoreError> = rows.into_iter().map(TryFrom::try_from).collect();
+    Ok(Enveloped::new(rows?))
 }
 
 /// Which deployments to list. Undeployed ones are listed only without a status.
@@ -299,6 +190,13 @@ struct ListedDeployment {
     status: DeploymentStatus,
     triggers: Vec<Trigger>,
     version_number: i64,
+    /// Where its secrets and variables come from.
+    environment_id: Option<EnvironmentId>,
+    /// The name of that environment.
+    #[schema(example = "production")]
+    environment_name: Option<String>,
+    /// Whether it is the pattern's main deployment, whose webhooks have the addresses that the pattern had before.
+    is_main: bool,
     total_runs: i64,
     /// Null before the first run.
     last_run: Option<LastRun>,
@@ -328,6 +226,9 @@ impl TryFrom<ListedRow> for ListedDeployment {
             status: row.status,
             triggers: triggers(row.id, &row.triggers)?,
             version_number: row.version_number,
+            environment_id: row.environment_id,
+            environment_name: row.environment_name,
+            is_main: row.is_main,
             total_runs: row.total_runs,
             last_run,
             error_message: row.error_message,

@@ -167,6 +167,7 @@ async fn delete_environment(
         })
     });
     deleted.await?;
+    app.webhooks.all_changed();
     Ok(Deleted::new(id))
 }
 

@@ -57,7 +57,7 @@ pub async fn of_deployment_row(
         DeploymentStatus::Active => EndpointStatus::Active,
         _ => EndpointStatus::Inactive,
     };
-    let rows = endpoints::mailboxes(db, scope, deployment.pattern_id).await?;
+    let rows = endpoints::mailboxes_in_slot(db, scope, deployment.slot()).await?;
     let deployed = rows
         .into_iter()
         .filter(|row| deployment.has_trigger(Start::Email.type_name(), &row.node_id));

@@ -1,6 +1,6 @@
 //! Running, pausing, resuming and redeploying a deployment.
 
-use super::deployments::NewStatus;
+use super::deploying::NewStatus;
 use super::extract::{Caller, OptionalJson, Path, Query, given};
 use super::reply::Enveloped;
 use crate::app::App;
@@ -116,7 +116,7 @@ async fn execute_deployment(
     row.status.may_run()?;
     let deployment = app
         .executions
-        .active_for(row.pattern_id)
+        .active_for(row.slot())
         .await?
         .ok_or(Code::NotActive)?;
     let wait = query.wait.unwrap_or(false);

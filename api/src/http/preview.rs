@@ -2,13 +2,13 @@
 
 use super::drawn::CompleteGraph;
 use super::extract::{self, Caller, Json};
+use super::in_environment::environment;
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use axum::Json as Answer;
 use axum::extract::State;
 use heddle_execution::compile::validation::{Evaluation, TextSpan};
 use heddle_execution::preview::{Preview, PreviewError, PreviewRequest};
-use heddle_model::ids::EnvironmentId;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -114,10 +114,7 @@ impl PreviewBody {
             Value::String(text) => Ok((path, text)),
             _ => Err(ApiError::field(format!("expressions.{path}"), "must be a string")),
         };
-        let environment = self.environment_id.map(|id| {
-            id.parse::<EnvironmentId>()
-                .map_err(|_| ApiError::field("environmentId", "is not an environment of this workspace"))
-        });
+        let environment = self.environment_id.as_deref().map(environment);
         Ok(PreviewRequest {
             graph: extract::object("graphData", self.graph_data)?,
             node_id: self.node_id,

@@ -1,10 +1,10 @@
 //! All routes, and the parts of the OpenAPI document that don't belong to a handler.
 
 use super::{
-    account, api_keys, audit, auth, browser_sessions, callbacks, connections, deployments, document,
-    environments, expressions, figures, health, inbound, invitations, members, nodes, operations, patterns,
-    preview, renaming, replays, runs, schedules, series, session, tails, test_cases, test_runs, test_streams,
-    validation, waiting_callbacks, webhook_endpoints, webhook_logs, webhooks, workspace_runs,
+    account, api_keys, audit, auth, browser_sessions, callbacks, connections, deploying, deployments,
+    document, environments, expressions, figures, health, inbound, invitations, members, nodes, operations,
+    patterns, preview, renaming, replays, runs, schedules, series, session, tails, test_cases, test_runs,
+    test_streams, validation, waiting_callbacks, webhook_endpoints, webhook_logs, webhooks, workspace_runs,
     workspace_stream, workspaces,
 };
 use crate::app::App;
@@ -71,6 +71,7 @@ pub fn all() -> OpenApiRouter<App> {
         .merge(members::routes())
         .merge(environments::routes())
         .merge(connections::routes())
+        .merge(deploying::routes())
         .merge(deployments::routes())
         .merge(operations::routes())
         .merge(schedules::routes())

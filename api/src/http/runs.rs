@@ -10,8 +10,9 @@ use heddle_model::Code;
 use heddle_model::access::Scope;
 use heddle_model::audit::{Action, Object};
 use heddle_model::clock::Timestamp;
-use heddle_model::ids::{DeploymentId, PatternId, RunId};
+use heddle_model::ids::{DeploymentId, RunId};
 use heddle_model::shown::shown;
+use heddle_model::slot::Slot;
 use heddle_model::status::{DeploymentStatus, Phase, RunStatus, TriggeredBy};
 use heddle_runtime::{RunError, TraceEntry};
 use heddle_service::audit;
@@ -332,7 +333,7 @@ async fn retry_run(
             .into());
     }
     let deployment = deployment(&app, &runner, row.deployment_id).await?;
-    again(&app, &runner, (deployment.pattern_id, Action::RunRetried), row).await
+    again(&app, &runner, (deployment.slot(), Action::RunRetried), row).await
 }
 
 /// Replays an ended run with the same event.
@@ -367,18 +368,18 @@ async fn replay_run(
     if row.event.is_none() {
         return Err(Code::NoEventData.into());
     }
-    again(&app, &runner, (deployment.pattern_id, Action::RunReplayed), row).await
+    again(&app, &runner, (deployment.slot(), Action::RunReplayed), row).await
 }
 
 /// A new run of the same event, on what is deployed now.
 async fn again(
     app: &App,
     scope: &Scope,
-    (pattern, action): (PatternId, Action),
+    (slot, action): (Slot, Action),
     row: RunRow,
 ) -> Result<Enveloped<Started>, ApiError> {
     let before = Object::Run(row.deployment_id, row.id);
-    let active = app.executions.active_for(pattern).await?;
+    let active = app.executions.active_for(slot).await?;
     let run = NewRun {
         deployment: active.ok_or(Code::DeploymentNotActive)?,
         triggered_by: row.triggered_by,

@@ -282,6 +282,8 @@ async fn run_tests(
     let object =
         |path: &str, given: Option<Box<RawValue>>| given.map(|it| extract::object(path, it)).transpose();
     let subject = Subject {
+        version: None,
+        is_kept: true,
         graph: object("graphData", body.graph_data)?,
         definitions: object("nodeDefinitions", body.node_definitions)?,
     };

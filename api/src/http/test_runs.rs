@@ -1,8 +1,9 @@
 //! Test runs: compiling a graph, and running the module.
 
-use super::deployments::InvalidGraph;
+use super::deploying::InvalidGraph;
 use super::drawn::{CompleteGraph, NodeDefinition};
 use super::extract::{Caller, CodeJson};
+use super::in_environment::environment;
 use super::sources::Sent;
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
@@ -14,7 +15,6 @@ use heddle_compiler::Options;
 use heddle_execution::compile::Finding;
 use heddle_execution::{TestRun, TestRunError, Wishes};
 use heddle_model::clock::Timestamp;
-use heddle_model::ids::EnvironmentId;
 use heddle_runtime::{LogLine, Outcome, RunError, Status, TraceEntry, Watcher};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -140,10 +140,7 @@ impl RunBody {
         let wasm = STANDARD
             .decode(self.code.trim())
             .map_err(|error| ApiError::field("code", format!("is not valid base64: {error}")))?;
-        let environment = self.environment_id.map(|id| {
-            id.parse::<EnvironmentId>()
-                .map_err(|_| ApiError::field("environmentId", "is not an environment of this workspace"))
-        });
+        let environment = self.environment_id.as_deref().map(environment);
         if self
             .started_at
             .is_some_and(|at| !(0..=LAST_MOMENT_MS).contains(&at.millis()))

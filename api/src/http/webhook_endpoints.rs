@@ -1,6 +1,7 @@
 //! Management of webhook endpoints: lists, secrets and snippets.
 
 use super::extract::{Caller, Json, Path, Query, text};
+use super::in_environment::InEnvironment;
 use super::reply::Enveloped;
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
@@ -10,6 +11,7 @@ use heddle_model::Code;
 use heddle_model::access::Scope;
 use heddle_model::audit::{Action, Object};
 use heddle_model::ids::{DeploymentId, EndpointId, PatternId};
+use heddle_model::slot::Slot;
 use heddle_model::status::DeploymentStatus;
 use heddle_service::audit;
 use heddle_service::webhooks::snippets::Snippets;
@@ -68,17 +70,17 @@ pub enum EndpointStatus {
     Inactive,
 }
 
-/// The endpoints of a pattern, with `deployment` being its deployment.
+/// The endpoints of a slot, with `deployment` being the deployment there.
 async fn list(
     app: &App,
     db: &mut Db<'_>,
     scope: &Scope,
-    pattern: PatternId,
+    slot: Slot,
     deployment: Option<&DeploymentRow>,
 ) -> Result<Vec<WebhookEndpoint>, ApiError> {
     let may_see_secrets = scope.editor().is_ok();
     let mut listed = Vec::new();
-    for row in endpoints::of_pattern(db, scope, pattern).await? {
+    for row in endpoints::in_slot(db, scope, slot).await? {
         let is_deployed =
             deployment.is_some_and(|deployment| deployment.holds(Start::Webhook.type_name(), &row.node_id));
         if !row.is_present && !is_deployed {
@@ -106,7 +108,8 @@ async fn list(
     Ok(listed)
 }
 
-fn url(app: &App, row: &EndpointRow) -> String {
+/// The address of an endpoint.
+pub fn url(app: &App, row: &EndpointRow) -> String {
     format!("{}/webhooks/{}", app.config.base_url, row.webhook_id)
 }
 
@@ -117,7 +120,7 @@ pub async fn of_deployment_row(
     scope: &Scope,
     deployment: &DeploymentRow,
 ) -> Result<Vec<WebhookEndpoint>, ApiError> {
-    let mut listed = list(app, db, scope, deployment.pattern_id, Some(deployment)).await?;
+    let mut listed = list(app, db, scope, deployment.slot(), Some(deployment)).await?;
     listed.retain(|endpoint| deployment.has_trigger(Start::Webhook.type_name(), &endpoint.node_id));
     Ok(listed)
 }
@@ -137,28 +140,40 @@ struct Endpoints {
     endpoints: Vec<WebhookEndpoint>,
 }
 
-/// Lists a pattern's webhook endpoints, deployed or not.
+/// Lists the webhook endpoints of a pattern's main deployment, deployed or not, or those that the pattern has in another
+/// environment.
 #[utoipa::path(
     get, path = "/api/patterns/{id}/webhooks", tag = "Webhooks", security(("bearer" = [])),
-    params(("id" = PatternId, Path, description = "Pattern")),
+    params(("id" = PatternId, Path, description = "Pattern"), InEnvironment),
     responses(
         (status = 200, description = "The endpoints", body = Enveloped<Endpoints>),
+        (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
-        (status = 404, description = "NOT_FOUND", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND: no such pattern, or it was never deployed to that environment", body = ErrorBody),
     )
 )]
 async fn endpoints_of_pattern(
     State(app): State<App>,
     caller: Caller,
     Path(pattern): Path<PatternId>,
+    Query(query): Query<InEnvironment>,
 ) -> Result<Enveloped<Endpoints>, ApiError> {
     let mut reader = app.store.reader().await?;
     let db = &mut reader.db();
     patterns::visible(db, &caller.scope, pattern)
         .await?
         .ok_or(Code::NotFound)?;
-    let deployment = deployments::visible_of_pattern(db, &caller.scope, pattern).await?;
-    let endpoints = list(&app, db, &caller.scope, pattern, deployment.as_ref()).await?;
+    let deployment = match query.environment_id {
+        Some(environment) => {
+            let found = deployments::visible_in_environment(db, &caller.scope, pattern, environment).await?;
+            Some(found.ok_or(Code::NotFound)?)
+        }
+        None => deployments::visible_in_slot(db, &caller.scope, Slot::main(pattern)).await?,
+    };
+    let slot = deployment
+        .as_ref()
+        .map_or(Slot::main(pattern), DeploymentRow::slot);
+    let endpoints = list(&app, db, &caller.scope, slot, deployment.as_ref()).await?;
     drop(reader);
     note_shown(&app, &caller.scope, &endpoints).await?;
     Ok(Enveloped::new(Endpoints { endpoints }))
@@ -274,7 +289,7 @@ async fn endpoint(
     deployment: &DeploymentRow,
     endpoint: &str,
 ) -> Result<EndpointRow, ApiError> {
-    let rows = endpoints::of_pattern(db, scope, deployment.pattern_id).await?;
+    let rows = endpoints::in_slot(db, scope, deployment.slot()).await?;
     let found = rows.into_iter().find(|row| row.id.to_string() == endpoint);
     Ok(found.ok_or_else(|| Code::NotFound.with("The deployment has no such webhook endpoint."))?)
 }

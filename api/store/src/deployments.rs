@@ -1,11 +1,22 @@
-//! Deployments and the modules that they run.
+//! Deployments: which are there, and their states.
+
+mod artifacts;
+mod listing;
+
+pub use artifacts::{
+    artifact, keep_artifact, remove_replaced_artifacts, replaced_artifact_bytes, sweep_artifacts,
+};
+pub use listing::{
+    ListedRow, StateRow, count, count_by_status, list, list_in_pattern, list_of_patterns, states,
+};
 
 use super::notices::{self, Notice};
 use super::runs::suspects::STRIKES_MAX;
-use super::{Db, Sql, StoreError, rights, sql};
+use super::{Db, StoreError, rights, sql};
 use heddle_model::access::{Editor, Manager, Scope};
 use heddle_model::clock::Timestamp;
-use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, RunId, UserId, WorkspaceId};
+use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, UserId, WorkspaceId};
+use heddle_model::slot::Slot;
 use heddle_model::status::DeploymentStatus;
 use sqlx::FromRow;
 
@@ -16,6 +27,8 @@ pub struct DeploymentRow {
     pub id: DeploymentId,
     /// What is deployed.
     pub pattern_id: PatternId,
+    /// The environment of its slot; `None`: it is the main one.
+    pub slot_environment_id: Option<EnvironmentId>,
     /// Its name when it was deployed.
     pub pattern_name: String,
     /// Who deployed it.
@@ -51,6 +64,14 @@ pub struct DeploymentRow {
 }
 
 impl DeploymentRow {
+    /// Which of the pattern's deployments it is.
+    pub const fn slot(&self) -> Slot {
+        Slot {
+            pattern: self.pattern_id,
+            environment: self.slot_environment_id,
+        }
+    }
+
     /// Whether the deployed version has this trigger.
     pub fn has_trigger(&self, node_type: &str, node_id: &str) -> bool {
         let triggers: Vec<serde_json::Value> = serde_json::from_str(&self.triggers).unwrap_or_default();
@@ -81,7 +102,7 @@ macro_rules! owner_of_deployment {
 pub(crate) use owner_of_deployment;
 
 const DEPLOYMENT: &str = concat!(
-    "select d.id, d.pattern_id, d.pattern_name, d.user_id, d.workspace_id, d.environment_id,
+    "select d.id, d.pattern_id, nullif(d.slot, '') as slot_environment_id, d.pattern_name, d.user_id, d.workspace_id, d.environment_id,
     d.status, d.version_number, d.artifact, d.triggers, d.error_message, d.strikes, d.confirmed_at, d.created_at, d.updated_at, ",
     owner_of_deployment!(),
     " as owner_id from deployments d "
@@ -97,13 +118,26 @@ pub async fn visible(
     db.optional(rights::deployments(query, scope)).await
 }
 
-/// The deployment of a pattern, if the caller may see it.
-pub async fn visible_of_pattern(
+/// The deployment in a slot, if the caller may see it.
+pub async fn visible_in_slot(
+    db: &mut Db<'_>,
+    scope: &Scope,
+    slot: Slot,
+) -> Result<Option<DeploymentRow>, StoreError> {
+    let query = sql(DEPLOYMENT).push("where d.pattern_id = ? and d.slot = ? and ");
+    let query = query.bind(slot.pattern).bind(slot.name());
+    db.optional(rights::deployments(query, scope)).await
+}
+
+/// The deployment of a pattern in an environment, if the caller may see it.
+pub async fn visible_in_environment(
     db: &mut Db<'_>,
     scope: &Scope,
     pattern: PatternId,
+    environment: EnvironmentId,
 ) -> Result<Option<DeploymentRow>, StoreError> {
-    let query = sql(DEPLOYMENT).push("where d.pattern_id = ? and ").bind(pattern);
+    let query = sql(DEPLOYMENT).push("where d.pattern_id = ? and d.environment_id = ? and ");
+    let query = query.bind(pattern).bind(environment);
     db.optional(rights::deployments(query, scope)).await
 }
 
@@ -121,10 +155,43 @@ pub async fn owned(
     db.optional(query.push(lock)).await
 }
 
-/// The deployment of a pattern, for work that the service does by itself.
-pub async fn for_system(db: &mut Db<'_>, pattern: PatternId) -> Result<Option<DeploymentRow>, StoreError> {
-    db.optional(sql(DEPLOYMENT).push("where d.pattern_id = ?").bind(pattern))
-        .await
+/// The deployment in a slot, for work that the service does by itself.
+pub async fn in_slot_for_system(db: &mut Db<'_>, slot: Slot) -> Result<Option<DeploymentRow>, StoreError> {
+    let query = sql(DEPLOYMENT).push("where d.pattern_id = ? and d.slot = ?");
+    db.optional(query.bind(slot.pattern).bind(slot.name())).await
+}
+
+/// All deployments of a pattern, the main one first, for work that the service does by itself.
+pub async fn of_pattern_for_system(
+    db: &mut Db<'_>,
+    pattern: PatternId,
+) -> Result<Vec<DeploymentRow>, StoreError> {
+    let query = sql(DEPLOYMENT).push("where d.pattern_id = ? order by d.slot");
+    db.all(query.bind(pattern)).await
+}
+
+/// The slot of a pattern's deployment in an environment, for work that the service does by itself.
+pub async fn slot_for_system(
+    db: &mut Db<'_>,
+    pattern: PatternId,
+    environment: EnvironmentId,
+) -> Result<Option<Slot>, StoreError> {
+    let query = sql("select nullif(slot, '') from deployments where pattern_id = ? and environment_id = ?");
+    let found: Option<(Option<EnvironmentId>,)> = db.optional(query.bind(pattern).bind(environment)).await?;
+    Ok(found.map(|(environment,)| Slot { pattern, environment }))
+}
+
+/// The environment that a pattern's main deployment has, or had last, unless it is gone.
+pub async fn main_environment(
+    db: &mut Db<'_>,
+    pattern: PatternId,
+) -> Result<Option<EnvironmentId>, StoreError> {
+    let query = sql(
+        "select e.id from patterns p join environments e on e.id = p.main_environment_id
+         where p.id = ?",
+    );
+    let found: Option<(EnvironmentId,)> = db.optional(query.bind(pattern)).await?;
+    Ok(found.map(|(environment,)| environment))
 }
 
 /// A deployment by its id, for work that the service does by itself.
@@ -161,53 +228,64 @@ pub async fn paused(db: &mut Db<'_>) -> Result<Vec<(DeploymentId,)>, StoreError>
     db.all(query.bind(STRIKES_MAX)).await
 }
 
-/// Adds a deployment, or puts it in the place of the pattern's one, which keeps its id and its time of creation.
+/// Adds a deployment, or puts it in the place of the one in its slot, which keeps its id and its time of creation.
 pub async fn put(db: &mut Db<'_>, editor: &Editor, row: &DeploymentRow) -> Result<(), StoreError> {
-    let insert =
-        sql("insert into deployments as d (id, pattern_id, pattern_name, user_id, workspace_id, environment_id, status,
+    let slot = row.slot();
+    let insert = sql(
+        "insert into deployments as d (id, pattern_id, slot, pattern_name, user_id, workspace_id, environment_id, status,
              version_number, artifact, triggers, error_message, confirmed_at, created_at, updated_at)
-             select ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? where ")
-        .bind(row.id)
-        .bind(row.pattern_id)
-        .bind(&row.pattern_name)
-        .bind(row.user_id)
-        .bind(row.workspace_id)
-        .bind(row.environment_id)
-        .bind(row.status)
-        .bind(row.version_number)
-        .bind(&row.artifact)
-        .bind(&row.triggers)
-        .bind(row.error_message.clone())
-        .bind(row.confirmed_at)
-        .bind(row.created_at)
-        .bind(row.updated_at);
+             select ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? where ",
+    )
+    .bind(row.id)
+    .bind(row.pattern_id)
+    .bind(slot.name())
+    .bind(&row.pattern_name)
+    .bind(row.user_id)
+    .bind(row.workspace_id)
+    .bind(row.environment_id)
+    .bind(row.status)
+    .bind(row.version_number)
+    .bind(&row.artifact)
+    .bind(&row.triggers)
+    .bind(row.error_message.clone())
+    .bind(row.confirmed_at)
+    .bind(row.created_at)
+    .bind(row.updated_at);
     let insert = rights::pattern(insert, editor, row.pattern_id).push(
-            " on conflict (pattern_id) do update set pattern_name = excluded.pattern_name,
+        " on conflict (pattern_id, slot) do update set pattern_name = excluded.pattern_name,
              environment_id = excluded.environment_id, status = excluded.status,
              version_number = excluded.version_number, artifact = excluded.artifact, triggers = excluded.triggers,
              error_message = excluded.error_message, strikes = 0, confirmed_at = excluded.confirmed_at,
-             updated_at = excluded.updated_at where ");
+             updated_at = excluded.updated_at where ",
+    );
     remember(db, row).await?;
     if db.execute(rights::deployments(insert, editor)).await? == 0 {
         return Err(StoreError::Missing);
     }
+    if slot.is_main() {
+        let last = sql("update patterns set main_environment_id = ? where id = ?");
+        db.execute(last.bind(row.environment_id).bind(row.pattern_id))
+            .await?;
+    }
     notices::tell(db, Notice::Deployed(row.pattern_id)).await
 }
 
-/// Keeps of a pattern's deployment that gets another form what its former runs are replayed with.
+/// Keeps of a deployment that gets another form what its former runs are replayed with.
 async fn remember(db: &mut Db<'_>, row: &DeploymentRow) -> Result<(), StoreError> {
+    let slot = row.slot().name();
     let environment = sql(
         "insert into past_environments (deployment_id, until, environment_id)
          select d.id, ?, d.environment_id from deployments d
-         where d.pattern_id = ? and coalesce(d.environment_id, '') <> ? on conflict do nothing",
+         where d.pattern_id = ? and d.slot = ? and coalesce(d.environment_id, '') <> ? on conflict do nothing",
     )
     .bind(row.updated_at)
     .bind(row.pattern_id)
+    .bind(&slot)
     .bind(row.environment_id.map(|id| id.to_string()).unwrap_or_default());
     db.execute(environment).await?;
     let module = sql("update artifacts set created_at = ?
-         where hash = (select d.artifact from deployments d where d.pattern_id = ?)");
-    db.execute(module.bind(row.updated_at).bind(row.pattern_id))
+         where hash = (select d.artifact from deployments d where d.pattern_id = ? and d.slot = ?)");
+    db.execute(module.bind(row.updated_at).bind(row.pattern_id).bind(&slot))
         .await?;
     Ok(())
 }
@@ -254,206 +332,6 @@ pub async fn remove_of_workspace(db: &mut Db<'_>, manager: &Manager) -> Result<(
     db.execute(sql("delete from deployments where workspace_id = ?").bind(manager.workspace()))
         .await?;
     notices::tell(db, Notice::Everything).await
-}
-
-/// A deployment in a list, with what its runs amount to.
-#[derive(Clone, Debug, FromRow)]
-pub struct ListedRow {
-    /// UUIDv7, so that ids sort by time of creation.
-    pub id: DeploymentId,
-    /// What is deployed.
-    pub pattern_id: PatternId,
-    /// The pattern's name now, or when it was deployed if it is gone.
-    pub pattern_name: String,
-    /// State.
-    #[sqlx(try_from = "String")]
-    pub status: DeploymentStatus,
-    /// `[{type, nodeId}]` as JSON.
-    pub triggers: String,
-    /// The version that it was deployed from.
-    pub version_number: i64,
-    /// Why it failed.
-    pub error_message: Option<String>,
-    /// When first deployed.
-    #[sqlx(try_from = "i64")]
-    pub created_at: Timestamp,
-    /// When its state last changed.
-    #[sqlx(try_from = "i64")]
-    pub updated_at: Timestamp,
-    /// Runs that are kept.
-    pub total_runs: i64,
-    /// The last run; `None`: there is no run.
-    pub last_run_id: Option<RunId>,
-    /// The last run's status; `None`: there is no run.
-    pub last_status: Option<String>,
-    /// When it started, in milliseconds.
-    pub last_started_at: Option<i64>,
-    /// How long it took.
-    pub last_duration_ms: Option<i64>,
-}
-
-/// Deployments in a list, with this for the number of their runs.
-fn listed(total_runs: &'static str) -> Sql {
-    let query = sql(
-        "select d.id, d.pattern_id, coalesce(p.name, d.pattern_name) as pattern_name, d.status,
-         d.triggers, d.version_number, d.error_message, d.created_at, d.updated_at, ",
-    );
-    query.push(total_runs).push(
-        " as total_runs, l.id as last_run_id, l.status as last_status,
-         coalesce(l.started_at, l.accepted_at) as last_started_at, l.duration_ms as last_duration_ms
-         from deployments d left join patterns p on p.id = d.pattern_id
-         left join runs l on l.id = (select r.id from runs r where r.deployment_id = d.id
-                                     order by r.accepted_at desc, r.id desc limit 1)
-         where ",
-    )
-}
-
-/// A page of the caller's deployments, newest first.
-pub async fn list(
-    db: &mut Db<'_>,
-    scope: &Scope,
-    status: Option<DeploymentStatus>,
-    limit: i64,
-    offset: i64,
-) -> Result<Vec<ListedRow>, StoreError> {
-    let query = listed("(select count(*) from runs r where r.deployment_id = d.id)");
-    let query = of_status(rights::deployments(query, scope), status);
-    let query = query.push(" order by d.created_at desc, d.id desc limit ? offset ?");
-    db.all(query.bind(limit).bind(offset)).await
-}
-
-/// The state of a deployment.
-#[derive(Clone, Debug, FromRow)]
-pub struct StateRow {
-    /// The deployment.
-    pub id: DeploymentId,
-    /// What is deployed.
-    pub pattern_id: PatternId,
-    /// State.
-    #[sqlx(try_from = "String")]
-    pub status: DeploymentStatus,
-    /// The version that it was deployed from.
-    pub version_number: i64,
-    /// When its state last changed.
-    #[sqlx(try_from = "i64")]
-    pub updated_at: Timestamp,
-}
-
-/// The states of all deployments that the caller may see, the one that changed first before the others.
-pub async fn states(db: &mut Db<'_>, scope: &Scope) -> Result<Vec<StateRow>, StoreError> {
-    let query =
-        sql("select d.id, d.pattern_id, d.status, d.version_number, d.updated_at from deployments d where ");
-    db.all(rights::deployments(query, scope).push(" order by d.updated_at, d.id"))
-        .await
-}
-
-/// The deployments of these patterns that the caller may see, in no order. Their runs are not counted, which takes longer
-/// than all else.
-pub async fn list_of_patterns(
-    db: &mut Db<'_>,
-    scope: &Scope,
-    patterns: &[PatternId],
-) -> Result<Vec<ListedRow>, StoreError> {
-    let query = rights::deployments(listed("cast(0 as bigint)"), scope).push(" and d.pattern_id in ");
-    db.all(query.list_of_few_sizes(patterns.iter().copied())).await
-}
-
-fn of_status(query: Sql, status: Option<DeploymentStatus>) -> Sql {
-    match status {
-        Some(status) => query.push(" and d.status = ?").bind(status),
-        None => query,
-    }
-}
-
-/// How many deployments the caller has.
-pub async fn count(
-    db: &mut Db<'_>,
-    scope: &Scope,
-    status: Option<DeploymentStatus>,
-) -> Result<i64, StoreError> {
-    let query = rights::deployments(sql("select count(*) from deployments d where "), scope);
-    let (count,): (i64,) = db.one(of_status(query, status)).await?;
-    Ok(count)
-}
-
-/// How many deployments the caller has in each state.
-pub async fn count_by_status(
-    db: &mut Db<'_>,
-    scope: &Scope,
-) -> Result<Vec<(DeploymentStatus, i64)>, StoreError> {
-    #[derive(FromRow)]
-    struct Counted {
-        #[sqlx(try_from = "String")]
-        status: DeploymentStatus,
-        total: i64,
-    }
-    let query = rights::deployments(
-        sql("select d.status, count(*) as total from deployments d where "),
-        scope,
-    );
-    let counted: Vec<Counted> = db.all(query.push(" group by d.status")).await?;
-    Ok(counted
-        .into_iter()
-        .map(|counted| (counted.status, counted.total))
-        .collect())
-}
-
-/// Stores a module. If it is already stored, its time is renewed, so that [`sweep_artifacts`] keeps it, as it is when another
-/// one takes its place.
-pub async fn keep_artifact(
-    db: &mut Db<'_>,
-    hash: &str,
-    wasm: &[u8],
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    db.execute(
-        sql("insert into artifacts (hash, wasm, created_at) values (?, ?, ?) 
-             on conflict (hash) do update set created_at = excluded.created_at")
-        .bind(hash)
-        .bind(wasm)
-        .bind(now),
-    )
-    .await?;
-    Ok(())
-}
-
-/// A module, by the SHA-256 of its content in hex.
-pub async fn artifact(db: &mut Db<'_>, hash: &str) -> Result<Option<Vec<u8>>, StoreError> {
-    let found: Option<(Vec<u8>,)> = db
-        .optional(sql("select wasm from artifacts where hash = ?").bind(hash))
-        .await?;
-    Ok(found.map(|(wasm,)| wasm))
-}
-
-/// Modules that nothing which may begin or go on refers to.
-const REPLACED: &str = " from artifacts where created_at < ?
-     and not exists (select 1 from deployments d where d.artifact = artifacts.hash)
-     and not exists (select 1 from runs r where r.status = 'running' and r.artifact = artifacts.hash)";
-
-/// Removes modules that were replaced before a time.
-pub async fn sweep_artifacts(db: &mut Db<'_>, before: Timestamp) -> Result<u64, StoreError> {
-    db.execute(sql("delete").push(REPLACED).bind(before)).await
-}
-
-/// Bytes of the modules that were replaced before a time.
-pub async fn replaced_artifact_bytes(db: &mut Db<'_>, before: Timestamp) -> Result<i64, StoreError> {
-    let query = sql("select cast(coalesce(sum(octet_length(wasm)), 0) as bigint)").push(REPLACED);
-    let (bytes,): (i64,) = db.one(query.bind(before)).await?;
-    Ok(bytes)
-}
-
-/// Removes up to `limit` modules that were replaced before a time, those first that were replaced first; gives the bytes of
-/// each.
-pub async fn remove_replaced_artifacts(
-    db: &mut Db<'_>,
-    before: Timestamp,
-    limit: i64,
-) -> Result<Vec<(i64,)>, StoreError> {
-    let query = sql("delete from artifacts where hash in (select hash")
-        .push(REPLACED)
-        .bind(before)
-        .push(" order by created_at limit ?) returning cast(octet_length(wasm) as bigint)");
-    db.all(query.bind(limit)).await
 }
 
 /// Notes that a deployment's module can't be loaded, unless it has another one by now.

@@ -1,15 +1,17 @@
 //! Webhook endpoints and e-mail addresses: one for each such node of a pattern, for as long as the pattern exists,
-//! so that an address survives undeploying, redeploying and even a version without the node.
+//! so that an address survives undeploying, redeploying and even a version without the node. A further deployment of the
+//! pattern has others, from the time when it is made until its environment is deleted.
 
 use super::notices::{self, Notice};
 use super::secrets::text;
 use super::{Db, StoreError, rights, sql};
 use crate::vault::{Sealed, Vault, VaultError};
-use heddle_model::access::{Editor, Scope};
+use heddle_model::access::{Editor, Manager, Scope};
 use heddle_model::clock::Timestamp;
 use heddle_model::error::{Code, ServiceError};
-use heddle_model::ids::{DataKeyId, EndpointId, PatternId, RunId, WorkspaceId};
+use heddle_model::ids::{DataKeyId, EndpointId, EnvironmentId, PatternId, RunId, WorkspaceId};
 use heddle_model::signature::Scheme;
+use heddle_model::slot::Slot;
 use secrecy::SecretString;
 use sqlx::FromRow;
 use std::collections::{HashMap, HashSet};
@@ -46,6 +48,8 @@ pub struct EndpointRow {
     pub id: EndpointId,
     /// The pattern that the node belongs to.
     pub pattern_id: PatternId,
+    /// The environment of the slot that it belongs to; `None`: the main one.
+    pub slot_environment_id: Option<EnvironmentId>,
     /// The pattern's workspace.
     pub workspace_id: Option<WorkspaceId>,
     /// The node.
@@ -63,6 +67,14 @@ pub struct EndpointRow {
 }
 
 impl EndpointRow {
+    /// Whose runs it starts.
+    pub const fn slot(&self) -> Slot {
+        Slot {
+            pattern: self.pattern_id,
+            environment: self.slot_environment_id,
+        }
+    }
+
     /// How senders sign, in the newest version.
     pub fn scheme(&self) -> Scheme {
         Scheme::named(&self.scheme).unwrap_or_default()
@@ -110,7 +122,8 @@ impl Known {
     }
 }
 
-/// Makes the endpoints of a pattern those of its newest version. Endpoints whose node is gone are kept, for the
+/// Makes the endpoints of a pattern's main deployment those of its newest version, and tells those of others what they are
+/// now. Endpoints whose node is gone are kept, for the
 /// deployed version or a rollback to be reached under the same address. Writes nothing but what is different.
 pub async fn sync(
     db: &mut Db<'_>,
@@ -119,11 +132,13 @@ pub async fn sync(
     hooks: &[HookNode],
     now: Timestamp,
 ) -> Result<(), ServiceError> {
-    let (pattern, _) = owner;
-    let webhooks =
-        sql("select node_id, alias, scheme, is_present from webhook_endpoints where pattern_id = ?");
+    let (pattern, workspace) = owner;
+    let webhooks = sql(
+        "select node_id, alias, scheme, is_present from webhook_endpoints where pattern_id = ? and slot = ''",
+    );
     let mailboxes = sql(
-        "select node_id, alias, cast(null as text) as scheme, is_present from email_endpoints where pattern_id = ?",
+        "select node_id, alias, cast(null as text) as scheme, is_present from email_endpoints
+         where pattern_id = ? and slot = ''",
     );
     let webhooks: Vec<Known> = db.all(webhooks.bind(pattern)).await?;
     let mailboxes: Vec<Known> = db.all(mailboxes.bind(pattern)).await?;
@@ -168,9 +183,15 @@ pub async fn sync(
             match (hook.kind, known) {
                 (HookKind::Webhook(scheme), Some(_)) => set_webhook(db, pattern, hook, scheme).await?,
                 (HookKind::Webhook(scheme), None) => {
-                    add_webhook(db, vault, owner, (hook, scheme), now).await?;
+                    let slot = Slot::main(pattern);
+                    let new = NewWebhook::of(hook, scheme);
+                    add_webhook(db, vault, (slot, workspace), new, now).await?;
                 }
-                (HookKind::Email, _) => sync_email(db, pattern, hook, now).await?,
+                (HookKind::Email, Some(_)) => set_email(db, pattern, hook).await?,
+                (HookKind::Email, None) => {
+                    let new = (hook.node_id.as_str(), hook.alias.as_str());
+                    add_email(db, Slot::main(pattern), new, true, now).await?;
+                }
             }
         }
     }
@@ -224,59 +245,138 @@ async fn set_webhook(
     Ok(())
 }
 
+/// A webhook endpoint to be made.
+struct NewWebhook<'a> {
+    node_id: &'a str,
+    alias: &'a str,
+    scheme: Scheme,
+    is_present: bool,
+}
+
+impl<'a> NewWebhook<'a> {
+    /// Of a node of the newest version.
+    fn of(hook: &'a HookNode, scheme: Scheme) -> Self {
+        NewWebhook {
+            node_id: &hook.node_id,
+            alias: &hook.alias,
+            scheme,
+            is_present: true,
+        }
+    }
+}
+
 async fn add_webhook(
     db: &mut Db<'_>,
     vault: &Vault,
-    (pattern, workspace): (PatternId, Option<WorkspaceId>),
-    (hook, scheme): (&HookNode, Scheme),
+    (slot, workspace): (Slot, Option<WorkspaceId>),
+    new: NewWebhook<'_>,
     now: Timestamp,
 ) -> Result<(), VaultError> {
     let id = EndpointId::new();
-    let secret = scheme.new_secret();
+    let secret = new.scheme.new_secret();
     let sealed = vault
         .seal(db, workspace, &row_name(id), secret.as_bytes())
         .await?;
     db.execute(
         sql(
-            "insert into webhook_endpoints (id, pattern_id, workspace_id, node_id, webhook_id, alias, scheme,
-             secret_key_id, secret, is_present, created_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, true, ?)",
+            "insert into webhook_endpoints (id, pattern_id, slot, workspace_id, node_id, webhook_id, alias, scheme,
+             secret_key_id, secret, is_present, created_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )
         .bind(id)
-        .bind(pattern)
+        .bind(slot.pattern)
+        .bind(slot.name())
         .bind(workspace)
-        .bind(&hook.node_id)
+        .bind(new.node_id)
         .bind(unguessable())
-        .bind(&hook.alias)
-        .bind(scheme.name())
+        .bind(new.alias)
+        .bind(new.scheme.name())
         .bind(sealed.data_key)
         .bind(sealed.bytes)
+        .bind(new.is_present)
         .bind(now),
     )
     .await?;
     Ok(())
 }
 
-async fn sync_email(
+async fn set_email(db: &mut Db<'_>, pattern: PatternId, hook: &HookNode) -> Result<(), StoreError> {
+    let known =
+        sql("update email_endpoints set is_present = true, alias = ? where pattern_id = ? and node_id = ?");
+    let known = known.bind(&hook.alias).bind(pattern).bind(&hook.node_id);
+    db.execute(known).await.map(drop)
+}
+
+async fn add_email(
     db: &mut Db<'_>,
-    pattern: PatternId,
-    hook: &HookNode,
+    slot: Slot,
+    (node_id, alias): (&str, &str),
+    is_present: bool,
     now: Timestamp,
 ) -> Result<(), StoreError> {
     db.execute(
         sql(
-            "insert into email_endpoints (id, pattern_id, node_id, mailbox, alias, is_present, created_at)
-             values (?, ?, ?, ?, ?, true, ?)
-             on conflict (pattern_id, node_id) do update set is_present = true, alias = excluded.alias",
+            "insert into email_endpoints (id, pattern_id, slot, node_id, mailbox, alias, is_present, created_at)
+             values (?, ?, ?, ?, ?, ?, ?, ?)",
         )
         .bind(EndpointId::new())
-        .bind(pattern)
-        .bind(&hook.node_id)
+        .bind(slot.pattern)
+        .bind(slot.name())
+        .bind(node_id)
         .bind(unguessable())
-        .bind(&hook.alias)
+        .bind(alias)
+        .bind(is_present)
         .bind(now),
     )
-    .await?;
+    .await
+    .map(drop)
+}
+
+/// Gives a further deployment of a pattern endpoints of its own for these nodes, as far as it has none and the main
+/// deployment has some.
+pub async fn add_to_slot(
+    db: &mut Db<'_>,
+    vault: &Vault,
+    editor: &Editor,
+    slot: Slot,
+    nodes: &[&str],
+    now: Timestamp,
+) -> Result<(), ServiceError> {
+    let is_wanted = |node: &str| nodes.contains(&node);
+    let known = in_slot(db, editor, slot).await?;
+    for main in in_slot(db, editor, Slot::main(slot.pattern)).await? {
+        if is_wanted(&main.node_id) && known.iter().all(|known| known.node_id != main.node_id) {
+            let new = NewWebhook {
+                node_id: &main.node_id,
+                alias: &main.alias,
+                scheme: main.scheme(),
+                is_present: main.is_present,
+            };
+            add_webhook(db, vault, (slot, main.workspace_id), new, now).await?;
+        }
+    }
+    let known = mailboxes_in_slot(db, editor, slot).await?;
+    for main in mailboxes_in_slot(db, editor, Slot::main(slot.pattern)).await? {
+        if is_wanted(&main.node_id) && known.iter().all(|known| known.node_id != main.node_id) {
+            add_email(db, slot, (&main.node_id, &main.alias), main.is_present, now).await?;
+        }
+    }
     Ok(())
+}
+
+/// Deletes the endpoints of an environment that is being deleted, and their events.
+pub async fn remove_of_environment(
+    db: &mut Db<'_>,
+    _manager: &Manager,
+    environment: EnvironmentId,
+) -> Result<(), StoreError> {
+    for statement in [
+        "delete from tap_events where endpoint_id in (select id from webhook_endpoints where slot = ?)",
+        "delete from webhook_endpoints where slot = ?",
+        "delete from email_endpoints where slot = ?",
+    ] {
+        db.execute(sql(statement).bind(environment)).await?;
+    }
+    notices::tell(db, Notice::Everything).await
 }
 
 /// Deletes a pattern's endpoints and their events, when the pattern itself is deleted.
@@ -296,7 +396,7 @@ pub async fn remove(db: &mut Db<'_>, editor: &Editor, pattern: PatternId) -> Res
 }
 
 const ENDPOINT: &str =
-    "select id, pattern_id, workspace_id, node_id, webhook_id, alias, scheme, secret_key_id, secret,
+    "select id, pattern_id, nullif(slot, '') as slot_environment_id, workspace_id, node_id, webhook_id, alias, scheme, secret_key_id, secret,
     is_present from webhook_endpoints ";
 
 /// The endpoint under this URL, for the ingestion.
@@ -317,14 +417,10 @@ pub async fn key_holder_for_ingestion(
     Ok(found.map(|(run,)| run))
 }
 
-/// All endpoints of a pattern that the caller may see, oldest first.
-pub async fn of_pattern(
-    db: &mut Db<'_>,
-    scope: &Scope,
-    pattern: PatternId,
-) -> Result<Vec<EndpointRow>, StoreError> {
-    let query = sql(ENDPOINT).push("where pattern_id = ? and ").bind(pattern);
-    let query = rights::pattern(query, scope, pattern);
+/// The endpoints of a deployment that the caller may see, oldest first.
+pub async fn in_slot(db: &mut Db<'_>, scope: &Scope, slot: Slot) -> Result<Vec<EndpointRow>, StoreError> {
+    let query = sql(ENDPOINT).push("where pattern_id = ? and slot = ? and ");
+    let query = rights::pattern(query.bind(slot.pattern).bind(slot.name()), scope, slot.pattern);
     db.all(query.push(" order by created_at, id")).await
 }
 
@@ -356,6 +452,8 @@ pub struct MailboxRow {
     pub id: EndpointId,
     /// The pattern that the node belongs to.
     pub pattern_id: PatternId,
+    /// The environment of the slot that it belongs to; `None`: the main one.
+    pub slot_environment_id: Option<EnvironmentId>,
     /// The node.
     pub node_id: String,
     /// What stands before the @.
@@ -366,7 +464,19 @@ pub struct MailboxRow {
     pub is_present: bool,
 }
 
-const MAILBOX: &str = "select id, pattern_id, node_id, mailbox, alias, is_present from email_endpoints ";
+impl MailboxRow {
+    /// Whose runs it starts.
+    pub const fn slot(&self) -> Slot {
+        Slot {
+            pattern: self.pattern_id,
+            environment: self.slot_environment_id,
+        }
+    }
+}
+
+const MAILBOX: &str =
+    "select id, pattern_id, nullif(slot, '') as slot_environment_id, node_id, mailbox, alias, is_present
+    from email_endpoints ";
 
 /// The mailbox of this name, for incoming mail.
 pub async fn mailbox_for_ingestion(db: &mut Db<'_>, mailbox: &str) -> Result<Option<MailboxRow>, StoreError> {
@@ -374,13 +484,13 @@ pub async fn mailbox_for_ingestion(db: &mut Db<'_>, mailbox: &str) -> Result<Opt
         .await
 }
 
-/// All addresses of a pattern that the caller may see, oldest first.
-pub async fn mailboxes(
+/// The addresses of a deployment that the caller may see, oldest first.
+pub async fn mailboxes_in_slot(
     db: &mut Db<'_>,
     scope: &Scope,
-    pattern: PatternId,
+    slot: Slot,
 ) -> Result<Vec<MailboxRow>, StoreError> {
-    let query = sql(MAILBOX).push("where pattern_id = ? and ").bind(pattern);
-    let query = rights::pattern(query, scope, pattern);
+    let query = sql(MAILBOX).push("where pattern_id = ? and slot = ? and ");
+    let query = rights::pattern(query.bind(slot.pattern).bind(slot.name()), scope, slot.pattern);
     db.all(query.push(" order by created_at, id")).await
 }

@@ -2,14 +2,15 @@
 
 use super::{Db, StoreError, sql};
 use heddle_model::clock::Timestamp;
-use heddle_model::ids::{PatternId, UserId, WorkspaceId};
+use heddle_model::ids::{UserId, WorkspaceId};
+use heddle_model::slot::Slot;
 use sqlx::FromRow;
 
 /// Whose values.
 #[derive(Clone, Copy, Debug)]
 pub enum ValueOwner {
-    /// A pattern's.
-    Pattern(PatternId),
+    /// Of one of a pattern's deployments.
+    Pattern(Slot),
     /// A workspace's.
     Workspace(WorkspaceId),
     /// A user's, outside of workspaces.
@@ -19,7 +20,10 @@ pub enum ValueOwner {
 impl ValueOwner {
     fn scope(self) -> String {
         match self {
-            ValueOwner::Pattern(id) => format!("pattern/{id}"),
+            ValueOwner::Pattern(slot) => match slot.environment {
+                None => format!("pattern/{}", slot.pattern),
+                Some(environment) => format!("pattern/{}/{environment}", slot.pattern),
+            },
             ValueOwner::Workspace(id) => format!("workspace/{id}"),
             ValueOwner::User(id) => format!("user/{id}"),
         }
@@ -64,7 +68,7 @@ pub async fn hold(
     now: Timestamp,
 ) -> Result<Option<ValueRow>, StoreError> {
     let (pattern, workspace, user) = match owner {
-        ValueOwner::Pattern(id) => (Some(id), None, None),
+        ValueOwner::Pattern(slot) => (Some(slot.pattern), None, None),
         ValueOwner::Workspace(id) => (None, Some(id), None),
         ValueOwner::User(id) => (None, None, Some(id)),
     };

@@ -3,7 +3,8 @@
 use super::{Db, StoreError, rights, sql};
 use heddle_model::access::{Editor, Scope};
 use heddle_model::clock::Timestamp;
-use heddle_model::ids::{DeploymentId, EndpointId, PatternId};
+use heddle_model::ids::{DeploymentId, EndpointId, EnvironmentId, PatternId};
+use heddle_model::slot::Slot;
 use sqlx::FromRow;
 
 /// A schedule.
@@ -139,13 +140,25 @@ pub struct DueRow {
     pub schedule: ScheduleRow,
     /// The deployment's pattern.
     pub pattern_id: PatternId,
+    /// The environment of the deployment's slot; `None`: it is the main one.
+    pub slot_environment_id: Option<EnvironmentId>,
+}
+
+impl DueRow {
+    /// What it starts runs of.
+    pub const fn slot(&self) -> Slot {
+        Slot {
+            pattern: self.pattern_id,
+            environment: self.slot_environment_id,
+        }
+    }
 }
 
 /// Due schedules, the longest overdue first, for the scheduler.
 pub async fn due_for_system(db: &mut Db<'_>, now: Timestamp, limit: i64) -> Result<Vec<DueRow>, StoreError> {
     db.all(
         sql("select s.id, s.deployment_id, s.node_id, s.cron, s.timezone, s.catch_up, s.set_cron, s.set_timezone,
-             s.next_due_at, d.pattern_id from schedules s join deployments d on d.id = s.deployment_id
+             s.next_due_at, d.pattern_id, nullif(d.slot, '') as slot_environment_id from schedules s join deployments d on d.id = s.deployment_id
              where s.next_due_at <= ? order by s.next_due_at, s.id limit ?")
         .bind(now)
         .bind(limit),

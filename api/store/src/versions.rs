@@ -168,7 +168,7 @@ pub struct MentioningRow {
     pub version_number: i64,
     /// Whether it is the newest one.
     pub is_newest: bool,
-    /// Whether it is the one that is deployed.
+    /// Whether it is deployed.
     pub is_deployed: bool,
     /// How many bytes its graph has, and its definitions.
     pub bytes: i64,
@@ -186,11 +186,13 @@ pub async fn mentioning(
     let query = sql(
         "select p.id as pattern_id, p.name as pattern_name, v.version_number,
              v.version_number = p.version_number as is_newest,
-             coalesce(v.version_number = d.version_number, false) as is_deployed,
+             v.version_number in (select d.version_number from deployments d
+                 where d.pattern_id = p.id and d.status in ('active', 'paused')) as is_deployed,
              cast(octet_length(v.graph) + coalesce(octet_length(f.definitions), 0) as bigint) as bytes
          from patterns p
-         left join deployments d on d.pattern_id = p.id and d.status in ('active', 'paused')
-         join pattern_versions v on v.pattern_id = p.id and v.version_number in (p.version_number, d.version_number)
+         join pattern_versions v on v.pattern_id = p.id and v.version_number in (
+             select p.version_number union
+             select d.version_number from deployments d where d.pattern_id = p.id and d.status in ('active', 'paused'))
          left join pattern_definitions f on f.pattern_id = v.pattern_id and f.hash = v.definitions_hash where ",
     );
     let mut query = rights::patterns(query, scope);

@@ -92,7 +92,7 @@ fn reference(source: &str, semantic: &Semantic<'_>, kind: AstKind<'_>) -> Option
 }
 
 /// A name that the expression has not made itself.
-fn global<'n>(semantic: &Semantic<'_>, node: &'n ast::Expression<'_>) -> Option<&'n str> {
+pub(super) fn global<'n>(semantic: &Semantic<'_>, node: &'n ast::Expression<'_>) -> Option<&'n str> {
     let ast::Expression::Identifier(identifier) = without_parentheses(node) else {
         return None;
     };

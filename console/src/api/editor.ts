@@ -69,12 +69,16 @@ export const leavePresence = (id: string, tab: string): Promise<unknown> =>
 export const renamePattern = (id: string, name: string): Promise<Schemas['Updated']> =>
   answer(api.PUT('/api/patterns/{id}', { ...at(id), body: { name } }));
 
-/** Deploys the newest version; `requireTests` refuses while one of its tests does not pass. */
+/**
+ * Deploys the newest version to an environment, and leaves the deployments in others alone; `requireTests` refuses while one
+ * of its tests does not pass.
+ */
 export const deployPattern = (
   id: string,
   environmentId: string,
   { trace, requireTests }: { trace: boolean; requireTests: boolean },
 ): Promise<Schemas['Deployed']> =>
+  // Only a dry run answers otherwise.
   unwrap(
     api.POST('/api/patterns/{id}/deploy', {
       ...at(id),
@@ -82,10 +86,16 @@ export const deployPattern = (
         nodeDefinitions: {} as never,
         trace,
         requireTests,
-        ...(environmentId && { environmentId }),
+        ...(environmentId && { environmentId, move: false }),
       },
     }),
-  );
+  ) as Promise<Schemas['Deployed']>;
+
+/** Deploys to an environment exactly what a deployment has, unless something is missing there. */
+export const promote = (deployment: string, environmentId: string): Promise<Schemas['Deployed']> =>
+  unwrap(api.POST('/api/deployments/{id}/promote', { ...at(deployment), body: { environmentId } })) as Promise<
+    Schemas['Deployed']
+  >;
 
 export const validate = (drawing: Drawing, signal: AbortSignal): Promise<Validation> =>
   answer(api.POST('/api/execute/validate', { body: sent(drawing), signal }));

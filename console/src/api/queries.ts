@@ -163,6 +163,14 @@ export const deploymentOf = (pattern: () => string) =>
     },
   );
 
+/** What is deployed of a pattern, and where: its main deployment first. */
+export const deploymentsOf = (pattern: () => string) =>
+  query(
+    () => ['deployment-of', pattern(), 'all'],
+    (signal) =>
+      unwrap(api.GET('/api/patterns/{id}/deployments', { params: { path: { id: pattern() } }, signal })),
+  );
+
 export const stats = (id: () => string, period: () => Period) =>
   query(
     () => ['stats', id(), period()],

@@ -14,8 +14,10 @@ each_database! {
         assert_eq!(listed.body["data"], json!([{
             "id": id, "patternId": pattern, "patternName": "Pattern", "status": "active",
             "triggers": [{"type": "OnManual", "nodeId": "start"}], "versionNumber": 2, "totalRuns": 0,
+            "environmentId": listed.body["data"][0]["environmentId"], "environmentName": "production", "isMain": true,
             "lastRun": null, "errorMessage": null, "createdAt": NOW, "updatedAt": NOW,
         }]));
+        assert!(listed.body["data"][0]["environmentId"].is_string(), "{listed}");
         assert_eq!(listed.body["meta"], json!({"page": 1, "limit": 20, "total": 1, "totalPages": 1}));
         service.ran(&ann, &id, &json!({"n": 1})).await;
         service.app.clock.advance(std::time::Duration::from_secs(1));

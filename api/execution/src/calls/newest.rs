@@ -6,7 +6,7 @@ use crate::modules::Modules;
 use heddle_compiler::Options;
 use heddle_model::clock::Clock;
 use heddle_model::error::ServiceError;
-use heddle_model::ids::PatternId;
+use heddle_model::ids::DeploymentId;
 use heddle_runtime::{ProgramError, Tier};
 use heddle_store::patterns::PatternRow;
 use heddle_store::{ReadCache, Store, StoreError, deployments, versions};
@@ -57,7 +57,7 @@ pub(crate) struct NewestVersions {
     store: Store,
     clock: Clock,
     modules: Arc<Modules>,
-    kept: ReadCache<PatternId, (Instant, Arc<ActiveDeployment>)>,
+    kept: ReadCache<DeploymentId, (Instant, Arc<ActiveDeployment>)>,
 }
 
 impl NewestVersions {
@@ -76,11 +76,10 @@ impl NewestVersions {
         active: &ActiveDeployment,
         row: &PatternRow,
     ) -> Result<Arc<ActiveDeployment>, NewestError> {
-        let (found, moment) = self.kept.get(&row.id);
+        let (found, moment) = self.kept.get(&active.id);
         let is_same = |(made_at, found): &(Instant, Arc<ActiveDeployment>)| {
             made_at.elapsed() < AGE_MAX
-                && (found.id, found.environment, found.version_number)
-                    == (active.id, active.environment, row.version_number)
+                && (found.environment, found.version_number) == (active.environment, row.version_number)
         };
         if let Some((_, found)) = found.filter(is_same) {
             return Ok(found);
@@ -88,7 +87,7 @@ impl NewestVersions {
         let compiled = Arc::new(self.compiled(active, row).await?);
         let (made_at, code_bytes) = (heddle_model::clock::monotonic(), compiled.program.code_bytes());
         self.kept
-            .keep(moment, row.id, (made_at, compiled.clone()), code_bytes);
+            .keep(moment, active.id, (made_at, compiled.clone()), code_bytes);
         Ok(compiled)
     }
 

@@ -1,14 +1,15 @@
 //! What is compiled, as the JSON in which it came. Knows nothing of where it is compiled.
 
 use super::renaming::{Renamed, Wanted};
-use super::validation::Validation;
-use heddle_compiler::{Diagnostic, GraphLimits, Options, text};
+use super::validation::{NeededRights, Validation};
+use heddle_compiler::{Diagnostic, Explained, GraphLimits, Options, text};
 use heddle_model::error::ServiceError;
 use heddle_store::versions::Content;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
+use std::collections::BTreeSet;
 
 /// Memory that reading takes for a byte of the sources, at most [`VALUE_BYTES`] for each value besides.
 pub(super) const READ_FACTOR: usize = 2;
@@ -101,12 +102,13 @@ impl Sources {
         }
         let (graph, definitions) = self.read(&mut options)?;
         let (explained, found) = heddle_compiler::explain(&graph, &definitions, &options);
-        let mut validation = Validation::new(explained, found);
-        if with_rights {
-            let (lowered, _) = heddle_compiler::analyse(&graph, &definitions, &options);
-            validation.rights = lowered.map(|lowered| lowered.manifest.rights.into());
-        }
-        Ok(validation)
+        let rights = with_rights
+            .then(|| rights(&graph, &definitions, &options, &explained))
+            .flatten();
+        Ok(Validation {
+            rights,
+            ..Validation::new(explained, found)
+        })
     }
 
     /// Reads them and finds the places that name a node.
@@ -140,6 +142,24 @@ impl Sources {
         }
         Ok((graph, definitions))
     }
+}
+
+/// What a graph could do, if it has no error.
+fn rights(
+    graph: &Value,
+    definitions: &Value,
+    options: &Options,
+    explained: &[Explained],
+) -> Option<NeededRights> {
+    let (lowered, _) = heddle_compiler::analyse(graph, definitions, options);
+    let variables: BTreeSet<String> = explained
+        .iter()
+        .flat_map(|explained| heddle_compiler::variables(&explained.expression))
+        .collect();
+    Some(NeededRights {
+        variables: variables.into_iter().collect(),
+        ..lowered?.manifest.rights.into()
+    })
 }
 
 /// Whether an object has no fields.

@@ -50,8 +50,34 @@ pub struct NeededRights {
     /// Patterns that it calls; `*` for one that is computed.
     #[schema(example = json!([]))]
     pub patterns: Vec<String>,
+    /// Names of variables that its expressions read, as far as they are written out. They are no right: all of an
+    /// environment's variables can be read.
+    #[serde(default)]
+    #[schema(example = json!(["API_BASE"]))]
+    pub variables: Vec<String>,
     /// Whether it has code for the JavaScript engine.
     pub javascript: bool,
+}
+
+impl NeededRights {
+    /// What is not among others, of each kind.
+    pub fn without(&self, others: &NeededRights) -> NeededRights {
+        let without = |all: &[String], others: &[String]| -> Vec<String> {
+            all.iter()
+                .filter(|name| !others.contains(name))
+                .cloned()
+                .collect()
+        };
+        NeededRights {
+            effects: without(&self.effects, &others.effects),
+            secrets: without(&self.secrets, &others.secrets),
+            connections: without(&self.connections, &others.connections),
+            hosts: without(&self.hosts, &others.hosts),
+            patterns: without(&self.patterns, &others.patterns),
+            variables: without(&self.variables, &others.variables),
+            javascript: self.javascript && !others.javascript,
+        }
+    }
 }
 
 impl From<Rights> for NeededRights {
@@ -62,6 +88,7 @@ impl From<Rights> for NeededRights {
             connections: rights.connections,
             hosts: rights.hosts,
             patterns: rights.patterns,
+            variables: Vec::new(),
             javascript: rights.javascript,
         }
     }

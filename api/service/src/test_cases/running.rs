@@ -32,10 +32,14 @@ const NAMED_MAX: usize = 20;
 /// What the tests are run against.
 #[derive(Debug)]
 pub struct Subject {
-    /// The graph; `None`: the newest version's.
+    /// The stored version; `None`: the newest.
+    pub version: Option<i64>,
+    /// The graph; `None`: the version's.
     pub graph: Option<Box<RawValue>>,
-    /// Definitions; none, or an empty object: the newest version's.
+    /// Definitions; none, or an empty object: the version's.
     pub definitions: Option<Box<RawValue>>,
+    /// Whether it is kept how the tests of a stored version ended.
+    pub is_kept: bool,
 }
 
 /// How a test ended.
@@ -114,15 +118,19 @@ pub async fn run(
     drop(reader);
     let rows = chosen(rows, wanted)?;
     let sent_all = subject.graph.is_some();
-    let newest = patterns::newest(service, editor.user(), &row).await?;
-    drop(newest.share);
+    let version = subject.version.unwrap_or(row.version_number);
+    let stored = match subject.version {
+        Some(version) => patterns::of_version(service, editor.user(), (pattern, version)).await?,
+        None => patterns::newest(service, editor.user(), &row).await?,
+    };
+    drop(stored.share);
     let definitions = subject.definitions.filter(|sent| !is_empty(sent));
     let mut runner = Runner {
         service,
         editor,
         began: heddle_model::clock::monotonic(),
-        definitions: definitions.or(newest.definitions).unwrap_or_else(no_definitions),
-        graph: subject.graph.unwrap_or(newest.graph),
+        definitions: definitions.or(stored.definitions).unwrap_or_else(no_definitions),
+        graph: subject.graph.unwrap_or(stored.graph),
         compiled: None,
         room: ACTUAL_BYTES_MAX,
     };
@@ -137,8 +145,8 @@ pub async fn run(
         read_at.push((test.row.id, test.row.updated_at));
         results.push(runner.one(test).await?);
     }
-    let version_number = (!sent_all).then_some(row.version_number);
-    if let Some(version) = version_number {
+    let version_number = (!sent_all).then_some(version);
+    if let Some(version) = version_number.filter(|_| subject.is_kept) {
         keep(service, *editor, pattern, version, ends(&read_at, &results)).await?;
     }
     let count = |status: Verdict| results.iter().filter(|result| result.status == status).count();
@@ -151,18 +159,14 @@ pub async fn run(
     })
 }
 
-/// Runs all tests of a pattern's newest version with these definitions, and gives that version's number. An error that names
-/// those which don't pass.
+/// Runs all tests of a pattern on a stored version, and gives that version's number. An error that names those which don't
+/// pass.
 pub async fn require(
     service: &Service,
     editor: &Editor,
     pattern: PatternId,
-    definitions: Box<RawValue>,
+    subject: Subject,
 ) -> Result<i64, ServiceError> {
-    let subject = Subject {
-        graph: None,
-        definitions: Some(definitions),
-    };
     let tally = run(service, editor, pattern, (None, subject)).await?;
     let bad: Vec<&CaseResult> = tally
         .results

@@ -4,6 +4,7 @@ use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::ServiceError;
 use heddle_model::ids::{EndpointId, PatternId};
 use heddle_model::signature::Scheme;
+use heddle_model::slot::Slot;
 use heddle_store::vault::Vault;
 use heddle_store::{ReadCache, Store, endpoints};
 use secrecy::SecretString;
@@ -19,8 +20,8 @@ const SHARED_TTL: Duration = Duration::from_secs(1);
 pub struct Endpoint {
     /// UUIDv7, so that ids sort by time of creation.
     pub id: EndpointId,
-    /// The pattern that the node belongs to.
-    pub pattern_id: PatternId,
+    /// Whose runs it starts.
+    pub slot: Slot,
     /// The node.
     pub node_id: String,
     /// How senders sign, in the newest version.
@@ -67,7 +68,7 @@ impl Endpoints {
         };
         let endpoint = Arc::new(Endpoint {
             id: row.id,
-            pattern_id: row.pattern_id,
+            slot: row.slot(),
             scheme: row.scheme(),
             secret: row.secret(&mut reader.db(), &self.vault).await?,
             node_id: row.node_id,
@@ -84,7 +85,7 @@ impl Endpoints {
 
     pub fn forget(&self, pattern: PatternId) {
         self.by_webhook_id
-            .forget_those(|(endpoint, _)| endpoint.pattern_id == pattern);
+            .forget_those(|(endpoint, _)| endpoint.slot.pattern == pattern);
     }
 }
 

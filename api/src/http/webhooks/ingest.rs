@@ -123,7 +123,7 @@ pub async fn is_active(app: &App, webhook_id: &str) -> Result<bool, ApiError> {
     let Some(endpoint) = app.webhooks.endpoint(webhook_id).await? else {
         return Ok(false);
     };
-    let active = app.executions.active_for(endpoint.pattern_id).await?;
+    let active = app.executions.active_for(endpoint.slot).await?;
     Ok(active.is_some_and(|active| trigger(&active, &endpoint.node_id).is_some()))
 }
 
@@ -163,15 +163,15 @@ async fn find(app: &App, webhook_id: &str) -> Result<(Option<PatternId>, Option<
     let Some(endpoint) = app.webhooks.endpoint(webhook_id).await? else {
         return Ok((None, None));
     };
-    let active = app.executions.active_for(endpoint.pattern_id).await?;
-    let pattern = Some(endpoint.pattern_id);
+    let active = app.executions.active_for(endpoint.slot).await?;
+    let pattern = Some(endpoint.slot.pattern);
     let admitted = Admitted { endpoint, active };
     if admitted.endpoint.is_present || admitted.trigger().is_some() {
         return Ok((pattern, Some(admitted)));
     }
     // An endpoint whose node is neither in the newest version nor deployed, were it paused, waits for its return.
     let mut reader = app.store.reader().await?;
-    let deployment = deployments::for_system(&mut reader.db(), admitted.endpoint.pattern_id).await?;
+    let deployment = deployments::in_slot_for_system(&mut reader.db(), admitted.endpoint.slot).await?;
     let holds =
         |deployment: DeploymentRow| deployment.holds(Start::Webhook.type_name(), &admitted.endpoint.node_id);
     Ok((pattern, deployment.is_some_and(holds).then_some(admitted)))
@@ -179,7 +179,7 @@ async fn find(app: &App, webhook_id: &str) -> Result<(Option<PatternId>, Option<
 
 /// Refuses a request whose body could not be read.
 pub async fn refuse_body(app: &App, arrival: Arrival, admitted: &Admitted, error: ApiError) -> Response {
-    let pattern = Some(admitted.endpoint.pattern_id);
+    let pattern = Some(admitted.endpoint.slot.pattern);
     refuse(app, arrival, pattern, WebhookStatus::SignatureInvalid, error).await
 }
 
@@ -217,7 +217,7 @@ pub async fn deliver(
 ) -> Response {
     arrival.content_length = i64::try_from(body.len()).unwrap_or(i64::MAX);
     let endpoint = admitted.endpoint.clone();
-    let pattern = Some(endpoint.pattern_id);
+    let pattern = Some(endpoint.slot.pattern);
     let event = match check(&app, &admitted, &headers, query.as_deref(), &body) {
         Ok(event) => event,
         Err(error) => return refuse(&app, arrival, pattern, WebhookStatus::SignatureInvalid, error).await,

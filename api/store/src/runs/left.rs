@@ -2,7 +2,8 @@
 
 use crate::Db;
 use heddle_model::clock::Timestamp;
-use heddle_model::ids::{DeploymentId, PatternId, RunId};
+use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, RunId};
+use heddle_model::slot::Slot;
 use heddle_model::status::TriggeredBy;
 use sqlx::FromRow;
 
@@ -45,12 +46,25 @@ pub struct LeftRow {
     pub suspicion: i64,
     /// Whose run it is, unless that is gone.
     pub pattern_id: Option<PatternId>,
+    /// The environment of its deployment's slot; `None`: that is the main one.
+    pub slot_environment_id: Option<EnvironmentId>,
+}
+
+impl LeftRow {
+    /// Whose run it is, unless that is gone.
+    pub fn slot(&self) -> Option<Slot> {
+        Some(Slot {
+            pattern: self.pattern_id?,
+            environment: self.slot_environment_id,
+        })
+    }
 }
 
 pub(super) const LEFT: &str =
     ") returning id, deployment_id, triggered_by, node_id, event, artifact, version_number, attempt,
     suspicion, accepted_at, started_at, resumes_at, parent_id, parent_key, depth, awaited,
-    (select d.pattern_id from deployments d where d.id = runs.deployment_id) as pattern_id";
+    (select d.pattern_id from deployments d where d.id = runs.deployment_id) as pattern_id,
+    (select nullif(d.slot, '') from deployments d where d.id = runs.deployment_id) as slot_environment_id";
 
 /// Ends the selection of rows that are about to be changed. Servers pass over what others are at.
 pub(super) const fn skip_locked(db: &Db<'_>) -> &'static str {

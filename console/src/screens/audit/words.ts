@@ -30,6 +30,8 @@ const within = (entry: Entry): Part[] =>
 const to = (entry: Entry): Part[] => (entry.object.within ? [plain(' to '), name(entry.object.within)] : []);
 const version = (entry: Entry): Part[] =>
   detail(entry, 'version') ? [plain(` version ${detail(entry, 'version')}`)] : [];
+const promotedFrom = (entry: Entry): Part[] =>
+  detail(entry, 'from') ? [plain(' from '), name(detail(entry, 'from'))] : [];
 const said = (text: string) => (): Part[] => [plain(text)];
 const ofPattern =
   (text: string) =>
@@ -85,6 +87,11 @@ const SENTENCES: Readonly<Record<string, (entry: Entry) => Part[]>> = {
   'pattern.call_interface_set': about('set the call interface of '),
   'pattern.call_interface_removed': about('removed the call interface of '),
   'pattern.deployed': about('deployed ', (entry) => [...version(entry), ...to(entry)]),
+  'deployment.promoted': about('promoted ', (entry) => [
+    ...version(entry),
+    ...promotedFrom(entry),
+    ...to(entry),
+  ]),
   'pattern.undeployed': about('undeployed '),
   'test.added': about('added the test ', ofPattern('')),
   'test.changed': about('changed the test ', ofPattern('')),

@@ -1,0 +1,130 @@
+//! What a pattern names and does not find in an environment.
+
+use crate::active_deployments::ActiveDeployments;
+use crate::compile::validation::NeededRights;
+use crate::deployment::Origin;
+use heddle_model::access::Scope;
+use heddle_model::error::{Code, Detail, ServiceError};
+use heddle_model::ids::PatternId;
+use heddle_model::status::DeploymentStatus;
+use heddle_model::tenant::Tenant;
+use heddle_store::{Store, connections, deployments, secrets};
+use serde::Serialize;
+use std::collections::HashSet;
+use utoipa::ToSchema;
+
+/// Stands for names that are computed.
+const ANY: &str = "*";
+
+/// What a pattern names by name, and is not there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Missing {
+    /// Secrets that the environment does not have.
+    #[schema(example = json!(["API_TOKEN"]))]
+    pub secrets: Vec<String>,
+    /// Variables that the environment does not have.
+    #[schema(example = json!(["API_BASE"]))]
+    pub variables: Vec<String>,
+    /// Connections that the workspace does not have.
+    #[schema(example = json!(["orders-db"]))]
+    pub connections: Vec<String>,
+    /// Patterns that it calls and that have no active deployment which its runs could call.
+    #[schema(example = json!([]))]
+    pub patterns: Vec<String>,
+}
+
+impl Missing {
+    /// Refuses what would fail for want of a secret, a variable or a connection. Patterns may call each other, so that one
+    /// of them has to come first.
+    pub(super) fn refuse(&self, environment: &str) -> Result<(), ServiceError> {
+        let of = |kind: &str, names: &[String], place: &str| -> Vec<Detail> {
+            let detail = |name: &String| Detail {
+                path: format!("{kind}[{name}]"),
+                message: format!("is not {place}"),
+            };
+            names.iter().map(detail).collect()
+        };
+        let inside = format!("in the environment `{environment}`");
+        let details = [
+            of("secrets", &self.secrets, &inside),
+            of("variables", &self.variables, &inside),
+            of("connections", &self.connections, "in the workspace"),
+        ]
+        .concat();
+        if details.is_empty() {
+            return Ok(());
+        }
+        let texts: Vec<String> = [
+            ("secret", &self.secrets),
+            ("variable", &self.variables),
+            ("connection", &self.connections),
+        ]
+        .into_iter()
+        .flat_map(|(kind, names)| names.iter().map(move |name| format!("{kind} `{name}`")))
+        .collect();
+        let message = format!(
+            "The environment `{environment}` lacks what the deployment needs: {}. Add it there, then promote again. \
+             Nothing was deployed.",
+            texts.join(", ")
+        );
+        Err(Code::EnvironmentIncomplete.with(message).with_details(details))
+    }
+}
+
+/// Finds out what is missing for runs of this origin.
+pub(super) async fn missing(
+    (store, active): (&Store, &ActiveDeployments),
+    scope: &Scope,
+    tenant: Tenant,
+    origin: Origin,
+    needed: &NeededRights,
+) -> Result<Missing, ServiceError> {
+    let mut missing = Missing::default();
+    let mut reader = store.reader().await?;
+    let db = &mut reader.db();
+    let (mut known_secrets, mut known_variables) = (HashSet::new(), HashSet::new());
+    if let Some(environment) = origin.environment {
+        let rows = secrets::list(db, scope, environment).await?;
+        known_secrets.extend(rows.into_iter().map(|row| row.name));
+        let variables = secrets::variables(db, environment).await?;
+        known_variables.extend(variables.into_iter().map(|(name, _)| name));
+    }
+    let absent = |names: &[String], known: &HashSet<String>| -> Vec<String> {
+        names
+            .iter()
+            .filter(|name| !known.contains(*name))
+            .cloned()
+            .collect()
+    };
+    missing.secrets = absent(&needed.secrets, &known_secrets);
+    missing.variables = absent(&needed.variables, &known_variables);
+    for name in needed.connections.iter().filter(|name| *name != ANY) {
+        if connections::resolved(db, tenant, name).await?.is_none() {
+            missing.connections.push(name.clone());
+        }
+    }
+    drop(reader);
+    for name in needed.patterns.iter().filter(|name| *name != ANY) {
+        if !is_callable((store, active), name, tenant, origin).await? {
+            missing.patterns.push(name.clone());
+        }
+    }
+    Ok(missing)
+}
+
+async fn is_callable(
+    (store, active): (&Store, &ActiveDeployments),
+    name: &str,
+    tenant: Tenant,
+    origin: Origin,
+) -> Result<bool, ServiceError> {
+    let Ok(pattern) = name.parse::<PatternId>() else {
+        return Ok(false);
+    };
+    let slot = active.slot_for(pattern, origin).await?;
+    let found = deployments::in_slot_for_system(&mut store.reader().await?.db(), slot).await?;
+    Ok(found.is_some_and(|row| {
+        row.status == DeploymentStatus::Active && Tenant::of(row.user_id, row.workspace_id) == tenant
+    }))
+}

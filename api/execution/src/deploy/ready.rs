@@ -1,0 +1,228 @@
+//! Makes ready what is to be deployed: compiled from a version, or as it is deployed elsewhere. Stores nothing.
+
+use super::request::{DeployError, DeployRequest, DeployVersion};
+use crate::compile::{Asker, Finding, Sources};
+use crate::modules::{LoadError, Modules};
+use heddle_compiler::Options;
+use heddle_contract::manifest::Manifest;
+use heddle_model::access::Editor;
+use heddle_model::clock::Clock;
+use heddle_model::error::{Code, ServiceError};
+use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId};
+use heddle_model::status::DeploymentStatus;
+use heddle_runtime::Tier;
+use heddle_store::deployments::{self, DeploymentRow};
+use heddle_store::patterns::{self, PatternRow};
+use heddle_store::workspaces::EnvironmentRow;
+use heddle_store::{Store, versions, workspaces};
+use serde_json::{Value, json};
+
+/// What is to be deployed.
+pub(super) struct Ready {
+    /// As it would be stored if it were new. Its slot is chosen when it is stored.
+    pub row: DeploymentRow,
+    /// Where its secrets and variables come from.
+    pub environment: Option<EnvironmentRow>,
+    /// Whether a deployment in another environment moves; `None`: if it is the pattern's only one.
+    pub moves: Option<bool>,
+    /// The module.
+    pub wasm: Vec<u8>,
+    /// What the module says of itself.
+    pub manifest: Manifest,
+    /// What looks wrong in the graph.
+    pub warnings: Vec<Finding>,
+    /// The name of the environment from which it is promoted.
+    pub from: Option<String>,
+}
+
+/// Makes things ready to be deployed.
+pub(super) struct Maker<'a> {
+    pub store: &'a Store,
+    pub clock: &'a Clock,
+    pub modules: &'a Modules,
+}
+
+impl Maker<'_> {
+    /// Compiles and loads a version of a pattern.
+    pub async fn compiled(
+        &self,
+        editor: &Editor,
+        pattern: PatternId,
+        request: DeployRequest,
+    ) -> Result<Ready, DeployError> {
+        let row = self.changeable(editor, pattern).await?;
+        let version = wanted(&row, request.version)?;
+        let environment = self.environment(editor, &row, request.target.environment).await?;
+        let options = Options {
+            trace: request.trace,
+            ..Options::default()
+        };
+        let mut session = self.modules.session(Asker::Request(editor.user())).await?;
+        // Read within the turn: it may be large.
+        let content = versions::content(&mut self.store.reader().await?.db(), pattern, version).await?;
+        let content = content.ok_or_else(|| no_version(&row, version))?;
+        let sources = Sources::of_version(content).map_err(ServiceError::internal)?;
+        let sources = sources.with_definitions(request.node_definitions);
+        let compiled = self.modules.compile(&mut session, sources, options).await?;
+        let (Some(artifact), warnings) = (compiled.artifact, compiled.warnings) else {
+            return Err(DeployError::Invalid {
+                errors: compiled.errors,
+                warnings: Vec::new(),
+                diagnostics: compiled.diagnostics,
+            });
+        };
+        let plan = self.modules.plan(artifact.wasm.clone(), Tier::Optimized).await?;
+        let program = session.load(self.modules.runtime().await?, plan).await?;
+        drop(session);
+        let module = (hex::encode(program.digest()), &artifact.manifest);
+        Ok(Ready {
+            row: self.new_row(row, environment.as_ref(), version, module),
+            environment,
+            moves: request.target.moves,
+            wasm: artifact.wasm,
+            manifest: artifact.manifest,
+            warnings,
+            from: None,
+        })
+    }
+
+    /// What is deployed in one environment, for another one. No deployment moves for it.
+    pub async fn promoted(
+        &self,
+        editor: &Editor,
+        deployment: DeploymentId,
+        environment: EnvironmentId,
+    ) -> Result<Ready, ServiceError> {
+        let source = deployments::visible(&mut self.store.reader().await?.db(), editor, deployment).await?;
+        let source = source.ok_or(Code::NotFound)?;
+        let row = self.changeable(editor, source.pattern_id).await?;
+        if !matches!(source.status, DeploymentStatus::Active | DeploymentStatus::Paused) {
+            let message = "Only what is deployed can be promoted: deploy or redeploy the pattern first.";
+            return Err(Code::NotActive.with(message));
+        }
+        let environment = self.environment(editor, &row, Some(environment)).await?;
+        if environment.as_ref().map(|target| target.id) == source.environment_id {
+            let message = "is where this is deployed: name another environment";
+            return Err(ServiceError::field("environmentId", message));
+        }
+        let mut reader = self.store.reader().await?;
+        let wasm = deployments::artifact(&mut reader.db(), &source.artifact).await?;
+        let from = match source.environment_id {
+            Some(from) => workspaces::environment(&mut reader.db(), editor, from).await?,
+            None => None,
+        };
+        drop(reader);
+        let unusable = |reason: &dyn std::fmt::Display| {
+            Code::NotActive.with(format!("The deployment's module can't be loaded: {reason}"))
+        };
+        let wasm = wasm.ok_or_else(|| unusable(&"it is gone: deploy the pattern again"))?;
+        let program = match self.modules.load(&source.artifact, source.user_id).await {
+            Ok(program) => program,
+            Err(LoadError::Failed(error)) => return Err(error),
+            Err(LoadError::Unusable(reason)) => return Err(unusable(&reason)),
+        };
+        let manifest = program.manifest().clone();
+        let module = (source.artifact, &manifest);
+        Ok(Ready {
+            row: self.new_row(row, environment.as_ref(), source.version_number, module),
+            environment,
+            moves: Some(false),
+            wasm,
+            manifest,
+            warnings: Vec::new(),
+            from: from.map(|from| from.name),
+        })
+    }
+
+    /// The pattern, which the editor may change: 403 if it is merely public.
+    pub async fn changeable(&self, editor: &Editor, pattern: PatternId) -> Result<PatternRow, ServiceError> {
+        let mut reader = self.store.reader().await?;
+        if let Some(row) = patterns::visible(&mut reader.db(), editor, pattern).await? {
+            return Ok(row);
+        }
+        Err(
+            match patterns::readable(&mut reader.db(), editor, pattern).await? {
+                Some(_) => {
+                    Code::Forbidden.with("This pattern belongs to somebody else: clone it to deploy it.")
+                }
+                None => Code::NotFound.into(),
+            },
+        )
+    }
+
+    async fn environment(
+        &self,
+        editor: &Editor,
+        pattern: &PatternRow,
+        wanted: Option<EnvironmentId>,
+    ) -> Result<Option<EnvironmentRow>, ServiceError> {
+        let mut reader = self.store.reader().await?;
+        match (wanted, pattern.workspace_id) {
+            (Some(wanted), _) => {
+                let found = workspaces::environment(&mut reader.db(), editor, wanted).await?;
+                found.map(Some).ok_or_else(|| {
+                    ServiceError::field("environmentId", "is not an environment of this workspace")
+                })
+            }
+            (None, Some(workspace)) => {
+                Ok(workspaces::default_environment(&mut reader.db(), workspace).await?)
+            }
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// A deployment that is not there yet.
+    fn new_row(
+        &self,
+        pattern: PatternRow,
+        environment: Option<&EnvironmentRow>,
+        version: i64,
+        (artifact, manifest): (String, &Manifest),
+    ) -> DeploymentRow {
+        let triggers = manifest
+            .triggers
+            .iter()
+            .map(|trigger| json!({ "type": trigger.node_type, "nodeId": trigger.node_id }));
+        let now = self.clock.now();
+        DeploymentRow {
+            id: DeploymentId::new(),
+            pattern_id: pattern.id,
+            slot_environment_id: None,
+            pattern_name: pattern.name,
+            user_id: pattern.owner_id,
+            workspace_id: pattern.workspace_id,
+            owner_id: pattern.owner_id,
+            environment_id: environment.map(|environment| environment.id),
+            status: DeploymentStatus::Active,
+            version_number: version,
+            artifact,
+            triggers: Value::Array(triggers.collect()).to_string(),
+            error_message: None,
+            strikes: 0,
+            confirmed_at: now,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+}
+
+/// The number of the version that is to be deployed.
+fn wanted(pattern: &PatternRow, version: DeployVersion) -> Result<i64, ServiceError> {
+    let newest = pattern.version_number;
+    match version {
+        DeployVersion::Newest => Ok(newest),
+        DeployVersion::StillNewest(version) if version == newest => Ok(version),
+        DeployVersion::StillNewest(_) => {
+            Err(Code::Conflict.with("The pattern was saved in the meantime: deploy it again."))
+        }
+        DeployVersion::Exactly(version) if (1..=newest).contains(&version) => Ok(version),
+        DeployVersion::Exactly(version) => Err(no_version(pattern, version)),
+    }
+}
+
+fn no_version(pattern: &PatternRow, version: i64) -> ServiceError {
+    Code::VersionNotFound.with(format!(
+        "The pattern has no version {version}; its newest one is {}. Nothing was deployed.",
+        pattern.version_number
+    ))
+}
