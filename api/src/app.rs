@@ -24,7 +24,7 @@ impl App {
     /// Builds the service from the settings and a store.
     pub fn new(config: Config, store: Store, clock: Clock) -> Self {
         // What is counted before metrics are collected counts nothing.
-        telemetry::metrics();
+        telemetry::metrics::handle();
         let service = Service::new(config.service(), store, clock);
         App(Arc::new(Parts { config, service }))
     }

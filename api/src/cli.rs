@@ -6,6 +6,7 @@ mod connections;
 mod data_dir;
 mod diagnostics;
 mod failure;
+mod healthcheck;
 mod indent;
 mod input;
 mod keys;
@@ -80,6 +81,8 @@ enum Command {
     Config(settings::SettingsArgs),
     /// Check that a server could start, and say how to fix any problem.
     Doctor(settings::SettingsArgs),
+    /// Ask the server of this machine whether it is well: for containers' health checks.
+    Healthcheck(healthcheck::HealthcheckArgs),
     /// Print a completion script for a shell.
     Completions {
         /// Shell to complete for.
@@ -106,6 +109,7 @@ pub fn main() -> ExitCode {
         Command::Restore(args) => (restore::restore(args), args.json),
         Command::Config(args) => (settings::config(args), args.json),
         Command::Doctor(args) => (settings::doctor(args), args.json),
+        Command::Healthcheck(args) => (healthcheck::healthcheck(args), false),
         Command::Completions { shell } => (completions(*shell), false),
         Command::Worker(args) => (worker::worker(args), false),
     };

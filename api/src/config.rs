@@ -84,6 +84,12 @@ pub struct Config {
     pub large_request_bytes_max: usize,
     /// Limits of HTTP connections.
     pub http: http::HttpLimits,
+    /// Token that `/metrics` requires; `None`: only this machine and private networks may read them.
+    pub metrics_token: Option<SecretString>,
+    /// Tenants that have metrics of their own; those of all others are counted together. 0: there are none.
+    pub metrics_tenants_max: usize,
+    /// Requests that take longer are logged as warnings; zero: none are.
+    pub slow_request: Duration,
     /// Peers whose `X-Forwarded-For` is trusted.
     pub trusted_proxies: Vec<IpNet>,
     /// Origins of browser pages that may use the API; `*` is any.
@@ -210,6 +216,9 @@ impl Config {
             api_body_bytes_max: 8 << 20,
             large_request_bytes_max: 256 << 20,
             http: http::HttpLimits::default(),
+            metrics_token: None,
+            metrics_tenants_max: 0,
+            slow_request: Duration::from_secs(5),
             trusted_proxies: Vec::new(),
             cors_origins: Vec::new(),
             egress: EgressPolicy::default(),
@@ -310,6 +319,7 @@ impl Config {
                 memory_bytes_max: None,
             }),
             workers: self.workers,
+            metrics_tenants_max: self.metrics_tenants_max,
             base_url: self.base_url.clone(),
             callback_secret: self.jwt_secret.clone(),
             compilers: compile::Settings {

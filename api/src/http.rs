@@ -89,7 +89,9 @@ pub fn router(app: &App) -> Router {
         // As one, since each layer of a router is boxed and cloned for each request. The first one is the outermost.
         .layer(
             ServiceBuilder::new()
-                .layer(middleware::IdentifyLayer)
+                .layer(middleware::IdentifyLayer {
+                    slow: app.config.slow_request,
+                })
                 .option_layer(cors(&app.config.cors_origins))
                 .layer(CatchPanicLayer::custom(middleware::panicked))
                 .layer(DefaultBodyLimit::max(app.config.api_body_bytes_max)),

@@ -7,5 +7,6 @@ pub mod catalogue;
 pub mod cli;
 pub mod config;
 pub mod demo;
+pub mod disk;
 pub mod http;
 pub mod telemetry;

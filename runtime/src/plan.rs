@@ -41,6 +41,9 @@ impl Shelf {
         if let Some(code) = self.disk.as_ref().and_then(|disk| disk.load(digest)) {
             return Ok(code);
         }
+        tracing::info!(
+            "Compiling a part of heddle for this machine, which takes some seconds; the next start finds it in the cache"
+        );
         let code = self.engines.compile(wasm, Form::Module(Tier::Optimized))?;
         self.compiled(self.disk.as_ref(), code, digest)
     }

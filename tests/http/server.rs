@@ -4,6 +4,7 @@
 use crate::harness::{Database, Service, doubling};
 use heddle_api::config::Config;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -369,10 +370,72 @@ async fn metrics_are_for_near_peers_that_ask_directly() {
         let reply = beside.get("/metrics").header(proxy, "192.0.2.1").send().await;
         reply.assert_refused(403, "FORBIDDEN");
     }
+    let by_token = service(|config| config.metrics_token = Some("a-token".into())).await;
+    let ask = async |token: &str| {
+        let request = by_token
+            .get("/metrics")
+            .bearer(token)
+            .header("x-forwarded-for", "192.0.2.1");
+        request.send().await
+    };
+    assert_eq!(ask("a-token").await.status, 200);
+    ask("another").await.assert_refused(401, "UNAUTHORIZED");
+    let reply = by_token.get("/metrics").send().await;
+    reply.assert_refused(401, "UNAUTHORIZED");
     let apart = service(|config| config.http.metrics_listen = Some(([127, 0, 0, 1], 1).into())).await;
     apart
         .get("/metrics")
         .send()
         .await
         .assert_refused(404, "NOT_FOUND");
+}
+
+#[tokio::test]
+async fn every_metric_says_what_it_counts() {
+    let service = service(|_| {}).await;
+    let user = service.user("ann").await;
+    service.deployed(&user, &doubling()).await;
+    let metrics = service.get("/metrics").send().await.text;
+    let mut types = metrics.lines().filter_map(|line| line.strip_prefix("# TYPE "));
+    let name = |line: &str| line.split(' ').next().unwrap().to_owned();
+    let first = types.next().map(name).unwrap();
+    for metric in types.map(name).chain([first]) {
+        let help = metrics
+            .lines()
+            .find(|line| line.starts_with(&format!("# HELP {metric} ")));
+        assert!(
+            help.is_some_and(|help| help.len() > metric.len() + 12),
+            "{metric}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn as_many_tenants_have_metrics_of_their_own_as_operators_ask_for() {
+    let service = service(|config| config.metrics_tenants_max = 1).await;
+    for name in ["ann", "bob"] {
+        let user = service.user(name).await;
+        let deployment = service.deployed(&user, &doubling()).await;
+        let path = format!("/api/deployments/{deployment}/execute?wait=true");
+        let reply = service
+            .post(&path)
+            .bearer(&user.token)
+            .json(&json!({}))
+            .send()
+            .await;
+        assert_eq!(reply.status, 200, "{reply}");
+    }
+    // The process has one place for all metrics, but no other test has them by tenant.
+    let metrics = service.get("/metrics").send().await.text;
+    let tenants: BTreeSet<&str> = metrics
+        .lines()
+        .filter(|line| !line.ends_with(" 0"))
+        .filter_map(|line| {
+            line.strip_prefix("heddle_tenant_runs_ended_total{tenant=\"")?
+                .split('"')
+                .next()
+        })
+        .collect();
+    assert_eq!(tenants.len(), 2, "{metrics}");
+    assert!(tenants.contains("(others)"), "{tenants:?}");
 }

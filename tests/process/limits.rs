@@ -179,7 +179,6 @@ fn secrets_can_be_in_files() {
             ],
             "HEDDLE_MASTER_KEY is given both directly and in a file",
         ),
-        (&[("HEDDLE_LISTEN_FILE", "x")], "HEDDLE_LISTEN_FILE is unknown"),
     ] {
         let (code, _, told) = output(heddle(dir.path()).arg("config").envs(variables.iter().copied()));
         assert_eq!(code, 2, "{told}");

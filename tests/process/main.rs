@@ -4,19 +4,23 @@
 #![expect(clippy::unwrap_used, reason = "a failed test may panic")]
 
 mod backup;
+mod certificate;
 mod compilers;
 mod crash;
 mod damage;
 mod demo;
+mod disk;
 mod effects;
 mod executors;
 mod full_disk;
 mod keys;
 mod limits;
 mod load;
+mod log;
 mod message;
 #[path = "../shared/needs.rs"]
 mod needs;
+mod nginx;
 mod outage;
 mod poison;
 #[path = "../http/harness/postgres.rs"]
@@ -25,6 +29,7 @@ mod sender;
 mod server;
 mod servers;
 mod starting;
+mod tls;
 mod traces;
 mod users;
 mod walls;

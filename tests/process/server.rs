@@ -78,7 +78,8 @@ impl Server {
         BufReader::new(process.stdout.as_mut().unwrap())
             .read_line(&mut line)
             .unwrap();
-        let Some(address) = line.trim().strip_prefix("listening on http://") else {
+        let address = line.trim().strip_prefix("listening on ");
+        let Some((_, address)) = address.and_then(|url| url.split_once("://")) else {
             let mut told = String::new();
             if let Some(mut log) = process.stderr.take() {
                 log.read_to_string(&mut told).unwrap();

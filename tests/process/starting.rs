@@ -53,22 +53,82 @@ fn the_first_start_says_where_the_keys_are() {
 }
 
 #[test]
-fn a_misspelt_setting_stops_the_start_with_its_name() {
+fn a_misspelt_setting_in_the_file_stops_the_start_with_its_name() {
     let dir = tempfile::tempdir().unwrap();
-    let (code, _, told) = output(heddle(dir.path()).arg("serve").env("HEDDLE_LISTN", "127.0.0.1:0"));
-    assert_eq!(code, 2);
-    assert!(
-        told.contains("HEDDLE_LISTN is unknown; did you mean HEDDLE_LISTEN?"),
-        "{told}"
-    );
+    for (text, expected) in [
+        (
+            "listn = \"127.0.0.1:0\"\n",
+            "`listn` in heddle.toml is unknown; did you mean `listen`?",
+        ),
+        (
+            "token_ttl = \"soon\"\n",
+            "`token_ttl` in heddle.toml must be a duration",
+        ),
+    ] {
+        std::fs::write(dir.path().join("heddle.toml"), text).unwrap();
+        let (code, _, told) = output(heddle(dir.path()).arg("serve"));
+        assert_eq!(code, 2);
+        assert!(told.contains(expected), "{told}");
+    }
+}
 
-    std::fs::write(dir.path().join("heddle.toml"), "token_ttl = \"soon\"\n").unwrap();
-    let (code, _, told) = output(heddle(dir.path()).arg("serve"));
-    assert_eq!(code, 2);
+/// What Kubernetes sets for a service named `heddle`, and for one named `heddle-web`.
+const OF_SERVICES: [(&str, &str); 9] = [
+    ("HEDDLE_PORT", "tcp://10.0.0.1:8080"),
+    ("HEDDLE_PORT_8080_TCP", "tcp://10.0.0.1:8080"),
+    ("HEDDLE_PORT_8080_TCP_ADDR", "10.0.0.1"),
+    ("HEDDLE_PORT_8080_TCP_PORT", "8080"),
+    ("HEDDLE_PORT_8080_TCP_PROTO", "tcp"),
+    ("HEDDLE_SERVICE_HOST", "10.0.0.1"),
+    ("HEDDLE_SERVICE_PORT", "8080"),
+    ("HEDDLE_SERVICE_PORT_HTTP", "8080"),
+    ("HEDDLE_WEB_SERVICE_HOST", "10.0.0.2"),
+];
+
+#[test]
+fn variables_of_others_do_not_stop_a_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut command = heddle(dir.path());
+    command.arg("serve").env("HEDDLE_LISTN", "127.0.0.1:1");
+    let mut process = Server::spawn(command, &OF_SERVICES);
+    let mut log = std::io::BufReader::new(process.stderr.take().unwrap());
+    let mut first = String::new();
+    std::io::BufRead::read_line(&mut log, &mut first).unwrap();
+    let warning = "HEDDLE_LISTN is unknown and was ignored; did you mean HEDDLE_LISTEN?";
+    assert!(first.contains(warning), "{first}");
+    let server = Server::listening(process).unwrap();
+    assert_eq!(server.stop(), Some(0));
+    let mut rest = String::new();
+    std::io::Read::read_to_string(&mut log, &mut rest).unwrap();
+    assert!(!rest.contains("was ignored"), "{rest}");
+
+    let (code, _, told) = output(heddle(dir.path()).arg("config").envs(OF_SERVICES));
+    assert_eq!((code, told.as_str()), (0, ""));
+    // Whoever means a port by it is told.
+    let (code, _, told) = output(heddle(dir.path()).arg("config").env("HEDDLE_PORT", "80"));
+    assert_eq!(code, 0);
     assert!(
-        told.contains("`token_ttl` in heddle.toml must be a duration"),
+        told.starts_with("warning: HEDDLE_PORT is unknown and was ignored"),
         "{told}"
     );
+}
+
+#[test]
+fn an_address_of_a_kubernetes_service_is_not_taken_for_a_setting() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, value) in [
+        ("HEDDLE_LISTEN", "tcp://10.0.0.1:8080"),
+        ("HEDDLE_MAIL_DOMAIN", "udp://10.0.0.1:53"),
+        ("HEDDLE_MASTER_KEY_FILE", "tcp://10.0.0.1:8080"),
+    ] {
+        let (code, _, told) = output(heddle(dir.path()).arg("serve").env(name, value));
+        assert_eq!(code, 2, "{told}");
+        let expected = format!("{name} has the address of a Kubernetes service as its value");
+        assert!(
+            told.contains(&expected) && told.contains("enableServiceLinks: false"),
+            "{told}"
+        );
+    }
 }
 
 #[test]

@@ -5,9 +5,11 @@
 
 mod circles;
 mod manifests;
+mod metrics;
 mod modules;
 mod names;
 mod node_types;
+mod packaging;
 mod pages;
 mod secrets;
 

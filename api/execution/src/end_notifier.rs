@@ -4,9 +4,10 @@ use crate::live::Ended;
 use crate::live_runs::LiveRuns;
 use crate::poller::Wakeup;
 use crate::run::Run;
-use crate::run_metrics::{self, Figures};
+use crate::run_metrics::{self, Figures, TenantMetrics};
 use crate::tail::Tail;
 use heddle_model::status::{Phase, RunStatus, TriggeredBy};
+use heddle_runtime::RunError;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
@@ -16,12 +17,17 @@ pub(crate) struct EndNotifier {
     pub live: Arc<LiveRuns>,
     pub tail: Tail,
     pub parked: Wakeup,
+    pub tenants: Arc<TenantMetrics>,
 }
 
 impl EndNotifier {
     /// The run has ended, which is stored.
     pub fn ended(&self, run: &Run, figures: Figures, ended: Ended) {
         run_metrics::ended(ended.status, figures);
+        self.tenants.ended(run.deployment.tenant, ended.status, figures);
+        if let Some(error) = &ended.error {
+            log_failure(run, ended.status, figures, error);
+        }
         self.live.remove(run.id);
         self.tail.ended(run, &ended);
         if run.parent.is_some() {
@@ -62,4 +68,14 @@ impl EndNotifier {
             run.live.end(ended);
         }
     }
+}
+
+/// One line for operators. The message is left out: it may contain some of the run's data.
+fn log_failure(run: &Run, status: RunStatus, figures: Figures, error: &RunError) {
+    let (id, deployment, tenant) = (run.id, run.deployment.id, run.deployment.tenant);
+    let (status, code, node) = (status.name(), &error.code, error.node_id.as_deref());
+    let (attempt, ms) = (run.attempt, figures.duration_ms.unwrap_or_default());
+    tracing::info!(
+        run = %id, %deployment, %tenant, status, code, node, attempt, ms, "A run failed: {code}"
+    );
 }

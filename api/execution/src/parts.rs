@@ -29,6 +29,7 @@ use crate::recorder::Recorder;
 use crate::recover::Recovery;
 use crate::resume::Resumer;
 use crate::retention::{self, Retention};
+use crate::run_metrics::TenantMetrics;
 use crate::services::RunServices;
 use crate::settings::Settings;
 use crate::stop::Stop;
@@ -65,6 +66,7 @@ pub(crate) struct Foundation {
     pub live: Arc<LiveRuns>,
     pub held: Arc<HeldRuns>,
     pub tail: Tail,
+    pub tenants: Arc<TenantMetrics>,
     pub modules: Arc<Modules>,
     pub active: Arc<ActiveDeployments>,
     pub environments: Arc<Environments>,
@@ -216,6 +218,7 @@ impl Foundation {
             environments: Arc::new(Environments::new(store.clone(), vault.clone())),
             dispatcher: Dispatcher::new(queue.clone()),
             waiting: Arc::new(WaitingRuns::new(store.clone(), &settings.quotas)),
+            tenants: Arc::new(TenantMetrics::new(settings.metrics_tenants_max)),
             queue,
             store,
             clock,
@@ -239,6 +242,7 @@ impl Foundation {
             live: self.live.clone(),
             tail: self.tail.clone(),
             parked: self.wakeups.parked.clone(),
+            tenants: self.tenants.clone(),
         }
     }
 

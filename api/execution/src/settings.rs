@@ -43,6 +43,8 @@ pub struct Settings {
     pub retention_journal_runs_max: u64,
     /// Bytes of the journals that are kept of one workspace; 0: any number.
     pub retention_journal_bytes_max: u64,
+    /// Tenants that have metrics of their own; those of all others are counted together. 0: there are none.
+    pub metrics_tenants_max: usize,
     /// Where machine code is kept.
     pub cache_dir: PathBuf,
     /// Signs what is kept there.

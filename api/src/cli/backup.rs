@@ -4,6 +4,7 @@ use super::data_dir;
 use super::failure::{Exit, Failure};
 use super::output;
 use super::serve;
+use super::settings::gathered;
 use crate::config::sources::{Flags, Values};
 use crate::config::{keys, settings};
 use bytesize::ByteSize;
@@ -40,7 +41,7 @@ pub struct BackupArgs {
 
 /// Runs the command.
 pub fn backup(args: &BackupArgs) -> Result<ExitCode, Failure> {
-    let values = Values::gather(&args.settings, std::env::vars())?;
+    let values = gathered(&args.settings)?;
     if values.text("database_url").is_some() {
         return Err(for_postgres(&args.file));
     }

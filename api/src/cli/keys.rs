@@ -3,10 +3,11 @@
 use super::failure::{Exit, Failure};
 use super::output;
 use super::serve;
+use super::settings::gathered;
 use crate::config::Config;
 use crate::config::keys;
 use crate::config::settings;
-use crate::config::sources::{Flags, Values};
+use crate::config::sources::Flags;
 use clap::{Args, Subcommand};
 use heddle_model::clock::Clock;
 use heddle_model::error::chain;
@@ -41,7 +42,7 @@ enum Action {
 
 /// Runs the command.
 pub fn keys(args: &KeysArgs) -> Result<ExitCode, Failure> {
-    let values = Values::gather(&args.settings, std::env::vars())?;
+    let values = gathered(&args.settings)?;
     let config = settings::read(&values)?;
     let Action::Rotate { new_key_stdin } = args.action;
     let given = if new_key_stdin { Some(from_stdin()?) } else { None };

@@ -5,6 +5,7 @@ use super::data_dir::{self, Lock};
 use super::failure::{Exit, Failure};
 use super::output;
 use super::serve;
+use super::settings::gathered;
 use crate::config::sources::{Flags, Values};
 use crate::config::{keys, settings};
 use bytesize::ByteSize;
@@ -38,7 +39,7 @@ pub struct RestoreArgs {
 
 /// Runs the command.
 pub fn restore(args: &RestoreArgs) -> Result<ExitCode, Failure> {
-    let values = Values::gather(&args.settings, std::env::vars())?;
+    let values = gathered(&args.settings)?;
     if values.text("database_url").is_some() {
         return Err(for_postgres(&args.file));
     }

@@ -11,6 +11,7 @@ use crate::config::http::CONNECTIONS_MIN;
 use crate::config::settings;
 use crate::config::sources::{Flags, Values};
 use crate::demo;
+use crate::http::server::{Listener, Tls};
 use crate::http::{self, server};
 use crate::telemetry;
 use clap::Args;
@@ -36,6 +37,8 @@ use tokio::task::JoinHandle;
 const DRAIN_MAX: Duration = Duration::from_secs(25);
 /// Runs that nobody waits for get so long after that; the next start takes up what is left.
 const RUNS_DRAIN_MAX: Duration = Duration::from_secs(5);
+/// How often the log says what a start waits for.
+const TOLD_EVERY: Duration = Duration::from_secs(5);
 /// The database gets so long to be closed after that.
 const CLOSE_MAX: Duration = Duration::from_secs(5);
 
@@ -61,6 +64,9 @@ pub fn serve(args: &ServeArgs) -> Result<ExitCode, Failure> {
         .build()
         .map_err(|error| Failure::new(Exit::File, "FILE", format!("cannot start threads: {error}")))?;
     let traces = telemetry::start(&config, executor.handle().clone())?;
+    for warning in values.warnings() {
+        tracing::warn!("{warning}");
+    }
     executor.block_on(async {
         let ended = listen(config, base_url_given, args.demo, files).await;
         if let Some(traces) = traces {
@@ -148,8 +154,11 @@ async fn listen(
         .await
         .map_err(|error| failed(&format!("listen on {}", config.listen), &error))?;
     let address = listener.local_addr().map_err(|error| failed("listen", &error))?;
+    let tls = config.http.tls.as_ref().map(Tls::open).transpose();
+    let tls = tls.map_err(|error| Failure::new(Exit::File, "TLS", chain(&error)))?;
+    let scheme = if tls.is_some() { "https" } else { "http" };
     if !base_url_given {
-        config.base_url = format!("http://{address}");
+        config.base_url = format!("{scheme}://{address}");
     }
     for path in &config.keys_made {
         let path = path.display();
@@ -177,7 +186,11 @@ async fn listen(
             () = stop.asked() => return Ok(ExitCode::SUCCESS),
         }
     }
-    let store = open(&config).await?;
+    let store = patiently(
+        "the database to open and its tables to be migrated",
+        open(&config),
+    )
+    .await?;
     let app = App::new(config, store, Clock::System);
     let started = app
         .vault
@@ -191,7 +204,7 @@ async fn listen(
     let listening = notices::start(&app, &peers).await;
     listening.map_err(|error| Failure::new(Exit::File, "DATABASE", chain(&error)))?;
     peers.start();
-    let started = app.executions.start().await;
+    let started = patiently("the engine to start", app.executions.start()).await;
     started.map_err(|error| {
         // The message is for clients; people who start a server can read why.
         let why = error.source().map_or_else(|| error.to_string(), chain);
@@ -209,7 +222,7 @@ async fn listen(
     let (executions, stopping) = (app.executions.clone(), app.executions.clone());
     let router = http::router(&app);
     let metrics = give_metrics(&app).await?;
-    output::result(&format!("listening on http://{address}"))?;
+    output::result(&format!("listening on {scheme}://{address}"))?;
     if is_demo {
         let told = demo::set_up(&app)
             .await
@@ -218,19 +231,25 @@ async fn listen(
     }
     let (drain, draining) = tokio::sync::oneshot::channel::<()>();
     let (limits, trusted) = (&app.config.http, &app.config.trusted_proxies);
-    let server = server::serve(listener, router, limits, trusted, async move {
-        stop.asked().await;
-        tracing::info!("Stopping once the requests and runs in progress have ended");
-        stopping.begin_stop();
-        for task in scheduler.into_iter().flatten() {
-            task.abort();
-        }
-        if let Some(mail) = mail {
-            mail.abort();
-        }
-        // The receiver is gone only when the server has ended anyway.
-        let _ = drain.send(());
-    });
+    let server = server::serve(
+        Listener::new(listener, tls),
+        router,
+        limits,
+        trusted,
+        async move {
+            stop.asked().await;
+            tracing::info!("Stopping once the requests and runs in progress have ended");
+            stopping.begin_stop();
+            for task in scheduler.into_iter().flatten() {
+                task.abort();
+            }
+            if let Some(mail) = mail {
+                mail.abort();
+            }
+            // The receiver is gone only when the server has ended anyway.
+            let _ = drain.send(());
+        },
+    );
     let overdue = async {
         if draining.await.is_ok() {
             tokio::time::sleep(DRAIN_MAX).await;
@@ -252,6 +271,17 @@ async fn listen(
     }
     start.end();
     Ok(ExitCode::SUCCESS)
+}
+
+/// Waits for a part of the start, and says now and then what it is that takes so long.
+async fn patiently<T>(what: &str, work: impl Future<Output = T>) -> T {
+    let mut work = std::pin::pin!(work);
+    loop {
+        match tokio::time::timeout(TOLD_EVERY, work.as_mut()).await {
+            Ok(done) => return done,
+            Err(_) => tracing::info!("Still waiting for {what}"),
+        }
+    }
 }
 
 /// Serves metrics at their own address, if they have one.

@@ -8,8 +8,11 @@ use crate::config::settings;
 use crate::config::sources::{Flags, Source, Values};
 use crate::config::table::{SETTINGS, Setting};
 use crate::config::{Config, keys};
+use crate::disk;
+use crate::http::server::Tls;
 use bytesize::ByteSize;
 use clap::Args;
+use heddle_model::error::chain;
 use heddle_runtime::{CacheKey, Runtime, RuntimeConfig};
 use heddle_store::sqlite_file::{self, Depth};
 use serde_json::{Map, Value, json};
@@ -26,9 +29,18 @@ pub struct SettingsArgs {
     settings: Flags,
 }
 
+/// The settings that were given to a command that serves nothing; what is to be said of them goes to standard error.
+pub fn gathered(flags: &Flags) -> Result<Values, Failure> {
+    let values = Values::gather(flags, std::env::vars())?;
+    for warning in values.warnings() {
+        output::note(&format!("warning: {warning}"));
+    }
+    Ok(values)
+}
+
 /// Prints the settings in effect, secrets masked.
 pub fn config(args: &SettingsArgs) -> Result<ExitCode, Failure> {
-    let values = Values::gather(&args.settings, std::env::vars())?;
+    let values = gathered(&args.settings)?;
     let shown = |setting: &Setting| match (values.text(setting.name), setting.is_secret) {
         (Some(_), true) => "(set)".to_owned(),
         (Some(text), false) => text.to_owned(),
@@ -68,14 +80,20 @@ pub fn config(args: &SettingsArgs) -> Result<ExitCode, Failure> {
 
 /// Checks all that a start needs, and says what to do about what is wrong.
 pub fn doctor(args: &SettingsArgs) -> Result<ExitCode, Failure> {
-    let values = Values::gather(&args.settings, std::env::vars())?;
+    let values = gathered(&args.settings)?;
     let mut checks = vec![("settings", Ok("can be read".to_owned()))];
     match settings::read(&values) {
         Err(error) => checks = vec![("settings", Err(error.to_string()))],
         Ok(config) => {
             checks.push(("keys", key_files(&config)));
             checks.push(("address", address(&config)));
+            if let Some(files) = &config.http.tls {
+                let opened =
+                    Tls::open(files).map(|_| "the certificate and its key belong together".to_owned());
+                checks.push(("tls", opened.map_err(|error| chain(&error))));
+            }
             checks.push(("database", database(&config)));
+            checks.push(("disk", free_space(&config)));
             checks.push(("sandbox", sandbox(&config)));
         }
     }
@@ -152,6 +170,17 @@ fn database(config: &Config) -> Result<String, String> {
             found.schema
         ),
     })
+}
+
+/// Before the first start the data directory is not there: its disk is that of the nearest directory above it.
+fn free_space(config: &Config) -> Result<String, String> {
+    if config.database_url.is_some() {
+        return Ok("the database has its own".to_owned());
+    }
+    let there = config.data_dir.ancestors().find(|dir| dir.exists());
+    let dir = there.unwrap_or(std::path::Path::new("."));
+    let free = disk::check(dir).map_err(|problem| problem.to_string())?;
+    Ok(format!("{} is free", ByteSize::b(free)))
 }
 
 fn sandbox(config: &Config) -> Result<String, String> {

@@ -3,8 +3,9 @@
 use super::failure::{Exit, Failure};
 use super::output;
 use super::serve;
+use super::settings::gathered;
 use crate::config::settings;
-use crate::config::sources::{Flags, Values};
+use crate::config::sources::Flags;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use clap::{Args, Subcommand};
@@ -90,7 +91,7 @@ enum Action {
 
 /// Runs the command.
 pub fn user(args: &UserArgs) -> Result<ExitCode, Failure> {
-    let values = Values::gather(&args.settings, std::env::vars())?;
+    let values = gathered(&args.settings)?;
     let config = settings::read(&values)?;
     for path in &config.keys_made {
         output::note(&format!(

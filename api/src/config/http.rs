@@ -3,12 +3,36 @@
 use super::sources::{SettingError, Values};
 use super::values::{bytes, duration, set};
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Default limit of connections, if the limit of open files allows it.
 const CONNECTIONS_USUAL: usize = 10_000;
 /// Minimum limit of connections: a page and its proxy need as many.
 pub const CONNECTIONS_MIN: usize = 16;
+
+/// Files of a certificate with its key, in PEM.
+#[derive(Clone, Debug)]
+pub struct TlsFiles {
+    /// The certificate, followed by those that lead to its authority.
+    pub certificate: PathBuf,
+    /// The private key.
+    pub private_key: PathBuf,
+}
+
+impl TlsFiles {
+    fn read(values: &Values) -> Result<Option<Self>, SettingError> {
+        match (values.text("tls_cert"), values.text("tls_key")) {
+            (None, None) => Ok(None),
+            (Some(certificate), Some(private_key)) => Ok(Some(TlsFiles {
+                certificate: certificate.into(),
+                private_key: private_key.into(),
+            })),
+            (Some(_), None) => Err(values.error("tls_cert", "needs tls_key")),
+            (None, Some(_)) => Err(values.error("tls_key", "needs tls_cert")),
+        }
+    }
+}
 
 /// Limits of the HTTP server.
 #[derive(Clone, Debug)]
@@ -33,6 +57,8 @@ pub struct HttpLimits {
     pub streams_per_user_max: usize,
     /// Separate address for `/metrics`; `None`: it is served at the main address, to private networks only.
     pub metrics_listen: Option<SocketAddr>,
+    /// With these the main address speaks TLS only.
+    pub tls: Option<TlsFiles>,
 }
 
 impl Default for HttpLimits {
@@ -48,6 +74,7 @@ impl Default for HttpLimits {
             streams_max: 1_000,
             streams_per_user_max: 50,
             metrics_listen: None,
+            tls: None,
         }
     }
 }
@@ -86,6 +113,7 @@ impl HttpLimits {
             values.parsed("max_streams_per_user")?,
         );
         limits.metrics_listen = values.parsed("metrics_listen")?;
+        limits.tls = TlsFiles::read(values)?;
         Ok(limits)
     }
 

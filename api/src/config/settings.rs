@@ -10,6 +10,7 @@ use heddle_model::server_role::ServerRole;
 use heddle_runtime::{EgressPolicy, WorkerProgram};
 use heddle_service::auth::external::ExternalLogin;
 use heddle_service::auth::limits::{AuthRateLimit, RegistrationLimit};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ const COMPILE_MEMORY_BYTES_MIN: u64 = 512 << 20;
 
 /// Reads all settings; the first error is reported with its place. Missing keys are generated in the data directory.
 pub fn read(values: &Values) -> Result<Config, SettingError> {
-    let listen = values.parsed("listen")?.unwrap_or(([127, 0, 0, 1], 8080).into());
+    let listen = listen(values)?;
     let data_dir = data_dir(values);
     let is_shared = values.text("database_url").is_some();
     let found = keys::Keys::load(values, &data_dir, is_shared)?;
@@ -42,6 +43,11 @@ pub fn read(values: &Values) -> Result<Config, SettingError> {
     };
     config.otlp_endpoint = values.read("otlp_endpoint", web_address)?;
     Ok(config)
+}
+
+/// The main address, for commands that need nothing else.
+pub fn listen(values: &Values) -> Result<SocketAddr, SettingError> {
+    Ok(values.parsed("listen")?.unwrap_or(([127, 0, 0, 1], 8080).into()))
 }
 
 /// The directory of the embedded database and the keys, for commands that need nothing else.
@@ -192,6 +198,9 @@ fn http(values: &Values, config: &mut Config) -> Result<(), SettingError> {
         values.read("large_request_memory", bytes)?,
     );
     config.http = HttpLimits::read(values)?;
+    config.metrics_token = values.text("metrics_token").map(Into::into);
+    set(&mut config.metrics_tenants_max, values.parsed("metrics_tenants")?);
+    set(&mut config.slow_request, values.read("slow_request", duration)?);
     for network in values.list("trusted_proxies") {
         let parsed = network
             .parse()

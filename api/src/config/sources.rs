@@ -1,5 +1,6 @@
-//! Where settings come from: flags, then the environment, then `heddle.toml`. An unknown name prevents the start, so
-//! that a misspelt setting is never silently ignored.
+//! Where settings come from: flags, then the environment, then `heddle.toml`. An unknown name in the file prevents the
+//! start, so that a misspelt setting is never silently ignored. An unknown variable is only warned of, because others set
+//! variables as well: Kubernetes describes a service named `heddle` by `HEDDLE_PORT`, `HEDDLE_SERVICE_HOST` and so on.
 
 use super::table::{SETTINGS, Setting};
 use clap::{Arg, ArgMatches, Command};
@@ -43,7 +44,10 @@ impl SettingError {
 
 /// The settings that were given, as text.
 #[derive(Clone, Default)]
-pub struct Values(BTreeMap<&'static str, (String, Source)>);
+pub struct Values {
+    given: BTreeMap<&'static str, (String, Source)>,
+    warnings: Vec<String>,
+}
 
 impl Values {
     /// Collects settings from the flags, the environment (`vars`) and the file: `heddle.toml` in the working directory,
@@ -52,48 +56,65 @@ impl Values {
         flags: &Flags,
         vars: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, SettingError> {
-        let mut values = BTreeMap::new();
+        let mut values = Values::default();
         let mut file = flags.config.clone();
-        for (name, value) in vars.into_iter().filter(|(name, _)| name.starts_with("HEDDLE_")) {
+        for (name, value) in vars {
+            let Some(key) = name.strip_prefix("HEDDLE_").map(str::to_lowercase) else {
+                continue;
+            };
             if name == "HEDDLE_CONFIG" && file.is_none() {
                 file = Some(value.clone().into());
             }
             if NOT_SETTINGS.contains(&name.as_str()) {
                 continue;
             }
-            let key = name.trim_start_matches("HEDDLE_").to_lowercase();
+            let kept_setting = in_file(&key);
+            let Some(setting) = kept_setting.or_else(|| known(&key)) else {
+                if !is_of_a_service(&key, &value) {
+                    let advice = advice(&key, variable);
+                    values
+                        .warnings
+                        .push(format!("{name} is unknown and was ignored; {advice}"));
+                }
+                continue;
+            };
             // An empty variable is how shells and containers leave one out.
-            if value.is_empty() && (known(&key).is_some() || in_file(&key).is_some()) {
+            if value.is_empty() {
                 continue;
             }
-            let (setting, value) = match in_file(&key) {
-                Some(setting) => (setting, kept_in(&name, &value)?),
-                None => {
-                    let setting = known(&key).ok_or_else(|| unknown(&name, &key, variable))?;
-                    (setting, (value, Source::Environment))
-                }
+            if is_service_link(&value) {
+                return Err(SettingError::new(name, SERVICE_LINK));
+            }
+            let value = match kept_setting {
+                Some(_) => kept_in(&name, &value)?,
+                None => (value, Source::Environment),
             };
-            if values.insert(setting.name, value).is_some() {
+            if values.given.insert(setting.name, value).is_some() {
                 return Err(twice(&variable(setting.name)));
             }
         }
         for (setting, value) in from_file(file.as_deref())? {
-            values.entry(setting).or_insert(value);
+            values.given.entry(setting).or_insert(value);
         }
         for (setting, value) in &flags.values {
-            values.insert(setting, (value.clone(), Source::Flag));
+            values.given.insert(setting, (value.clone(), Source::Flag));
         }
-        Ok(Values(values))
+        Ok(values)
+    }
+
+    /// What people should know of the variables, one sentence each.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// The text of a setting, if it was given.
     pub fn text(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(|(text, _)| text.trim())
+        self.given.get(name).map(|(text, _)| text.trim())
     }
 
     /// Where a setting was given.
     pub fn source(&self, name: &str) -> Option<&Source> {
-        self.0.get(name).map(|(_, source)| source)
+        self.given.get(name).map(|(_, source)| source)
     }
 
     /// The elements of a comma-separated setting.
@@ -173,18 +194,46 @@ fn flag(name: &str) -> String {
     format!("--{}", name.replace('_', "-"))
 }
 
-fn unknown(place: &str, key: &str, shown: impl Fn(&str) -> String) -> SettingError {
-    let nearest = SETTINGS
+/// What people are told who have given a name that is unknown.
+fn advice(key: &str, shown: impl Fn(&str) -> String) -> String {
+    let distance = |setting: &&Setting| strsim::damerau_levenshtein(key, setting.name);
+    match SETTINGS
         .iter()
-        .min_by_key(|setting| strsim::damerau_levenshtein(key, setting.name))
-        .filter(|setting| strsim::damerau_levenshtein(key, setting.name) <= 3);
-    match nearest {
-        Some(setting) => SettingError::new(
-            place,
-            format!("is unknown; did you mean {}?", shown(setting.name)),
-        ),
-        None => SettingError::new(place, "is unknown; `heddle config` lists the settings"),
+        .min_by_key(distance)
+        .filter(|nearest| distance(nearest) <= 3)
+    {
+        Some(setting) => format!("did you mean {}?", shown(setting.name)),
+        None => "`heddle config` lists the settings".to_owned(),
     }
+}
+
+/// Said of a setting whose variable Kubernetes has set.
+const SERVICE_LINK: &str = "has the address of a Kubernetes service as its value, which Kubernetes sets for services whose \
+    names begin with `heddle`: set `enableServiceLinks: false` in the pod's spec, or rename the service";
+
+/// Whether a value is an address as Kubernetes gives it to containers.
+fn is_service_link(value: &str) -> bool {
+    let protocols = ["tcp://", "udp://", "sctp://"];
+    protocols.iter().any(|protocol| value.starts_with(protocol))
+}
+
+/// Whether Kubernetes sets such a variable for each service in the namespace: `SERVICE_HOST`, `PORT_8080_TCP_ADDR`, …, with
+/// the rest of the service's name before it.
+fn is_of_a_service(key: &str, value: &str) -> bool {
+    let key = format!("_{key}");
+    let is_of_a_port = || {
+        let mut words = key
+            .rsplit_once("_port_")
+            .map_or("", |(_, words)| words)
+            .split('_');
+        let is_number = words.next().is_some_and(|word| word.parse::<u16>().is_ok());
+        is_number && matches!(words.next(), Some("tcp" | "udp" | "sctp"))
+    };
+    is_service_link(value)
+        || key.ends_with("_service_host")
+        || key.ends_with("_service_port")
+        || key.contains("_service_port_")
+        || is_of_a_port()
 }
 
 type Given = Vec<(&'static str, (String, Source))>;
@@ -209,7 +258,10 @@ fn from_file(named: Option<&Path>) -> Result<Given, SettingError> {
         let (setting, value) = match in_file(&key) {
             Some(setting) => (setting, kept_in(&place, &text)?),
             None => {
-                let setting = known(&key).ok_or_else(|| unknown(&place, &key, |name| format!("`{name}`")))?;
+                let setting = known(&key).ok_or_else(|| {
+                    let advice = advice(&key, |name| format!("`{name}`"));
+                    SettingError::new(&place, format!("is unknown; {advice}"))
+                })?;
                 (setting, (text, source.clone()))
             }
         };

@@ -39,9 +39,16 @@ pub const SETTINGS: &[Setting] = &[
     ),
     setting(
         "base_url",
-        "http://<listen>",
+        "http://<listen>, or https://",
         "URL at which clients reach the service",
     ),
+    setting(
+        "tls_cert",
+        "none",
+        "File of a TLS certificate and those that lead to its authority, in PEM; with it and tls_key the server speaks \
+         TLS. Read again when it changes",
+    ),
+    setting("tls_key", "none", "File of the certificate's private key, in PEM"),
     setting(
         "data_dir",
         "./heddle-data",
@@ -264,6 +271,17 @@ pub const SETTINGS: &[Setting] = &[
         "none",
         "Separate address for /metrics; without one it is served at listen, to private networks only",
     ),
+    secret(
+        "metrics_token",
+        "none",
+        "Token for /metrics, sent as `Authorization: Bearer …`; with it, any network may ask",
+    ),
+    setting(
+        "metrics_tenants",
+        "0",
+        "Workspaces (and users outside of workspaces) with metrics of their own; those of further ones are counted \
+         together. 0: none",
+    ),
     setting(
         "large_request_memory",
         "256MiB",
@@ -412,6 +430,11 @@ pub const SETTINGS: &[Setting] = &[
         "What is logged: error, warn, info, debug, trace, or per module as in info,sqlx=warn",
     ),
     setting("log_format", "text", "Format of the log: text or json"),
+    setting(
+        "slow_request",
+        "5s",
+        "Requests that take longer are logged as warnings; 0s: none",
+    ),
     setting(
         "otlp_endpoint",
         "none",

@@ -20,10 +20,12 @@ use heddle_store::accounts;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::ops::Deref;
 use std::str::FromStr;
+use subtle::ConstantTimeEq;
 
 /// An authenticated caller, whose request has been counted against the rate limit for changes.
 #[derive(Clone, Debug)]
@@ -259,6 +261,17 @@ pub fn element<T: DeserializeOwned>(path: &str, element: &RawValue) -> Result<T,
         };
         json_error(&path, error.inner())
     })
+}
+
+/// Whether a request shows this secret as its bearer token, compared in constant time.
+pub fn shows_secret(headers: &HeaderMap, secret: &str) -> bool {
+    let shown = headers.get(AUTHORIZATION).map(|value| value.as_bytes());
+    let Some((scheme, shown)) = shown.and_then(|shown| shown.split_at_checked(7)) else {
+        return false;
+    };
+    // Hashes are of one length, whatever the secrets are.
+    let is_right = Sha256::digest(shown).ct_eq(&Sha256::digest(secret));
+    scheme.eq_ignore_ascii_case(b"bearer ") && bool::from(is_right)
 }
 
 /// The content type without its parameters; empty: none, or not text.

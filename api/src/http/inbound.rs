@@ -1,13 +1,12 @@
 //! `POST /inbound/email`: delivery of email by a mail server, and the addresses of a deployment.
 
-use super::extract::{Query, media_type, read};
+use super::extract::{Query, media_type, read, shows_secret};
 use super::webhook_endpoints::EndpointStatus;
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use axum::Json;
 use axum::extract::{DefaultBodyLimit, Request, State};
-use axum::http::header::AUTHORIZATION;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 use heddle_catalogue::Start;
 use heddle_model::Code;
 use heddle_model::access::Scope;
@@ -18,8 +17,6 @@ use heddle_store::deployments::DeploymentRow;
 use heddle_store::{Db, endpoints};
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
-use subtle::ConstantTimeEq;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -136,7 +133,7 @@ async fn receive_email(
         .as_ref()
         .map(|secret| secret.expose_secret());
     let secret = secret.ok_or_else(|| Code::NotFound.with("This server does not accept email over HTTP."))?;
-    if !knows(request.headers(), secret) {
+    if !shows_secret(request.headers(), secret) {
         return Err(Code::Unauthorized
             .with("The shared secret is missing or incorrect.")
             .into());
@@ -176,15 +173,4 @@ async fn receive_email(
             .into());
     }
     Ok((StatusCode::ACCEPTED, Json(Inbound { recipients })))
-}
-
-/// Whether the request has the right secret, compared in constant time.
-fn knows(headers: &HeaderMap, secret: &str) -> bool {
-    let shown = headers.get(AUTHORIZATION).map(|value| value.as_bytes());
-    let Some((scheme, shown)) = shown.and_then(|shown| shown.split_at_checked(7)) else {
-        return false;
-    };
-    // Hashes are of one length, whatever the secrets are.
-    let is_right = Sha256::digest(shown).ct_eq(&Sha256::digest(secret));
-    scheme.eq_ignore_ascii_case(b"bearer ") && bool::from(is_right)
 }

@@ -12,7 +12,7 @@ use pin_project_lite::pin_project;
 use std::any::Any;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tower::{Layer, Service};
 use tracing::Instrument;
 use tracing::instrument::Instrumented;
@@ -20,20 +20,28 @@ use tracing::instrument::Instrumented;
 /// The header that carries a request's id.
 pub static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
+/// Paths that programs ask every few seconds.
+pub const PROBES: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
+
 /// The request's id: the client's if it is well-formed, otherwise a new one.
 #[derive(Clone, Debug)]
 pub struct RequestId(pub String);
 
-/// Gives every request and response an id, and writes a log line for each. Implemented as a tower layer by hand,
+/// Gives every request and response an id, and writes a log line for each: at debug level for probes that succeed, as a
+/// warning for requests that take longer than `slow` (zero: never). Implemented as a tower layer by hand,
 /// because axum boxes the futures of function middleware and clones the inner service.
 #[derive(Clone, Copy, Debug)]
-pub struct IdentifyLayer;
+pub struct IdentifyLayer {
+    /// See above.
+    pub slow: Duration,
+}
 
 impl<S> Layer<S> for IdentifyLayer {
     type Service = Identify<S>;
 
     fn layer(&self, inner: S) -> Identify<S> {
-        Identify { inner }
+        let slow = self.slow;
+        Identify { inner, slow }
     }
 }
 
@@ -41,6 +49,7 @@ impl<S> Layer<S> for IdentifyLayer {
 #[derive(Clone, Debug)]
 pub struct Identify<S> {
     inner: S,
+    slow: Duration,
 }
 
 impl<S, B> Service<Request> for Identify<S>
@@ -56,7 +65,7 @@ where
     }
 
     fn call(&mut self, mut request: Request) -> Self::Future {
-        let facts = Facts::of(&request);
+        let facts = Facts::of(&request, self.slow);
         request.extensions_mut().insert(RequestId(facts.id.clone()));
         let span = tracing::info_span!("request", id = %facts.id);
         let answer = span.in_scope(|| self.inner.call(request));
@@ -100,22 +109,28 @@ struct Facts {
     method: &'static str,
     /// The route rather than the path, which may contain confidential values.
     route: Option<MatchedPath>,
+    /// Of the API, whose paths contain only ids.
+    path: Option<String>,
     started: Instant,
+    slow: Duration,
 }
 
 impl Facts {
-    fn of(request: &Request) -> Self {
+    fn of(request: &Request, slow: Duration) -> Self {
         let given = request.headers().get(&REQUEST_ID);
         let given = given.and_then(|value| value.to_str().ok());
         let id = match given {
             Some(id) if is_sane(id) => id.to_owned(),
             _ => heddle_model::entropy::new_uuid().to_string(),
         };
+        let path = request.uri().path();
         Facts {
             id,
             method: name_of(request.method()),
             route: request.extensions().get::<MatchedPath>().cloned(),
+            path: path.starts_with("/api/").then(|| path.to_owned()),
             started: heddle_model::clock::monotonic(),
+            slow,
         }
     }
 
@@ -123,8 +138,9 @@ impl Facts {
         let method = self.method;
         let route = self.route.as_ref().map_or("(no route)", MatchedPath::as_str);
         let status = response.status().as_u16();
-        request_metrics::count(method, route, status, self.started.elapsed());
-        tracing::info!(method, route, status, "{method} {route} {status}");
+        let took = self.started.elapsed();
+        request_metrics::count(method, route, status, took);
+        self.log(method, route, status, took);
         let headers = response.headers_mut();
         if let Ok(value) = HeaderValue::from_str(&self.id) {
             headers.insert(REQUEST_ID.clone(), value);
@@ -134,6 +150,27 @@ impl Facts {
             if let Entry::Vacant(vacant) = headers.entry(name) {
                 vacant.insert(HeaderValue::from_static(value));
             }
+        }
+    }
+}
+
+impl Facts {
+    fn log(&self, method: &str, route: &str, status: u16, took: Duration) {
+        let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        if !self.slow.is_zero() && took > self.slow {
+            let path = self.path.as_deref();
+            tracing::warn!(
+                method,
+                route,
+                path,
+                status,
+                ms,
+                "{method} {route} {status}: slow, {ms} ms"
+            );
+        } else if PROBES.contains(&route) && status < 400 {
+            tracing::debug!(method, route, status, ms, "{method} {route} {status}");
+        } else {
+            tracing::info!(method, route, status, ms, "{method} {route} {status}");
         }
     }
 }

@@ -11,15 +11,17 @@ mod exchange;
 mod places;
 mod received;
 mod socket;
+mod tls;
 
 pub use received::trouble;
+pub use tls::{Tls, TlsError};
 
 use crate::config::http::{CONNECTIONS_MIN, HttpLimits};
 use crate::http::error::ApiError;
 use axum::Router;
 use axum::http::header::CONTENT_LENGTH;
 use axum::response::IntoResponse;
-use connection::{Closing, Phase};
+use connection::{Closing, Connection, Phase};
 use exchange::Exchange;
 use heddle_model::Code;
 use http_body_util::BodyExt;
@@ -27,7 +29,7 @@ use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
 use ipnet::IpNet;
 use places::{Place, Places, Refusal};
-use socket::Socket;
+use socket::{Socket, Transport};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
@@ -53,6 +55,25 @@ const LINGER_BYTES_MAX: usize = 16 << 20;
 /// How often it is logged that nothing can be accepted.
 const TOLD_EVERY: Duration = Duration::from_secs(5);
 
+/// Where connections come from.
+pub struct Listener {
+    socket: TcpListener,
+    tls: Option<Tls>,
+}
+
+impl Listener {
+    /// With TLS, nothing else is spoken.
+    pub fn new(socket: TcpListener, tls: Option<Tls>) -> Self {
+        Listener { socket, tls }
+    }
+}
+
+impl From<TcpListener> for Listener {
+    fn from(socket: TcpListener) -> Self {
+        Listener::new(socket, None)
+    }
+}
+
 /// Descriptors that connections of these limits may take.
 pub fn descriptors(connections_max: usize) -> usize {
     connections_max + 2 * places::reserve(connections_max)
@@ -70,15 +91,22 @@ pub fn connections_within(descriptors_max: usize) -> usize {
 /// Serves until `stop` ends, and then until all that has begun is answered. Ends never before, whatever happens to the
 /// listener.
 pub async fn serve(
-    listener: TcpListener,
+    listener: impl Into<Listener>,
     router: Router,
     limits: &HttpLimits,
     trusted: &[IpNet],
     stop: impl Future<Output = ()>,
 ) {
+    let Listener {
+        socket: listener,
+        tls,
+    } = listener.into();
     let places = Places::new(limits, trusted);
     let watched = places.clone();
     let _watch = AbortOnDrop(tokio::spawn(async move { watched.watch().await }).abort_handle());
+    let _renewal = tls
+        .clone()
+        .map(|tls| AbortOnDrop(tokio::spawn(tls.watch()).abort_handle()));
     let refusals = Refusals::new().await;
     let mut builder = http1::Builder::new();
     builder
@@ -96,10 +124,17 @@ pub async fn serve(
             };
             match placed(&places, peer.ip()).await {
                 Ok(place) => {
-                    let (router, places) = (router.clone(), places.clone());
-                    tokio::spawn(converse(builder.clone(), stream, peer, router, place, places));
+                    let visit = Visit {
+                        builder: builder.clone(),
+                        peer,
+                        router: router.clone(),
+                        place,
+                        places: places.clone(),
+                    };
+                    tokio::spawn(admit(visit, stream, tls.clone()));
                 }
-                Err(refusal) => refusals.tell(&stream, refusal),
+                // With TLS, a client would understand nothing before its handshake.
+                Err(refusal) => refusals.tell(tls.is_none().then_some(&stream), refusal),
             }
         }
     };
@@ -144,17 +179,55 @@ async fn not_accepted(error: &io::Error, places: &Places, told_at: &mut Option<I
     tokio::time::sleep(EXHAUSTED_FOR).await;
 }
 
-/// One connection, to its end.
-async fn converse(
+/// A connection that has been let in.
+struct Visit {
     builder: http1::Builder,
-    stream: TcpStream,
     peer: SocketAddr,
     router: Router,
     place: Place,
     places: Arc<Places>,
-) {
+}
+
+/// One connection, to its end: its handshake, if it begins with one, and its requests.
+async fn admit(visit: Visit, stream: TcpStream, tls: Option<Tls>) {
+    let connection = visit.place.connection.clone();
+    let socket = Socket::new(stream, connection.clone());
+    let Some(tls) = tls else {
+        return converse(visit, socket).await;
+    };
+    match unless_closed(&connection, tls.acceptor().accept(socket)).await {
+        Some(Ok(stream)) => {
+            connection.has_shaken_hands();
+            Box::pin(converse(visit, stream)).await;
+        }
+        Some(Err(_)) => metrics::counter!("heddle_http_tls_failures_total").increment(1),
+        None => {}
+    }
+}
+
+/// Does what a connection begins with, unless it is to be closed before.
+async fn unless_closed<T>(connection: &Connection, mut work: impl Future<Output = T> + Unpin) -> Option<T> {
+    std::future::poll_fn(|cx| {
+        connection.set_waker(cx.waker());
+        if connection.closing().is_some() || connection.is_stopping() {
+            return Poll::Ready(None);
+        }
+        Pin::new(&mut work).poll(cx).map(Some)
+    })
+    .await
+}
+
+/// The requests of one connection, and its end.
+async fn converse(visit: Visit, transport: impl Transport) {
+    let Visit {
+        builder,
+        peer,
+        router,
+        place,
+        places,
+    } = visit;
     let connection = place.connection.clone();
-    let io = TokioIo::new(Socket::new(stream, connection.clone()));
+    let io = TokioIo::new(transport);
     let exchange = Exchange {
         router,
         peer,
@@ -189,15 +262,9 @@ async fn converse(
         Some(Closing::SlowHeaders) if connection.phase() == Phase::Head => {
             let slow = Code::RequestTimeout.with("The request's headers took too long to arrive.");
             let told = as_bytes(slow.into()).await;
-            // What does not fit into the socket's empty buffer is not waited for.
-            let _ = exchanges
-                .into_parts()
-                .io
-                .into_inner()
-                .into_inner()
-                .try_write(&told);
+            exchanges.into_parts().io.into_inner().say(&told);
         }
-        None if is_answered => Box::pin(linger(exchanges.into_parts().io.into_inner().into_inner())).await,
+        None if is_answered => Box::pin(linger(exchanges.into_parts().io.into_inner().into_stream())).await,
         _ => drop(exchanges),
     }
     // Not before its descriptor is closed.
@@ -238,14 +305,14 @@ impl Refusals {
         }
     }
 
-    fn tell(&self, stream: &TcpStream, refusal: Refusal) {
+    fn tell(&self, stream: Option<&TcpStream>, refusal: Refusal) {
         metrics::counter!("heddle_http_refused_total", "reason" => refusal.name()).increment(1);
         let told = match refusal {
             Refusal::Address => &self.address,
             Refusal::Full => &self.full,
         };
         // An empty buffer takes it; what happens then is the client's affair.
-        let _ = stream.try_write(told);
+        let _ = stream.map(|stream| stream.try_write(told));
     }
 }
 

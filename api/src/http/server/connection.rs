@@ -156,6 +156,11 @@ impl Connection {
         }
     }
 
+    /// The handshake with which it began is over; nothing has been asked yet.
+    pub fn has_shaken_hands(&self) {
+        self.enter(Phase::New);
+    }
+
     /// A request's headers are there.
     pub fn has_request(&self, has_body: bool) {
         self.body_bytes.store(0, Relaxed);

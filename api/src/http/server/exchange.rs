@@ -4,6 +4,7 @@ use super::connection::Connection;
 use super::places::Places;
 use super::received::Received;
 use crate::http::error::ApiError;
+use crate::http::middleware::PROBES;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::ConnectInfo;
@@ -19,9 +20,6 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-
-/// What is answered when all ordinary places are taken.
-const OF_HEALTH: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
 
 /// Serves the requests of one connection.
 pub(super) struct Exchange {
@@ -40,7 +38,8 @@ impl hyper::service::Service<Request<Incoming>> for Exchange {
         let connection = self.connection.clone();
         let has_body = !request.body().is_end_stream();
         connection.has_request(has_body);
-        if connection.is_reserve && !OF_HEALTH.contains(&request.uri().path()) {
+        // These are answered also when all ordinary places are taken.
+        if connection.is_reserve && !PROBES.contains(&request.uri().path()) {
             metrics::counter!("heddle_http_refused_total", "reason" => "full").increment(1);
             return Answering::Refused { connection };
         }

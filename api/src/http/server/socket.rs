@@ -1,12 +1,49 @@
-//! A connection's socket, which notes when bytes come and whether they are taken.
+//! A connection's socket, which notes when bytes come and whether they are taken, with or without TLS above it.
 
 use super::connection::Connection;
-use std::io::{self, IoSlice};
+use std::io::{self, IoSlice, Write};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+use tokio_rustls::server::TlsStream;
+
+/// What a connection's requests come by.
+pub(super) trait Transport: AsyncRead + AsyncWrite + Unpin {
+    /// Sends what is said last. What does not fit into the socket's empty buffer is not waited for, and what becomes of it is
+    /// the client's affair.
+    fn say(self, last: &[u8]);
+
+    /// The socket itself.
+    fn into_stream(self) -> TcpStream;
+}
+
+impl Transport for Socket {
+    fn say(self, last: &[u8]) {
+        let _ = self.stream.try_write(last);
+    }
+
+    fn into_stream(self) -> TcpStream {
+        self.stream
+    }
+}
+
+impl Transport for TlsStream<Socket> {
+    fn say(self, last: &[u8]) {
+        let (socket, mut session) = self.into_inner();
+        let mut sealed = Vec::new();
+        // Writing to memory fails only if the session is over.
+        let is_sealed = session.writer().write_all(last).is_ok() && session.write_tls(&mut sealed).is_ok();
+        if is_sealed {
+            socket.say(&sealed);
+        }
+    }
+
+    fn into_stream(self) -> TcpStream {
+        self.into_inner().0.into_stream()
+    }
+}
 
 pub(super) struct Socket {
     stream: TcpStream,
@@ -16,10 +53,6 @@ pub(super) struct Socket {
 impl Socket {
     pub fn new(stream: TcpStream, connection: Arc<Connection>) -> Self {
         Socket { stream, connection }
-    }
-
-    pub fn into_inner(self) -> TcpStream {
-        self.stream
     }
 
     fn note(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
