@@ -48,6 +48,8 @@ pub enum TlsError {
 #[derive(Clone)]
 pub struct Tls {
     files: TlsFiles,
+    /// As the files were when they were read for the first time.
+    read_as: Seen,
     current: Arc<Current>,
     acceptor: TlsAcceptor,
 }
@@ -55,6 +57,8 @@ pub struct Tls {
 impl Tls {
     /// Reads the files for the first time.
     pub fn open(files: &TlsFiles) -> Result<Self, TlsError> {
+        // Before they are read: a change meanwhile is found later.
+        let read_as = look(files);
         let provider = Arc::new(ring::default_provider());
         let current = Arc::new(Current(RwLock::new(read(files, &provider)?)));
         let mut config = ServerConfig::builder_with_provider(provider)
@@ -64,6 +68,7 @@ impl Tls {
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(Tls {
             files: files.clone(),
+            read_as,
             current,
             acceptor: TlsAcceptor::from(Arc::new(config)),
         })
@@ -77,8 +82,7 @@ impl Tls {
     /// Reads the files again whenever they have changed, which never ends. Files that can't be used are reported, and the
     /// certificate stays the one before.
     pub(super) async fn watch(self) {
-        let look = |files: &TlsFiles| (seen(&files.certificate), seen(&files.private_key));
-        let mut known = look(&self.files);
+        let mut known = self.read_as;
         let mut looks = tokio::time::interval(LOOK_EVERY);
         loop {
             looks.tick().await;
@@ -105,10 +109,14 @@ impl Tls {
     }
 }
 
-/// By which it is seen that a file has changed. `None`: it is not there at the moment.
-fn seen(path: &Path) -> Option<(SystemTime, u64)> {
-    let found = path.metadata().ok()?;
-    Some((found.modified().ok()?, found.len()))
+/// By which it is seen that one of the two files has changed. `None`: it is not there at the moment.
+type Seen = [Option<(SystemTime, u64)>; 2];
+
+fn look(files: &TlsFiles) -> Seen {
+    [&files.certificate, &files.private_key].map(|path| {
+        let found = path.metadata().ok()?;
+        Some((found.modified().ok()?, found.len()))
+    })
 }
 
 /// The certificate in use.
