@@ -93,9 +93,9 @@ export const deployPattern = (
 
 /** Deploys to an environment exactly what a deployment has, unless something is missing there. */
 export const promote = (deployment: string, environmentId: string): Promise<Schemas['Deployed']> =>
-  unwrap(api.POST('/api/deployments/{id}/promote', { ...at(deployment), body: { environmentId } })) as Promise<
-    Schemas['Deployed']
-  >;
+  unwrap(
+    api.POST('/api/deployments/{id}/promote', { ...at(deployment), body: { environmentId } }),
+  ) as Promise<Schemas['Deployed']>;
 
 export const validate = (drawing: Drawing, signal: AbortSignal): Promise<Validation> =>
   answer(api.POST('/api/execute/validate', { body: sent(drawing), signal }));

@@ -23,9 +23,9 @@ describe('entries of the audit log', () => {
     expect(told(entry('pattern.deployed', { details: { version: 12 }, object }))).toBe(
       'Ann Lee deployed Order routing version 12 to production',
     );
-    expect(
-      told(entry('deployment.promoted', { details: { version: 12, from: 'staging' }, object })),
-    ).toBe('Ann Lee promoted Order routing version 12 from staging to production');
+    expect(told(entry('deployment.promoted', { details: { version: 12, from: 'staging' }, object }))).toBe(
+      'Ann Lee promoted Order routing version 12 from staging to production',
+    );
     expect(told(entry('secret.set', { object: { ...object, name: 'TOKEN' } }))).toBe(
       'Ann Lee set the secret TOKEN in production',
     );
