@@ -53,6 +53,7 @@ const PUBLIC: &[(&str, &str)] = &[
     ("KeyRow.key", "an idempotency key"),
     ("KeyValueRequest.key", "a name that a pattern chooses"),
     ("LeftRow.parent_key", "the name of a result in the journal"),
+    ("Missing.secrets", "names"),
     ("NeededRights.secrets", "names"),
     ("Rights.secrets", "names"),
     ("Secret.0", "a name, in an expression"),

@@ -15,11 +15,10 @@ use heddle_model::quota::Quota;
 use heddle_model::secret_name;
 use heddle_model::{Code, ServiceError};
 use heddle_store::audit;
-use heddle_store::deployments;
 use heddle_store::quota::{self, Payer};
 use heddle_store::secrets::{self, NewSecret, SecretRow};
 use heddle_store::workspaces::{self, EnvironmentRow};
-use heddle_store::{Db, StoreError};
+use heddle_store::{Db, StoreError, deployments, endpoints};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -157,6 +156,7 @@ async fn delete_environment(
                 0 => {
                     let gone = Object::Environment(id);
                     audit::note(db, &manager, Action::EnvironmentDeleted.of(gone)).await?;
+                    endpoints::remove_of_environment(db, &manager, id).await?;
                     Ok(workspaces::delete_environment(db, &manager, id).await?)
                 }
                 1 => Err(Code::Conflict.with("A deployment uses this environment: undeploy it first.")),

@@ -273,7 +273,6 @@ pub async fn delete_environment(
     let delete = sql("delete from environments where workspace_id = ? and id = ?");
     db.execute(delete.bind(manager.workspace()).bind(environment))
         .await?;
-    super::endpoints::remove_of_environment(db, manager, environment).await?;
     notices::tell(db, Notice::Environments).await
 }
 
