@@ -116,7 +116,7 @@ test('a problem leads to its node', async () => {
   });
 });
 
-test('a list of 20,000 is a few rows, and a trace of 5,000 is stepped quickly', async () => {
+test('a list of 20,000 is a few rows, and so is a trace of 5,000 at every step', async () => {
   await on('value', async (page) => {
     await page.getByRole('tree').focus();
     await page.keyboard.press('ArrowDown');
@@ -129,18 +129,10 @@ test('a list of 20,000 is a few rows, and a trace of 5,000 is stepped quickly', 
     await page.getByRole('treeitem', { name: '19600 more' }).waitFor();
   });
   await on('long', async (page) => {
-    const ms = await page.evaluate(async () => {
-      const back = document.querySelector<HTMLElement>('[aria-label="One step back"]')!;
-      const times: number[] = [];
-      for (let step = 0; step < 20; step += 1) {
-        const began = performance.now();
-        back.click();
-        await new Promise((done) => setTimeout(done));
-        times.push(performance.now() - began);
-      }
-      return times.sort((a, b) => a - b)[10]!;
-    });
-    // The target is a frame; this machine may be busy with other tests.
-    expect(ms).toBeLessThan(50);
+    // How long it takes is measured in tests/perf.
+    expect(await page.getByRole('option').count()).toBeLessThan(60);
+    await page.getByRole('button', { name: 'One step back' }).click();
+    expect(await page.locator('.step p').textContent()).toContain('4999 / 5000');
+    expect(await page.getByRole('option').count()).toBeLessThan(60);
   });
 });

@@ -83,16 +83,16 @@ test('at 400 % nothing is lost: no page is wider than 320 pixels, and all can be
   const deployment = `deployments/${orders.deployment}`;
   const tabs = ['', '?tab=runs', '?tab=events', '?tab=log'].map((tab) => deployment + tab);
   const runs = data.map(({ id }) => `${deployment}/runs/${id}`);
+  const found: unknown[] = [];
   for (const path of [...LISTS, pattern, `${pattern}/versions`, `${pattern}/tests`, ...tabs, ...runs]) {
     await page.goto(`/w/${account.workspace}/${path}`);
     await expect(page.locator('main h1')).toBeVisible();
     await page.waitForLoadState('networkidle');
-    const [wide, small] = [
-      await page.evaluate(() => document.documentElement.scrollWidth),
-      await tooSmall(page),
-    ];
-    expect({ path, wide, small }).toEqual({ path, wide: 320, small: [] });
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    const small = await tooSmall(page);
+    if (wide > 320 || small.length > 0) found.push({ path, wide, small });
   }
+  expect(found).toEqual([]);
 });
 
 test('everything can be gone to by keyboard', async ({ page, account }) => {
