@@ -119,7 +119,7 @@ test('an expression can be written anew, and braces that are there already be ty
 test('a finding is shown at its place, and mended by one press', async () => {
   await on('HttpRequest', async (page) => {
     await page.locator('.cm-lintRange-error').waitFor();
-    expect(await page.getByText('there is no `$runn`').isVisible()).toBe(true);
+    await page.getByText('there is no `$runn`').waitFor();
     await page.getByRole('button', { name: 'Change to $run' }).click();
     expect((await parameters(page))?.['headers']).toMatchObject({ 'x-trace': '{{ $run.id }}' });
   });
@@ -131,7 +131,7 @@ test('previews and routes are told', async () => {
     const engine = page.getByRole('button', {
       name: /Evaluated by the JavaScript engine because of a regular expression/,
     });
-    expect(await engine.isVisible()).toBe(true);
+    await engine.waitFor();
   });
 });
 
@@ -156,7 +156,7 @@ test('names and values: added, renamed and removed by keyboard', async () => {
     expect((await parameters(page))?.['fields']).toMatchObject({ status: 'new' });
     const name = page.getByRole('textbox', { name: 'Name 4 of Fields' });
     await name.fill('total');
-    expect(await page.getByText('There is a “total” already.').isVisible()).toBe(true);
+    await page.getByText('There is a “total” already.').waitFor();
     await name.fill('state');
     expect(Object.keys((await parameters(page))?.['fields'] as object)).toEqual([
       'total',
@@ -182,20 +182,20 @@ test('a duration is written as people do', async () => {
     await timeout.blur();
     expect(await timeout.inputValue()).toBe('1 min 30 s');
     await timeout.fill('soon');
-    expect(await page.getByText('Write it as 500 ms, 30 s or 1 h 30 min.').isVisible()).toBe(true);
+    await page.getByText('Write it as 500 ms, 30 s or 1 h 30 min.').waitFor();
     expect((await parameters(page))?.['timeoutMs']).toBe(90_000);
   });
 });
 
 test('a schedule is read out, and says why it is none', async () => {
   await on('OnSchedule', async (page) => {
-    expect(await page.getByText('At 07:30, Monday to Friday, Europe/Prague').isVisible()).toBe(true);
+    await page.getByText('At 07:30, Monday to Friday, Europe/Prague').waitFor();
     const times = page.getByRole('list', { name: 'Next times' }).getByRole('listitem');
     await times.first().waitFor();
     // Browsers differ in the comma after the day.
     expect((await times.allTextContents())[0]).toMatch(/^Mon,? 23 Nov 2026, 07:30$/);
     await page.getByRole('textbox', { name: 'Cron' }).fill('0 25 * * *');
-    expect(await page.getByText('“25” is not one of the hours').isVisible()).toBe(true);
+    await page.getByText('“25” is not one of the hours').waitFor();
   });
 });
 

@@ -37,10 +37,10 @@ test('a run is stepped to and fro, and its iterations are looked through', async
     await page.keyboard.press('ArrowDown');
     expect(await position.textContent()).toMatch(/3 \/ 14\s*Price it/);
     await page.getByRole('button', { name: 'Next iteration' }).click();
-    expect(await page.getByText('lines[1] of 3').isVisible()).toBe(true);
+    await page.getByText('lines[1] of 3').waitFor();
     await page.getByRole('option', { name: /Large/ }).click();
     await page.getByRole('tab', { name: 'Input' }).click();
-    expect(await page.getByRole('treeitem', { name: /EGRESS_DENIED/ }).isVisible()).toBe(true);
+    await page.getByRole('treeitem', { name: /EGRESS_DENIED/ }).waitFor();
   });
 });
 
@@ -48,16 +48,15 @@ test('a test run is followed live, and stopped', async () => {
   await on('test', async (page) => {
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     await page.getByRole('option', { name: /By hand \d/ }).waitFor();
-    expect(await page.getByRole('button', { name: 'Stop' }).isVisible()).toBe(true);
+    await page.getByRole('button', { name: 'Stop' }).waitFor();
+    await page.evaluate(() => (window as unknown as { finish: () => void }).finish());
     await page.getByText('Failed', { exact: true }).waitFor();
     expect(await page.getByRole('listbox').getByRole('option').count()).toBe(15);
-    expect(await page.getByRole('option', { name: /http 127\.0\.0\.1 EGRESS_DENIED/ }).isVisible()).toBe(
-      true,
-    );
+    await page.getByRole('option', { name: /http 127\.0\.0\.1 EGRESS_DENIED/ }).waitFor();
     await page.keyboard.press('Control+Enter');
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     await page.getByRole('button', { name: 'Stop' }).click();
-    expect(await page.getByText('Cancelled').isVisible()).toBe(true);
+    await page.getByText('Cancelled').waitFor();
   });
 });
 
@@ -65,7 +64,7 @@ test('an event that is no JSON is not sent', async () => {
   await on('test', async (page) => {
     await page.getByRole('textbox', { name: 'Event, as JSON' }).fill('{oops');
     expect(await page.getByRole('button', { name: 'Run', exact: true }).isDisabled()).toBe(true);
-    expect(await page.getByText(/Not JSON/).isVisible()).toBe(true);
+    await page.getByText(/Not JSON/).waitFor();
   });
 });
 
@@ -105,7 +104,7 @@ test('what leaves is pinned as it was, or as it is written', async () => {
     await page.getByRole('textbox', { name: 'Value to pin' }).fill('{"a": 1}');
     await page.getByRole('button', { name: 'Pin', exact: true }).click();
     await page.getByRole('button', { name: 'Unpin' }).click();
-    expect(await page.getByRole('button', { name: 'Pin', exact: true }).isVisible()).toBe(true);
+    await page.getByRole('button', { name: 'Pin', exact: true }).waitFor();
   });
 });
 
