@@ -10,7 +10,7 @@ use std::path::Path;
 /// The first bytes of a handshake: a record with a ClientHello that is longer than what follows.
 const HALF_A_HELLO: &[u8] = &[0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc, 0x03, 0x03];
 
-fn set<'a>(certificate: &'a Certificate) -> [(&'a str, &'a str); 2] {
+fn set(certificate: &Certificate) -> [(&str, &str); 2] {
     [
         ("HEDDLE_TLS_CERT", certificate.certificate.to_str().unwrap()),
         ("HEDDLE_TLS_KEY", certificate.private_key.to_str().unwrap()),
