@@ -44,6 +44,8 @@ interface Place {
   /** Path of the composites that lead here, such as `checkout/`. */
   prefix: string;
   sources: Sources;
+  /** How many loops have been gone out of. */
+  loops?: number;
 }
 
 /** What a node's expressions see. */
@@ -87,6 +89,7 @@ export function outputSample(place: Place, node: GraphNode, port?: string): Samp
       return found && { value: found.value, kind, from };
     }),
     isTrigger(catalogue, node.type) ? tapSample(place, node.id) : undefined,
+    port === 'item' ? firstElement(place, node) : undefined,
     exampleSample(catalogue, node, port ?? first),
   ];
   return best(candidates, sources.preferred);
@@ -161,18 +164,42 @@ function triggerSample(place: Place): Sample | undefined {
 
 /** The element: of the list around, or of the input where the node has `each`. */
 function itemSample(place: Place, node: GraphNode, input: Sample | undefined): Sample | undefined {
-  const element = (sample: Sample | undefined): Sample | undefined => {
-    const [first] = Array.isArray(sample?.value) ? (sample.value as unknown[]) : [];
-    return first === undefined || !sample ? undefined : { ...sample, value: first };
-  };
-  if (node.data?.each) return element(input);
+  if (node.data?.each) return elementOf(input);
   const { catalogue, doc, definition } = place;
   const graph = graphOf(doc, definition);
   const loopId = repeats(catalogue, node.type) ? node.id : flowOf(catalogue, doc, graph).loopOf.get(node.id);
   const loop = loopId === undefined ? undefined : indexOf(graph).nodes.get(loopId);
   if (!loop) return undefined;
   if (repeats(catalogue, loop.type)) return inputSample(place, loop);
-  return outputSample(withoutExamples(place), loop, 'item') ?? element(inputSample(place, loop));
+  return (
+    outputSample(withoutExamples(place), loop, 'item') ??
+    firstElement(place, loop) ??
+    elementOf(inputSample(place, loop))
+  );
+}
+
+function elementOf(sample: Sample | undefined): Sample | undefined {
+  const [first] = Array.isArray(sample?.value) ? (sample.value as unknown[]) : [];
+  return first === undefined || !sample ? undefined : { ...sample, value: first };
+}
+
+/** Loops around a loop that are looked at; drafts may go in circles. */
+const LOOPS_MAX = 10;
+const PATH = /^\{\{\s*\$(input|item)((?:\.[\p{ID_Continue}$]+)*)\s*\}\}$/u;
+
+/** The first element of a loop's list, where that is a field of what arrives: traces tell only what leaves by `done`. */
+function firstElement(place: Place, loop: GraphNode): Sample | undefined {
+  const { loops = 0 } = place;
+  const items = loop.data?.parameters?.['items'];
+  const found = typeof items === 'string' ? PATH.exec(items.trim()) : null;
+  if (!found || loops >= LOOPS_MAX) return undefined;
+  const around = { ...place, loops: loops + 1 };
+  const input = inputSample(around, loop);
+  const list = found[1] === 'item' ? itemSample(around, loop, input) : input;
+  const fields = (found[2] ?? '').split('.').slice(1);
+  const at = (value: unknown, name: string) =>
+    isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+  return list && elementOf({ ...list, value: fields.reduce(at, list.value) });
 }
 
 function withoutExamples(place: Place): Place {

@@ -28,7 +28,12 @@ export function inspectorApi(screen: Screen): InspectorApi {
       const { graph, definitions } = screen.doc();
       const inner = definition === null ? undefined : definitions[definition];
       const graphData = (inner?.kind === 'graph' && inner.graphData) || graph;
-      const { input, item, trigger, upstream } = screen.surroundings();
+      const { input, item, hasItem, trigger, upstream } = screen.surroundings();
+      // Without an element, what names it has no value that could be shown.
+      const asked = Object.entries(expressions).filter(
+        ([, text]) => item || !hasItem || !/\$(item|index)\b/.test(text),
+      );
+      if (asked.length === 0) return {};
       const outputs = Object.fromEntries(
         upstream.flatMap(({ id, sample }) => (sample ? [[id, sample.value]] : [])),
       );
@@ -36,7 +41,7 @@ export function inspectorApi(screen: Screen): InspectorApi {
         {
           graphData,
           nodeId,
-          expressions: { ...expressions },
+          expressions: Object.fromEntries(asked),
           outputs,
           eventData: trigger?.value ?? null,
           ...(input && { input: input.value }),

@@ -177,6 +177,12 @@ describe('surroundings', () => {
   const run = { kind: 'test' as const, from: 'test of 14:02', record, event: captured.event };
   const around = (id: string, sources: Sources = { ...NO_SOURCES, runs: [run] }) =>
     surroundingsOf({ ...place, sources }, id);
+  test('have the element of a list that is a field of what arrived', () => {
+    const [first] = captured.event.lines;
+    expect(around('price').item).toMatchObject({ value: first, from: 'test of 14:02' });
+    expect(around('price').input).toMatchObject({ value: first });
+  });
+
   test('have what really ran, the nearest first', () => {
     const found = around('wait');
     expect(found.input).toMatchObject({ value: { total: 349.2 }, from: 'test of 14:02' });
