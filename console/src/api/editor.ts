@@ -69,14 +69,20 @@ export const leavePresence = (id: string, tab: string): Promise<unknown> =>
 export const renamePattern = (id: string, name: string): Promise<Schemas['Updated']> =>
   answer(api.PUT('/api/patterns/{id}', { ...at(id), body: { name } }));
 
+interface DeployWish {
+  version: number;
+  environmentId: string;
+  trace: boolean;
+  requireTests: boolean;
+}
+
 /**
- * Deploys the newest version to an environment, and leaves the deployments in others alone; `requireTests` refuses while one
+ * Deploys this version to an environment, and leaves the deployments in others alone; `requireTests` refuses while one
  * of its tests does not pass.
  */
 export const deployPattern = (
   id: string,
-  environmentId: string,
-  { trace, requireTests }: { trace: boolean; requireTests: boolean },
+  { version, environmentId, trace, requireTests }: DeployWish,
 ): Promise<Schemas['Deployed']> =>
   // Only a dry run answers otherwise.
   unwrap(
@@ -84,6 +90,7 @@ export const deployPattern = (
       ...at(id),
       body: {
         nodeDefinitions: {} as never,
+        versionNumber: version,
         trace,
         requireTests,
         ...(environmentId && { environmentId, move: false }),

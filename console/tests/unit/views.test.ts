@@ -35,6 +35,13 @@ describe('saved views of runs', () => {
     expect(new SavedViews('one').list.map(({ name }) => name)).toEqual(['Failed']);
   });
 
+  test('of several tabs are all kept', () => {
+    const [first, second] = [new SavedViews('one'), new SavedViews('one')];
+    first.save('Failed', query('status=failure'));
+    second.save('By hand', query('trigger=manual'));
+    expect(new SavedViews('one').list.map(({ name }) => name)).toEqual(['By hand', 'Failed']);
+  });
+
   test('are at most so many, and names are cut', () => {
     const views = new SavedViews('one');
     for (let at = 0; at < 30; at += 1) views.save(`${at}`.padStart(100, '0'), query(`q=${at}`));

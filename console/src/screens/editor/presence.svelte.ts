@@ -1,6 +1,7 @@
 /** Who else has the pattern open, and whether somebody has saved a newer version than the one on the screen. */
 
 import { leavePresence, type OpenEditor, tellPresence } from '$/api/editor';
+import { randomUuid } from '$/graph/uuid';
 import type { Work } from './work.svelte';
 
 /** Until the server says how often, and after a mistake. */
@@ -10,7 +11,7 @@ export class Presence {
   others = $state.raw<readonly OpenEditor[]>([]);
   /** The newest version, and who saved it; the user, if nobody is named. */
   newest = $state.raw<{ version: number; by?: string | undefined }>({ version: 0 });
-  private readonly tab = crypto.randomUUID();
+  private readonly tab = randomUuid();
   private timer: ReturnType<typeof setTimeout> | undefined;
   private isOpen = true;
 

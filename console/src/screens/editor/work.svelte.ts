@@ -20,6 +20,7 @@ import { type Conflict, mergeDocuments } from '$/graph/merge';
 import { type Doc, EMPTY_DOC } from '$/graph/model';
 import { readDocument } from '$/graph/read';
 import { Session } from '$/graph/session';
+import { randomUuid } from '$/graph/uuid';
 import { Conflicts, type Decisions } from './conflicts.svelte';
 
 /** Where the document on the screen is kept. */
@@ -100,16 +101,9 @@ export class Work {
       const onFailure = (failing: boolean) => {
         if (failing) this.kept = { at: 'memory' };
       };
-      this.journal = new Journal(
-        opened.storage,
-        this.store,
-        opened.pattern,
-        crypto.randomUUID(),
-        opened.version,
-        {
-          onFailure,
-        },
-      );
+      this.journal = new Journal(opened.storage, this.store, opened.pattern, randomUuid(), opened.version, {
+        onFailure,
+      });
     }
     this.stops.push(this.store.onChange((change) => this.changed(change)));
     this.stops.push(

@@ -25,7 +25,7 @@ export class SavedViews {
 
   constructor(workspace: string) {
     this.key = `heddle.views.${workspace}`;
-    this.list = this.read();
+    this.list = this.read() ?? [];
   }
 
   get isFull(): boolean {
@@ -35,12 +35,17 @@ export class SavedViews {
   /** Keeps filters under a name; what had the name before is replaced. */
   save(name: string, query: URLSearchParams): void {
     const view = { name: name.trim().slice(0, NAME_MAX), query: filtersOf(query) };
-    const others = this.list.filter((each) => each.name !== view.name);
+    const others = this.current().filter((each) => each.name !== view.name);
     this.keep([...others, view].sort((a, b) => a.name.localeCompare(b.name)).slice(0, VIEWS_MAX));
   }
 
   remove(name: string): void {
-    this.keep(this.list.filter((each) => each.name !== name));
+    this.keep(this.current().filter((each) => each.name !== name));
+  }
+
+  /** With what other tabs have kept meanwhile. */
+  private current(): readonly SavedView[] {
+    return this.read() ?? this.list;
   }
 
   private keep(list: readonly SavedView[]): void {
@@ -52,14 +57,23 @@ export class SavedViews {
     }
   }
 
-  /** Whatever else is stored there counts as nothing. */
-  private read(): SavedView[] {
+  /** Whatever else is stored there counts as nothing; undefined: there is no storage. */
+  private read(): SavedView[] | undefined {
     try {
-      const found: unknown = JSON.parse(localStorage.getItem(this.key) ?? '[]');
-      return Array.isArray(found) ? found.filter(isView).slice(0, VIEWS_MAX) : [];
+      const text = localStorage.getItem(this.key);
+      return text === null ? undefined : viewsIn(text);
     } catch {
-      return [];
+      return undefined;
     }
+  }
+}
+
+function viewsIn(text: string): SavedView[] {
+  try {
+    const found: unknown = JSON.parse(text);
+    return Array.isArray(found) ? found.filter(isView).slice(0, VIEWS_MAX) : [];
+  } catch {
+    return [];
   }
 }
 
