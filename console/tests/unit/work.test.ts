@@ -10,6 +10,8 @@ import { BASE, catalogue } from './graph/support';
 const server = vi.hoisted(() => ({
   versions: [] as unknown[],
   draft: null as { base: number; drawing: unknown } | null,
+  /** What happens while a version or a draft is on its way. */
+  meanwhile: async () => {},
 }));
 
 vi.mock('$/api/editor', async (original) => ({
@@ -18,7 +20,10 @@ vi.mock('$/api/editor', async (original) => ({
   getVersion: async (_: string, version: number) => server.versions[version - 1],
   savePattern: async (_: string, version: number, drawing: Drawing) => {
     if (version !== server.versions.length) throw new ApiError(409, 'CONFLICT', 'There is a newer version.');
-    return { versionNumber: server.versions.push(drawing) };
+    const versionNumber = server.versions.push(drawing);
+    server.draft = null;
+    await server.meanwhile();
+    return { versionNumber };
   },
   putDraft: async (_: string, base: number, drawing: Drawing) => {
     server.draft = { base, drawing };
@@ -55,6 +60,7 @@ const savedParameters = () =>
 beforeEach(() => {
   server.versions = [drawingOf(BASE)];
   server.draft = null;
+  server.meanwhile = async () => {};
 });
 
 describe('saving what others have changed too', () => {
@@ -106,6 +112,38 @@ describe('saving what others have changed too', () => {
     work.session.undo();
     expect(await work.save()).toBe(false);
     expect(work.conflicts.open).toHaveLength(1);
+  });
+
+  test('a join that is undone after it was saved is met again', async () => {
+    const work = open();
+    work.store.dispatch(set('mine', 1));
+    others(set('theirs', 2));
+    await work.save();
+    work.session.undo();
+    expect(parameters(work)).not.toHaveProperty('theirs');
+    expect([work.version, work.isChanged]).toEqual([1, true]);
+    work.session.redo();
+    expect([work.version, work.isChanged]).toEqual([3, false]);
+    work.session.undo();
+    expect(await work.save()).toBe(true);
+    expect(savedParameters()).toMatchObject({ mine: 1, theirs: 2 });
+  });
+
+  test('a join that is undone while it is saved is met again', async () => {
+    const work = open();
+    work.store.dispatch(set('mine', 1));
+    others(set('theirs', 2));
+    server.meanwhile = async () => {
+      work.session.undo();
+      server.meanwhile = async () => {};
+    };
+    await work.save();
+    expect([work.version, work.made, work.isChanged]).toEqual([1, 3, true]);
+    work.session.redo();
+    expect([work.version, work.isChanged]).toEqual([3, false]);
+    work.session.undo();
+    expect(await work.save()).toBe(true);
+    expect(savedParameters()).toMatchObject({ mine: 1, theirs: 2 });
   });
 
   test('the draft stays one of the version before until everything is decided', async () => {

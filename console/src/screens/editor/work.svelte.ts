@@ -49,6 +49,7 @@ interface Join {
   readonly from: Doc;
   readonly before: Basis;
   after: Basis;
+  isUndone: boolean;
 }
 
 export interface Opened {
@@ -72,6 +73,8 @@ export class Work {
   version = $state(0);
   kept = $state.raw<Kept>({ at: 'version' });
   isSaving = $state(false);
+  /** The version that was saved last here; `version` is an older one if its join was undone. */
+  made = 0;
   validation = $state.raw<Validation>(NOTHING_FOUND);
   /** Why what is shown of problems may be old. */
   validationNote = $state<string>();
@@ -80,6 +83,7 @@ export class Work {
   private saved: Doc;
   /** The newest version with which nothing is left to decide: what drafts are based on. */
   private settled: number;
+  /** Oldest first; also those of versions that are saved, since they can be undone as well. */
   private joins: readonly Join[] = [];
   private readonly journal: Journal | undefined;
   private readonly stops: (() => void)[] = [];
@@ -174,9 +178,13 @@ export class Work {
     try {
       for (;;) {
         const { doc } = this;
+        const join = this.joins.findLast(({ isUndone }) => !isUndone);
         try {
           const { versionNumber } = await savePattern(this.pattern, this.version, drawingOf(doc));
-          this.isSavedAs({ version: versionNumber, doc });
+          this.made = versionNumber;
+          // Undone meanwhile: changes belong to the version before it again, until it is done again.
+          if (join?.isUndone) join.after = savedBasis({ version: versionNumber, doc });
+          else this.isSavedAs({ version: versionNumber, doc });
           return true;
         } catch (error) {
           if (!(error instanceof ApiError) || error.code !== 'CONFLICT') throw error;
@@ -194,7 +202,6 @@ export class Work {
     this.version = version;
     this.settled = version;
     this.saved = doc;
-    this.joins = [];
     this.conflicts.clear();
     this.journal?.saved(version);
     if (this.doc === doc) this.kept = { at: 'version' };
@@ -246,14 +253,12 @@ export class Work {
     this.version = theirs.version;
     this.saved = theirs.doc;
     this.conflicts.add(conflicts);
-    const join = { from, before, after: this.basis };
-    this.joins = [...this.joins, join];
     const isDone = this.store.dispatch(
       { kind: 'replace', doc: this.orSaved(doc), title },
       { group: groupOf(theirs) },
     );
     // Without a step there is nothing to undo.
-    if (!isDone) this.joins = this.joins.filter((each) => each !== join);
+    if (isDone) this.joins = [...this.joins, { from, before, after: this.basis, isUndone: false }];
   }
 
   /** Decides conflicts: part of the step that joined, as long as nothing else was done since. */
@@ -280,12 +285,22 @@ export class Work {
 
   /** A join that is undone or redone takes what changes belong to along. */
   private followJoins(change: Change): void {
-    if (change.kind !== 'undo' && change.kind !== 'redo') return;
-    const from = change.kind === 'undo' ? this.doc : this.store.history.value.past.at(-1)?.before;
-    const join = this.joins.find((each) => each.from === from);
+    if (change.kind === 'edit') {
+      // What was undone can't be done again any more.
+      this.joins = this.joins.filter(({ isUndone }) => !isUndone);
+      return;
+    }
+    if (change.kind === 'reset') this.joins = [];
+    const isUndo = change.kind === 'undo';
+    const join = isUndo
+      ? this.joins.findLast(({ from, isUndone }) => !isUndone && from === this.doc)
+      : this.joins.find(
+          ({ from, isUndone }) => isUndone && from === this.store.history.value.past.at(-1)?.before,
+        );
     if (!join) return;
-    if (change.kind === 'undo') join.after = this.basis;
-    const { version, doc, settled, ...decisions } = change.kind === 'undo' ? join.before : join.after;
+    join.isUndone = isUndo;
+    if (isUndo) join.after = this.basis;
+    const { version, doc, settled, ...decisions } = isUndo ? join.before : join.after;
     this.version = version;
     this.saved = doc;
     this.settled = settled;
@@ -306,6 +321,15 @@ export class Work {
     }
   }
 }
+
+/** What changes belong to once a version is saved: nothing is left to decide. */
+const savedBasis = ({ version, doc }: Saved): Basis => ({
+  version,
+  doc,
+  settled: version,
+  list: [],
+  decided: new Set(),
+});
 
 const groupOf = ({ version }: { version: number }): string => `join ${version}`;
 
