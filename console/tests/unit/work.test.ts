@@ -146,6 +146,28 @@ describe('saving what others have changed too', () => {
     expect(savedParameters()).toMatchObject({ mine: 1, theirs: 2 });
   });
 
+  test('a decision that is undone by itself is open again', async () => {
+    const work = open();
+    work.store.dispatch(set('value', 'mine'));
+    others(set('value', 'theirs'));
+    await work.save();
+    work.store.dispatch({ kind: 'move', definition: null, nodes: { b: { x: 500, y: 500 } } });
+    work.decide(work.conflicts.open, 'theirs');
+    expect(parameters(work)).toMatchObject({ value: 'theirs' });
+    work.session.undo();
+    expect(parameters(work)).toMatchObject({ value: 'mine' });
+    expect(work.conflicts.open).toHaveLength(1);
+    expect(await work.save()).toBe(false);
+    work.session.redo();
+    expect(work.conflicts.open).toEqual([]);
+    expect(await work.save()).toBe(true);
+    expect(savedParameters()).toMatchObject({ value: 'theirs' });
+    work.session.undo();
+    work.session.undo();
+    work.session.undo();
+    expect([work.version, work.conflicts.list]).toEqual([1, []]);
+  });
+
   test('the draft stays one of the version before until everything is decided', async () => {
     const work = open();
     work.store.dispatch(set('value', 'mine'));

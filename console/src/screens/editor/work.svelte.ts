@@ -43,7 +43,7 @@ interface Basis extends Decisions, Saved {
   readonly settled: number;
 }
 
-/** A join, as a step that can be undone: what changes belong to before it and behind it. */
+/** A join or a decision, as a step that can be undone: what changes belong to before it and behind it. */
 interface Join {
   /** The document before. */
   readonly from: Doc;
@@ -258,17 +258,25 @@ export class Work {
       { group: groupOf(theirs) },
     );
     // Without a step there is nothing to undo.
-    if (isDone) this.joins = [...this.joins, { from, before, after: this.basis, isUndone: false }];
+    if (isDone) this.remember(from, before);
+  }
+
+  private remember(from: Doc, before: Basis): void {
+    this.joins = [...this.joins, { from, before, after: this.basis, isUndone: false }];
   }
 
   /** Decides conflicts: part of the step that joined, as long as nothing else was done since. */
   decide(conflicts: readonly Conflict[], side: Side): void {
+    const from = this.doc;
+    const before = this.basis;
     const doc = conflicts.reduce((found, conflict) => resolved(found, conflict, side), this.doc);
     this.conflicts.decide(conflicts);
-    this.store.dispatch(
+    const isDone = this.store.dispatch(
       { kind: 'replace', doc: this.orSaved(doc), title: `Join version ${this.version}` },
       { group: groupOf(this) },
     );
+    // A step of its own, which opens them again when it is undone.
+    if (isDone && this.store.history.value.past.at(-1)?.before === from) this.remember(from, before);
     this.session.say(side === 'mine' ? 'Yours is in the graph.' : 'Theirs is in the graph.');
     // The last one makes it a draft of the newest version.
     if (this.conflicts.open.length === 0 && this.kept.at === 'draft') void this.keepDraft();
