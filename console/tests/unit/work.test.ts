@@ -26,6 +26,7 @@ vi.mock('$/api/editor', async (original) => ({
     return { versionNumber };
   },
   putDraft: async (_: string, base: number, drawing: Drawing) => {
+    await server.meanwhile();
     server.draft = { base, drawing };
     return { updatedAt: '2026-01-01T00:00:00Z' };
   },
@@ -223,4 +224,25 @@ test('a rename is followed, but not past a version that somebody else has saved'
   expect(work.version).toBe(2);
   work.renamed(4);
   expect(work.version).toBe(2);
+});
+
+test('a version is saved behind the draft that is on its way', async () => {
+  const work = open();
+  work.store.dispatch(set('mine', 1));
+  let isOnItsWay = false;
+  let arrive = () => {};
+  server.meanwhile = () => {
+    isOnItsWay = true;
+    return new Promise((done) => (arrive = done));
+  };
+  const draft = work.keepDraft();
+  await vi.waitUntil(() => isOnItsWay);
+  const version = work.save();
+  await Promise.resolve();
+  server.meanwhile = async () => {};
+  arrive();
+  expect(await version).toBe(true);
+  await draft;
+  expect(work.kept).toEqual({ at: 'version' });
+  expect(server.draft).toBeNull();
 });

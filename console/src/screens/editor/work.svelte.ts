@@ -88,6 +88,8 @@ export class Work {
   private readonly journal: Journal | undefined;
   private readonly stops: (() => void)[] = [];
   private draftTimer: ReturnType<typeof setTimeout> | undefined;
+  /** The drafts that are on their way: one after the other, so that none overtakes a newer one or a version. */
+  private drafting: Promise<unknown> = Promise.resolve();
   private validateTimer: ReturnType<typeof setTimeout> | undefined;
   private validating: AbortController | undefined;
 
@@ -143,7 +145,9 @@ export class Work {
     if (this.doc === this.saved) {
       this.kept = { at: 'version' };
       clearTimeout(this.draftTimer);
-      void deleteDraft(this.pattern).catch(() => {});
+      void this.inTurn(async () => {
+        if (this.doc === this.saved) await deleteDraft(this.pattern).catch(() => {});
+      });
     } else if (!this.readOnly) {
       this.kept = this.journal ? { at: 'browser' } : { at: 'memory' };
       clearTimeout(this.draftTimer);
@@ -154,15 +158,25 @@ export class Work {
   }
 
   /** Keeps a draft on the server; without one, the journal has all. */
-  async keepDraft(): Promise<void> {
+  keepDraft(): Promise<void> {
     clearTimeout(this.draftTimer);
+    return this.inTurn(() => this.sendDraft());
+  }
+
+  private inTurn(task: () => Promise<void>): Promise<void> {
+    const turn = this.drafting.then(task);
+    this.drafting = turn;
+    return turn;
+  }
+
+  private async sendDraft(): Promise<void> {
     const { doc } = this;
     if (doc === this.saved || this.isSaving || this.readOnly) return;
     try {
       // While there is something to decide, the draft stays one of the version before: opened again, it is joined again.
       if (this.conflicts.open.length === 0) this.settled = this.version;
       const stored = await putDraft(this.pattern, this.settled, drawingOf(doc));
-      if (this.doc !== doc) return;
+      if (this.doc !== doc || doc === this.saved) return;
       this.kept = { at: 'draft', time: new Date(stored.updatedAt) };
       this.journal?.saved(this.settled);
     } catch {
@@ -176,6 +190,7 @@ export class Work {
     clearTimeout(this.draftTimer);
     this.isSaving = true;
     try {
+      await this.drafting;
       for (;;) {
         const { doc } = this;
         const join = this.joins.findLast(({ isUndone }) => !isUndone);
