@@ -87,3 +87,19 @@ test('stepping goes on to what is not decided yet, round and round, then through
   conflicts.decide(found);
   expect([step(1), step(1)]).toEqual(['x', 'y']);
 });
+
+test('the focus goes there each time that a conflict is to be looked at, also if it is the only one', () => {
+  const { conflicts: found } = mergeDocuments(BASE, applied(set('x', 'mine')), applied(set('x', 'theirs')));
+  const conflicts = new Conflicts();
+  conflicts.add(found);
+  conflicts.show(conflicts.neighbour(1), 'card');
+  expect([conflicts.takesFocus('row'), conflicts.takesFocus('card')]).toEqual([false, true]);
+  expect(conflicts.takesFocus('card')).toBe(false);
+  conflicts.show(conflicts.neighbour(1), 'card');
+  expect(conflicts.takesFocus('card')).toBe(true);
+  // Not later, once it was closed.
+  conflicts.show(conflicts.neighbour(1), 'card');
+  conflicts.show(undefined);
+  conflicts.show(found[0]);
+  expect(conflicts.takesFocus('card')).toBe(false);
+});

@@ -10,6 +10,8 @@ import { BASE, catalogue } from './graph/support';
 const server = vi.hoisted(() => ({
   versions: [] as unknown[],
   draft: null as { base: number; drawing: unknown } | null,
+  /** What happens while a version or a draft is on its way. */
+  meanwhile: async () => {},
 }));
 
 vi.mock('$/api/editor', async (original) => ({
@@ -18,9 +20,13 @@ vi.mock('$/api/editor', async (original) => ({
   getVersion: async (_: string, version: number) => server.versions[version - 1],
   savePattern: async (_: string, version: number, drawing: Drawing) => {
     if (version !== server.versions.length) throw new ApiError(409, 'CONFLICT', 'There is a newer version.');
-    return { versionNumber: server.versions.push(drawing) };
+    const versionNumber = server.versions.push(drawing);
+    server.draft = null;
+    await server.meanwhile();
+    return { versionNumber };
   },
   putDraft: async (_: string, base: number, drawing: Drawing) => {
+    await server.meanwhile();
     server.draft = { base, drawing };
     return { updatedAt: '2026-01-01T00:00:00Z' };
   },
@@ -55,6 +61,7 @@ const savedParameters = () =>
 beforeEach(() => {
   server.versions = [drawingOf(BASE)];
   server.draft = null;
+  server.meanwhile = async () => {};
 });
 
 describe('saving what others have changed too', () => {
@@ -106,6 +113,60 @@ describe('saving what others have changed too', () => {
     work.session.undo();
     expect(await work.save()).toBe(false);
     expect(work.conflicts.open).toHaveLength(1);
+  });
+
+  test('a join that is undone after it was saved is met again', async () => {
+    const work = open();
+    work.store.dispatch(set('mine', 1));
+    others(set('theirs', 2));
+    await work.save();
+    work.session.undo();
+    expect(parameters(work)).not.toHaveProperty('theirs');
+    expect([work.version, work.isChanged]).toEqual([1, true]);
+    work.session.redo();
+    expect([work.version, work.isChanged]).toEqual([3, false]);
+    work.session.undo();
+    expect(await work.save()).toBe(true);
+    expect(savedParameters()).toMatchObject({ mine: 1, theirs: 2 });
+  });
+
+  test('a join that is undone while it is saved is met again', async () => {
+    const work = open();
+    work.store.dispatch(set('mine', 1));
+    others(set('theirs', 2));
+    server.meanwhile = async () => {
+      work.session.undo();
+      server.meanwhile = async () => {};
+    };
+    await work.save();
+    expect([work.version, work.made, work.isChanged]).toEqual([1, 3, true]);
+    work.session.redo();
+    expect([work.version, work.isChanged]).toEqual([3, false]);
+    work.session.undo();
+    expect(await work.save()).toBe(true);
+    expect(savedParameters()).toMatchObject({ mine: 1, theirs: 2 });
+  });
+
+  test('a decision that is undone by itself is open again', async () => {
+    const work = open();
+    work.store.dispatch(set('value', 'mine'));
+    others(set('value', 'theirs'));
+    await work.save();
+    work.store.dispatch({ kind: 'move', definition: null, nodes: { b: { x: 500, y: 500 } } });
+    work.decide(work.conflicts.open, 'theirs');
+    expect(parameters(work)).toMatchObject({ value: 'theirs' });
+    work.session.undo();
+    expect(parameters(work)).toMatchObject({ value: 'mine' });
+    expect(work.conflicts.open).toHaveLength(1);
+    expect(await work.save()).toBe(false);
+    work.session.redo();
+    expect(work.conflicts.open).toEqual([]);
+    expect(await work.save()).toBe(true);
+    expect(savedParameters()).toMatchObject({ value: 'theirs' });
+    work.session.undo();
+    work.session.undo();
+    work.session.undo();
+    expect([work.version, work.conflicts.list]).toEqual([1, []]);
   });
 
   test('the draft stays one of the version before until everything is decided', async () => {
@@ -163,4 +224,25 @@ test('a rename is followed, but not past a version that somebody else has saved'
   expect(work.version).toBe(2);
   work.renamed(4);
   expect(work.version).toBe(2);
+});
+
+test('a version is saved behind the draft that is on its way', async () => {
+  const work = open();
+  work.store.dispatch(set('mine', 1));
+  let isOnItsWay = false;
+  let arrive = () => {};
+  server.meanwhile = () => {
+    isOnItsWay = true;
+    return new Promise((done) => (arrive = done));
+  };
+  const draft = work.keepDraft();
+  await vi.waitUntil(() => isOnItsWay);
+  const version = work.save();
+  await Promise.resolve();
+  server.meanwhile = async () => {};
+  arrive();
+  expect(await version).toBe(true);
+  await draft;
+  expect(work.kept).toEqual({ at: 'version' });
+  expect(server.draft).toBeNull();
 });

@@ -11,36 +11,38 @@ export interface Decisions {
   readonly decided: ReadonlySet<string>;
 }
 
+/** What is asked to be looked at, and where the focus is to go: its card on the canvas, or its row in the list. */
+interface Asked {
+  readonly key: string;
+  focus: 'card' | 'row' | undefined;
+}
+
 export class Conflicts {
   list = $state.raw<readonly Conflict[]>([]);
   /** Keys of those that were decided. */
   decided = $state.raw<ReadonlySet<string>>(new Set());
-  /** Key of the one that is looked at. */
-  #shown = $state<string>();
-  private wanted: 'card' | 'row' | undefined;
+  /** Another object each time, so that what is looked at already is gone to again. */
+  #asked = $state.raw<Asked>();
 
   get open(): readonly Conflict[] {
     return this.list.filter((each) => !this.isDecided(each));
   }
 
   get shown(): Conflict | undefined {
-    return this.list.find((each) => conflictKey(each) === this.#shown);
+    const key = this.#asked?.key;
+    return this.list.find((each) => conflictKey(each) === key);
   }
 
   /** Looks at one; at none without it. */
-  show(conflict: Conflict | undefined): void {
-    this.#shown = conflict && conflictKey(conflict);
+  show(conflict: Conflict | undefined, focus?: Asked['focus']): void {
+    this.#asked = conflict && { key: conflictKey(conflict), focus };
   }
 
-  /** Where the focus is to go once the conflict is shown: to its card on the canvas, or its row in the list. */
-  wantFocus(where: 'card' | 'row'): void {
-    this.wanted = where;
-  }
-
-  /** Whether the focus is to go there; asked by what is shown, once. */
+  /** Whether the focus is to go there: once for each time that something is to be looked at. */
   takesFocus(where: 'card' | 'row'): boolean {
-    if (this.wanted !== where) return false;
-    this.wanted = undefined;
+    const asked = this.#asked;
+    if (asked?.focus !== where) return false;
+    asked.focus = undefined;
     return true;
   }
 

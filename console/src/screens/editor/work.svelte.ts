@@ -44,12 +44,13 @@ interface Basis extends Decisions, Saved {
   readonly settled: number;
 }
 
-/** A join, as a step that can be undone: what changes belong to before it and behind it. */
+/** A join or a decision, as a step that can be undone: what changes belong to before it and behind it. */
 interface Join {
   /** The document before. */
   readonly from: Doc;
   readonly before: Basis;
   after: Basis;
+  isUndone: boolean;
 }
 
 export interface Opened {
@@ -73,6 +74,8 @@ export class Work {
   version = $state(0);
   kept = $state.raw<Kept>({ at: 'version' });
   isSaving = $state(false);
+  /** The version that was saved last here; `version` is an older one if its join was undone. */
+  made = 0;
   validation = $state.raw<Validation>(NOTHING_FOUND);
   /** Why what is shown of problems may be old. */
   validationNote = $state<string>();
@@ -81,10 +84,13 @@ export class Work {
   private saved: Doc;
   /** The newest version with which nothing is left to decide: what drafts are based on. */
   private settled: number;
+  /** Oldest first; also those of versions that are saved, since they can be undone as well. */
   private joins: readonly Join[] = [];
   private readonly journal: Journal | undefined;
   private readonly stops: (() => void)[] = [];
   private draftTimer: ReturnType<typeof setTimeout> | undefined;
+  /** The drafts that are on their way: one after the other, so that none overtakes a newer one or a version. */
+  private drafting: Promise<unknown> = Promise.resolve();
   private validateTimer: ReturnType<typeof setTimeout> | undefined;
   private validating: AbortController | undefined;
 
@@ -133,7 +139,9 @@ export class Work {
     if (this.doc === this.saved) {
       this.kept = { at: 'version' };
       clearTimeout(this.draftTimer);
-      void deleteDraft(this.pattern).catch(() => {});
+      void this.inTurn(async () => {
+        if (this.doc === this.saved) await deleteDraft(this.pattern).catch(() => {});
+      });
     } else if (!this.readOnly) {
       this.kept = this.journal ? { at: 'browser' } : { at: 'memory' };
       clearTimeout(this.draftTimer);
@@ -144,15 +152,25 @@ export class Work {
   }
 
   /** Keeps a draft on the server; without one, the journal has all. */
-  async keepDraft(): Promise<void> {
+  keepDraft(): Promise<void> {
     clearTimeout(this.draftTimer);
+    return this.inTurn(() => this.sendDraft());
+  }
+
+  private inTurn(task: () => Promise<void>): Promise<void> {
+    const turn = this.drafting.then(task);
+    this.drafting = turn;
+    return turn;
+  }
+
+  private async sendDraft(): Promise<void> {
     const { doc } = this;
     if (doc === this.saved || this.isSaving || this.readOnly) return;
     try {
       // While there is something to decide, the draft stays one of the version before: opened again, it is joined again.
       if (this.conflicts.open.length === 0) this.settled = this.version;
       const stored = await putDraft(this.pattern, this.settled, drawingOf(doc));
-      if (this.doc !== doc) return;
+      if (this.doc !== doc || doc === this.saved) return;
       this.kept = { at: 'draft', time: new Date(stored.updatedAt) };
       this.journal?.saved(this.settled);
     } catch {
@@ -166,11 +184,16 @@ export class Work {
     clearTimeout(this.draftTimer);
     this.isSaving = true;
     try {
+      await this.drafting;
       for (;;) {
         const { doc } = this;
+        const join = this.joins.findLast(({ isUndone }) => !isUndone);
         try {
           const { versionNumber } = await savePattern(this.pattern, this.version, drawingOf(doc));
-          this.isSavedAs({ version: versionNumber, doc });
+          this.made = versionNumber;
+          // Undone meanwhile: changes belong to the version before it again, until it is done again.
+          if (join?.isUndone) join.after = savedBasis({ version: versionNumber, doc });
+          else this.isSavedAs({ version: versionNumber, doc });
           return true;
         } catch (error) {
           if (!(error instanceof ApiError) || error.code !== 'CONFLICT') throw error;
@@ -188,7 +211,6 @@ export class Work {
     this.version = version;
     this.settled = version;
     this.saved = doc;
-    this.joins = [];
     this.conflicts.clear();
     this.journal?.saved(version);
     if (this.doc === doc) this.kept = { at: 'version' };
@@ -240,24 +262,30 @@ export class Work {
     this.version = theirs.version;
     this.saved = theirs.doc;
     this.conflicts.add(conflicts);
-    const join = { from, before, after: this.basis };
-    this.joins = [...this.joins, join];
     const isDone = this.store.dispatch(
       { kind: 'replace', doc: this.orSaved(doc), title },
       { group: groupOf(theirs) },
     );
     // Without a step there is nothing to undo.
-    if (!isDone) this.joins = this.joins.filter((each) => each !== join);
+    if (isDone) this.remember(from, before);
+  }
+
+  private remember(from: Doc, before: Basis): void {
+    this.joins = [...this.joins, { from, before, after: this.basis, isUndone: false }];
   }
 
   /** Decides conflicts: part of the step that joined, as long as nothing else was done since. */
   decide(conflicts: readonly Conflict[], side: Side): void {
+    const from = this.doc;
+    const before = this.basis;
     const doc = conflicts.reduce((found, conflict) => resolved(found, conflict, side), this.doc);
     this.conflicts.decide(conflicts);
-    this.store.dispatch(
+    const isDone = this.store.dispatch(
       { kind: 'replace', doc: this.orSaved(doc), title: `Join version ${this.version}` },
       { group: groupOf(this) },
     );
+    // A step of its own, which opens them again when it is undone.
+    if (isDone && this.store.history.value.past.at(-1)?.before === from) this.remember(from, before);
     this.session.say(side === 'mine' ? 'Yours is in the graph.' : 'Theirs is in the graph.');
     // The last one makes it a draft of the newest version.
     if (this.conflicts.open.length === 0 && this.kept.at === 'draft') void this.keepDraft();
@@ -274,12 +302,22 @@ export class Work {
 
   /** A join that is undone or redone takes what changes belong to along. */
   private followJoins(change: Change): void {
-    if (change.kind !== 'undo' && change.kind !== 'redo') return;
-    const from = change.kind === 'undo' ? this.doc : this.store.history.value.past.at(-1)?.before;
-    const join = this.joins.find((each) => each.from === from);
+    if (change.kind === 'edit') {
+      // What was undone can't be done again any more.
+      this.joins = this.joins.filter(({ isUndone }) => !isUndone);
+      return;
+    }
+    if (change.kind === 'reset') this.joins = [];
+    const isUndo = change.kind === 'undo';
+    const join = isUndo
+      ? this.joins.findLast(({ from, isUndone }) => !isUndone && from === this.doc)
+      : this.joins.find(
+          ({ from, isUndone }) => isUndone && from === this.store.history.value.past.at(-1)?.before,
+        );
     if (!join) return;
-    if (change.kind === 'undo') join.after = this.basis;
-    const { version, doc, settled, ...decisions } = change.kind === 'undo' ? join.before : join.after;
+    join.isUndone = isUndo;
+    if (isUndo) join.after = this.basis;
+    const { version, doc, settled, ...decisions } = isUndo ? join.before : join.after;
     this.version = version;
     this.saved = doc;
     this.settled = settled;
@@ -300,6 +338,15 @@ export class Work {
     }
   }
 }
+
+/** What changes belong to once a version is saved: nothing is left to decide. */
+const savedBasis = ({ version, doc }: Saved): Basis => ({
+  version,
+  doc,
+  settled: version,
+  list: [],
+  decided: new Set(),
+});
 
 const groupOf = ({ version }: { version: number }): string => `join ${version}`;
 
