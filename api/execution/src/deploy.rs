@@ -31,9 +31,9 @@ use heddle_model::status::Operation;
 use heddle_store::deployments::{self, DeploymentRow};
 use heddle_store::quota::{self, Payer};
 use heddle_store::vault::Vault;
-use heddle_store::{Store, audit, endpoints, patterns, runs, schedules, workspaces};
+use heddle_store::{Store, audit, endpoints, patterns, runs, schedules};
 use plan::Planner;
-use ready::{Maker, Ready, no_environment};
+use ready::{Maker, Ready};
 use std::sync::Arc;
 
 /// Runs that one statement removes.
@@ -234,11 +234,6 @@ impl Deployer {
                     let (pattern, now) = (new.pattern_id, new.updated_at);
                     let found = patterns::owned(db, &editor, pattern).await?;
                     found.ok_or(Code::NotFound)?;
-                    if let Some(environment) = new.environment_id {
-                        // It may have been deleted while the pattern was compiled.
-                        let found = workspaces::environment(db, &editor, environment).await?;
-                        found.ok_or_else(no_environment)?;
-                    }
                     let slot = target::choose(db, pattern, new.environment_id, ready.moves).await?;
                     new.slot_environment_id = slot.environment;
                     deployments::keep_artifact(db, &new.artifact, &ready.wasm, now).await?;

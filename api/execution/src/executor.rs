@@ -30,7 +30,6 @@ use heddle_model::error::{Code, ServiceError, chain};
 use heddle_model::ids::RunId;
 use heddle_model::quota::Exceeded;
 use heddle_model::status::Phase;
-use heddle_model::tenant::Tenant;
 use heddle_runtime::{Company, Interrupted, Limits, Outcome, RunError, RunRequest, TRACE_TARGET};
 use heddle_store::runs::suspects;
 use heddle_store::{Store, StoreError};
@@ -305,12 +304,7 @@ impl Executor {
 
     /// What the run's environment gives it. `None`: the run was cancelled or lost.
     async fn values(&self, run: &Run) -> Option<Result<Arc<EnvironmentValues>, RunError>> {
-        // What is deployed outside of workspaces gets nothing of theirs.
-        let environment = match run.deployment.tenant {
-            Tenant::Workspace(_) => run.deployment.environment,
-            Tenant::User(_) => None,
-        };
-        let read = || self.environments.values(environment);
+        let read = || self.environments.values(run.deployment.environment);
         read_patiently(run, read, "The run's secrets and variables can't be read.").await
     }
 }

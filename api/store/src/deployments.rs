@@ -170,16 +170,13 @@ pub async fn of_pattern_for_system(
     db.all(query.bind(pattern)).await
 }
 
-/// The slot of a pattern's deployment in an environment, unless it is undeployed, for work that the service does by itself.
+/// The slot of a pattern's deployment in an environment, for work that the service does by itself.
 pub async fn slot_for_system(
     db: &mut Db<'_>,
     pattern: PatternId,
     environment: EnvironmentId,
 ) -> Result<Option<Slot>, StoreError> {
-    let query = sql(
-        "select nullif(slot, '') from deployments where pattern_id = ? and environment_id = ?
-                     and status <> 'undeployed'",
-    );
+    let query = sql("select nullif(slot, '') from deployments where pattern_id = ? and environment_id = ?");
     let found: Option<(Option<EnvironmentId>,)> = db.optional(query.bind(pattern).bind(environment)).await?;
     Ok(found.map(|(environment,)| Slot { pattern, environment }))
 }

@@ -373,7 +373,6 @@ pub async fn remove_of_environment(
         "delete from tap_events where endpoint_id in (select id from webhook_endpoints where slot = ?)",
         "delete from webhook_endpoints where slot = ?",
         "delete from email_endpoints where slot = ?",
-        "delete from deployments where slot = ?",
     ] {
         db.execute(sql(statement).bind(environment)).await?;
     }

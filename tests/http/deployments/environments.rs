@@ -3,8 +3,6 @@
 use crate::harness::{Reply, Service, User, chain, each_database};
 use crate::webhooks::fixture::sign;
 use heddle_execution::scheduler;
-use heddle_model::ids::PatternId;
-use heddle_store::{StoreError, sql};
 use serde_json::{Value, json};
 
 /// A pattern, and two environments of its workspace.
@@ -441,51 +439,14 @@ each_database! {
         service.app.executions.start().await.unwrap();
         let mut scene = Scene::drawn(&service, &toned("OnCall", json!({}))).await;
         scene.deploy(json!({})).await;
-        let callee = scene.pattern.clone();
         let calling = chain(&[
             ("start", "OnManual", json!({})),
-            ("call", "CallPattern", json!({"patternId": callee})),
+            ("call", "CallPattern", json!({"patternId": scene.pattern})),
             ("end", "Return", json!({"value": "{{ $input }}"})),
         ]);
         scene.pattern = service.drawn(&scene.ann, &calling).await;
         let caller = scene.deploy(json!({"environmentId": scene.staging})).await;
         assert_eq!(scene.output(&caller, json!({})).await, "loud");
-
-        // What was tried out beside the caller and is undeployed again is in nobody's way.
-        let calling = std::mem::replace(&mut scene.pattern, callee.clone());
-        scene.deploy(json!({"environmentId": scene.staging, "move": false})).await;
-        assert_eq!(scene.output(&caller, json!({})).await, "quiet");
-        let undeploy = format!("/api/patterns/{callee}/deploy?environmentId={}", scene.staging);
-        scene.send("DELETE", &undeploy, None).await.data(200);
-        scene.pattern = calling;
-        assert_eq!(scene.output(&caller, json!({})).await, "loud");
-    }
-
-    async fn what_is_outside_of_workspaces_is_deployed_to_no_environment_of_theirs(service: Service) {
-        let scene = Scene::drawn(&service, &constant("x")).await;
-        let pattern: PatternId = scene.pattern.parse().unwrap();
-        let made_personal: Result<u64, StoreError> = service.app.store.write(move |db| {
-            let update = sql("update patterns set workspace_id = null where id = ?");
-            Box::pin(async move { db.execute(update.bind(pattern)).await })
-        }).await;
-        assert_eq!(made_personal.unwrap(), 1);
-        let refused = scene.ask(json!({"environmentId": scene.staging})).await;
-        refused.assert_refused(400, "VALIDATION");
-        scene.deploy(json!({})).await;
-    }
-
-    async fn an_environment_goes_with_what_was_undeployed_there(service: Service) {
-        let (scene, _, _) = Scene::deployed(&service, &constant("x")).await;
-        let undeploy = format!("/api/patterns/{}/deploy?environmentId={}", scene.pattern, scene.staging);
-        scene.send("DELETE", &undeploy, None).await.data(200);
-        let staging = format!("{}/{}", scene.environments, scene.staging);
-        scene.send("DELETE", &staging, None).await.data(200);
-        assert_eq!(scene.places().await.len(), 1);
-        // Its only deployment moves again.
-        let third = scene.environment("third").await;
-        scene.deploy(json!({"environmentId": third, "move": true})).await;
-        assert_eq!(scene.places().await.len(), 1);
-        scene.ask(json!({"environmentId": scene.staging})).await.assert_refused(400, "VALIDATION");
     }
 
     async fn failures_go_to_the_error_pattern_of_their_environment(service: Service) {

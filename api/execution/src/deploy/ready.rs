@@ -158,11 +158,11 @@ impl Maker<'_> {
     ) -> Result<Option<EnvironmentRow>, ServiceError> {
         let mut reader = self.store.reader().await?;
         match (wanted, pattern.workspace_id) {
-            // A pattern outside of workspaces is its user's, who may leave the environment's workspace.
-            (Some(wanted), workspace) => {
+            (Some(wanted), _) => {
                 let found = workspaces::environment(&mut reader.db(), editor, wanted).await?;
-                let found = found.filter(|found| workspace == Some(found.workspace_id));
-                found.map(Some).ok_or_else(no_environment)
+                found.map(Some).ok_or_else(|| {
+                    ServiceError::field("environmentId", "is not an environment of this workspace")
+                })
             }
             (None, Some(workspace)) => {
                 Ok(workspaces::default_environment(&mut reader.db(), workspace).await?)
@@ -225,12 +225,4 @@ fn no_version(pattern: &PatternRow, version: i64) -> ServiceError {
         "The pattern has no version {version}; its newest one is {}. Nothing was deployed.",
         pattern.version_number
     ))
-}
-
-/// The environment that is to be deployed to is not there, or not for this pattern.
-pub(super) fn no_environment() -> ServiceError {
-    ServiceError::field(
-        "environmentId",
-        "is not an environment of the pattern's workspace",
-    )
 }

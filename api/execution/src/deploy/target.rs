@@ -3,7 +3,6 @@
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::{EnvironmentId, PatternId};
 use heddle_model::slot::Slot;
-use heddle_model::status::DeploymentStatus;
 use heddle_store::Db;
 use heddle_store::deployments;
 
@@ -16,11 +15,7 @@ pub(super) async fn choose(
 ) -> Result<Slot, ServiceError> {
     let rows = deployments::of_pattern_for_system(db, pattern).await?;
     let last = deployments::main_environment(db, pattern).await?;
-    let known: Vec<_> = rows
-        .iter()
-        .filter(|row| row.status != DeploymentStatus::Undeployed || row.environment_id == environment)
-        .map(|row| (row.slot(), row.environment_id))
-        .collect();
+    let known: Vec<_> = rows.iter().map(|row| (row.slot(), row.environment_id)).collect();
     slot_of(pattern, &known, last, environment, moves)
 }
 
