@@ -31,9 +31,10 @@ use heddle_model::status::Operation;
 use heddle_store::deployments::{self, DeploymentRow};
 use heddle_store::quota::{self, Payer};
 use heddle_store::vault::Vault;
+use heddle_store::workspaces::{self, Hold};
 use heddle_store::{Store, audit, endpoints, patterns, runs, schedules};
 use plan::Planner;
-use ready::{Maker, Ready};
+use ready::{Maker, Ready, no_environment};
 use std::sync::Arc;
 
 /// Runs that one statement removes.
@@ -234,6 +235,12 @@ impl Deployer {
                     let (pattern, now) = (new.pattern_id, new.updated_at);
                     let found = patterns::owned(db, &editor, pattern).await?;
                     found.ok_or(Code::NotFound)?;
+                    // It may have been deleted since it was looked up.
+                    if let Some(environment) = new.environment_id
+                        && !workspaces::hold_environment(db, &editor, environment, Hold::ToUse).await?
+                    {
+                        return Err(no_environment());
+                    }
                     let slot = target::choose(db, pattern, new.environment_id, ready.moves).await?;
                     new.slot_environment_id = slot.environment;
                     deployments::keep_artifact(db, &new.artifact, &ready.wasm, now).await?;

@@ -17,7 +17,7 @@ use heddle_model::{Code, ServiceError};
 use heddle_store::audit;
 use heddle_store::quota::{self, Payer};
 use heddle_store::secrets::{self, NewSecret, SecretRow};
-use heddle_store::workspaces::{self, EnvironmentRow};
+use heddle_store::workspaces::{self, EnvironmentRow, Hold};
 use heddle_store::{Db, StoreError, deployments, endpoints};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -122,8 +122,8 @@ async fn create_environment(
     }
 }
 
-/// Deletes an environment with its secrets and variables, unless it is the last one or a deployment uses it. Requires
-/// the role admin in the workspace.
+/// Deletes an environment with its secrets, variables and what was undeployed there, unless it is the last one or a
+/// deployment uses it. Requires the role admin in the workspace.
 #[utoipa::path(
     delete, path = "/api/workspaces/{id}/environments/{envId}", tag = "Environments", security(("bearer" = [])),
     params(
@@ -148,7 +148,10 @@ async fn delete_environment(
     let deleted = app.store.write(move |db| {
         Box::pin(async move {
             workspaces::lock(db, &scope).await?;
-            environment(db, &scope, id).await?;
+            // From here on nothing is deployed to it.
+            if !workspaces::hold_environment(db, &scope, id, Hold::ToDelete).await? {
+                return Err(no_environment());
+            }
             if workspaces::environments(db, &scope).await?.len() < 2 {
                 return Err(Code::Conflict.with("A workspace must have at least one environment."));
             }
@@ -157,6 +160,7 @@ async fn delete_environment(
                     let gone = Object::Environment(id);
                     audit::note(db, &manager, Action::EnvironmentDeleted.of(gone)).await?;
                     endpoints::remove_of_environment(db, &manager, id).await?;
+                    deployments::remove_of_environment(db, &manager, id).await?;
                     Ok(workspaces::delete_environment(db, &manager, id).await?)
                 }
                 1 => Err(Code::Conflict.with("A deployment uses this environment: undeploy it first.")),
@@ -427,7 +431,11 @@ pub async fn environment(
     id: EnvironmentId,
 ) -> Result<EnvironmentRow, ServiceError> {
     let found = workspaces::environment(db, scope, id).await?;
-    found.ok_or_else(|| Code::NotFound.with("This workspace has no such environment."))
+    found.ok_or_else(no_environment)
+}
+
+fn no_environment() -> ServiceError {
+    Code::NotFound.with("This workspace has no such environment.")
 }
 
 fn allowed_name(path: &str, name: &str) -> Result<(), ApiError> {

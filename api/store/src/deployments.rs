@@ -12,7 +12,7 @@ pub use listing::{
 
 use super::notices::{self, Notice};
 use super::runs::suspects::STRIKES_MAX;
-use super::{Db, StoreError, rights, sql};
+use super::{Db, StoreError, key_values, rights, sql};
 use heddle_model::access::{Editor, Manager, Scope};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, UserId, WorkspaceId};
@@ -101,9 +101,10 @@ macro_rules! owner_of_deployment {
 
 pub(crate) use owner_of_deployment;
 
+/// What is in no workspace has no environment: it was possible to give it one, of a workspace that its user may have left.
 const DEPLOYMENT: &str = concat!(
-    "select d.id, d.pattern_id, nullif(d.slot, '') as slot_environment_id, d.pattern_name, d.user_id, d.workspace_id, d.environment_id,
-    d.status, d.version_number, d.artifact, d.triggers, d.error_message, d.strikes, d.confirmed_at, d.created_at, d.updated_at, ",
+    "select d.id, d.pattern_id, nullif(d.slot, '') as slot_environment_id, d.pattern_name, d.user_id, d.workspace_id,
+    case when d.workspace_id is not null then d.environment_id end as environment_id, d.status, d.version_number, d.artifact, d.triggers, d.error_message, d.strikes, d.confirmed_at, d.created_at, d.updated_at, ",
     owner_of_deployment!(),
     " as owner_id from deployments d "
 );
@@ -170,13 +171,14 @@ pub async fn of_pattern_for_system(
     db.all(query.bind(pattern)).await
 }
 
-/// The slot of a pattern's deployment in an environment, for work that the service does by itself.
+/// The slot of a pattern's deployment in an environment unless it is undeployed, for work that the service does by itself.
 pub async fn slot_for_system(
     db: &mut Db<'_>,
     pattern: PatternId,
     environment: EnvironmentId,
 ) -> Result<Option<Slot>, StoreError> {
-    let query = sql("select nullif(slot, '') from deployments where pattern_id = ? and environment_id = ?");
+    let query = sql("select nullif(slot, '') from deployments
+         where pattern_id = ? and environment_id = ? and status <> 'undeployed'");
     let found: Option<(Option<EnvironmentId>,)> = db.optional(query.bind(pattern).bind(environment)).await?;
     Ok(found.map(|(environment,)| Slot { pattern, environment }))
 }
@@ -331,6 +333,25 @@ pub async fn remove(db: &mut Db<'_>, editor: &Editor, deployment: DeploymentId) 
 pub async fn remove_of_workspace(db: &mut Db<'_>, manager: &Manager) -> Result<(), StoreError> {
     db.execute(sql("delete from deployments where workspace_id = ?").bind(manager.workspace()))
         .await?;
+    notices::tell(db, Notice::Everything).await
+}
+
+/// Removes an environment's further deployments, when the environment itself is deleted, with what they kept between
+/// runs. Their runs are removed in time, as nothing has them any more.
+pub async fn remove_of_environment(
+    db: &mut Db<'_>,
+    manager: &Manager,
+    environment: EnvironmentId,
+) -> Result<(), StoreError> {
+    for statement in [
+        "delete from schedules where deployment_id in
+         (select id from deployments where workspace_id = ? and slot = ?)",
+        "delete from deployments where workspace_id = ? and slot = ?",
+    ] {
+        let delete = sql(statement).bind(manager.workspace()).bind(environment);
+        db.execute(delete).await?;
+    }
+    key_values::remove_of_environment(db, manager, environment).await?;
     notices::tell(db, Notice::Everything).await
 }
 

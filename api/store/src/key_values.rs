@@ -1,8 +1,9 @@
 //! Values that patterns keep between runs. What an operation does to a value is decided by the caller.
 
 use super::{Db, StoreError, sql};
+use heddle_model::access::Manager;
 use heddle_model::clock::Timestamp;
-use heddle_model::ids::{UserId, WorkspaceId};
+use heddle_model::ids::{EnvironmentId, UserId, WorkspaceId};
 use heddle_model::slot::Slot;
 use sqlx::FromRow;
 
@@ -111,6 +112,19 @@ pub async fn remove(db: &mut Db<'_>, owner: ValueOwner, key: &str) -> Result<(),
     let delete = sql("delete from key_values where scope = ? and key = ?")
         .bind(owner.scope())
         .bind(key);
+    db.execute(delete).await.map(drop)
+}
+
+/// Removes what further deployments in an environment have kept, when the environment itself is deleted.
+pub(super) async fn remove_of_environment(
+    db: &mut Db<'_>,
+    manager: &Manager,
+    environment: EnvironmentId,
+) -> Result<(), StoreError> {
+    let delete = sql("delete from key_values where scope in
+         (select 'pattern/' || p.id || ? from patterns p where p.workspace_id = ?)")
+    .bind(format!("/{environment}"))
+    .bind(manager.workspace());
     db.execute(delete).await.map(drop)
 }
 

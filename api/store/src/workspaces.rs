@@ -234,6 +234,36 @@ pub async fn environment(
         .await
 }
 
+/// What an environment is held for until a transaction ends; SQLite has a single writer and holds nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// So that nobody deletes it.
+    ToUse,
+    /// So that nobody uses it either.
+    ToDelete,
+}
+
+/// Holds an environment of the scope's workspace; whether it is there.
+pub async fn hold_environment(
+    db: &mut Db<'_>,
+    scope: &Scope,
+    environment: EnvironmentId,
+    hold: Hold,
+) -> Result<bool, StoreError> {
+    let mut select = sql(ENVIRONMENT)
+        .push("where workspace_id = ? and id = ?")
+        .bind(scope.workspace())
+        .bind(environment);
+    if db.is_postgres() {
+        select = select.push(match hold {
+            Hold::ToUse => " for share",
+            Hold::ToDelete => " for update",
+        });
+    }
+    let found: Option<EnvironmentRow> = db.optional(select).await?;
+    Ok(found.is_some())
+}
+
 /// The environment that a deployment gets when it names none: `production`, else the oldest.
 pub async fn default_environment(
     db: &mut Db<'_>,

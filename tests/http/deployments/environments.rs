@@ -12,7 +12,7 @@ pub struct Scene<'s> {
     pub pattern: String,
     pub production: String,
     pub staging: String,
-    environments: String,
+    pub environments: String,
 }
 
 impl<'s> Scene<'s> {

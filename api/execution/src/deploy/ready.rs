@@ -158,11 +158,11 @@ impl Maker<'_> {
     ) -> Result<Option<EnvironmentRow>, ServiceError> {
         let mut reader = self.store.reader().await?;
         match (wanted, pattern.workspace_id) {
-            (Some(wanted), _) => {
+            (Some(wanted), workspace) => {
                 let found = workspaces::environment(&mut reader.db(), editor, wanted).await?;
-                found.map(Some).ok_or_else(|| {
-                    ServiceError::field("environmentId", "is not an environment of this workspace")
-                })
+                // A user's own pattern would keep a workspace's secrets after the user has left it.
+                let of_pattern = found.filter(|found| workspace == Some(found.workspace_id));
+                of_pattern.map(Some).ok_or_else(no_environment)
             }
             (None, Some(workspace)) => {
                 Ok(workspaces::default_environment(&mut reader.db(), workspace).await?)
@@ -218,6 +218,14 @@ fn wanted(pattern: &PatternRow, version: DeployVersion) -> Result<i64, ServiceEr
         DeployVersion::Exactly(version) if (1..=newest).contains(&version) => Ok(version),
         DeployVersion::Exactly(version) => Err(no_version(pattern, version)),
     }
+}
+
+/// What is wrong with an environment that the pattern's workspace doesn't have, or no longer.
+pub(super) fn no_environment() -> ServiceError {
+    ServiceError::field(
+        "environmentId",
+        "is not an environment of the workspace that the pattern is in",
+    )
 }
 
 fn no_version(pattern: &PatternRow, version: i64) -> ServiceError {

@@ -3,8 +3,9 @@
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::{EnvironmentId, PatternId};
 use heddle_model::slot::Slot;
+use heddle_model::status::DeploymentStatus;
 use heddle_store::Db;
-use heddle_store::deployments;
+use heddle_store::deployments::{self, DeploymentRow};
 
 /// The slot of a pattern's deployment in an environment. In a transaction that holds the pattern nobody else chooses the same.
 pub(super) async fn choose(
@@ -15,36 +16,56 @@ pub(super) async fn choose(
 ) -> Result<Slot, ServiceError> {
     let rows = deployments::of_pattern_for_system(db, pattern).await?;
     let last = deployments::main_environment(db, pattern).await?;
-    let known: Vec<_> = rows.iter().map(|row| (row.slot(), row.environment_id)).collect();
+    let known: Vec<Known> = rows.iter().map(Known::of).collect();
     slot_of(pattern, &known, last, environment, moves)
+}
+
+/// A deployment that the pattern has, or had: it may be undeployed.
+#[derive(Clone, Copy)]
+struct Known {
+    slot: Slot,
+    environment: Option<EnvironmentId>,
+    is_deployed: bool,
+}
+
+impl Known {
+    fn of(row: &DeploymentRow) -> Known {
+        Known {
+            slot: row.slot(),
+            environment: row.environment_id,
+            is_deployed: row.status != DeploymentStatus::Undeployed,
+        }
+    }
 }
 
 /// An environment's own deployment keeps its slot. Another one becomes the main one if that moves, or if none is there and
 /// the main one's addresses were those of this environment, or of none.
 fn slot_of(
     pattern: PatternId,
-    known: &[(Slot, Option<EnvironmentId>)],
+    known: &[Known],
     last: Option<EnvironmentId>,
     environment: Option<EnvironmentId>,
     moves: Option<bool>,
 ) -> Result<Slot, ServiceError> {
-    let own = known.iter().find(|(_, of)| *of == environment);
-    if let Some((slot, _)) = own {
-        return Ok(*slot);
+    let own = known.iter().find(|known| known.environment == environment);
+    if let Some(own) = own {
+        return Ok(own.slot);
     }
     // Outside of workspaces there is nothing else.
     let Some(environment) = environment else {
         return Ok(Slot::main(pattern));
     };
-    if moves == Some(true) && known.len() > 1 {
+    // What is undeployed is in nobody's way, but what is deployed further can't become the main one.
+    let deployed: Vec<&Known> = known.iter().filter(|known| known.is_deployed).collect();
+    if moves == Some(true) && deployed.len() > 1 {
         return Err(Code::Conflict.with(
             "The pattern is deployed in several environments, so none of its deployments moves: leave out `move`.",
         ));
     }
-    let moves = moves.unwrap_or(known.len() <= 1);
-    let has_main = known.iter().any(|(slot, _)| slot.is_main());
-    let is_free = !has_main && last.is_none_or(|last| last == environment);
-    let becomes_main = is_free || moves && (has_main || known.is_empty());
+    let moves = moves.unwrap_or(deployed.len() <= 1);
+    let had_main = known.iter().any(|known| known.slot.is_main());
+    let is_free = !had_main && last.is_none_or(|last| last == environment);
+    let becomes_main = is_free || moves && deployed.iter().all(|known| known.slot.is_main());
     Ok(match becomes_main {
         true => Slot::main(pattern),
         false => Slot::further(pattern, environment),
@@ -53,7 +74,7 @@ fn slot_of(
 
 #[cfg(test)]
 mod tests {
-    use super::slot_of;
+    use super::{Known, slot_of};
     use heddle_model::ids::{EnvironmentId, PatternId};
     use heddle_model::slot::Slot;
 
@@ -72,18 +93,18 @@ mod tests {
             }
         }
 
-        fn main(&self, environment: EnvironmentId) -> (Slot, Option<EnvironmentId>) {
-            (Slot::main(self.pattern), Some(environment))
+        fn main(&self, environment: EnvironmentId) -> Known {
+            deployed(Slot::main(self.pattern), environment)
         }
 
-        fn further(&self, environment: EnvironmentId) -> (Slot, Option<EnvironmentId>) {
-            (Slot::further(self.pattern, environment), Some(environment))
+        fn further(&self, environment: EnvironmentId) -> Known {
+            deployed(Slot::further(self.pattern, environment), environment)
         }
 
         /// Whether a deployment to this environment is the main one; `None`: it is refused.
         fn is_main(
             &self,
-            known: &[(Slot, Option<EnvironmentId>)],
+            known: &[Known],
             last: Option<EnvironmentId>,
             environment: EnvironmentId,
             moves: Option<bool>,
@@ -105,6 +126,39 @@ mod tests {
         assert_eq!(scene.is_main(&only, last, staging, Some(true)), Some(true));
         assert_eq!(scene.is_main(&only, last, staging, Some(false)), Some(false));
         assert_eq!(scene.is_main(&only, last, production, Some(false)), Some(true));
+    }
+
+    fn deployed(slot: Slot, environment: EnvironmentId) -> Known {
+        Known {
+            slot,
+            environment: Some(environment),
+            is_deployed: true,
+        }
+    }
+
+    fn undeployed(known: Known) -> Known {
+        Known {
+            is_deployed: false,
+            ..known
+        }
+    }
+
+    #[test]
+    fn what_is_undeployed_stops_nothing_from_moving() {
+        let scene = Scene::new();
+        let (last, third) = (Some(scene.production), EnvironmentId::new());
+        let (main, further) = (scene.main(scene.production), scene.further(scene.staging));
+        let former = [main, undeployed(further)];
+        for (moves, is_main) in [(None, true), (Some(true), true), (Some(false), false)] {
+            assert_eq!(scene.is_main(&former, last, third, moves), Some(is_main));
+        }
+        assert_eq!(scene.is_main(&former, last, scene.staging, None), Some(false));
+        let without_main = [undeployed(main), further];
+        assert_eq!(scene.is_main(&without_main, last, third, None), Some(false));
+        assert_eq!(
+            scene.is_main(&without_main, last, scene.production, None),
+            Some(true)
+        );
     }
 
     #[test]

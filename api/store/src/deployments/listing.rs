@@ -116,8 +116,8 @@ pub async fn list_in_pattern(
     db.all(query.bind(pattern)).await
 }
 
-/// The deployments of these patterns that the caller may see, a pattern's main one after its others. Their runs are not counted, which takes longer
-/// than all else.
+/// The deployments of these patterns that the caller may see: of each pattern what is undeployed first, and then the main one
+/// after the others. Their runs are not counted, which takes longer than all else.
 pub async fn list_of_patterns(
     db: &mut Db<'_>,
     scope: &Scope,
@@ -125,7 +125,8 @@ pub async fn list_of_patterns(
 ) -> Result<Vec<ListedRow>, StoreError> {
     let query = rights::deployments(listed("cast(0 as bigint)"), scope).push(" and d.pattern_id in ");
     let query = query.list_of_few_sizes(patterns.iter().copied());
-    db.all(query.push(" order by d.slot desc")).await
+    let order = " order by case when d.status = 'undeployed' then 0 else 1 end, d.slot desc";
+    db.all(query.push(order)).await
 }
 
 fn of_status(query: Sql, status: Option<DeploymentStatus>) -> Sql {
