@@ -63,6 +63,11 @@ export class Journal {
     this.begin();
   }
 
+  /** What was kept elsewhere is there no longer: the document on the screen counts as edited again. */
+  lost(): void {
+    this.replace('Edit');
+  }
+
   /** Ends the session. With `forget`, nothing of it is offered again. */
   async close(forget: boolean): Promise<void> {
     this.stop();
@@ -86,17 +91,19 @@ export class Journal {
 
   private note(change: Change): void {
     if (change.kind === 'reset') return this.begin();
-    if (!this.canReplay(change)) {
-      this.anew();
-      const edit: Edit = { kind: 'replace', title: change.title, doc: this.store.doc };
-      return void this.put({ kind: 'edit', edit });
-    }
+    if (!this.canReplay(change)) return this.replace(change.title);
     if (change.kind === 'edit') {
       const { edit, group } = change;
       // Edits of one group are undone at once, also when they are replayed.
       void this.put({ kind: 'edit', edit, ...(group !== undefined && { group }) });
     } else void this.put({ kind: change.kind });
     if (this.seq % EDITS_MAX === 0) this.begin();
+  }
+
+  /** Keeps the whole document, as an edit. */
+  private replace(title: string): void {
+    this.anew();
+    void this.put({ kind: 'edit', edit: { kind: 'replace', title, doc: this.store.doc } });
   }
 
   /** Whether the history since the session began anew is enough for it. */

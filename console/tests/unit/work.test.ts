@@ -4,6 +4,7 @@ import type { Drawing } from '$/api/editor';
 import { applyEdit, type Edit } from '$/graph/edit';
 import type { Doc } from '$/graph/model';
 import { drawingOf, Work } from '$/screens/editor/work.svelte';
+import { Presence } from '$/screens/editor/presence.svelte';
 import { BASE, catalogue } from './graph/support';
 
 /** A server with one pattern: its versions, the newest last, and the user's draft. */
@@ -12,7 +13,10 @@ const server = vi.hoisted(() => ({
   draft: null as { base: number; drawing: unknown } | null,
   /** What happens while a version or a draft is on its way. */
   meanwhile: async () => {},
+  isFull: false,
 }));
+
+const TELL_EVERY_MS = 15_000;
 
 vi.mock('$/api/editor', async (original) => ({
   ...(await original<object>()),
@@ -27,9 +31,17 @@ vi.mock('$/api/editor', async (original) => ({
   },
   putDraft: async (_: string, base: number, drawing: Drawing) => {
     await server.meanwhile();
+    if (server.isFull) throw new ApiError(507, 'STORAGE_FULL', 'The disk is full.');
     server.draft = { base, drawing };
     return { updatedAt: '2026-01-01T00:00:00Z' };
   },
+  tellPresence: async () => ({
+    others: [],
+    versionNumber: server.versions.length,
+    savedBy: null,
+    tellEveryMs: TELL_EVERY_MS,
+  }),
+  leavePresence: async () => {},
   deleteDraft: async () => (server.draft = null),
   validate: async () => ({ diagnostics: [], expressions: [], expressionsOmitted: 0 }),
 }));
@@ -62,6 +74,7 @@ beforeEach(() => {
   server.versions = [drawingOf(BASE)];
   server.draft = null;
   server.meanwhile = async () => {};
+  server.isFull = false;
 });
 
 describe('saving what others have changed too', () => {
@@ -245,4 +258,24 @@ test('a version is saved behind the draft that is on its way', async () => {
   await draft;
   expect(work.kept).toEqual({ at: 'version' });
   expect(server.draft).toBeNull();
+});
+
+test('a draft that another tab took along with its version is kept again, as soon as it can be', async () => {
+  vi.useFakeTimers();
+  const work = open();
+  work.store.dispatch(set('mine', 1));
+  await work.keepDraft();
+  expect(work.kept.at).toBe('draft');
+  others(set('theirs', 2));
+  server.draft = null;
+  server.isFull = true;
+  const presence = new Presence(work);
+  await vi.advanceTimersByTimeAsync(0);
+  expect([work.kept.at, server.draft]).toEqual(['memory', null]);
+  server.isFull = false;
+  await vi.advanceTimersByTimeAsync(TELL_EVERY_MS);
+  expect(work.kept.at).toBe('draft');
+  expect(server.draft).toMatchObject({ base: 1, drawing: drawingOf(work.doc) });
+  presence.close();
+  vi.useRealTimers();
 });

@@ -24,9 +24,11 @@ export class Presence {
     try {
       const around = await tellPresence(this.work.pattern, this.tab, this.work.isChanged);
       this.others = around.others;
-      // A save of the user's own, in another tab, took the draft with it: it is kept again.
+      // A save of the user's own, in another tab, took the draft with it.
       const isNewer = around.versionNumber > Math.max(this.newest.version, this.work.version);
-      if (isNewer && this.work.isChanged) void this.work.keepDraft();
+      if (isNewer) this.work.draftIsGone();
+      // Until it is on the server (again).
+      if (this.work.isChanged && this.work.kept.at !== 'draft') void this.work.keepDraft();
       this.newest = { version: around.versionNumber, by: around.savedBy ?? undefined };
       waitMs = around.tellEveryMs;
     } catch {

@@ -143,12 +143,23 @@ export class Work {
         if (this.doc === this.saved) await deleteDraft(this.pattern).catch(() => {});
       });
     } else if (!this.readOnly) {
-      this.kept = this.journal ? { at: 'browser' } : { at: 'memory' };
+      this.kept = this.keptHere;
       clearTimeout(this.draftTimer);
       this.draftTimer = setTimeout(() => void this.keepDraft(), DRAFT_MS);
     }
     clearTimeout(this.validateTimer);
     this.validateTimer = setTimeout(() => void this.check(), VALIDATE_MS);
+  }
+
+  private get keptHere(): Kept {
+    return this.journal ? { at: 'browser' } : { at: 'memory' };
+  }
+
+  /** A draft may be on the server no longer: a version that was saved in another tab took it along. */
+  draftIsGone(): void {
+    if (this.kept.at !== 'draft') return;
+    this.journal?.lost();
+    this.kept = this.keptHere;
   }
 
   /** Keeps a draft on the server; without one, the journal has all. */
@@ -174,7 +185,7 @@ export class Work {
       this.kept = { at: 'draft', time: new Date(stored.updatedAt) };
       this.journal?.saved(this.settled);
     } catch {
-      // Said by where it is kept; the next edit tries again.
+      // Said by where it is kept; the next edit tries again, and so does `Presence`.
     }
   }
 

@@ -27,7 +27,7 @@ test('what was on the screen is recovered after a crash, whatever was done and u
     fc.oneof(
       { weight: 4, arbitrary: fc.tuple(anyEdit, fc.constantFrom(undefined, 'one', 'two')) },
       { weight: 2, arbitrary: fc.constantFrom('undo' as const, 'redo' as const) },
-      { weight: 1, arbitrary: fc.constant('save' as const) },
+      { weight: 1, arbitrary: fc.constantFrom('save' as const, 'lost' as const) },
     ),
     { maxLength: 30 },
   );
@@ -41,7 +41,8 @@ test('what was on the screen is recovered after a crash, whatever was done and u
         if (step === 'save') {
           journal.saved(3);
           saved = store.doc;
-        } else if (typeof step === 'string') store[step]();
+        } else if (step === 'lost') journal.lost();
+        else if (typeof step === 'string') store[step]();
         else store.dispatch(step[0], step[1] === undefined ? {} : { group: step[1] });
       }
       const [found] = await recover(storage, 'p');
@@ -64,6 +65,18 @@ test('what is kept elsewhere is not offered again', async () => {
   expect(await recover(storage, 'p')).toMatchObject([{ version: 4, edits: 1 }]);
   await journal.close(true);
   expect(storage.records).toEqual([]);
+});
+
+test('what is kept elsewhere no longer is offered', async () => {
+  const storage = memory();
+  const store = new DocumentStore(BASE);
+  const journal = new Journal(storage, store, 'p', 's', 3);
+  store.dispatch({ kind: 'rename', definition: null, node: 'a', label: 'Start' });
+  journal.saved(3);
+  await Promise.resolve();
+  expect(await recover(storage, 'p')).toEqual([]);
+  journal.lost();
+  expect(await recover(storage, 'p')).toMatchObject([{ doc: store.doc, version: 3 }]);
 });
 
 test('a record that is missing ends what is recovered; two tabs are two sessions', async () => {
