@@ -46,6 +46,7 @@ fn failed_runs_and_slow_requests_have_a_line_each_and_probes_have_none() {
         format!("run={run}"),
         format!("deployment={deployment}"),
         "status=\"failure\"".to_owned(),
+        "code=\"THROWN\"".to_owned(),
         "node=\"stop\"".to_owned(),
         " ms=".to_owned(),
     ] {
@@ -58,6 +59,27 @@ fn failed_runs_and_slow_requests_have_a_line_each_and_probes_have_none() {
     for part in ["WARN", "request{id=", ": slow, ", "status=", " ms="] {
         assert!(slow.contains(part), "{part}: {slow}");
     }
+}
+
+#[test]
+fn codes_that_patterns_make_up_forge_no_lines_and_show_no_data() {
+    let dir = tempfile::tempdir().unwrap();
+    let (server, log) = start(dir.path(), &[]);
+    let (token, deployment) = server.deploy(&json!({
+        "nodes": [
+            {"id": "start", "type": "OnManual"},
+            {"id": "stop", "type": "Throw", "data": {"parameters": {"message": "no", "code": "hush\nERROR forged"}}},
+        ],
+        "edges": [{"source": "start", "target": "stop"}],
+    }));
+    let path = format!("/api/deployments/{deployment}/execute?wait=true");
+    let (_, ran) = server.call("POST", &path, &token, "{}");
+    assert!(ran.to_string().contains("hush\\nERROR forged"), "{ran}");
+    assert_eq!(server.stop(), Some(0));
+    let log = log.join().unwrap();
+    let failed = log.lines().find(|line| line.contains("A run failed")).unwrap();
+    assert!(failed.contains("code=\"(own)\""), "{failed}");
+    assert!(!log.contains("hush") && !log.contains("forged"), "{log}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::server::Server;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -41,8 +41,14 @@ fn free() -> std::net::SocketAddr {
 }
 
 impl Nginx {
-    /// Starts it with our configuration but for addresses and files.
-    fn start(program: &Path, dir: &Path, listen: &str, heddle: &str, certificate: &Certificate) -> Nginx {
+    /// Starts it with our configuration but for addresses and files. `None`: somebody else has the address.
+    fn start(
+        program: &Path,
+        dir: &Path,
+        listen: &str,
+        heddle: &str,
+        certificate: &Certificate,
+    ) -> Option<Nginx> {
         let mut site = CONFIGURATION.to_owned();
         for (shipped, here) in [
             ("server 127.0.0.1:8080;", format!("server {heddle};")),
@@ -88,17 +94,52 @@ impl Nginx {
         );
         let process = run(&[]).spawn().unwrap();
         let mut nginx = Nginx { process };
-        while TcpStream::connect(listen).is_err() {
-            let ended = nginx.process.try_wait().unwrap();
-            assert!(
-                ended.is_none(),
-                "{}",
-                fs::read_to_string(format!("{dir}/error.log")).unwrap()
-            );
+        // Written once it listens. Somebody else at the address would answer as well.
+        let pid = format!("{dir}/nginx.pid");
+        while !fs::read(&pid).is_ok_and(|pid| !pid.is_empty()) {
+            if nginx.process.try_wait().unwrap().is_some() {
+                let told = fs::read_to_string(format!("{dir}/error.log")).unwrap();
+                assert!(told.contains("Address already in use"), "{told}");
+                return None;
+            }
             std::thread::yield_now();
         }
-        nginx
+        Some(nginx)
     }
+}
+
+/// A server behind nginx, and the address of nginx, which the server has to know before nginx has it.
+fn start_both(program: &Path, dir: &Path, certificate: &Certificate) -> (Server, Nginx, String) {
+    loop {
+        let listen = free().to_string();
+        let port = listen.rsplit_once(':').unwrap().1;
+        let base = format!("https://localhost:{port}");
+        let variables = [
+            ("HEDDLE_BASE_URL", base.as_str()),
+            ("HEDDLE_TRUSTED_PROXIES", "127.0.0.1"),
+        ];
+        let server = Server::start(dir, &variables);
+        // What an attempt before has said is not about this one.
+        let _ = fs::remove_file(dir.join("error.log"));
+        if let Some(nginx) = Nginx::start(program, dir, &listen, &server.address, certificate) {
+            return (server, nginx, listen);
+        }
+        assert_eq!(server.stop(), Some(0));
+    }
+}
+
+#[test]
+fn an_address_that_somebody_else_has_is_noticed() {
+    let dir = tempfile::tempdir().unwrap();
+    let Some(certificate) = Certificate::make(dir.path(), "own") else {
+        return;
+    };
+    let Some(program) = needs::or_skip("nginx", nginx()) else {
+        return;
+    };
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let listen = taken.local_addr().unwrap().to_string();
+    assert!(Nginx::start(&program, dir.path(), &listen, "127.0.0.1:1", &certificate).is_none());
 }
 
 #[test]
@@ -110,17 +151,8 @@ fn behind_nginx_streams_flow_addresses_are_true_and_limits_hold() {
     let Some(program) = needs::or_skip("nginx", nginx()) else {
         return;
     };
-    let listen = free().to_string();
-    let port = listen.rsplit_once(':').unwrap().1.to_owned();
-    let base = format!("https://localhost:{port}");
-    let server = Server::start(
-        dir.path(),
-        &[
-            ("HEDDLE_BASE_URL", &base),
-            ("HEDDLE_TRUSTED_PROXIES", "127.0.0.1"),
-        ],
-    );
-    let _nginx = Nginx::start(&program, dir.path(), &listen, &server.address, &certificate);
+    let (server, _nginx, listen) = start_both(&program, dir.path(), &certificate);
+    let base = format!("https://{}", listen.replace("127.0.0.1", "localhost"));
     let ask = |path: &str, extra: &[&str]| {
         let answered = certificate.curl(&listen, path).args(extra).output().unwrap();
         assert!(answered.status.success(), "{path}: {answered:?}");

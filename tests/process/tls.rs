@@ -6,6 +6,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 /// The first bytes of a handshake: a record with a ClientHello that is longer than what follows.
 const HALF_A_HELLO: &[u8] = &[0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc, 0x03, 0x03];
@@ -99,6 +100,49 @@ fn a_changed_certificate_is_used_without_a_restart_and_one_that_is_none_is_not()
     assert!(told.is_some_and(|line| line.contains("own.pem has no certificate in PEM")));
     assert!(is_well(&next));
     assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
+fn a_certificate_that_could_not_be_used_is_tried_again_and_reported_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let Some(certificate) = Certificate::make(dir.path(), "own") else {
+        return;
+    };
+    let mut command = heddle(dir.path());
+    command.arg("serve");
+    let mut process = Server::spawn(command, &set(&certificate));
+    let mut log = BufReader::new(process.stderr.take().unwrap())
+        .lines()
+        .map(Result::unwrap);
+    let server = Server::listening(process).unwrap();
+
+    // Between the two nothing that a look shows is different, as after a change of permissions.
+    let good = fs::read(&certificate.certificate).unwrap();
+    let changed = SystemTime::now() - Duration::from_secs(60);
+    write_as_of(&certificate.certificate, &vec![b'x'; good.len()], changed);
+    let refused = "The changed TLS certificate is not used";
+    assert!(log.any(|line| line.contains(refused)));
+    // Long enough for a further look.
+    std::thread::sleep(Duration::from_secs(6));
+    write_as_of(&certificate.certificate, &good, changed);
+    let until_loaded: Vec<String> = log
+        .by_ref()
+        .take_while(|line| !line.contains("Loaded the changed TLS certificate"))
+        .collect();
+    assert!(
+        !until_loaded.iter().any(|line| line.contains(refused)),
+        "{until_loaded:?}"
+    );
+    assert_eq!(server.stop(), Some(0));
+}
+
+/// Replaces a file at once by one that was changed at that time.
+fn write_as_of(path: &Path, bytes: &[u8], changed: SystemTime) {
+    let beside = path.with_extension("new");
+    fs::write(&beside, bytes).unwrap();
+    let file = fs::File::options().write(true).open(&beside).unwrap();
+    file.set_modified(changed).unwrap();
+    fs::rename(&beside, path).unwrap();
 }
 
 /// As programs replace certificates: at once.

@@ -11,6 +11,9 @@ use heddle_runtime::RunError;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
+/// Codes that are longer are not written to the log.
+const CODE_BYTES_LOGGED_MAX: usize = 64;
+
 /// Tells everybody what became of a run. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct EndNotifier {
@@ -73,9 +76,16 @@ impl EndNotifier {
 /// One line for operators. The message is left out: it may contain some of the run's data.
 fn log_failure(run: &Run, status: RunStatus, figures: Figures, error: &RunError) {
     let (id, deployment, tenant) = (run.id, run.deployment.id, run.deployment.tenant);
-    let (status, code, node) = (status.name(), &error.code, error.node_id.as_deref());
+    let (status, code, node) = (status.name(), logged_code(&error.code), error.node_id.as_deref());
     let (attempt, ms) = (run.attempt, figures.duration_ms.unwrap_or_default());
     tracing::info!(
-        run = %id, %deployment, %tenant, status, code, node, attempt, ms, "A run failed: {code}"
+        run = %id, %deployment, %tenant, status, code, node, attempt, ms, "A run failed"
     );
+}
+
+/// The code, unless the pattern has made one up: it can compute codes, and so put data or line breaks into them.
+fn logged_code(code: &str) -> &str {
+    let is_plain = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || b"_.-".contains(&byte);
+    let is_loggable = (1..=CODE_BYTES_LOGGED_MAX).contains(&code.len()) && code.bytes().all(is_plain);
+    if is_loggable { code } else { "(own)" }
 }

@@ -79,10 +79,11 @@ impl Tls {
         &self.acceptor
     }
 
-    /// Reads the files again whenever they have changed, which never ends. Files that can't be used are reported, and the
-    /// certificate stays the one before.
+    /// Reads the files again whenever they have changed, which never ends. Files that can't be used are reported once and
+    /// tried again, and the certificate stays the one before.
     pub(super) async fn watch(self) {
         let mut known = self.read_as;
+        let mut reported: Option<String> = None;
         let mut looks = tokio::time::interval(LOOK_EVERY);
         loop {
             looks.tick().await;
@@ -91,18 +92,22 @@ impl Tls {
                 let found = look(&files);
                 (found != known).then(|| (found, read(&files, &ring::default_provider())))
             });
-            let Ok(Some((found, read))) = looked.await else {
-                continue;
-            };
-            known = found;
-            match read {
-                Ok(certified) => {
+            match looked.await {
+                Err(_) => {}
+                Ok(None) => reported = None,
+                Ok(Some((found, Ok(certified)))) => {
+                    known = found;
+                    reported = None;
                     *self.current.0.write().unwrap_or_else(PoisonError::into_inner) = certified;
                     tracing::info!("Loaded the changed TLS certificate");
                 }
-                Err(error) => {
+                // They stay unknown: permissions may be changed next, which neither time nor length show.
+                Ok(Some((_, Err(error)))) => {
                     let error = chain(&error);
-                    tracing::error!("The changed TLS certificate is not used: {error}");
+                    if reported.as_ref() != Some(&error) {
+                        tracing::error!("The changed TLS certificate is not used: {error}");
+                        reported = Some(error);
+                    }
                 }
             }
         }
