@@ -122,8 +122,6 @@ fn a_certificate_that_could_not_be_used_is_tried_again_and_reported_once() {
     write_as_of(&certificate.certificate, &vec![b'x'; good.len()], changed);
     let refused = "The changed TLS certificate is not used";
     assert!(log.any(|line| line.contains(refused)));
-    // Long enough for a further look.
-    std::thread::sleep(Duration::from_secs(6));
     write_as_of(&certificate.certificate, &good, changed);
     let until_loaded: Vec<String> = log
         .by_ref()
