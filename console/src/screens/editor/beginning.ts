@@ -3,6 +3,7 @@
 import { answer, api, unwrap } from '$/api/client';
 import { streamReplay } from '$/api/replay';
 import { ShownRun, type StoredRun, type TestSetup } from '$/run';
+import { clock } from './clock';
 import type { OpenedRun } from './view.svelte';
 
 export interface Beginning {
@@ -12,9 +13,6 @@ export interface Beginning {
   /** The run whose data is shown. */
   run?: OpenedRun;
 }
-
-const clock = (time: string): string =>
-  new Date(time).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', hour12: false });
 
 export async function beginning(
   pattern: string,

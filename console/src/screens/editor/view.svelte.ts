@@ -26,10 +26,8 @@ import {
   type TestSetup,
   type Trigger,
 } from '$/run';
+import { clock } from './clock';
 import type { Work } from './work.svelte';
-
-const clock = (time: string): string =>
-  new Date(time).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', hour12: false });
 
 /** A run that was opened to work with its data. */
 export interface OpenedRun {

@@ -21,6 +21,7 @@ import { type Doc, EMPTY_DOC } from '$/graph/model';
 import { readDocument } from '$/graph/read';
 import { Session } from '$/graph/session';
 import { randomUuid } from '$/graph/uuid';
+import { clock } from './clock';
 import { Conflicts, type Decisions } from './conflicts.svelte';
 
 /** Where the document on the screen is kept. */
@@ -378,6 +379,6 @@ export function keptText(kept: Kept, version: number, isSaving: boolean): string
   if (kept.at === 'version') return `Saved as ${version}`;
   if (kept.at === 'browser') return 'Only in this browser';
   if (kept.at === 'memory') return 'Not kept anywhere yet';
-  const time = kept.time.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', hour12: false });
+  const time = clock(kept.time);
   return `Draft on the server ${time}`;
 }
