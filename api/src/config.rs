@@ -1,6 +1,7 @@
 //! Settings of the service, read once at start. Where they come from is in `config::sources`, how they are parsed in
 //! `config::settings`, and the keys are in `config::keys`.
 
+mod executors;
 pub mod http;
 pub mod keys;
 pub mod settings;
@@ -11,7 +12,7 @@ mod values;
 use heddle_execution::compile::{self, Isolation};
 use heddle_model::quota::Quotas;
 use heddle_model::server_role::ServerRole;
-use heddle_runtime::{CacheKey, EgressPolicy, ExecutorConfig, WorkerProgram};
+use heddle_runtime::{CacheKey, EgressPolicy, ExecutorConfig, ExecutorGroup, WorkerProgram};
 use heddle_service::auth::external::ExternalLogin;
 use heddle_service::auth::limits::{self, AuthRateLimit, RegistrationLimit};
 use heddle_service::auth::token::Lifetimes;
@@ -44,6 +45,8 @@ pub struct Config {
     pub isolation: Isolation,
     /// What is started as the processes in which runs execute. `None`: they do so in this process.
     pub executors: Option<WorkerProgram>,
+    /// Tenants whose runs execute in processes of their own.
+    pub executor_groups: Vec<ExecutorGroup>,
     /// CPU time limit of one compilation; whole seconds.
     pub compile_timeout: Duration,
     /// Memory limit of one compilation, in bytes; has no effect with threads.
@@ -190,6 +193,7 @@ impl Config {
             console: true,
             isolation: Isolation::Thread,
             executors: None,
+            executor_groups: Vec::new(),
             compile_timeout: Duration::from_secs(20),
             compile_memory_bytes_max: 1 << 30,
             master_key: master_key.into(),
@@ -316,6 +320,7 @@ impl Config {
             executors: self.executors.clone().map(|program| ExecutorConfig {
                 program,
                 processes: self.workers,
+                groups: self.executor_groups.clone(),
                 memory_bytes_max: None,
             }),
             workers: self.workers,

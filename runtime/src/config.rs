@@ -23,11 +23,30 @@ pub enum SqliteFiles {
 pub struct ExecutorConfig {
     /// What is started as them: it calls [`crate::serve_worker`].
     pub program: WorkerProgram,
-    /// How many of them.
+    /// How many of them all tenants share that are in none of the groups.
     pub processes: usize,
+    /// Tenants with processes of their own, each in one group at most.
+    pub groups: Vec<ExecutorGroup>,
     /// Bytes that one of them may write to; `None`: half of the machine's memory. Address space that only reserves room does
     /// not count.
     pub memory_bytes_max: Option<u64>,
+}
+
+impl ExecutorConfig {
+    /// How many processes there are, all groups included.
+    pub fn all_processes(&self) -> usize {
+        let of_groups = self.groups.iter().map(|group| group.processes.max(1));
+        of_groups.fold(self.processes.max(1), usize::saturating_add)
+    }
+}
+
+/// Tenants whose runs share processes with each other, and with nobody else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExecutorGroup {
+    /// The tenants, as in [`RunRequest::tenant`](crate::RunRequest::tenant).
+    pub tenants: Vec<u128>,
+    /// How many processes they have.
+    pub processes: usize,
 }
 
 /// Settings of a [`crate::Runtime`]. The defaults suit one server with a few cores.

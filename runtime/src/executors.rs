@@ -1,5 +1,5 @@
 //! Executor processes: as many as are wanted stand ready, and one that dies is replaced. A run goes to the one that has the
-//! fewest, or gets one of its own.
+//! fewest of those that its tenant may use, or gets one of its own.
 //!
 //! What an executor says is not trusted; see `heddle_sandbox::protocol` and [`process`].
 
@@ -18,9 +18,10 @@ use crate::run_host::Begun;
 use crate::sealed::SealedProgram;
 use heddle_contract::abi::code;
 use heddle_processes::{LinkReceiver, Process, WorkerError};
-use heddle_sandbox::{RunError, RunInput};
+use heddle_sandbox::RunError;
 use metrics::counter;
 use process::{Executor, RemoteRun};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
@@ -46,7 +47,10 @@ pub struct Executors {
     setting: Arc<Setting>,
     /// Where their sockets are read.
     runtime: Handle,
-    standing: Vec<Arc<Standing>>,
+    /// Of all tenants that have none of their own.
+    shared: Vec<Arc<Standing>>,
+    /// Of the tenants that are in groups.
+    of_tenants: HashMap<u128, Arc<[Arc<Standing>]>>,
     keepers: Vec<AbortHandle>,
     alone: Arc<Semaphore>,
     /// Changes when an executor is there that was not.
@@ -97,18 +101,28 @@ impl Executors {
         let runtime = own_runtime().unwrap_or_else(|| io.clone());
         let setting = Arc::new(setting);
         let (changes, _) = watch::channel(0);
-        let standing: Vec<Arc<Standing>> = (0..setting.executors.processes.max(1))
-            .map(|_| Arc::default())
-            .collect();
-        let keepers = standing.iter().map(|place| {
-            let keeping = keep(setting.clone(), place.clone(), changes.clone());
-            runtime.spawn(keeping).abort_handle()
-        });
+        let mut keepers = Vec::new();
+        let mut places = |processes: usize| -> Vec<Arc<Standing>> {
+            let started = (0..processes.max(1)).map(|_| {
+                let place = Arc::<Standing>::default();
+                let keeping = keep(setting.clone(), place.clone(), changes.clone());
+                keepers.push(runtime.spawn(keeping).abort_handle());
+                place
+            });
+            started.collect()
+        };
+        let shared = places(setting.executors.processes);
+        let mut of_tenants = HashMap::new();
+        for group in &setting.executors.groups {
+            let own: Arc<[Arc<Standing>]> = places(group.processes).into();
+            of_tenants.extend(group.tenants.iter().map(|tenant| (*tenant, own.clone())));
+        }
         Executors {
-            keepers: keepers.collect(),
+            keepers,
             setting,
             runtime,
-            standing,
+            shared,
+            of_tenants,
             alone: Arc::new(Semaphore::new(ALONE_MAX)),
             changes,
         }
@@ -125,7 +139,7 @@ impl Executors {
     ) -> Result<Outcome, Interrupted> {
         let bytes_max = self.setting.code_bytes_max;
         let (remote, _alone) = match company {
-            Company::Any => (self.give(program, &begun.input, slot, io).await, None),
+            Company::Any => (self.give(program, &begun, slot, io).await, None),
             Company::None => match self.alone().await {
                 Ok(alone) => {
                     let given = alone.executor.begin(program, &begun.input, &mut slot, bytes_max);
@@ -147,15 +161,16 @@ impl Executors {
     async fn give(
         &self,
         program: &SealedProgram,
-        input: &RunInput,
+        begun: &Begun,
         mut slot: Option<OwnedSemaphorePermit>,
         io: &Handle,
     ) -> Option<RemoteRun> {
         loop {
-            let executor = self.pick(io).await?;
-            let begun = executor.begin(program, input, &mut slot, self.setting.code_bytes_max);
+            let executor = self.pick(begun.tenant, io).await?;
+            let bytes_max = self.setting.code_bytes_max;
+            let given = executor.begin(program, &begun.input, &mut slot, bytes_max);
             // One that has just gone is not picked again.
-            if let Ok(remote) = begun {
+            if let Ok(remote) = given {
                 return Some(remote);
             }
         }
@@ -165,7 +180,7 @@ impl Executors {
     pub async fn load(&self, program: &SealedProgram, io: &Handle) -> Result<(), LoadFailure> {
         let mut deaths = 0;
         loop {
-            let Some(executor) = self.pick(io).await else {
+            let Some(executor) = self.pick(None, io).await else {
                 return Err((None, "there is no process that could execute it".to_owned()));
             };
             match executor.load(program, self.setting.code_bytes_max).await {
@@ -179,9 +194,9 @@ impl Executors {
         }
     }
 
-    /// The executor with the fewest runs, once there is one.
-    async fn pick(&self, io: &Handle) -> Option<Arc<Executor>> {
-        if let Some(executor) = self.least() {
+    /// The executor with the fewest runs of those that the tenant may use, once there is one.
+    async fn pick(&self, tenant: Option<u128>, io: &Handle) -> Option<Arc<Executor>> {
+        if let Some(executor) = self.least(tenant) {
             return Some(executor);
         }
         let mut changes = self.changes.subscribe();
@@ -192,7 +207,7 @@ impl Executors {
         };
         let found = async {
             loop {
-                if let Some(executor) = self.least() {
+                if let Some(executor) = self.least(tenant) {
                     return Some(executor);
                 }
                 // Never closed: this has the sender.
@@ -205,8 +220,9 @@ impl Executors {
         }
     }
 
-    fn least(&self) -> Option<Arc<Executor>> {
-        let standing = self.standing.iter().filter_map(|place| place.locked().clone());
+    fn least(&self, tenant: Option<u128>) -> Option<Arc<Executor>> {
+        let places = self.places(tenant).iter();
+        let standing = places.filter_map(|place| place.locked().clone());
         let living = standing.filter(|executor| !executor.is_gone());
         living.min_by_key(|executor| executor.runs())
     }
@@ -236,10 +252,16 @@ impl Executors {
         })
     }
 
-    /// Ids of the processes that stand ready.
-    pub fn process_ids(&self) -> Vec<u32> {
-        let standing = self.standing.iter().filter_map(|place| place.locked().clone());
+    /// Ids of the processes that stand ready for a tenant, or for those that have none of their own.
+    pub fn process_ids(&self, tenant: Option<u128>) -> Vec<u32> {
+        let own = self.places(tenant).iter();
+        let standing = own.filter_map(|place| place.locked().clone());
         standing.filter_map(|executor| executor.process_id()).collect()
+    }
+
+    fn places(&self, tenant: Option<u128>) -> &[Arc<Standing>] {
+        let own = tenant.and_then(|tenant| self.of_tenants.get(&tenant));
+        own.map_or(&self.shared, |own| own)
     }
 }
 

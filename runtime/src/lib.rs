@@ -42,7 +42,7 @@ mod workers;
 pub use codecache::CacheKey;
 pub use compile::CompileJob;
 pub use complexity::TooComplex;
-pub use config::{ExecutorConfig, RuntimeConfig, SqliteFiles};
+pub use config::{ExecutorConfig, ExecutorGroup, RuntimeConfig, SqliteFiles};
 pub use connections::{Connection, ConnectionError, ConnectionFuture, Connections, NoConnections, Services};
 pub use containment::{NOT_PINNED, reaches_outside};
 pub use effects::{

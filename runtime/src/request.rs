@@ -51,6 +51,8 @@ pub struct RunRequest {
     /// Whom its memory counts towards, as a number: runs of one owner together always leave memory for those of others.
     /// `None`: only towards that of all runs.
     pub owner: Option<u128>,
+    /// The tenant, as a number: one that is in an [`ExecutorGroup`](crate::ExecutorGroup) has executors of its own.
+    pub tenant: Option<u128>,
     /// Limits of this run.
     pub limits: Limits,
 }
@@ -78,6 +80,7 @@ impl RunRequest {
             watcher: None,
             is_contained: false,
             owner: None,
+            tenant: None,
             limits: Limits::default(),
         }
     }

@@ -42,6 +42,8 @@ pub struct HostServices {
 pub struct Begun {
     /// For the sandbox.
     pub input: RunInput,
+    /// Whose run it is, for the choice of an executor.
+    pub tenant: Option<u128>,
     pub host: RunHost,
     /// What its outcome is made of besides the sandbox's report.
     pub ending: Ending,
@@ -156,6 +158,7 @@ pub fn begin(
             owner: request.owner,
             limits,
         },
+        tenant: request.tenant,
         host,
         ending: Ending {
             vault,

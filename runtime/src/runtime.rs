@@ -1,7 +1,7 @@
 //! The runtime: what all runs share, and how a module is run to its outcome.
 
 use crate::codecache::DiskCache;
-use crate::config::RuntimeConfig;
+use crate::config::{ExecutorConfig, RuntimeConfig};
 use crate::effects::{self, Http, Registry};
 use crate::ending;
 use crate::executors::{self, Company, Executors, Interrupted};
@@ -329,7 +329,9 @@ impl Runtime {
         };
         match (&inner.place, &program.0.form) {
             (Place::Here(sandboxes), Form::Here(linked)) => {
-                let Begun { input, host, ending } = begun;
+                let Begun {
+                    input, host, ending, ..
+                } = begun;
                 let hosts = Hosts {
                     requests: host.requests(),
                     effects: Box::new(host),
@@ -353,11 +355,11 @@ impl Runtime {
         probe::probe(&self.0.services, probe).await
     }
 
-    /// Ids of the executors that stand ready.
-    pub fn executor_process_ids(&self) -> Vec<u32> {
+    /// Ids of the executors that stand ready for a tenant; `None`: for those that are in no group.
+    pub fn executor_process_ids(&self, tenant: Option<u128>) -> Vec<u32> {
         match &self.0.place {
             Place::Here(_) => Vec::new(),
-            Place::Executors(place) => place.executors.process_ids(),
+            Place::Executors(place) => place.executors.process_ids(tenant),
         }
     }
 
@@ -415,10 +417,7 @@ fn memory_of_a_process(config: &RuntimeConfig) -> usize {
     let all = config
         .runs_memory_bytes_max
         .unwrap_or_else(|| half_of_memory(RUNS_MEMORY_LEAST));
-    let processes = config
-        .executors
-        .as_ref()
-        .map_or(1, |executors| executors.processes.max(1));
+    let processes = config.executors.as_ref().map_or(1, ExecutorConfig::all_processes);
     let share = usize::try_from(all).unwrap_or(usize::MAX) / processes;
     match config.executors {
         None => share,

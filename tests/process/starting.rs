@@ -64,6 +64,23 @@ fn a_misspelt_setting_in_the_file_stops_the_start_with_its_name() {
             "token_ttl = \"soon\"\n",
             "`token_ttl` in heddle.toml must be a duration",
         ),
+        (
+            "executor_groups = \"0198c0de-0000-7000-8000-000000000001\"\n",
+            "`executor_groups` in heddle.toml needs run_isolation = process",
+        ),
+        (
+            "run_isolation = \"process\"\nexecutor_groups = \"acme\"\n",
+            "has \"acme\", which is not the id of a workspace or user",
+        ),
+        (
+            "run_isolation = \"process\"\nexecutor_groups = \"0198c0de-0000-7000-8000-000000000001:0\"\n",
+            "has \"0\" as a number of processes, which must be from 1 to 256",
+        ),
+        (
+            "run_isolation = \"process\"\nexecutor_groups = \"0198c0de-0000-7000-8000-000000000001; \
+             0198c0de-0000-7000-8000-000000000001\"\n",
+            "has 0198c0de-0000-7000-8000-000000000001 twice",
+        ),
     ] {
         std::fs::write(dir.path().join("heddle.toml"), text).unwrap();
         let (code, _, told) = output(heddle(dir.path()).arg("serve"));

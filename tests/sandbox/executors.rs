@@ -3,7 +3,9 @@
 use crate::harness::{START, code, config, executors, load, request, runtime_with};
 use crate::needs;
 use crate::server::{Server, ok};
-use heddle_runtime::{EgressPolicy, Outcome, Program, RunRequest, Runtime, RuntimeConfig, Status};
+use heddle_runtime::{
+    EgressPolicy, ExecutorGroup, Outcome, Program, RunRequest, Runtime, RuntimeConfig, Status,
+};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{Read, Seek, SeekFrom};
@@ -46,8 +48,13 @@ const DEADLY: &[&str] = &[
 ];
 
 fn runtime_of(kind: &str, memory_bytes_max: u64) -> (Runtime, Program) {
+    runtime_with_groups(kind, memory_bytes_max, &[])
+}
+
+fn runtime_with_groups(kind: &str, memory_bytes_max: u64, groups: &[ExecutorGroup]) -> (Runtime, Program) {
     let mut program = executors(kind);
     program.memory_bytes_max = Some(memory_bytes_max);
+    program.groups = groups.to_vec();
     let runtime = runtime_with(RuntimeConfig {
         executors: Some(program),
         egress: EgressPolicy::parse(["127.0.0.0/8"]).unwrap(),
@@ -131,7 +138,7 @@ async fn an_executor_s_network_is_empty_where_the_system_allows_that() {
         return;
     };
     let network = |process: &str| fs::read_link(format!("/proc/{process}/ns/net"));
-    for id in runtime.executor_process_ids() {
+    for id in runtime.executor_process_ids(None) {
         let Some(theirs) = needs::or_skip("the right to look at processes", network(&id.to_string())) else {
             return;
         };
@@ -146,13 +153,13 @@ async fn an_executor_s_network_is_empty_where_the_system_allows_that() {
 async fn an_executor_that_dies_is_replaced() {
     let (runtime, program) = runtime_of("serve", 4 << 30);
     assert_eq!(output(&run(&runtime, &program, &json!(1)).await), json!(1));
-    let [old] = runtime.executor_process_ids()[..] else {
+    let [old] = runtime.executor_process_ids(None)[..] else {
         panic!("there is one executor");
     };
     let killed = Command::new("kill").args(["-KILL", &old.to_string()]).status();
     assert!(killed.unwrap().success());
     let replaced = async {
-        while !matches!(runtime.executor_process_ids()[..], [new] if new != old) {
+        while !matches!(runtime.executor_process_ids(None)[..], [new] if new != old) {
             tokio::task::yield_now().await;
         }
     };
@@ -184,7 +191,7 @@ async fn a_secret_s_value_is_in_no_executor() {
         tokio::task::yield_now().await;
     }
     assert!(server.requests()[0].contains(SECRET));
-    let ids = runtime.executor_process_ids();
+    let ids = runtime.executor_process_ids(None);
     let memory: Result<Vec<Vec<u8>>, _> = ids.iter().map(|id| memory_of(*id)).collect();
     let Some(memory) = needs::or_skip("the right to read the memory of processes", memory) else {
         return;
@@ -197,6 +204,65 @@ async fn a_secret_s_value_is_in_no_executor() {
     }
     held.send(()).unwrap();
     assert_eq!(running.await.unwrap().status, Status::Completed);
+}
+
+async fn run_of(tenant: u128, runtime: &Runtime, program: &Program, event: &Value) -> Outcome {
+    let request = RunRequest {
+        tenant: Some(tenant),
+        ..request(0, event)
+    };
+    let run = runtime.run(program, request);
+    tokio::time::timeout(PATIENCE, run).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_group_s_executors_execute_the_runs_of_its_tenants_and_no_others() {
+    const SHARED: Option<u128> = None;
+    let groups = [
+        ExecutorGroup {
+            tenants: vec![7, 8],
+            processes: 1,
+        },
+        ExecutorGroup {
+            tenants: vec![9],
+            processes: 2,
+        },
+    ];
+    let (runtime, program) = runtime_with_groups("escaped", 1 << 30, &groups);
+    for tenant in [7, 9, 10] {
+        let ran = run_of(tenant, &runtime, &program, &json!("hello")).await;
+        assert_eq!(output(&ran), json!("hello"), "{tenant}");
+    }
+    let processes = |tenant| runtime.executor_process_ids(tenant);
+    let all_started = async {
+        while processes(Some(9)).len() < 2 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, all_started).await.unwrap();
+    let (shared, ours, theirs) = (processes(SHARED), processes(Some(7)), processes(Some(9)));
+    assert_eq!((shared.len(), ours.len(), theirs.len()), (1, 1, 2));
+    assert_eq!((&processes(Some(8)), &processes(Some(10))), (&ours, &shared));
+    assert!(!shared.contains(&ours[0]) && !theirs.contains(&ours[0]) && !theirs.contains(&shared[0]));
+    // Whoever brings an executor down brings down that of the group.
+    assert_eq!(
+        code(&run_of(8, &runtime, &program, &json!("crash")).await),
+        "INTERRUPTED"
+    );
+    let replaced = run_of(7, &runtime, &program, &json!("hello")).await;
+    assert_eq!(output(&replaced), json!("hello"));
+    assert_ne!(processes(Some(7)), ours);
+    assert_eq!((processes(SHARED), processes(Some(9))), (shared.clone(), theirs));
+    // And a stranger's only that of all others.
+    assert_eq!(
+        code(&run_of(10, &runtime, &program, &json!("crash")).await),
+        "INTERRUPTED"
+    );
+    assert_eq!(
+        output(&run(&runtime, &program, &json!("hello")).await),
+        json!("hello")
+    );
+    assert_ne!(processes(SHARED), shared);
 }
 
 /// All that a process has in memory and may write to.

@@ -27,6 +27,7 @@ pub fn executors(who: &str) -> ExecutorConfig {
             arguments: vec![who.into()],
         },
         processes: 1,
+        groups: Vec::new(),
         memory_bytes_max: Some(4 << 30),
     }
 }

@@ -279,6 +279,7 @@ impl Executor {
             watcher: None,
             is_contained: false,
             owner: Some(run.deployment.owner.as_u128()),
+            tenant: Some(run.deployment.tenant.as_u128()),
             limits: self.limits.clone(),
         }
     }

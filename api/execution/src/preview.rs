@@ -134,6 +134,7 @@ async fn run(
             ..tests.limits.clone()
         },
         owner: Some(share.owner.as_u128()),
+        tenant: Some(share.tenant.as_u128()),
         ..RunRequest::new(scene.event.clone())
     };
     Ok(tests.modules.runtime().await?.run(program, request).await)

@@ -163,6 +163,7 @@ pub(crate) async fn prepare(
         watcher: Some(request.watcher),
         is_contained: false,
         owner: Some(share.owner.as_u128()),
+        tenant: Some(share.tenant.as_u128()),
         limits,
     };
     let runtime = runs.modules.runtime().await?.clone();

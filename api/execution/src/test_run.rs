@@ -168,6 +168,7 @@ impl TestRuns {
             watcher: wishes.watcher,
             is_contained: wishes.is_contained,
             owner: Some(share.owner.as_u128()),
+            tenant: Some(share.tenant.as_u128()),
             limits,
         };
         Ok(PreparedTest::new(runtime, program, request, place))

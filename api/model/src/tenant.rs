@@ -16,6 +16,14 @@ impl Tenant {
     pub fn of(user: UserId, workspace: Option<WorkspaceId>) -> Self {
         workspace.map_or(Tenant::User(user), Tenant::Workspace)
     }
+
+    /// The id as a number, for those who only tell one tenant from another.
+    pub const fn as_u128(self) -> u128 {
+        match self {
+            Tenant::Workspace(workspace) => workspace.as_u128(),
+            Tenant::User(user) => user.as_u128(),
+        }
+    }
 }
 
 impl std::fmt::Display for Tenant {

@@ -193,6 +193,7 @@ fn request(args: &RunArgs) -> Result<RunRequest, Failure> {
         replay: None,
         is_contained: false,
         owner: None,
+        tenant: None,
         limits,
     })
 }

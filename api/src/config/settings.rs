@@ -262,6 +262,13 @@ fn runs(values: &Values, config: &mut Config) -> Result<(), SettingError> {
     }
     compilations(values, config)?;
     config.executors = executors(values)?;
+    set(
+        &mut config.executor_groups,
+        values.read("executor_groups", super::executors::groups)?,
+    );
+    if config.executors.is_none() && !config.executor_groups.is_empty() {
+        return Err(values.error("executor_groups", "needs run_isolation = process"));
+    }
     set(&mut config.lease, millis("lease_ms")?);
     if config.lease < LEASE_MIN {
         return Err(values.error("lease_ms", "must be at least 1000"));

@@ -327,6 +327,13 @@ pub const SETTINGS: &[Setting] = &[
          only) or thread (in this process)",
     ),
     setting(
+        "executor_groups",
+        "none",
+        "Tenants whose runs execute in processes of their own, with run_isolation = process: ids of workspaces \
+         or users, separated by commas, and by semicolons between groups; after a colon a group's number of \
+         processes",
+    ),
+    setting(
         "compile_timeout_ms",
         "20000",
         "CPU time for one compilation, in milliseconds; its wall-clock limit is three times as long, and at \

@@ -31,7 +31,9 @@ pub struct Interrupted {
 
 /// Does the effects of a run that an executor has been given, up to its outcome.
 pub async fn execute(remote: RemoteRun, begun: Begun, io: &Handle) -> Result<Outcome, Interrupted> {
-    let Begun { input, host, ending } = begun;
+    let Begun {
+        input, host, ending, ..
+    } = begun;
     let late = input.limits.deadline.saturating_add(OVERDUE);
     // By the clock of the I/O threads, so that the caller's executor needs none.
     let overdue = {
