@@ -1,5 +1,5 @@
-//! Executor processes: as many as are wanted stand ready, and one that dies is replaced. A run goes to the one that has the
-//! fewest of those that its tenant may use, or gets one of its own.
+//! Executor processes: as many as are wanted stand ready, and one that dies is replaced. A run goes to the one
+//! whose turn it is of those that its tenant may use, or gets one of its own.
 //!
 //! What an executor says is not trusted; see `heddle_sandbox::protocol` and [`process`].
 
@@ -157,7 +157,7 @@ impl Executors {
         }
     }
 
-    /// Gives a run to the executor with the fewest; `None`: there is none.
+    /// Gives a run to the executor whose turn it is; `None`: there is none.
     async fn give(
         &self,
         program: &SealedProgram,
@@ -194,9 +194,9 @@ impl Executors {
         }
     }
 
-    /// The executor with the fewest runs of those that the tenant may use, once there is one.
+    /// The executor whose turn it is of those that the tenant may use, once there is one.
     async fn pick(&self, tenant: Option<u128>, io: &Handle) -> Option<Arc<Executor>> {
-        if let Some(executor) = self.least(tenant) {
+        if let Some(executor) = self.next(tenant) {
             return Some(executor);
         }
         let mut changes = self.changes.subscribe();
@@ -207,7 +207,7 @@ impl Executors {
         };
         let found = async {
             loop {
-                if let Some(executor) = self.least(tenant) {
+                if let Some(executor) = self.next(tenant) {
                     return Some(executor);
                 }
                 // Never closed: this has the sender.
@@ -220,11 +220,13 @@ impl Executors {
         }
     }
 
-    fn least(&self, tenant: Option<u128>) -> Option<Arc<Executor>> {
+    /// The one whose turn it is.
+    fn next(&self, tenant: Option<u128>) -> Option<Arc<Executor>> {
         let places = self.places(tenant).iter();
         let standing = places.filter_map(|place| place.locked().clone());
         let living = standing.filter(|executor| !executor.is_gone());
-        living.min_by_key(|executor| executor.runs())
+        let now = Instant::now();
+        living.min_by_key(|executor| executor.turn(now))
     }
 
     /// One that has no other run.

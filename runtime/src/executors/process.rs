@@ -7,8 +7,9 @@ use crate::sealed::SealedProgram;
 use heddle_processes::{LinkReceiver, LinkSender, Process, WorkerError};
 use heddle_sandbox::RunInput;
 use heddle_sandbox::protocol::{Addressee, FromExecutor, GivenRun, ToExecutor};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 use tokio::sync::{Notify, OwnedSemaphorePermit, mpsc, oneshot};
 
 /// Bytes that one run's frames may take before whoever has the run reads them: the requests of its effects, and its report.
@@ -17,6 +18,10 @@ const RUN_BYTES_MAX: usize = 160 << 20;
 const ALL_BYTES_MAX: usize = 512 << 20;
 /// What a frame is counted as besides its bytes.
 const FRAME_BYTES: usize = 64;
+/// Runs that an executor which answers at once gets before another one has to be woken.
+const RUNS_TOGETHER: usize = 16;
+/// One that was heard within this time is awake, and not busy with a long run. What it has to say it keeps for up to 300 µs.
+const AWAKE: Duration = Duration::from_micros(500);
 /// Frames of a run that was cancelled, before it hears of that.
 const STRAY_MAX: u32 = 20_000;
 
@@ -27,6 +32,9 @@ pub struct Executor {
     given: Mutex<Given>,
     /// Runs that it has.
     runs: AtomicUsize,
+    started: Instant,
+    /// When it was heard last, in microseconds since it was started.
+    heard_us: AtomicU64,
     /// Bytes that wait to be read by whoever has the runs.
     queued: Arc<AtomicUsize>,
     killed: Notify,
@@ -55,15 +63,25 @@ impl Executor {
             process_id: process.id(),
             given: Mutex::default(),
             runs: AtomicUsize::new(0),
+            started: Instant::now(),
+            heard_us: AtomicU64::new(0),
             queued: Arc::default(),
             killed: Notify::new(),
         });
         Ok((executor, receiver, process))
     }
 
-    /// How many runs it has.
-    pub fn runs(&self) -> usize {
-        self.runs.load(Ordering::Relaxed)
+    /// When it gets the next run, compared with others: the least is first. One that is awake goes before one that has to be
+    /// woken, which is what a run in an executor costs most; one that is silent, because it computes or its runs wait,
+    /// shares what comes with the others.
+    pub fn turn(&self, now: Instant) -> impl Ord + use<> {
+        let runs = self.runs.load(Ordering::Relaxed);
+        let heard = Duration::from_micros(self.heard_us.load(Ordering::Relaxed));
+        let silence = now.saturating_duration_since(self.started).saturating_sub(heard);
+        match RUNS_TOGETHER.checked_sub(runs) {
+            Some(room @ 1..) if silence < AWAKE => (false, room),
+            _ => (true, runs),
+        }
     }
 
     /// Its process's id.
@@ -115,6 +133,8 @@ impl Executor {
         while let Some(frame) = receiver.take_frame().map_err(|error| malformed(&error))? {
             self.hear(frame)?;
         }
+        let heard = u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.heard_us.store(heard, Ordering::Relaxed);
         Ok(())
     }
 
