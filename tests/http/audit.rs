@@ -24,7 +24,10 @@ const UNTOLD: &[(&str, &str)] = &[
     ),
     ("POST /api/session/ext/begin", "nobody is signed in yet"),
     ("POST /api/invitations/look", "changes nothing"),
-    ("POST /api/auth/verification", "a letter to the caller's own address"),
+    (
+        "POST /api/auth/verification",
+        "a letter to the caller's own address",
+    ),
     (
         "POST /api/auth/authenticator",
         "it counts only once a first code is confirmed",
@@ -285,9 +288,17 @@ async fn of_links(calls: &mut Calls<'_>, of_workspace: &str) {
             "invitation_link.created",
         )
         .await;
-    assert_eq!(told["details"], json!({"role": "viewer", "singleUse": true}), "{told}");
+    assert_eq!(
+        told["details"],
+        json!({"role": "viewer", "singleUse": true}),
+        "{told}"
+    );
     let links = service.post(&format!("{of_workspace}/invitation-links"));
-    let link = links.bearer(&owner.token).json(&json!({"role": "editor"})).send().await;
+    let link = links
+        .bearer(&owner.token)
+        .json(&json!({"role": "editor"}))
+        .send()
+        .await;
     let url = link.data(201)["url"].as_str().unwrap().to_owned();
     let (_, secret) = url.split_once('#').unwrap();
     let joining = service.user("joining").await;

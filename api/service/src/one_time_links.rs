@@ -30,7 +30,12 @@ pub fn link(base_url: &str, page: &str, secret: &str) -> String {
 }
 
 /// A link for another password, and its token to be stored. `mailed_to`: the address that it is sent to.
-pub fn reset_link(base_url: &str, user: UserId, mailed_to: Option<&str>, now: Timestamp) -> (String, NewToken) {
+pub fn reset_link(
+    base_url: &str,
+    user: UserId,
+    mailed_to: Option<&str>,
+    now: Timestamp,
+) -> (String, NewToken) {
     let (secret, token) = token((user, Purpose::Reset), mailed_to, now.plus(RESET_LIFETIME));
     (link(base_url, RESET_PAGE, &secret), token)
 }

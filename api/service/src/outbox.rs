@@ -66,7 +66,10 @@ async fn send(mailer: &Mailer, letter: &Letter) {
             tracing::error!("A letter could not be sent: {}", error.message);
             return;
         };
-        tracing::warn!("A letter could not be sent and is tried again in {wait:?}: {}", error.message);
+        tracing::warn!(
+            "A letter could not be sent and is tried again in {wait:?}: {}",
+            error.message
+        );
         tokio::time::sleep(wait).await;
     }
 }

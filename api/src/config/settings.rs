@@ -8,8 +8,8 @@ use heddle_execution::compile::Isolation;
 use heddle_model::quota::Quota;
 use heddle_model::server_role::ServerRole;
 use heddle_runtime::{EgressPolicy, Mailer, MailerError, WorkerProgram};
-use heddle_service::auth::external::ExternalLogin;
 use heddle_service::auth::email;
+use heddle_service::auth::external::ExternalLogin;
 use heddle_service::auth::limits::{AuthRateLimit, RegistrationLimit};
 use heddle_service::auth::registration::{Mode, Registration};
 use secrecy::SecretString;
@@ -133,11 +133,18 @@ fn registration(values: &Values, config: &Config) -> Result<Registration, Settin
     let mode = mode.unwrap_or_default();
     let mut domains = Vec::new();
     for given in values.list("registration_domains") {
-        let wrong = || values.error("registration_domains", format!("`{given}` is not a domain such as example.com"));
+        let wrong = || {
+            values.error(
+                "registration_domains",
+                format!("`{given}` is not a domain such as example.com"),
+            )
+        };
         domains.push(email::read_domain(given).ok_or_else(wrong)?);
     }
     match (mode, domains.is_empty()) {
-        (Mode::Domains, true) => Err(values.error("registration_domains", "is required with registration = domains")),
+        (Mode::Domains, true) => {
+            Err(values.error("registration_domains", "is required with registration = domains"))
+        }
         (Mode::Domains, false) if config.mailer.is_none() => {
             let why = "domains needs mail_url: without mail nobody can prove that an address is theirs";
             Err(values.error("registration", why))

@@ -119,9 +119,9 @@ async fn begin_authenticator(
     let (id, now, vault) = (user.id, app.clock.now(), app.vault.clone());
     let secret = totp::generate();
     let stored = secret.clone();
-    let begun = app.store.write(move |db| {
-        Box::pin(async move { authenticators::begin(db, &vault, id, &stored, now).await })
-    });
+    let begun = app
+        .store
+        .write(move |db| Box::pin(async move { authenticators::begin(db, &vault, id, &stored, now).await }));
     if !begun.await? {
         return Err(Code::Conflict
             .with("You have an authenticator already: remove it first.")

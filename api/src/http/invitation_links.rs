@@ -111,7 +111,10 @@ impl LinkRequest {
         }
         let expires_at = self.expires_at.unwrap_or_else(|| now.plus(LIFETIME));
         if expires_at <= now || expires_at > now.plus(LIFETIME_MAX) {
-            return Err(ApiError::field("expiresAt", "must be in the future, within 90 days"));
+            return Err(ApiError::field(
+                "expiresAt",
+                "must be in the future, within 90 days",
+            ));
         }
         Ok(NewLink {
             hash: cookie::hash(secret),
@@ -163,7 +166,10 @@ async fn create_link(
     });
     let info = created.await?.into();
     let url = one_time_links::link(&app.base_url, JOIN_PAGE, &secret);
-    Ok((StatusCode::CREATED, Enveloped::new(NewInvitationLink { info, url })))
+    Ok((
+        StatusCode::CREATED,
+        Enveloped::new(NewInvitationLink { info, url }),
+    ))
 }
 
 /// Lists the links by which people can join a workspace. Requires the role admin in the workspace.
@@ -183,7 +189,9 @@ async fn list_links(
 ) -> Result<Enveloped<Vec<InvitationLink>>, ApiError> {
     let (manager, now) = (scope.manager()?, app.clock.now());
     let rows = invitation_links::list(&mut app.store.reader().await?.db(), &manager, now).await?;
-    Ok(Enveloped::new(rows.into_iter().map(InvitationLink::from).collect()))
+    Ok(Enveloped::new(
+        rows.into_iter().map(InvitationLink::from).collect(),
+    ))
 }
 
 /// Revokes a link: nobody joins by it any more. Members who have joined by it stay. Requires the role admin in the
@@ -309,7 +317,9 @@ async fn join(
     let (hash, quotas) = (cookie::hash(&request.token), app.quotas);
     let joined = app.store.write(move |db| {
         Box::pin(async move {
-            let user = accounts::by_id(db, scope.user()).await?.ok_or(Code::Unauthorized)?;
+            let user = accounts::by_id(db, scope.user())
+                .await?
+                .ok_or(Code::Unauthorized)?;
             joining::join(db, &quotas, &user, &hash, scope.origin()).await
         })
     });

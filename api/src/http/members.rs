@@ -194,7 +194,12 @@ async fn add_member(
     let (invited, workspace) = invited.await?;
     let mut answer = Invitation::from(invited);
     match outbox {
-        Some(outbox) => outbox.leave(outbox::invitation(&answer.email, &inviter.email, &workspace, &url))?,
+        Some(outbox) => outbox.leave(outbox::invitation(
+            &answer.email,
+            &inviter.email,
+            &workspace,
+            &url,
+        ))?,
         None => answer.url = Some(url),
     }
     Ok((StatusCode::CREATED, Enveloped::new(answer)))

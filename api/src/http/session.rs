@@ -53,19 +53,14 @@ struct Providers {
     #[schema(example = "login.example.com")]
     ext_name: Option<String>,
     /// Who may register; left out where anybody may.
-    #[serde(skip_serializing_if = "is_open")]
-    registration: Mode,
-    /// Whether the server sends mail, by which passwords can be reset and addresses be verified; left out where it doesn't.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    mail: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    registration: Option<Mode>,
+    /// True if the server sends mail, by which passwords can be reset and addresses be verified; otherwise left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mail: Option<bool>,
     /// The account to try; only in a demo.
     #[serde(skip_serializing_if = "Option::is_none")]
     demo: Option<DemoAccount>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
-fn is_open(mode: &Mode) -> bool {
-    *mode == Mode::Open
 }
 
 /// An account that everybody may use.
@@ -90,8 +85,8 @@ async fn list_providers(State(app): State<App>) -> Enveloped<Providers> {
         ext_name: external
             .filter(|external| external.is_for_console())
             .map(ExternalLogin::shown_name),
-        registration: app.registration.mode,
-        mail: app.outbox.is_some(),
+        registration: Some(app.registration.mode).filter(|mode| *mode != Mode::Open),
+        mail: app.outbox.is_some().then_some(true),
         demo: app.config.demo.map(|login| DemoAccount {
             email: login.email,
             password: login.password,
@@ -225,10 +220,7 @@ struct Arrival {
 
 /// The user that an identity belongs to: found by its subject, or else by its verified email, or else created. Also
 /// returns what was removed from the account if others may have had access to it.
-async fn known_or_new(
-    db: &mut Db<'_>,
-    arrival: Arrival,
-) -> Result<(UserRow, Option<Cleared>), ApiError> {
+async fn known_or_new(db: &mut Db<'_>, arrival: Arrival) -> Result<(UserRow, Option<Cleared>), ApiError> {
     let (identity, origin) = (&arrival.identity, arrival.origin);
     let avatar_url = identity.avatar_url.as_deref();
     let vouched =

@@ -85,7 +85,8 @@ pub async fn add(db: &mut Db<'_>, new: &NewToken, now: Timestamp) -> Result<(), 
     .map(drop)
 }
 
-const TOKEN: &str = "select t.user_id, (t.mailed_to is not null and t.mailed_to = u.email_key) as is_proof_of_address
+const TOKEN: &str =
+    "select t.user_id, (t.mailed_to is not null and t.mailed_to = u.email_key) as is_proof_of_address
     from account_tokens t join users u on u.id = t.user_id
     where t.token_hash = ? and t.purpose = ? and t.expires_at > ? and not u.is_disabled";
 

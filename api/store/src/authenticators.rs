@@ -73,12 +73,7 @@ pub async fn begin(
 
 /// Has a user's authenticator count from now on, whose code of this time step was right; false: it did before, or there is
 /// none.
-pub async fn confirm(
-    db: &mut Db<'_>,
-    user: UserId,
-    step: i64,
-    now: Timestamp,
-) -> Result<bool, StoreError> {
+pub async fn confirm(db: &mut Db<'_>, user: UserId, step: i64, now: Timestamp) -> Result<bool, StoreError> {
     let confirm = sql(
         "update authenticators set confirmed_at = ?, last_step = ? where user_id = ? and confirmed_at is null",
     );
@@ -105,11 +100,7 @@ pub async fn remove(db: &mut Db<'_>, user: UserId) -> Result<bool, StoreError> {
 }
 
 /// Replaces a user's recovery codes by those with these hashes.
-pub async fn set_recovery_codes(
-    db: &mut Db<'_>,
-    user: UserId,
-    hashes: &[String],
-) -> Result<(), StoreError> {
+pub async fn set_recovery_codes(db: &mut Db<'_>, user: UserId, hashes: &[String]) -> Result<(), StoreError> {
     db.execute(sql("delete from recovery_codes where user_id = ?").bind(user))
         .await?;
     for hash in hashes {

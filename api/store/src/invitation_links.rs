@@ -79,7 +79,8 @@ impl OfferRow {
     }
 }
 
-const LINK: &str = "select l.id, l.role, l.is_single_use, l.uses, s.email as inviter_email, l.created_at, l.expires_at
+const LINK: &str =
+    "select l.id, l.role, l.is_single_use, l.uses, s.email as inviter_email, l.created_at, l.expires_at
     from invitation_links l join users s on s.id = l.invited_by ";
 
 /// Makes a link into the manager's workspace, for whoever has it.
@@ -156,12 +157,9 @@ pub async fn list(db: &mut Db<'_>, manager: &Manager, now: Timestamp) -> Result<
 }
 
 /// Takes a link into the manager's workspace back; whether there was one.
-pub async fn revoke(
-    db: &mut Db<'_>,
-    manager: &Manager,
-    link: InvitationLinkId,
-) -> Result<bool, StoreError> {
-    let delete = sql("delete from invitation_links where workspace_id = ? and id = ? and invitation_id is null");
+pub async fn revoke(db: &mut Db<'_>, manager: &Manager, link: InvitationLinkId) -> Result<bool, StoreError> {
+    let delete =
+        sql("delete from invitation_links where workspace_id = ? and id = ? and invitation_id is null");
     Ok(db.execute(delete.bind(manager.workspace()).bind(link)).await? > 0)
 }
 
@@ -210,11 +208,9 @@ async fn use_up(db: &mut Db<'_>, offer: &OfferRow, now: Timestamp) -> Result<boo
         (None, true) => sql("delete from invitation_links where id = ? and expires_at > ?")
             .bind(offer.id)
             .bind(now),
-        (None, false) => {
-            sql("update invitation_links set uses = uses + 1 where id = ? and expires_at > ?")
-                .bind(offer.id)
-                .bind(now)
-        }
+        (None, false) => sql("update invitation_links set uses = uses + 1 where id = ? and expires_at > ?")
+            .bind(offer.id)
+            .bind(now),
     };
     Ok(db.execute(used).await? > 0)
 }

@@ -34,21 +34,21 @@ pub struct Plan {
 
 /// What would become of what a user has.
 pub async fn plan(db: &mut Db<'_>, user: UserId) -> Result<Plan, StoreError> {
-    let owned = sql(
-        "select w.id, w.name,
+    let owned = sql("select w.id, w.name,
              (select count(*) from memberships m where m.workspace_id = w.id and m.user_id <> ?) as others,
              (select count(*) from patterns p where p.workspace_id = w.id) as patterns
          from workspaces w join memberships o on o.workspace_id = w.id and o.user_id = ? and o.role = 'owner'
          where not exists (select 1 from memberships x
              where x.workspace_id = w.id and x.role = 'owner' and x.user_id <> ?)
-         order by w.created_at, w.id",
-    );
+         order by w.created_at, w.id");
     let owned: Vec<OwnedAlone> = db.all(owned.bind(user).bind(user).bind(user)).await?;
     let (in_the_way, go): (Vec<_>, Vec<_>) = owned.into_iter().partition(|workspace| workspace.others > 0);
     let outside = sql("select count(*) from patterns where workspace_id is null and owner_id = ?");
     let (outside,): (i64,) = db.one(outside.bind(user)).await?;
-    let active = sql("select count(*) from deployments where status = 'active' and ((workspace_id is null and user_id = ?)
-         or workspace_id in ")
+    let active = sql(
+        "select count(*) from deployments where status = 'active' and ((workspace_id is null and user_id = ?)
+         or workspace_id in ",
+    )
     .bind(user)
     .list(go.iter().map(|workspace| workspace.id))
     .push(")");

@@ -31,7 +31,10 @@ fn bytes(base32: &str) -> Vec<u8> {
 
 fn codes(reply: &Reply) -> Vec<String> {
     let codes = reply.data(200)["recoveryCodes"].as_array().unwrap();
-    codes.iter().map(|code| code.as_str().unwrap().to_owned()).collect()
+    codes
+        .iter()
+        .map(|code| code.as_str().unwrap().to_owned())
+        .collect()
 }
 
 /// A user with an authenticator that was confirmed a step ago: the secret, and the recovery codes.
@@ -39,7 +42,13 @@ async fn secured(service: &Service) -> (User, Vec<u8>, Vec<String>) {
     let ann = user(&register(service, "ann@example.com", json!({})).await, 201);
     let begun = post(service, &ann, "", json!({"currentPassword": PASSWORD})).await;
     let secret = bytes(begun.data(200)["secret"].as_str().unwrap());
-    let confirmed = post(service, &ann, "/confirm", json!({"code": shown(service, &secret)})).await;
+    let confirmed = post(
+        service,
+        &ann,
+        "/confirm",
+        json!({"code": shown(service, &secret)}),
+    )
+    .await;
     let recovery = codes(&confirmed);
     service.app.clock.advance(STEP);
     (ann, secret, recovery)

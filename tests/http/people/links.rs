@@ -8,19 +8,32 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 async fn path(service: &Service, by: &User) -> String {
-    format!("/api/workspaces/{}/invitation-links", service.workspace_of(by).await)
+    format!(
+        "/api/workspaces/{}/invitation-links",
+        service.workspace_of(by).await
+    )
 }
 
 async fn link(service: &Service, by: &User, body: Value) -> (String, String) {
     let made = send(service, by, "POST", &path(service, by).await, body).await;
     let data = made.data(201);
     let url = data["url"].as_str().unwrap();
-    assert!(url.starts_with(&format!("http://{}/join#", service.address)), "{url}");
+    assert!(
+        url.starts_with(&format!("http://{}/join#", service.address)),
+        "{url}"
+    );
     (data["id"].as_str().unwrap().to_owned(), secret(url))
 }
 
 async fn join(service: &Service, by: &User, token: &str) -> Reply {
-    send(service, by, "POST", "/api/auth/invitations/join", json!({"token": token})).await
+    send(
+        service,
+        by,
+        "POST",
+        "/api/auth/invitations/join",
+        json!({"token": token}),
+    )
+    .await
 }
 
 /// As the operator does.

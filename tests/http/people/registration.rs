@@ -26,7 +26,11 @@ async fn made(service: &Service, name: &str) -> User {
         first_name: name.to_owned(),
         last_name: "Test".to_owned(),
         role: Role::User,
-        password_hash: Some(heddle_service::auth::password::hash(super::PASSWORD.to_owned()).await.unwrap()),
+        password_hash: Some(
+            heddle_service::auth::password::hash(super::PASSWORD.to_owned())
+                .await
+                .unwrap(),
+        ),
         avatar_url: None,
         created_at: service.app.clock.now(),
         email_verified: true,
@@ -42,7 +46,10 @@ async fn made(service: &Service, name: &str) -> User {
 }
 
 async fn link(service: &Service, by: &User, body: serde_json::Value) -> String {
-    let path = format!("/api/workspaces/{}/invitation-links", service.workspace_of(by).await);
+    let path = format!(
+        "/api/workspaces/{}/invitation-links",
+        service.workspace_of(by).await
+    );
     let made = send(service, by, "POST", &path, body).await;
     secret(made.data(201)["url"].as_str().unwrap())
 }

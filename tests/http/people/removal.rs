@@ -6,7 +6,14 @@ use heddle_model::access::WorkspaceRole;
 use serde_json::{Value, json};
 
 async fn remove(service: &Service, by: &User, password: &str) -> Reply {
-    send(service, by, "POST", "/api/auth/me/remove", json!({"currentPassword": password})).await
+    send(
+        service,
+        by,
+        "POST",
+        "/api/auth/me/remove",
+        json!({"currentPassword": password}),
+    )
+    .await
 }
 
 async fn made(service: &Service, by: &User, path: &str, body: Value) -> Value {

@@ -158,9 +158,7 @@ impl AuthLimits {
 
     /// Counts a letter to this address that this user asks for, or refuses it.
     pub fn check_letter_by(&self, user: UserId, email: &str, now: Timestamp) -> Result<(), ServiceError> {
-        self.letters_by_user
-            .check(&user, now)
-            .map_err(too_many_letters)?;
+        self.letters_by_user.check(&user, now).map_err(too_many_letters)?;
         self.check_letter(email, now)
     }
 

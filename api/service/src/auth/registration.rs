@@ -73,7 +73,12 @@ mod tests {
     fn each_mode_admits_whom_it_says() {
         for (mode, email, is_invited, refused) in [
             (Mode::Open, "ann@anywhere.org", false, None),
-            (Mode::Closed, "ann@example.com", true, Some(Code::RegistrationClosed)),
+            (
+                Mode::Closed,
+                "ann@example.com",
+                true,
+                Some(Code::RegistrationClosed),
+            ),
             (
                 Mode::Invitation,
                 "ann@example.com",

@@ -75,11 +75,17 @@ mod tests {
     fn a_workspace_has_no_link_in_its_name() {
         for (name, expected) in [
             ("Ann's workspace", "“Ann's workspace”"),
-            ("Win at https://evil.example/x now", "“Win at https evil example x now”"),
+            (
+                "Win at https://evil.example/x now",
+                "“Win at https evil example x now”",
+            ),
             ("a\r\nBcc: b@evil.example", "“a Bcc b evil example”"),
         ] {
             let letter = invitation("bob@example.com", "ann@example.com", name, "http://here/join#x");
-            assert_eq!(letter.subject, format!("Invitation to the workspace {expected} on heddle"));
+            assert_eq!(
+                letter.subject,
+                format!("Invitation to the workspace {expected} on heddle")
+            );
             assert!(letter.text.contains(expected), "{}", letter.text);
         }
     }

@@ -80,9 +80,15 @@ fn tell(json: bool, email: &str, plan: &Plan, is_done: bool) -> Result<(), Failu
             "activeDeployments": plan.deployments});
         return output::result(&told.to_string());
     }
-    let (verb, workspaces) = (if is_done { "is removed" } else { "would be removed" }, names.join(", "));
+    let (verb, workspaces) = (
+        if is_done { "is removed" } else { "would be removed" },
+        names.join(", "),
+    );
     output::result(&format!("{email} {verb}, with"))?;
-    output::result(&format!("  workspaces: {}", if names.is_empty() { "none" } else { &workspaces }))?;
+    output::result(&format!(
+        "  workspaces: {}",
+        if names.is_empty() { "none" } else { &workspaces }
+    ))?;
     output::result(&format!(
         "  patterns: {}, active deployments: {}",
         plan.patterns, plan.deployments

@@ -45,7 +45,9 @@ pub struct Letter {
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum MailerError {
     /// The address of the server can't be used.
-    #[error("must be smtp://user:password@host:587, smtps://… for TLS from the beginning, or smtp://host:25?tls=none: {0}")]
+    #[error(
+        "must be smtp://user:password@host:587, smtps://… for TLS from the beginning, or smtp://host:25?tls=none: {0}"
+    )]
     Url(String),
     /// The sender's address can't be used.
     #[error("must be an email address, such as heddle@example.com or heddle <heddle@example.com>")]
@@ -115,7 +117,9 @@ fn connection(url: &Url) -> Result<Connection, MailerError> {
     }
     let decoded = |text: &str| {
         let decoded = percent_encoding::percent_decode_str(text).decode_utf8();
-        decoded.map(String::from).map_err(|_| wrong("user and password must be UTF-8"))
+        decoded
+            .map(String::from)
+            .map_err(|_| wrong("user and password must be UTF-8"))
     };
     if !url.username().is_empty() {
         set("user", decoded(url.username())?);
