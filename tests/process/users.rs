@@ -122,5 +122,8 @@ fn the_operator_gives_a_link_for_a_password_and_removes_a_user() {
     assert!(told.starts_with("ann@example.com is removed, with"), "{told}");
     assert_eq!(server.call("GET", "/api/auth/me", &token, "").0, 401);
     let (_, told, _) = user(&["list"]);
-    assert!(told.contains("bob@example.com") && !told.contains("ann@example.com"), "{told}");
+    assert!(
+        told.contains("bob@example.com") && !told.contains("ann@example.com"),
+        "{told}"
+    );
 }

@@ -40,7 +40,7 @@ struct ForgotRequest {
 
 /// A letter that is sent, if there is somebody to send it to.
 #[derive(Debug, Serialize, ToSchema)]
-struct Sent {
+struct LetterSent {
     /// Always `sent`.
     #[schema(example = "sent")]
     status: &'static str,
@@ -53,7 +53,7 @@ struct Sent {
 #[utoipa::path(
     post, path = "/api/auth/password/forgot", tag = "Authentication", request_body = ForgotRequest,
     responses(
-        (status = 200, description = "Sent, if there is such a user", body = Enveloped<Sent>),
+        (status = 200, description = "Sent, if there is such a user", body = Enveloped<LetterSent>),
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 403, description = "LOCAL_AUTH_DISABLED or MAIL_DISABLED", body = ErrorBody),
         (status = 429, description = "RATE_LIMITED", body = ErrorBody),
@@ -63,7 +63,7 @@ async fn forgot(
     State(app): State<App>,
     ip: ClientIp,
     Json(request): Json<ForgotRequest>,
-) -> Result<Enveloped<Sent>, ApiError> {
+) -> Result<Enveloped<LetterSent>, ApiError> {
     if !app.config.local_auth {
         return Err(Code::LocalAuthDisabled.into());
     }
@@ -76,7 +76,7 @@ async fn forgot(
     app.auth_limits.check_ip(ip.limit_key(), now)?;
     app.auth_limits.check_letter_from(ip.limit_key(), &email, now)?;
     one_time_links::send_reset(&app, email, Origin::from_address(now, ip.0));
-    Ok(Enveloped::new(Sent { status: "sent" }))
+    Ok(Enveloped::new(LetterSent { status: "sent" }))
 }
 
 /// A link for another password, and the password.
@@ -93,7 +93,7 @@ struct ResetRequest {
 
 /// Another password was set.
 #[derive(Debug, Serialize, ToSchema)]
-struct Reset {
+struct PasswordReset {
     /// Always `changed`.
     #[schema(example = "changed")]
     status: &'static str,
@@ -110,7 +110,7 @@ struct Reset {
 #[utoipa::path(
     post, path = "/api/auth/password/reset", tag = "Authentication", request_body = ResetRequest,
     responses(
-        (status = 200, description = "Changed: log in with it", body = Enveloped<Reset>),
+        (status = 200, description = "Changed: log in with it", body = Enveloped<PasswordReset>),
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 403, description = "LOCAL_AUTH_DISABLED", body = ErrorBody),
         (status = 410, description = "GONE: the link holds no longer", body = ErrorBody),
@@ -121,7 +121,7 @@ async fn reset(
     State(app): State<App>,
     ip: ClientIp,
     Json(request): Json<ResetRequest>,
-) -> Result<Enveloped<Reset>, ApiError> {
+) -> Result<Enveloped<PasswordReset>, ApiError> {
     if !app.config.local_auth {
         return Err(Code::LocalAuthDisabled.into());
     }
@@ -139,7 +139,7 @@ async fn reset(
         app.executions.follow(Notice::Everything).await?;
         app.webhooks.all_changed();
     }
-    Ok(Enveloped::new(Reset {
+    Ok(Enveloped::new(PasswordReset {
         status: "changed",
         notice: cleared.map(told),
     }))
@@ -158,7 +158,7 @@ fn told(cleared: Cleared) -> String {
 #[utoipa::path(
     post, path = "/api/auth/verification", tag = "Authentication", security(("bearer" = [])),
     responses(
-        (status = 200, description = "Sent", body = Enveloped<Sent>),
+        (status = 200, description = "Sent", body = Enveloped<LetterSent>),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 403, description = "FORBIDDEN: with an API key; MAIL_DISABLED", body = ErrorBody),
         (status = 409, description = "CONFLICT: it is verified already", body = ErrorBody),
@@ -168,7 +168,7 @@ fn told(cleared: Cleared) -> String {
 async fn send_verification(
     State(app): State<App>,
     LoggedIn { caller, .. }: LoggedIn,
-) -> Result<Enveloped<Sent>, ApiError> {
+) -> Result<Enveloped<LetterSent>, ApiError> {
     let user = accounts::by_id(&mut app.store.reader().await?.db(), caller.scope.user()).await?;
     let user = user.ok_or(Code::Unauthorized)?;
     if user.email_verified {
@@ -177,7 +177,7 @@ async fn send_verification(
             .into());
     }
     one_time_links::send_verification(&app, &user).await?;
-    Ok(Enveloped::new(Sent { status: "sent" }))
+    Ok(Enveloped::new(LetterSent { status: "sent" }))
 }
 
 /// A link to verify an address.
@@ -191,7 +191,7 @@ struct VerifyRequest {
 
 /// The address is verified.
 #[derive(Debug, Serialize, ToSchema)]
-struct Verified {
+struct AddressVerified {
     /// Always `verified`.
     #[schema(example = "verified")]
     status: &'static str,
@@ -202,7 +202,7 @@ struct Verified {
     post, path = "/api/auth/verification/confirm", tag = "Authentication", security(("bearer" = [])),
     request_body = VerifyRequest,
     responses(
-        (status = 200, description = "Verified", body = Enveloped<Verified>),
+        (status = 200, description = "Verified", body = Enveloped<AddressVerified>),
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 403, description = "FORBIDDEN: with an API key", body = ErrorBody),
@@ -213,8 +213,8 @@ async fn verify(
     State(app): State<App>,
     LoggedIn { caller, .. }: LoggedIn,
     Json(request): Json<VerifyRequest>,
-) -> Result<Enveloped<Verified>, ApiError> {
+) -> Result<Enveloped<AddressVerified>, ApiError> {
     let scope = caller.scope;
     one_time_links::verify(&app, scope.user(), &request.token, scope.origin()).await?;
-    Ok(Enveloped::new(Verified { status: "verified" }))
+    Ok(Enveloped::new(AddressVerified { status: "verified" }))
 }

@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 /// Who may make an account.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[schema(as = RegistrationMode)]
 pub enum Mode {
     /// Anybody.
     #[default]

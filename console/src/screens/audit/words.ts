@@ -78,9 +78,7 @@ const SENTENCES: Readonly<Record<string, (entry: Entry) => Part[]>> = {
     entry.actor?.id === entry.object.id
       ? [plain('removed their account')]
       : about('removed the account ')(entry),
-  'invitation_link.created': (entry) => [
-    plain(`made a link by which ${detail(entry, 'role')}s join`),
-  ],
+  'invitation_link.created': (entry) => [plain(`made a link by which ${detail(entry, 'role')}s join`)],
   'invitation_link.revoked': said('revoked a link by which others join'),
   'invitation.withdrawn': about('withdrew the invitation of '),
   'invitation.accepted': (entry) => [plain(`joined as ${detail(entry, 'role')}`)],
