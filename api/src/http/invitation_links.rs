@@ -44,8 +44,8 @@ pub fn routes() -> OpenApiRouter<App> {
 /// Of whoever has a link, who need not have an account.
 fn of_strangers() -> OpenApiRouter<App> {
     OpenApiRouter::new()
-        .routes(routes!(look))
-        .routes(routes!(join))
+        .routes(routes!(look_at_invitation))
+        .routes(routes!(join_by_link))
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
 }
 
@@ -265,7 +265,7 @@ struct Offer {
         (status = 429, description = "RATE_LIMITED", body = ErrorBody),
     )
 )]
-async fn look(
+async fn look_at_invitation(
     State(app): State<App>,
     ip: ClientIp,
     Json(request): Json<TokenRequest>,
@@ -308,7 +308,7 @@ struct JoinedByLink {
         (status = 409, description = "CONFLICT: the caller is a member already", body = ErrorBody),
     )
 )]
-async fn join(
+async fn join_by_link(
     State(app): State<App>,
     LoggedIn { caller, .. }: LoggedIn,
     Json(request): Json<TokenRequest>,

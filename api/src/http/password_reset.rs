@@ -23,10 +23,10 @@ use utoipa_axum::routes;
 /// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
-        .routes(routes!(forgot))
-        .routes(routes!(reset))
+        .routes(routes!(forgot_password))
+        .routes(routes!(reset_password))
         .routes(routes!(send_verification))
-        .routes(routes!(verify))
+        .routes(routes!(verify_address))
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
 }
 
@@ -59,7 +59,7 @@ struct LetterSent {
         (status = 429, description = "RATE_LIMITED", body = ErrorBody),
     )
 )]
-async fn forgot(
+async fn forgot_password(
     State(app): State<App>,
     ip: ClientIp,
     Json(request): Json<ForgotRequest>,
@@ -117,7 +117,7 @@ struct PasswordReset {
         (status = 429, description = "RATE_LIMITED", body = ErrorBody),
     )
 )]
-async fn reset(
+async fn reset_password(
     State(app): State<App>,
     ip: ClientIp,
     Json(request): Json<ResetRequest>,
@@ -209,7 +209,7 @@ struct AddressVerified {
         (status = 410, description = "GONE: the link holds no longer, or is another account's", body = ErrorBody),
     )
 )]
-async fn verify(
+async fn verify_address(
     State(app): State<App>,
     LoggedIn { caller, .. }: LoggedIn,
     Json(request): Json<VerifyRequest>,
