@@ -12,9 +12,10 @@ mod values;
 use heddle_execution::compile::{self, Isolation};
 use heddle_model::quota::Quotas;
 use heddle_model::server_role::ServerRole;
-use heddle_runtime::{CacheKey, EgressPolicy, ExecutorConfig, ExecutorGroup, WorkerProgram};
+use heddle_runtime::{CacheKey, EgressPolicy, ExecutorConfig, ExecutorGroup, Mailer, WorkerProgram};
 use heddle_service::auth::external::ExternalLogin;
 use heddle_service::auth::limits::{self, AuthRateLimit, RegistrationLimit};
+use heddle_service::auth::registration::Registration;
 use heddle_service::auth::token::Lifetimes;
 use heddle_service::{audit, onlookers, webhooks};
 use heddle_store::vault::MasterKey;
@@ -67,6 +68,10 @@ pub struct Config {
     pub demo: Option<DemoLogin>,
     /// Registration and login by password.
     pub local_auth: bool,
+    /// Who may make an account.
+    pub registration: Registration,
+    /// How the service's own mail is sent; `None`: it sends none.
+    pub mailer: Option<Mailer>,
     /// External login, if there is one.
     pub external_login: Option<ExternalLogin>,
     /// Limits of login and registration attempts per minute.
@@ -204,6 +209,8 @@ impl Config {
             session_ttl: Duration::from_secs(30 * 24 * 60 * 60),
             demo: None,
             local_auth: true,
+            registration: Registration::default(),
+            mailer: None,
             external_login: None,
             auth_rate_limit: AuthRateLimit {
                 per_email: 10,
@@ -273,6 +280,8 @@ impl Config {
                 writes_per_minute: self.write_rate_limit,
             },
             external_login: self.external_login.clone(),
+            registration: self.registration.clone(),
+            mailer: self.mailer.clone(),
             quotas: self.quotas,
             large_request_bytes_max: self.large_request_bytes_max,
             webhooks: webhooks::Settings {

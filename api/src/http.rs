@@ -2,9 +2,11 @@
 //! rights and effects are decided elsewhere.
 
 mod account;
+mod account_removal;
 pub mod api_keys;
 pub mod audit;
 mod auth;
+mod authenticators;
 mod browser_sessions;
 pub mod callbacks;
 pub mod client_ip;
@@ -23,11 +25,13 @@ pub mod figures;
 pub mod health;
 pub mod in_environment;
 pub mod inbound;
+mod invitation_links;
 mod invitations;
 pub mod members;
 pub mod middleware;
 pub mod nodes;
 pub mod operations;
+mod password_reset;
 pub mod patterns;
 mod preview;
 mod renaming;

@@ -39,7 +39,7 @@ pub use handles::{Bounds, Clock, Parking, Signals};
 pub use http::Http;
 pub use jwt::Jwt;
 pub use key_value::KeyValue;
-pub use mail::{KIND as MAIL_WORKER, Mail, serve as serve_mail};
+pub use mail::{KIND as MAIL_WORKER, Letter, Mail, Mailer, MailerError, serve as serve_mail};
 pub use needs::Handles;
 pub use progress::{EffectFuture, EffectResult, Park, Progress, result_from_json, result_to_json};
 pub use registry::Registry;

@@ -46,8 +46,8 @@ pub use config::{ExecutorConfig, ExecutorGroup, RuntimeConfig, SqliteFiles};
 pub use connections::{Connection, ConnectionError, ConnectionFuture, Connections, NoConnections, Services};
 pub use containment::{NOT_PINNED, reaches_outside};
 pub use effects::{
-    Call, CallContext, Calls, EffectFuture, EffectResult, Park, Progress, TRACE_TARGET, result_from_json,
-    result_to_json,
+    Call, CallContext, Calls, EffectFuture, EffectResult, Letter, Mailer, MailerError, Park, Progress,
+    TRACE_TARGET, result_from_json, result_to_json,
 };
 pub use egress::{EgressError, EgressPolicy, GuardError, GuardedHttp};
 pub use executors::{Company, Interrupted};

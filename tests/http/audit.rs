@@ -23,6 +23,15 @@ const UNTOLD: &[(&str, &str)] = &[
         "another token of the same login",
     ),
     ("POST /api/session/ext/begin", "nobody is signed in yet"),
+    ("POST /api/invitations/look", "changes nothing"),
+    (
+        "POST /api/auth/verification",
+        "a letter to the caller's own address",
+    ),
+    (
+        "POST /api/auth/authenticator",
+        "it counts only once a first code is confirmed",
+    ),
     (
         "POST /api/connections/test",
         "nothing is stored, and the credentials are the caller's",
@@ -56,8 +65,18 @@ const UNTOLD: &[(&str, &str)] = &[
     ),
 ];
 
-/// Operations that other tests here call, which need a provider.
-const ELSEWHERE: &[&str] = &["POST /api/auth/ext", "POST /api/session/ext"];
+/// Operations that other tests call, which need a provider, a mailbox or an authenticator.
+const ELSEWHERE: &[&str] = &[
+    "POST /api/auth/ext",
+    "POST /api/session/ext",
+    "POST /api/auth/password/forgot",
+    "POST /api/auth/password/reset",
+    "POST /api/auth/verification/confirm",
+    "POST /api/auth/authenticator/confirm",
+    "POST /api/auth/authenticator/recovery-codes",
+    "POST /api/auth/authenticator/remove",
+    "POST /api/auth/me/remove",
+];
 
 /// Calls operations, and knows which were called.
 struct Calls<'a> {
@@ -227,6 +246,7 @@ async fn of_workspaces(calls: &mut Calls<'_>) {
             "invitation.withdrawn",
         )
         .await;
+    of_links(calls, &of_workspace).await;
     let member = format!("{of_workspace}/members/{}", calls.fixture.viewer.id);
     let owner = calls.fixture.owner.clone();
     let operation = "PATCH /api/workspaces/{id}/members/{userId}";
@@ -257,6 +277,44 @@ async fn of_workspaces(calls: &mut Calls<'_>) {
         (&Value::Null, &json!("short-lived")),
         "{gone}"
     );
+}
+
+async fn of_links(calls: &mut Calls<'_>, of_workspace: &str) {
+    let (service, owner) = (calls.service, calls.fixture.owner.clone());
+    let told = calls
+        .told_with(
+            "POST /api/workspaces/{id}/invitation-links",
+            Some(json!({"role": "viewer"})),
+            "invitation_link.created",
+        )
+        .await;
+    assert_eq!(
+        told["details"],
+        json!({"role": "viewer", "singleUse": true}),
+        "{told}"
+    );
+    let links = service.post(&format!("{of_workspace}/invitation-links"));
+    let link = links
+        .bearer(&owner.token)
+        .json(&json!({"role": "editor"}))
+        .send()
+        .await;
+    let url = link.data(201)["url"].as_str().unwrap().to_owned();
+    let (_, secret) = url.split_once('#').unwrap();
+    let joining = service.user("joining").await;
+    calls.news().await;
+    let (operation, body) = ("POST /api/auth/invitations/join", json!({"token": secret}));
+    let address = "/api/auth/invitations/join";
+    let told = calls
+        .told_at(operation, address, Some(body), &joining, "invitation.accepted")
+        .await;
+    assert_eq!(told["details"], json!({"role": "editor"}), "{told}");
+    calls
+        .told(
+            "DELETE /api/workspaces/{id}/invitation-links/{linkId}",
+            "invitation_link.revoked",
+        )
+        .await;
 }
 
 async fn of_connections(calls: &mut Calls<'_>) {

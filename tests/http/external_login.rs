@@ -4,10 +4,12 @@ mod browser;
 mod cheating;
 mod oidc_provider;
 mod proven;
+mod registration;
 
 use crate::harness::{Database, Reply, Service};
 use crate::needs;
 use crate::sessions::account;
+use heddle_api::config::Config;
 use heddle_model::clock::Clock;
 use heddle_runtime::EgressPolicy;
 use heddle_service::auth::external::ExternalLogin;
@@ -26,6 +28,15 @@ async fn service(database: Database, issuer: &str, egress: &str) -> Service {
 
 /// The same for clients to which the provider sends people back here.
 async fn service_for(database: Database, issuer: &str, egress: &str, redirect_uri: &str) -> Service {
+    service_with(database, (issuer, egress, redirect_uri), |_| {}).await
+}
+
+/// The same with other settings.
+async fn service_with(
+    database: Database,
+    (issuer, egress, redirect_uri): (&str, &str, &str),
+    change: impl FnOnce(&mut Config),
+) -> Service {
     let external_login = ExternalLogin {
         client_id: CLIENT_ID.to_owned(),
         client_secret: CLIENT_SECRET.into(),
@@ -41,6 +52,7 @@ async fn service_for(database: Database, issuer: &str, egress: &str, redirect_ur
     let service = Service::with(database, |config| {
         config.external_login = Some(external_login);
         config.egress = egress;
+        change(config);
     })
     .await;
     if let Clock::Manual(clock) = &service.app.clock {

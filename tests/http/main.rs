@@ -35,6 +35,7 @@ mod needs;
 mod nodes;
 mod operation;
 mod patterns;
+mod people;
 mod preview;
 mod published_attacks;
 mod queries;

@@ -81,6 +81,30 @@ fn a_misspelt_setting_in_the_file_stops_the_start_with_its_name() {
              0198c0de-0000-7000-8000-000000000001\"\n",
             "has 0198c0de-0000-7000-8000-000000000001 twice",
         ),
+        (
+            "registration = \"friends\"\n",
+            "`registration` in heddle.toml must be open, invitation, domains or closed",
+        ),
+        (
+            "registration = \"domains\"\nregistration_domains = [\"example.com\"]\n",
+            "`registration` in heddle.toml domains needs mail_url",
+        ),
+        (
+            "registration_domains = \"example.com\"\n",
+            "`registration_domains` in heddle.toml needs registration = domains",
+        ),
+        (
+            "mail_url = \"smtp://127.0.0.1:25?tls=none\"\n",
+            "HEDDLE_MAIL_FROM is required with mail_url",
+        ),
+        (
+            "mail_url = \"http://mail.example.com\"\nmail_from = \"heddle@example.com\"\n",
+            "`mail_url` in heddle.toml must be smtp://",
+        ),
+        (
+            "mail_url = \"smtps://mail.example.com\"\nmail_from = \"nobody\"\n",
+            "`mail_from` in heddle.toml must be an email address",
+        ),
     ] {
         std::fs::write(dir.path().join("heddle.toml"), text).unwrap();
         let (code, _, told) = output(heddle(dir.path()).arg("serve"));

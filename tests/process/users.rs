@@ -67,9 +67,63 @@ fn the_operator_verifies_disables_enables_and_resets() {
     assert_eq!(login(&"correct-horse".into()).0, 401);
     let (status, session) = login(&made["password"]);
     assert_eq!(status, 200, "{session}");
-    for action in ["verify", "disable", "enable", "reset-password"] {
+    for action in [
+        "verify",
+        "disable",
+        "enable",
+        "reset-password",
+        "remove-authenticator",
+        "remove",
+    ] {
         let (code, _, error) = output(heddle(dir.path()).args(["user", action, "bob@example.com"]));
         assert_eq!(code, 1, "{action}");
         assert!(error.contains("no user has the email bob@example.com"), "{error}");
     }
+}
+
+#[test]
+fn the_operator_gives_a_link_for_a_password_and_removes_a_user() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path(), &[]);
+    let user = |arguments: &[&str]| {
+        let (code, told, error) = output(heddle(dir.path()).arg("user").args(arguments));
+        (code, told, error)
+    };
+    for name in ["ann", "bob"] {
+        assert_eq!(user(&["create", &format!("{name}@example.com")]).0, 0);
+    }
+    let (_, told, _) = user(&["reset-password", "ann@example.com", "--link", "--json"]);
+    let made: Value = serde_json::from_str(&told).unwrap();
+    let (page, token) = made["link"].as_str().unwrap().split_once('#').unwrap();
+    assert!(page.ends_with("/reset-password"), "{told}");
+    let reset = serde_json::json!({"token": token, "newPassword": "battery-staple"}).to_string();
+    let (status, answer) = server.call("POST", "/api/auth/password/reset", "", &reset);
+    assert_eq!(status, 200, "{answer}");
+    let login = serde_json::json!({"email": "ann@example.com", "password": "battery-staple"}).to_string();
+    let (status, session) = server.call("POST", "/api/auth/login", "", &login);
+    assert_eq!(status, 200, "{session}");
+    let token = session["data"]["token"].as_str().unwrap().to_owned();
+
+    let (code, told, _) = user(&["remove-authenticator", "ann@example.com"]);
+    assert_eq!((code, told.trim()), (0, "ann@example.com had no authenticator"));
+    let (code, told, _) = user(&["remove", "ann@example.com", "--json"]);
+    let plan: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(
+        (code, &plan),
+        (
+            0,
+            &serde_json::json!({"email": "ann@example.com", "removed": false, "workspaces": ["New's workspace"],
+                "patterns": 0, "activeDeployments": 0})
+        )
+    );
+    assert_eq!(server.call("GET", "/api/auth/me", &token, "").0, 200);
+    let (code, told, error) = user(&["remove", "ann@example.com", "--yes"]);
+    assert_eq!(code, 0, "{error}");
+    assert!(told.starts_with("ann@example.com is removed, with"), "{told}");
+    assert_eq!(server.call("GET", "/api/auth/me", &token, "").0, 401);
+    let (_, told, _) = user(&["list"]);
+    assert!(
+        told.contains("bob@example.com") && !told.contains("ann@example.com"),
+        "{told}"
+    );
 }

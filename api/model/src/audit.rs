@@ -3,8 +3,8 @@
 
 use crate::clock::Timestamp;
 use crate::ids::{
-    ApiKeyId, ConnectionId, DeploymentId, EndpointId, EnvironmentId, InvitationId, PatternId, RunId,
-    SessionId, TestId, UserId, WorkspaceId,
+    ApiKeyId, ConnectionId, DeploymentId, EndpointId, EnvironmentId, InvitationId, InvitationLinkId,
+    PatternId, RunId, SessionId, TestId, UserId, WorkspaceId,
 };
 use crate::names;
 use serde::{Deserialize, Serialize};
@@ -74,8 +74,24 @@ actions! {
     AccountDisabled = "account.disabled",
     /// The operator declared an account's email to be its user's.
     AccountVerified = "account.verified",
+    /// Proved to read the mail of the account's address.
+    AddressVerified = "account.address_verified",
     /// The operator set another password.
     PasswordReset = "account.password_reset",
+    /// Somebody asked for a link for another password, which was sent to the account's address.
+    PasswordResetAsked = "account.password_reset_asked",
+    /// The operator made a link for another password.
+    PasswordLinkMade = "account.password_link_made",
+    /// Set another password by such a link.
+    PasswordRecovered = "account.password_recovered",
+    /// Took an authenticator into use.
+    AuthenticatorAdded = "account.authenticator_added",
+    /// Took the authenticator out of use, or the operator did.
+    AuthenticatorRemoved = "account.authenticator_removed",
+    /// Made new recovery codes.
+    RecoveryCodesMade = "account.recovery_codes_made",
+    /// Signed in by a recovery code, which is used up.
+    RecoveryCodeUsed = "account.recovery_code_used",
     /// The operator made a user an admin of the service.
     AccountPromoted = "account.promoted",
     /// Made an API key.
@@ -94,6 +110,12 @@ actions! {
     MemberRoleChanged = "member.role_changed",
     /// Removed a member, or left.
     MemberRemoved = "member.removed",
+    /// Removed the account of a member.
+    MemberAccountRemoved = "member.account_removed",
+    /// Made a link by which others join.
+    InvitationLinkCreated = "invitation_link.created",
+    /// Took such a link back.
+    InvitationLinkRevoked = "invitation_link.revoked",
     /// Took an invitation back.
     InvitationWithdrawn = "invitation.withdrawn",
     /// Became a member.
@@ -199,6 +221,8 @@ pub enum Object {
     Workspace(WorkspaceId),
     /// An invitation.
     Invitation(InvitationId),
+    /// A link by which others join.
+    InvitationLink(InvitationLinkId),
     /// An environment.
     Environment(EnvironmentId),
     /// A secret of an environment, by its name.
@@ -226,6 +250,7 @@ impl Object {
             Object::ApiKey(_) => "api_key",
             Object::Workspace(_) => "workspace",
             Object::Invitation(_) => "invitation",
+            Object::InvitationLink(_) => "invitation_link",
             Object::Environment(_) => "environment",
             Object::Secret(..) => "secret",
             Object::Connection(_) => "connection",
@@ -245,6 +270,7 @@ impl Object {
             Object::ApiKey(id) => id.to_string(),
             Object::Workspace(id) => id.to_string(),
             Object::Invitation(id) => id.to_string(),
+            Object::InvitationLink(id) => id.to_string(),
             Object::Environment(id) | Object::Secret(id, _) => id.to_string(),
             Object::Connection(id) => id.to_string(),
             Object::Pattern(id) => id.to_string(),

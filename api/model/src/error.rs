@@ -64,6 +64,20 @@ codes! {
     QuotaExceeded = "QUOTA_EXCEEDED" "This would exceed a limit.",
     /// Email and password are switched off.
     LocalAuthDisabled = "LOCAL_AUTH_DISABLED" "Registration and login with a password are disabled on this server.",
+    /// Nobody may register.
+    RegistrationClosed = "REGISTRATION_CLOSED" "This server takes no new accounts: ask its operator for one.",
+    /// Only those who have an invitation may register.
+    InvitationRequired = "INVITATION_REQUIRED" "You need an invitation to register here: ask somebody who has an account for a link.",
+    /// Only addresses of certain domains may register.
+    EmailDomainNotAllowed = "EMAIL_DOMAIN_NOT_ALLOWED" "Addresses of this domain can't register here: use your organisation's, or ask for an invitation.",
+    /// The address must be verified first.
+    EmailNotVerified = "EMAIL_NOT_VERIFIED" "Your email address is not verified yet: open the link in the mail that we have sent to it.",
+    /// The service sends no mail.
+    MailDisabled = "MAIL_DISABLED" "This server sends no mail: ask its operator.",
+    /// The password is right, and a code is needed as well.
+    SecondFactorRequired = "SECOND_FACTOR_REQUIRED" "Enter the code of your authenticator, or one of your recovery codes.",
+    /// The code is wrong.
+    SecondFactorInvalid = "SECOND_FACTOR_INVALID" "The code is wrong, or was used already: wait for the next one.",
     /// No external login is configured.
     ExtAuthDisabled = "EXT_AUTH_DISABLED" "No external login is configured on this server.",
     /// The object does not exist, or belongs to somebody else.

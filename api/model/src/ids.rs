@@ -105,6 +105,8 @@ macro_rules! for_each_id {
             ApiKeyId,
             /// Of an invitation to a workspace.
             InvitationId,
+            /// Of a link by which somebody joins a workspace.
+            InvitationLinkId,
             /// Of a data key, see `vault`.
             DataKeyId,
             /// Of a pattern.

@@ -7,5 +7,8 @@ pub mod email;
 pub mod external;
 pub mod limits;
 pub mod password;
+pub mod registration;
+pub mod second_factor;
 mod signing;
 pub mod token;
+pub mod totp;

@@ -4,12 +4,16 @@
 pub mod audit;
 pub mod auth;
 pub mod connection_uses;
+pub mod joining;
 pub mod mail;
 pub mod notices;
+pub mod one_time_links;
 pub mod onlookers;
+pub mod outbox;
 pub mod patterns;
 pub mod peers;
 pub mod rate_limit;
+pub mod removing;
 pub mod series;
 mod service;
 pub mod test_cases;

@@ -5,13 +5,16 @@ use crate::auth::cookie::Cookies;
 use crate::auth::external::{ExternalLogin, ExternalProvider};
 use crate::auth::limits::{self, AuthLimits};
 use crate::auth::password::Passwords;
+use crate::auth::registration::Registration;
 use crate::auth::token::{Lifetimes, Tokens};
 use crate::onlookers::{self, Onlookers};
+use crate::outbox::Outbox;
 use crate::webhooks::{self, Webhooks};
 use heddle_execution::Executions;
 use heddle_execution::budget::Budget;
 use heddle_model::clock::Clock;
 use heddle_model::quota::Quotas;
+use heddle_runtime::Mailer;
 use heddle_store::Store;
 use heddle_store::vault::{MasterKey, Vault};
 use secrecy::{ExposeSecret, SecretString};
@@ -32,6 +35,10 @@ pub struct Settings {
     pub auth_limits: limits::Settings,
     /// The login by another service, if there is one.
     pub external_login: Option<ExternalLogin>,
+    /// Who may make an account.
+    pub registration: Registration,
+    /// How the service's own mail is sent; `None`: it sends none.
+    pub mailer: Option<Mailer>,
     /// How much a user may store.
     pub quotas: Quotas,
     /// Memory for all large requests together, in bytes.
@@ -68,6 +75,12 @@ pub struct Parts {
     pub auth_limits: AuthLimits,
     /// The login by another service, if there is one.
     pub external_login: Option<ExternalProvider>,
+    /// Who may make an account.
+    pub registration: Registration,
+    /// Where the service's own mail is left to be sent; `None`: it sends none.
+    pub outbox: Option<Outbox>,
+    /// URL at which clients reach the service, without a slash at the end.
+    pub base_url: String,
     /// Encrypts secrets.
     pub vault: Arc<Vault>,
     /// Runs what is deployed.
@@ -85,14 +98,18 @@ pub struct Parts {
 }
 
 impl Service {
-    /// From its parts. Starts the writing of the webhook log and nothing else.
+    /// From its parts. Starts the writing of the webhook log and the sending of mail, and nothing else.
     pub fn new(settings: Settings, store: Store, clock: Clock) -> Self {
         let vault = Arc::new(Vault::new(settings.master_key.expose(), clock.clone()));
         let budget = Budget::new(settings.large_request_bytes_max);
         let egress = settings.execution.egress.clone();
         let external_login = settings.external_login;
         let cookies = Cookies::new(&settings.execution.base_url);
+        let base_url = settings.execution.base_url.clone();
         Service(Arc::new(Parts {
+            registration: settings.registration,
+            outbox: settings.mailer.map(Outbox::start),
+            base_url,
             executions: Executions::new(
                 settings.execution,
                 store.clone(),
@@ -119,6 +136,11 @@ impl Service {
             clock,
             vault,
         }))
+    }
+
+    /// Whether people can prove here that an address is theirs.
+    pub fn verifies_addresses(&self) -> bool {
+        self.external_login.is_some() || self.outbox.is_some()
     }
 }
 

@@ -1,11 +1,13 @@
 //! `heddle user`: accounts, from the server's own machine.
 
+mod removal;
+
 use super::failure::{Exit, Failure};
 use super::output;
 use super::serve;
 use super::settings::gathered;
-use crate::config::settings;
 use crate::config::sources::Flags;
+use crate::config::{Config, settings};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use clap::{Args, Subcommand};
@@ -15,8 +17,9 @@ use heddle_model::clock::Clock;
 use heddle_model::error::chain;
 use heddle_model::ids::UserId;
 use heddle_service::auth::password;
+use heddle_service::one_time_links;
 use heddle_store::accounts::{self, UserRow};
-use heddle_store::{Db, Store, StoreError, audit, credentials};
+use heddle_store::{Db, Store, StoreError, account_tokens, audit, authenticators, credentials};
 use serde_json::json;
 use std::error::Error;
 use std::io::BufRead;
@@ -74,16 +77,32 @@ enum Action {
         email: String,
     },
     /// Set a new password for a user and revoke all their tokens. Without --password-stdin a password is generated and
-    /// printed.
+    /// printed; with --link nothing changes yet, and a link is printed by which the user sets one.
     ResetPassword {
         /// The user's email address.
         email: String,
         /// Read the password from standard input.
         #[arg(long)]
         password_stdin: bool,
+        /// Print a link instead, which holds for an hour and once.
+        #[arg(long, conflicts_with_all = ["password_stdin", "delete_api_keys"])]
+        link: bool,
         /// Also delete their API keys, which otherwise remain valid.
         #[arg(long)]
         delete_api_keys: bool,
+    },
+    /// Remove a user's authenticator and recovery codes: signing in asks for the password alone.
+    RemoveAuthenticator {
+        /// The user's email address.
+        email: String,
+    },
+    /// Remove a user for good, with workspaces that have no other member. Without --yes it only says what would go.
+    Remove {
+        /// The user's email address.
+        email: String,
+        /// Remove them.
+        #[arg(long)]
+        yes: bool,
     },
     /// List all users.
     List,
@@ -122,8 +141,12 @@ pub fn user(args: &UserArgs) -> Result<ExitCode, Failure> {
         Action::ResetPassword {
             email,
             password_stdin,
+            link,
             delete_api_keys,
         } => {
+            if *link {
+                return reset_link(args.json, &store, &config, email).await;
+            }
             let given = if *password_stdin {
                 Some(from_stdin()?)
             } else {
@@ -131,6 +154,8 @@ pub fn user(args: &UserArgs) -> Result<ExitCode, Failure> {
             };
             reset_password(args.json, &store, email, given, *delete_api_keys).await
         }
+        Action::RemoveAuthenticator { email } => remove_authenticator(args.json, &store, email).await,
+        Action::Remove { email, yes } => removal::remove(args.json, &store, &config, email, *yes).await,
         Action::List => list(args.json, &store).await,
     })?;
     Ok(ExitCode::SUCCESS)
@@ -319,6 +344,54 @@ async fn reset_password(
     made.map_or(Ok(()), |password| {
         output::result(&format!("password: {password}"))
     })
+}
+
+/// Prints a link by which a user sets a password.
+async fn reset_link(json: bool, store: &Store, config: &Config, email: &str) -> Result<(), Failure> {
+    let user = find(store, email).await?;
+    let now = Clock::System.now();
+    let (link, token) = one_time_links::reset_link(&config.base_url, user.id, None, now);
+    let stored = store
+        .write(move |db| {
+            Box::pin(async move {
+                note(db, token.user, Told::PasswordLinkMade).await?;
+                account_tokens::add(db, &token, now).await
+            })
+        })
+        .await;
+    stored.map_err(|error: StoreError| broken(&error))?;
+    if json {
+        return output::result(&json!({"email": user.email, "link": link}).to_string());
+    }
+    output::result(&format!(
+        "{} can set a password with this link, within an hour and once:",
+        user.email
+    ))?;
+    output::result(&link)
+}
+
+async fn remove_authenticator(json: bool, store: &Store, email: &str) -> Result<(), Failure> {
+    let user = find(store, email).await?;
+    let removed = store
+        .write(move |db| {
+            Box::pin(async move {
+                let removed = authenticators::remove(db, user.id).await?;
+                if removed {
+                    note(db, user.id, Told::AuthenticatorRemoved).await?;
+                }
+                Ok(removed)
+            })
+        })
+        .await;
+    let removed = removed.map_err(|error: StoreError| broken(&error))?;
+    if json {
+        return output::result(&json!({"email": user.email, "removed": removed}).to_string());
+    }
+    let told = match removed {
+        true => "has no authenticator any more",
+        false => "had no authenticator",
+    };
+    output::result(&format!("{} {told}", user.email))
 }
 
 async fn promote(json: bool, store: &Store, email: String) -> Result<(), Failure> {

@@ -7,9 +7,12 @@ use super::{Config, LogFormat, keys};
 use heddle_execution::compile::Isolation;
 use heddle_model::quota::Quota;
 use heddle_model::server_role::ServerRole;
-use heddle_runtime::{EgressPolicy, WorkerProgram};
+use heddle_runtime::{EgressPolicy, Mailer, MailerError, WorkerProgram};
+use heddle_service::auth::email;
 use heddle_service::auth::external::ExternalLogin;
 use heddle_service::auth::limits::{AuthRateLimit, RegistrationLimit};
+use heddle_service::auth::registration::{Mode, Registration};
+use secrecy::SecretString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -98,7 +101,59 @@ fn identity(values: &Values, config: &mut Config) -> Result<(), SettingError> {
         };
     }
     config.external_login = external_login(values)?;
+    config.mailer = mailer(values)?;
+    config.registration = registration(values, config)?;
     quotas(values, config)
+}
+
+/// How the service's own mail is sent.
+fn mailer(values: &Values) -> Result<Option<Mailer>, SettingError> {
+    let from = values.text("mail_from");
+    let Some(url) = values.text("mail_url") else {
+        return match from {
+            Some(_) => Err(values.error("mail_from", "needs mail_url")),
+            None => Ok(None),
+        };
+    };
+    let from = from.ok_or_else(|| values.error("mail_from", "is required with mail_url"))?;
+    let mailer = Mailer::new(&SecretString::from(url), from).map_err(|error| {
+        let name = match error {
+            MailerError::Url(_) => "mail_url",
+            MailerError::From => "mail_from",
+        };
+        values.error(name, error)
+    })?;
+    Ok(Some(mailer))
+}
+
+fn registration(values: &Values, config: &Config) -> Result<Registration, SettingError> {
+    let mode = values.read("registration", |text| {
+        Mode::try_from(text.to_owned()).map_err(|_| "must be open, invitation, domains or closed".to_owned())
+    })?;
+    let mode = mode.unwrap_or_default();
+    let mut domains = Vec::new();
+    for given in values.list("registration_domains") {
+        let wrong = || {
+            values.error(
+                "registration_domains",
+                format!("`{given}` is not a domain such as example.com"),
+            )
+        };
+        domains.push(email::read_domain(given).ok_or_else(wrong)?);
+    }
+    match (mode, domains.is_empty()) {
+        (Mode::Domains, true) => {
+            Err(values.error("registration_domains", "is required with registration = domains"))
+        }
+        (Mode::Domains, false) if config.mailer.is_none() => {
+            let why = "domains needs mail_url: without mail nobody can prove that an address is theirs";
+            Err(values.error("registration", why))
+        }
+        (Mode::Open | Mode::Invitation | Mode::Closed, false) => {
+            Err(values.error("registration_domains", "needs registration = domains"))
+        }
+        _ => Ok(Registration { mode, domains }),
+    }
 }
 
 fn quotas(values: &Values, config: &mut Config) -> Result<(), SettingError> {

@@ -96,6 +96,29 @@ pub const SETTINGS: &[Setting] = &[
         "true",
         "Registration and login by email and password",
     ),
+    setting(
+        "registration",
+        "open",
+        "Who may make an account: open (anybody), invitation (whoever has an invitation's link), domains (addresses of \
+         registration_domains, and the invited), closed (nobody; the operator makes accounts)",
+    ),
+    setting(
+        "registration_domains",
+        "none",
+        "Domains whose addresses may register, separated by commas; with registration = domains, which needs mail_url",
+    ),
+    secret(
+        "mail_url",
+        "none",
+        "Mail server for heddle's own mail (invitations, new passwords, verifying addresses): \
+         smtp://user:password@host:587 with STARTTLS, smtps://… with TLS from the beginning, smtp://host:25?tls=none \
+         without; without it heddle sends none",
+    ),
+    setting(
+        "mail_from",
+        "none",
+        "Sender of heddle's own mail, such as heddle <heddle@example.com>; required with mail_url",
+    ),
     setting("ext_client_id", "none", "Client id for the external login"),
     secret(
         "ext_client_secret",

@@ -23,7 +23,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-/// How long after a login a user without a password may set one, so that a token stolen later can't be used for it.
+/// How long after a login a user without a password may set one or remove the account, so that a token stolen later can't be used for it.
 const RECENT: Duration = Duration::from_secs(10 * 60);
 
 /// The routes.
@@ -133,30 +133,13 @@ async fn set_password(
     if !app.config.local_auth {
         return Err(Code::LocalAuthDisabled.into());
     }
-    let now = app.clock.now();
-    app.auth_limits.check_ip(ip.limit_key(), now)?;
-    may_try(&app, &caller.email, ip).await?;
     if let Err(error) = password::acceptable(&request.new_password) {
         return Err(ApiError::field(
             "newPassword",
             error.message().trim_start_matches("`password` ").to_owned(),
         ));
     }
-    let user = accounts::by_id(&mut app.store.reader().await?.db(), caller.scope.user()).await?;
-    let user = user.ok_or(Code::Unauthorized)?;
-    match &user.password_hash {
-        None => recent(&login, now)?,
-        Some(hash) => {
-            let given = request.current_password.unwrap_or_default();
-            let is_right =
-                given.len() <= password::BYTES_MAX && app.passwords.verify(given, Some(hash.clone())).await?;
-            if !is_right {
-                return Err(Code::InvalidCredentials
-                    .with("The current password is wrong.")
-                    .into());
-            }
-        }
-    }
+    let user = proved(&app, ip, (&caller, &login), request.current_password).await?;
     let hash = password::hash(request.new_password).await?;
     let (id, before) = (user.id, user.password_hash.clone());
     let scope = caller.scope;
@@ -175,6 +158,34 @@ async fn set_password(
         .ok_or_else(|| Code::Conflict.with("The password was changed by another request: log in again."))?;
     let user = UserRow { generation, ..user };
     renewed(&app, &caller, browser, user).await
+}
+
+/// The caller, who has shown once more that it is they: by their password, or, if they have none, by a login just now.
+pub(super) async fn proved(
+    app: &App,
+    ip: ClientIp,
+    (caller, login): (&Caller, &token::Session),
+    given: Option<String>,
+) -> Result<UserRow, ApiError> {
+    let now = app.clock.now();
+    app.auth_limits.check_ip(ip.limit_key(), now)?;
+    may_try(app, &caller.email, ip).await?;
+    let user = accounts::by_id(&mut app.store.reader().await?.db(), caller.scope.user()).await?;
+    let user = user.ok_or(Code::Unauthorized)?;
+    match &user.password_hash {
+        None => recent(login, now)?,
+        Some(hash) => {
+            let given = given.unwrap_or_default();
+            let is_right =
+                given.len() <= password::BYTES_MAX && app.passwords.verify(given, Some(hash.clone())).await?;
+            if !is_right {
+                return Err(Code::InvalidCredentials
+                    .with("The current password is wrong.")
+                    .into());
+            }
+        }
+    }
+    Ok(user)
 }
 
 /// A new token or cookie in place of the caller's, which has ended.
@@ -206,6 +217,6 @@ fn recent(login: &token::Session, now: Timestamp) -> Result<(), ApiError> {
         return Ok(());
     }
     Err(Code::Forbidden
-        .with("You have no password yet: log in again, and set one within ten minutes.")
+        .with("You have no password: log in again, and do this within ten minutes.")
         .into())
 }

@@ -11,9 +11,11 @@ use heddle_model::Code;
 use heddle_model::access::{Role, WorkspaceRole};
 use heddle_model::audit::{Action, Note, Object, Origin};
 use heddle_model::clock::Timestamp;
+use heddle_model::error::ServiceError;
 use heddle_model::ids::{UserId, WorkspaceId};
 use heddle_service::audit as service_audit;
-use heddle_service::auth::{email, password, token};
+use heddle_service::auth::{cookie, email, password, second_factor, token};
+use heddle_service::{joining, one_time_links};
 use heddle_store::accounts::{self, UserRow};
 use heddle_store::audit::{self, Log};
 use heddle_store::{StoreError, credentials};
@@ -86,15 +88,22 @@ pub(super) struct RegisterRequest {
     /// At least 8 characters, including one special character.
     #[schema(example = "correct-horse", min_length = 8, max_length = 1024)]
     password: String,
+    /// What stands after the `#` of an invitation's link: the user becomes a member of that workspace as well.
+    #[schema(max_length = 100)]
+    invitation: Option<String>,
 }
 
-/// Registers a user with a workspace of their own.
+/// Registers a user with a workspace of their own, as far as the server's `registration` allows it.
+///
+/// A link to verify the address is sent if the server sends mail. With `registration = domains` nobody is signed in before
+/// that: the answer is 403 `EMAIL_NOT_VERIFIED` although the account is made.
 #[utoipa::path(
     post, path = "/api/auth/register", tag = "Authentication", request_body = RegisterRequest,
     responses(
         (status = 201, description = "Registered", body = Enveloped<Session>),
         (status = 400, description = "VALIDATION", body = ErrorBody),
-        (status = 403, description = "LOCAL_AUTH_DISABLED", body = ErrorBody),
+        (status = 403, description = "LOCAL_AUTH_DISABLED, REGISTRATION_CLOSED, INVITATION_REQUIRED, EMAIL_DOMAIN_NOT_ALLOWED; EMAIL_NOT_VERIFIED: registered, but not signed in yet; FORBIDDEN: the invitation is for another address", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND: the invitation holds no longer", body = ErrorBody),
         (status = 409, description = "EMAIL_ALREADY_EXISTS", body = ErrorBody),
         (status = 429, description = "RATE_LIMITED", body = ErrorBody),
     )
@@ -122,9 +131,15 @@ pub(super) async fn registered(
     app.auth_limits.check_ip(ip.limit_key(), app.clock.now())?;
     let email = email::read(&request.email)?;
     app.auth_limits.check_email(&email, app.clock.now())?;
+    app.registration.admits(&email, request.invitation.is_some())?;
     let first_name = text("firstName", &request.first_name, 100)?;
     let last_name = text("lastName", &request.last_name, 100)?;
     password::acceptable(&request.password)?;
+    let origin = Origin::from_address(app.clock.now(), ip.0);
+    let invitation = request.invitation.as_deref().map(cookie::hash);
+    if let Some(hash) = &invitation {
+        joining::offered(&mut app.store.reader().await?.db(), hash, origin).await?;
+    }
     app.auth_limits
         .check_registration(ip.limit_key(), app.clock.now())?;
     let user = UserRow {
@@ -135,26 +150,46 @@ pub(super) async fn registered(
         role: Role::User,
         password_hash: Some(password::hash(request.password).await?),
         avatar_url: None,
-        created_at: app.clock.now(),
+        created_at: origin.at,
         email_verified: false,
         generation: 0,
         is_disabled: false,
     };
-    let row = user.clone();
-    let origin = Origin::from_address(user.created_at, ip.0);
-    let address = ip.limit_key().to_string();
+    let (address, quotas) = (ip.limit_key().to_string(), app.quotas);
     let created = app.store.write(move |db| {
         Box::pin(async move {
-            let workspace = accounts::create(db, &row).await?;
-            credentials::note_address(db, row.id, &address, row.created_at).await?;
-            let told = Way::Password.of(Action::AccountRegistered, row.id);
-            audit::note_account(db, row.id, origin, told).await?;
-            Ok(workspace)
+            let workspace = match accounts::create(db, &user).await {
+                Err(StoreError::Unique) => return Err(ServiceError::from(Code::EmailAlreadyExists)),
+                created => created?,
+            };
+            credentials::note_address(db, user.id, &address, user.created_at).await?;
+            let told = Way::Password.of(Action::AccountRegistered, user.id);
+            audit::note_account(db, user.id, origin, told).await?;
+            if let Some(hash) = invitation {
+                joining::join(db, &quotas, &user, &hash, origin).await?;
+            }
+            let user = accounts::by_id(db, user.id).await?.ok_or(Code::Unauthorized)?;
+            Ok((user, workspace))
         })
     });
-    match created.await {
-        Err(StoreError::Unique) => Err(Code::EmailAlreadyExists.into()),
-        created => Ok((user, created?)),
+    let (user, workspace) = created.await?;
+    greet(app, &user).await?;
+    Ok((user, workspace))
+}
+
+/// Sends a new user a link to verify their address, and lets nobody in who must have followed it first.
+async fn greet(app: &App, user: &UserRow) -> Result<(), ApiError> {
+    if user.email_verified {
+        return Ok(());
+    }
+    if app.outbox.is_some()
+        && let Err(error) = one_time_links::send_verification(app, user).await
+    {
+        tracing::warn!(user = %user.id, "No link to verify the address was sent: {error}");
+    }
+    match app.registration.needs_verified() {
+        true => Err(Code::EmailNotVerified.into()),
+        false => Ok(()),
     }
 }
 
@@ -165,16 +200,26 @@ pub(super) struct LoginRequest {
     email: String,
     #[schema(example = "correct-horse")]
     password: String,
+    /// The code of the user's authenticator, or one of their recovery codes; only for accounts that have one.
+    #[schema(max_length = 64)]
+    code: Option<String>,
+    /// What stands after the `#` of a link that was sent to verify the address: it is verified by signing in.
+    #[schema(max_length = 100)]
+    verification: Option<String>,
 }
 
 /// Logs in with email and password.
+///
+/// For an account with an authenticator the answer is 401 `SECOND_FACTOR_REQUIRED` if the password is right: send the same again
+/// with `code`. Each code counts once.
 #[utoipa::path(
     post, path = "/api/auth/login", tag = "Authentication", request_body = LoginRequest,
     responses(
         (status = 200, description = "Logged in", body = Enveloped<Session>),
         (status = 400, description = "VALIDATION", body = ErrorBody),
-        (status = 401, description = "INVALID_CREDENTIALS", body = ErrorBody),
-        (status = 403, description = "LOCAL_AUTH_DISABLED", body = ErrorBody),
+        (status = 401, description = "INVALID_CREDENTIALS; SECOND_FACTOR_REQUIRED or SECOND_FACTOR_INVALID: the password is right, the code is missing or wrong", body = ErrorBody),
+        (status = 403, description = "LOCAL_AUTH_DISABLED; EMAIL_NOT_VERIFIED: another link was sent", body = ErrorBody),
+        (status = 410, description = "GONE: the link to verify the address holds no longer", body = ErrorBody),
         (status = 429, description = "RATE_LIMITED", body = ErrorBody),
     )
 )]
@@ -197,12 +242,49 @@ pub(super) async fn recognized(app: &App, ip: ClientIp, request: LoginRequest) -
     may_try(app, &request.email, ip).await?;
     let user = accounts::by_email(&mut app.store.reader().await?.db(), &request.email).await?;
     let hash = user.as_ref().and_then(|user| user.password_hash.clone());
+    let origin = Origin::from_address(app.clock.now(), ip.0);
     if request.password.len() > password::BYTES_MAX || !app.passwords.verify(request.password, hash).await? {
-        let origin = Origin::from_address(app.clock.now(), ip.0);
         service_audit::note_refused(app, request.email, origin);
         return Err(Code::InvalidCredentials.into());
     }
-    Ok(user.ok_or(Code::InvalidCredentials)?)
+    let user = user.ok_or(Code::InvalidCredentials)?;
+    let checked = second_factor::check(app, user.id, request.code.as_deref(), origin).await;
+    if let Err(error) = checked {
+        if error.code() == Code::SecondFactorInvalid {
+            service_audit::note_refused(app, request.email, origin);
+        }
+        return Err(error.into());
+    }
+    at_their_address(app, user, request.verification, origin).await
+}
+
+/// Verifies the address of somebody who has the link that was sent there, and lets nobody in who must have it.
+async fn at_their_address(
+    app: &App,
+    user: UserRow,
+    verification: Option<String>,
+    origin: Origin,
+) -> Result<UserRow, ApiError> {
+    if user.email_verified || user.is_disabled {
+        return Ok(user);
+    }
+    if let Some(secret) = verification {
+        one_time_links::verify(app, user.id, &secret, origin).await?;
+        return Ok(UserRow {
+            email_verified: true,
+            ..user
+        });
+    }
+    greet_again(app, &user).await?;
+    Ok(user)
+}
+
+/// Sends another link to somebody who can't sign in without.
+async fn greet_again(app: &App, user: &UserRow) -> Result<(), ApiError> {
+    match app.registration.needs_verified() {
+        true => greet(app, user).await,
+        false => Ok(()),
+    }
 }
 
 /// Counts a login attempt for this email, or rejects it. Addresses from which the user has logged in before are counted

@@ -175,8 +175,9 @@ async fn signed_in(
         (status = 200, description = "Signed in", body = Enveloped<CurrentSession>,
          headers(("Set-Cookie" = String, description = "The session"))),
         (status = 400, description = "VALIDATION", body = ErrorBody),
-        (status = 401, description = "INVALID_CREDENTIALS", body = ErrorBody),
-        (status = 403, description = "LOCAL_AUTH_DISABLED; FORBIDDEN: another site's page asks", body = ErrorBody),
+        (status = 401, description = "INVALID_CREDENTIALS; SECOND_FACTOR_REQUIRED or SECOND_FACTOR_INVALID: the password is right, the code is missing or wrong", body = ErrorBody),
+        (status = 403, description = "LOCAL_AUTH_DISABLED; EMAIL_NOT_VERIFIED: another link was sent; FORBIDDEN: another site's page asks", body = ErrorBody),
+        (status = 410, description = "GONE: the link to verify the address holds no longer", body = ErrorBody),
         (status = 429, description = "RATE_LIMITED", body = ErrorBody),
     )
 )]
@@ -197,7 +198,8 @@ async fn sign_in(
         (status = 200, description = "Registered and signed in", body = Enveloped<CurrentSession>,
          headers(("Set-Cookie" = String, description = "The session"))),
         (status = 400, description = "VALIDATION", body = ErrorBody),
-        (status = 403, description = "LOCAL_AUTH_DISABLED; FORBIDDEN: another site's page asks", body = ErrorBody),
+        (status = 403, description = "LOCAL_AUTH_DISABLED, REGISTRATION_CLOSED, INVITATION_REQUIRED, EMAIL_DOMAIN_NOT_ALLOWED; EMAIL_NOT_VERIFIED: registered, but not signed in yet; FORBIDDEN: another site's page asks, or the invitation is for another address", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND: the invitation holds no longer", body = ErrorBody),
         (status = 409, description = "EMAIL_ALREADY_EXISTS", body = ErrorBody),
         (status = 429, description = "RATE_LIMITED", body = ErrorBody),
     )
@@ -263,7 +265,8 @@ async fn begin_sign_in_ext(
          headers(("Set-Cookie" = String, description = "The session"))),
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "INVALID_CREDENTIALS: the provider refused the code", body = ErrorBody),
-        (status = 403, description = "EXT_AUTH_DISABLED; FORBIDDEN: another site's page asks", body = ErrorBody),
+        (status = 403, description = "EXT_AUTH_DISABLED; FORBIDDEN: another site's page asks; for new users as with POST /api/session/register", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND: the invitation holds no longer", body = ErrorBody),
         (status = 409, description = "EMAIL_ALREADY_EXISTS: an account has the email, and the provider has not verified it", body = ErrorBody),
         (status = 429, description = "RATE_LIMITED", body = ErrorBody),
         (status = 503, description = "UNAVAILABLE: the provider does not answer", body = ErrorBody),

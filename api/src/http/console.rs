@@ -39,7 +39,17 @@ const PAGE: &str = "index.html";
 /// Stands in the page for the nonce of its styles.
 const NONCE: &str = "__NONCE__";
 /// Paths of the page.
-const PAGES: &[&str] = &["/", "/sign-in", "/sign-in/return", "/register", "/w/{*path}"];
+const PAGES: &[&str] = &[
+    "/",
+    "/sign-in",
+    "/sign-in/return",
+    "/register",
+    "/join",
+    "/forgot-password",
+    "/reset-password",
+    "/verify-email",
+    "/w/{*path}",
+];
 
 /// The page around the places of its nonce.
 static PAGE_PARTS: LazyLock<Vec<String>> = LazyLock::new(|| {

@@ -66,12 +66,21 @@ const fn status(code: Code) -> StatusCode {
         | Code::InvalidStatus
         | Code::DeploymentNotActive
         | Code::NoEventData => StatusCode::BAD_REQUEST,
-        Code::Unauthorized | Code::TokenExpired | Code::InvalidCredentials | Code::SignatureInvalid => {
-            StatusCode::UNAUTHORIZED
-        }
-        Code::Forbidden | Code::QuotaExceeded | Code::LocalAuthDisabled | Code::ExtAuthDisabled => {
-            StatusCode::FORBIDDEN
-        }
+        Code::Unauthorized
+        | Code::TokenExpired
+        | Code::InvalidCredentials
+        | Code::SecondFactorRequired
+        | Code::SecondFactorInvalid
+        | Code::SignatureInvalid => StatusCode::UNAUTHORIZED,
+        Code::Forbidden
+        | Code::QuotaExceeded
+        | Code::LocalAuthDisabled
+        | Code::ExtAuthDisabled
+        | Code::RegistrationClosed
+        | Code::InvitationRequired
+        | Code::EmailDomainNotAllowed
+        | Code::EmailNotVerified
+        | Code::MailDisabled => StatusCode::FORBIDDEN,
         Code::NotFound | Code::WorkspaceNotFound | Code::VersionNotFound => StatusCode::NOT_FOUND,
         Code::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
         Code::RequestTimeout => StatusCode::REQUEST_TIMEOUT,

@@ -93,7 +93,7 @@ struct Joined {
     role: WorkspaceRole,
 }
 
-/// Accepts an invitation: the caller becomes a member of the workspace.
+/// Accepts an invitation to the caller's address: the caller becomes a member of the workspace.
 #[utoipa::path(
     post, path = "/api/auth/invitations/{id}/accept", tag = "Authentication", security(("bearer" = [])),
     params(("id" = InvitationId, Path, description = "Invitation")),
@@ -167,10 +167,10 @@ async fn decline(
 async fn invited(app: &App, user: UserId) -> Result<UserRow, ApiError> {
     let user = accounts::by_id(&mut app.store.reader().await?.db(), user).await?;
     let user = user.ok_or(Code::Unauthorized)?;
-    if app.external_login.is_some() && !user.email_verified {
+    if app.verifies_addresses() && !user.email_verified {
         return Err(Code::Forbidden.with(
-            "Your email address is not verified: log in through the login provider, or ask the operator of \
-             the service to verify it.",
+            "Your email address is not verified: open the link in the invitation's mail or have one sent from your \
+             profile, log in through the login provider, or ask the operator of the service to verify it.",
         ).into());
     }
     Ok(user)

@@ -13,9 +13,13 @@ use heddle_model::audit::{Action, Object};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{InvitationId, UserId, WorkspaceId};
 use heddle_model::quota::Quota;
-use heddle_service::auth::email;
+use heddle_service::auth::{cookie, email};
+use heddle_service::one_time_links::{self, JOIN_PAGE};
+use heddle_service::outbox;
 use heddle_store::Db;
+use heddle_store::accounts;
 use heddle_store::audit;
+use heddle_store::invitation_links::{self, NewLink};
 use heddle_store::invitations::{self, InvitationRow};
 use heddle_store::quota::{self, Payer};
 use heddle_store::workspaces::{self, MemberRow};
@@ -97,6 +101,11 @@ struct Invitation {
     created_at: Timestamp,
     /// When it expires, unless it is answered before.
     expires_at: Timestamp,
+    /// A link for the invited person, who can register with it or join; only in the answer to inviting, and only if it was
+    /// not sent to them by mail. Give it to nobody else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "https://heddle.example.com/join#3fQz81hO…")]
+    url: Option<String>,
 }
 
 impl From<InvitationRow> for Invitation {
@@ -108,6 +117,7 @@ impl From<InvitationRow> for Invitation {
             status: "invited",
             created_at: row.created_at,
             expires_at: row.expires_at,
+            url: None,
         }
     }
 }
@@ -122,8 +132,10 @@ struct AddMemberRequest {
 
 /// Invites somebody to a workspace. Requires the role admin; only owners can invite owners.
 ///
-/// They become a member by accepting it (`POST /api/auth/invitations/{id}/accept`). The response is the same whether or
-/// not a user has this email. Inviting the same email again replaces the earlier invitation.
+/// They become a member by accepting it (`POST /api/auth/invitations/{id}/accept`), or by a link, with which they can also
+/// register: it is sent to them if the server sends mail and the caller's own address is verified, and else in the response.
+/// The response is the same whether or not a user has this email. Inviting the same email again replaces the earlier
+/// invitation and its link.
 #[utoipa::path(
     post, path = "/api/workspaces/{id}/members", tag = "Workspaces", security(("bearer" = [])),
     params(("id" = WorkspaceId, Path, description = "Workspace")), request_body = AddMemberRequest,
@@ -146,23 +158,51 @@ async fn add_member(
     not_above(&scope, request.role)?;
     let email = email::read(&request.email)?;
     app.auth_limits.check_invitation(scope.user(), now)?;
-    let quotas = app.quotas;
+    let inviter = accounts::by_id(&mut app.store.reader().await?.db(), scope.user()).await?;
+    let inviter = inviter.ok_or(Code::Unauthorized)?;
+    // Nobody gets mail in the name of an address that may be somebody else's.
+    let outbox = app.outbox.as_ref().filter(|_| inviter.email_verified);
+    if outbox.is_some() {
+        app.auth_limits.check_letter_by(scope.user(), &email, now)?;
+    }
+    let (quotas, is_mailed, secret) = (app.quotas, outbox.is_some(), cookie::generate());
+    let url = one_time_links::link(&app.base_url, JOIN_PAGE, &secret);
     let invited = app.store.write(move |db| {
         Box::pin(async move {
             if invitations::is_member(db, &scope, &email).await? {
                 return Err(Code::Conflict.with("This user is already a member."));
             }
             let invited = invitations::invite(db, &manager, &email, request.role, now).await?;
+            let link = NewLink {
+                hash: cookie::hash(&secret),
+                role: request.role,
+                is_single_use: true,
+                expires_at: invited.expires_at,
+            };
+            let of = (invited.id, is_mailed);
+            invitation_links::create_for_invitation(db, &manager, of, &link, now).await?;
             let told = Action::MemberInvited.of(Object::Invitation(invited.id));
             audit::note(db, &manager, told.with("role", request.role.name())).await?;
             if let Some(workspace) = manager.workspace() {
                 let payer = Payer::Workspace(workspace);
                 quota::check(db, &quotas, &[(payer, &[Quota::Members])]).await?;
             }
-            Ok(invited)
+            let workspace = workspaces::name(db, &scope).await?;
+            Ok((invited, workspace))
         })
     });
-    Ok((StatusCode::CREATED, Enveloped::new(invited.await?.into())))
+    let (invited, workspace) = invited.await?;
+    let mut answer = Invitation::from(invited);
+    match outbox {
+        Some(outbox) => outbox.leave(outbox::invitation(
+            &answer.email,
+            &inviter.email,
+            &workspace,
+            &url,
+        ))?,
+        None => answer.url = Some(url),
+    }
+    Ok((StatusCode::CREATED, Enveloped::new(answer)))
 }
 
 /// Lists a workspace's pending invitations. Requires the role admin in the workspace.

@@ -1,11 +1,12 @@
 //! All routes, and the parts of the OpenAPI document that don't belong to a handler.
 
 use super::{
-    account, api_keys, audit, auth, browser_sessions, callbacks, connections, deploying, deployments,
-    document, environments, expressions, figures, health, inbound, invitations, members, nodes, operations,
-    patterns, preview, renaming, replays, runs, schedules, series, session, tails, test_cases, test_runs,
-    test_streams, validation, waiting_callbacks, webhook_endpoints, webhook_logs, webhooks, workspace_runs,
-    workspace_stream, workspaces,
+    account, account_removal, api_keys, audit, auth, authenticators, browser_sessions, callbacks,
+    connections, deploying, deployments, document, environments, expressions, figures, health, inbound,
+    invitation_links, invitations, members, nodes, operations, password_reset, patterns, preview, renaming,
+    replays, runs, schedules, series, session, tails, test_cases, test_runs, test_streams, validation,
+    waiting_callbacks, webhook_endpoints, webhook_logs, webhooks, workspace_runs, workspace_stream,
+    workspaces,
 };
 use crate::app::App;
 use serde_json::Value;
@@ -64,7 +65,11 @@ pub fn all() -> OpenApiRouter<App> {
         .merge(session::routes())
         .merge(account::routes())
         .merge(browser_sessions::routes())
+        .merge(account_removal::routes())
+        .merge(authenticators::routes())
+        .merge(password_reset::routes())
         .merge(invitations::routes())
+        .merge(invitation_links::routes())
         .merge(api_keys::routes())
         .merge(audit::routes())
         .merge(workspaces::routes())

@@ -11,8 +11,12 @@ use heddle_model::Code;
 use heddle_model::access::Role;
 use heddle_model::audit::{Action, Object, Origin};
 use heddle_model::ids::{UserId, WorkspaceId};
+use heddle_model::quota::Quotas;
 use heddle_service::auth::caller::Means;
+use heddle_service::auth::cookie;
 use heddle_service::auth::external::{Attempt, ExternalLogin, Identity, Login};
+use heddle_service::auth::registration::{Mode, Registration};
+use heddle_service::joining;
 use heddle_store::accounts::{self, UserRow, email_key};
 use heddle_store::audit;
 use heddle_store::credentials::{self, Cleared};
@@ -48,6 +52,12 @@ struct Providers {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "login.example.com")]
     ext_name: Option<String>,
+    /// Who may register; left out where anybody may.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    registration: Option<Mode>,
+    /// True if the server sends mail, by which passwords can be reset and addresses be verified; otherwise left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mail: Option<bool>,
     /// The account to try; only in a demo.
     #[serde(skip_serializing_if = "Option::is_none")]
     demo: Option<DemoAccount>,
@@ -75,6 +85,8 @@ async fn list_providers(State(app): State<App>) -> Enveloped<Providers> {
         ext_name: external
             .filter(|external| external.is_for_console())
             .map(ExternalLogin::shown_name),
+        registration: Some(app.registration.mode).filter(|mode| *mode != Mode::Open),
+        mail: app.outbox.is_some().then_some(true),
         demo: app.config.demo.map(|login| DemoAccount {
             email: login.email,
             password: login.password,
@@ -96,6 +108,9 @@ pub(super) struct ExtRequest {
     /// known then.
     #[schema(max_length = 200)]
     pub(super) state: Option<String>,
+    /// What stands after the `#` of an invitation's link: a user who is new becomes a member of that workspace as well.
+    #[schema(max_length = 100)]
+    invitation: Option<String>,
 }
 
 /// Logs in with an authorization code of the external provider.
@@ -109,7 +124,8 @@ pub(super) struct ExtRequest {
         (status = 200, description = "Logged in", body = Enveloped<Session>),
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "INVALID_CREDENTIALS: the provider refused the code", body = ErrorBody),
-        (status = 403, description = "EXT_AUTH_DISABLED", body = ErrorBody),
+        (status = 403, description = "EXT_AUTH_DISABLED; for new users as with POST /api/auth/register", body = ErrorBody),
+        (status = 404, description = "NOT_FOUND: the invitation holds no longer", body = ErrorBody),
         (status = 409, description = "EMAIL_ALREADY_EXISTS: an account has the email, and the provider has not verified it", body = ErrorBody),
         (status = 429, description = "RATE_LIMITED", body = ErrorBody),
         (status = 503, description = "UNAVAILABLE: the provider does not answer", body = ErrorBody),
@@ -152,10 +168,16 @@ pub(super) async fn identified(
         nonce: nonce.as_deref(),
     };
     let identity = external.identify(login, now).await?;
-    let origin = Origin::from_address(now, ip.0);
+    let arrival = Arrival {
+        identity,
+        registration: app.registration.clone(),
+        invitation: request.invitation.as_deref().map(cookie::hash),
+        quotas: app.quotas,
+        origin: Origin::from_address(now, ip.0),
+    };
     let (user, cleared) = app
         .store
-        .write(move |db| Box::pin(async move { known_or_new(db, identity, origin).await }))
+        .write(move |db| Box::pin(async move { known_or_new(db, arrival).await }))
         .await?;
     let notice = match cleared {
         Some(cleared) => Some(apply_cleared(app, &user, cleared).await?),
@@ -186,13 +208,20 @@ async fn apply_cleared(app: &App, user: &UserRow, cleared: Cleared) -> Result<St
     ))
 }
 
+/// Somebody who comes from the provider.
+struct Arrival {
+    identity: Identity,
+    registration: Registration,
+    /// The hash of an invitation's secret.
+    invitation: Option<String>,
+    quotas: Quotas,
+    origin: Origin,
+}
+
 /// The user that an identity belongs to: found by its subject, or else by its verified email, or else created. Also
 /// returns what was removed from the account if others may have had access to it.
-async fn known_or_new(
-    db: &mut Db<'_>,
-    identity: Identity,
-    origin: Origin,
-) -> Result<(UserRow, Option<Cleared>), ApiError> {
+async fn known_or_new(db: &mut Db<'_>, arrival: Arrival) -> Result<(UserRow, Option<Cleared>), ApiError> {
+    let (identity, origin) = (&arrival.identity, arrival.origin);
     let avatar_url = identity.avatar_url.as_deref();
     let vouched =
         |user: &UserRow| identity.email_verified && email_key(&identity.email) == email_key(&user.email);
@@ -206,7 +235,7 @@ async fn known_or_new(
             credentials::verify(db, user.id).await?;
             return Ok((again(db, user.id).await?, None));
         }
-        return proven(db, user, &identity, origin).await;
+        return proven(db, user, identity, origin).await;
     }
     if let Some(user) = accounts::by_email(db, &identity.email).await? {
         if !identity.email_verified {
@@ -215,7 +244,7 @@ async fn known_or_new(
                 .into());
         }
         if !user.email_verified {
-            return proven(db, user, &identity, origin).await;
+            return proven(db, user, identity, origin).await;
         }
         if !credentials::link(db, user.id, &identity.subject).await? {
             return Err(Code::EmailAlreadyExists
@@ -224,6 +253,24 @@ async fn known_or_new(
         }
         accounts::set_avatar(db, user.id, avatar_url).await?;
         return Ok((again(db, user.id).await?, None));
+    }
+    Ok((newcomer(db, arrival).await?, None))
+}
+
+/// Makes the account of somebody who is new, if they may have one.
+async fn newcomer(db: &mut Db<'_>, arrival: Arrival) -> Result<UserRow, ApiError> {
+    let Arrival {
+        identity,
+        registration,
+        invitation,
+        quotas,
+        origin,
+    } = arrival;
+    registration.admits(&identity.email, invitation.is_some())?;
+    if registration.needs_verified() && !identity.email_verified {
+        return Err(Code::EmailNotVerified
+            .with("The login provider has not verified that the email address is yours.")
+            .into());
     }
     let user = UserRow {
         id: UserId::new(),
@@ -250,7 +297,10 @@ async fn known_or_new(
         Way::External.of(Action::AccountRegistered, user.id),
     )
     .await?;
-    Ok((user, None))
+    if let Some(hash) = invitation {
+        joining::join(db, &quotas, &user, &hash, origin).await?;
+    }
+    again(db, user.id).await
 }
 
 /// Transfers an account with an unverified email to the user who has now verified it: all other ways to log in to it,

@@ -58,6 +58,16 @@ pub async fn note_about(
     insert(db, Log::Account(account), None, origin, note).await
 }
 
+/// Tells in a workspace's log what somebody did who has no rights there: the operator, or a user who removes their account.
+pub async fn note_in_workspace(
+    db: &mut Db<'_>,
+    workspace: WorkspaceId,
+    (actor, origin): (Option<UserId>, Origin),
+    note: Note,
+) -> Result<(), StoreError> {
+    insert(db, Log::Workspace(workspace), actor, origin, note).await
+}
+
 /// Whether the scope's user has read this object's secrets after `since`, by the same means.
 pub async fn has_read(
     db: &mut Db<'_>,
@@ -133,7 +143,7 @@ fn names(query: Sql, object: &Object) -> Sql {
             return query.push(pattern).bind(*deployment);
         }
         Object::User(_) => ("(select email from users where id = ?)", "null"),
-        Object::Session(_) => ("null", "null"),
+        Object::Session(_) | Object::InvitationLink(_) => ("null", "null"),
         Object::ApiKey(_) => ("(select name from api_keys where id = ?)", "null"),
         Object::Workspace(_) => ("(select name from workspaces where id = ?)", "null"),
         Object::Invitation(_) => ("(select email from invitations where id = ?)", "null"),

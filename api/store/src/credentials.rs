@@ -1,7 +1,9 @@
 //! Credentials of accounts and their revocation: passwords, the external login, logins and their IP addresses. Knows
 //! nothing about how a password or a token is checked.
 
+use super::account_tokens::{self, Purpose};
 use super::accounts::email_key;
+use super::authenticators;
 use super::notices::{self, Notice};
 use super::{Db, Sql, StoreError, sql};
 use heddle_model::clock::Timestamp;
@@ -39,14 +41,19 @@ pub struct Cleared {
 }
 
 /// Clears from an account everything by which whoever has had it could still open it or act for it, for the person who
-/// has proven that its email is theirs: password, external login, tokens, API keys, invitations, and other members of the
-/// workspaces that it has made, whose deployments are paused. What it has drawn and stored stays.
+/// has proven that its email is theirs: password, authenticator, external login, tokens, API keys, invitations, and other
+/// members of the workspaces that it has made, whose deployments are paused. What it has drawn and stored stays.
 pub async fn clear_unproven(db: &mut Db<'_>, user: UserId, now: Timestamp) -> Result<Cleared, StoreError> {
     for delete in [
         sql("delete from known_addresses where user_id = ?"),
         sql("delete from invitations where invited_by = ?"),
+        sql("delete from invitation_links where invited_by = ?"),
     ] {
         db.execute(delete.bind(user)).await?;
+    }
+    authenticators::remove(db, user).await?;
+    for purpose in [Purpose::Reset, Purpose::Verify] {
+        account_tokens::forget(db, user, purpose).await?;
     }
     let api_keys = db
         .execute(sql("delete from api_keys where user_id = ?").bind(user))
@@ -123,7 +130,17 @@ pub async fn set_password(
          where id = ? and coalesce(password_hash, '') = ? returning generation");
     let set = set.bind(hash).bind(user).bind(before.unwrap_or_default());
     let generation: Option<(i64,)> = db.optional(set).await?;
+    if generation.is_some() {
+        account_tokens::forget(db, user, Purpose::Reset).await?;
+    }
     Ok(generation.map(|(generation,)| generation))
+}
+
+/// Gives a user another password, whatever it was before, and ends all logins.
+pub async fn recover_password(db: &mut Db<'_>, user: UserId, hash: &str) -> Result<(), StoreError> {
+    let set = sql("update users set password_hash = ?, generation = generation + 1 where id = ?");
+    db.execute(set.bind(hash).bind(user)).await?;
+    account_tokens::forget(db, user, Purpose::Reset).await
 }
 
 /// Shuts a user out, or lets them in again; with either all logins end. Whether there is such a user.

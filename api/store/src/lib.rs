@@ -3,9 +3,11 @@
 //! Every function on a tenant's object takes an [`heddle_model::access::Scope`], so that a query can't omit the
 //! caller's rights by mistake.
 
+pub mod account_tokens;
 pub mod accounts;
 pub mod api_keys;
 pub mod audit;
+pub mod authenticators;
 mod checkpoint;
 pub mod connections;
 pub mod credentials;
@@ -16,6 +18,7 @@ pub mod deployments;
 pub mod drafts;
 pub mod endpoints;
 mod error;
+pub mod invitation_links;
 pub mod invitations;
 pub mod key_values;
 mod migrations;
@@ -24,6 +27,7 @@ pub mod patterns;
 pub mod presence;
 pub mod quota;
 mod read_cache;
+pub mod removal;
 mod rights;
 pub mod runs;
 pub mod schedules;

@@ -74,7 +74,9 @@ fn used(quota: Quota, owner: &str) -> Sql {
             "select (select count(*) from memberships m join workspaces w on w.id = m.workspace_id
                      where w.created_by = ?)
                   + (select count(*) from invitations i join workspaces w on w.id = i.workspace_id
-                     where w.created_by = ?)"
+                     where w.created_by = ?)
+                  + (select count(*) from invitation_links l join workspaces w on w.id = l.workspace_id
+                     where l.invitation_id is null and w.created_by = ?)"
         }
         Quota::Patterns => "select count(*) from patterns where owner_id = ?",
         Quota::PatternBytes => {

@@ -121,6 +121,12 @@ pub async fn owner(db: &mut Db<'_>, workspace: WorkspaceId) -> Result<Option<Use
     Ok(owner.map(|(owner,)| owner))
 }
 
+/// The name of the scope's workspace.
+pub async fn name(db: &mut Db<'_>, scope: &Scope) -> Result<String, StoreError> {
+    let select = sql("select name from workspaces where id = ?").bind(scope.workspace());
+    db.one(select).await.map(|(name,): (String,)| name)
+}
+
 /// Renames the manager's workspace.
 pub async fn rename(
     db: &mut Db<'_>,

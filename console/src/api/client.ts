@@ -44,7 +44,9 @@ const middleware: Middleware = {
   },
   onResponse({ request, response }) {
     const isSession = new URL(request.url).pathname.startsWith('/api/session');
-    if (response.status === 401 && !isSession) onSignedOut();
+    // A wrong password or code in a form is a 401 as well, without the header.
+    const isOver = response.status === 401 && response.headers.has('www-authenticate');
+    if (isOver && !isSession) onSignedOut();
     noteBuild(response.headers.get(BUILD_HEADER) ?? '');
     return undefined;
   },

@@ -374,6 +374,27 @@ export const invitations = (isAllowed: () => boolean) =>
     () => ({ enabled: isAllowed() }),
   );
 
+export const invitationLinks = (isAllowed: () => boolean) =>
+  query(
+    () => ['invitation-links'],
+    (signal) => unwrap(api.GET('/api/workspaces/{id}/invitation-links', { params: here(), signal })),
+    () => ({ enabled: isAllowed() }),
+  );
+
+export const authenticator = () =>
+  query(
+    () => ['authenticator'],
+    (signal) => unwrap(api.GET('/api/auth/authenticator', { signal })),
+  );
+
+/** How people sign in here, and whether the server sends mail. */
+export const providers = () =>
+  query(
+    () => ['providers'],
+    (signal) => unwrap(api.GET('/api/auth/providers', { signal })),
+    () => ({ staleTime: Infinity }),
+  );
+
 export const received = () =>
   query(
     () => ['received-invitations'],

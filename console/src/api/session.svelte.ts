@@ -12,8 +12,13 @@ class Session {
     this.current = (await unwrap(api.GET('/api/session'))).session ?? null;
   }
 
-  async signIn(email: string, password: string): Promise<void> {
-    this.current = await unwrap(api.POST('/api/session', { body: { email, password } }));
+  /** `more`: a code of an authenticator, the secret of a link that was sent to the address. */
+  async signIn(
+    email: string,
+    password: string,
+    more: Pick<Schemas['LoginRequest'], 'code' | 'verification'> = {},
+  ): Promise<void> {
+    this.current = await unwrap(api.POST('/api/session', { body: { email, password, ...more } }));
   }
 
   /** Goes to the login provider's page. */
@@ -23,14 +28,21 @@ class Session {
   }
 
   /** Signs in with what the login provider has sent along; a notice about the account, if there is one. */
-  async signInExternally(code: string, state: string): Promise<string | undefined> {
-    this.current = await unwrap(api.POST('/api/session/ext', { body: { code, state } }));
+  async signInExternally(code: string, state: string, invitation: string): Promise<string | undefined> {
+    const body = { code, state, ...(invitation && { invitation }) };
+    this.current = await unwrap(api.POST('/api/session/ext', { body }));
     return this.current.notice ?? undefined;
   }
 
   /** Ends all logins of the user, this one too. */
   async signOutEverywhere(): Promise<void> {
     await unwrap(api.POST('/api/auth/logout-all'));
+    this.current = null;
+  }
+
+  /** The account is removed: nobody is signed in any more. */
+  async removeAccount(proof: Schemas['RemoveRequest']): Promise<void> {
+    await unwrap(api.POST('/api/auth/me/remove', { body: proof }));
     this.current = null;
   }
 

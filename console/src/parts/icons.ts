@@ -32,6 +32,7 @@ export {
   Info,
   KeyRound,
   Layers,
+  Link,
   ListTree,
   LoaderCircle,
   LogOut,

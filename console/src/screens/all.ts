@@ -7,6 +7,14 @@ import type { RouteName } from '$/router';
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 type Load = () => Promise<{ default: Component<any> }>;
 
+/** What people see who need not be signed in, besides signing in. */
+export const ENTRANCES: Partial<Record<RouteName, Load>> = {
+  join: () => import('./people/Join.svelte'),
+  forgotPassword: () => import('./people/ForgotPassword.svelte'),
+  resetPassword: () => import('./people/ResetPassword.svelte'),
+  verifyEmail: () => import('./people/VerifyEmail.svelte'),
+};
+
 export const SCREENS: Partial<Record<RouteName, Load>> = {
   home: () => import('./home/Home.svelte'),
   patterns: () => import('./patterns/Patterns.svelte'),

@@ -73,8 +73,10 @@ describe('the client', () => {
     const signedOut = vi.fn();
     onChange({ signedOut, updated: () => {} });
     const body = { error: { code: 'UNAUTHORIZED', message: 'Sign in' } };
-    server(json(401, body), json(401, body));
+    const over = json(401, body, { 'www-authenticate': 'Bearer' });
+    server(json(401, body), json(401, { error: { code: 'INVALID_CREDENTIALS' } }), over);
     await failed(answer(api.POST('/api/session', { body: { email: 'a', password: 'b' } })));
+    await failed(answer(api.PUT('/api/auth/password', { body: { newPassword: 'b' } })));
     expect(signedOut).not.toHaveBeenCalled();
     await failed(answer(api.GET('/api/patterns')));
     expect(signedOut).toHaveBeenCalledOnce();

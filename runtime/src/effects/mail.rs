@@ -5,6 +5,7 @@
 
 mod connector;
 mod exchange;
+mod mailer;
 mod message;
 mod serve;
 mod server;
@@ -27,6 +28,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpStream;
 
+pub use mailer::{Letter, Mailer, MailerError};
 pub use serve::{KIND, serve};
 
 /// What a server may say about one message: drivers keep a line until it ends.

@@ -10,6 +10,7 @@ const SNIPPETS: &str = "GET /api/deployments/{id}/webhook/snippets";
 const DRAFT: &str = "GET /api/patterns/{id}/draft";
 const AUDIT: &str = "GET /api/audit";
 const INVITATIONS: &str = "GET /api/workspaces/{id}/invitations";
+const LINKS: &str = "GET /api/workspaces/{id}/invitation-links";
 
 /// Objects of one workspace.
 pub struct Fixture {
@@ -77,6 +78,10 @@ impl Fixture {
         let invitation = text(&invitation["data"]["id"]);
         self.values.insert("invitations/{id}", invitation.clone());
         self.values.insert("invitations/{invitationId}", invitation);
+        let links = format!("/api/workspaces/{workspace}/invitation-links");
+        let link = self.made(service, &links, json!({"role": "viewer"})).await;
+        self.values
+            .insert("invitation-links/{linkId}", text(&link["data"]["id"]));
         self.values.insert("workspaces/{id}", workspace);
         let cookie = service.cookie("owner").await;
         let sessions = service
@@ -154,7 +159,7 @@ impl Fixture {
     pub fn viewer_may_not(&self, operation: &Operation) -> Option<u16> {
         match operation.to_string().as_str() {
             // A snippet has the secret in it; invitations have strangers' addresses.
-            SNIPPETS | INVITATIONS | AUDIT => Some(403),
+            SNIPPETS | INVITATIONS | LINKS | AUDIT => Some(403),
             // A viewer has none.
             DRAFT => Some(404),
             _ => None,

@@ -20,7 +20,8 @@ each_database! {
         let invitation = invited.data(201)["id"].as_str().unwrap().to_owned();
         assert_eq!(invited.data(201), &json!({
             "id": invitation, "email": "Bob@example.com", "role": "editor", "status": "invited",
-            "createdAt": "2026-11-21T09:01:00.000Z", "expiresAt": "2026-12-21T09:01:00.000Z"
+            "createdAt": "2026-11-21T09:01:00.000Z", "expiresAt": "2026-12-21T09:01:00.000Z",
+            "url": invited.data(201)["url"]
         }));
         let accept = format!("/api/auth/invitations/{invitation}/accept");
         service.post(&accept).bearer(&bob.token).send().await.data(200);

@@ -54,3 +54,14 @@ fn is_domain(domain: &str) -> bool {
                 .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
     })
 }
+
+/// The part of an address after the @.
+pub fn domain(email: &str) -> &str {
+    email.trim().rsplit_once('@').map_or("", |(_, domain)| domain)
+}
+
+/// A domain in lower case, as [`read`] accepts it in an address.
+pub fn read_domain(given: &str) -> Option<String> {
+    let domain = given.trim().trim_start_matches('@').to_ascii_lowercase();
+    (domain.is_ascii() && is_domain(&domain)).then_some(domain)
+}

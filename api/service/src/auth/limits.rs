@@ -14,6 +14,12 @@ const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(60 * 60);
 /// Invitations that one user sends within a minute.
 const INVITATIONS_PER_MINUTE: u32 = 30;
+/// Codes of an authenticator that are tried for one user within an hour: of a million, three are right at a time.
+const CODES_PER_HOUR: u32 = 20;
+/// Letters to one address within an hour.
+const LETTERS_PER_HOUR: u32 = 5;
+/// Letters that are asked for from one address on the network, or by one user, within an hour.
+const LETTERS_ASKED_PER_HOUR: u32 = 60;
 
 /// Limits of login attempts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +60,10 @@ pub struct AuthLimits {
     /// By both, for addresses from which the email's user has logged in before: strangers' attempts don't count there.
     by_known: RateLimiter<([u8; 32], IpAddr)>,
     invitations: RateLimiter<UserId>,
+    codes: TokenBuckets<UserId>,
+    letters: TokenBuckets<[u8; 32]>,
+    letters_by_ip: TokenBuckets<IpAddr>,
+    letters_by_user: TokenBuckets<UserId>,
     registrations_by_ip: TokenBuckets<IpAddr>,
     registrations: TokenBuckets<()>,
     writes: TokenBuckets<UserId>,
@@ -68,6 +78,10 @@ impl AuthLimits {
             by_email: RateLimiter::new(limit.per_email).shared_if(is_shared),
             by_known: RateLimiter::new(limit.per_email),
             invitations: RateLimiter::new(INVITATIONS_PER_MINUTE),
+            codes: TokenBuckets::new(CODES_PER_HOUR, HOUR),
+            letters: TokenBuckets::new(LETTERS_PER_HOUR, HOUR),
+            letters_by_ip: TokenBuckets::new(LETTERS_ASKED_PER_HOUR, HOUR),
+            letters_by_user: TokenBuckets::new(LETTERS_ASKED_PER_HOUR, HOUR),
             registrations_by_ip: TokenBuckets::new(registrations.per_ip, HOUR),
             registrations: TokenBuckets::new(registrations.in_all, HOUR),
             writes: TokenBuckets::new(settings.writes_per_minute, MINUTE),
@@ -123,6 +137,41 @@ impl AuthLimits {
     pub fn check_invitation(&self, user: UserId, now: Timestamp) -> Result<(), ServiceError> {
         self.invitations.check(&user, now)
     }
+
+    /// Counts a code of this user's authenticator that is tried, or refuses it.
+    pub fn check_code(&self, user: UserId, now: Timestamp) -> Result<(), ServiceError> {
+        self.codes.check(&user, now).map_err(|seconds| {
+            Code::RateLimited
+                .with("Too many codes were tried for this account: try again later.")
+                .retry_after_s(seconds)
+        })
+    }
+
+    /// Counts a letter to this address that somebody asks for from this address on the network, or refuses it, whether
+    /// anybody has the address or not.
+    pub fn check_letter_from(&self, ip: LimitKey, email: &str, now: Timestamp) -> Result<(), ServiceError> {
+        self.letters_by_ip
+            .check(&ip.address(), now)
+            .map_err(too_many_letters)?;
+        self.check_letter(email, now)
+    }
+
+    /// Counts a letter to this address that this user asks for, or refuses it.
+    pub fn check_letter_by(&self, user: UserId, email: &str, now: Timestamp) -> Result<(), ServiceError> {
+        self.letters_by_user.check(&user, now).map_err(too_many_letters)?;
+        self.check_letter(email, now)
+    }
+
+    /// Counts a letter to this address, or refuses it.
+    pub fn check_letter(&self, email: &str, now: Timestamp) -> Result<(), ServiceError> {
+        self.letters.check(&hash(email), now).map_err(too_many_letters)
+    }
+}
+
+fn too_many_letters(seconds: u64) -> ServiceError {
+    Code::RateLimited
+        .with("Too many letters were asked for: try again later.")
+        .retry_after_s(seconds)
 }
 
 fn hash(email: &str) -> [u8; 32] {

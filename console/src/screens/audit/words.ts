@@ -53,6 +53,14 @@ const SENTENCES: Readonly<Record<string, (entry: Entry) => Part[]>> = {
   'account.enabled': about('enabled the account '),
   'account.disabled': about('disabled the account '),
   'account.verified': about('declared the email verified: '),
+  'account.address_verified': said('verified the email address'),
+  'account.password_reset_asked': said('asked for a link for another password'),
+  'account.password_link_made': about('made a link for another password of '),
+  'account.password_recovered': said('set another password by a link'),
+  'account.authenticator_added': said('turned an authenticator on'),
+  'account.authenticator_removed': said('removed the authenticator'),
+  'account.recovery_codes_made': said('made new recovery codes'),
+  'account.recovery_code_used': said('signed in by a recovery code'),
   'account.password_reset': about('reset the password of '),
   'account.promoted': about('made an admin of the service: '),
   'api_key.created': about('created the API key '),
@@ -66,6 +74,12 @@ const SENTENCES: Readonly<Record<string, (entry: Entry) => Part[]>> = {
   ]),
   'member.removed': (entry) =>
     entry.actor?.id === entry.object.id ? [plain('left the workspace')] : about('removed ')(entry),
+  'member.account_removed': (entry) =>
+    entry.actor?.id === entry.object.id
+      ? [plain('removed their account')]
+      : about('removed the account ')(entry),
+  'invitation_link.created': (entry) => [plain(`made a link by which ${detail(entry, 'role')}s join`)],
+  'invitation_link.revoked': said('revoked a link by which others join'),
   'invitation.withdrawn': about('withdrew the invitation of '),
   'invitation.accepted': (entry) => [plain(`joined as ${detail(entry, 'role')}`)],
   'invitation.declined': said('declined the invitation'),

@@ -39,6 +39,25 @@ pub(super) struct Request {
     pub idempotency_key: Option<String>,
 }
 
+impl Request {
+    /// A message of plain text to one address.
+    pub fn plain(from: &str, to: &str, subject: &str, text: &str) -> Self {
+        Request {
+            from: from.to_owned(),
+            to: vec![to.to_owned()],
+            cc: Vec::new(),
+            bcc: Vec::new(),
+            reply_to: None,
+            subject: subject.to_owned(),
+            text: Some(text.to_owned()),
+            html: None,
+            attachments: Vec::new(),
+            timeout_ms: None,
+            idempotency_key: None,
+        }
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct File {
