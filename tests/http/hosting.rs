@@ -25,9 +25,7 @@ async fn hosted(database: Database) -> Service {
 }
 
 fn ask(service: &Service, method: &str, path: &str) -> Request {
-    service
-        .request(method, &format!("/operator{path}"))
-        .bearer(TOKEN)
+    service.request(method, &format!("/operator{path}")).bearer(TOKEN)
 }
 
 async fn operate(service: &Service, method: &str, path: &str, body: Value) -> Reply {
@@ -72,7 +70,11 @@ async fn only_the_operator_gets_in() {
                 continue;
             }
             called += 1;
-            assert_eq!(operation.told["security"], json!([{"operator": []}]), "{operation}");
+            assert_eq!(
+                operation.told["security"],
+                json!([{"operator": []}]),
+                "{operation}"
+            );
             let path = operation.path.replace("{id}", &workspace);
             let body = operation.example(&document);
             for token in [None, Some(ann.token.as_str()), Some("wrong")] {
@@ -88,7 +90,9 @@ async fn only_the_operator_gets_in() {
         }
         assert_eq!(called, 10);
         // Nothing of it was done.
-        let found = ask(&service, "GET", &format!("/workspaces/{workspace}")).send().await;
+        let found = ask(&service, "GET", &format!("/workspaces/{workspace}"))
+            .send()
+            .await;
         assert_eq!(found.data(200)["suspendedAt"], Value::Null, "{found}");
     }
 }
@@ -116,25 +120,48 @@ async fn workspaces_are_made_and_listed() {
         let made = made.data(201);
         assert_eq!(
             (&made["name"], &made["owner"], &made["members"], &made["patterns"]),
-            (&json!("Accounting"), &json!("ann@example.com"), &json!(1), &json!(0))
+            (
+                &json!("Accounting"),
+                &json!("ann@example.com"),
+                &json!(1),
+                &json!(0)
+            )
         );
         let id = made["id"].as_str().unwrap();
         let mine = service.get("/api/workspaces").bearer(&ann.token).send().await;
-        let mine: Vec<&str> = mine.data(200).as_array().unwrap().iter().map(|it| it["id"].as_str().unwrap()).collect();
+        let mine: Vec<&str> = mine
+            .data(200)
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|it| it["id"].as_str().unwrap())
+            .collect();
         assert!(mine.contains(&id), "{mine:?}");
-        let nobody = operate(&service, "POST", "/workspaces", json!({"name": "x", "owner": "x@y.z"})).await;
+        let nobody = operate(
+            &service,
+            "POST",
+            "/workspaces",
+            json!({"name": "x", "owner": "x@y.z"}),
+        )
+        .await;
         assert_eq!(nobody.wrong_fields(), ["owner"]);
         let first = ask(&service, "GET", "/workspaces?limit=2").send().await;
         assert_eq!(first.body["data"].as_array().unwrap().len(), 2, "{first}");
         let cursor = first.body["meta"]["nextCursor"].as_str().unwrap();
-        let rest = ask(&service, "GET", &format!("/workspaces?limit=2&cursor={cursor}")).send().await;
+        let rest = ask(&service, "GET", &format!("/workspaces?limit=2&cursor={cursor}"))
+            .send()
+            .await;
         assert_eq!(rest.body["data"][0]["id"], id, "{rest}");
         assert_eq!(rest.body["meta"]["nextCursor"], Value::Null, "{rest}");
-        let of_bob = ask(&service, "GET", "/workspaces?owner=bob@example.com").send().await;
+        let of_bob = ask(&service, "GET", "/workspaces?owner=bob@example.com")
+            .send()
+            .await;
         let of_bob = of_bob.body["data"].as_array().unwrap();
         assert_eq!(of_bob.len(), 1, "{of_bob:?}");
         assert_eq!(of_bob[0]["id"], service.workspace_of(&bob).await.to_string());
-        let gone = ask(&service, "GET", &format!("/workspaces/{}", ann.id)).send().await;
+        let gone = ask(&service, "GET", &format!("/workspaces/{}", ann.id))
+            .send()
+            .await;
         gone.assert_refused(404, "WORKSPACE_NOT_FOUND");
     }
 }

@@ -14,7 +14,7 @@ use heddle_model::ids::WorkspaceId;
 use heddle_model::workspace_quota::WorkspaceQuota;
 use reqwest::Method;
 use secrecy::{ExposeSecret, SecretString};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -250,7 +250,7 @@ impl Operator {
             Some(0) => Value::Null,
             Some(days) => days.into(),
         };
-        let body = json!({"quotas": Value::Object(Map::from_iter(own)), "retentionDays": days});
+        let body = json!({"quotas": Value::Object(own), "retentionDays": days});
         let standings = self.ask(Method::PUT, &path, Some(&body)).await?;
         told(&standings, json, quota_lines)
     }

@@ -46,7 +46,7 @@ pub fn routes() -> OpenApiRouter<App> {
 /// How long each span of a report is.
 #[derive(Clone, Copy, Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-enum By {
+enum UsageBy {
     /// An hour.
     Hour,
     /// A day in UTC.
@@ -57,7 +57,7 @@ enum By {
 /// How to answer.
 #[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-enum Format {
+enum UsageFormat {
     /// A page of the list.
     Json,
     /// All rows, with a line of headings.
@@ -78,20 +78,20 @@ pub(super) struct UsageQuery {
     to: Option<Timestamp>,
     /// How long each span is.
     #[param(inline)]
-    by: Option<By>,
+    by: Option<UsageBy>,
     /// The `nextCursor` of the page before.
     #[param(max_length = 100)]
     cursor: Option<String>,
     /// How to answer; default: by the Accept header.
     #[param(inline)]
-    format: Option<Format>,
+    format: Option<UsageFormat>,
 }
 
 impl UsageQuery {
     fn report(&self, tenant: Option<Tenant>, now: Timestamp) -> Result<Report, ApiError> {
         let span = match self.by.unwrap_or_default() {
-            By::Hour => Span::Hour,
-            By::Day => Span::Day,
+            UsageBy::Hour => Span::Hour,
+            UsageBy::Day => Span::Day,
         };
         let (from, to) = (self.from.unwrap_or(month_of(now).0), self.to.unwrap_or(now));
         if from > to {
@@ -122,7 +122,7 @@ impl UsageQuery {
     fn is_csv(&self, headers: &HeaderMap) -> bool {
         let accepted = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
         match self.format {
-            Some(format) => matches!(format, Format::Csv),
+            Some(format) => matches!(format, UsageFormat::Csv),
             None => accepted.is_some_and(|accepted| {
                 let mut kinds = accepted.split(',');
                 kinds.any(|kind| kind.split(';').next().unwrap_or_default().trim() == CSV)

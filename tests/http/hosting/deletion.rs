@@ -20,7 +20,16 @@ async fn columns(service: &Service) -> Vec<(String, String)> {
              where table_schema = 'public' and table_name not like '%sqlx%'"
         }
     };
-    service.app.store.reader().await.unwrap().db().all(sql(query)).await.unwrap()
+    service
+        .app
+        .store
+        .reader()
+        .await
+        .unwrap()
+        .db()
+        .all(sql(query))
+        .await
+        .unwrap()
 }
 
 /// In how many rows of each column a text is.
@@ -56,15 +65,30 @@ async fn filled(service: &Service, user: User, mark: &str, sqlite_dir: &Path) ->
     let environments = format!("/api/workspaces/{workspace}/environments");
     let environments = service.get(&environments).bearer(&user.token).send().await;
     let environment = environments.data(200)[0]["id"].as_str().unwrap().to_owned();
-    put(&format!("/environments/{environment}/variables"), json!({"MARK": mark})).await;
-    put(&format!("/environments/{environment}/secrets/SECRET"), json!({"value": mark})).await;
+    put(
+        &format!("/environments/{environment}/variables"),
+        json!({"MARK": mark}),
+    )
+    .await;
+    put(
+        &format!("/environments/{environment}/secrets/SECRET"),
+        json!({"value": mark}),
+    )
+    .await;
     let connection = json!({"provider": mark, "apiKey": mark});
-    let connection = service.post("/api/connections/api-key").bearer(&user.token).json(&connection);
+    let connection = service
+        .post("/api/connections/api-key")
+        .bearer(&user.token)
+        .json(&connection);
     assert_eq!(connection.send().await.status, 201);
     let keeps = chain(&[
         ("start", "OnManual", json!({})),
         ("note", "Log", json!({"message": mark})),
-        ("keep", "KeyValue", json!({"operation": "set", "key": mark, "value": mark})),
+        (
+            "keep",
+            "KeyValue",
+            json!({"operation": "set", "key": mark, "value": mark}),
+        ),
         ("ask", "WaitForCallback", json!({})),
     ]);
     let keeps = service.deployed(&user, &keeps).await;
@@ -78,7 +102,10 @@ async fn filled(service: &Service, user: User, mark: &str, sqlite_dir: &Path) ->
     }
     let doubles = service.deployed(&user, &doubling()).await;
     service.ran(&user, &doubles, &json!({"mark": mark})).await;
-    let clock = chain(&[("clock", "OnSchedule", json!({"cron": "0 9 * * *"})), ("note", "Log", json!({"message": mark}))]);
+    let clock = chain(&[
+        ("clock", "OnSchedule", json!({"cron": "0 9 * * *"})),
+        ("note", "Log", json!({"message": mark})),
+    ]);
     service.deployed(&user, &clock).await;
     let hook = Hook::saved_by(service, user, graph(json!({}), &[returns(mark)])).await;
     hook.deploy().await;
@@ -109,7 +136,10 @@ async fn nothing_is_left_of_a_deleted_workspace() {
         let (mark, other) = ("mark-of-the-one", "mark-of-the-other");
         let hashes = filled(&service, ann.clone(), mark, &sqlite_dir).await;
         filled(&service, bob.clone(), other, &sqlite_dir).await;
-        let kept = (places(&service, other).await, places(&service, &bobs.to_string()).await);
+        let kept = (
+            places(&service, other).await,
+            places(&service, &bobs.to_string()).await,
+        );
         assert!(places(&service, mark).await.len() > 12);
 
         let path = format!("/workspaces/{anns}");
@@ -118,10 +148,19 @@ async fn nothing_is_left_of_a_deleted_workspace() {
         // That it was there is told in the log of who owned it.
         let left = places(&service, &anns.to_string()).await;
         assert_eq!(left, BTreeMap::from([("audit_entries.object_id".to_owned(), 1)]));
-        let now = (places(&service, other).await, places(&service, &bobs.to_string()).await);
+        let now = (
+            places(&service, other).await,
+            places(&service, &bobs.to_string()).await,
+        );
         assert_eq!(now, kept);
         assert!(!sqlite_dir.join(anns.to_string()).exists());
-        assert!(sqlite_dir.join(bobs.to_string()).join("deep").join("file").exists());
+        assert!(
+            sqlite_dir
+                .join(bobs.to_string())
+                .join("deep")
+                .join("file")
+                .exists()
+        );
         let shared = "select count(*) from artifacts where hash = ?";
         for cached in std::fs::read_dir(&service.app.config.cache_dir).unwrap() {
             let name = cached.unwrap().file_name().into_string().unwrap();
@@ -130,8 +169,15 @@ async fn nothing_is_left_of_a_deleted_workspace() {
                 assert_eq!(number(&service, shared.to_owned(), hash).await, 1, "{name}");
             }
         }
-        ask(&service, "DELETE", &path).send().await.assert_refused(404, "WORKSPACE_NOT_FOUND");
-        let account = service.get("/api/audit?of=account").bearer(&bob.token).send().await;
+        ask(&service, "DELETE", &path)
+            .send()
+            .await
+            .assert_refused(404, "WORKSPACE_NOT_FOUND");
+        let account = service
+            .get("/api/audit?of=account")
+            .bearer(&bob.token)
+            .send()
+            .await;
         assert_eq!(account.status, 200, "{account}");
     }
 }

@@ -9,7 +9,10 @@ use std::time::Duration;
 fn assert_exceeded(reply: &Reply, quota: &str, limit: i64) {
     reply.assert_refused(429, "WORKSPACE_QUOTA_EXCEEDED");
     let message = reply.body["error"]["message"].as_str().unwrap();
-    assert!(message.contains(quota) && message.contains(&limit.to_string()), "{message}");
+    assert!(
+        message.contains(quota) && message.contains(&limit.to_string()),
+        "{message}"
+    );
 }
 
 async fn standing(service: &Service, user: &User, quota: &str) -> Value {
@@ -30,20 +33,33 @@ async fn of_runs(service: &Service, ann: &User) {
     // On 1 December 00:00, from 21 November 09:00.
     assert_eq!(refused.headers["retry-after"], "831600", "{refused}");
     let found = standing(service, ann, "runsPerMonth").await;
-    assert_eq!((&found["used"], &found["limit"]), (&json!(5), &json!(5)), "{found}");
-    assert_eq!((&found["isNearlyUsed"], &found["period"]), (&json!(true), &json!("month")));
+    assert_eq!(
+        (&found["used"], &found["limit"]),
+        (&json!(5), &json!(5)),
+        "{found}"
+    );
+    assert_eq!(
+        (&found["isNearlyUsed"], &found["period"]),
+        (&json!(true), &json!("month"))
+    );
     // Once a month, however often it is measured.
     service.app.executions.tenants().measure().await.unwrap();
     service.app.executions.tenants().measure().await.unwrap();
     let warnings = told(service, ann).await;
-    let warnings = warnings.iter().filter(|it| *it == "workspace.quota_warned").count();
+    let warnings = warnings
+        .iter()
+        .filter(|it| *it == "workspace.quota_warned")
+        .count();
     assert_eq!(warnings, 1);
     for quota in ["fuelPerMonth", "egressBytesPerMonth", "storageBytes"] {
         let used = if quota == "egressBytesPerMonth" { 0 } else { 1 };
         limit(service, ann, json!({quota: used})).await;
         assert_exceeded(&service.execute(ann, &doubles, "", &json!({})).await, quota, used);
     }
-    let pattern = service.post("/api/patterns").bearer(&ann.token).json(&json!({"name": "x"}));
+    let pattern = service
+        .post("/api/patterns")
+        .bearer(&ann.token)
+        .json(&json!({"name": "x"}));
     assert_exceeded(&pattern.send().await, "storageBytes", 1);
     limit(service, ann, json!({"runsPerMonth": 6})).await;
     service.ran(ann, &doubles, &json!({})).await;
@@ -54,20 +70,44 @@ async fn of_what_is_there(service: &Service, ann: &User) {
     let keeps = json!({"operation": "set", "key": "{{ $input.key }}", "value": 1});
     let keeps = chain(&[("start", "OnManual", json!({})), ("keep", "KeyValue", keeps)]);
     let keeps = service.deployed(ann, &keeps).await;
-    let asks = chain(&[("start", "OnManual", json!({})), ("ask", "WaitForCallback", json!({}))]);
+    let asks = chain(&[
+        ("start", "OnManual", json!({})),
+        ("ask", "WaitForCallback", json!({})),
+    ]);
     let asks = service.deployed(ann, &asks).await;
-    limit(service, ann, json!({"keyValues": 1, "waitingRuns": 0, "patterns": 3})).await;
+    limit(
+        service,
+        ann,
+        json!({"keyValues": 1, "waitingRuns": 0, "patterns": 3}),
+    )
+    .await;
     let patterns = standing(service, ann, "patterns").await;
     assert_eq!(patterns["used"], 3, "{patterns}");
-    for (key, code) in [("a", Value::Null), ("a", Value::Null), ("b", json!("KEY_VALUE_LIMIT"))] {
-        let kept = service.execute(ann, &keeps, "?wait=true", &json!({"key": key})).await;
+    for (key, code) in [
+        ("a", Value::Null),
+        ("a", Value::Null),
+        ("b", json!("KEY_VALUE_LIMIT")),
+    ] {
+        let kept = service
+            .execute(ann, &keeps, "?wait=true", &json!({"key": key}))
+            .await;
         assert_eq!(kept.data(200)["error"]["code"], code, "{kept}");
-        let message = kept.data(200)["error"]["message"].as_str().unwrap_or_default().to_owned();
+        let message = kept.data(200)["error"]["message"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
         assert!(code.is_null() || message.contains("keyValues"), "{kept}");
     }
     let asked = service.execute(ann, &asks, "?wait=true", &json!({})).await;
-    assert_eq!(asked.data(200)["error"]["code"], "WORKSPACE_QUOTA_EXCEEDED", "{asked}");
-    let fourth = service.post("/api/patterns").bearer(&ann.token).json(&json!({"name": "x"}));
+    assert_eq!(
+        asked.data(200)["error"]["code"],
+        "WORKSPACE_QUOTA_EXCEEDED",
+        "{asked}"
+    );
+    let fourth = service
+        .post("/api/patterns")
+        .bearer(&ann.token)
+        .json(&json!({"name": "x"}));
     assert_exceeded(&fourth.send().await, "patterns", 3);
 }
 
@@ -91,7 +131,10 @@ async fn webhooks_are_counted_by_the_minute() {
         limit(&service, &hook.user, json!({"webhooksPerMinute": 2})).await;
         // What is not signed does not count.
         for _ in 0..3 {
-            hook.post("{}").send().await.assert_refused(401, "SIGNATURE_INVALID");
+            hook.post("{}")
+                .send()
+                .await
+                .assert_refused(401, "SIGNATURE_INVALID");
         }
         for _ in 0..2 {
             assert_eq!(hook.signed("{}").send().await.status, 202);
@@ -121,11 +164,20 @@ async fn quotas_are_checked_and_kept() {
     }
     let body = json!({"quotas": {"runsAtOnce": 3, "patterns": 9}, "retentionDays": 7});
     operate(&service, "PUT", &path, body).await.data(200);
-    let found = ask(&service, "GET", path.trim_end_matches("/quotas")).send().await;
+    let found = ask(&service, "GET", path.trim_end_matches("/quotas"))
+        .send()
+        .await;
     let found = found.data(200);
-    assert_eq!((&found["quotas"]["patterns"], &found["retentionDays"]), (&json!(9), &json!(7)));
+    assert_eq!(
+        (&found["quotas"]["patterns"], &found["retentionDays"]),
+        (&json!(9), &json!(7))
+    );
     let at_once = standing(&service, &ann, "runsAtOnce").await;
-    assert_eq!((&at_once["limit"], &at_once["used"]), (&json!(3), &Value::Null), "{at_once}");
+    assert_eq!(
+        (&at_once["limit"], &at_once["used"]),
+        (&json!(3), &Value::Null),
+        "{at_once}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

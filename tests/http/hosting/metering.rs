@@ -42,11 +42,16 @@ async fn cancel(service: &Service, user: &User, deployment: &str, run: &str) {
 async fn runs_of_all_kinds(service: &Service, user: &User) {
     let doubles = service.deployed(user, &doubling()).await;
     for n in 0..7 {
-        service.ran(user, &doubles, &json!({"n": n, "fail": n % 3 == 0})).await;
+        service
+            .ran(user, &doubles, &json!({"n": n, "fail": n % 3 == 0}))
+            .await;
     }
     let again = service.deployed(user, &endless()).await;
     let tried = service.started(user, &again, &json!({})).await;
-    let asks = chain(&[("start", "OnManual", json!({})), ("ask", "WaitForCallback", json!({}))]);
+    let asks = chain(&[
+        ("start", "OnManual", json!({})),
+        ("ask", "WaitForCallback", json!({})),
+    ]);
     let asks = service.deployed(user, &asks).await;
     let asked = service.started(user, &asks, &json!({})).await;
     loop {
@@ -57,7 +62,7 @@ async fn runs_of_all_kinds(service: &Service, user: &User) {
         tokio::task::yield_now().await;
     }
     cancel(service, user, &asks, &asked).await;
-    let sends = json!({"url": "http://127.0.0.1:9/", "body": {"mark": "x".repeat(2_000)}});
+    let sends = json!({"method": "POST", "url": "http://127.0.0.1:9/", "body": {"mark": "x".repeat(2_000)}});
     let sends = chain(&[("start", "OnManual", json!({})), ("send", "HttpRequest", sends)]);
     let sends = service.deployed(user, &sends).await;
     service.ran(user, &sends, &json!({})).await;
@@ -117,17 +122,34 @@ async fn reports(service: &Service, user: &User) {
         .iter()
         .map(|row| row["beganAt"].as_str().unwrap())
         .collect();
-    assert_eq!(began, ["2026-11-21T00:00:00.000Z", "2026-11-22T00:00:00.000Z"], "{days}");
-    let first = ask(service, "GET", &format!("{path}&by=hour&to=2026-11-22T00:00:00Z")).send().await;
+    assert_eq!(
+        began,
+        ["2026-11-21T00:00:00.000Z", "2026-11-22T00:00:00.000Z"],
+        "{days}"
+    );
+    let first = ask(service, "GET", &format!("{path}&by=hour&to=2026-11-22T00:00:00Z"))
+        .send()
+        .await;
     assert_eq!(first.body["data"].as_array().unwrap().len(), 1, "{first}");
-    assert_eq!(first.body["data"][0]["beganAt"], "2026-11-21T09:00:00.000Z", "{first}");
-    let csv = ask(service, "GET", &path).header("accept", "text/csv").send().await;
+    assert_eq!(
+        first.body["data"][0]["beganAt"], "2026-11-21T09:00:00.000Z",
+        "{first}"
+    );
+    let csv = ask(service, "GET", &path)
+        .header("accept", "text/csv")
+        .send()
+        .await;
     assert_eq!(csv.headers["content-type"], "text/csv; charset=utf-8");
     let lines: Vec<&str> = csv.text.lines().collect();
     assert_eq!(lines.len(), 3, "{csv}");
     assert!(lines[0].starts_with("tenantId,beganAt,runs,"), "{csv}");
-    assert!(lines[1].starts_with(&format!("{workspace},2026-11-21T00:00:00.000Z,1,0,")), "{csv}");
-    let all = ask(service, "GET", "/usage?format=csv&from=2026-11-01T00:00:00Z").send().await;
+    assert!(
+        lines[1].starts_with(&format!("{workspace},2026-11-21T00:00:00.000Z,1,0,")),
+        "{csv}"
+    );
+    let all = ask(service, "GET", "/usage?format=csv&from=2026-11-01T00:00:00Z")
+        .send()
+        .await;
     assert_eq!(all.text.lines().count(), 4, "{all}");
     for (query, field) in [
         ("from=2026-11-02T00:00:00Z&to=2026-11-01T00:00:00Z", "from"),

@@ -39,14 +39,23 @@ async fn a_suspended_workspace_stands_still_and_goes_on() {
         assert_eq!(hook.signed("{}").send().await.status, 202);
 
         set_suspended(&service, ann, true).await;
-        hook.signed("{}").send().await.assert_refused(403, "WORKSPACE_SUSPENDED");
+        hook.signed("{}")
+            .send()
+            .await
+            .assert_refused(403, "WORKSPACE_SUSPENDED");
         let verified = service.get(&format!("/webhooks/{}", hook.webhook)).send().await;
         verified.assert_refused(404, "NOT_FOUND");
         assert_eq!(due_schedules(&service, ann).await, 0);
         service.app.webhooks.journal.flush().await;
         assert_eq!(hook.log_statuses().await[0], ("inactive".to_owned(), 403));
-        service.operate(ann, &paused, "resume").await.assert_refused(403, "WORKSPACE_SUSPENDED");
-        let made = service.post("/api/patterns").bearer(&ann.token).json(&json!({"name": "x"}));
+        service
+            .operate(ann, &paused, "resume")
+            .await
+            .assert_refused(403, "WORKSPACE_SUSPENDED");
+        let made = service
+            .post("/api/patterns")
+            .bearer(&ann.token)
+            .json(&json!({"name": "x"}));
         made.send().await.assert_refused(403, "WORKSPACE_SUSPENDED");
         let read = service.get("/api/patterns").bearer(&ann.token).send().await;
         assert_eq!(read.status, 200, "{read}");
@@ -60,7 +69,11 @@ async fn a_suspended_workspace_stands_still_and_goes_on() {
         run.assert_refused(400, "PAUSED");
         let told = told(&service, ann).await;
         let operated: Vec<&String> = told.iter().filter(|it| it.starts_with("workspace.")).collect();
-        assert_eq!(operated[..2], ["workspace.resumed", "workspace.suspended"], "{told:?}");
+        assert_eq!(
+            operated[..2],
+            ["workspace.resumed", "workspace.suspended"],
+            "{told:?}"
+        );
     }
 }
 
@@ -89,7 +102,10 @@ async fn what_waits_is_kept_until_the_workspace_goes_on() {
         set_suspended(&service, &ann, false).await;
         assert_eq!(service.run(&ann, &asks, &run).await["status"], "running");
         let answer = format!("/api/deployments/{asks}/runs/{run}/callback");
-        let answer = service.post(&answer).bearer(&ann.token).json(&json!({"place": "ask", "body": 7}));
+        let answer = service
+            .post(&answer)
+            .bearer(&ann.token)
+            .json(&json!({"place": "ask", "body": 7}));
         assert_eq!(answer.send().await.status, 200);
     }
 }

@@ -121,7 +121,10 @@ const SENTENCES: Readonly<Record<string, (entry: Entry) => Part[]>> = {
 /** Who did it. */
 export function who(entry: Entry): string {
   if (entry.actor) return entry.actor.name ?? entry.actor.email ?? 'A former user';
-  return entry.address ? 'Somebody' : 'The operator';
+  if (entry.action === 'workspace.quota_warned') return 'The workspace';
+  // Whoever changes a workspace without being signed in has the operator's token.
+  const isOperator = entry.action.startsWith('workspace.') || !entry.address;
+  return isOperator ? 'The operator' : 'Somebody';
 }
 
 /** What was done, to follow who did it. An action that this build does not know is named. */
