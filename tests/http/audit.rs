@@ -65,7 +65,8 @@ const UNTOLD: &[(&str, &str)] = &[
     ),
 ];
 
-/// Operations that other tests call, which need a provider, a mailbox or an authenticator.
+/// Operations that other tests call, which need a provider, a mailbox, an authenticator, or the operator's token
+/// ([`crate::hosting`]).
 const ELSEWHERE: &[&str] = &[
     "POST /api/auth/ext",
     "POST /api/session/ext",
@@ -76,6 +77,11 @@ const ELSEWHERE: &[&str] = &[
     "POST /api/auth/authenticator/recovery-codes",
     "POST /api/auth/authenticator/remove",
     "POST /api/auth/me/remove",
+    "POST /operator/workspaces",
+    "DELETE /operator/workspaces/{id}",
+    "POST /operator/workspaces/{id}/suspend",
+    "POST /operator/workspaces/{id}/resume",
+    "PUT /operator/workspaces/{id}/quotas",
 ];
 
 /// Calls operations, and knows which were called.

@@ -73,6 +73,7 @@ const fn status(code: Code) -> StatusCode {
         | Code::SecondFactorInvalid
         | Code::SignatureInvalid => StatusCode::UNAUTHORIZED,
         Code::Forbidden
+        | Code::WorkspaceSuspended
         | Code::QuotaExceeded
         | Code::LocalAuthDisabled
         | Code::ExtAuthDisabled
@@ -90,7 +91,7 @@ const fn status(code: Code) -> StatusCode {
         Code::Gone => StatusCode::GONE,
         Code::PayloadTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         Code::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        Code::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+        Code::RateLimited | Code::WorkspaceQuotaExceeded => StatusCode::TOO_MANY_REQUESTS,
         Code::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         Code::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
         Code::ExecutionTimeout => StatusCode::GATEWAY_TIMEOUT,

@@ -3,10 +3,10 @@
 use super::{
     account, account_removal, api_keys, audit, auth, authenticators, browser_sessions, callbacks,
     connections, deploying, deployments, document, environments, expressions, figures, health, inbound,
-    invitation_links, invitations, members, nodes, operations, password_reset, patterns, preview, renaming,
-    replays, runs, schedules, series, session, tails, test_cases, test_runs, test_streams, validation,
-    waiting_callbacks, webhook_endpoints, webhook_logs, webhooks, workspace_runs, workspace_stream,
-    workspaces,
+    invitation_links, invitations, members, nodes, operations, operator, password_reset, patterns, preview,
+    renaming, replays, runs, schedules, series, session, tails, test_cases, test_runs, test_streams, usage,
+    validation, waiting_callbacks, webhook_endpoints, webhook_logs, webhooks, workspace_runs,
+    workspace_stream, workspaces,
 };
 use crate::app::App;
 use serde_json::Value;
@@ -40,6 +40,7 @@ use utoipa_axum::router::OpenApiRouter;
     (name = "Executions", description = "Runs of deployed patterns, and test runs."),
     (name = "Node types", description = "The building blocks of graphs."),
     (name = "Audit log", description = "Who changed what, when and from where."),
+    (name = "Operator", description = "All workspaces, for whoever hosts the service for others."),
     (name = "Operation", description = "The service itself: health, metrics, this description."),
 ))]
 struct Document;
@@ -73,6 +74,8 @@ pub fn all() -> OpenApiRouter<App> {
         .merge(api_keys::routes())
         .merge(audit::routes())
         .merge(workspaces::routes())
+        .merge(usage::routes())
+        .merge(operator::routes())
         .merge(members::routes())
         .merge(environments::routes())
         .merge(connections::routes())
@@ -112,5 +115,13 @@ fn head() -> utoipa::openapi::OpenApi {
         .components
         .get_or_insert_default()
         .add_security_scheme("bearer", SecurityScheme::Http(bearer));
+    let operator = HttpBuilder::new()
+        .scheme(HttpAuthScheme::Bearer)
+        .description(Some("The token that is set as `operator_token`."))
+        .build();
+    document
+        .components
+        .get_or_insert_default()
+        .add_security_scheme("operator", SecurityScheme::Http(operator));
     document
 }

@@ -11,6 +11,8 @@ const DRAFT: &str = "GET /api/patterns/{id}/draft";
 const AUDIT: &str = "GET /api/audit";
 const INVITATIONS: &str = "GET /api/workspaces/{id}/invitations";
 const LINKS: &str = "GET /api/workspaces/{id}/invitation-links";
+const USAGE: &str = "GET /api/workspaces/{id}/usage";
+const QUOTAS: &str = "GET /api/workspaces/{id}/quotas";
 
 /// Objects of one workspace.
 pub struct Fixture {
@@ -158,8 +160,8 @@ impl Fixture {
     /// The status of what a viewer may not even read.
     pub fn viewer_may_not(&self, operation: &Operation) -> Option<u16> {
         match operation.to_string().as_str() {
-            // A snippet has the secret in it; invitations have strangers' addresses.
-            SNIPPETS | INVITATIONS | LINKS | AUDIT => Some(403),
+            // A snippet has the secret in it; invitations have strangers' addresses; usage is for those who pay for it.
+            SNIPPETS | INVITATIONS | LINKS | AUDIT | USAGE | QUOTAS => Some(403),
             // A viewer has none.
             DRAFT => Some(404),
             _ => None,
