@@ -54,6 +54,18 @@ const UNTOLD: &[(&str, &str)] = &[
         "POST /webhooks/{webhookId}",
         "the log of webhook requests tells of it",
     ),
+    (
+        "PUT /webhooks/{webhookId}",
+        "the log of webhook requests tells of it",
+    ),
+    (
+        "PATCH /webhooks/{webhookId}",
+        "the log of webhook requests tells of it",
+    ),
+    (
+        "DELETE /webhooks/{webhookId}",
+        "the log of webhook requests tells of it",
+    ),
 ];
 
 /// Operations that other tests here call, which need a provider.

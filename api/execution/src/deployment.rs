@@ -5,7 +5,9 @@ use heddle_catalogue::Start;
 use heddle_contract::manifest::{Manifest, Trigger};
 use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, UserId};
 use heddle_model::slot::Slot;
+use heddle_model::status::DeploymentStatus;
 use heddle_model::tenant::Tenant;
+use heddle_model::webhook::Webhook;
 use heddle_runtime::Program;
 use heddle_store::deployments::DeploymentRow;
 
@@ -39,10 +41,30 @@ pub struct ActiveDeployment {
     pub artifact: String,
     /// The module, compiled.
     pub program: Program,
+    /// Whether its runs wait until it is resumed.
+    pub is_paused: bool,
+    /// What its OnWebhook nodes say of their requests, by node.
+    webhooks: Vec<(String, Webhook)>,
+}
+
+/// Read once, not for each request.
+fn webhooks(manifest: &Manifest) -> Vec<(String, Webhook)> {
+    let webhooks = manifest
+        .triggers
+        .iter()
+        .filter(|trigger| trigger.node_type == Start::Webhook.type_name());
+    webhooks
+        .map(|trigger| {
+            let mut webhook = Webhook::of(&trigger.parameters);
+            webhook.is_sync.get_or_insert(trigger.responds);
+            (trigger.node_id.clone(), webhook)
+        })
+        .collect()
 }
 
 impl ActiveDeployment {
     pub(crate) fn new(row: &DeploymentRow, program: Program) -> Self {
+        let webhooks = webhooks(program.manifest());
         ActiveDeployment {
             id: row.id,
             slot: row.slot(),
@@ -53,6 +75,8 @@ impl ActiveDeployment {
             version_number: row.version_number,
             artifact: row.artifact.clone(),
             program,
+            is_paused: row.status == DeploymentStatus::Paused,
+            webhooks,
         }
     }
 
@@ -80,6 +104,12 @@ impl ActiveDeployment {
     /// What the module says of itself.
     pub fn manifest(&self) -> &Manifest {
         self.program.manifest()
+    }
+
+    /// What a deployed OnWebhook node says of its requests. Whether the sender waits is decided.
+    pub fn webhook(&self, node_id: &str) -> Option<&Webhook> {
+        let found = self.webhooks.iter().find(|(node, _)| node == node_id);
+        found.map(|(_, webhook)| webhook)
     }
 
     /// The first trigger whose runs are started by this.

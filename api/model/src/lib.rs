@@ -17,5 +17,6 @@ pub mod signature;
 pub mod slot;
 pub mod status;
 pub mod tenant;
+pub mod webhook;
 
 pub use error::{Code, ServiceError};

@@ -10,6 +10,7 @@ use heddle_model::server_role::ServerRole;
 use heddle_runtime::{EgressPolicy, WorkerProgram};
 use heddle_service::auth::external::ExternalLogin;
 use heddle_service::auth::limits::{AuthRateLimit, RegistrationLimit};
+use heddle_service::webhooks::CountedBy;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -184,6 +185,18 @@ fn http(values: &Values, config: &mut Config) -> Result<(), SettingError> {
     set(
         &mut config.webhook_rate_limit,
         values.parsed("webhook_rate_limit")?,
+    );
+    set(
+        &mut config.webhook_rate_limit_by,
+        values.read("webhook_rate_limit_by", |text| match text {
+            "address" => Ok(CountedBy::Address),
+            "webhook" => Ok(CountedBy::Webhook),
+            _ => Err("must be address or webhook".to_owned()),
+        })?,
+    );
+    set(
+        &mut config.webhook_tenant_rate_limit,
+        values.parsed("webhook_tenant_rate_limit")?,
     );
     set(
         &mut config.webhook_body_bytes_max,
