@@ -18,7 +18,8 @@ use heddle_service::auth::external::ExternalLogin;
 use heddle_service::auth::limits::{self, AuthRateLimit, RegistrationLimit};
 use heddle_service::auth::registration::Registration;
 use heddle_service::auth::token::Lifetimes;
-use heddle_service::{audit, onlookers, webhooks};
+use heddle_service::webhooks::{self, CountedBy};
+use heddle_service::{audit, onlookers};
 use heddle_store::vault::MasterKey;
 use ipnet::IpNet;
 use secrecy::SecretString;
@@ -87,6 +88,10 @@ pub struct Config {
     pub workspace_quotas: WorkspaceQuotas,
     /// Limit of webhook requests per minute from one IP address; 0: no limit.
     pub webhook_rate_limit: u32,
+    /// What those are counted by.
+    pub webhook_rate_limit_by: CountedBy,
+    /// Limit of requests per minute to all webhooks of a workspace, or of a user outside of workspaces; 0: no limit.
+    pub webhook_tenant_rate_limit: u32,
     /// Maximum size of a webhook request's body, in bytes.
     pub webhook_body_bytes_max: usize,
     /// Maximum size of a request body under /api, in bytes.
@@ -229,6 +234,8 @@ impl Config {
             quotas: Quotas::default(),
             workspace_quotas: WorkspaceQuotas::default(),
             webhook_rate_limit: 100,
+            webhook_rate_limit_by: CountedBy::Address,
+            webhook_tenant_rate_limit: 0,
             webhook_body_bytes_max: 1 << 20,
             api_body_bytes_max: 8 << 20,
             large_request_bytes_max: 256 << 20,
@@ -292,7 +299,11 @@ impl Config {
             quotas: self.quotas,
             large_request_bytes_max: self.large_request_bytes_max,
             webhooks: webhooks::Settings {
-                requests_per_minute: self.webhook_rate_limit,
+                limits: webhooks::LimitSettings {
+                    requests_per_minute: self.webhook_rate_limit,
+                    counted_by: self.webhook_rate_limit_by,
+                    tenant_requests_per_minute: self.webhook_tenant_rate_limit,
+                },
                 log_age_max: self.retention,
                 log_lines_max: self.webhook_log_lines_max,
             },

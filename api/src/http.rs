@@ -80,29 +80,43 @@ const PREFLIGHT_AGE_MAX: Duration = Duration::from_secs(600);
 
 /// The whole service as one tower service; on a server that only executes runs, only the operators' routes.
 pub fn router(app: &App) -> Router {
-    let served = match app.config.role.answers() {
-        true => routes::all(),
+    let answers = app.config.role.answers();
+    let served = match answers {
+        true => routes::behind_cors(),
         false => OpenApiRouter::new().merge(health::routes()),
     };
     let (routes, _document) = served.split_for_parts();
-    let routes = match app.config.console && app.config.role.answers() {
+    let routes = match app.config.console && answers {
         true => routes.merge(console::routes()),
         false => routes,
     };
-    routes
+    let routes = routes
         .fallback(|| async { ApiError::from(Code::NotFound.with("Nothing is served at this path.")) })
-        .method_not_allowed_fallback(|| async { ApiError::from(Code::MethodNotAllowed) })
+        .method_not_allowed_fallback(not_allowed);
+    let routes = match cors(&app.config.cors_origins) {
+        Some(cors) => routes.layer(cors),
+        None => routes,
+    };
+    // Each of them has pages of its own that may use it.
+    let routes = match answers {
+        true => routes.merge(Router::from(webhooks::routes()).method_not_allowed_fallback(not_allowed)),
+        false => routes,
+    };
+    routes
         // As one, since each layer of a router is boxed and cloned for each request. The first one is the outermost.
         .layer(
             ServiceBuilder::new()
                 .layer(middleware::IdentifyLayer {
                     slow: app.config.slow_request,
                 })
-                .option_layer(cors(&app.config.cors_origins))
                 .layer(CatchPanicLayer::custom(middleware::panicked))
                 .layer(DefaultBodyLimit::max(app.config.api_body_bytes_max)),
         )
         .with_state(app.clone())
+}
+
+async fn not_allowed() -> ApiError {
+    Code::MethodNotAllowed.into()
 }
 
 /// CORS for pages of these origins. Without any, only the service's own pages can use the API.

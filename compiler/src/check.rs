@@ -14,6 +14,7 @@ mod rules;
 pub(crate) mod schedule;
 mod single;
 mod types;
+mod webhook;
 
 use crate::checked::Checked;
 use crate::definitions::Definitions;

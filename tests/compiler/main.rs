@@ -17,3 +17,4 @@ mod lowering;
 mod properties;
 mod refusals;
 mod vocabulary;
+mod webhooks;

@@ -63,6 +63,18 @@ const UNTOLD: &[(&str, &str)] = &[
         "POST /webhooks/{webhookId}",
         "the log of webhook requests tells of it",
     ),
+    (
+        "PUT /webhooks/{webhookId}",
+        "the log of webhook requests tells of it",
+    ),
+    (
+        "PATCH /webhooks/{webhookId}",
+        "the log of webhook requests tells of it",
+    ),
+    (
+        "DELETE /webhooks/{webhookId}",
+        "the log of webhook requests tells of it",
+    ),
 ];
 
 /// Operations that other tests call, which need a provider, a mailbox, an authenticator, or the operator's token

@@ -38,7 +38,7 @@ const ROWS: &str = "
 ";
 
 /// What is to be found afterwards.
-const FOUND: [(&str, &[&str]); 8] = [
+const FOUND: [(&str, &[&str]); 9] = [
     (
         "select id || ' ' || pattern_id || ' [' || slot || '] ' || pattern_name || ' ' || user_id || ' ' || coalesce(workspace_id, '-')
          || ' ' || coalesce(environment_id, '-') || ' ' || status || ' ' || version_number || ' ' || artifact || ' ' || triggers
@@ -66,6 +66,11 @@ const FOUND: [(&str, &[&str]); 8] = [
             "e p [] w hook address orders github key 3 there 10",
             "f p [] w old other old heddle key 3 gone 11",
         ],
+    ),
+    // Without parameters a webhook is what it was.
+    (
+        "select id || ' [' || parameters || ']' from webhook_endpoints order by id",
+        &["e []", "f []"],
     ),
     ("select id || ' ' || endpoint_id from tap_events", &["t e"]),
     (

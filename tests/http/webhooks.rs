@@ -5,5 +5,7 @@ mod checks;
 pub mod fixture;
 mod forged;
 mod owners;
+mod parameters;
 mod records;
+mod senders;
 mod snippets;

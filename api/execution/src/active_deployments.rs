@@ -16,7 +16,7 @@ const KEPT_MAX: usize = 4_096;
 /// Bytes of their machine code together.
 const CODE_BYTES_MAX: usize = 1 << 30;
 
-/// Active deployments by slot.
+/// Active and paused deployments by slot.
 pub(crate) struct ActiveDeployments {
     store: Store,
     modules: Arc<Modules>,
@@ -71,12 +71,19 @@ impl ActiveDeployments {
 
     /// The deployment in a slot, if it is active and can be loaded.
     pub async fn in_slot(&self, slot: Slot) -> Result<Option<Arc<ActiveDeployment>>, ServiceError> {
+        let found = self.loaded_in_slot(slot).await?;
+        Ok(found.filter(|deployment| !deployment.is_paused))
+    }
+
+    /// The deployment in a slot, if it is active or paused and can be loaded.
+    pub async fn loaded_in_slot(&self, slot: Slot) -> Result<Option<Arc<ActiveDeployment>>, ServiceError> {
         let (kept, moment) = self.by_slot.get(&slot);
         if kept.is_some() {
             return Ok(kept);
         }
         let row = deployments::in_slot_for_system(&mut self.store.reader().await?.db(), slot).await?;
-        let Some(row) = row.filter(|row| row.status == DeploymentStatus::Active) else {
+        let is_in_use = |status| matches!(status, DeploymentStatus::Active | DeploymentStatus::Paused);
+        let Some(row) = row.filter(|row| is_in_use(row.status)) else {
             return Ok(None);
         };
         let program = match self.modules.load(&row.artifact, row.user_id).await {

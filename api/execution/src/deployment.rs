@@ -6,7 +6,9 @@ use heddle_catalogue::Start;
 use heddle_contract::manifest::{Manifest, Trigger};
 use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, UserId};
 use heddle_model::slot::Slot;
+use heddle_model::status::DeploymentStatus;
 use heddle_model::tenant::Tenant;
+use heddle_model::webhook::Webhook;
 use heddle_runtime::Program;
 use heddle_store::deployments::DeploymentRow;
 use std::sync::Arc;
@@ -43,6 +45,10 @@ pub struct ActiveDeployment {
     pub program: Program,
     /// What its tenant may use, and has used.
     pub(crate) state: Arc<TenantState>,
+    /// Whether its runs wait until it is resumed.
+    pub is_paused: bool,
+    /// What its OnWebhook nodes say of their requests, by node.
+    webhooks: Vec<(String, Webhook)>,
 }
 
 /// Whose a deployment is.
@@ -50,8 +56,24 @@ pub(crate) fn tenant_of(row: &DeploymentRow) -> Tenant {
     Tenant::of(row.user_id, row.workspace_id)
 }
 
+/// Read once, not for each request.
+fn webhooks(manifest: &Manifest) -> Vec<(String, Webhook)> {
+    let webhooks = manifest
+        .triggers
+        .iter()
+        .filter(|trigger| trigger.node_type == Start::Webhook.type_name());
+    webhooks
+        .map(|trigger| {
+            let mut webhook = Webhook::of(&trigger.parameters);
+            webhook.is_sync.get_or_insert(trigger.responds);
+            (trigger.node_id.clone(), webhook)
+        })
+        .collect()
+}
+
 impl ActiveDeployment {
     pub(crate) fn new(row: &DeploymentRow, program: Program, state: Arc<TenantState>) -> Self {
+        let webhooks = webhooks(program.manifest());
         ActiveDeployment {
             id: row.id,
             slot: row.slot(),
@@ -63,6 +85,8 @@ impl ActiveDeployment {
             artifact: row.artifact.clone(),
             program,
             state,
+            is_paused: row.status == DeploymentStatus::Paused,
+            webhooks,
         }
     }
 
@@ -90,6 +114,12 @@ impl ActiveDeployment {
     /// What the module says of itself.
     pub fn manifest(&self) -> &Manifest {
         self.program.manifest()
+    }
+
+    /// What a deployed OnWebhook node says of its requests. Whether the sender waits is decided.
+    pub fn webhook(&self, node_id: &str) -> Option<&Webhook> {
+        let found = self.webhooks.iter().find(|(node, _)| node == node_id);
+        found.map(|(_, webhook)| webhook)
     }
 
     /// The first trigger whose runs are started by this.

@@ -20,7 +20,7 @@ use crate::test_run::{PreparedTest, TestRun, TestRunError};
 use heddle_compiler::Options;
 use heddle_model::access::{Editor, Runner, Scope};
 use heddle_model::clock::Clock;
-use heddle_model::error::{ServiceError, chain};
+use heddle_model::error::{Code, ServiceError, chain};
 use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, RunId, WorkspaceId};
 use heddle_model::slot::Slot;
 use heddle_model::status::{Phase, RunStatus};
@@ -35,6 +35,9 @@ use serde_json::Value;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::sync::watch;
+
+/// After how many seconds the sender of an event for a paused deployment shall try again, of which too many wait.
+const PAUSED_RETRY_AFTER_S: u64 = 60;
 
 /// Runs everything that is deployed. Cheap to clone.
 #[derive(Clone)]
@@ -75,6 +78,18 @@ impl Executions {
     /// Stores a run and hands it to the executors. A full queue answers 503 rather than lose or hoard.
     pub async fn accept(&self, run: NewRun) -> Result<Accepted, ServiceError> {
         self.0.acceptor.accept(run).await
+    }
+
+    /// Accepts a run of a paused deployment, which waits until that is resumed; not more of them than its owner may have.
+    pub async fn accept_paused(&self, run: NewRun) -> Result<Accepted, ServiceError> {
+        let room = self.0.base.waiting.add(run.deployment.owner).await?;
+        room.map_err(|exceeded| {
+            let message = format!("The event can't wait for the deployment to be resumed. {exceeded}");
+            Code::Unavailable
+                .with(message)
+                .retry_after_s(PAUSED_RETRY_AFTER_S)
+        })?;
+        self.accept(run).await
     }
 
     pub(crate) fn store(&self) -> &Store {
@@ -177,6 +192,11 @@ impl Executions {
     /// The deployment in a slot, if it is active and can be loaded.
     pub async fn active_for(&self, slot: Slot) -> Result<Option<Arc<ActiveDeployment>>, ServiceError> {
         self.0.base.active.in_slot(slot).await
+    }
+
+    /// The deployment in a slot, if it is active or paused and can be loaded.
+    pub async fn loaded_for(&self, slot: Slot) -> Result<Option<Arc<ActiveDeployment>>, ServiceError> {
+        self.0.base.active.loaded_in_slot(slot).await
     }
 
     /// Deploys a version of a pattern to an environment.

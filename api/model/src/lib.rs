@@ -18,6 +18,7 @@ pub mod slot;
 pub mod status;
 pub mod tenant;
 pub mod usage;
+pub mod webhook;
 pub mod workspace_quota;
 
 pub use error::{Code, ServiceError};

@@ -1,12 +1,15 @@
-//! Signatures of webhooks: HMAC-SHA256 (RFC 2104) over the raw body, in the formats of common senders. Knows nothing
-//! about endpoints or JSON.
+//! How senders of webhooks prove who they are: HMACs (RFC 2104) over the raw body, in the formats of common senders, or
+//! the secret itself in a header. Knows nothing about endpoints.
 
 use crate::clock::Timestamp;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use hmac::digest::KeyInit;
 use hmac::{Hmac, Mac};
 use http::HeaderMap;
-use sha2::{Digest, Sha256};
+use sha1::Sha1;
+use sha2::{Digest, Sha256, Sha512};
+use std::borrow::Cow;
 use std::time::Duration;
 use subtle::ConstantTimeEq;
 
@@ -14,10 +17,12 @@ use subtle::ConstantTimeEq;
 pub const TOLERANCE: Duration = Duration::from_secs(5 * 60);
 /// Maximum number of signatures that are checked per request: senders that rotate their secret send two.
 const SIGNATURES_MAX: usize = 16;
+/// Times below this are in seconds since 1970, others in milliseconds: it stands for the year 5138 or for 1973.
+const SECONDS_MAX: u64 = 100_000_000_000;
 /// Begins a secret of Standard Webhooks whose rest is base64.
 const BASE64_SECRET: &str = "whsec_";
 
-/// How a sender signs.
+/// How senders prove who they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Scheme {
     /// `X-Webhook-Signature`: hex of the body's HMAC, with or without `sha256=` before it.
@@ -37,17 +42,43 @@ pub enum Scheme {
     /// `webhook-signature`: `v1,<base64>` over `<id>.<seconds>.<body>`.
     /// <https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md>
     StandardWebhooks,
+    /// `X-Twilio-Signature`: base64 of the HMAC-SHA1 of the URL and the form's sorted fields.
+    /// <https://www.twilio.com/docs/usage/security#validating-requests>
+    Twilio,
+    /// `X-Gitlab-Token`: the secret itself.
+    /// <https://docs.gitlab.com/user/project/integrations/webhooks/#validate-webhook-requests>
+    Gitlab,
+    /// An HMAC in a header, as the node's `hmac` describes it.
+    Hmac,
+    /// The secret itself in a header that the node names.
+    Header,
+    /// `Authorization: Bearer <secret>`.
+    Bearer,
+    /// `Authorization: Basic`, with the node's `user` and the secret as password.
+    Basic,
+    /// `Authorization: Bearer <JSON Web Token>`, signed as the node's `jwt` describes it.
+    Jwt,
+    /// Not at all.
+    Open,
 }
 
 impl Scheme {
     /// All variants, in the order of declaration.
-    pub const ALL: [Scheme; 6] = [
+    pub const ALL: [Scheme; 14] = [
         Scheme::Heddle,
         Scheme::Github,
         Scheme::Stripe,
         Scheme::Slack,
         Scheme::Shopify,
         Scheme::StandardWebhooks,
+        Scheme::Twilio,
+        Scheme::Gitlab,
+        Scheme::Hmac,
+        Scheme::Header,
+        Scheme::Bearer,
+        Scheme::Basic,
+        Scheme::Jwt,
+        Scheme::Open,
     ];
 
     /// The name in OnWebhook's parameter `scheme`.
@@ -59,6 +90,14 @@ impl Scheme {
             Scheme::Slack => "slack",
             Scheme::Shopify => "shopify",
             Scheme::StandardWebhooks => "standard-webhooks",
+            Scheme::Twilio => "twilio",
+            Scheme::Gitlab => "gitlab",
+            Scheme::Hmac => "hmac",
+            Scheme::Header => "header",
+            Scheme::Bearer => "bearer",
+            Scheme::Basic => "basic",
+            Scheme::Jwt => "jwt",
+            Scheme::Open => "none",
         }
     }
 
@@ -67,7 +106,7 @@ impl Scheme {
         Scheme::ALL.into_iter().find(|scheme| scheme.name() == name)
     }
 
-    /// The header that has the signature.
+    /// The header that has the signature, or what stands for one; empty if the node names it, or there is none.
     pub const fn header(self) -> &'static str {
         match self {
             Scheme::Heddle => "X-Webhook-Signature",
@@ -76,6 +115,29 @@ impl Scheme {
             Scheme::Slack => "X-Slack-Signature",
             Scheme::Shopify => "X-Shopify-Hmac-SHA256",
             Scheme::StandardWebhooks => "webhook-signature",
+            Scheme::Twilio => "X-Twilio-Signature",
+            Scheme::Gitlab => "X-Gitlab-Token",
+            Scheme::Bearer | Scheme::Basic | Scheme::Jwt => "Authorization",
+            Scheme::Hmac | Scheme::Header | Scheme::Open => "",
+        }
+    }
+
+    /// Headers that name an event and are not signed, the most telling first.
+    pub const fn event_ids(self) -> &'static [&'static str] {
+        match self {
+            Scheme::Heddle | Scheme::Stripe | Scheme::Slack | Scheme::StandardWebhooks => {
+                &["x-idempotency-key", "x-request-id"]
+            }
+            Scheme::Github => &["x-github-delivery", "x-idempotency-key", "x-request-id"],
+            Scheme::Shopify => &["x-shopify-webhook-id", "x-idempotency-key", "x-request-id"],
+            Scheme::Twilio => &["i-twilio-idempotency-token", "x-idempotency-key", "x-request-id"],
+            Scheme::Gitlab
+            | Scheme::Hmac
+            | Scheme::Header
+            | Scheme::Bearer
+            | Scheme::Basic
+            | Scheme::Jwt
+            | Scheme::Open => &["idempotency-key", "x-idempotency-key", "x-request-id"],
         }
     }
 
@@ -89,59 +151,157 @@ impl Scheme {
     }
 }
 
-/// Why a request's signature is rejected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+/// A scheme with what the node says of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Authentication {
+    /// How senders prove who they are.
+    pub scheme: Scheme,
+    /// The header that `header` and `hmac` read.
+    pub header: String,
+    /// The name that goes with the secret in `basic`.
+    pub user: String,
+    /// How `hmac` signs.
+    pub mac: MacForm,
+    /// What `jwt` takes.
+    pub jwt: Jwt,
+}
+
+impl From<Scheme> for Authentication {
+    fn from(scheme: Scheme) -> Self {
+        Authentication {
+            scheme,
+            ..Authentication::default()
+        }
+    }
+}
+
+impl Authentication {
+    /// The header whose value proves who the sender is; empty if there is none.
+    pub fn header(&self) -> &str {
+        match self.scheme {
+            Scheme::Header | Scheme::Hmac => &self.header,
+            scheme => scheme.header(),
+        }
+    }
+}
+
+/// The form of an HMAC in a header.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MacForm {
+    /// The digest.
+    pub algorithm: Digests,
+    /// Whether it is written in base64; else in hex.
+    pub is_base64: bool,
+    /// What stands before it in the header.
+    pub prefix: String,
+    /// The header with the time, in seconds or milliseconds since 1970, if that is signed before the body.
+    pub timestamp_header: Option<String>,
+    /// What is signed between the time and the body.
+    pub separator: String,
+}
+
+/// Digests of an HMAC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Digests {
+    /// SHA-1.
+    Sha1,
+    /// SHA-256.
+    #[default]
+    Sha256,
+    /// SHA-512.
+    Sha512,
+}
+
+/// What a JSON Web Token must be. Verified by who knows public keys.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Jwt {
+    /// Name of the algorithm, such as `RS256`.
+    pub algorithm: String,
+    /// The issuer's public keys, a JSON Web Key Set; empty for algorithms with a shared secret.
+    pub keys: String,
+    /// `iss`, if it is checked.
+    pub issuer: Option<String>,
+    /// `aud`, if it is checked.
+    pub audience: Option<String>,
+}
+
+/// What a sender has sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Incoming<'r> {
+    /// The headers.
+    pub headers: &'r HeaderMap,
+    /// The service's public address, without a path.
+    pub base_url: &'r str,
+    /// The path and the query, as they came.
+    pub target: &'r str,
+    /// The raw body.
+    pub body: &'r [u8],
+}
+
+/// Why a sender is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// A header is missing.
     #[error("the header {0} is missing")]
-    Missing(&'static str),
+    Missing(Cow<'static, str>),
     /// A header is not what the scheme says.
     #[error("the header {0} is malformed")]
-    Malformed(&'static str),
+    Malformed(Cow<'static, str>),
     /// The timestamp is too far from now.
     #[error("the timestamp differs from the server's time by more than 5 minutes")]
     Timestamp,
     /// The signature does not match.
     #[error("the signature does not match the body and the secret")]
     Wrong,
+    /// What was sent instead of a signature is not the secret.
+    #[error("the header {0} does not have the right credentials")]
+    Credentials(Cow<'static, str>),
+    /// A JSON Web Token that is not taken.
+    #[error("the token is not accepted: {0}")]
+    Token(Cow<'static, str>),
 }
 
-/// Whether the request was signed with this secret.
+impl Refusal {
+    fn malformed(header: &str) -> Self {
+        Refusal::Malformed(header.to_owned().into())
+    }
+}
+
+/// Whether the request comes from somebody who knows this secret. JSON Web Tokens are not verified here: they are refused.
 pub fn verify(
-    scheme: Scheme,
+    authentication: &Authentication,
     secret: &str,
-    headers: &HeaderMap,
-    body: &[u8],
+    incoming: &Incoming<'_>,
     now: Timestamp,
 ) -> Result<(), Refusal> {
-    let signature = header(headers, scheme.header())?;
+    let Incoming { headers, body, .. } = *incoming;
+    let name = authentication.header();
     let key = secret.as_bytes();
-    match scheme {
+    if authentication.scheme == Scheme::Open {
+        return Ok(());
+    }
+    let signature = header(headers, name)?;
+    match authentication.scheme {
         Scheme::Heddle => {
             let hex = signature.strip_prefix("sha256=").unwrap_or(signature);
-            matches(key, &[body], [from_hex(hex, scheme.header())?])
+            matches::<Hmac<Sha256>>(key, &[body], [from_hex(hex, name)?])
         }
         Scheme::Github => {
             let hex = signature
                 .strip_prefix("sha256=")
-                .ok_or(Refusal::Malformed(scheme.header()))?;
-            matches(key, &[body], [from_hex(hex, scheme.header())?])
+                .ok_or_else(|| Refusal::malformed(name))?;
+            matches::<Hmac<Sha256>>(key, &[body], [from_hex(hex, name)?])
         }
-        Scheme::Shopify => {
-            let signature = STANDARD
-                .decode(signature)
-                .map_err(|_| Refusal::Malformed(scheme.header()))?;
-            matches(key, &[body], [signature])
-        }
+        Scheme::Shopify => matches::<Hmac<Sha256>>(key, &[body], [from_base64(signature, name)?]),
         Scheme::Stripe => stripe(key, signature, body, now),
         Scheme::Slack => {
             let seconds = header(headers, "X-Slack-Request-Timestamp")?;
             recent(seconds, now, "X-Slack-Request-Timestamp")?;
             let hex = signature
                 .strip_prefix("v0=")
-                .ok_or(Refusal::Malformed(scheme.header()))?;
-            let signature = from_hex(hex, scheme.header())?;
-            matches(key, &[b"v0:", seconds.as_bytes(), b":", body], [signature])
+                .ok_or_else(|| Refusal::malformed(name))?;
+            let signature = from_hex(hex, name)?;
+            matches::<Hmac<Sha256>>(key, &[b"v0:", seconds.as_bytes(), b":", body], [signature])
         }
         Scheme::StandardWebhooks => {
             let id = header(headers, "webhook-id")?;
@@ -151,17 +311,27 @@ pub fn verify(
                 .split_ascii_whitespace()
                 .filter_map(|signature| STANDARD.decode(signature.strip_prefix("v1,")?).ok());
             let signed = [id.as_bytes(), b".", seconds.as_bytes(), b".", body];
-            matches(&standard_webhooks_key(secret), &signed, signatures)
+            matches::<Hmac<Sha256>>(&standard_webhooks_key(secret), &signed, signatures)
         }
+        Scheme::Twilio => twilio(key, from_base64(signature, name)?, incoming),
+        Scheme::Hmac => mac(key, authentication, signature, incoming, now),
+        Scheme::Gitlab | Scheme::Header => same(signature, secret, name),
+        Scheme::Bearer => same(after(signature, "Bearer", name)?, secret, name),
+        Scheme::Basic => {
+            let given = from_base64(after(signature, "Basic", name)?, name)?;
+            let expected = format!("{}:{secret}", authentication.user);
+            same(&String::from_utf8_lossy(&given), &expected, name)
+        }
+        Scheme::Jwt | Scheme::Open => Err(Refusal::Wrong),
     }
 }
 
 /// By what the sender has signed, the id of the event of a request that [`verify`] has passed: Standard Webhooks'
 /// `webhook-id`, the `id` of Stripe's event, or, of a signature that holds a time, the signature. Other schemes sign the
 /// body only, and two events may have the same one.
-pub fn signed_id(scheme: Scheme, headers: &HeaderMap, body: &[u8]) -> Option<String> {
+pub fn signed_id(authentication: &Authentication, headers: &HeaderMap, body: &[u8]) -> Option<String> {
     let digest = |kind: &str, signed: &[u8]| format!("{kind}:{}", hex::encode(Sha256::digest(signed)));
-    match scheme {
+    match authentication.scheme {
         Scheme::StandardWebhooks => {
             let id = header(headers, "webhook-id").ok()?;
             Some(digest("webhook-id", id.as_bytes()))
@@ -176,7 +346,7 @@ pub fn signed_id(scheme: Scheme, headers: &HeaderMap, body: &[u8]) -> Option<Str
                 Some(event) => digest("stripe-event", event.id.as_bytes()),
                 None => {
                     // The time and the body are what is signed; a signature may be one of several.
-                    let value = header(headers, scheme.header()).ok()?;
+                    let value = header(headers, Scheme::Stripe.header()).ok()?;
                     let fields = || value.split(',').filter_map(|field| field.trim().split_once('='));
                     let (_, seconds) = fields().find(|(name, _)| *name == "t")?;
                     digest("stripe", &[seconds.as_bytes(), b".", body].concat())
@@ -187,7 +357,11 @@ pub fn signed_id(scheme: Scheme, headers: &HeaderMap, body: &[u8]) -> Option<Str
             let seconds = header(headers, "X-Slack-Request-Timestamp").ok()?;
             Some(digest("slack", &[seconds.as_bytes(), b":", body].concat()))
         }
-        Scheme::Heddle | Scheme::Github | Scheme::Shopify => None,
+        Scheme::Hmac => {
+            let seconds = header(headers, authentication.mac.timestamp_header.as_deref()?).ok()?;
+            Some(digest("hmac", &[seconds.as_bytes(), b":", body].concat()))
+        }
+        _ => None,
     }
 }
 
@@ -200,45 +374,129 @@ pub fn standard_webhooks_key(secret: &str) -> Vec<u8> {
 }
 
 fn stripe(key: &[u8], header: &str, body: &[u8], now: Timestamp) -> Result<(), Refusal> {
-    let malformed = Refusal::Malformed(Scheme::Stripe.header());
+    let name = Scheme::Stripe.header();
     let fields = || header.split(',').filter_map(|field| field.trim().split_once('='));
-    let (_, seconds) = fields().find(|(name, _)| *name == "t").ok_or(malformed)?;
-    recent(seconds, now, Scheme::Stripe.header())?;
+    let (_, seconds) = fields()
+        .find(|(name, _)| *name == "t")
+        .ok_or_else(|| Refusal::malformed(name))?;
+    recent(seconds, now, name)?;
     let signatures = fields()
         .filter(|(name, _)| *name == "v1")
         .filter_map(|(_, hex)| hex::decode(hex).ok());
-    matches(key, &[seconds.as_bytes(), b".", body], signatures)
+    matches::<Hmac<Sha256>>(key, &[seconds.as_bytes(), b".", body], signatures)
 }
 
-fn header<'h>(headers: &'h HeaderMap, name: &'static str) -> Result<&'h str, Refusal> {
-    let value = headers.get(name).ok_or(Refusal::Missing(name))?;
+/// Twilio signs the URL, and after it the fields of a form by name, each with its value; of any other body, the URL has
+/// the hash.
+fn twilio(key: &[u8], signature: Vec<u8>, incoming: &Incoming<'_>) -> Result<(), Refusal> {
+    let query = incoming.target.split_once('?').map_or("", |(_, query)| query);
+    let hash = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "bodySHA256");
+    let mut signed = format!("{}{}", incoming.base_url, incoming.target);
+    if let Some((_, hash)) = hash {
+        let hash = from_hex(&hash, Scheme::Twilio.header())?;
+        if !bool::from(hash.as_slice().ct_eq(&Sha256::digest(incoming.body))) {
+            return Err(Refusal::Wrong);
+        }
+    } else if !incoming.body.is_empty() {
+        let mut fields: Vec<_> = form_urlencoded::parse(incoming.body).collect();
+        fields.sort_unstable();
+        fields.dedup();
+        for (name, value) in fields {
+            signed.push_str(&name);
+            signed.push_str(&value);
+        }
+    }
+    matches::<Hmac<Sha1>>(key, &[signed.as_bytes()], [signature])
+}
+
+/// An HMAC as the node describes it.
+fn mac(
+    key: &[u8],
+    authentication: &Authentication,
+    signature: &str,
+    incoming: &Incoming<'_>,
+    now: Timestamp,
+) -> Result<(), Refusal> {
+    let (form, name) = (&authentication.mac, authentication.header());
+    let written = signature
+        .strip_prefix(form.prefix.as_str())
+        .ok_or_else(|| Refusal::malformed(name))?;
+    let signature = match form.is_base64 {
+        true => from_base64(written, name)?,
+        false => from_hex(written, name)?,
+    };
+    let mut signed: Vec<&[u8]> = Vec::new();
+    if let Some(name) = &form.timestamp_header {
+        let time = header(incoming.headers, name)?;
+        recent(time, now, name)?;
+        signed.extend([time.as_bytes(), form.separator.as_bytes()]);
+    }
+    signed.push(incoming.body);
+    match form.algorithm {
+        Digests::Sha1 => matches::<Hmac<Sha1>>(key, &signed, [signature]),
+        Digests::Sha256 => matches::<Hmac<Sha256>>(key, &signed, [signature]),
+        Digests::Sha512 => matches::<Hmac<Sha512>>(key, &signed, [signature]),
+    }
+}
+
+/// What follows the name of a scheme of HTTP authentication.
+pub fn after<'v>(value: &'v str, scheme: &str, header: &str) -> Result<&'v str, Refusal> {
+    value
+        .split_once(' ')
+        .filter(|(name, _)| name.eq_ignore_ascii_case(scheme))
+        .map(|(_, rest)| rest.trim())
+        .ok_or_else(|| Refusal::malformed(header))
+}
+
+/// Whether two texts are the same, in a time that tells nothing of either.
+fn same(given: &str, expected: &str, header: &str) -> Result<(), Refusal> {
+    let [given, expected] = [given, expected].map(|text| Sha256::digest(text.as_bytes()));
+    let is_same = bool::from(given.as_slice().ct_eq(&expected));
+    is_same
+        .then_some(())
+        .ok_or_else(|| Refusal::Credentials(header.to_owned().into()))
+}
+
+/// The value of a header, of which there must be one.
+pub fn header<'h>(headers: &'h HeaderMap, name: &str) -> Result<&'h str, Refusal> {
+    let value = headers
+        .get(name)
+        .ok_or_else(|| Refusal::Missing(name.to_owned().into()))?;
     value
         .to_str()
         .map(str::trim)
-        .map_err(|_| Refusal::Malformed(name))
+        .map_err(|_| Refusal::malformed(name))
 }
 
-fn from_hex(hex: &str, header: &'static str) -> Result<Vec<u8>, Refusal> {
-    hex::decode(hex).map_err(|_| Refusal::Malformed(header))
+fn from_hex(hex: &str, header: &str) -> Result<Vec<u8>, Refusal> {
+    hex::decode(hex).map_err(|_| Refusal::malformed(header))
 }
 
-fn recent(seconds: &str, now: Timestamp, header: &'static str) -> Result<(), Refusal> {
-    let seconds: i64 = seconds.parse().map_err(|_| Refusal::Malformed(header))?;
-    let away_ms = seconds.saturating_mul(1000).abs_diff(now.millis());
-    if u128::from(away_ms) > TOLERANCE.as_millis() {
+fn from_base64(text: &str, header: &str) -> Result<Vec<u8>, Refusal> {
+    STANDARD.decode(text).map_err(|_| Refusal::malformed(header))
+}
+
+/// Whether a time, in seconds or milliseconds since 1970, is close to now.
+fn recent(time: &str, now: Timestamp, header: &str) -> Result<(), Refusal> {
+    let time: i64 = time.parse().map_err(|_| Refusal::malformed(header))?;
+    let ms = match time.unsigned_abs() < SECONDS_MAX {
+        true => time * 1000,
+        false => time,
+    };
+    if u128::from(ms.abs_diff(now.millis())) > TOLERANCE.as_millis() {
         return Err(Refusal::Timestamp);
     }
     Ok(())
 }
 
 /// Whether one of the signatures is that of these parts, compared in constant time.
-fn matches(
+fn matches<M: Mac + KeyInit>(
     key: &[u8],
     signed: &[&[u8]],
     signatures: impl IntoIterator<Item = Vec<u8>>,
 ) -> Result<(), Refusal> {
     // HMAC takes a key of any length.
-    let mut mac = Hmac::<Sha256>::new_from_slice(key).map_err(|_| Refusal::Wrong)?;
+    let mut mac = <M as KeyInit>::new_from_slice(key).map_err(|_| Refusal::Wrong)?;
     for part in signed {
         mac.update(part);
     }

@@ -3,6 +3,7 @@
 //! correct depends on them.
 
 use crate::Service;
+use crate::webhooks::Counts;
 use heddle_execution::tail::RunChange;
 use heddle_model::error::chain;
 use heddle_model::ids::DeploymentId;
@@ -39,6 +40,8 @@ struct Message {
 enum Said {
     /// Webhook requests let through, by address.
     Webhooks(Vec<(IpAddr, usize)>),
+    /// The same by what else they are counted by.
+    WebhookCounts(Counts),
     /// Attempts to log in, by address.
     Logins(Vec<(IpAddr, usize)>),
     /// The same by the email's hash, in hex.
@@ -78,11 +81,8 @@ impl Peers {
         let service = &self.service;
         let now = service.clock.now();
         match said {
-            Said::Webhooks(counts) => {
-                for (ip, count) in counts {
-                    service.webhooks.limiter.count(&ip, count, now);
-                }
-            }
+            Said::Webhooks(counts) => service.webhooks.limits.count(Counts::Addresses(counts), now),
+            Said::WebhookCounts(counts) => service.webhooks.limits.count(counts, now),
             Said::Logins(counts) => {
                 for (ip, count) in counts {
                     service.auth_limits.by_ip.count(&ip, count, now);
@@ -149,8 +149,12 @@ impl Peers {
         ) {
             self.say(Said::Changes(message)).await?;
         }
-        for counts in service.webhooks.limiter.take_untold().chunks(ADDRESSES_MAX) {
-            self.say(Said::Webhooks(counts.to_vec())).await?;
+        for counts in service.webhooks.limits.take_untold() {
+            self.say(match counts {
+                Counts::Addresses(counts) => Said::Webhooks(counts),
+                counts => Said::WebhookCounts(counts),
+            })
+            .await?;
         }
         for counts in service.auth_limits.by_ip.take_untold().chunks(ADDRESSES_MAX) {
             self.say(Said::Logins(counts.to_vec())).await?;

@@ -87,12 +87,17 @@ impl<K: Hash + Eq + Clone> RateLimiter<K> {
 
     /// Counts an event of `key`, or says when there may be one again. What is refused does not count.
     pub fn check(&self, key: &K, now: Timestamp) -> Result<(), ServiceError> {
-        if self.per_minute == 0 {
+        self.check_up_to(self.per_minute, key, now)
+    }
+
+    /// The same with a limit of the key's own, which is none if it is 0.
+    pub fn check_up_to(&self, per_minute: usize, key: &K, now: Timestamp) -> Result<(), ServiceError> {
+        if per_minute == 0 {
             return Ok(());
         }
         let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
         let times = times_of(&mut events, key, now);
-        if let Some(oldest) = times.front().filter(|_| times.len() >= self.per_minute) {
+        if let Some(oldest) = times.front().filter(|_| times.len() >= per_minute) {
             let wait_ms = oldest.plus(WINDOW).millis().saturating_sub(now.millis());
             let wait_s = u64::try_from(wait_ms).unwrap_or_default().div_ceil(1000);
             return Err(ServiceError::from(Code::RateLimited).retry_after_s(wait_s));

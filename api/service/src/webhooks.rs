@@ -1,14 +1,18 @@
 //! The state that webhook ingestion keeps between requests, and the events that it creates from them.
 
+pub mod body;
 mod cache;
 pub mod event;
 pub mod journal;
+pub mod jwt;
+mod limits;
 pub mod snippets;
 pub mod sweeper;
 
 pub use cache::Endpoint;
+pub(crate) use limits::Counts;
+pub use limits::{CountedBy, Limits, Settings as LimitSettings};
 
-use crate::rate_limit::{LimitKey, RateLimiter};
 use cache::Endpoints;
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::ServiceError;
@@ -17,7 +21,6 @@ use heddle_store::vault::Vault;
 use heddle_store::webhook_logs::{delete_surplus_for_system, surplus_for_system, sweep_for_system};
 use heddle_store::{Store, StoreError};
 use journal::Journal;
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,8 +30,8 @@ const SWEPT_TOGETHER: i64 = 1_000;
 /// What operators can set of webhooks.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// Requests of one address within a minute; 0: any number.
-    pub requests_per_minute: u32,
+    /// How many requests are let through.
+    pub limits: limits::Settings,
     /// How long the log is kept.
     pub log_age_max: Duration,
     /// Lines of it that are kept of each pattern; 0: all.
@@ -38,8 +41,8 @@ pub struct Settings {
 /// What the ingestion keeps between requests.
 pub struct Webhooks {
     endpoints: Endpoints,
-    /// Counts requests by address.
-    pub limiter: RateLimiter<IpAddr>,
+    /// Counts requests.
+    pub limits: Limits,
     /// What came in.
     pub journal: Journal,
     store: Store,
@@ -52,17 +55,12 @@ impl Webhooks {
     pub fn new(settings: Settings, store: Store, clock: Clock, vault: Arc<Vault>) -> Self {
         Webhooks {
             endpoints: Endpoints::new(store.clone(), vault, clock),
-            limiter: RateLimiter::new(settings.requests_per_minute).shared_if(store.is_shared()),
+            limits: Limits::new(settings.limits, store.is_shared()),
             journal: Journal::start(store.clone()),
             store,
             log_age_max: settings.log_age_max,
             log_lines_max: settings.log_lines_max,
         }
-    }
-
-    /// Refuses a request of an address that sends too many.
-    pub fn limit(&self, ip: LimitKey, now: Timestamp) -> Result<(), ServiceError> {
-        self.limiter.check(&ip.address(), now)
     }
 
     /// The endpoint under this URL.

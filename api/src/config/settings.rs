@@ -13,6 +13,7 @@ use heddle_service::auth::email;
 use heddle_service::auth::external::ExternalLogin;
 use heddle_service::auth::limits::{AuthRateLimit, RegistrationLimit};
 use heddle_service::auth::registration::{Mode, Registration};
+use heddle_service::webhooks::CountedBy;
 use secrecy::SecretString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -262,6 +263,18 @@ fn http(values: &Values, config: &mut Config) -> Result<(), SettingError> {
     set(
         &mut config.webhook_rate_limit,
         values.parsed("webhook_rate_limit")?,
+    );
+    set(
+        &mut config.webhook_rate_limit_by,
+        values.read("webhook_rate_limit_by", |text| match text {
+            "address" => Ok(CountedBy::Address),
+            "webhook" => Ok(CountedBy::Webhook),
+            _ => Err("must be address or webhook".to_owned()),
+        })?,
+    );
+    set(
+        &mut config.webhook_tenant_rate_limit,
+        values.parsed("webhook_tenant_rate_limit")?,
     );
     set(
         &mut config.webhook_body_bytes_max,

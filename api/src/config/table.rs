@@ -278,6 +278,16 @@ pub const SETTINGS: &[Setting] = &[
         "100",
         "Webhook requests per minute from one IP address; 0: no limit",
     ),
+    setting(
+        "webhook_rate_limit_by",
+        "address",
+        "What those are counted by: address (over all webhooks) or webhook (for each webhook and address)",
+    ),
+    setting(
+        "webhook_tenant_rate_limit",
+        "0",
+        "Requests per minute to all webhooks of a workspace, or of a user outside of workspaces; 0: no limit",
+    ),
     setting("webhook_max_body", "1MiB", "Largest body of a webhook request"),
     setting(
         "api_max_body",

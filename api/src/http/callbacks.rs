@@ -99,7 +99,9 @@ async fn ask(
         if method == Method::HEAD {
             return Err(Code::MethodNotAllowed.into());
         }
-        app.webhooks.limit(ip.limit_key(), app.clock.now())?;
+        app.webhooks
+            .limits
+            .check_address(None, ip.limit_key(), app.clock.now())?;
         known(&app, run, &token, &place)?;
         Ok::<_, ApiError>(app.executions.is_callback_open(run, &place).await?)
     };
@@ -123,7 +125,9 @@ async fn answer(
     (run, token, place): (RunId, String, String),
     request: Request,
 ) -> Result<Value, ApiError> {
-    app.webhooks.limit(ip.limit_key(), app.clock.now())?;
+    app.webhooks
+        .limits
+        .check_address(None, ip.limit_key(), app.clock.now())?;
     known(&app, run, &token, &place)?;
     let (parts, body) = request.into_parts();
     let body = read(body, app.config.webhook_body_bytes_max).await?;

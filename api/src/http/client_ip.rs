@@ -21,6 +21,18 @@ impl ClientIp {
     }
 }
 
+/// The peer, if it says for whom it sends but is not trusted: all its clients count as one.
+pub fn untrusted_proxy(parts: &Parts, trusted: &[IpNet]) -> Option<IpAddr> {
+    let peer = parts
+        .extensions
+        .get::<ConnectInfo<SocketAddr>>()?
+        .0
+        .ip()
+        .to_canonical();
+    let is_trusted = trusted.iter().any(|network| network.contains(&peer));
+    (!is_trusted && parts.headers.contains_key("x-forwarded-for")).then_some(peer)
+}
+
 impl<S> FromRequestParts<S> for ClientIp
 where
     App: FromRef<S>,

@@ -55,7 +55,12 @@ pub fn document() -> Value {
 }
 
 /// All routes with their description, without middleware.
-pub fn all() -> OpenApiRouter<App> {
+fn all() -> OpenApiRouter<App> {
+    behind_cors().merge(webhooks::routes())
+}
+
+/// All routes but those that say themselves which pages may use them.
+pub fn behind_cors() -> OpenApiRouter<App> {
     OpenApiRouter::with_openapi(head())
         .merge(auth::routes())
         .merge(health::routes())
@@ -83,7 +88,6 @@ pub fn all() -> OpenApiRouter<App> {
         .merge(deployments::routes())
         .merge(operations::routes())
         .merge(schedules::routes())
-        .merge(webhooks::routes())
         .merge(callbacks::routes())
         .merge(waiting_callbacks::routes())
         .merge(webhook_endpoints::routes())

@@ -54,9 +54,18 @@ pub struct WebhookEndpoint {
     node_id: String,
     /// The secret that senders sign with; null for viewers.
     webhook_secret: Option<String>,
-    /// The signature scheme, as in the newest version.
+    /// How senders prove who they are, as in the newest version.
     #[schema(example = "heddle")]
     scheme: &'static str,
+    /// Methods that start runs, as in the newest version.
+    #[schema(example = json!(["POST"]))]
+    methods: Vec<&'static str>,
+    /// Kinds of bodies that are read, as in the newest version.
+    #[schema(example = json!(["json"]))]
+    accept: Vec<&'static str>,
+    /// What must follow the URL, as in the newest version; null if nothing does.
+    #[schema(example = "/orders/:order")]
+    path: Option<String>,
     status: EndpointStatus,
 }
 
@@ -91,10 +100,14 @@ async fn list(
             true => Some(row.secret(db, &app.vault).await?.expose_secret().to_owned()),
             false => None,
         };
+        let webhook = row.webhook();
         listed.push(WebhookEndpoint {
             id: row.id,
             webhook_url: url(app, &row),
             scheme: row.scheme().name(),
+            methods: webhook.methods.names().collect(),
+            accept: webhook.accept.names().collect(),
+            path: webhook.path_text(),
             webhook_id: row.webhook_id,
             webhook_alias: row.alias,
             node_id: row.node_id,
@@ -334,7 +347,8 @@ async fn snippets(
     audit::note_read(&app, &caller.scope, vec![endpoint.id]).await?;
     Ok(Enveloped::new(Snippets::new(
         &url(&app, &endpoint),
-        endpoint.scheme(),
+        &endpoint.webhook(),
         secret.expose_secret(),
+        app.clock.now(),
     )))
 }

@@ -1,7 +1,10 @@
-//! `/webhooks/:webhookId`: receives events. Needs no token, because requests are signed.
+//! `/webhooks/:webhookId`: receives events. Needs no token: each webhook says how senders prove who they are.
 
+mod admission;
 mod answer;
+mod cors;
 mod ingest;
+mod path;
 
 use super::client_ip::ClientIp;
 use super::extract::{Path, unread};
@@ -9,12 +12,15 @@ use super::middleware::RequestId;
 use super::to_the_end::ToTheEnd;
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
+use admission::Checked;
 use axum::Json;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{DefaultBodyLimit, Extension, Request, State};
-use axum::http::StatusCode;
-use axum::http::header::{CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
+use axum::http::header::{CONTENT_TYPE, ORIGIN, X_CONTENT_TYPE_OPTIONS};
+use axum::http::request::Parts;
+use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
+use axum::routing::{any, options};
 use heddle_model::Code;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use ingest::Arrival;
@@ -31,7 +37,15 @@ const BODY_TIME_MAX: Duration = Duration::from_secs(30);
 pub fn routes() -> OpenApiRouter<App> {
     // The body has a limit of its own, which is checked after what comes before it.
     OpenApiRouter::new()
-        .routes(routes!(receive, verify))
+        .routes(routes!(
+            receive,
+            verify,
+            receive_put,
+            receive_patch,
+            receive_delete
+        ))
+        .route("/webhooks/{webhookId}", options(receive_other))
+        .route("/webhooks/{webhookId}/{*path}", any(receive_below))
         .layer(DefaultBodyLimit::disable())
 }
 
@@ -48,8 +62,9 @@ struct Received {
     message: Option<String>,
 }
 
-/// Receives an event. The sender signs the raw body with the endpoint's secret, as the node's `scheme` specifies.
-/// `X-Idempotency-Key` (or else `X-Request-Id`) ensures that an event that is sent again within 24 hours starts only
+/// Receives an event. The sender signs the raw body with the endpoint's secret, as the node's `scheme` specifies; the node
+/// may take other proofs, methods, bodies and paths below this one. `X-Idempotency-Key` (or else `X-Request-Id`, or what the
+/// scheme's senders have) ensures that an event that is sent again within 24 hours starts only
 /// one run. A synchronous webhook responds with RespondToWebhook's response.
 #[utoipa::path(
     post, path = "/webhooks/{webhookId}", tag = "Webhooks",
@@ -66,9 +81,11 @@ struct Received {
     responses(
         (status = 200, description = "A duplicate, or the answer of a synchronous run", body = Received),
         (status = 202, description = "Accepted, or captured when no deployment is active", body = Received),
-        (status = 400, description = "VALIDATION: the body is not valid JSON", body = ErrorBody),
+        (status = 400, description = "VALIDATION: the body is not what its content type says", body = ErrorBody),
         (status = 401, description = "SIGNATURE_INVALID", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN: the webhook takes no requests from this address", body = ErrorBody),
         (status = 404, description = "NOT_FOUND", body = ErrorBody),
+        (status = 405, description = "METHOD_NOT_ALLOWED: the webhook does not take POST", body = ErrorBody),
         (status = 413, description = "PAYLOAD_TOO_LARGE", body = ErrorBody),
         (status = 415, description = "UNSUPPORTED_MEDIA_TYPE", body = ErrorBody),
         (status = 429, description = "RATE_LIMITED", body = ErrorBody),
@@ -80,30 +97,120 @@ struct Received {
 async fn receive(
     State(app): State<App>,
     ip: ClientIp,
-    Extension(RequestId(request_id)): Extension<RequestId>,
+    Extension(request_id): Extension<RequestId>,
     Path(webhook_id): Path<String>,
     request: Request,
 ) -> Response {
+    answered(app, (ip, request_id), webhook_id, request).await
+}
+
+macro_rules! further_methods {
+    ($($(#[$doc:meta])* $name:ident $method:ident),*) => {$(
+        $(#[$doc])*
+        #[utoipa::path(
+            $method, path = "/webhooks/{webhookId}", tag = "Webhooks",
+            params(("webhookId" = String, Path, description = "The last part of the endpoint's URL")),
+            request_body(
+                content = serde_json::Value, content_type = "application/json", description = "What the node accepts",
+                example = json!({"order": 17})
+            ),
+            responses(
+                (status = 200, description = "A duplicate, or the answer of a synchronous run", body = Received),
+                (status = 202, description = "Accepted, or captured when no deployment is active", body = Received),
+                (status = 400, description = "VALIDATION: the body is not what its content type says", body = ErrorBody),
+                (status = 401, description = "SIGNATURE_INVALID", body = ErrorBody),
+                (status = 403, description = "FORBIDDEN: the webhook takes no requests from this address", body = ErrorBody),
+                (status = 404, description = "NOT_FOUND", body = ErrorBody),
+                (status = 405, description = "METHOD_NOT_ALLOWED: the webhook does not take this method", body = ErrorBody),
+                (status = 429, description = "RATE_LIMITED", body = ErrorBody),
+                (status = 504, description = "EXECUTION_TIMEOUT: a synchronous run took too long", body = ErrorBody),
+            )
+        )]
+        async fn $name(
+            State(app): State<App>,
+            ip: ClientIp,
+            Extension(request_id): Extension<RequestId>,
+            Path(webhook_id): Path<String>,
+            request: Request,
+        ) -> Response {
+            answered(app, (ip, request_id), webhook_id, request).await
+        }
+    )*};
+}
+further_methods! {
+    /// Receives an event, as `POST` does, if the webhook's node lists this method.
+    receive_put put,
+    /// Receives an event, as `POST` does, if the webhook's node lists this method.
+    receive_patch patch,
+    /// Receives an event, as `POST` does, if the webhook's node lists this method.
+    receive_delete delete
+}
+
+/// OPTIONS, which browsers send before requests of other origins' pages.
+async fn receive_other(
+    State(app): State<App>,
+    ip: ClientIp,
+    Extension(request_id): Extension<RequestId>,
+    Path(webhook_id): Path<String>,
+    request: Request,
+) -> Response {
+    answered(app, (ip, request_id), webhook_id, request).await
+}
+
+/// The paths of webhooks that have some, with all methods.
+async fn receive_below(
+    State(app): State<App>,
+    ip: ClientIp,
+    Extension(request_id): Extension<RequestId>,
+    Path((webhook_id, _)): Path<(String, String)>,
+    request: Request,
+) -> Response {
+    answered(app, (ip, request_id), webhook_id, request).await
+}
+
+/// The answer to any request, for pages of other origins with the headers that let them read it.
+async fn answered(
+    app: App,
+    (ip, RequestId(request_id)): (ClientIp, RequestId),
+    webhook_id: String,
+    request: Request,
+) -> Response {
+    let origin = request.headers().get(ORIGIN).cloned();
+    if request.method() == Method::OPTIONS {
+        return cors::preflight(&app, &webhook_id, request.headers(), origin).await;
+    }
+    let Some(origin) = origin else {
+        return received(app, (ip, request_id), webhook_id, request).await;
+    };
+    let mut response = received(app.clone(), (ip, request_id), webhook_id.clone(), request).await;
+    cors::allow(&app, &webhook_id, &origin, &mut response).await;
+    response
+}
+
+async fn received(
+    app: App,
+    (ip, request_id): (ClientIp, String),
+    webhook_id: String,
+    request: Request,
+) -> Response {
     let (parts, body) = request.into_parts();
+    if matches!(parts.method, Method::GET | Method::HEAD) {
+        match verified(&app, &webhook_id, &parts).await {
+            Ok(Some(response)) => return response,
+            Ok(None) => {}
+            Err(error) => return error.into_response(),
+        }
+    }
     let arrival = Arrival::new(&app, &webhook_id, ip, request_id, &parts.headers);
-    let (arrival, admitted) = match ingest::admit(&app, arrival, &parts.headers).await {
+    let (arrival, admitted) = match ingest::admit(&app, arrival, &parts).await {
         Ok(admitted) => admitted,
         Err(response) => return response,
     };
-    let body = match read(body, app.config.webhook_body_bytes_max).await {
+    let body = match read(body, admitted.body_bytes_max(&app)).await {
         Ok(body) => body,
         Err(error) => return ingest::refuse_body(&app, arrival, &admitted, error).await,
     };
-    let query = parts.uri.query().map(str::to_owned);
-    ToTheEnd::new(ingest::deliver(
-        app,
-        arrival,
-        admitted,
-        parts.headers,
-        query,
-        body,
-    ))
-    .await
+    ToTheEnd::new(ingest::deliver(app, arrival, admitted, parts, body)).await
 }
 
 /// Reads a body, limited in size and time.
@@ -131,7 +238,8 @@ struct Verified {
     webhook_id: String,
 }
 
-/// Checks whether the webhook exists and is active, which some senders do before their first event.
+/// Checks whether the webhook exists and is active, which some senders do before their first event. If the webhook's node
+/// lists GET, a request without a challenge is an event, as with `POST`.
 #[utoipa::path(
     get, path = "/webhooks/{webhookId}", tag = "Webhooks",
     params(
@@ -142,26 +250,40 @@ struct Verified {
     responses(
         (status = 200, description = "The webhook exists; the body is the challenge alone, if one was sent",
             content((Verified = "application/json"), (String = "text/plain"))),
+        (status = 202, description = "An event: accepted, or captured", body = Received),
+        (status = 401, description = "SIGNATURE_INVALID: an event", body = ErrorBody),
+        (status = 429, description = "RATE_LIMITED: an event", body = ErrorBody),
         (status = 404, description = "NOT_FOUND: it does not exist, or is not active", body = ErrorBody),
     )
 )]
 async fn verify(
     State(app): State<App>,
+    ip: ClientIp,
+    Extension(request_id): Extension<RequestId>,
     Path(webhook_id): Path<String>,
     request: Request,
-) -> Result<Response, ApiError> {
-    if !ingest::is_active(&app, &webhook_id).await? {
-        return Err(Code::NotFound
-            .with("This webhook does not exist, or is not active.")
-            .into());
-    }
-    let query = request.uri().query().unwrap_or_default().as_bytes();
+) -> Response {
+    answered(app, (ip, request_id), webhook_id, request).await
+}
+
+/// The answer to a check, which a GET is unless the webhook takes it as an event.
+async fn verified(app: &App, webhook_id: &str, parts: &Parts) -> Result<Option<Response>, ApiError> {
+    let query = parts.uri.query().unwrap_or_default().as_bytes();
     let value = |name| {
         form_urlencoded::parse(query)
             .find(|(key, _)| key == name)
             .map(|(_, value)| value.into_owned())
     };
-    let response = match value("challenge").or_else(|| value("hub.challenge")) {
+    let challenge = value("challenge").or_else(|| value("hub.challenge"));
+    match admission::check(app, webhook_id, parts).await? {
+        Checked::Event if challenge.is_none() => return Ok(None),
+        Checked::Event | Checked::Active => {}
+        Checked::Inactive => {
+            let message = "This webhook does not exist, or is not active.";
+            return Err(Code::NotFound.with(message).into());
+        }
+    }
+    Ok(Some(match challenge {
         Some(challenge) => {
             let headers = [
                 (CONTENT_TYPE, "text/plain; charset=utf-8"),
@@ -171,9 +293,8 @@ async fn verify(
         }
         None => Json(Verified {
             status: "ok",
-            webhook_id,
+            webhook_id: webhook_id.to_owned(),
         })
         .into_response(),
-    };
-    Ok(response)
+    }))
 }

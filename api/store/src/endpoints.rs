@@ -12,6 +12,7 @@ use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::{DataKeyId, EndpointId, EnvironmentId, PatternId, RunId, WorkspaceId};
 use heddle_model::signature::Scheme;
 use heddle_model::slot::Slot;
+use heddle_model::webhook::Webhook;
 use secrecy::SecretString;
 use sqlx::FromRow;
 use std::collections::{HashMap, HashSet};
@@ -28,10 +29,15 @@ pub struct HookNode {
 }
 
 /// By what a node is reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HookKind {
     /// OnWebhook.
-    Webhook(Scheme),
+    Webhook {
+        /// How senders prove who they are.
+        scheme: Scheme,
+        /// The node's parameters as JSON, if they say more than the scheme; else empty.
+        parameters: String,
+    },
     /// OnEmail.
     Email,
 }
@@ -60,6 +66,8 @@ pub struct EndpointRow {
     pub alias: String,
     /// How senders sign, in the newest version.
     scheme: String,
+    /// The node's parameters in the newest version as JSON; empty if they say no more than the scheme.
+    parameters: String,
     secret_key_id: DataKeyId,
     secret: Vec<u8>,
     /// Whether the newest version has the node.
@@ -80,6 +88,14 @@ impl EndpointRow {
     /// How senders sign, in the newest version.
     pub fn scheme(&self) -> Scheme {
         Scheme::named(&self.scheme).unwrap_or_default()
+    }
+
+    /// What the node says of its requests, in the newest version.
+    pub fn webhook(&self) -> Webhook {
+        match self.parameters.as_str() {
+            "" => Webhook::signed(self.scheme()),
+            parameters => Webhook::of_json(parameters),
+        }
     }
 
     /// The secret.
@@ -111,16 +127,20 @@ struct Known {
     alias: String,
     /// None of an address.
     scheme: Option<String>,
+    parameters: String,
     is_present: bool,
 }
 
 impl Known {
     fn is(&self, hook: &HookNode) -> bool {
-        let scheme = match hook.kind {
-            HookKind::Webhook(scheme) => Some(scheme.name()),
-            HookKind::Email => None,
+        let (scheme, parameters) = match &hook.kind {
+            HookKind::Webhook { scheme, parameters } => (Some(scheme.name()), parameters.as_str()),
+            HookKind::Email => (None, ""),
         };
-        self.is_present && self.alias == hook.alias && self.scheme.as_deref() == scheme
+        self.is_present
+            && self.alias == hook.alias
+            && self.scheme.as_deref() == scheme
+            && self.parameters == parameters
     }
 }
 
@@ -136,15 +156,15 @@ pub async fn sync(
 ) -> Result<(), ServiceError> {
     let (pattern, workspace) = owner;
     let webhooks = sql(
-        "select node_id, alias, scheme, is_present from webhook_endpoints where pattern_id = ? and slot = ''",
+        "select node_id, alias, scheme, parameters, is_present from webhook_endpoints where pattern_id = ? and slot = ''",
     );
     let mailboxes = sql(
-        "select node_id, alias, cast(null as text) as scheme, is_present from email_endpoints
+        "select node_id, alias, cast(null as text) as scheme, '' as parameters, is_present from email_endpoints
          where pattern_id = ? and slot = ''",
     );
     let webhooks: Vec<Known> = db.all(webhooks.bind(pattern)).await?;
     let mailboxes: Vec<Known> = db.all(mailboxes.bind(pattern)).await?;
-    let is_webhook = |hook: &HookNode| matches!(hook.kind, HookKind::Webhook(_));
+    let is_webhook = |hook: &HookNode| matches!(hook.kind, HookKind::Webhook { .. });
     let (wanted, wanted_mail): (Vec<&HookNode>, Vec<&HookNode>) =
         hooks.iter().partition(|hook| is_webhook(hook));
     let mut is_changed = false;
@@ -182,11 +202,20 @@ pub async fn sync(
                 continue;
             }
             is_changed = true;
-            match (hook.kind, known) {
-                (HookKind::Webhook(scheme), Some(_)) => set_webhook(db, pattern, hook, scheme).await?,
-                (HookKind::Webhook(scheme), None) => {
+            match (&hook.kind, known) {
+                (HookKind::Webhook { scheme, parameters }, known) => {
+                    let new = NewWebhook {
+                        node_id: &hook.node_id,
+                        alias: &hook.alias,
+                        scheme: *scheme,
+                        parameters,
+                        is_present: true,
+                    };
+                    if known.is_some() {
+                        set_webhook(db, pattern, new).await?;
+                        continue;
+                    }
                     let slot = Slot::main(pattern);
-                    let new = NewWebhook::of(hook, scheme);
                     add_webhook(db, vault, (slot, workspace), new, now).await?;
                 }
                 (HookKind::Email, Some(_)) => set_email(db, pattern, hook).await?,
@@ -229,42 +258,28 @@ impl Table {
     }
 }
 
-async fn set_webhook(
-    db: &mut Db<'_>,
-    pattern: PatternId,
-    hook: &HookNode,
-    scheme: Scheme,
-) -> Result<(), StoreError> {
+async fn set_webhook(db: &mut Db<'_>, pattern: PatternId, hook: NewWebhook<'_>) -> Result<(), StoreError> {
     let known = sql(
-        "update webhook_endpoints set is_present = true, alias = ?, scheme = ?
+        "update webhook_endpoints set is_present = ?, alias = ?, scheme = ?, parameters = ?
                      where pattern_id = ? and node_id = ?",
     )
-    .bind(&hook.alias)
-    .bind(scheme.name())
+    .bind(hook.is_present)
+    .bind(hook.alias)
+    .bind(hook.scheme.name())
+    .bind(hook.parameters)
     .bind(pattern)
-    .bind(&hook.node_id);
+    .bind(hook.node_id);
     db.execute(known).await?;
     Ok(())
 }
 
-/// A webhook endpoint to be made.
+/// A webhook endpoint as it is to be.
 struct NewWebhook<'a> {
     node_id: &'a str,
     alias: &'a str,
     scheme: Scheme,
+    parameters: &'a str,
     is_present: bool,
-}
-
-impl<'a> NewWebhook<'a> {
-    /// Of a node of the newest version.
-    fn of(hook: &'a HookNode, scheme: Scheme) -> Self {
-        NewWebhook {
-            node_id: &hook.node_id,
-            alias: &hook.alias,
-            scheme,
-            is_present: true,
-        }
-    }
 }
 
 async fn add_webhook(
@@ -282,7 +297,7 @@ async fn add_webhook(
     db.execute(
         sql(
             "insert into webhook_endpoints (id, pattern_id, slot, workspace_id, node_id, webhook_id, alias, scheme,
-             secret_key_id, secret, is_present, created_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+             parameters, secret_key_id, secret, is_present, created_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )
         .bind(id)
         .bind(slot.pattern)
@@ -292,6 +307,7 @@ async fn add_webhook(
         .bind(unguessable())
         .bind(new.alias)
         .bind(new.scheme.name())
+        .bind(new.parameters)
         .bind(sealed.data_key)
         .bind(sealed.bytes)
         .bind(new.is_present)
@@ -351,6 +367,7 @@ pub async fn add_to_slot(
                 node_id: &main.node_id,
                 alias: &main.alias,
                 scheme: main.scheme(),
+                parameters: &main.parameters,
                 is_present: main.is_present,
             };
             add_webhook(db, vault, (slot, main.workspace_id), new, now).await?;
@@ -398,8 +415,8 @@ pub async fn remove(db: &mut Db<'_>, editor: &Editor, pattern: PatternId) -> Res
 }
 
 const ENDPOINT: &str =
-    "select id, pattern_id, nullif(slot, '') as slot_environment_id, workspace_id, node_id, webhook_id, alias, scheme, secret_key_id, secret,
-    is_present, exists (select 1 from workspaces w where w.id = webhook_endpoints.workspace_id
+    "select id, pattern_id, nullif(slot, '') as slot_environment_id, workspace_id, node_id, webhook_id, alias, scheme, parameters,
+    secret_key_id, secret, is_present, exists (select 1 from workspaces w where w.id = webhook_endpoints.workspace_id
     and w.suspended_at is not null) as is_suspended from webhook_endpoints ";
 
 /// The endpoint under this URL, for the ingestion.

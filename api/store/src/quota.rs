@@ -116,12 +116,16 @@ fn used(quota: Quota, owner: &str) -> Sql {
         // Counted by triggers.
         Quota::KeyValues => "select coalesce((select entries from key_value_usage where owner_id = ?), 0)",
         Quota::KeyValueBytes => "select coalesce((select bytes from key_value_usage where owner_id = ?), 0)",
+        // Those that wait for something, and those that wait for their deployment to be resumed.
         Quota::WaitingRuns => concat!(
-            "select count(*) from deployments d join runs r on r.deployment_id = d.id
+            "select (select count(*) from deployments d join runs r on r.deployment_id = d.id
              where r.wake_at is not null and (d.user_id = ? or d.workspace_id in
                  (select workspace_id from memberships where user_id = ? and role = 'owner')) and ",
             owner_of_deployment!(),
-            " = ?"
+            " = ?) + (select count(*) from runs r join deployments d on d.id = r.deployment_id
+             where r.status = 'running' and r.wake_at is null and d.status = 'paused' and ",
+            owner_of_deployment!(),
+            " = ?)"
         ),
     };
     let owners = text.matches('?').count();

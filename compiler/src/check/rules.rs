@@ -3,13 +3,14 @@
 use super::level::{Kind, Level};
 use super::names::{NodeNames, labels};
 use super::parameters::Parameters;
-use super::{flow, single};
+use super::{flow, single, webhook};
 use crate::definitions::{Definition, DefinitionKind, Definitions};
 use crate::diagnostic::{Diagnostic, Severity, did_you_mean};
 use crate::findings::Findings;
 use crate::graph::Graph;
 use crate::lowered::Argument;
 use crate::options::Options;
+use heddle_catalogue::Start;
 use heddle_contract::plan::OnError;
 
 /// Checks a graph on one level: the main one, or that within a definition.
@@ -29,6 +30,7 @@ pub(super) fn check_level<'a>(
 
 /// The parameters of all nodes.
 fn arguments(level: &Level<'_>, options: &Options, found: &mut Findings) -> Vec<Vec<(String, Argument)>> {
+    let inner = level.inner;
     let labels = labels(level);
     let has_error = after_errors(level);
     let mut all = Vec::new();
@@ -53,6 +55,9 @@ fn arguments(level: &Level<'_>, options: &Options, found: &mut Findings) -> Vec<
             Kind::Standard(node_type) => {
                 arguments = parameters.fields(given, node_type.parameters, "", 0);
                 single::check(spot, found);
+                if spot.starts_by(Start::Webhook) && !inner {
+                    webhook::check(spot, found);
+                }
             }
             Kind::Defined(definition, _) if takes_parameters(definition) => {
                 arguments = parameters.open(given);

@@ -32,8 +32,13 @@ test('a secret is shown on demand, and replaced', async ({ page, account }) => {
   await page.getByRole('dialog').getByRole('button', { name: 'Make a new secret' }).click();
   await expect(page.getByText(orders.secret)).toBeHidden();
   expect((await send(orders, ORDER)).status).toBe(401);
+  await page.getByRole('button', { name: 'Enter the sender’s secret' }).click();
+  await page.getByRole('dialog').getByLabel('Secret').fill('a secret of the sender');
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByRole('dialog')).toBeHidden();
+  expect((await send({ ...orders, secret: 'a secret of the sender' }, ORDER)).ok).toBe(true);
 
-  await page.getByRole('button', { name: 'How to send a signed request' }).click();
+  await page.getByRole('button', { name: 'How to send a request' }).click();
   await expect(page.getByText('curl', { exact: false }).first()).toBeVisible();
   await page.getByRole('tab', { name: 'Python' }).click();
   await expect(page.getByText('hmac', { exact: false }).first()).toBeVisible();

@@ -5,6 +5,7 @@ import { rowsOf, valuesOf } from '$/screens/environments/variables';
 import { found, score } from '$/screens/palette';
 import { browserName } from '$/screens/profile/browser';
 import { triggerNames } from '$/screens/triggers';
+import { proof, takes, usesSecret } from '$/screens/deployment/webhook';
 import { timeIn } from '$/screens/deployment/times';
 import { frequentFailures, rate, successRate } from '$/screens/home/failures';
 
@@ -24,6 +25,17 @@ describe('variables', () => {
     );
   });
   it('without a name are left out', () => expect(valuesOf([{ name: ' ', value: '1' }])).toEqual({}));
+});
+
+describe('webhooks', () => {
+  it('say what they take', () => {
+    expect(takes({ methods: ['GET', 'POST'], accept: ['json', 'form'] })).toBe('GET, POST: json, form');
+  });
+  it('need their secret unless anyone may send', () => {
+    expect([proof('gitlab'), usesSecret('gitlab')]).toEqual(['send the secret as GitLab does', true]);
+    expect([proof('none'), usesSecret('none')]).toEqual(['anyone who knows the address', false]);
+    expect(proof('of a newer server')).toBe('of a newer server');
+  });
 });
 
 describe('buckets of a period', () => {

@@ -10,6 +10,7 @@ pub mod expression;
 pub mod json;
 pub mod mail;
 pub mod masking;
+pub mod multipart;
 pub mod signatures;
 
 /// What a target does with an input.
@@ -26,5 +27,6 @@ pub const ALL: &[(&str, Check)] = &[
     ("json", json::check),
     ("mail", mail::check),
     ("masking", masking::check),
+    ("multipart", multipart::check),
     ("signatures", signatures::check),
 ];

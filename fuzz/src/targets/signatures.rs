@@ -2,7 +2,7 @@
 //! does not know the secret is let in.
 
 use heddle_model::clock::Timestamp;
-use heddle_model::signature::{Scheme, verify};
+use heddle_model::signature::{Authentication, Incoming, Scheme, verify};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 /// Checks an input.
@@ -20,8 +20,19 @@ pub fn check(data: &[u8]) {
         "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
         "a secret of nobody who reads this",
     ] {
+        let incoming = Incoming {
+            headers: &headers,
+            base_url: "https://heddle.example.com",
+            target: "/webhooks/6f1ed002ab5595859014ebf0951522d9?a=1",
+            body,
+        };
+        let authentication = Authentication {
+            header: "x-signed".to_owned(),
+            user: "ann".to_owned(),
+            ..Authentication::from(scheme)
+        };
         assert!(
-            verify(scheme, secret, &headers, body, now).is_err(),
+            scheme == Scheme::Open || verify(&authentication, secret, &incoming, now).is_err(),
             "{scheme:?} {headers:?}"
         );
     }

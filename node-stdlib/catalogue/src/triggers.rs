@@ -29,6 +29,214 @@ const fn trigger(
     }
 }
 
+/// Who may send, what, and what becomes of it. Without any of them: a signed POST of JSON.
+const WEBHOOK: &[Parameter] = &[
+    Parameter::optional(
+        "alias",
+        Schema::String,
+        "A readable name of the webhook, for lists; its URL does not change.",
+    )
+    .advanced()
+    .literal(),
+    Parameter::optional(
+        "scheme",
+        Schema::Enum(&[
+            "heddle",
+            "github",
+            "stripe",
+            "slack",
+            "shopify",
+            "standard-webhooks",
+            "twilio",
+            "gitlab",
+            "hmac",
+            "header",
+            "bearer",
+            "basic",
+            "jwt",
+            "none",
+        ]),
+        "How senders prove who they are, which is checked before a run starts: the signature of a service, one described \
+         by `hmac`, the webhook's secret in a header (`header`, `bearer`, `basic`), a JSON Web Token, or `none`: anyone \
+         who knows the address can start runs.",
+    )
+    .or("\"heddle\"")
+    .literal(),
+    Parameter::optional(
+        "tokenHeader",
+        Schema::String,
+        "With the scheme `header`: the header that has the secret, such as `X-Api-Key`.",
+    )
+    .literal(),
+    Parameter::optional(
+        "user",
+        Schema::String,
+        "With the scheme `basic`: the user's name; the password is the webhook's secret.",
+    )
+    .literal(),
+    Parameter::optional(
+        "hmac",
+        Schema::Object(HMAC),
+        "With the scheme `hmac`: how the sender signs.",
+    )
+    .literal(),
+    Parameter::optional(
+        "jwt",
+        Schema::Object(JWT),
+        "With the scheme `jwt`: which tokens are accepted, in `Authorization: Bearer`. They must not have expired.",
+    )
+    .literal(),
+    Parameter::optional(
+        "methods",
+        Schema::Array(&Schema::Enum(&["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"])),
+        "Methods that start a run. A GET with `challenge` or `hub.challenge` is answered with its value nevertheless.",
+    )
+    .or("[\"POST\"]")
+    .literal(),
+    Parameter::optional(
+        "path",
+        Schema::String,
+        "What must follow the webhook's address, such as `/orders/:order`; what stands for a name is in `params`.",
+    )
+    .literal(),
+    Parameter::optional(
+        "accept",
+        Schema::Array(&Schema::Enum(&["json", "form", "multipart", "text", "binary"])),
+        "Bodies that are read, by their content type: JSON; the fields of a form; fields and small files; text and XML; \
+         any bytes, in base64. Default: `json`, for Twilio `json` and `form`.",
+    )
+    .literal(),
+    Parameter::optional(
+        "rawBody",
+        Schema::Boolean,
+        "Whether the event has the body as text besides, in `rawBody`: of JSON, forms and texts.",
+    )
+    .advanced()
+    .or("false")
+    .literal(),
+    Parameter::optional(
+        "cors",
+        Schema::Array(&Schema::String),
+        "Origins of pages that may send requests from a browser, such as `https://shop.example.com`; `*` for any.",
+    )
+    .advanced()
+    .literal(),
+    Parameter::optional(
+        "allowIps",
+        Schema::Array(&Schema::String),
+        "Addresses and networks of senders, such as `192.0.2.0/24`; all others are refused.",
+    )
+    .advanced()
+    .literal(),
+    Parameter::optional(
+        "requestsPerMinute",
+        Schema::Integer {
+            min: 1,
+            max: 100_000,
+        },
+        "Requests within a minute, from all addresses together; further ones are refused.",
+    )
+    .advanced()
+    .literal(),
+    Parameter::optional(
+        "maxBytes",
+        Schema::Integer {
+            min: 1,
+            max: 1_000_000_000,
+        },
+        "Size of the largest body, in bytes, if it is below the server's limit.",
+    )
+    .advanced()
+    .literal(),
+    Parameter::optional(
+        "whenPaused",
+        Schema::Enum(&["capture", "queue"]),
+        "What becomes of events while the deployment is paused: they are captured, to be looked at, or each gets a run \
+         that starts when it is resumed.",
+    )
+    .advanced()
+    .or("\"capture\"")
+    .literal(),
+    Parameter::optional(
+        "responseMode",
+        Schema::Enum(&["auto", "sync", "async"]),
+        "Whether the sender waits for the run (`sync`) or gets a response at once (`async`); `auto` \
+            waits if a RespondToWebhook can be reached from here.",
+    )
+    .advanced()
+    .or("\"auto\"")
+    .literal(),
+    Parameter::optional(
+        "timeoutMs",
+        Schema::Integer { min: 1, max: 600_000 },
+        "How long the sender waits at most, in milliseconds.",
+    )
+    .content(Content::Duration(TimeUnit::Milliseconds))
+    .advanced()
+    .literal(),
+];
+
+/// A signature that no scheme describes.
+const HMAC: &[Parameter] = &[
+    Parameter::required("header", Schema::String, "The header that has the signature.").literal(),
+    Parameter::optional(
+        "algorithm",
+        Schema::Enum(&["sha256", "sha1", "sha512"]),
+        "The digest.",
+    )
+    .or("\"sha256\"")
+    .literal(),
+    Parameter::optional(
+        "encoding",
+        Schema::Enum(&["hex", "base64"]),
+        "How the signature is written.",
+    )
+    .or("\"hex\"")
+    .literal(),
+    Parameter::optional(
+        "prefix",
+        Schema::String,
+        "What stands before the signature in the header, such as `sha256=`.",
+    )
+    .literal(),
+    Parameter::optional(
+        "timestampHeader",
+        Schema::String,
+        "The header with the time of sending, if that is signed before the body; it must be within five minutes.",
+    )
+    .literal(),
+    Parameter::optional(
+        "separator",
+        Schema::String,
+        "What is signed between the time and the body.",
+    )
+    .or("\".\"")
+    .literal(),
+];
+
+/// Which JSON Web Tokens are accepted.
+const JWT: &[Parameter] = &[
+    Parameter::optional(
+        "algorithm",
+        Schema::Enum(&[
+            "HS256", "HS384", "HS512", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384",
+            "EdDSA",
+        ]),
+        "How tokens are signed: `HS…` with the webhook's secret, all others with a key of which `keys` has the public part.",
+    )
+    .or("\"HS256\"")
+    .literal(),
+    Parameter::optional(
+        "keys",
+        Schema::Any,
+        "The issuer's public keys: a JSON Web Key Set, `{\"keys\": […]}`.",
+    )
+    .content(Content::Json)
+    .literal(),
+    Parameter::optional("issuer", Schema::String, "What the claim `iss` must be.").literal(),
+    Parameter::optional("audience", Schema::String, "What the claim `aud` must be or contain.").literal(),
+];
+
 /// In the order in which lists show them.
 pub const TYPES: &[NodeType] = &[
     trigger(
@@ -41,55 +249,29 @@ pub const TYPES: &[NodeType] = &[
         ),
         "Starts a run when an HTTP request arrives at the pattern's webhook. Emits the request, which \
          RespondToWebhook can answer.",
-        &[event("The event: `{headers, body, method, query}`.")],
+        &[event(
+            "The event: `{headers, body, method, query}`; with `path` also `params`, with `rawBody` also `rawBody`, with \
+             a JSON Web Token also `claims`.",
+        )],
+        WEBHOOK,
         &[
-            Parameter::optional(
-                "alias",
-                Schema::String,
-                "A readable name of the webhook, for lists; its URL does not change.",
-            )
-            .advanced()
-            .literal(),
-            Parameter::optional(
-                "scheme",
-                Schema::Enum(&[
-                    "heddle",
-                    "github",
-                    "stripe",
-                    "slack",
-                    "shopify",
-                    "standard-webhooks",
-                ]),
-                "How the sender signs its requests; the signature is checked before a run starts.",
-            )
-            .or("\"heddle\"")
-            .literal(),
-            Parameter::optional(
-                "responseMode",
-                Schema::Enum(&["auto", "sync", "async"]),
-                "Whether the sender waits for the run (`sync`) or gets a response at once (`async`); `auto` \
-                    waits if a RespondToWebhook can be reached from here.",
-            )
-            .advanced()
-            .or("\"auto\"")
-            .literal(),
-            Parameter::optional(
-                "timeoutMs",
-                Schema::Integer { min: 1, max: 600_000 },
-                "How long the sender waits at most, in milliseconds.",
-            )
-            .content(Content::Duration(TimeUnit::Milliseconds))
-            .advanced()
-            .literal(),
-        ],
-        &[Example {
-            title: "The event of a request",
-            parameters: r#"{"alias": "orders"}"#,
-            input: r#"{"method": "POST", "query": {"source": "shop"}, "headers": {"content-type": "application/json"},
+            Example {
+                title: "The event of a request",
+                parameters: r#"{"alias": "orders"}"#,
+                input: r#"{"method": "POST", "query": {"source": "shop"}, "headers": {"content-type": "application/json"},
                 "body": {"id": "o-1", "total": 12.5}}"#,
-            output: r#"{"out": {"method": "POST", "query": {"source": "shop"}, "headers": {"content-type": "application/json"},
+                output: r#"{"out": {"method": "POST", "query": {"source": "shop"}, "headers": {"content-type": "application/json"},
                 "body": {"id": "o-1", "total": 12.5}}}"#,
-        }],
+            },
+            Example {
+                title: "The event of a form, sent to a path of its own",
+                parameters: r#"{"scheme": "bearer", "accept": ["form"], "path": "/orders/:order", "whenPaused": "queue"}"#,
+                input: r#"{"method": "POST", "query": {}, "headers": {"content-type": "application/x-www-form-urlencoded"},
+                "body": {"name": "Ann", "colour": ["red", "blue"]}, "params": {"order": "o-1"}}"#,
+                output: r#"{"out": {"method": "POST", "query": {}, "headers": {"content-type": "application/x-www-form-urlencoded"},
+                "body": {"name": "Ann", "colour": ["red", "blue"]}, "params": {"order": "o-1"}}}"#,
+            },
+        ],
     ),
     trigger(
         Start::Schedule,

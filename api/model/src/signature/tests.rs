@@ -1,12 +1,14 @@
 //! The examples that the senders publish, and what must not pass.
 
-use super::{Refusal, Scheme, verify};
+use super::{Authentication, Digests, Incoming, MacForm, Refusal, Scheme, verify};
 use crate::clock::Timestamp;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 /// A request as its sender made it.
+#[derive(Clone)]
 struct Example {
     scheme: Scheme,
+    mac: MacForm,
     secret: &'static str,
     headers: Vec<(&'static str, String)>,
     body: &'static str,
@@ -23,7 +25,19 @@ impl Example {
         };
         let headers: HeaderMap = self.headers.iter().map(header).collect();
         let now = Timestamp::from_millis(self.at_s * 1000);
-        verify(self.scheme, self.secret, &headers, self.body.as_bytes(), now)
+        let incoming = Incoming {
+            headers: &headers,
+            base_url: "https://mycompany.com",
+            target: "/myapp.php?foo=1&bar=2",
+            body: self.body.as_bytes(),
+        };
+        let authentication = Authentication {
+            header: "X-Signed".to_owned(),
+            user: "ann".to_owned(),
+            mac: self.mac.clone(),
+            ..Authentication::from(self.scheme)
+        };
+        verify(&authentication, self.secret, &incoming, now)
     }
 
     fn with_header(mut self, name: &str, value: &str) -> Self {
@@ -40,6 +54,7 @@ impl Example {
 fn github() -> Example {
     Example {
         scheme: Scheme::Github,
+        mac: MacForm::default(),
         secret: "It's a Secret to Everybody",
         headers: vec![(
             "X-Hub-Signature-256",
@@ -66,6 +81,7 @@ fn heddle() -> Example {
 fn stripe() -> Example {
     Example {
         scheme: Scheme::Stripe,
+        mac: MacForm::default(),
         secret: "webhook_secret",
         headers: vec![(
             "Stripe-Signature",
@@ -82,6 +98,7 @@ fn stripe() -> Example {
 fn slack() -> Example {
     Example {
         scheme: Scheme::Slack,
+        mac: MacForm::default(),
         secret: "8f742231b10e8888abcd99yyyzzz85a5",
         headers: vec![
             (
@@ -102,6 +119,7 @@ fn slack() -> Example {
 fn shopify() -> Example {
     Example {
         scheme: Scheme::Shopify,
+        mac: MacForm::default(),
         secret: "test-webhook-secret",
         headers: vec![(
             "X-Shopify-Hmac-SHA256",
@@ -116,6 +134,7 @@ fn shopify() -> Example {
 fn standard_webhooks() -> Example {
     Example {
         scheme: Scheme::StandardWebhooks,
+        mac: MacForm::default(),
         secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
         headers: vec![
             ("webhook-id", "msg_p5jXN8AQM9LWM0D4loKWxJek".to_owned()),
@@ -130,7 +149,43 @@ fn standard_webhooks() -> Example {
     }
 }
 
-fn all() -> [Example; 6] {
+/// From the tests of Twilio's libraries.
+fn twilio() -> Example {
+    Example {
+        scheme: Scheme::Twilio,
+        mac: MacForm::default(),
+        secret: "12345",
+        headers: vec![("X-Twilio-Signature", "RSOYDt4T1cUTdK1PDd93/VVr8B8=".to_owned())],
+        body: "Digits=1234&CallSid=CA1234567890ABCDE&From=%2B14158675309&To=%2B18005551212&Caller=%2B14158675309",
+        at_s: 0,
+    }
+}
+
+/// Slack's example, described as a scheme of one's own would be.
+fn described() -> Example {
+    let slack = slack();
+    let mut headers = slack.headers.clone();
+    headers[0].0 = "X-Signed";
+    headers[0].1 = SIGNED_WITHOUT_VERSION.to_owned();
+    Example {
+        scheme: Scheme::Hmac,
+        mac: MacForm {
+            algorithm: Digests::Sha512,
+            is_base64: true,
+            prefix: "sig=".to_owned(),
+            timestamp_header: Some("X-Slack-Request-Timestamp".to_owned()),
+            separator: ".".to_owned(),
+        },
+        headers,
+        ..slack
+    }
+}
+
+/// `openssl dgst -sha512 -hmac 8f742231b10e8888abcd99yyyzzz85a5 -binary | base64` of `1531420618.` and Slack's body.
+const SIGNED_WITHOUT_VERSION: &str =
+    "sig=AWfBE0noRkPE+sMmhSoo19hbT6TowHEdl/IQW/AZU6L/soenJt9c/0M9U6E4Zs8+kW6wnciL+HbBHO1GW8cxlQ==";
+
+fn all() -> [Example; 8] {
     [
         heddle(),
         github(),
@@ -138,6 +193,8 @@ fn all() -> [Example; 6] {
         slack(),
         shopify(),
         standard_webhooks(),
+        twilio(),
+        described(),
     ]
 }
 
@@ -168,20 +225,27 @@ fn another_body_or_secret_does_not() {
     }
 }
 
+fn header_of(example: &Example) -> &'static str {
+    match example.scheme {
+        Scheme::Hmac => "X-Signed",
+        scheme => scheme.header(),
+    }
+}
+
 #[test]
 fn a_missing_or_malformed_header_is_named() {
     for mut example in all() {
-        let header = example.scheme.header();
+        let header = header_of(&example);
         example
             .headers
             .retain(|(name, _)| !name.eq_ignore_ascii_case(header));
-        assert_eq!(example.verify(), Err(Refusal::Missing(header)));
+        assert_eq!(example.verify(), Err(Refusal::Missing(header.into())));
     }
-    for scheme in [heddle, github, stripe, slack, shopify] {
+    for scheme in [heddle, github, stripe, slack, shopify, twilio, described] {
         let example = scheme();
-        let header = example.scheme.header();
+        let header = header_of(&example);
         let malformed = example.with_header(header, "nonsense!").verify();
-        assert_eq!(malformed, Err(Refusal::Malformed(header)));
+        assert_eq!(malformed, Err(Refusal::Malformed(header.into())));
     }
     let example = standard_webhooks().with_header("webhook-signature", "nonsense!");
     assert_eq!(example.verify(), Err(Refusal::Wrong));
@@ -193,12 +257,15 @@ fn the_prefix_is_optional_only_in_the_services_own_scheme() {
     let prefixed = heddle().with_header("X-Webhook-Signature", &format!("sha256={digest}"));
     assert_eq!(prefixed.verify(), Ok(()));
     let bare = github().with_header("X-Hub-Signature-256", &digest);
-    assert_eq!(bare.verify(), Err(Refusal::Malformed("X-Hub-Signature-256")));
+    assert_eq!(
+        bare.verify(),
+        Err(Refusal::Malformed("X-Hub-Signature-256".into()))
+    );
 }
 
 #[test]
 fn timestamps_may_be_five_minutes_off_and_no_more() {
-    for example in [stripe, slack, standard_webhooks] {
+    for example in [stripe, slack, standard_webhooks, described] {
         for (off_s, verdict) in [
             (300, Ok(())),
             (-300, Ok(())),
@@ -248,4 +315,85 @@ fn new_secrets_have_256_bits_and_differ() {
         assert_eq!(one.len(), length);
         assert_eq!(Scheme::named(scheme.name()), Some(scheme));
     }
+}
+
+/// A request with the secret itself in a header.
+fn plain(scheme: Scheme, name: &'static str, value: &str) -> Example {
+    Example {
+        scheme,
+        mac: MacForm::default(),
+        secret: "a secret",
+        headers: vec![(name, value.to_owned())],
+        body: "{}",
+        at_s: 0,
+    }
+}
+
+#[test]
+fn secrets_themselves_are_compared_as_a_whole() {
+    for (scheme, name, right, before) in [
+        (Scheme::Gitlab, "X-Gitlab-Token", "a secret", ""),
+        (Scheme::Header, "X-Signed", "a secret", ""),
+        (Scheme::Bearer, "Authorization", "a secret", "Bearer "),
+        (Scheme::Bearer, "Authorization", "a secret", "bearer "),
+        // `ann:a secret` in base64.
+        (Scheme::Basic, "Authorization", "YW5uOmEgc2VjcmV0", "Basic "),
+    ] {
+        let value = format!("{before}{right}");
+        assert_eq!(plain(scheme, name, &value).verify(), Ok(()), "{value}");
+        // `ann:` in base64.
+        for wrong in ["YW5uOg==", "YW5uOmEgc2VjcmV0eQ=="] {
+            let refused = plain(scheme, name, &format!("{before}{wrong}")).verify();
+            assert_eq!(refused, Err(Refusal::Credentials(name.into())), "{before}{wrong}");
+        }
+        let missing = plain(scheme, "X-Other", &value).verify();
+        assert_eq!(missing, Err(Refusal::Missing(name.into())));
+    }
+    for (scheme, value) in [
+        (Scheme::Bearer, "a secret"),
+        (Scheme::Bearer, "Basic a secret"),
+        (Scheme::Basic, "Basic nonsense!"),
+    ] {
+        let refused = plain(scheme, "Authorization", value).verify();
+        assert_eq!(
+            refused,
+            Err(Refusal::Malformed("Authorization".into())),
+            "{value}"
+        );
+    }
+}
+
+#[test]
+fn without_authentication_anybody_is_let_in_and_tokens_are_left_to_others() {
+    assert_eq!(plain(Scheme::Open, "X-Any", "x").verify(), Ok(()));
+    let token = plain(Scheme::Jwt, "Authorization", "Bearer a secret");
+    assert_eq!(token.verify(), Err(Refusal::Wrong));
+}
+
+#[test]
+fn twilio_hashes_bodies_that_are_no_forms() {
+    let body = r#"{"property": "value", "boolean": true}"#;
+    // Both from the tests of Twilio's libraries.
+    let hash = "0a1ff7634d9ab3b95db5c9a2dfe9416e41502b283a80c7cf19632632f96e6620";
+    let headers = HeaderMap::from_iter([(
+        HeaderName::from_static("x-twilio-signature"),
+        HeaderValue::from_static("a9nBmqA0ju/hNViExpshrM61xv4="),
+    )]);
+    let target = format!("/myapp.php?foo=1&bar=2&bodySHA256={hash}");
+    let verified = |body: &str| {
+        let incoming = Incoming {
+            headers: &headers,
+            base_url: "https://mycompany.com",
+            target: &target,
+            body: body.as_bytes(),
+        };
+        verify(
+            &Scheme::Twilio.into(),
+            "12345",
+            &incoming,
+            Timestamp::from_millis(0),
+        )
+    };
+    assert_eq!(verified(body), Ok(()));
+    assert_eq!(verified("{}"), Err(Refusal::Wrong));
 }

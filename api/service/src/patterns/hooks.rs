@@ -7,9 +7,12 @@ use heddle_compiler::text;
 use heddle_model::signature::Scheme;
 use heddle_store::endpoints::{HOOKS_MAX, HookKind, HookNode};
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 /// Characters of an alias; the rest is cut off.
 const ALIAS_CHARS_MAX: usize = 100;
+/// Bytes of a webhook's parameters, some more than the compiler takes.
+const PARAMETERS_BYTES_MAX: usize = 64 << 10;
 /// Bytes of a node's id, as the compiler takes it.
 const NODE_ID_BYTES_MAX: usize = 64;
 
@@ -41,9 +44,10 @@ fn hook(node: &RawValue) -> Option<HookNode> {
         .unwrap_or_default()
         .map(|value| value.and_then(text::string));
     let kind = match start {
-        Some(Start::Webhook) => {
-            HookKind::Webhook(scheme.and_then(|name| Scheme::named(&name)).unwrap_or_default())
-        }
+        Some(Start::Webhook) => HookKind::Webhook {
+            scheme: scheme.and_then(|name| Scheme::named(&name)).unwrap_or_default(),
+            parameters: parameters.map(further).unwrap_or_default(),
+        },
         _ => HookKind::Email,
     };
     let alias = alias.or_else(|| text::string(label?));
@@ -54,6 +58,21 @@ fn hook(node: &RawValue) -> Option<HookNode> {
         kind,
         node_id: node_id.into_owned(),
     })
+}
+
+/// The parameters that say more than a name and a scheme, as JSON; empty if there are none, or too many to be deployed.
+fn further(parameters: &RawValue) -> String {
+    if parameters.get().len() > PARAMETERS_BYTES_MAX {
+        return String::new();
+    }
+    let read: Option<Map<String, Value>> = serde_json::from_str(parameters.get()).ok();
+    let mut read = read.unwrap_or_default();
+    let said = |name: &str| !matches!(name, "alias" | "scheme" | "responseMode" | "timeoutMs");
+    if !read.keys().any(|name| said(name)) {
+        return String::new();
+    }
+    read.retain(|name, _| name == "scheme" || said(name));
+    Value::Object(read).to_string()
 }
 
 /// Whether it can be deployed, which keeps its length within what an index takes.
@@ -79,12 +98,19 @@ mod tests {
         }
     }
 
+    fn webhook(scheme: Scheme, parameters: &str) -> HookKind {
+        HookKind::Webhook {
+            scheme,
+            parameters: parameters.to_owned(),
+        }
+    }
+
     #[test]
     fn nodes_reached_from_outside_are_found_in_any_draft() {
         let graph = json!({"nodes": [
             {"id": "a", "type": "OnWebhook", "data": {"parameters": {"alias": " orders ", "scheme": "github"}}},
             {"id": "b", "type": "OnWebhook", "data": {"label": "Payments", "parameters": {"scheme": "no such"}}},
-            {"id": "c", "type": "OnWebhook"},
+            {"id": "c", "type": "OnWebhook", "data": {"parameters": {"scheme": "none", "alias": "", "methods": ["GET"], "timeoutMs": 1}}},
             {"id": "c", "type": "OnWebhook", "data": {"label": "the id is taken"}},
             {"id": "d", "type": "OnEmail", "data": 7},
             {"id": "e", "type": "OnManual"},
@@ -93,9 +119,13 @@ mod tests {
             "nonsense",
         ]});
         let found = [
-            hook("a", "orders", HookKind::Webhook(Scheme::Github)),
-            hook("b", "Payments", HookKind::Webhook(Scheme::Heddle)),
-            hook("c", "c", HookKind::Webhook(Scheme::Heddle)),
+            hook("a", "orders", webhook(Scheme::Github, "")),
+            hook("b", "Payments", webhook(Scheme::Heddle, "")),
+            hook(
+                "c",
+                "c",
+                webhook(Scheme::Open, r#"{"scheme":"none","methods":["GET"]}"#),
+            ),
             hook("d", "d", HookKind::Email),
         ];
         assert_eq!(hooks(&graph.to_string()), found);

@@ -3,8 +3,8 @@
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::ServiceError;
 use heddle_model::ids::{EndpointId, PatternId};
-use heddle_model::signature::Scheme;
 use heddle_model::slot::Slot;
+use heddle_model::webhook::Webhook;
 use heddle_store::vault::Vault;
 use heddle_store::{ReadCache, Store, endpoints};
 use secrecy::SecretString;
@@ -24,9 +24,9 @@ pub struct Endpoint {
     pub slot: Slot,
     /// The node.
     pub node_id: String,
-    /// How senders sign, in the newest version.
-    pub scheme: Scheme,
-    /// What they sign with.
+    /// What the node says of its requests, in the newest version.
+    pub webhook: Webhook,
+    /// What senders prove who they are with.
     pub secret: SecretString,
     /// Whether the newest version has the node.
     pub is_present: bool,
@@ -71,7 +71,7 @@ impl Endpoints {
         let endpoint = Arc::new(Endpoint {
             id: row.id,
             slot: row.slot(),
-            scheme: row.scheme(),
+            webhook: row.webhook(),
             secret: row.secret(&mut reader.db(), &self.vault).await?,
             node_id: row.node_id,
             is_present: row.is_present,

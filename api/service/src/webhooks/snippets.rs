@@ -1,12 +1,34 @@
-//! Code snippets that send a signed request to a webhook, using only what comes with each language.
+//! Code snippets that send a request that a webhook takes, using only what comes with each language.
 
-use heddle_model::signature::Scheme;
+use super::jwt;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use heddle_model::clock::Timestamp;
+use heddle_model::signature::{Authentication, Digests, Scheme};
+use heddle_model::webhook::{BodyKind, Segment, Webhook};
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 use std::fmt::Write;
+use std::time::Duration;
 use utoipa::ToSchema;
 
-/// What the snippets send.
-const BODY: &str = r#"{"hello":"world"}"#;
+/// How long a token in a snippet is good for.
+const TOKEN_TTL: Duration = Duration::from_secs(60 * 60);
+/// What stands for a token that only its issuer can make.
+const TOKEN: &str = "A-TOKEN-OF-THE-ISSUER";
+
+/// Bodies of each kind, in the order in which they are preferred: what a webhook takes first is sent.
+const BODIES: [(BodyKind, &str, &str); 5] = [
+    (BodyKind::Json, "application/json", r#"{"hello":"world"}"#),
+    (BodyKind::Form, "application/x-www-form-urlencoded", "hello=world"),
+    (BodyKind::Text, "text/plain", "hello world"),
+    (
+        BodyKind::Multipart,
+        "multipart/form-data; boundary=boundary",
+        "--boundary\r\nContent-Disposition: form-data; name=\"hello\"\r\n\r\nworld\r\n--boundary--",
+    ),
+    (BodyKind::Binary, "application/octet-stream", "hello world"),
+];
 
 /// A signed request in several languages.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -22,106 +44,207 @@ pub struct Snippets {
 }
 
 impl Snippets {
-    /// For an endpoint.
-    pub fn new(url: &str, scheme: Scheme, secret: &str) -> Self {
-        let recipe = Recipe::new(scheme, secret);
+    /// For an endpoint with this address. What is sent has a token, if at all, that is good for an hour.
+    pub fn new(url: &str, webhook: &Webhook, secret: &str, now: Timestamp) -> Self {
+        let recipe = Recipe::new(url, webhook, secret, now);
         Snippets {
-            curl: recipe.curl(url, secret),
-            python: recipe.python(url, secret),
-            javascript: recipe.javascript(url, secret),
-            pwsh: recipe.pwsh(url, secret),
+            curl: recipe.curl(secret),
+            python: recipe.python(secret),
+            javascript: recipe.javascript(secret),
+            pwsh: recipe.pwsh(secret),
         }
     }
 }
 
 /// A part of what is signed, or of a header.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 enum Part {
-    Text(&'static str),
+    Text(String),
     Seconds,
     Id,
     Signature,
+    Secret,
 }
 
-/// A scheme as steps that every language can take.
+/// A request as steps that every language can take.
 struct Recipe {
-    /// What is signed before the body.
-    signed: &'static [Part],
-    headers: &'static [(&'static str, &'static [Part])],
+    url: String,
+    method: &'static str,
+    /// Content type and text.
+    body: Option<(&'static str, &'static str)>,
+    /// What is signed, before the body if that is signed.
+    signed: Vec<Part>,
+    signs_body: bool,
+    headers: Vec<(String, Vec<Part>)>,
+    digest: Digests,
     is_base64: bool,
     /// Whether the secret is base64 after its prefix.
     has_base64_key: bool,
 }
 
 impl Recipe {
-    fn new(scheme: Scheme, secret: &str) -> Self {
-        use Part::{Id, Seconds, Signature, Text};
-        let (signed, headers): (&[Part], &[(&str, &[Part])]) = match scheme {
-            Scheme::Heddle => (&[], &[("X-Webhook-Signature", &[Signature])]),
-            Scheme::Github => (&[], &[("X-Hub-Signature-256", &[Text("sha256="), Signature])]),
-            Scheme::Stripe => (
-                &[Seconds, Text(".")],
-                &[(
-                    "Stripe-Signature",
-                    &[Text("t="), Seconds, Text(",v1="), Signature],
-                )],
-            ),
-            Scheme::Slack => (
-                &[Text("v0:"), Seconds, Text(":")],
-                &[
-                    ("X-Slack-Request-Timestamp", &[Seconds]),
-                    ("X-Slack-Signature", &[Text("v0="), Signature]),
-                ],
-            ),
-            Scheme::Shopify => (&[], &[("X-Shopify-Hmac-SHA256", &[Signature])]),
-            Scheme::StandardWebhooks => (
-                &[Id, Text("."), Seconds, Text(".")],
-                &[
-                    ("webhook-id", &[Id]),
-                    ("webhook-timestamp", &[Seconds]),
-                    ("webhook-signature", &[Text("v1,"), Signature]),
-                ],
-            ),
-        };
-        Recipe {
-            signed,
-            headers,
-            is_base64: matches!(scheme, Scheme::Shopify | Scheme::StandardWebhooks),
+    fn new(url: &str, webhook: &Webhook, secret: &str, now: Timestamp) -> Self {
+        let (method, has_body) = method(webhook);
+        let body = BODIES.into_iter().find(|(kind, ..)| webhook.accept.has(*kind));
+        let body = body.filter(|_| has_body);
+        let authentication = &webhook.authentication;
+        let scheme = authentication.scheme;
+        let mut recipe = Recipe {
+            url: url.to_owned(),
+            method,
+            body: body.map(|(_, content_type, text)| (content_type, text)),
+            signed: Vec::new(),
+            signs_body: scheme != Scheme::Twilio,
+            headers: Vec::new(),
+            digest: match scheme {
+                Scheme::Twilio => Digests::Sha1,
+                _ => authentication.mac.algorithm,
+            },
+            is_base64: match scheme {
+                Scheme::Shopify | Scheme::StandardWebhooks | Scheme::Twilio => true,
+                _ => authentication.mac.is_base64,
+            },
             has_base64_key: scheme == Scheme::StandardWebhooks && secret.starts_with("whsec_"),
+        };
+        for segment in &webhook.path {
+            let (Segment::Text(text) | Segment::Name(text)) = segment;
+            recipe.url.push('/');
+            recipe.url.push_str(text);
+        }
+        recipe.prove(authentication, secret, now);
+        recipe
+    }
+
+    /// Adds what proves who the sender is.
+    fn prove(&mut self, authentication: &Authentication, secret: &str, now: Timestamp) {
+        use Part::{Id, Seconds, Secret, Signature};
+        let text = |text: &str| Part::Text(text.to_owned());
+        let name = authentication.header();
+        let mut header = |name: &str, parts: Vec<Part>| self.headers.push((name.to_owned(), parts));
+        match authentication.scheme {
+            Scheme::Heddle | Scheme::Shopify => header(name, vec![Signature]),
+            Scheme::Github => header(name, vec![text("sha256="), Signature]),
+            Scheme::Stripe => {
+                header(name, vec![text("t="), Seconds, text(",v1="), Signature]);
+                self.signed = vec![Seconds, text(".")];
+            }
+            Scheme::Slack => {
+                header("X-Slack-Request-Timestamp", vec![Seconds]);
+                header(name, vec![text("v0="), Signature]);
+                self.signed = vec![text("v0:"), Seconds, text(":")];
+            }
+            Scheme::StandardWebhooks => {
+                header("webhook-id", vec![Id]);
+                header("webhook-timestamp", vec![Seconds]);
+                header(name, vec![text("v1,"), Signature]);
+                self.signed = vec![Id, text("."), Seconds, text(".")];
+            }
+            Scheme::Twilio => {
+                header(name, vec![Signature]);
+                self.sign_as_twilio();
+            }
+            Scheme::Hmac => {
+                header(name, vec![text(&authentication.mac.prefix), Signature]);
+                if let Some(time) = &authentication.mac.timestamp_header {
+                    header(time, vec![Seconds]);
+                    self.signed = vec![Seconds, text(&authentication.mac.separator)];
+                }
+            }
+            Scheme::Gitlab | Scheme::Header => header(name, vec![Secret]),
+            Scheme::Bearer => header(name, vec![text("Bearer "), Secret]),
+            Scheme::Basic => {
+                let given = STANDARD.encode(format!("{}:{secret}", authentication.user));
+                header(name, vec![text(&format!("Basic {given}"))]);
+            }
+            Scheme::Jwt => {
+                let token = jwt::example(&authentication.jwt, secret, now.plus(TOKEN_TTL));
+                let token = token.unwrap_or_else(|| TOKEN.to_owned());
+                header(name, vec![text(&format!("Bearer {token}"))]);
+            }
+            Scheme::Open => {}
         }
     }
 
-    fn uses(&self, part: Part) -> bool {
-        self.signed.contains(&part)
+    /// Twilio signs the address with a form's fields; of another body, the address has the hash.
+    fn sign_as_twilio(&mut self) {
+        let fields = match self.body {
+            Some(("application/x-www-form-urlencoded", _)) => "helloworld",
+            Some((_, body)) => {
+                let hash = hex::encode(Sha256::digest(body));
+                self.url.push_str(&format!("?bodySHA256={hash}"));
+                ""
+            }
+            None => "",
+        };
+        self.signed = vec![Part::Text(format!("{}{fields}", self.url))];
+    }
+
+    fn uses(&self, part: &Part) -> bool {
+        let mut headers = self.headers.iter().flat_map(|(_, parts)| parts);
+        self.signed.contains(part) || headers.any(|used| used == part)
+    }
+
+    fn is_signed(&self) -> bool {
+        self.uses(&Part::Signature)
+    }
+
+    /// Whether the secret is needed besides what is worked out already.
+    fn needs_secret(&self) -> bool {
+        self.is_signed() || self.uses(&Part::Secret)
+    }
+
+    /// Whether the body is part of what is signed.
+    fn has_signed_body(&self) -> bool {
+        self.signs_body && self.body.is_some()
     }
 
     /// Parts one after the other, each as the language writes it.
     fn joined(parts: &[Part], text: fn(&str) -> String, name: fn(&str) -> String, between: &str) -> String {
         let written: Vec<String> = parts
             .iter()
+            .filter(|part| !matches!(part, Part::Text(literal) if literal.is_empty()))
             .map(|part| match part {
                 Part::Text(literal) => text(literal),
                 Part::Seconds => name("timestamp"),
                 Part::Id => name("id"),
                 Part::Signature => name("signature"),
+                Part::Secret => name("secret"),
             })
             .collect();
         written.join(between)
     }
 
-    fn curl(&self, url: &str, secret: &str) -> String {
+    /// What is signed as one expression, in a language in which `+` joins texts and `nothing` is an empty one.
+    fn signed_text(&self, written: String, body: &str, nothing: &str) -> String {
+        match (written.is_empty(), self.has_signed_body()) {
+            (true, true) => body.to_owned(),
+            (false, true) => format!("{written} + {body}"),
+            (true, false) => nothing.to_owned(),
+            (false, false) => written,
+        }
+    }
+
+    fn curl(&self, secret: &str) -> String {
         let in_quotes =
-            |parts: &[Part]| Recipe::joined(parts, str::to_owned, |name| format!("${{{name}}}"), "");
-        let mut code = format!(
-            "url={}\nsecret={}\nbody={}\n",
-            shell(url),
-            shell(secret),
-            shell(BODY)
-        );
-        if self.uses(Part::Seconds) {
+            |parts: &[Part]| Recipe::joined(parts, in_double_quotes, |name| format!("${{{name}}}"), "");
+        let mut code = format!("url={}\n", shell(&self.url));
+        if self.needs_secret() {
+            let _ = writeln!(code, "secret={}", shell(secret));
+        }
+        if let Some((_, body)) = self.body {
+            let _ = match body.contains('\r') {
+                true => writeln!(
+                    code,
+                    "body=$(printf '%b' {})",
+                    shell(&body.escape_default().to_string().replace("\\\"", "\""))
+                ),
+                false => writeln!(code, "body={}", shell(body)),
+            };
+        }
+        if self.uses(&Part::Seconds) {
             code.push_str("timestamp=$(date +%s)\n");
         }
-        if self.uses(Part::Id) {
+        if self.uses(&Part::Id) {
             code.push_str("id=\"msg_$(openssl rand -hex 12)\"\n");
         }
         let mut key = "-hmac \"$secret\"";
@@ -131,64 +254,97 @@ impl Recipe {
             );
             key = "-mac HMAC -macopt \"hexkey:$key\"";
         }
-        let signed = in_quotes(self.signed);
-        let digest = if self.is_base64 {
-            "-binary | openssl base64 -A"
-        } else {
-            "| sed 's/^.* //'"
-        };
-        // Writing to a String can't fail.
-        let _ = writeln!(
-            code,
-            "signature=$(printf '%s' \"{signed}$body\" | openssl dgst -sha256 {key} {digest})"
-        );
-        code.push_str("curl -sS -X POST \"$url\" \\\n  -H 'Content-Type: application/json' \\\n");
-        for (name, parts) in self.headers {
-            let _ = writeln!(code, "  -H \"{name}: {}\" \\", in_quotes(parts));
+        if self.is_signed() {
+            let signed = in_quotes(&self.signed);
+            let body = if self.has_signed_body() { "$body" } else { "" };
+            let form = if self.is_base64 {
+                "-binary | openssl base64 -A"
+            } else {
+                "| sed 's/^.* //'"
+            };
+            let digest = digest_name(self.digest);
+            // Writing to a String can't fail.
+            let _ = writeln!(
+                code,
+                "signature=$(printf '%s' \"{signed}{body}\" | openssl dgst -{digest} {key} {form})"
+            );
         }
-        code.push_str("  --data-binary \"$body\"\n");
+        let method = match self.method {
+            "HEAD" => "--head".to_owned(),
+            method => format!("-X {method}"),
+        };
+        let _ = write!(code, "curl -sS {method} \"$url\"");
+        if let Some((content_type, _)) = self.body {
+            let _ = write!(code, " \\\n  -H 'Content-Type: {content_type}'");
+        }
+        for (name, parts) in &self.headers {
+            let _ = write!(
+                code,
+                " \\\n  -H \"{}: {}\"",
+                in_double_quotes(name),
+                in_quotes(parts)
+            );
+        }
+        if self.body.is_some() {
+            code.push_str(" \\\n  --data-binary \"$body\"");
+        }
+        code.push('\n');
         code
     }
 
-    fn python(&self, url: &str, secret: &str) -> String {
+    fn python(&self, secret: &str) -> String {
         let written = |parts: &[Part]| Recipe::joined(parts, json, str::to_owned, " + ");
-        let mut imports = vec!["hashlib", "hmac"];
-        imports.extend(self.is_base64.then_some("base64"));
-        imports.extend(self.uses(Part::Id).then_some("secrets"));
-        imports.extend(self.uses(Part::Seconds).then_some("time"));
+        let mut imports = Vec::new();
+        if self.is_signed() {
+            imports.extend(["hashlib", "hmac"]);
+            imports.extend(self.is_base64.then_some("base64"));
+        }
+        imports.extend(self.uses(&Part::Id).then_some("secrets"));
+        imports.extend(self.uses(&Part::Seconds).then_some("time"));
         imports.extend(["urllib.error", "urllib.request"]);
         imports.sort_unstable();
         let mut code: String = imports.iter().map(|name| format!("import {name}\n")).collect();
-        let _ = writeln!(
-            code,
-            "\nurl = {}\nsecret = {}\nbody = b'{BODY}'",
-            json(url),
-            json(secret)
-        );
-        if self.uses(Part::Seconds) {
+        let _ = writeln!(code, "\nurl = {}", json(&self.url));
+        if self.needs_secret() {
+            let _ = writeln!(code, "secret = {}", json(secret));
+        }
+        let _ = match self.body {
+            Some((_, body)) => writeln!(code, "body = b{}", in_single_quotes(body)),
+            None => writeln!(code, "body = None"),
+        };
+        if self.uses(&Part::Seconds) {
             code.push_str("timestamp = str(int(time.time()))\n");
         }
-        if self.uses(Part::Id) {
+        if self.uses(&Part::Id) {
             code.push_str("id = \"msg_\" + secrets.token_hex(12)\n");
         }
-        let key = if self.has_base64_key {
-            "base64.b64decode(secret.removeprefix(\"whsec_\"))"
-        } else {
-            "secret.encode()"
-        };
-        let signed = match self.signed {
-            [] => "body".to_owned(),
-            parts => format!("({}).encode() + body", written(parts)),
-        };
-        let digest = format!("hmac.new({key}, {signed}, hashlib.sha256)");
-        let _ = match self.is_base64 {
-            true => writeln!(code, "signature = base64.b64encode({digest}.digest()).decode()"),
-            false => writeln!(code, "signature = {digest}.hexdigest()"),
-        };
-        code.push_str("request = urllib.request.Request(url, data=body, method=\"POST\", headers={\n");
-        code.push_str("    \"Content-Type\": \"application/json\",\n");
-        for (name, parts) in self.headers {
-            let _ = writeln!(code, "    \"{name}\": {},", written(parts));
+        if self.is_signed() {
+            let key = if self.has_base64_key {
+                "base64.b64decode(secret.removeprefix(\"whsec_\"))"
+            } else {
+                "secret.encode()"
+            };
+            let before = match written(&self.signed) {
+                text if text.is_empty() => text,
+                text => format!("({text}).encode()"),
+            };
+            let signed = self.signed_text(before, "body", "b''");
+            let digest = format!("hmac.new({key}, {signed}, hashlib.{})", digest_name(self.digest));
+            let _ = match self.is_base64 {
+                true => writeln!(code, "signature = base64.b64encode({digest}.digest()).decode()"),
+                false => writeln!(code, "signature = {digest}.hexdigest()"),
+            };
+        }
+        let _ = writeln!(
+            code,
+            "request = urllib.request.Request(url, data=body, method=\"{}\", headers={{",
+            self.method
+        );
+        if let Some((content_type, _)) = self.body {
+            let _ = writeln!(code, "    \"Content-Type\": \"{content_type}\",");
+        }
+        for (name, parts) in &self.headers {
+            let _ = writeln!(code, "    {}: {},", json(name), written(parts));
         }
         code.push_str(
             "})\ntry:\n    response = urllib.request.urlopen(request)\n\
@@ -198,95 +354,160 @@ impl Recipe {
         code
     }
 
-    fn javascript(&self, url: &str, secret: &str) -> String {
+    fn javascript(&self, secret: &str) -> String {
         let written = |parts: &[Part]| Recipe::joined(parts, json, str::to_owned, " + ");
-        let taken = if self.uses(Part::Id) {
-            "createHmac, randomBytes"
-        } else {
-            "createHmac"
+        let taken = match (self.is_signed(), self.uses(&Part::Id)) {
+            (true, true) => "createHmac, randomBytes",
+            (true, false) => "createHmac",
+            _ => "",
         };
-        let mut code = format!("import(\"node:crypto\").then(async ({{ {taken} }}) => {{\n");
-        let _ = writeln!(
-            code,
-            "  const url = {};\n  const secret = {};",
-            json(url),
-            json(secret)
-        );
-        let _ = writeln!(code, "  const body = '{BODY}';");
-        if self.uses(Part::Seconds) {
+        let mut code = match taken {
+            "" => "(async () => {\n".to_owned(),
+            taken => format!("import(\"node:crypto\").then(async ({{ {taken} }}) => {{\n"),
+        };
+        let _ = writeln!(code, "  const url = {};", json(&self.url));
+        if self.needs_secret() {
+            let _ = writeln!(code, "  const secret = {};", json(secret));
+        }
+        if let Some((_, body)) = self.body {
+            let _ = writeln!(code, "  const body = {};", in_single_quotes(body));
+        }
+        if self.uses(&Part::Seconds) {
             code.push_str("  const timestamp = String(Math.floor(Date.now() / 1000));\n");
         }
-        if self.uses(Part::Id) {
+        if self.uses(&Part::Id) {
             code.push_str("  const id = \"msg_\" + randomBytes(12).toString(\"hex\");\n");
         }
-        let key = if self.has_base64_key {
-            "Buffer.from(secret.slice(\"whsec_\".length), \"base64\")"
-        } else {
-            "secret"
-        };
-        let signed = match self.signed {
-            [] => "body".to_owned(),
-            parts => format!("{} + body", written(parts)),
-        };
-        let encoding = if self.is_base64 { "base64" } else { "hex" };
+        if self.is_signed() {
+            let key = if self.has_base64_key {
+                "Buffer.from(secret.slice(\"whsec_\".length), \"base64\")"
+            } else {
+                "secret"
+            };
+            let signed = self.signed_text(written(&self.signed), "body", "\"\"");
+            let encoding = if self.is_base64 { "base64" } else { "hex" };
+            let digest = digest_name(self.digest);
+            let _ = writeln!(
+                code,
+                "  const signature = createHmac(\"{digest}\", {key}).update({signed}).digest(\"{encoding}\");"
+            );
+        }
         let _ = writeln!(
             code,
-            "  const signature = createHmac(\"sha256\", {key}).update({signed}).digest(\"{encoding}\");"
+            "  const response = await fetch(url, {{\n    method: \"{}\",\n    headers: {{",
+            self.method
         );
-        code.push_str("  const response = await fetch(url, {\n    method: \"POST\",\n    headers: {\n");
-        code.push_str("      \"Content-Type\": \"application/json\",\n");
-        for (name, parts) in self.headers {
-            let _ = writeln!(code, "      \"{name}\": {},", written(parts));
+        if let Some((content_type, _)) = self.body {
+            let _ = writeln!(code, "      \"Content-Type\": \"{content_type}\",");
         }
-        code.push_str(
-            "    },\n    body,\n  });\n  console.log(response.status, await response.text());\n});\n",
-        );
+        for (name, parts) in &self.headers {
+            let _ = writeln!(code, "      {}: {},", json(name), written(parts));
+        }
+        code.push_str("    },\n");
+        if self.body.is_some() {
+            code.push_str("    body,\n");
+        }
+        code.push_str("  });\n  console.log(response.status, await response.text());\n");
+        code.push_str(if taken.is_empty() { "})();\n" } else { "});\n" });
         code
     }
 
-    fn pwsh(&self, url: &str, secret: &str) -> String {
+    fn pwsh(&self, secret: &str) -> String {
         let written = |parts: &[Part]| Recipe::joined(parts, power_shell, |name| format!("${name}"), " + ");
-        let mut code = format!(
-            "$url = {}\n$secret = {}\n$body = {}\n",
-            power_shell(url),
-            power_shell(secret),
-            power_shell(BODY)
-        );
-        if self.uses(Part::Seconds) {
+        let mut code = format!("$url = {}\n", power_shell(&self.url));
+        if self.needs_secret() {
+            let _ = writeln!(code, "$secret = {}", power_shell(secret));
+        }
+        if let Some((_, body)) = self.body {
+            let lines: Vec<String> = body.split("\r\n").map(power_shell).collect();
+            let _ = writeln!(code, "$body = {}", lines.join(" + \"`r`n\" + "));
+        }
+        if self.uses(&Part::Seconds) {
             code.push_str("$timestamp = [string][DateTimeOffset]::UtcNow.ToUnixTimeSeconds()\n");
         }
-        if self.uses(Part::Id) {
+        if self.uses(&Part::Id) {
             code.push_str("$id = 'msg_' + [guid]::NewGuid().ToString('N')\n");
         }
-        code.push_str(if self.has_base64_key {
-            "$key = [Convert]::FromBase64String($secret.Substring('whsec_'.Length))\n"
-        } else {
-            "$key = [Text.Encoding]::UTF8.GetBytes($secret)\n"
-        });
-        let signed = match self.signed {
-            [] => "$body".to_owned(),
-            parts => format!("{} + $body", written(parts)),
+        if self.is_signed() {
+            code.push_str(if self.has_base64_key {
+                "$key = [Convert]::FromBase64String($secret.Substring('whsec_'.Length))\n"
+            } else {
+                "$key = [Text.Encoding]::UTF8.GetBytes($secret)\n"
+            });
+            let signed = self.signed_text(written(&self.signed), "$body", "''");
+            let digest = digest_name(self.digest).to_uppercase();
+            let _ = writeln!(
+                code,
+                "$hmac = [Security.Cryptography.HMAC{digest}]::new($key)\n\
+                 $hash = $hmac.ComputeHash([Text.Encoding]::UTF8.GetBytes({signed}))"
+            );
+            code.push_str(if self.is_base64 {
+                "$signature = [Convert]::ToBase64String($hash)\n"
+            } else {
+                "$signature = [BitConverter]::ToString($hash).Replace('-', '').ToLower()\n"
+            });
+        }
+        code.push_str("$headers = @{\n");
+        for (name, parts) in &self.headers {
+            let _ = writeln!(code, "  {} = {}", power_shell(name), written(parts));
+        }
+        let body = match self.body {
+            Some((content_type, _)) => format!(" -Body $body -ContentType '{content_type}'"),
+            None => String::new(),
         };
         let _ = writeln!(
             code,
-            "$hmac = [Security.Cryptography.HMACSHA256]::new($key)\n\
-             $hash = $hmac.ComputeHash([Text.Encoding]::UTF8.GetBytes({signed}))"
-        );
-        code.push_str(if self.is_base64 {
-            "$signature = [Convert]::ToBase64String($hash)\n"
-        } else {
-            "$signature = [BitConverter]::ToString($hash).Replace('-', '').ToLower()\n"
-        });
-        code.push_str("$headers = @{\n");
-        for (name, parts) in self.headers {
-            let _ = writeln!(code, "  '{name}' = {}", written(parts));
-        }
-        code.push_str(
-            "}\nInvoke-RestMethod -Method Post -Uri $url -Body $body -ContentType 'application/json' -Headers $headers \
-             -SkipHeaderValidation\n",
+            "}}\nInvoke-RestMethod -Method {} -Uri $url{body} -Headers $headers -SkipHeaderValidation",
+            capitalised(self.method)
         );
         code
     }
+}
+
+/// The method to send by, and whether its requests have a body.
+fn method(webhook: &Webhook) -> (&'static str, bool) {
+    let with_body = ["POST", "PUT", "PATCH"]
+        .into_iter()
+        .find(|method| webhook.methods.has(method));
+    match with_body {
+        Some(method) => (method, true),
+        None => (webhook.methods.names().next().unwrap_or("POST"), false),
+    }
+}
+
+/// As OpenSSL, Python and Node.js call it.
+const fn digest_name(digest: Digests) -> &'static str {
+    match digest {
+        Digests::Sha1 => "sha1",
+        Digests::Sha256 => "sha256",
+        Digests::Sha512 => "sha512",
+    }
+}
+
+/// As PowerShell writes methods.
+fn capitalised(method: &str) -> String {
+    let lower = method.to_lowercase();
+    let mut letters = lower.chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}
+
+/// A text within double quotes of a POSIX shell.
+fn in_double_quotes(text: &str) -> String {
+    let mut literal = String::new();
+    for c in text.chars() {
+        if matches!(c, '"' | '$' | '`' | '\\') {
+            literal.push('\\');
+        }
+        literal.push(c);
+    }
+    literal
+}
+
+/// A literal of Python and JavaScript, of ASCII.
+fn in_single_quotes(text: &str) -> String {
+    let text = text.replace('\\', "\\\\").replace('\'', "\\'");
+    format!("'{}'", text.replace('\r', "\\r").replace('\n', "\\n"))
 }
 
 /// A literal of a POSIX shell.

@@ -5,7 +5,7 @@ use crate::http::error::ApiError;
 use axum::Json;
 use axum::body::Body;
 use axum::http::header::{
-    CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue, X_CONTENT_TYPE_OPTIONS,
+    ALLOW, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -42,6 +42,16 @@ pub(super) fn to_sender(run: RunId, ended: &Ended) -> Response {
     // An id is a valid header value.
     if let Ok(value) = HeaderValue::from_str(&run.to_string()) {
         response.headers_mut().insert("x-run-id", value);
+    }
+    response
+}
+
+/// The answer to a method that a webhook does not take.
+pub(super) fn not_allowed<'m>(methods: impl IntoIterator<Item = &'m str>) -> Response {
+    let methods: Vec<&str> = methods.into_iter().collect();
+    let mut response = ApiError::from(Code::MethodNotAllowed).into_response();
+    if let Ok(methods) = HeaderValue::from_str(&methods.join(",")) {
+        response.headers_mut().insert(ALLOW, methods);
     }
     response
 }

@@ -1,36 +1,38 @@
 //! One request to a webhook, in two steps: [`admit`] checks everything that is known before the body is read,
 //! [`deliver`] does the rest. Both write a line to the webhook log.
 
-use super::answer::{to_sender, too_late};
+use super::admission::{Admitted, find, fit};
+use super::answer::{not_allowed, to_sender, too_late};
+use super::path;
 use crate::app::App;
-use crate::http::client_ip::ClientIp;
+use crate::http::client_ip::{ClientIp, untrusted_proxy};
 use crate::http::error::ApiError;
-use crate::http::extract::media_type;
 use axum::Json;
 use axum::body::Bytes;
-use axum::http::header::{CONTENT_LENGTH, USER_AGENT};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, USER_AGENT};
+use axum::http::request::Parts;
+use axum::http::uri::PathAndQuery;
+use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
-use heddle_catalogue::Start;
-use heddle_contract::manifest::Trigger;
-use heddle_execution::{Accepted, ActiveDeployment, IdempotencyKey, NewRun, Ticket};
+use heddle_execution::{Accepted, IdempotencyKey, NewRun, Ticket};
 use heddle_model::Code;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{EndpointId, PatternId, RunId, WebhookLogId};
 use heddle_model::shown::{is_credential, shown};
-use heddle_model::signature::{self, Scheme};
+use heddle_model::signature::{self, Authentication, Incoming, Scheme};
 use heddle_model::status::{TriggeredBy, WebhookStatus};
+use heddle_model::webhook::WhenPaused;
+use heddle_service::webhooks::event::{self, Added, Received};
 use heddle_service::webhooks::journal::Entry;
-use heddle_service::webhooks::{Endpoint, event};
-use heddle_store::deployments::{self, DeploymentRow};
+use heddle_service::webhooks::{body, jwt};
 use heddle_store::endpoints;
 use heddle_store::webhook_logs::LogRow;
 use secrecy::ExposeSecret;
 use serde_json::json;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
-use std::sync::Arc;
-use std::time::Duration;
+use std::borrow::Cow;
+use std::sync::Once;
 
 /// Characters of what is logged of a request; the rest is cut off.
 const LOGGED_CHARS_MAX: usize = 500;
@@ -90,64 +92,23 @@ fn loggable(text: &str) -> String {
         .collect()
 }
 
-/// An endpoint that takes the request, and what is deployed behind it.
-pub struct Admitted {
-    endpoint: Arc<Endpoint>,
-    active: Option<Arc<ActiveDeployment>>,
-}
-
-impl Admitted {
-    /// The deployed node, if there is one.
-    fn trigger(&self) -> Option<&Trigger> {
-        trigger(self.active.as_deref()?, &self.endpoint.node_id)
-    }
-
-    fn scheme(&self) -> Scheme {
-        match self.trigger() {
-            Some(trigger) => parameter(trigger, "scheme")
-                .and_then(Scheme::named)
-                .unwrap_or_default(),
-            None => self.endpoint.scheme,
-        }
-    }
-}
-
-fn trigger<'d>(active: &'d ActiveDeployment, node_id: &str) -> Option<&'d Trigger> {
-    let mut triggers = active.manifest().triggers.iter();
-    triggers.find(|trigger| trigger.node_type == Start::Webhook.type_name() && trigger.node_id == node_id)
-}
-
-fn parameter<'t>(trigger: &'t Trigger, name: &str) -> Option<&'t str> {
-    trigger.parameters.get(name)?.as_str()
-}
-
-/// Whether there is such an endpoint with an active deployment behind it.
-pub async fn is_active(app: &App, webhook_id: &str) -> Result<bool, ApiError> {
-    let Some(endpoint) = app.webhooks.endpoint(webhook_id).await? else {
-        return Ok(false);
-    };
-    if endpoint.is_suspended {
-        return Ok(false);
-    }
-    let active = app.executions.active_for(endpoint.slot).await?;
-    Ok(active.is_some_and(|active| trigger(&active, &endpoint.node_id).is_some()))
-}
-
 /// Finds the endpoint and checks what can be checked before the body is read. `Err`: the answer, already logged.
-pub async fn admit(
-    app: &App,
-    arrival: Arrival,
-    headers: &HeaderMap,
-) -> Result<(Arrival, Admitted), Response> {
-    let limited = app.webhooks.limit(arrival.ip.limit_key(), arrival.at);
+pub async fn admit(app: &App, arrival: Arrival, parts: &Parts) -> Result<(Arrival, Admitted), Response> {
     let (pattern, found) = match find(app, &arrival.webhook_id).await {
         Ok(found) => found,
         Err(error) => return Err(error.into_response()),
     };
-    let Some(admitted) = found else {
+    let endpoint = found.as_ref().map(|admitted| admitted.endpoint.id);
+    let limits = &app.webhooks.limits;
+    let limited = limits.check_address(endpoint, arrival.ip.limit_key(), arrival.at);
+    let Some(mut admitted) = found else {
         return Err(match limited {
             // Not logged, so that nobody fills the log with guesses.
             Err(limited) => ApiError::from(limited).into_response(),
+            // As for every path without such a method: nothing is told of the webhook.
+            Ok(()) if !matches!(parts.method, Method::POST | Method::GET | Method::HEAD) => {
+                not_allowed(["GET", "HEAD", "POST"])
+            }
             Ok(()) => {
                 let unknown = Code::NotFound.with("This webhook does not exist.");
                 refuse(app, arrival, pattern, WebhookStatus::NotFound, unknown.into()).await
@@ -155,36 +116,25 @@ pub async fn admit(
         });
     };
     if let Err(limited) = limited {
-        return Err(refuse(app, arrival, pattern, WebhookStatus::RateLimited, limited.into()).await);
+        return Err(refuse_limited(app, arrival, pattern, limited.into(), parts).await);
     }
     if admitted.endpoint.is_suspended {
         let suspended = Code::WorkspaceSuspended.with(SUSPENDED).into();
         return Err(refuse(app, arrival, pattern, WebhookStatus::Inactive, suspended).await);
     }
-    if !media_type(headers).eq_ignore_ascii_case("application/json") {
-        let error = Code::UnsupportedMediaType.into();
-        return Err(refuse(app, arrival, pattern, WebhookStatus::SignatureInvalid, error).await);
+    match fit(app, (arrival.ip, arrival.at), &admitted, parts) {
+        Ok(body) => admitted.body = body,
+        Err((status, error)) if error.code() == Code::MethodNotAllowed => {
+            let response = not_allowed(admitted.webhook().methods.names());
+            let answer = (response, error.message().to_owned());
+            return Err(refuse_as(app, arrival, pattern, status, answer).await);
+        }
+        Err((WebhookStatus::RateLimited, error)) => {
+            return Err(refuse_limited(app, arrival, pattern, error, parts).await);
+        }
+        Err((status, error)) => return Err(refuse(app, arrival, pattern, status, error).await),
     }
     Ok((arrival, admitted))
-}
-
-/// The pattern of the endpoint, if the endpoint ever existed, and the endpoint itself, if it is in use.
-async fn find(app: &App, webhook_id: &str) -> Result<(Option<PatternId>, Option<Admitted>), ApiError> {
-    let Some(endpoint) = app.webhooks.endpoint(webhook_id).await? else {
-        return Ok((None, None));
-    };
-    let active = app.executions.active_for(endpoint.slot).await?;
-    let pattern = Some(endpoint.slot.pattern);
-    let admitted = Admitted { endpoint, active };
-    if admitted.endpoint.is_present || admitted.trigger().is_some() {
-        return Ok((pattern, Some(admitted)));
-    }
-    // An endpoint whose node is neither in the newest version nor deployed, were it paused, waits for its return.
-    let mut reader = app.store.reader().await?;
-    let deployment = deployments::in_slot_for_system(&mut reader.db(), admitted.endpoint.slot).await?;
-    let holds =
-        |deployment: DeploymentRow| deployment.holds(Start::Webhook.type_name(), &admitted.endpoint.node_id);
-    Ok((pattern, deployment.is_some_and(holds).then_some(admitted)))
 }
 
 /// Refuses a request whose body could not be read.
@@ -202,6 +152,45 @@ async fn refuse(
 ) -> Response {
     let reason = error.message().to_owned();
     let response = error.into_response();
+    refuse_as(app, arrival, pattern, status, (response, reason)).await
+}
+
+/// Refuses what is too much. If that may be since all come through a proxy that is not trusted, the log says so.
+async fn refuse_limited(
+    app: &App,
+    arrival: Arrival,
+    pattern: Option<PatternId>,
+    error: ApiError,
+    parts: &Parts,
+) -> Response {
+    let mut reason = error.message().to_owned();
+    if let Some(proxy) = untrusted_proxy(parts, &app.config.trusted_proxies) {
+        let hint = format!(
+            "{proxy} sends X-Forwarded-For and is not among trusted_proxies, so that all who come through it are counted \
+             as one"
+        );
+        static TOLD: Once = Once::new();
+        TOLD.call_once(|| tracing::warn!("A webhook's request was refused: {hint}"));
+        reason = format!("{reason} {hint}.");
+    }
+    let response = error.into_response();
+    refuse_as(
+        app,
+        arrival,
+        pattern,
+        WebhookStatus::RateLimited,
+        (response, reason),
+    )
+    .await
+}
+
+async fn refuse_as(
+    app: &App,
+    arrival: Arrival,
+    pattern: Option<PatternId>,
+    status: WebhookStatus,
+    (response, reason): (Response, String),
+) -> Response {
     let mut log = arrival.line(pattern, status, response.status());
     log.rejection_reason = Some(reason);
     app.webhooks.journal.add(Entry { log, tap: None }).await;
@@ -221,18 +210,18 @@ pub async fn deliver(
     app: App,
     mut arrival: Arrival,
     admitted: Admitted,
-    headers: HeaderMap,
-    query: Option<String>,
+    parts: Parts,
     body: Bytes,
 ) -> Response {
     arrival.content_length = i64::try_from(body.len()).unwrap_or(i64::MAX);
     let endpoint = admitted.endpoint.clone();
     let pattern = Some(endpoint.slot.pattern);
-    let event = match check(&app, &admitted, &headers, query.as_deref(), &body) {
+    let event = match event_of(&app, &admitted, &parts, &body).await {
         Ok(event) => event,
         Err(error) => return refuse(&app, arrival, pattern, WebhookStatus::SignatureInvalid, error).await,
     };
-    let key = idempotency_key(admitted.scheme(), &headers, &body);
+    let headers = parts.headers;
+    let key = idempotency_key(&admitted.webhook().authentication, &headers, &body);
     drop(body);
     let has_credentials = headers.keys().any(|name| is_credential(name.as_str()));
     let outcome = accept(&app, &admitted, key, event.clone()).await;
@@ -259,34 +248,100 @@ pub async fn deliver(
     response
 }
 
-fn check(
+/// Checks who sends, then the body, and gives the event.
+async fn event_of(
     app: &App,
     admitted: &Admitted,
-    headers: &HeaderMap,
-    query: Option<&str>,
-    body: &[u8],
+    parts: &Parts,
+    body: &Bytes,
 ) -> Result<Box<RawValue>, ApiError> {
+    let webhook = admitted.webhook();
+    let claims = authenticate(app, admitted, parts, body)?;
+    let unreadable = |problem: String| ApiError::field("", format!("the body {problem}"));
+    let content_type = parts
+        .headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok());
+    let content_type = content_type.unwrap_or_default();
+    let (value, raw_body) = match admitted.body {
+        Some(kind) => {
+            let raw = webhook.raw_body.then(|| body::raw(kind, content_type, body));
+            let raw = raw.transpose().map_err(unreadable)?.flatten();
+            (
+                body::read(kind, content_type, body).await.map_err(unreadable)?,
+                raw,
+            )
+        }
+        None if body.is_empty() => (Cow::Borrowed(RawValue::NULL), None),
+        None => {
+            return Err(Code::UnsupportedMediaType
+                .with("The body has no content type.")
+                .into());
+        }
+    };
+    let params = match webhook.path.is_empty() {
+        true => None,
+        false => path::params(&webhook.path, path::below(parts.uri.path())),
+    };
+    let received = Received {
+        method: parts.method.as_str(),
+        headers: &parts.headers,
+        proof: webhook.authentication.header(),
+        query: parts.uri.query(),
+        body: &value,
+    };
+    let added = Added {
+        params,
+        raw_body,
+        claims,
+    };
+    event::of_request(&received, added).map_err(ApiError::internal)
+}
+
+/// Whether the sender is who they must be; the claims of their token, if they have one.
+fn authenticate(
+    app: &App,
+    admitted: &Admitted,
+    parts: &Parts,
+    body: &[u8],
+) -> Result<Option<Box<RawValue>>, ApiError> {
+    let authentication = &admitted.webhook().authentication;
     let secret = admitted.endpoint.secret.expose_secret();
-    signature::verify(admitted.scheme(), secret, headers, body, app.clock.now()).map_err(|refusal| {
-        Code::SignatureInvalid.with(format!("The request's signature was rejected: {refusal}."))
-    })?;
-    event::of_request(headers, query, body, admitted.scheme())
-        .map_err(|error| ApiError::field("", format!("the body is not valid JSON: {error}")))
+    let now = app.clock.now();
+    let verified = match authentication.scheme {
+        Scheme::Jwt => jwt::claims(&authentication.jwt, secret, &parts.headers, now).map(Some),
+        _ => {
+            let incoming = Incoming {
+                headers: &parts.headers,
+                base_url: &app.config.base_url,
+                target: parts.uri.path_and_query().map_or("", PathAndQuery::as_str),
+                body,
+            };
+            signature::verify(authentication, secret, &incoming, now).map(|()| None)
+        }
+    };
+    let what = match authentication.scheme {
+        Scheme::Gitlab | Scheme::Header | Scheme::Bearer | Scheme::Basic | Scheme::Jwt => "sender",
+        _ => "signature",
+    };
+    Ok(verified.map_err(|refusal| {
+        Code::SignatureInvalid.with(format!("The request's {what} was rejected: {refusal}."))
+    })?)
 }
 
 async fn accept(app: &App, admitted: &Admitted, key: Option<String>, event: Box<RawValue>) -> Outcome {
     let endpoint = &admitted.endpoint;
     let idempotency = key.map(|key| (endpoint.id, key));
-    let Some((active, trigger)) = admitted.active.as_ref().zip(admitted.trigger()) else {
+    let Some((deployment, webhook)) = admitted.deployment.as_ref().zip(admitted.deployed()) else {
         return capture(app, admitted, idempotency).await;
     };
-    let waits = match parameter(trigger, "responseMode") {
-        Some("sync") => true,
-        Some("async") => false,
-        _ => trigger.responds,
-    };
+    if deployment.is_paused && webhook.when_paused == WhenPaused::Capture {
+        return capture(app, admitted, idempotency).await;
+    }
+    // Nobody waits for what can't begin.
+    let waits = webhook.is_sync == Some(true) && !deployment.is_paused;
     let run = NewRun {
-        deployment: active.clone(),
+        deployment: deployment.clone(),
         triggered_by: TriggeredBy::Webhook,
         node_id: Some(endpoint.node_id.clone()),
         event,
@@ -294,7 +349,11 @@ async fn accept(app: &App, admitted: &Admitted, key: Option<String>, event: Box<
         wait: waits,
         caller: None,
     };
-    match app.executions.accept(run).await {
+    let accepted = match deployment.is_paused {
+        true => app.executions.accept_paused(run).await,
+        false => app.executions.accept(run).await,
+    };
+    match accepted {
         Ok(Accepted::New(ticket)) => Outcome::Run(ticket, waits),
         Ok(Accepted::Duplicate(run)) => Outcome::Duplicate(run),
         Err(error) => Outcome::Refused(WebhookStatus::RateLimited, error.into()),
@@ -315,21 +374,19 @@ async fn capture(app: &App, admitted: &Admitted, idempotency: Option<(EndpointId
             Err(error) => return Outcome::Refused(WebhookStatus::RateLimited, error.into()),
         }
     }
-    Outcome::Captured(match admitted.active {
-        Some(_) => {
+    Outcome::Captured(match &admitted.deployment {
+        Some(deployment) if !deployment.is_paused => {
             "The deployed version does not have this webhook yet: the event was captured, and no run was \
              started."
         }
-        None => "No deployment of the pattern is active: the event was captured, and no run was started.",
+        _ => "No deployment of the pattern is active: the event was captured, and no run was started.",
     })
 }
 
 async fn wait(app: &App, admitted: &Admitted, ticket: Ticket) -> Response {
     let run = ticket.run_id;
-    let of_node = admitted
-        .trigger()
-        .and_then(|trigger| trigger.parameters.get("timeoutMs")?.as_f64());
-    let patience = of_node.map_or(app.config.run_timeout, |ms| Duration::from_millis(ms as u64));
+    let of_node = admitted.deployed().and_then(|webhook| webhook.patience);
+    let patience = of_node.unwrap_or(app.config.run_timeout);
     match tokio::time::timeout(patience, ticket.ended()).await {
         Ok(Ok(ended)) => to_sender(run, &ended),
         Ok(Err(error)) => ApiError::from(error).into_response(),
@@ -359,18 +416,18 @@ fn duplicate(run: RunId) -> Response {
 }
 
 /// What is signed besides the body comes first, so that a request that was overheard can't be sent again under another
-/// key; then `X-Idempotency-Key`, or else `X-Request-Id`.
-fn idempotency_key(scheme: Scheme, headers: &HeaderMap, body: &[u8]) -> Option<String> {
-    if let Some(id) = signature::signed_id(scheme, headers, body) {
+/// key; then the headers by which the scheme's senders name an event.
+fn idempotency_key(authentication: &Authentication, headers: &HeaderMap, body: &[u8]) -> Option<String> {
+    if let Some(id) = signature::signed_id(authentication, headers, body) {
         return Some(id);
     }
-    let given = |name| {
+    let given = |name: &&str| {
         headers
-            .get(name)
+            .get(*name)
             .map(|value| value.as_bytes().trim_ascii())
             .filter(|key| !key.is_empty())
     };
-    let key = given("x-idempotency-key").or_else(|| given("x-request-id"))?;
+    let key = authentication.scheme.event_ids().iter().find_map(given)?;
     let text = std::str::from_utf8(key)
         .ok()
         .filter(|text| text.len() <= KEY_BYTES_MAX);

@@ -1,0 +1,119 @@
+//! JSON Web Tokens by which senders prove who they are: signed with the webhook's secret or a key of the issuer's, not
+//! expired, and made for this audience if the node names one.
+
+use crate::auth::signing;
+use heddle_model::clock::Timestamp;
+use heddle_model::signature::{Jwt, Refusal, Scheme, after, header};
+use http::HeaderMap;
+use jsonwebtoken::jwk::JwkSet;
+use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value, json};
+
+/// Clocks differ by so much.
+const LEEWAY_S: i64 = 60;
+/// Keys of a set that are tried.
+const KEYS_MAX: usize = 32;
+
+/// The claims of the token in a request, if it is genuine and may be used now.
+pub fn claims(
+    jwt: &Jwt,
+    secret: &str,
+    headers: &HeaderMap,
+    now: Timestamp,
+) -> Result<Box<RawValue>, Refusal> {
+    signing::install();
+    let refused = |reason: &'static str| Refusal::Token(reason.into());
+    let name = Scheme::Jwt.header();
+    let token = after(header(headers, name)?, "Bearer", name)?;
+    let head = jsonwebtoken::decode_header(token).map_err(|_| Refusal::Malformed(name.into()))?;
+    let algorithm: Algorithm = jwt
+        .algorithm
+        .parse()
+        .map_err(|_| refused("its algorithm is unknown"))?;
+    // The node's and not the token's: a public key is not secret, and could be taken for a shared one.
+    if head.alg != algorithm {
+        return Err(refused(
+            "it is signed by another algorithm than the webhook takes",
+        ));
+    }
+    let mut validation = Validation::new(algorithm);
+    // The service's own clock decides, below.
+    validation.validate_exp = false;
+    validation.validate_aud = jwt.audience.is_some();
+    let mut required = vec!["exp"];
+    if let Some(audience) = &jwt.audience {
+        validation.set_audience(&[audience]);
+        required.push("aud");
+    }
+    if let Some(issuer) = &jwt.issuer {
+        validation.set_issuer(&[issuer]);
+        required.push("iss");
+    }
+    validation.set_required_spec_claims(&required);
+    let mut failure = refused("none of the webhook's keys has its key id");
+    for key in keys(jwt, algorithm, secret, head.kid.as_deref()) {
+        match jsonwebtoken::decode::<Map<String, Value>>(token, &key, &validation) {
+            Ok(decoded) => return in_time(&decoded.claims, now),
+            Err(error) => failure = Refusal::Token(error.to_string().into()),
+        }
+    }
+    Err(failure)
+}
+
+/// The keys that may have signed a token.
+fn keys(jwt: &Jwt, algorithm: Algorithm, secret: &str, id: Option<&str>) -> Vec<DecodingKey> {
+    if is_shared(algorithm) {
+        return vec![DecodingKey::from_secret(secret.as_bytes())];
+    }
+    let set: Option<JwkSet> = serde_json::from_str(&jwt.keys).ok();
+    let keys = set.map(|set| set.keys).unwrap_or_default();
+    let fits = keys
+        .iter()
+        .filter(|key| id.is_none() || key.common.key_id.is_none() || key.common.key_id.as_deref() == id);
+    fits.take(KEYS_MAX)
+        .filter_map(|key| DecodingKey::from_jwk(key).ok())
+        .collect()
+}
+
+const fn is_shared(algorithm: Algorithm) -> bool {
+    matches!(algorithm, Algorithm::HS256 | Algorithm::HS384 | Algorithm::HS512)
+}
+
+fn in_time(claims: &Map<String, Value>, now: Timestamp) -> Result<Box<RawValue>, Refusal> {
+    let now_s = now.millis().div_euclid(1000);
+    let seconds = |name: &str| {
+        claims
+            .get(name)
+            .and_then(Value::as_f64)
+            .map(|seconds| seconds as i64)
+    };
+    match (seconds("exp"), seconds("nbf")) {
+        (Some(end), _) if end.saturating_add(LEEWAY_S) <= now_s => {
+            Err(Refusal::Token("it has expired".into()))
+        }
+        (None, _) => Err(Refusal::Token("its claim `exp` is not a time".into())),
+        (_, Some(start)) if start.saturating_sub(LEEWAY_S) > now_s => {
+            Err(Refusal::Token("it is not valid yet".into()))
+        }
+        _ => to_raw_value(claims).map_err(|_| Refusal::Wrong),
+    }
+}
+
+/// A token that is accepted until `until`, for the snippets; `None` if only the issuer can make one.
+pub fn example(jwt: &Jwt, secret: &str, until: Timestamp) -> Option<String> {
+    signing::install();
+    let algorithm: Algorithm = jwt
+        .algorithm
+        .parse()
+        .ok()
+        .filter(|algorithm| is_shared(*algorithm))?;
+    let mut claims = json!({"sub": "example", "exp": until.millis().div_euclid(1000)});
+    for (name, value) in [("iss", &jwt.issuer), ("aud", &jwt.audience)] {
+        if let Some(value) = value {
+            claims[name] = json!(value);
+        }
+    }
+    let key = EncodingKey::from_secret(secret.as_bytes());
+    jsonwebtoken::encode(&Header::new(algorithm), &claims, &key).ok()
+}

@@ -1,0 +1,160 @@
+//! Which webhook a request is for, and whether it takes the request, as far as its head says. Answers and logs nothing.
+
+use super::path;
+use crate::app::App;
+use crate::http::client_ip::ClientIp;
+use crate::http::error::ApiError;
+use crate::http::extract::media_type;
+use axum::http::Method;
+use axum::http::request::Parts;
+use heddle_catalogue::Start;
+use heddle_execution::ActiveDeployment;
+use heddle_model::Code;
+use heddle_model::clock::Timestamp;
+use heddle_model::ids::PatternId;
+use heddle_model::status::WebhookStatus;
+use heddle_model::webhook::{Accepted, BodyKind, Webhook};
+use heddle_service::webhooks::Endpoint;
+use heddle_store::deployments::{self, DeploymentRow};
+use std::sync::Arc;
+
+/// An endpoint that takes the request, and what is deployed behind it.
+pub struct Admitted {
+    pub endpoint: Arc<Endpoint>,
+    /// Active or paused.
+    pub deployment: Option<Arc<ActiveDeployment>>,
+    /// How the body is read; `None`: there must be none.
+    pub body: Option<BodyKind>,
+}
+
+impl Admitted {
+    /// What the deployed node says, if there is one.
+    pub fn deployed(&self) -> Option<&Webhook> {
+        self.deployment.as_deref()?.webhook(&self.endpoint.node_id)
+    }
+
+    /// What the node says: the deployed one, or else that of the newest version.
+    pub fn webhook(&self) -> &Webhook {
+        self.deployed().unwrap_or(&self.endpoint.webhook)
+    }
+
+    /// Size of the largest body.
+    pub fn body_bytes_max(&self, app: &App) -> usize {
+        let of_server = app.config.webhook_body_bytes_max;
+        let of_node = self.webhook().body_bytes_max;
+        of_node.map_or(of_server, |bytes| bytes.min(of_server))
+    }
+
+    fn is_active(&self) -> bool {
+        let is_active = |deployment: &Arc<ActiveDeployment>| !deployment.is_paused;
+        !self.endpoint.is_suspended
+            && self.deployment.as_ref().is_some_and(is_active)
+            && self.deployed().is_some()
+    }
+}
+
+/// What a GET is to a webhook.
+pub enum Checked {
+    /// An event, unless it asks for a challenge.
+    Event,
+    /// A question, and the webhook is active.
+    Active,
+    /// A question, and it is not, or there is none.
+    Inactive,
+}
+
+/// What a GET or HEAD is to this webhook.
+pub async fn check(app: &App, webhook_id: &str, parts: &Parts) -> Result<Checked, ApiError> {
+    let (_, Some(admitted)) = find(app, webhook_id).await? else {
+        return Ok(Checked::Inactive);
+    };
+    let (webhook, below) = (admitted.webhook(), path::below(parts.uri.path()));
+    let is_there = below.is_none() || path::params(&webhook.path, below).is_some();
+    Ok(match (is_there, webhook.methods.has(parts.method.as_str())) {
+        (false, _) => Checked::Inactive,
+        (true, true) => Checked::Event,
+        (true, false) if admitted.is_active() => Checked::Active,
+        (true, false) => Checked::Inactive,
+    })
+}
+
+/// Whether the pages of an origin may send requests to this webhook from a browser.
+pub async fn is_origin(app: &App, webhook_id: &str, origin: &str) -> Result<bool, ApiError> {
+    let (_, found) = find(app, webhook_id).await?;
+    Ok(found.is_some_and(|admitted| admitted.webhook().origins.has(origin)))
+}
+
+/// The pattern of the endpoint, if the endpoint ever existed, and the endpoint itself, if it is in use.
+pub async fn find(app: &App, webhook_id: &str) -> Result<(Option<PatternId>, Option<Admitted>), ApiError> {
+    let Some(endpoint) = app.webhooks.endpoint(webhook_id).await? else {
+        return Ok((None, None));
+    };
+    let deployment = app.executions.loaded_for(endpoint.slot).await?;
+    let pattern = Some(endpoint.slot.pattern);
+    let admitted = Admitted {
+        endpoint,
+        deployment,
+        body: None,
+    };
+    if admitted.endpoint.is_present || admitted.deployed().is_some() {
+        return Ok((pattern, Some(admitted)));
+    }
+    // An endpoint whose node is neither in the newest version nor deployed, were it paused, waits for its return.
+    let mut reader = app.store.reader().await?;
+    let deployment = deployments::in_slot_for_system(&mut reader.db(), admitted.endpoint.slot).await?;
+    let holds =
+        |deployment: DeploymentRow| deployment.holds(Start::Webhook.type_name(), &admitted.endpoint.node_id);
+    Ok((pattern, deployment.is_some_and(holds).then_some(admitted)))
+}
+
+/// Whether the request is one that the webhook takes, as far as its head says; if it is, how the body is read.
+pub fn fit(
+    app: &App,
+    (address, at): (ClientIp, Timestamp),
+    admitted: &Admitted,
+    parts: &Parts,
+) -> Result<Option<BodyKind>, (WebhookStatus, ApiError)> {
+    let webhook = admitted.webhook();
+    if !webhook.lets_in(address.0) {
+        let error = Code::Forbidden.with("This webhook takes no requests from your address.");
+        return Err((WebhookStatus::SignatureInvalid, error.into()));
+    }
+    if path::params(&webhook.path, path::below(parts.uri.path())).is_none() {
+        let error = Code::NotFound.with("Nothing is served at this path of the webhook.");
+        return Err((WebhookStatus::NotFound, error.into()));
+    }
+    if !webhook.methods.has(parts.method.as_str()) {
+        return Err((WebhookStatus::SignatureInvalid, Code::MethodNotAllowed.into()));
+    }
+    let limits = &app.webhooks.limits;
+    let endpoint = admitted.endpoint.id;
+    let limited = limits
+        .check_endpoint(webhook.requests_per_minute, endpoint, at)
+        .and_then(|()| match &admitted.deployment {
+            Some(deployment) => limits.check_tenant(deployment.tenant, at),
+            None => Ok(()),
+        });
+    limited.map_err(|limited| (WebhookStatus::RateLimited, ApiError::from(limited)))?;
+    body_kind(webhook.accept, parts).map_err(|error| (WebhookStatus::SignatureInvalid, error))
+}
+
+/// How the body is read; `None` if there is none, as GET and DELETE have it.
+fn body_kind(accepted: Accepted, parts: &Parts) -> Result<Option<BodyKind>, ApiError> {
+    let media_type = media_type(&parts.headers);
+    let is_bodiless = matches!(parts.method, Method::GET | Method::HEAD | Method::DELETE);
+    if is_bodiless && media_type.is_empty() {
+        return Ok(None);
+    }
+    if let Some(kind) = accepted.kind_of(media_type) {
+        return Ok(Some(kind));
+    }
+    if accepted == Accepted::JSON_ONLY {
+        return Err(Code::UnsupportedMediaType.into());
+    }
+    let names: Vec<&str> = accepted.names().collect();
+    let message = format!(
+        "The body must be of a kind that this webhook accepts: {}.",
+        names.join(", ")
+    );
+    Err(Code::UnsupportedMediaType.with(message).into())
+}

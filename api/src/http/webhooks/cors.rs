@@ -1,0 +1,74 @@
+//! Which pages may send requests to a webhook from a browser: those that may use the API, and those that its node names. With
+//! cookies nobody may.
+
+use super::admission;
+use super::answer::not_allowed;
+use crate::app::App;
+use crate::http::middleware::REQUEST_ID;
+use axum::body::Body;
+use axum::http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS,
+    ACCESS_CONTROL_REQUEST_METHOD, VARY,
+};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::Response;
+use heddle_model::webhook::METHODS;
+
+/// How long browsers may keep the response to a preflight, in seconds.
+const PREFLIGHT_AGE_MAX_S: u64 = 600;
+
+/// Answers the question that a browser asks before a request of another origin's page.
+pub(super) async fn preflight(
+    app: &App,
+    webhook_id: &str,
+    headers: &HeaderMap,
+    origin: Option<HeaderValue>,
+) -> Response {
+    let asks = headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD);
+    let Some(origin) = origin.filter(|_| asks) else {
+        return not_allowed(["GET", "HEAD", "POST"]);
+    };
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    if allow(app, webhook_id, &origin, &mut response).await {
+        let headers_wanted = headers.get(ACCESS_CONTROL_REQUEST_HEADERS).cloned();
+        let told = response.headers_mut();
+        if let Ok(methods) = HeaderValue::from_str(&METHODS.join(",")) {
+            told.insert(ACCESS_CONTROL_ALLOW_METHODS, methods);
+        }
+        if let Some(wanted) = headers_wanted {
+            told.insert(ACCESS_CONTROL_ALLOW_HEADERS, wanted);
+        }
+        told.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from(PREFLIGHT_AGE_MAX_S));
+    }
+    response
+}
+
+/// Lets a page of this origin read the response, if it may. Says whether.
+pub(super) async fn allow(
+    app: &App,
+    webhook_id: &str,
+    origin: &HeaderValue,
+    response: &mut Response,
+) -> bool {
+    let of_service = &app.config.cors_origins;
+    let is_one = |known: &String| known == "*" || known.as_bytes() == origin.as_bytes();
+    let may = of_service.iter().any(is_one)
+        || match origin.to_str() {
+            // What can't be found out is not allowed; the response itself tells of the failure.
+            Ok(origin) => admission::is_origin(app, webhook_id, origin)
+                .await
+                .unwrap_or(false),
+            Err(_) => false,
+        };
+    let headers = response.headers_mut();
+    headers.append(VARY, HeaderValue::from_static("origin"));
+    if may {
+        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+        if let Ok(exposed) = HeaderValue::from_str(&format!("{},retry-after,x-run-id", REQUEST_ID.as_str())) {
+            headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
+        }
+    }
+    may
+}

@@ -1,0 +1,231 @@
+//! Rules of OnWebhook's parameters that no schema can express: those that belong together, and texts with a syntax of
+//! their own. Knows nothing about requests.
+
+use super::level::Spot;
+use crate::diagnostic::{Diagnostic, list};
+use crate::findings::Findings;
+use serde_json::{Map, Value};
+use std::collections::HashSet;
+use std::net::IpAddr;
+use url::Url;
+
+/// Segments that a path may have.
+const SEGMENTS_MAX: usize = 16;
+/// Entries of `allowIps` and `cors`.
+const LISTED_MAX: usize = 100;
+/// Bytes of all parameters together as JSON, which are read with each endpoint.
+const BYTES_MAX: usize = 16 << 10;
+
+/// Parameters that only some schemes read, and the schemes.
+const OF_SCHEMES: [(&str, &str); 4] = [
+    ("tokenHeader", "header"),
+    ("user", "basic"),
+    ("hmac", "hmac"),
+    ("jwt", "jwt"),
+];
+
+/// Checks an OnWebhook node that can start runs.
+pub(crate) fn check(spot: &Spot<'_>, found: &mut Findings) {
+    let given = &spot.node.parameters;
+    let mut report = |diagnostic: Diagnostic, parameter: &str| {
+        found.push(diagnostic.at_node(&spot.node.id).at_parameter(parameter));
+    };
+    let bytes: usize = given.values().map(|value| value.to_string().len()).sum();
+    if bytes > BYTES_MAX {
+        let message = format!("the webhook's parameters have {bytes} bytes; {BYTES_MAX} are allowed");
+        report(Diagnostic::error("too-large", message), "alias");
+    }
+    let scheme = text(given, "scheme").unwrap_or("heddle");
+    authentication(given, scheme, &mut report);
+    path(given, &mut report);
+    each(given, "allowIps", &mut report, |text| {
+        (!is_network(text)).then(|| {
+            let message = format!("`{text}` is neither an IP address nor a network");
+            let help = "write an address such as `192.0.2.7`, or a network such as `192.0.2.0/24`";
+            Diagnostic::error("network", message).with_help(help.to_owned())
+        })
+    });
+    each(given, "cors", &mut report, |text| {
+        (!is_origin(text)).then(|| {
+            let message = format!("`{text}` is not the origin of a page");
+            let help = "write a scheme and a host, such as `https://shop.example.com`, or `*`";
+            Diagnostic::error("origin", message).with_help(help.to_owned())
+        })
+    });
+    if scheme == "none" {
+        report(unauthenticated(given), "scheme");
+    }
+}
+
+/// What a scheme needs, and what it does not read.
+fn authentication(given: &Map<String, Value>, scheme: &str, report: &mut impl FnMut(Diagnostic, &str)) {
+    for (parameter, of) in OF_SCHEMES {
+        let is_given = given.get(parameter).is_some_and(|value| !value.is_null());
+        if is_given && scheme != of {
+            let message = format!("`{parameter}` does nothing with the scheme `{scheme}`");
+            let help = format!("delete it, or choose the scheme `{of}`");
+            report(
+                Diagnostic::warning("unused-parameter", message).with_help(help),
+                parameter,
+            );
+        }
+        if !is_given && scheme == of && parameter != "jwt" {
+            let message = format!("`{parameter}` is required with the scheme `{scheme}`");
+            report(Diagnostic::error("missing-parameter", message), parameter);
+        }
+    }
+    let of = |object: &str, name: &str| {
+        let fields = given.get(object)?.as_object()?;
+        text(fields, name).map(str::to_owned)
+    };
+    for (value, parameter) in [
+        (text(given, "tokenHeader").map(str::to_owned), "tokenHeader"),
+        (of("hmac", "header"), "hmac.header"),
+        (of("hmac", "timestampHeader"), "hmac.timestampHeader"),
+    ] {
+        if let Some(name) = value.filter(|name| !is_header(name)) {
+            report(
+                Diagnostic::error("header", format!("`{name}` is not the name of a header")),
+                parameter,
+            );
+        }
+    }
+    if text(given, "user").is_some_and(|user| user.contains(':')) {
+        let message = "the name of a user can't have a colon, which stands between it and the password";
+        report(Diagnostic::error("user", message), "user");
+    }
+    if scheme == "jwt" {
+        let is_shared = of("jwt", "algorithm").is_none_or(|algorithm| algorithm.starts_with("HS"));
+        let keys = given.get("jwt").and_then(|jwt| jwt.get("keys"));
+        let keys = keys.filter(|keys| !keys.is_null());
+        let is_set = keys
+            .and_then(|keys| keys.get("keys")?.as_array())
+            .is_some_and(|keys| {
+                !keys.is_empty()
+                    && keys
+                        .iter()
+                        .all(|key| key.get("kty").is_some_and(Value::is_string))
+            });
+        let problem = match is_shared {
+            true if keys.is_some() => {
+                "tokens of this algorithm are signed with the webhook's secret, not with a key pair"
+            }
+            false if !is_set => {
+                "tokens of this algorithm need the issuer's public keys, as a JSON Web Key Set: `{\"keys\": [{\"kty\": …}]}`"
+            }
+            _ => return,
+        };
+        report(Diagnostic::error("public-keys", problem), "jwt.keys");
+    }
+}
+
+fn path(given: &Map<String, Value>, report: &mut impl FnMut(Diagnostic, &str)) {
+    let Some(path) = text(given, "path") else {
+        return;
+    };
+    let segments: Vec<&str> = path.trim_matches('/').split('/').collect();
+    let mut names = HashSet::new();
+    let problem = segments.iter().find_map(|segment| match segment.strip_prefix(':') {
+        Some(name) if !is_name(name) => Some(format!("`:{name}` is not a name: use letters, digits and `_`")),
+        Some(name) if !names.insert(name) => Some(format!("the name `:{name}` is there twice")),
+        None if segments.len() > 1 && segment.is_empty() => Some("two `/` have nothing between them".to_owned()),
+        None if !segment.bytes().all(is_unreserved) => Some(format!(
+            "`{segment}` has characters that an address can't have as they are: use letters, digits and `-._~`"
+        )),
+        _ => None,
+    });
+    let problem = problem.or_else(|| {
+        let count = segments.len();
+        (count > SEGMENTS_MAX)
+            .then(|| format!("a path of {count} segments is too long; {SEGMENTS_MAX} are allowed"))
+    });
+    if let Some(problem) = problem {
+        report(Diagnostic::error("path", problem), "path");
+    }
+}
+
+/// Each text of a list, and how many there are.
+fn each(
+    given: &Map<String, Value>,
+    parameter: &str,
+    report: &mut impl FnMut(Diagnostic, &str),
+    problem: impl Fn(&str) -> Option<Diagnostic>,
+) {
+    let entries = given.get(parameter).and_then(Value::as_array);
+    let entries = entries.map(Vec::as_slice).unwrap_or_default();
+    if entries.len() > LISTED_MAX {
+        let message = format!("there are {} entries; {LISTED_MAX} are allowed", entries.len());
+        report(Diagnostic::error("too-large", message), parameter);
+    }
+    for (index, entry) in entries.iter().enumerate().take(LISTED_MAX) {
+        if let Some(problem) = entry.as_str().and_then(&problem) {
+            report(problem, &format!("{parameter}[{index}]"));
+        }
+    }
+}
+
+/// Says what protects a webhook that anybody may send to.
+fn unauthenticated(given: &Map<String, Value>) -> Diagnostic {
+    let is_given = |name: &&str| given.get(*name).is_some_and(|value| !value.is_null());
+    let mut limits: Vec<&str> = vec!["allowIps", "requestsPerMinute", "maxBytes"];
+    limits.retain(is_given);
+    let besides = match limits.as_slice() {
+        [] => String::new(),
+        given => format!(", besides {}", list(given.iter().copied())),
+    };
+    let message = format!(
+        "anyone who knows this webhook's address can start runs: that nobody can guess it is all that protects it{besides}"
+    );
+    Diagnostic::warning("unauthenticated-webhook", message).with_help(
+        "if the sender can sign, or send a token, choose that `scheme`; else keep the address secret, and let the pattern \
+         do no harm with what anyone may send"
+            .to_owned(),
+    )
+}
+
+fn text<'p>(parameters: &'p Map<String, Value>, name: &str) -> Option<&'p str> {
+    parameters.get(name).and_then(Value::as_str)
+}
+
+fn is_name(name: &str) -> bool {
+    let is_first = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
+    name.bytes().next().is_some_and(is_first)
+        && name.len() <= 64
+        && name.bytes().all(|byte| is_first(byte) || byte.is_ascii_digit())
+}
+
+/// RFC 3986, section 2.3.
+fn is_unreserved(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)
+}
+
+/// A token of RFC 9110, section 5.6.2.
+fn is_header(name: &str) -> bool {
+    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    (1..=100).contains(&name.len()) && name.bytes().all(is_token)
+}
+
+fn is_network(text: &str) -> bool {
+    let (address, prefix) = text
+        .split_once('/')
+        .map_or((text, None), |(address, prefix)| (address, Some(prefix)));
+    let Ok(address) = address.parse::<IpAddr>() else {
+        return false;
+    };
+    let bits_max: u8 = if address.is_ipv4() { 32 } else { 128 };
+    prefix.is_none_or(|prefix| prefix.parse::<u8>().is_ok_and(|bits| bits <= bits_max))
+}
+
+fn is_origin(text: &str) -> bool {
+    if text == "*" {
+        return true;
+    }
+    let url = Url::parse(text).ok();
+    url.is_some_and(|url| {
+        matches!(url.scheme(), "http" | "https")
+            && url
+                .origin()
+                .ascii_serialization()
+                .eq_ignore_ascii_case(text.trim_end_matches('/'))
+    })
+}

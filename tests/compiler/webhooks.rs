@@ -1,0 +1,112 @@
+//! What the compiler says of an OnWebhook node's parameters.
+
+use crate::diagnostics::{graph, node, of};
+use serde_json::{Value, json};
+
+/// What is said of a webhook with these parameters, without the help.
+fn told(parameters: Value) -> Vec<String> {
+    let said = of(graph([node("hook", "OnWebhook", parameters)], &[]));
+    let lines = said.lines().filter(|line| !line.starts_with(' '));
+    lines.map(str::to_owned).collect()
+}
+
+#[test]
+fn parameters_that_fit_together_are_fine() {
+    for parameters in [
+        json!({}),
+        json!({"scheme": "twilio"}),
+        json!({"scheme": "header", "tokenHeader": "X-Api-Key", "methods": ["GET", "POST"], "accept": ["json", "form"]}),
+        json!({"scheme": "basic", "user": "ann", "path": "/orders/:order/lines"}),
+        json!({"scheme": "hmac", "hmac": {"header": "X-Signed", "timestampHeader": "X-Time", "algorithm": "sha1"}}),
+        json!({"scheme": "jwt"}),
+        json!({"scheme": "jwt", "jwt": {"algorithm": "ES256", "keys": {"keys": [{"kty": "EC"}]}, "issuer": "x"}}),
+        json!({"allowIps": ["192.0.2.7", "192.0.2.0/24", "2001:db8::/32"], "cors": ["*", "https://a.example", "http://localhost:3000"]}),
+        json!({"whenPaused": "queue", "rawBody": true, "maxBytes": 100, "requestsPerMinute": 5}),
+    ] {
+        assert_eq!(told(parameters.clone()), [""; 0], "{parameters}");
+    }
+}
+
+#[test]
+fn what_a_scheme_needs_is_asked_for() {
+    for (parameters, expected) in [
+        (
+            json!({"scheme": "header"}),
+            "error[missing-parameter] hook tokenHeader: `tokenHeader` is required with the scheme `header`",
+        ),
+        (
+            json!({"scheme": "basic"}),
+            "error[missing-parameter] hook user: `user` is required with the scheme `basic`",
+        ),
+        (
+            json!({"scheme": "hmac"}),
+            "error[missing-parameter] hook hmac: `hmac` is required with the scheme `hmac`",
+        ),
+        (
+            json!({"user": "ann"}),
+            "warning[unused-parameter] hook user: `user` does nothing with the scheme `heddle`",
+        ),
+        (
+            json!({"scheme": "header", "tokenHeader": "X Key"}),
+            "error[header] hook tokenHeader: `X Key` is not the name of a header",
+        ),
+        (
+            json!({"scheme": "hmac", "hmac": {"header": "X-Signed", "timestampHeader": ""}}),
+            "error[header] hook hmac.timestampHeader: `` is not the name of a header",
+        ),
+        (
+            json!({"scheme": "basic", "user": "a:b"}),
+            "error[user] hook user: the name of a user can't have a colon, which stands between it and the password",
+        ),
+        (
+            json!({"scheme": "jwt", "jwt": {"algorithm": "RS256"}}),
+            "error[public-keys] hook jwt.keys: tokens of this algorithm need the issuer's public keys, as a JSON Web Key Set: \
+             `{\"keys\": [{\"kty\": …}]}`",
+        ),
+        (
+            json!({"scheme": "jwt", "jwt": {"keys": {"keys": [{"kty": "RSA"}]}}}),
+            "error[public-keys] hook jwt.keys: tokens of this algorithm are signed with the webhook's secret, not with a key pair",
+        ),
+    ] {
+        assert_eq!(told(parameters.clone()), [expected], "{parameters}");
+    }
+}
+
+#[test]
+fn texts_with_a_syntax_are_checked() {
+    let long = vec!["a"; 17].join("/");
+    for (parameters, code, place) in [
+        (json!({"path": "/:1a"}), "path", "path"),
+        (json!({"path": "/:a/:a"}), "path", "path"),
+        (json!({"path": "/a//b"}), "path", "path"),
+        (json!({"path": "/a b"}), "path", "path"),
+        (json!({"path": "/%41"}), "path", "path"),
+        (json!({"path": long}), "path", "path"),
+        (
+            json!({"allowIps": ["192.0.2.7", "192.0.2.0/33"]}),
+            "network",
+            "allowIps[1]",
+        ),
+        (json!({"allowIps": ["example.com"]}), "network", "allowIps[0]"),
+        (json!({"cors": ["https://a.example/path"]}), "origin", "cors[0]"),
+        (json!({"cors": ["a.example"]}), "origin", "cors[0]"),
+        (json!({"cors": vec!["*"; 101]}), "too-large", "cors"),
+        (json!({"alias": "x".repeat(20_000)}), "too-large", "alias"),
+        (json!({"path": "/{{ 1 }}"}), "literal-only", "path"),
+    ] {
+        let told = told(parameters.clone());
+        assert!(
+            told.iter()
+                .any(|line| line.starts_with(&format!("error[{code}] hook {place}: "))),
+            "{parameters}: {told:?}"
+        );
+    }
+}
+
+#[test]
+fn an_open_webhook_is_warned_about() {
+    let told = told(json!({"scheme": "none"}));
+    let expected = "warning[unauthenticated-webhook] hook scheme: anyone who knows this webhook's address can start runs: that nobody \
+                    can guess it is all that protects it";
+    assert_eq!(told, [expected]);
+}
