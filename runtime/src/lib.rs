@@ -62,8 +62,8 @@ pub mod executor_protocol {
     pub use heddle_sandbox::{Report, Told};
 }
 pub use heddle_sandbox::{
-    EffectCode, EffectError, Limits, LogLine, NodeEnd, NodeEvent, NodePhase, RunError, Tier, TraceEntry,
-    answer_headers,
+    EffectCode, EffectError, FailedInput, Limits, LogLine, NodeEnd, NodeEvent, NodePhase, RunError, Tier,
+    TraceEntry, answer_headers,
 };
 pub use journal::{Entry, Journal, JournalError, Permission, Recorded, RunJournal, execution_of};
 pub use outcome::{Outcome, Status, Usage};
@@ -72,7 +72,7 @@ pub use probe::{Probe, ProbeWay, Probed};
 pub use program::Program;
 pub use program_error::{CompileError, ManifestError, NotWasm, ProgramError};
 pub use replay::NOT_RECORDED;
-pub use request::{Callbacks, RunRequest};
+pub use request::{Callbacks, OnWait, RunRequest};
 pub use runtime::{INTERRUPTED, Runtime, RuntimeError};
 pub use secrets::{Secret, Secrets};
 pub use traced::traced;

@@ -46,6 +46,8 @@ pub struct RunRequest {
     pub services: Services,
     /// Whoever is told what the run does as it happens.
     pub watcher: Option<Watcher>,
+    /// Whoever is told when it begins and ends to do nothing but wait.
+    pub on_wait: Option<OnWait>,
     /// Whether it ends at the first effect that [`reaches_outside`](crate::reaches_outside), before that begins.
     pub is_contained: bool,
     /// Whom its memory counts towards, as a number: runs of one owner together always leave memory for those of others.
@@ -76,10 +78,32 @@ impl RunRequest {
             callbacks: None,
             services: Services::default(),
             watcher: None,
+            on_wait: None,
             is_contained: false,
             owner: None,
             limits: Limits::default(),
         }
+    }
+}
+
+/// Is told `true` when all that is left of a run for now are waits, and `false` when it goes on.
+#[derive(Clone)]
+pub struct OnWait(Arc<dyn Fn(bool) + Send + Sync>);
+
+impl OnWait {
+    /// Calls this, which must not block.
+    pub fn new(told: impl Fn(bool) + Send + Sync + 'static) -> Self {
+        OnWait(Arc::new(told))
+    }
+
+    pub(crate) fn tell(&self, is_waiting: bool) {
+        (self.0)(is_waiting);
+    }
+}
+
+impl std::fmt::Debug for OnWait {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("OnWait")
     }
 }
 

@@ -175,6 +175,7 @@ async fn pause_deployment(
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 403, description = "FORBIDDEN", body = ErrorBody),
         (status = 404, description = "NOT_FOUND", body = ErrorBody),
+        (status = 409, description = "CONFLICT: it was deployed meanwhile", body = ErrorBody),
     )
 )]
 async fn resume_deployment(
@@ -213,6 +214,7 @@ impl From<DeploymentRow> for Redeployed {
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 403, description = "FORBIDDEN", body = ErrorBody),
         (status = 404, description = "NOT_FOUND", body = ErrorBody),
+        (status = 409, description = "CONFLICT: its environment was deleted, or it was deployed meanwhile", body = ErrorBody),
     )
 )]
 async fn redeploy_deployment(

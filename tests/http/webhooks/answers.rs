@@ -173,6 +173,8 @@ each_database! {
         assert_eq!(failed.body["runId"], failed.headers["x-run-id"].to_str().unwrap());
         assert_eq!(hook.log_statuses().await[0], ("accepted".to_owned(), 500));
 
+        assert_eq!(failed.body["error"]["message"], "no luck", "a Throw's words are meant to be told");
+
         // What was responded before the failure is what the sender gets.
         hook.save(graph(json!({}), &[responds(json!({"body": "early"})), throws()])).await;
         hook.deploy().await;
