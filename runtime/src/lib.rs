@@ -46,8 +46,8 @@ pub use config::{ExecutorConfig, RuntimeConfig, SqliteFiles};
 pub use connections::{Connection, ConnectionError, ConnectionFuture, Connections, NoConnections, Services};
 pub use containment::{NOT_PINNED, reaches_outside};
 pub use effects::{
-    Call, CallContext, Calls, EffectFuture, EffectResult, Park, Progress, TRACE_TARGET, result_from_json,
-    result_to_json,
+    Call, CallContext, Calls, EffectFuture, EffectResult, OnWait, Park, Progress, TRACE_TARGET,
+    result_from_json, result_to_json,
 };
 pub use egress::{EgressError, EgressPolicy, GuardError, GuardedHttp};
 pub use executors::{Company, Interrupted};
@@ -72,7 +72,7 @@ pub use probe::{Probe, ProbeWay, Probed};
 pub use program::Program;
 pub use program_error::{CompileError, ManifestError, NotWasm, ProgramError};
 pub use replay::NOT_RECORDED;
-pub use request::{Callbacks, OnWait, RunRequest};
+pub use request::{Callbacks, RunRequest};
 pub use runtime::{INTERRUPTED, Runtime, RuntimeError};
 pub use secrets::{Secret, Secrets};
 pub use traced::traced;

@@ -1,7 +1,7 @@
 //! The input of a run.
 
 use crate::connections::Services;
-use crate::effects::Calls;
+use crate::effects::{Calls, OnWait};
 use crate::journal::{Entry, RunJournal};
 use crate::secrets::Secrets;
 use crate::watch::Watcher;
@@ -83,27 +83,6 @@ impl RunRequest {
             owner: None,
             limits: Limits::default(),
         }
-    }
-}
-
-/// Is told `true` when all that is left of a run for now are waits, and `false` when it goes on.
-#[derive(Clone)]
-pub struct OnWait(Arc<dyn Fn(bool) + Send + Sync>);
-
-impl OnWait {
-    /// Calls this, which must not block.
-    pub fn new(told: impl Fn(bool) + Send + Sync + 'static) -> Self {
-        OnWait(Arc::new(told))
-    }
-
-    pub(crate) fn tell(&self, is_waiting: bool) {
-        (self.0)(is_waiting);
-    }
-}
-
-impl std::fmt::Debug for OnWait {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("OnWait")
     }
 }
 

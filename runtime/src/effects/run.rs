@@ -3,10 +3,9 @@
 
 use super::effect::{AnyEffect, Reveals};
 use super::needs::Handles;
-use super::progress::{EffectResult, Park, Progress, result_to_json};
+use super::progress::{EffectResult, OnWait, Park, Progress, result_to_json};
 use crate::journal::{Entry, Record};
 use crate::replay::Replay;
-use crate::request::OnWait;
 use crate::secrets::{Destination, Vault};
 use heddle_contract::abi::code;
 use heddle_sandbox::{EffectCode, EffectError};

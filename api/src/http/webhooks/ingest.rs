@@ -335,8 +335,8 @@ fn tells_errors(admitted: &Admitted, ended: &Ended) -> bool {
         return true;
     }
     let failed_at = ended.error.as_ref().and_then(|error| error.node_id.as_deref());
-    let nodes = admitted.active.iter().flat_map(|active| &active.manifest().nodes);
-    let node = nodes.into_iter().find(|node| Some(node.id.as_str()) == failed_at);
+    let mut nodes = admitted.active.iter().flat_map(|active| &active.manifest().nodes);
+    let node = nodes.find(|node| Some(node.id.as_str()) == failed_at);
     let node_type = node.and_then(|node| heddle_catalogue::node_type(&node.node_type));
     node_type.is_some_and(|node_type| node_type.role == Role::Throw)
 }
