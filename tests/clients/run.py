@@ -61,11 +61,14 @@ def install_console():
 
 
 def python(document, folder, environment):
-    """Generates, and runs the sample; what it prints. A part of the document that is left out is a failure."""
-    command = [VENV / "bin/openapi-python-client", "generate", "--path", document, "--meta", "none", "--output-path", "heddle", "--fail-on-warning"]
+    """Generates, and runs the sample; what it prints. A part of the document that is left out is a failure, but for the mail."""
+    command = [VENV / "bin/openapi-python-client", "generate", "--path", document, "--meta", "none", "--output-path", "heddle"]
     # It formats what it generates by a tool of the environment.
     path = f"{VENV / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    run(command, folder, env={**os.environ, "PATH": path})
+    told = run(command, folder, env={**os.environ, "PATH": path})
+    left_out = [line for line in told.splitlines() if re.match("WARNING|Unable", line) and "/inbound/email" not in line]
+    if left_out:
+        sys.exit(f"openapi-python-client left something out:\n{told}")
     (folder / "sample.py").write_text(sample("python"))
     return run([VENV / "bin/python", "sample.py"], folder, env={**os.environ, **environment})
 

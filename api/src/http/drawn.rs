@@ -156,9 +156,7 @@ pub enum NodeDefinition {
     Expression {
         inputs: Option<Vec<DefinitionPort>>,
         outputs: Option<Vec<DefinitionPort>>,
-        /// Value by output port; a text with `{{ }}` is an expression.
-        #[schema(value_type = HashMap<String, Value>)]
-        output_values: (),
+        output_values: OutputValues,
     },
     /// A JavaScript module.
     #[serde(rename = "javascript")]
@@ -185,6 +183,11 @@ pub enum NodeDefinition {
         hosts: Option<Vec<String>>,
     },
 }
+
+/// Value by output port; a text with `{{ }}` is an expression.
+#[derive(ToSchema)]
+#[schema(value_type = HashMap<String, Value>)]
+struct OutputValues(());
 
 /// An input or output of a definition.
 #[derive(ToSchema)]

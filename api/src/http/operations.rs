@@ -50,14 +50,7 @@ struct ExecuteQuery {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(untagged)]
 enum Executed {
-    /// The run is in progress.
-    #[serde(rename_all = "camelCase")]
-    Started {
-        run_id: RunId,
-        /// Always `running`.
-        status: RunStatus,
-    },
-    /// The run has ended.
+    /// The run has ended. First, as clients take the first form that fits.
     #[serde(rename_all = "camelCase")]
     Ended {
         run_id: RunId,
@@ -68,7 +61,15 @@ enum Executed {
         #[schema(value_type = Value)]
         output: Option<Box<RawValue>>,
         /// Why it failed.
+        #[schema(required = true)]
         error: Option<RunError>,
+    },
+    /// The run is in progress.
+    #[serde(rename_all = "camelCase")]
+    Started {
+        run_id: RunId,
+        /// Always `running`.
+        status: RunStatus,
     },
 }
 

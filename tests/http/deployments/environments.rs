@@ -174,26 +174,6 @@ fn place(environment: &str, version: i64, status: &str, is_main: bool) -> (Strin
 }
 
 each_database! {
-    async fn runs_are_listed_by_the_environment_of_their_deployment(service: Service) {
-        let graph = chain(&[("start", "OnManual", json!({})), ("end", "Return", json!({"value": 1}))]);
-        let (scene, production, staging) = Scene::deployed(&service, &graph).await;
-        let loud = service.ran(&scene.ann, &production, &json!({})).await;
-        let quiet = service.ran(&scene.ann, &staging, &json!({})).await;
-        for (environment, name, run) in
-            [(&scene.production, "production", &loud), (&scene.staging, "staging", &quiet)]
-        {
-            let listed = scene.get(&format!("/api/runs?environmentId={environment}")).await;
-            let listed = listed.as_array().unwrap();
-            assert_eq!((listed.len(), &listed[0]["id"]), (1, &json!(run)), "{listed:?}");
-            assert_eq!((&listed[0]["environmentId"], &listed[0]["environmentName"]), (&json!(environment), &json!(name)));
-        }
-        assert_eq!(scene.get("/api/runs").await.as_array().unwrap().len(), 2);
-        let nowhere = scene.get("/api/runs?environmentId=01932c07-209e-7f64-b0a3-5c1f1b0e6f3a").await;
-        assert_eq!(nowhere, json!([]));
-        let wrong = scene.send("GET", "/api/runs?environmentId=staging", None).await;
-        wrong.assert_refused(400, "VALIDATION");
-    }
-
     async fn exactly_the_version_that_is_asked_for_is_deployed(service: Service) {
         let scene = Scene::drawn(&service, &constant("two")).await;
         service.redrawn(&scene.ann, &scene.pattern, &constant("three")).await;
