@@ -17,6 +17,7 @@ use super::{Arg, Db, Store, StoreError, inserts, sql};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, RunId};
 use heddle_model::status::{Phase, RunStatus, TriggeredBy};
+use serde::ser::SerializeTuple;
 use serde::{Serialize, Serializer};
 use sqlx::FromRow;
 use std::sync::Arc;
@@ -269,27 +270,26 @@ impl ResultRow {
 
 impl Serialize for ResultRow {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        (
-            self.id,
-            self.status.name(),
-            self.phase().name(),
-            self.attempt,
-            self.resumes_at.map(Timestamp::millis),
-            self.started_at.map(Timestamp::millis),
-            self.completed_at.map(Timestamp::millis),
-            self.duration_ms,
-            &self.output,
-            &self.error,
-            &self.logs,
-            &self.trace,
-            self.fuel_used,
-            self.memory_bytes_peak,
-            self.wake_at.map(Timestamp::millis),
-            &self.owner,
-            &self.failed_input,
-            self.continued_at.map(Timestamp::millis),
-        )
-            .serialize(serializer)
+        let mut cells = serializer.serialize_tuple(18)?;
+        cells.serialize_element(&self.id)?;
+        cells.serialize_element(&self.status.name())?;
+        cells.serialize_element(&self.phase().name())?;
+        cells.serialize_element(&self.attempt)?;
+        cells.serialize_element(&self.resumes_at.map(Timestamp::millis))?;
+        cells.serialize_element(&self.started_at.map(Timestamp::millis))?;
+        cells.serialize_element(&self.completed_at.map(Timestamp::millis))?;
+        cells.serialize_element(&self.duration_ms)?;
+        cells.serialize_element(&self.output)?;
+        cells.serialize_element(&self.error)?;
+        cells.serialize_element(&self.logs)?;
+        cells.serialize_element(&self.trace)?;
+        cells.serialize_element(&self.fuel_used)?;
+        cells.serialize_element(&self.memory_bytes_peak)?;
+        cells.serialize_element(&self.wake_at.map(Timestamp::millis))?;
+        cells.serialize_element(&self.owner)?;
+        cells.serialize_element(&self.failed_input)?;
+        cells.serialize_element(&self.continued_at.map(Timestamp::millis))?;
+        cells.end()
     }
 }
 
