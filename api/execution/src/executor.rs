@@ -281,6 +281,7 @@ impl Executor {
             callbacks: may("callback").then(|| self.callbacks.of(run.id)),
             services: self.services.of_deployment(&run.deployment),
             watcher: None,
+            on_wait: (!rights.effects.is_empty()).then(|| self.tail.on_wait(run)),
             is_contained: false,
             owner: Some(run.deployment.owner.as_u128()),
             tenant: Some(run.deployment.tenant.as_u128()),

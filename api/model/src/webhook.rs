@@ -167,6 +167,8 @@ pub struct Webhook {
     pub is_sync: Option<bool>,
     /// How long the sender waits at most.
     pub patience: Option<Duration>,
+    /// Whether a sender that waits is told all of the error of a run that has failed.
+    pub tells_errors: bool,
 }
 
 impl Default for Webhook {
@@ -206,6 +208,10 @@ impl Webhook {
                 Some("async") => Some(false),
                 _ => None,
             },
+            tells_errors: parameters
+                .get("errorDetails")
+                .and_then(Value::as_bool)
+                .unwrap_or(false),
             patience: parameters
                 .get("timeoutMs")
                 .and_then(Value::as_f64)

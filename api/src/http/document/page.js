@@ -180,7 +180,7 @@ function show() {
     }
   }
   document.getElementById("about").replaceChildren(
-    el("h1", {}, `${api.info.title} API`), prose(api.info.description),
+    el("h1", {}, `${api.info.title} API`), ...prose(api.info.description),
     el("p", {}, `Version ${api.info.version}. As a document for programs: `, el("a", { href: "/api/openapi.json" }, "/api/openapi.json"), "."));
   const index = [], operations = [];
   for (const [tag, { about, list }] of groups) {

@@ -14,7 +14,8 @@ use axum::http::request::Parts;
 use axum::http::uri::PathAndQuery;
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
-use heddle_execution::{Accepted, IdempotencyKey, NewRun, Ticket};
+use heddle_catalogue::Role;
+use heddle_execution::{Accepted, Ended, IdempotencyKey, NewRun, Ticket};
 use heddle_model::Code;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{EndpointId, PatternId, RunId, WebhookLogId};
@@ -388,10 +389,26 @@ async fn wait(app: &App, admitted: &Admitted, ticket: Ticket) -> Response {
     let of_node = admitted.deployed().and_then(|webhook| webhook.patience);
     let patience = of_node.unwrap_or(app.config.run_timeout);
     match tokio::time::timeout(patience, ticket.ended()).await {
-        Ok(Ok(ended)) => to_sender(run, &ended),
+        Ok(Ok(ended)) => to_sender(run, &ended, tells_errors(admitted, &ended)),
         Ok(Err(error)) => ApiError::from(error).into_response(),
         Err(_) => too_late(run).into_response(),
     }
+}
+
+/// Whether the sender is told what the error of a failed run says: if the trigger has it so, or if the words are those of the
+/// pattern's author.
+fn tells_errors(admitted: &Admitted, ended: &Ended) -> bool {
+    if admitted.deployed().is_some_and(|webhook| webhook.tells_errors) {
+        return true;
+    }
+    let failed_at = ended.error.as_ref().and_then(|error| error.node_id.as_deref());
+    let mut nodes = admitted
+        .deployment
+        .iter()
+        .flat_map(|active| &active.manifest().nodes);
+    let node = nodes.find(|node| Some(node.id.as_str()) == failed_at);
+    let node_type = node.and_then(|node| heddle_catalogue::node_type(&node.node_type));
+    node_type.is_some_and(|node_type| node_type.role == Role::Throw)
 }
 
 fn accepted(run: RunId) -> Response {
