@@ -28,10 +28,19 @@ test('a secret is shown on demand, and replaced', async ({ page, account }) => {
   await expect(page.getByText(orders.secret)).toBeHidden();
   await page.getByRole('button', { name: 'Show secret' }).click();
   await expect(page.getByText(orders.secret)).toBeVisible();
-  await page.getByRole('button', { name: 'Make a new secret' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Make a new secret' }).click();
+  const dialog = page.getByRole('dialog');
+  await page.getByRole('button', { name: 'Replace the secret' }).click();
+  await dialog.getByRole('button', { name: 'Replace' }).click();
   await expect(page.getByText(orders.secret)).toBeHidden();
   expect((await send(orders, ORDER)).status).toBe(401);
+  // Some senders make it themselves.
+  const secret = 'whsec_0123456789abcdef';
+  await page.getByRole('button', { name: 'Replace the secret' }).click();
+  await dialog.getByLabel('New secret').fill(secret);
+  await accessible(page);
+  await dialog.getByRole('button', { name: 'Replace' }).click();
+  await expect(page.getByText(secret)).toBeVisible();
+  expect((await send({ ...orders, secret }, ORDER)).ok).toBe(true);
 
   await page.getByRole('button', { name: 'How to send a signed request' }).click();
   await expect(page.getByText('curl', { exact: false }).first()).toBeVisible();
