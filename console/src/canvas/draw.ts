@@ -21,7 +21,14 @@ const KINDS = ['trigger', 'flow', 'data', 'action', 'code', 'human'];
 /** `tokens` is the text of `style/tokens.css`; `title` is for those who can't see the picture. */
 export function drawGraph(catalogue: Catalogue, doc: Doc, title: string, tokens: string): string {
   const level = { definition: null, prefix: '' };
-  const scene = makeScene({ catalogue, doc: { ...EMPTY_DOC, ...doc }, level, problems: [], run: null, diff: null });
+  const scene = makeScene({
+    catalogue,
+    doc: { ...EMPTY_DOC, ...doc },
+    level,
+    problems: [],
+    run: null,
+    diff: null,
+  });
   const [nodes, edges] = [[...scene.nodes.values()], [...scene.edges.values()]];
   const around = boundsOf([...nodes, ...edges]) ?? { x: 0, y: 0, width: 0, height: 0 };
   const { x, y, width, height } = grown(around, MARGIN, MARGIN);
@@ -50,8 +57,10 @@ function drawnNode(view: NodeView): string {
     `<path class="card" d="${card(view, 0)}"/>`,
     `<rect class="back" x="${x + PADDING}" y="${y + PADDING}" width="${ICON}" height="${ICON}" rx="${isRound ? ICON / 2 : 8}"/>`,
     `<path class="icon" transform="translate(${x + middle - 9} ${y + middle - 9}) scale(.75)" d="${pathOf(view.icon)}"/>`,
-    `<text class="label" x="${text}" y="${y + 26}">${escaped(view.label)}</text>`,
-    `<text class="type" x="${text}" y="${y + 42}">${escaped(view.typeLine)}</text>`,
+    `<text class="label" x="${text}" y="${y + (view.typeLine ? 26 : 34)}">${escaped(view.label)}</text>`,
+    ...(view.typeLine
+      ? [`<text class="type" x="${text}" y="${y + 42}">${escaped(view.typeLine)}</text>`]
+      : []),
   ];
   const isBoth = [view.shape.inputs, view.shape.outputs].every((ports) => ports.some(({ named }) => named));
   for (const side of ['inputs', 'outputs'] as const)
@@ -103,5 +112,4 @@ function styles(tokens: string): string {
   ].join('\n');
 }
 
-const escaped = (text: string): string =>
-  text.replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`);
+const escaped = (text: string): string => text.replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`);

@@ -26,10 +26,34 @@ test('a graph is drawn, tested, saved and deployed', async ({ page, account }) =
 
   await page.keyboard.press('Control+s');
   await expect(page.getByText('Saved as 2')).toBeVisible();
+
+  // All commands, and by them the settings of its runs.
+  await page.keyboard.press('Control+k');
+  await expect(page.getByRole('option', { name: /^Zoom in/ })).toBeVisible();
+  await page.keyboard.type('settings of');
+  await page.keyboard.press('Enter');
+  const settings = page.getByRole('dialog', { name: 'Settings of the pattern' });
+  await settings.getByLabel('Time limit of a run').fill('90 s');
+  await settings.getByLabel('Attempts').fill('0');
+  await expect(settings.getByText('A whole number from 1 to 100.')).toBeVisible();
+  await settings.getByLabel('Attempts').fill('3');
+  await settings.getByLabel('First wait').fill('10 s');
+  await accessible(page);
+  await settings.getByRole('button', { name: 'Apply' }).click();
+  await expect(page.getByText('Draft on the server')).toBeVisible();
+  await page.keyboard.press('Control+s');
+  await expect(page.getByText('Saved as 3')).toBeVisible();
+  const id = new URL(page.url()).pathname.split('/').at(-1);
+  const saved = await call<{ graphData: { settings: object } }>(page, 'GET', `/api/patterns/${id}`);
+  expect(saved.graphData.settings).toEqual({
+    timeoutMs: 90_000,
+    retry: { maxAttempts: 3, backoffMs: 10_000, factor: 1 },
+  });
+
   await page.getByRole('button', { name: 'Deploy', exact: true }).click();
   await accessible(page);
   await page.getByRole('dialog').getByRole('button', { name: 'Deploy' }).click();
-  await expect(page.getByText('Version 2 is deployed.')).toBeVisible();
+  await expect(page.getByText('Version 3 is deployed.')).toBeVisible();
 });
 
 test('a draft survives a reload, and what others saved is joined with it', async ({ page, account }) => {

@@ -19,7 +19,7 @@ const drawings = FOLDERS.flatMap((folder) =>
     .map((name) => ({ name, pattern: `${ROOT}${folder}/${name}/pattern.json` }))
     .filter(({ pattern }) => existsSync(pattern)),
 );
-const pages = ['docs', 'docs/recipes', ...readdirSync(`${ROOT}examples`).map((name) => `examples/${name}`)]
+const pages = ['docs', 'docs/recipes']
   .flatMap((folder) => readdirSync(ROOT + folder).map((name) => `${ROOT}${folder}/${name}`))
   .filter((path) => path.endsWith('.md'))
   .map(read)

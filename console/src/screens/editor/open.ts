@@ -70,7 +70,9 @@ async function leftBehind(storage: JournalStorage, id: string, work: Work): Prom
     const lost = found.filter((each) => !isKeptIn(work.doc, each));
     // A draft can be replaced by that of another tab: what was in it is forgotten once this tab's journal has it too.
     if (!work.isChanged || (await work.isJournaled()))
-      await Promise.all(found.filter((each) => !lost.includes(each)).map(({ session }) => storage.drop(session)));
+      await Promise.all(
+        found.filter((each) => !lost.includes(each)).map(({ session }) => storage.drop(session)),
+      );
     return lost;
   } catch {
     // A browser without a journal has nothing to offer; what it could not forget, it forgets the next time.

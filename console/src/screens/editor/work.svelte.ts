@@ -111,7 +111,9 @@ export class Work {
         if (this.kept.at === 'browser' || this.kept.at === 'memory') this.kept = this.keptHere;
       };
       const base = () => this.compared;
-      this.journal = new Journal(opened.storage, this.store, opened.pattern, randomUuid(), base, { onFailure });
+      this.journal = new Journal(opened.storage, this.store, opened.pattern, randomUuid(), base, {
+        onFailure,
+      });
     }
     this.stops.push(
       () => clearTimeout(this.draftTimer),

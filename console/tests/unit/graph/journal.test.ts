@@ -30,7 +30,8 @@ test('what was on the screen is recovered after a crash, whatever was done, undo
           base = { version: base.version + 1, doc: store.doc };
           journal.rebase();
         } else if (step === 'undo' || step === 'redo') store[step]();
-        else if (typeof step !== 'string') store.dispatch(step[0], step[1] === undefined ? {} : { group: step[1] });
+        else if (typeof step !== 'string')
+          store.dispatch(step[0], step[1] === undefined ? {} : { group: step[1] });
       }
       const [found] = await recover(storage, 'p');
       expect(found).toMatchObject({ doc: store.doc, version: base.version, base: base.doc });
@@ -49,8 +50,7 @@ test('whatever is said to be kept is recovered, also if the disk was full in bet
         if (step === 'full' || step === 'free') storage.failing = step === 'full';
         else if (step === 'undo' || step === 'redo') store[step]();
         else if (step !== 'save') store.dispatch(step[0]);
-        if (await journal.written())
-          expect(await recover(storage, 'p')).toMatchObject([{ doc: store.doc }]);
+        if (await journal.written()) expect(await recover(storage, 'p')).toMatchObject([{ doc: store.doc }]);
       }
       storage.failing = false;
       store.dispatch({ kind: 'rename', definition: null, node: 'a', label: 'The last one' });
