@@ -1,4 +1,5 @@
-//! Every pattern under `examples/` gives what its folder says: against a server, and offline with its pins.
+//! Every pattern under `examples/`, and those that pages of the documentation draw, give what their folder says: against a
+//! server, and offline with their pins.
 
 use super::harness::{Place, root};
 use super::http_server::Server;
@@ -7,15 +8,24 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The folders, each with the files it holds.
+/// The folders of the examples, each with the files it holds.
+fn examples() -> Vec<PathBuf> {
+    folders_under("examples")
+}
+
+/// Also those of the patterns that pages explain by a picture.
 fn folders() -> Vec<PathBuf> {
-    let mut folders: Vec<_> = fs::read_dir(root().join("examples"))
+    [examples(), folders_under("docs/graphs")].concat()
+}
+
+fn folders_under(place: &str) -> Vec<PathBuf> {
+    let mut folders: Vec<_> = fs::read_dir(root().join(place))
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.is_dir() && is_built(path))
         .collect();
     folders.sort();
-    assert!(folders.len() >= 9, "the examples were not found");
+    assert!(folders.len() >= 3, "the patterns of {place} were not found");
     folders
 }
 
@@ -48,6 +58,22 @@ fn arguments(folder: &Path, flags: &[(&str, &str)]) -> Vec<String> {
     arguments
 }
 
+/// The folder's connections, with the server in place of the services.
+fn connections(place: &Place, folder: &Path, server: &Server) -> Vec<String> {
+    let Some(Value::Object(mut connections)) = json(folder, "connections.json") else {
+        return Vec::new();
+    };
+    for connection in connections.values_mut() {
+        let url = connection["baseUrl"].as_str().unwrap();
+        let path = url.splitn(4, '/').nth(3).unwrap_or_default();
+        connection["baseUrl"] = format!("http://{}/{path}", server.address()).into();
+    }
+    let file = place.file("connections.json", Value::from(connections).to_string());
+    vec!["--connections".to_owned(), file.to_owned()]
+}
+
+const PINS: &[(&str, &str)] = &[("--pin", "pins.json")];
+
 const FILES: &[(&str, &str)] = &[
     ("--event", "event.json"),
     ("--vars", "vars.json"),
@@ -58,18 +84,22 @@ const FILES: &[(&str, &str)] = &[
 fn examples_give_what_they_promise() {
     let mut failures = BTreeMap::new();
     for folder in folders() {
-        let mut arguments = arguments(&folder, FILES);
         let server =
             json(&folder, "server.json").map(|script| Server::start(script.as_array().unwrap().clone()));
+        // What needs more than a server that answers, such as a person, is pinned here as well.
+        let files = if server.is_some() { FILES.to_vec() } else { [FILES, PINS].concat() };
+        let mut arguments = arguments(&folder, &files);
+        let place = Place::new();
         if let Some(server) = &server {
             arguments.extend(["--egress-allow".to_owned(), server.address()]);
             arguments.extend([
                 "--var".to_owned(),
                 format!("API_BASE=http://{}", server.address()),
             ]);
+            arguments.extend(connections(&place, &folder, server));
         }
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let ended = Place::new().run(&arguments);
+        let ended = place.run(&arguments);
         let result: Value = serde_json::from_str(&ended.stdout).unwrap_or_default();
         let response = result["response"].clone();
         let expected_response = json(&folder, "response.json").unwrap_or_default();
@@ -90,7 +120,7 @@ fn examples_with_requests_run_offline_with_their_pins() {
         .iter()
         .filter(|folder| folder.join("server.json").exists())
     {
-        let files = [FILES, &[("--pin", "pins.json")]].concat();
+        let files = [FILES, PINS].concat();
         let arguments = arguments(folder, &files);
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let ended = Place::new().run(&arguments);
@@ -122,7 +152,7 @@ fn examples_have_no_warnings() {
 
 #[test]
 fn every_example_says_what_it_is() {
-    for folder in folders() {
+    for folder in examples() {
         let name = folder.file_name().unwrap().to_str().unwrap();
         let readme = fs::read_to_string(folder.join("README.md")).unwrap();
         assert!(

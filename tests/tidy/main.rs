@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod circles;
+mod error_codes;
 mod manifests;
 mod metrics;
 mod modules;
@@ -11,6 +12,7 @@ mod names;
 mod node_types;
 mod packaging;
 mod pages;
+mod pattern_settings;
 mod secrets;
 
 use std::fs;

@@ -71,7 +71,7 @@ fn links_of_pages_lead_somewhere() {
             let (file, heading) = link.split_once('#').unwrap_or((link, ""));
             let target = match file {
                 "" => root().join(&path),
-                file => root().join("docs").join(file),
+                file => root().join(path.parent().unwrap()).join(file),
             };
             assert!(
                 target.exists(),

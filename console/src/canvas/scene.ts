@@ -211,13 +211,19 @@ function nodeView(
     id: node.id,
     name,
     label: fitted(name, LABEL_SIZE, LABEL_ROOM),
-    typeLine: fitted(node.data?.each ? `${now.typeName}, each` : now.typeName, TYPE_SIZE, LABEL_ROOM),
+    typeLine: fitted(typeLineOf(node, name, now.typeName), TYPE_SIZE, LABEL_ROOM),
     icon: iconOf(catalogue, doc, node.type),
     kind: kindOf(catalogue, doc, node.type),
     form: begins && ends ? 'both' : begins ? 'start' : ends ? 'end' : 'inner',
     unknown: !ports.known,
     warnings: problems.length - now.errors,
   };
+}
+
+/** A node that is called as its type says so once. */
+function typeLineOf(node: GraphNode, name: string, typeName: string): string {
+  if (node.data?.each) return `${typeName}, each`;
+  return name === typeName ? '' : typeName;
 }
 
 /** Overlays are made anew at every step; a run that says the same is the one before. */

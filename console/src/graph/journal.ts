@@ -1,13 +1,23 @@
 /**
  * The local journal: every edit is kept in the browser before the next frame, and survives a crash of the tab.
  *
- * A session begins with the document as it was opened. What follows are its edits; applied in order, they give the
- * document that was on the screen. Each tab writes a session of its own, so that two tabs never mix.
+ * A session begins with the document as it was opened, and the version that it was made from. What follows are its edits;
+ * applied in order, they give the document that was on the screen. Each tab writes a session of its own, so that two tabs
+ * never mix. Only a saved version ends what a session has to keep: a draft on the server can be replaced by that of
+ * another tab at any time. Whoever opens the pattern next looks whether all of it is there (`isKeptIn`).
  */
 import type { Change, DocumentStore } from './document';
+import { isEqual } from './equal';
 import { edited, makeHistory, redone, undone } from './history';
 import type { Edit } from './edit';
+import { mergeDocuments } from './merge';
 import type { Doc } from './model';
+
+/** The version that changes belong to. */
+export interface JournalBase {
+  readonly version: number;
+  readonly doc: Doc;
+}
 
 export interface JournalRecord {
   readonly session: string;
@@ -17,7 +27,13 @@ export interface JournalRecord {
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly entry:
-    | { readonly kind: 'base'; readonly doc: Doc; readonly version: number | null }
+    | {
+        readonly kind: 'base';
+        readonly doc: Doc;
+        readonly version: number | null;
+        /** What the version has. Consoles of before 0.2 kept none: their sessions began with what was kept elsewhere. */
+        readonly saved?: Doc;
+      }
     | { readonly kind: 'edit'; readonly edit: Edit; readonly group?: string }
     | { readonly kind: 'undo' }
     | { readonly kind: 'redo' };
@@ -42,36 +58,51 @@ export class Journal {
   /** Steps undone since then, which can be redone. */
   private undone = 0;
   private readonly stop: () => void;
+  /** What the session's last beginning says of the version. */
+  private recorded: JournalBase;
+  /** A record is missing: what follows it can't be replayed, unless the session begins anew. */
+  private hasGap = false;
   /** What could not be kept; once told, edits live in memory alone until one can be kept again. */
   private failing = false;
+  private last: Promise<boolean> = Promise.resolve(true);
 
+  /** `base` gives the version that changes belong to; it is asked at every change. */
   constructor(
     private readonly storage: JournalStorage,
     private readonly store: DocumentStore,
     private readonly pattern: string,
     readonly session: string,
-    private version: number | null,
+    private readonly base: () => JournalBase,
     private readonly options: { onFailure?: (failing: boolean) => void; now?: () => number } = {},
   ) {
+    this.recorded = base();
     this.begin();
     this.stop = store.onChange((change) => this.note(change));
   }
 
-  /** The document is kept elsewhere now, as this version or as a draft on the server. */
-  saved(version: number | null): void {
-    this.version = version;
-    this.begin();
+  get isFailing(): boolean {
+    return this.failing;
   }
 
-  /** What was kept elsewhere is there no longer: the document on the screen counts as edited again. */
-  lost(): void {
-    this.replace('Edit');
+  /** Whether the document on the screen is kept, once that is known. */
+  written(): Promise<boolean> {
+    return this.last.then((isWritten) => isWritten && !this.hasGap);
+  }
+
+  /** Changes may belong to another version, although the document has not changed: one was saved, or is undone. */
+  rebase(): void {
+    if (this.isRebased()) this.begin();
   }
 
   /** Ends the session. With `forget`, nothing of it is offered again. */
   async close(forget: boolean): Promise<void> {
     this.stop();
     if (forget) await this.storage.drop(this.session);
+  }
+
+  private isRebased(): boolean {
+    const { version, doc } = this.base();
+    return version !== this.recorded.version || doc !== this.recorded.doc;
   }
 
   /** From here on, what is done, undone and redone can be replayed. */
@@ -83,14 +114,17 @@ export class Journal {
   private begin(): void {
     const first = this.seq;
     this.anew();
-    void this.put({ kind: 'base', doc: this.store.doc, version: this.version }).then((kept) => {
-      if (kept && first > 0) return this.storage.drop(this.session, first).catch(() => undefined);
+    this.hasGap = false;
+    this.recorded = this.base();
+    const { version, doc: saved } = this.recorded;
+    void this.put({ kind: 'base', doc: this.store.doc, version, saved }).then((isKept) => {
+      if (isKept && first > 0) return this.storage.drop(this.session, first).catch(() => undefined);
       return undefined;
     });
   }
 
   private note(change: Change): void {
-    if (change.kind === 'reset') return this.begin();
+    if (change.kind === 'reset' || this.hasGap || this.isRebased()) return this.begin();
     if (!this.canReplay(change)) return this.replace(change.title);
     if (change.kind === 'edit') {
       const { edit, group } = change;
@@ -114,18 +148,22 @@ export class Journal {
     return this.undone >= 0 && this.store.history.value.past.length >= this.floor;
   }
 
-  private async put(entry: JournalRecord['entry']): Promise<boolean> {
+  private put(entry: JournalRecord['entry']): Promise<boolean> {
     const at = (this.options.now ?? Date.now)();
     const record = { session: this.session, pattern: this.pattern, seq: this.seq, at, entry };
     this.seq += 1;
-    try {
-      await this.storage.put(record);
-      this.tell(false);
-      return true;
-    } catch {
-      this.tell(true);
-      return false;
-    }
+    this.last = this.storage.put(record).then(
+      () => {
+        if (!this.hasGap) this.tell(false);
+        return true;
+      },
+      () => {
+        this.hasGap = true;
+        this.tell(true);
+        return false;
+      },
+    );
+    return this.last;
   }
 
   private tell(failing: boolean): void {
@@ -135,28 +173,32 @@ export class Journal {
   }
 }
 
-/** Work that a session has left behind. */
+/** What a session has left behind. */
 export interface Recovered {
   readonly session: string;
   /** When the last edit was. */
   readonly at: number;
-  /** The version that it began with. */
+  /** The version that its changes belong to. */
   readonly version: number | null;
+  /** What that version has. */
   readonly base: Doc;
+  /** What was on the screen. */
   readonly doc: Doc;
-  readonly edits: number;
 }
 
-/** Sessions of a pattern with edits that were kept nowhere else, the newest first. */
+/** The sessions of a pattern, the newest first. */
 export async function recover(storage: JournalStorage, pattern: string): Promise<Recovered[]> {
   const sessions = new Map<string, JournalRecord[]>();
   for (const record of await storage.read(pattern)) {
     sessions.set(record.session, [...(sessions.get(record.session) ?? []), record]);
   }
-  return [...sessions.values()]
-    .flatMap((records) => replayed(records) ?? [])
-    .filter((found) => found.edits > 0 && found.doc !== found.base)
-    .sort((a, b) => b.at - a.at);
+  return [...sessions.values()].flatMap((records) => replayed(records) ?? []).sort((a, b) => b.at - a.at);
+}
+
+/** Whether a document has all that a session has changed. */
+export function isKeptIn(stored: Doc, { base, doc }: Pick<Recovered, 'base' | 'doc'>): boolean {
+  const joined = mergeDocuments(base, stored, doc);
+  return joined.conflicts.length === 0 && isEqual(joined.doc, stored);
 }
 
 /** Applies a session's records from its last beginning on, up to the first that is missing. */
@@ -176,7 +218,6 @@ function replayed(records: readonly JournalRecord[]): Recovered | undefined {
     } else history = entry.kind === 'undo' ? undone(history) : redone(history);
     last = record;
   }
-  const { doc: base, version } = first.entry;
-  const edits = last.seq - first.seq;
-  return { session: first.session, at: last.at, version, base, doc: history.present, edits };
+  const { doc, version, saved: base = doc } = first.entry;
+  return { session: first.session, at: last.at, version, base, doc: history.present };
 }

@@ -13,6 +13,8 @@ export interface TraceEntry {
   readonly output?: unknown;
   readonly error?: { readonly message?: string; readonly code?: string } | null;
   readonly pinned: boolean;
+  /** Of one that has not ended. */
+  readonly state?: 'running' | 'waiting' | 'ended';
 }
 
 export type NodeStatus = 'waiting' | 'running' | 'ok' | 'failed' | 'pinned';
@@ -93,7 +95,8 @@ function addEntry(nodes: Map<string, MutableRun>, entry: TraceEntry, place: numb
   run.fuel += entry.fuel;
   run.failures += failed ? 1 : 0;
   run.entries.push(place);
-  run.status = run.failures ? 'failed' : entry.pinned ? 'pinned' : 'ok';
+  const isUnderWay = entry.state === 'running' || entry.state === 'waiting';
+  run.status = isUnderWay ? entry.state : run.failures ? 'failed' : entry.pinned ? 'pinned' : 'ok';
   const port = entry.port;
   if (typeof port === 'string') run.ports[port] = (run.ports[port] ?? 0) + 1;
 }
@@ -123,7 +126,8 @@ export function takenTimes(
   if (port !== undefined && source.ports[port] !== undefined) return source.ports[port];
   // Traces of nodes that name no port have left by the first one.
   const named = Object.keys(source.ports).length > 0;
-  return !named && port === firstPort && source.failures < source.count ? source.count : 0;
+  const hasEnded = source.status !== 'waiting' && source.status !== 'running';
+  return !named && hasEnded && port === firstPort && source.failures < source.count ? source.count : 0;
 }
 
 /** The place of the cursor one step on or back; steps over composites' inner entries if told so. */

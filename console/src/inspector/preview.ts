@@ -38,6 +38,12 @@ export function expressionsIn(parameters: unknown): Record<string, string> {
   return found;
 }
 
+/** A failure's message without the expression and its parameter, beside which it is shown; and what is said of values. */
+export function inShort(message: string): { text: string; about: string | undefined } {
+  const [, text, about] = /^(.+?) in `[^]*` \(parameter `[^`]*`(?:; (.+))?\)$/.exec(message) ?? [];
+  return { text: text ?? message, about };
+}
+
 /** Asks for previews; `changed` is called with every new state. */
 export class Previews {
   private state: PreviewState = NO_PREVIEWS;

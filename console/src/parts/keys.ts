@@ -15,14 +15,18 @@ const NAMES: Record<string, string> = {
   delete: 'Del',
 };
 
+/** Its keys; the last one may be `+` itself. */
+const partsOf = (keys: string): string[] =>
+  keys.endsWith('+') ? [...keys.slice(0, -1).split('+').filter(Boolean), '+'] : keys.split('+');
+
 /** The keys of a shortcut as they are printed on a keyboard. */
 export function keyLabels(keys: string): string[] {
-  return keys.split('+').map((key) => NAMES[key] ?? key.toUpperCase());
+  return partsOf(keys).map((key) => NAMES[key] ?? key.toUpperCase());
 }
 
 /** Whether this event is this shortcut, with no other modifier held. */
 export function isKey(event: KeyboardEvent, keys: string): boolean {
-  const parts = keys.split('+');
+  const parts = partsOf(keys);
   const key = parts.pop();
   const mod = isMac ? event.metaKey : event.ctrlKey;
   const other = isMac ? event.ctrlKey : event.metaKey;

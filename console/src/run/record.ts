@@ -168,7 +168,11 @@ export function recordOf(run: StoredRun): RunRecord {
   return {
     ...newRecord(run.id),
     status,
-    executions: (run.trace ?? []).map((entry) => ({ ...entry, state: 'ended' })),
+    executions: (run.trace ?? []).map((entry) => ({
+      ...entry,
+      // Of a run that is parked, the trace ends with the nodes that wait.
+      state: status === 'running' && !entry.port && !entry.error ? 'waiting' : 'ended',
+    })),
     logs: run.logOutput ?? [],
     output: run.output ?? null,
     error: run.error ?? null,

@@ -103,6 +103,12 @@ export function ticksOf(endMs: number): number[] {
   return ticks;
 }
 
+/** Milliseconds of the whole run. Of a short one, which counts as 0 ms, the end of what it executed last. */
+export function durationOf({ durationMs, executions }: RunRecord): number {
+  if (durationMs > 0) return durationMs;
+  return executions.reduce((end, each) => Math.max(end, each.startedAtMs + each.durationUs / 1_000), 0);
+}
+
 /** `12 µs`, `3.4 ms`, `1.2 s`. */
 export function timeText(ms: number): string {
   if (ms === 0) return '0';

@@ -119,7 +119,7 @@ test('an expression can be written anew, and braces that are there already be ty
 test('a finding is shown at its place, and mended by one press', async () => {
   await on('HttpRequest', async (page) => {
     await page.locator('.cm-lintRange-error').waitFor();
-    await page.getByText('there is no `$runn`').waitFor();
+    await page.getByText('there is no $runn').waitFor();
     await page.getByRole('button', { name: 'Change to $run' }).click();
     expect((await parameters(page))?.['headers']).toMatchObject({ 'x-trace': '{{ $run.id }}' });
   });

@@ -1,3 +1,4 @@
+import type { Page } from '@playwright/test';
 import { call, deployOrders } from './api';
 import { accessible, expect, test } from './fixtures';
 
@@ -25,10 +26,34 @@ test('a graph is drawn, tested, saved and deployed', async ({ page, account }) =
 
   await page.keyboard.press('Control+s');
   await expect(page.getByText('Saved as 2')).toBeVisible();
+
+  // All commands, and by them the settings of its runs.
+  await page.keyboard.press('Control+k');
+  await expect(page.getByRole('option', { name: /^Zoom in/ })).toBeVisible();
+  await page.keyboard.type('settings of');
+  await page.keyboard.press('Enter');
+  const settings = page.getByRole('dialog', { name: 'Settings of the pattern' });
+  await settings.getByLabel('Time limit of a run').fill('90 s');
+  await settings.getByLabel('Attempts').fill('0');
+  await expect(settings.getByText('A whole number from 1 to 100.')).toBeVisible();
+  await settings.getByLabel('Attempts').fill('3');
+  await settings.getByLabel('First wait').fill('10 s');
+  await accessible(page);
+  await settings.getByRole('button', { name: 'Apply' }).click();
+  await expect(page.getByText('Draft on the server')).toBeVisible();
+  await page.keyboard.press('Control+s');
+  await expect(page.getByText('Saved as 3')).toBeVisible();
+  const id = new URL(page.url()).pathname.split('/').at(-1);
+  const saved = await call<{ graphData: { settings: object } }>(page, 'GET', `/api/patterns/${id}`);
+  expect(saved.graphData.settings).toEqual({
+    timeoutMs: 90_000,
+    retry: { maxAttempts: 3, backoffMs: 10_000, factor: 1 },
+  });
+
   await page.getByRole('button', { name: 'Deploy', exact: true }).click();
   await accessible(page);
   await page.getByRole('dialog').getByRole('button', { name: 'Deploy' }).click();
-  await expect(page.getByText('Version 2 is deployed.')).toBeVisible();
+  await expect(page.getByText('Version 3 is deployed.')).toBeVisible();
 });
 
 test('a draft survives a reload, and what others saved is joined with it', async ({ page, account }) => {
@@ -62,6 +87,12 @@ test('a draft survives a reload, and what others saved is joined with it', async
   expect(saved.graphData.notes).toHaveLength(1);
 });
 
+async function crash(tab: Page): Promise<void> {
+  const crashed = tab.waitForEvent('crash');
+  void tab.goto('chrome://crash').catch(() => {});
+  await crashed;
+}
+
 test('a tab that crashes takes nothing with it that was drawn', async ({ page, account, context }) => {
   await page.goto(`/w/${account.workspace}`);
   const { pattern } = await deployOrders(page);
@@ -75,9 +106,7 @@ test('a tab that crashes takes nothing with it that was drawn', async ({ page, a
   await expect(lost.getByText('Saved as 1')).toBeVisible();
   await lost.keyboard.press('Shift+N');
   await expect(lost.getByText('Only in this browser')).toBeVisible();
-  const crashed = lost.waitForEvent('crash');
-  void lost.goto('chrome://crash').catch(() => {});
-  await crashed;
+  await crash(lost);
 
   await page.goto(path);
   await page.getByRole('button', { name: 'Recover' }).click();
@@ -85,4 +114,50 @@ test('a tab that crashes takes nothing with it that was drawn', async ({ page, a
   await expect(page.getByText(/Saved as (version )?2/).first()).toBeVisible();
   const saved = await call<{ graphData: { notes?: unknown[] } }>(page, 'GET', `/api/patterns/${pattern}`);
   expect(saved.graphData.notes).toHaveLength(1);
+});
+
+test('a draft that another tab replaced, and then took along with its version, is offered again', async ({
+  page,
+  account,
+  context,
+}) => {
+  await page.goto(`/w/${account.workspace}`);
+  const { pattern } = await deployOrders(page);
+  const path = `/w/${account.workspace}/patterns/${pattern}`;
+  const [lost, other] = [await context.newPage(), await context.newPage()];
+  for (const tab of [lost, other]) {
+    await tab.goto(path);
+    await expect(tab.getByText('Saved as 1')).toBeVisible();
+  }
+  await lost.keyboard.press('Shift+N');
+  await expect(lost.getByText('Draft on the server')).toBeVisible();
+  // The other tab knows nothing of the note: neither its draft nor its version has it.
+  await other.bringToFront();
+  await other.getByRole('application').focus();
+  await other.keyboard.press('Control+a');
+  await other.keyboard.press('Shift+ArrowRight');
+  await expect(other.getByText('Draft on the server')).toBeVisible();
+  await crash(lost);
+  await other.keyboard.press('Control+s');
+  await expect(other.getByText('Saved as 2')).toBeVisible();
+  await other.close();
+
+  await page.goto(path);
+  await expect(page.getByText('A tab was closed before its changes were saved')).toBeVisible();
+  await page.getByRole('button', { name: 'Recover' }).click();
+  await expect(page.getByText('Draft on the server')).toBeVisible();
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await expect(page.getByText('Saved as 3')).toBeVisible();
+  type Graph = { nodes: { position: { x: number } }[]; notes?: unknown[] };
+  const [first, third] = await Promise.all(
+    [1, 3].map((version) =>
+      call<{ graphData: Graph }>(page, 'GET', `/api/patterns/${pattern}/versions/${version}`),
+    ),
+  );
+  expect(third?.graphData.notes).toHaveLength(1);
+  expect(third?.graphData.nodes[0]?.position.x).toBeGreaterThan(first?.graphData.nodes[0]?.position.x ?? 0);
+  // What is saved is offered no longer.
+  await page.reload();
+  await expect(page.getByText('Saved as 3')).toBeVisible();
+  await expect(page.getByRole('button', { name: 'Recover' })).toBeHidden();
 });

@@ -76,7 +76,7 @@ test('stepping goes on to what is not decided yet, round and round, then through
   const side = (value: string) => applied(...fields.map((name) => set(name, value)));
   const { conflicts: found } = mergeDocuments(BASE, side('mine'), side('theirs'));
   const conflicts = new Conflicts();
-  conflicts.add(found);
+  conflicts.add(found, 'version');
   const step = (by: 1 | -1) => {
     conflicts.show(conflicts.neighbour(by));
     return conflicts.shown?.path.at(-1);
@@ -91,7 +91,7 @@ test('stepping goes on to what is not decided yet, round and round, then through
 test('the focus goes there each time that a conflict is to be looked at, also if it is the only one', () => {
   const { conflicts: found } = mergeDocuments(BASE, applied(set('x', 'mine')), applied(set('x', 'theirs')));
   const conflicts = new Conflicts();
-  conflicts.add(found);
+  conflicts.add(found, 'version');
   conflicts.show(conflicts.neighbour(1), 'card');
   expect([conflicts.takesFocus('row'), conflicts.takesFocus('card')]).toEqual([false, true]);
   expect(conflicts.takesFocus('card')).toBe(false);

@@ -68,7 +68,11 @@ describe('keys', () => {
     expect(isKey(event('?', { shiftKey: true }), '?')).toBe(true);
     expect(isKey(event('/'), '/')).toBe(true);
   });
-  it('are written as on a keyboard', () => expect(keyLabels('mod+shift+z')).toEqual(['Ctrl', 'Shift', 'Z']));
+  it('are written as on a keyboard', () => {
+    expect(keyLabels('mod+shift+z')).toEqual(['Ctrl', 'Shift', 'Z']);
+    expect(keyLabels('+')).toEqual(['+']);
+    expect(keyLabels('mod++')).toEqual(['Ctrl', '+']);
+  });
 });
 
 describe('a menu', () => {

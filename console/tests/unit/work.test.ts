@@ -1,11 +1,15 @@
+import fc from 'fast-check';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { ApiError } from '$/api/client';
 import type { Drawing } from '$/api/editor';
 import { applyEdit, type Edit } from '$/graph/edit';
+import { isEqual } from '$/graph/equal';
+import { isKeptIn, type JournalStorage, recover } from '$/graph/journal';
 import type { Doc } from '$/graph/model';
+import { readDocument } from '$/graph/read';
 import { drawingOf, Work } from '$/screens/editor/work.svelte';
 import { Presence } from '$/screens/editor/presence.svelte';
-import { BASE, catalogue } from './graph/support';
+import { BASE, catalogue, memory } from './graph/support';
 
 /** A server with one pattern: its versions, the newest last, and the user's draft. */
 const server = vi.hoisted(() => ({
@@ -54,15 +58,15 @@ const set = (name: string, value: unknown): Edit => ({
   value,
 });
 const others = (...edits: Edit[]) => server.versions.push(drawingOf(edits.reduce(applyEdit, BASE)));
-const open = (doc: Doc = BASE) =>
+const open = (storage?: JournalStorage) =>
   new Work({
     pattern: 'p',
     catalogue,
     version: 1,
     saved: BASE,
-    doc,
+    doc: BASE,
     kept: { at: 'version' },
-    storage: undefined,
+    storage,
     readOnly: false,
   });
 const parameters = (work: Work) => work.doc.graph.nodes.find(({ id }) => id === 'b')?.data?.parameters;
@@ -210,25 +214,139 @@ describe('saving what others have changed too', () => {
   });
 });
 
-test('what a crashed tab had is joined with what was saved since', async () => {
-  others(set('value', 'theirs'), set('other', 1));
-  const newest = applyEdit(applyEdit(BASE, set('value', 'theirs')), set('other', 1));
-  const work = new Work({
-    pattern: 'p',
-    catalogue,
-    version: 2,
-    saved: newest,
-    doc: newest,
-    kept: { at: 'version' },
-    storage: undefined,
-    readOnly: false,
+/** A tab that opens the newest version. */
+function openNewest(storage?: JournalStorage): Work {
+  const { graphData, nodeDefinitions } = server.versions.at(-1) as Drawing;
+  const { doc } = readDocument(graphData, nodeDefinitions);
+  const version = server.versions.length;
+  const kept = { at: 'version' } as const;
+  return new Work({ pattern: 'p', catalogue, version, saved: doc, doc, kept, storage, readOnly: false });
+}
+
+describe('what a tab that is gone has left', () => {
+  test('is joined with what was saved since', () => {
+    others(set('value', 'theirs'), set('other', 1));
+    const work = openNewest();
+    const newest = work.doc;
+    const doc = applyEdit(BASE, set('value', 'mine'));
+    work.recover({ session: 's', at: 0, version: 1, base: BASE, doc });
+    expect(parameters(work)).toEqual({ value: 'mine', other: 1 });
+    expect(work.conflicts.open).toHaveLength(1);
+    work.session.undo();
+    expect(work.doc).toBe(newest);
   });
-  const doc = applyEdit(BASE, set('value', 'mine'));
-  await work.recover({ session: 's', at: 0, version: 1, base: BASE, doc, edits: 1 });
-  expect(parameters(work)).toEqual({ value: 'mine', other: 1 });
-  expect(work.conflicts.open).toHaveLength(1);
-  work.session.undo();
-  expect(work.doc).toBe(newest);
+
+  test('is joined with what is not saved here either, which stays until something else is decided', async () => {
+    const work = open();
+    work.store.dispatch(set('value', 'here'));
+    work.store.dispatch(set('here', 1));
+    const before = work.doc;
+    const doc = [set('value', 'lost'), set('lost', 2)].reduce(applyEdit, BASE);
+    work.recover({ session: 's', at: 0, version: 1, base: BASE, doc });
+    expect(parameters(work)).toEqual({ value: 'here', here: 1, lost: 2 });
+    expect([work.conflicts.open.length, work.conflicts.other]).toEqual([1, 'recovered']);
+    expect(await work.save()).toBe(false);
+    work.decide(work.conflicts.open, 'theirs');
+    expect(parameters(work)).toEqual({ value: 'lost', here: 1, lost: 2 });
+    work.session.undo();
+    work.session.undo();
+    expect(work.doc).toBe(before);
+    expect(work.conflicts.list).toEqual([]);
+  });
+
+  test('is what it had, although the server has a draft of it', async () => {
+    const storage = memory();
+    const work = open(storage);
+    work.store.dispatch(set('mine', 1));
+    await work.keepDraft();
+    expect(work.kept.at).toBe('draft');
+    // Another tab of the same user knows nothing of it, and saves: the draft goes with that.
+    const other = open(storage);
+    other.store.dispatch(set('theirs', 2));
+    expect(await other.save()).toBe(true);
+    other.close();
+    expect(server.draft).toBeNull();
+    const next = openNewest();
+    const lost = (await recover(storage, 'p')).filter((each) => !isKeptIn(next.doc, each));
+    expect(lost).toMatchObject([{ version: 1, base: BASE, doc: work.doc }]);
+    next.recover(lost[0]!);
+    expect(parameters(next)).toMatchObject({ mine: 1, theirs: 2 });
+  });
+
+  test('belongs to the version before once a join that was saved is undone', async () => {
+    const storage = memory();
+    const work = open(storage);
+    work.store.dispatch(set('mine', 1));
+    others(set('theirs', 2));
+    await work.save();
+    expect(await recover(storage, 'p')).toMatchObject([{ version: 3, base: work.doc, doc: work.doc }]);
+    work.session.undo();
+    await work.isJournaled();
+    const [lost] = await recover(storage, 'p');
+    expect(lost).toMatchObject({ version: 1, base: BASE, doc: work.doc });
+    // What others have saved is not taken back by what is recovered.
+    const next = openNewest();
+    next.recover(lost!);
+    expect(parameters(next)).toMatchObject({ mine: 1, theirs: 2 });
+  });
+
+  test('is never less than what was on its screen, whatever tabs do in turns', async () => {
+    const tab = fc.constantFrom(0, 1);
+    const value = fc.constantFrom('x', 'y', undefined);
+    const step = fc.oneof(
+      { weight: 4, arbitrary: fc.record({ tab, name: fc.constantFrom('a', 'b', 'c'), value }) },
+      {
+        weight: 4,
+        arbitrary: fc.record({
+          tab,
+          does: fc.constantFrom('draft', 'save', 'join', 'undo', 'redo', 'mine', 'theirs', 'close'),
+        }),
+      },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
+        server.versions = [drawingOf(BASE)];
+        server.draft = null;
+        const storage = memory();
+        const tabs: Work[] = [open(storage), open(storage)];
+        const gone: { base: Doc; doc: Doc }[] = [];
+        const left = (work: Work) => ({ base: work.compared.doc, doc: work.doc });
+        for (const each of steps) {
+          const work = tabs[each.tab]!;
+          if ('name' in each) work.store.dispatch(set(each.name, each.value));
+          else if (each.does === 'draft') await work.keepDraft();
+          else if (each.does === 'save') await work.save();
+          else if (each.does === 'join') await work.joinNewest();
+          else if (each.does === 'close') {
+            gone.push(left(work));
+            work.close();
+            tabs[each.tab] = openNewest(storage);
+          } else if (each.does === 'undo' || each.does === 'redo') work.session[each.does]();
+          else work.decide(work.conflicts.open, each.does === 'mine' ? 'mine' : 'theirs');
+        }
+        // All of them crash.
+        gone.push(...tabs.map(left));
+        await Promise.all(tabs.map((work) => work.isJournaled()));
+        const found = await recover(storage, 'p');
+        for (const each of gone) {
+          const isThere =
+            found.some(({ base, doc }) => isEqual(base, each.base) && isEqual(doc, each.doc)) ||
+            isEqual(each.base, each.doc);
+          expect(isThere).toBe(true);
+        }
+        // Whatever is recovered is on the screen afterwards, or to be decided.
+        const next = openNewest();
+        for (const each of found.filter((lost) => !isKeptIn(next.doc, lost))) {
+          next.recover(each);
+          const isOpen = next.conflicts.open.length > 0;
+          expect(isOpen || isKeptIn(next.doc, each)).toBe(true);
+          next.decide(next.conflicts.open, 'mine');
+        }
+        for (const work of [...tabs, next]) work.close();
+      }),
+      { numRuns: 150 },
+    );
+  });
 });
 
 test('a rename is followed, but not past a version that somebody else has saved', () => {

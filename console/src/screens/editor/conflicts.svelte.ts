@@ -6,10 +6,17 @@ import type { Conflict } from '$/graph/merge';
 /** How many there are, in words. */
 export const places = (count: number): string => `${count} ${count === 1 ? 'place' : 'places'}`;
 
+/** What the other side is: a version that was saved meanwhile, or the work of a tab that is gone. */
+export type Other = 'version' | 'recovered';
+
 export interface Decisions {
   readonly list: readonly Conflict[];
   readonly decided: ReadonlySet<string>;
+  /** Of the conflicts that were added last. */
+  readonly other: Other;
 }
+
+export const NOTHING_TO_DECIDE: Decisions = { list: [], decided: new Set(), other: 'version' };
 
 /** What is asked to be looked at, and where the focus is to go: its card on the canvas, or its row in the list. */
 interface Asked {
@@ -21,6 +28,7 @@ export class Conflicts {
   list = $state.raw<readonly Conflict[]>([]);
   /** Keys of those that were decided. */
   decided = $state.raw<ReadonlySet<string>>(new Set());
+  other = $state<Other>('version');
   /** Another object each time, so that what is looked at already is gone to again. */
   #asked = $state.raw<Asked>();
 
@@ -59,7 +67,8 @@ export class Conflicts {
   }
 
   /** Adds those of another merge, which count instead of what was known of the same places. */
-  add(conflicts: readonly Conflict[]): void {
+  add(conflicts: readonly Conflict[], other: Other): void {
+    if (conflicts.length > 0) this.other = other;
     const fresh = new Set(conflicts.map(conflictKey));
     this.list = [...this.list.filter((each) => !fresh.has(conflictKey(each))), ...conflicts];
     this.decided = new Set([...this.decided].filter((key) => !fresh.has(key)));
@@ -70,16 +79,17 @@ export class Conflicts {
   }
 
   get state(): Decisions {
-    return { list: this.list, decided: this.decided };
+    return { list: this.list, decided: this.decided, other: this.other };
   }
 
-  set({ list, decided }: Decisions): void {
+  set({ list, decided, other }: Decisions): void {
     this.list = list;
     this.decided = decided;
+    this.other = other;
   }
 
   clear(): void {
-    this.set({ list: [], decided: new Set() });
+    this.set(NOTHING_TO_DECIDE);
     this.show(undefined);
   }
 }

@@ -2,7 +2,7 @@
 
 import { getDraft, getPattern, type Pattern } from '$/api/editor';
 import { openJournal } from '$/graph/indexed-db';
-import { type JournalStorage, type Recovered, recover } from '$/graph/journal';
+import { isKeptIn, type JournalStorage, type Recovered, recover } from '$/graph/journal';
 import { readDocument } from '$/graph/read';
 import { holding, ofGoneTabs } from './alive';
 import { catalogue } from './catalogue';
@@ -14,7 +14,8 @@ export interface Editing {
   pattern: Pattern;
   /** What to tell: repairs, a draft that was taken up, lost work that was found. */
   notices: string[];
-  recovered: Recovered | undefined;
+  /** What tabs that are gone have left behind in this browser alone, the newest first. */
+  lost: readonly Recovered[];
   forget: (session: string) => void;
   /** This tab has left it: what it had not kept is offered to the next one. */
   leave: () => void;
@@ -56,16 +57,25 @@ export async function open(id: string, readOnly: boolean): Promise<Editing> {
         (differing > 0 ? ` In ${places(differing)} they differ.` : ''),
     );
   }
-  const recovered = storage && (await lost(storage, id, draft ? Date.parse(draft.updatedAt) : 0));
-  const forget = (session: string) => void storage?.drop(session);
+  const lost = storage ? await leftBehind(storage, id, work) : [];
+  const forget = (session: string) => void storage?.drop(session).catch(() => {});
   const leave = () => held?.release();
-  return { work, pattern, notices, recovered, forget, leave };
+  return { work, pattern, notices, lost, forget, leave };
 }
 
-/** The newest work of a tab that is gone, if it is newer than the draft. */
-async function lost(storage: JournalStorage, id: string, draftAt: number): Promise<Recovered | undefined> {
-  const found = await recover(storage, id)
-    .then(ofGoneTabs)
-    .catch(() => []);
-  return found.find((each) => each.at > draftAt);
+/** The work of tabs that are gone, as far as it is not in what was opened. What is there is forgotten. */
+async function leftBehind(storage: JournalStorage, id: string, work: Work): Promise<readonly Recovered[]> {
+  try {
+    const found = await ofGoneTabs(await recover(storage, id));
+    const lost = found.filter((each) => !isKeptIn(work.doc, each));
+    // A draft can be replaced by that of another tab: what was in it is forgotten once this tab's journal has it too.
+    if (!work.isChanged || (await work.isJournaled()))
+      await Promise.all(
+        found.filter((each) => !lost.includes(each)).map(({ session }) => storage.drop(session)),
+      );
+    return lost;
+  } catch {
+    // A browser without a journal has nothing to offer; what it could not forget, it forgets the next time.
+    return [];
+  }
 }

@@ -22,7 +22,7 @@ import { readDocument } from '$/graph/read';
 import { Session } from '$/graph/session';
 import { randomUuid } from '$/graph/uuid';
 import { clock } from './clock';
-import { Conflicts, type Decisions } from './conflicts.svelte';
+import { Conflicts, type Decisions, NOTHING_TO_DECIDE } from './conflicts.svelte';
 
 /** Where the document on the screen is kept. */
 export type Kept = { at: 'version' } | { at: 'draft'; time: Date } | { at: 'browser' } | { at: 'memory' };
@@ -42,7 +42,7 @@ export interface Saved {
 
 /** What changes belong to: the newest version that is known, and what is still to be decided about it. */
 interface Basis extends Decisions, Saved {
-  readonly settled: number;
+  readonly settled: Saved;
 }
 
 /** A join or a decision, as a step that can be undone: what changes belong to before it and behind it. */
@@ -84,7 +84,7 @@ export class Work {
   /** The newest version as it was saved: what changes are compared with. */
   private saved: Doc;
   /** The newest version with which nothing is left to decide: what drafts are based on. */
-  private settled: number;
+  private settled: Saved;
   /** Oldest first; also those of versions that are saved, since they can be undone as well. */
   private joins: readonly Join[] = [];
   private readonly journal: Journal | undefined;
@@ -99,20 +99,22 @@ export class Work {
     this.pattern = opened.pattern;
     this.readOnly = opened.readOnly;
     this.version = opened.version;
-    this.settled = opened.version;
+    this.settled = { version: opened.version, doc: opened.saved };
     this.saved = opened.saved;
     this.kept = opened.kept;
     this.store = new DocumentStore(opened.doc);
     this.session = new Session(this.store, opened.catalogue);
+    // Before the journal's, which asks what changes belong to once a join is undone.
+    this.stops.push(this.store.onChange((change) => this.changed(change)));
     if (opened.storage && !opened.readOnly) {
-      const onFailure = (failing: boolean) => {
-        if (failing) this.kept = { at: 'memory' };
+      const onFailure = () => {
+        if (this.kept.at === 'browser' || this.kept.at === 'memory') this.kept = this.keptHere;
       };
-      this.journal = new Journal(opened.storage, this.store, opened.pattern, randomUuid(), opened.version, {
+      const base = () => this.compared;
+      this.journal = new Journal(opened.storage, this.store, opened.pattern, randomUuid(), base, {
         onFailure,
       });
     }
-    this.stops.push(this.store.onChange((change) => this.changed(change)));
     this.stops.push(
       () => clearTimeout(this.draftTimer),
       () => clearTimeout(this.validateTimer),
@@ -132,7 +134,12 @@ export class Work {
   close(): void {
     for (const stop of this.stops) stop();
     this.validating?.abort();
-    void this.journal?.close(this.kept.at === 'version' || this.kept.at === 'draft');
+    void this.journal?.close(this.kept.at === 'version');
+  }
+
+  /** Whether the journal has what is on the screen, once that is known. */
+  async isJournaled(): Promise<boolean> {
+    return (await this.journal?.written()) ?? false;
   }
 
   private changed(change: Change): void {
@@ -153,13 +160,17 @@ export class Work {
   }
 
   private get keptHere(): Kept {
-    return this.journal ? { at: 'browser' } : { at: 'memory' };
+    return this.journal && !this.journal.isFailing ? { at: 'browser' } : { at: 'memory' };
+  }
+
+  /** The version that unsaved changes belong to. While there is something to decide, they are to be joined again. */
+  get compared(): Saved {
+    return this.conflicts.open.length > 0 ? this.settled : { version: this.version, doc: this.saved };
   }
 
   /** A draft may be on the server no longer: a version that was saved in another tab took it along. */
   draftIsGone(): void {
     if (this.kept.at !== 'draft') return;
-    this.journal?.lost();
     this.kept = this.keptHere;
   }
 
@@ -180,11 +191,10 @@ export class Work {
     if (doc === this.saved || this.isSaving || this.readOnly) return;
     try {
       // While there is something to decide, the draft stays one of the version before: opened again, it is joined again.
-      if (this.conflicts.open.length === 0) this.settled = this.version;
-      const stored = await putDraft(this.pattern, this.settled, drawingOf(doc));
+      if (this.conflicts.open.length === 0) this.settled = { version: this.version, doc: this.saved };
+      const stored = await putDraft(this.pattern, this.settled.version, drawingOf(doc));
       if (this.doc !== doc || doc === this.saved) return;
       this.kept = { at: 'draft', time: new Date(stored.updatedAt) };
-      this.journal?.saved(this.settled);
     } catch {
       // Said by where it is kept; the next edit tries again, and so does `Presence`.
     }
@@ -221,10 +231,10 @@ export class Work {
 
   private isSavedAs({ version, doc }: Saved): void {
     this.version = version;
-    this.settled = version;
+    this.settled = { version, doc };
     this.saved = doc;
     this.conflicts.clear();
-    this.journal?.saved(version);
+    this.journal?.rebase();
     if (this.doc === doc) this.kept = { at: 'version' };
   }
 
@@ -232,8 +242,9 @@ export class Work {
   renamed(version: number): void {
     // If somebody else has saved in between, it is joined when this is saved.
     if (version !== this.version + 1) return;
-    if (this.settled === this.version) this.settled = version;
+    if (this.settled.version === this.version) this.settled = { ...this.settled, version };
     this.version = version;
+    this.journal?.rebase();
   }
 
   /** Takes up what somebody else has saved. */
@@ -253,15 +264,12 @@ export class Work {
     this.take({ version: this.version, doc: this.saved }, this.doc, theirs, `Join version ${theirs.version}`);
   }
 
-  /** Puts what a crashed tab had on the screen, joined with what was saved since. */
-  async recover(lost: Recovered): Promise<void> {
-    const base =
-      lost.version === null || lost.version === this.version
-        ? undefined
-        : await getSaved(this.pattern, lost.version);
+  /** Joins what a tab that is gone had on the screen with what is there. What can't be joined is to be decided. */
+  recover(lost: Recovered): void {
     const newest = { version: this.version, doc: this.saved };
-    if (base) this.take(base, lost.doc, newest, 'Recover');
-    else this.store.dispatch({ kind: 'replace', doc: lost.doc, title: 'Recover' });
+    if (this.doc === this.saved)
+      this.take({ version: lost.version ?? this.version, doc: lost.base }, lost.doc, newest, 'Recover');
+    else this.takeIn(lost);
   }
 
   /** Joins a document with a version, as one step that can be undone. What can't be joined is to be decided. */
@@ -270,16 +278,28 @@ export class Work {
     const before = this.basis;
     const { doc, conflicts } = mergeDocuments(base.doc, mine, theirs.doc);
     // What is not decided yet about an earlier version stays so.
-    if (this.conflicts.open.length === 0) this.settled = base.version;
+    if (this.conflicts.open.length === 0) this.settled = base;
     this.version = theirs.version;
     this.saved = theirs.doc;
-    this.conflicts.add(conflicts);
-    const isDone = this.store.dispatch(
-      { kind: 'replace', doc: this.orSaved(doc), title },
-      { group: groupOf(theirs) },
-    );
+    this.conflicts.add(conflicts, 'version');
+    this.put(doc, title, groupOf(theirs), from, before);
+  }
+
+  /** Joins with changes that are not saved either: those on the screen stay until something else is decided. */
+  private takeIn(lost: Recovered): void {
+    const from = this.doc;
+    const before = this.basis;
+    const { doc, conflicts } = mergeDocuments(lost.base, from, lost.doc);
+    if (this.conflicts.open.length === 0) this.settled = { version: this.version, doc: this.saved };
+    this.conflicts.add(conflicts, 'recovered');
+    this.put(doc, 'Recover', `recover ${lost.session}`, from, before);
+  }
+
+  private put(doc: Doc, title: string, group: string, from: Doc, before: Basis): void {
+    const isDone = this.store.dispatch({ kind: 'replace', doc: this.orSaved(doc), title }, { group });
     // Without a step there is nothing to undo.
     if (isDone) this.remember(from, before);
+    else this.journal?.rebase();
   }
 
   private remember(from: Doc, before: Basis): void {
@@ -296,8 +316,9 @@ export class Work {
       { kind: 'replace', doc: this.orSaved(doc), title: `Join version ${this.version}` },
       { group: groupOf(this) },
     );
+    if (!isDone) this.journal?.rebase();
     // A step of its own, which opens them again when it is undone.
-    if (isDone && this.store.history.value.past.at(-1)?.before === from) this.remember(from, before);
+    else if (this.store.history.value.past.at(-1)?.before === from) this.remember(from, before);
     this.session.say(side === 'mine' ? 'Yours is in the graph.' : 'Theirs is in the graph.');
     // The last one makes it a draft of the newest version.
     if (this.conflicts.open.length === 0 && this.kept.at === 'draft') void this.keepDraft();
@@ -355,9 +376,8 @@ export class Work {
 const savedBasis = ({ version, doc }: Saved): Basis => ({
   version,
   doc,
-  settled: version,
-  list: [],
-  decided: new Set(),
+  settled: { version, doc },
+  ...NOTHING_TO_DECIDE,
 });
 
 const groupOf = ({ version }: { version: number }): string => `join ${version}`;

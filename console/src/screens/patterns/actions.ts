@@ -24,7 +24,16 @@ export async function exported(pattern: Pattern): Promise<void> {
   setTimeout(() => URL.revokeObjectURL(link.href), 0);
 }
 
-/** Creates a pattern from an exported file. */
+/** A file with only a graph, and its definitions if there are any, is a pattern by the file's name. */
+function named(body: unknown, file: string): unknown {
+  const isGraph = typeof body === 'object' && body !== null && 'nodes' in body && !('graphData' in body);
+  if (!isGraph) return body;
+  const { nodeDefinitions, ...graphData } = body as Record<string, unknown>;
+  const name = file.replace(/\.json$/i, '').slice(0, 200) || 'Imported';
+  return { name, graphData, ...(nodeDefinitions !== undefined && { nodeDefinitions }) };
+}
+
+/** Creates a pattern from an exported file, or from one with a graph. */
 export async function imported(file: File): Promise<Schemas['Created']> {
   if (file.size > IMPORT_BYTES_MAX)
     throw new Error('The file is larger than 8 MiB: it is no exported pattern.');
@@ -32,9 +41,10 @@ export async function imported(file: File): Promise<Schemas['Created']> {
   try {
     body = JSON.parse(await file.text());
   } catch {
-    throw new Error(`“${file.name}” is not JSON: choose a file that Export made.`);
+    throw new Error(`“${file.name}” is not JSON: choose a file that Export made, or one with a graph.`);
   }
-  return answer(api.POST('/api/patterns/import', { body: body as Schemas['ImportRequest'] }));
+  const pattern = named(body, file.name) as Schemas['ImportRequest'];
+  return answer(api.POST('/api/patterns/import', { body: pattern }));
 }
 
 export const removed = (id: string): Promise<unknown> =>

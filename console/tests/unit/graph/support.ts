@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { makeCatalogue, type NodeType } from '../../../src/graph/catalogue';
 import type { Edit } from '../../../src/graph/edit';
+import type { JournalRecord, JournalStorage } from '../../../src/graph/journal';
 import type { Doc, Graph, GraphEdge, GraphNode } from '../../../src/graph/model';
 import types from './catalogue.json';
 
@@ -145,3 +146,21 @@ export const BASE: Doc = {
   },
   definitions: { Inner: { kind: 'graph', graphData: { nodes: [{ id: 'a', type: 'OnCall' }], edges: [] } } },
 };
+
+/** A journal's storage that keeps copies, as a database does. */
+export function memory(): JournalStorage & { records: JournalRecord[]; failing: boolean } {
+  return {
+    records: [],
+    failing: false,
+    async put(record) {
+      if (this.failing) throw new Error('The disk is full.');
+      this.records.push(structuredClone(record));
+    },
+    async read(pattern) {
+      return structuredClone(this.records.filter((record) => record.pattern === pattern));
+    },
+    async drop(session, before = Infinity) {
+      this.records = this.records.filter((record) => record.session !== session || record.seq >= before);
+    },
+  };
+}
