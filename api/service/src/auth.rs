@@ -9,6 +9,6 @@ pub mod limits;
 pub mod password;
 pub mod registration;
 pub mod second_factor;
-mod signing;
+pub(crate) mod signing;
 pub mod token;
 pub mod totp;
