@@ -55,6 +55,7 @@ const PUBLIC: &[(&str, &str)] = &[
     ("LeftRow.parent_key", "the name of a result in the journal"),
     ("Missing.secrets", "names"),
     ("NeededRights.secrets", "names"),
+    ("OfferRow.email_key", "an email address, as it is compared"),
     ("Rights.secrets", "names"),
     ("Secret.0", "a name, in an expression"),
     ("Secret.1", "a name, in the audit log"),

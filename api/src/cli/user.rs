@@ -1,5 +1,6 @@
 //! `heddle user`: accounts, from the server's own machine.
 
+mod lookup;
 mod removal;
 
 use super::failure::{Exit, Failure};
@@ -14,14 +15,13 @@ use clap::{Args, Subcommand};
 use heddle_model::access::Role;
 use heddle_model::audit::{Action as Told, Object, Origin};
 use heddle_model::clock::Clock;
-use heddle_model::error::chain;
 use heddle_model::ids::UserId;
 use heddle_service::auth::password;
 use heddle_service::one_time_links;
 use heddle_store::accounts::{self, UserRow};
 use heddle_store::{Db, Store, StoreError, account_tokens, audit, authenticators, credentials};
+use lookup::{broken, find, nobody};
 use serde_json::json;
-use std::error::Error;
 use std::io::BufRead;
 use std::process::ExitCode;
 
@@ -247,19 +247,6 @@ async fn note(db: &mut Db<'_>, user: UserId, action: Told) -> Result<(), StoreEr
     audit::note_about(db, user, origin, action.of(Object::User(user))).await
 }
 
-fn nobody(email: &str) -> Failure {
-    let told = format!("no user has the email {email}");
-    Failure::new(Exit::Failed, "NOT_FOUND", told)
-}
-
-async fn find(store: &Store, email: &str) -> Result<UserRow, Failure> {
-    let mut reader = store.reader().await.map_err(|error| broken(&error))?;
-    let found = accounts::by_email(&mut reader.db(), email).await;
-    found
-        .map_err(|error| broken(&error))?
-        .ok_or_else(|| nobody(email))
-}
-
 async fn verify(json: bool, store: &Store, email: &str) -> Result<(), Failure> {
     let user = find(store, email).await?;
     let verified = store
@@ -444,8 +431,4 @@ async fn list(json: bool, store: &Store) -> Result<(), Failure> {
         ))?;
     }
     Ok(())
-}
-
-fn broken(error: &dyn Error) -> Failure {
-    Failure::new(Exit::File, "DATABASE", chain(error))
 }

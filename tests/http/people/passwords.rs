@@ -1,6 +1,6 @@
 //! Another password by a link: it comes to the address alone, counts once and not for long, and tells nobody who is registered.
 
-use super::{get, is_verified, login, mailing, register, send, told, user};
+use super::{PASSWORD, get, is_verified, login, mailing, register, send, told, user};
 use crate::harness::{Reply, Service, User, each_database};
 use heddle_service::one_time_links;
 use heddle_store::{account_tokens, credentials};
@@ -93,7 +93,7 @@ each_database! {
         service.app.clock.advance(Duration::from_secs(60 * 60));
         reset(&service, &late, NEW).await.assert_refused(410, "GONE");
         let overtaken = asked().await;
-        let change = json!({"currentPassword": super::PASSWORD, "newPassword": NEW});
+        let change = json!({"currentPassword": PASSWORD, "newPassword": NEW});
         send(&service, &ann, "PUT", "/api/auth/password", change).await.data(200);
         reset(&service, &overtaken, "something-else").await.assert_refused(410, "GONE");
         let of_the_disabled = asked().await;

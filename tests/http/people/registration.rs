@@ -1,6 +1,6 @@
 //! Who may make an account: anybody, the invited, people of a domain, nobody.
 
-use super::{login, mailing_with, register, secret, send, user};
+use super::{get, login, mailing_with, register, secret, send, user};
 use crate::harness::{Service, User, each_database};
 use heddle_service::auth::registration::{Mode, Registration};
 use serde_json::json;
@@ -86,7 +86,7 @@ each_database! {
             "expiresAt": "2026-11-28T09:00:00.000Z"
         }));
         let bob = user(&register(&service, "bob@example.com", json!({"invitation": invitation})).await, 201);
-        let workspaces = super::get(&service, &bob, "/api/workspaces").await;
+        let workspaces = get(&service, &bob, "/api/workspaces").await;
         let names: Vec<_> = workspaces.data(200).as_array().unwrap().iter().map(|it| (&it["name"], &it["role"])).collect();
         assert!(names.contains(&(&json!("ann's workspace"), &json!("editor"))), "{workspaces}");
         // Once.

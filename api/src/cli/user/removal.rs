@@ -1,6 +1,6 @@
 //! `heddle user remove`: an account with what is in it, once the operator has seen what that is.
 
-use super::{broken, find};
+use super::lookup::{broken, find};
 use crate::cli::data_dir::Lock;
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::output;
