@@ -24,6 +24,7 @@ mod run;
 mod serve;
 mod settings;
 mod starts;
+mod tenants;
 mod trace;
 mod user;
 mod validate;
@@ -71,6 +72,8 @@ enum Command {
     Openapi,
     /// Register, promote and list users, on the server's own machine.
     User(user::UserArgs),
+    /// List, create, suspend, limit and delete workspaces, by the operator's API of a running server.
+    Tenants(tenants::TenantsArgs),
     /// Replace the key that encrypts all credentials, while servers run.
     Keys(keys::KeysArgs),
     /// Copy the embedded database to a file, while a server runs.
@@ -104,6 +107,7 @@ pub fn main() -> ExitCode {
         Command::Nodes(args) => (nodes::nodes(args), args.json),
         Command::Openapi => (openapi(), false),
         Command::User(args) => (user::user(args), args.json),
+        Command::Tenants(args) => (tenants::tenants(args), args.json),
         Command::Keys(args) => (keys::keys(args), args.json),
         Command::Backup(args) => (backup::backup(args), args.json),
         Command::Restore(args) => (restore::restore(args), args.json),

@@ -11,6 +11,7 @@ mod values;
 use heddle_execution::compile::{self, Isolation};
 use heddle_model::quota::Quotas;
 use heddle_model::server_role::ServerRole;
+use heddle_model::workspace_quota::WorkspaceQuotas;
 use heddle_runtime::{CacheKey, EgressPolicy, ExecutorConfig, WorkerProgram};
 use heddle_service::auth::external::ExternalLogin;
 use heddle_service::auth::limits::{self, AuthRateLimit, RegistrationLimit};
@@ -74,6 +75,8 @@ pub struct Config {
     pub write_rate_limit: u32,
     /// How much one user may create and store.
     pub quotas: Quotas,
+    /// How much a workspace may use that has no quotas of its own.
+    pub workspace_quotas: WorkspaceQuotas,
     /// Limit of webhook requests per minute from one IP address; 0: no limit.
     pub webhook_rate_limit: u32,
     /// Maximum size of a webhook request's body, in bytes.
@@ -86,6 +89,8 @@ pub struct Config {
     pub http: http::HttpLimits,
     /// Token that `/metrics` requires; `None`: only this machine and private networks may read them.
     pub metrics_token: Option<SecretString>,
+    /// Token of the operator's API; `None`: it is off.
+    pub operator_token: Option<SecretString>,
     /// Tenants that have metrics of their own; those of all others are counted together. 0: there are none.
     pub metrics_tenants_max: usize,
     /// Requests that take longer are logged as warnings; zero: none are.
@@ -211,12 +216,14 @@ impl Config {
             },
             write_rate_limit: 6_000,
             quotas: Quotas::default(),
+            workspace_quotas: WorkspaceQuotas::default(),
             webhook_rate_limit: 100,
             webhook_body_bytes_max: 1 << 20,
             api_body_bytes_max: 8 << 20,
             large_request_bytes_max: 256 << 20,
             http: http::HttpLimits::default(),
             metrics_token: None,
+            operator_token: None,
             metrics_tenants_max: 0,
             slow_request: Duration::from_secs(5),
             trusted_proxies: Vec::new(),
@@ -301,6 +308,7 @@ impl Config {
             run_timeout: self.run_timeout,
             test_timeout: self.test_timeout,
             quotas: self.quotas,
+            workspace_quotas: self.workspace_quotas,
             retention: self.retention,
             retention_runs_max: self.retention_runs_max,
             retention_bytes_max: self.retention_bytes_max,

@@ -23,6 +23,7 @@ pub fn outcome(report: Report, ending: &Ending) -> Outcome {
         .unwrap_or_else(PoisonError::into_inner)
         .clone();
     let unsaved = std::mem::take(&mut *ending.unsaved.lock().unwrap_or_else(PoisonError::into_inner));
+    let by_components = ending.senders.as_ref().map_or(0, |senders| senders.sent_bytes());
     let mut outcome = Outcome {
         status: Status::Completed,
         output: None,
@@ -40,6 +41,8 @@ pub fn outcome(report: Report, ending: &Ending) -> Outcome {
             fuel_used: report.fuel_used,
             memory_bytes_peak: report.memory_bytes_peak,
             effects: facts.started,
+            effects_begun: facts.begun,
+            egress_bytes: facts.egress_bytes.saturating_add(by_components),
             duration_us: ending.started.elapsed().as_micros() as u64,
         },
     };

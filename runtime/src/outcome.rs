@@ -83,6 +83,12 @@ pub struct Usage {
     pub memory_bytes_peak: usize,
     /// Effects started.
     pub effects: u32,
+    /// Those of them that no earlier execution of the run had recorded.
+    #[serde(skip)]
+    pub effects_begun: u32,
+    /// Bytes of the requests with which effects were begun that send something to another host.
+    #[serde(skip)]
+    pub egress_bytes: u64,
     /// Wall time in microseconds.
     pub duration_us: u64,
 }

@@ -52,6 +52,9 @@ pub struct Begun {
 pub struct Facts {
     /// How many have been started.
     pub started: u32,
+    /// How many of these no earlier execution had recorded, and the bytes that those of them sent which send something.
+    pub begun: u32,
+    pub egress_bytes: u64,
     /// When the first of those that have parked wants to be started again.
     pub wake_at_ms: Option<i64>,
     /// Node and key of the effect whose result the run has seen last.
@@ -64,6 +67,8 @@ pub struct Ending {
     pub manifest: Arc<Manifest>,
     pub facts: Arc<Mutex<Facts>>,
     pub unsaved: Unsaved,
+    /// The ways to the outside of its components, if it has any.
+    pub senders: Option<Arc<Senders>>,
     pub started: Instant,
 }
 
@@ -127,6 +132,7 @@ pub fn begin(
     let facts = Arc::<Mutex<Facts>>::default();
     let is_watched = watching.is_some();
     let has_components = !manifest.components.is_empty();
+    let senders = has_components.then(|| Senders::new(services.http.clone(), services.io.clone()));
     let host = RunHost {
         effects,
         vault: vault.clone(),
@@ -139,7 +145,7 @@ pub fn begin(
         attempt: request.attempt,
         is_contained: request.is_contained,
         deadline: started.checked_add(limits.deadline).unwrap_or(started),
-        senders: has_components.then(|| Senders::new(services.http.clone(), services.io.clone())),
+        senders: senders.clone(),
         services: services.clone(),
         facts: facts.clone(),
         limits: limits.clone(),
@@ -162,6 +168,7 @@ pub fn begin(
             manifest,
             facts,
             unsaved,
+            senders,
             started,
         },
     })
@@ -285,7 +292,11 @@ impl EffectHost for RunHost {
             let prepared = self.prepare(id, &key, asked).unwrap_or_else(Prepared::Refused);
             self.effects.start(node, key, prepared, span)
         };
-        self.facts().started = self.effects.started();
+        let (effects, begun) = (self.effects.started(), self.effects.begun());
+        let mut facts = self.facts();
+        facts.started = effects;
+        (facts.begun, facts.egress_bytes) = begun;
+        drop(facts);
         started
     }
 

@@ -56,8 +56,16 @@ const UNTOLD: &[(&str, &str)] = &[
     ),
 ];
 
-/// Operations that other tests here call, which need a provider.
-const ELSEWHERE: &[&str] = &["POST /api/auth/ext", "POST /api/session/ext"];
+/// Operations that other tests call, which need a provider, or the operator's token ([`crate::hosting`]).
+const ELSEWHERE: &[&str] = &[
+    "POST /api/auth/ext",
+    "POST /api/session/ext",
+    "POST /operator/workspaces",
+    "DELETE /operator/workspaces/{id}",
+    "POST /operator/workspaces/{id}/suspend",
+    "POST /operator/workspaces/{id}/resume",
+    "PUT /operator/workspaces/{id}/quotas",
+];
 
 /// Calls operations, and knows which were called.
 struct Calls<'a> {

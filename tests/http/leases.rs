@@ -4,9 +4,10 @@
 
 use heddle_execution::lease::valid_until;
 use heddle_model::clock::Timestamp;
-use heddle_model::ids::{DeploymentId, RunId};
+use heddle_model::ids::{DeploymentId, RunId, UserId};
 use heddle_model::server_role::ServerRole;
 use heddle_model::status::{RunStatus, TriggeredBy};
+use heddle_model::tenant::Tenant;
 use heddle_store::runs::journal::{self, EntryRow};
 use heddle_store::runs::upkeep::{self, Claim};
 use heddle_store::runs::{self, AcceptedRow, ResultRow, suspects};
@@ -304,6 +305,7 @@ impl World {
         let row = AcceptedRow {
             id: job.run,
             deployment_id: self.deployment,
+            tenant: Tenant::User(UserId::new()),
             triggered_by: TriggeredBy::Webhook,
             node_id: None,
             event: None,
@@ -368,8 +370,9 @@ impl World {
     async fn record(&mut self, job: &Job) {
         let mut row = ResultRow::running(job.run, job.owner.clone(), 1);
         row.status = RunStatus::Success;
+        let now = self.database_now();
         let recorded = write(&self.store, move |db| {
-            Box::pin(async move { runs::record(db, &[&row]).await })
+            Box::pin(async move { runs::record(db, &[&row], now).await })
         });
         for run in recorded.await {
             assert_eq!(self.owners[&run], job.owner, "a stale end was recorded");

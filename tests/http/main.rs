@@ -26,6 +26,7 @@ mod fuzzed;
 #[path = "../shared/component.rs"]
 mod hand_made;
 mod harness;
+mod hosting;
 mod key_values;
 mod leases;
 mod mail;

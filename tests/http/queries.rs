@@ -23,6 +23,10 @@ each_database! {
         let fixture = Fixture::new(&service).await;
         let mut parameters = 0;
         for operation in operations(&document()) {
+            // Needs a token of another kind; its queries are those of other operations.
+            if operation.path.starts_with("/operator/") {
+                continue;
+            }
             for parameter in operation.told["parameters"].as_array().into_iter().flatten() {
                 if parameter["in"] != "query" || may_be_empty(&parameter["schema"]) {
                     continue;

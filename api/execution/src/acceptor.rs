@@ -129,13 +129,25 @@ impl Acceptor {
 
     /// Begins the run, or reserves room for it, and waits until the event is stored.
     pub async fn accept(&self, new: NewRun) -> Result<Accepted, ServiceError> {
+        self.admit(&new)?;
         let stored = tokio::time::timeout(ANSWER_MAX, self.begin_or_send(new)).await;
         stored.unwrap_or_else(|_| Err(StoreError::Unavailable(Failed::Overdue).into()))
     }
 
     /// The same where waiting for room could be waiting for oneself.
     pub async fn accept_without_room(&self, new: NewRun) -> Result<Accepted, ServiceError> {
+        self.admit(&new)?;
         self.send(new, None).await
+    }
+
+    /// Counts the run against its workspace's quotas, as they are in memory.
+    fn admit(&self, new: &NewRun) -> Result<(), ServiceError> {
+        let now = self.parts.clock.now();
+        let admitted = new.deployment.state.admit(new.triggered_by, now);
+        admitted.map_err(|exceeded| {
+            counter!("heddle_runs_over_quota_total", "quota" => exceeded.quota.name()).increment(1);
+            ServiceError::exceeded(&exceeded, now)
+        })
     }
 
     async fn begin_or_send(&self, new: NewRun) -> Result<Accepted, ServiceError> {
@@ -240,6 +252,7 @@ impl Acceptor {
             Early::Begun(stored) => Stage::Begun(stored),
             Early::Ended(end, ended) => {
                 let figures = Figures::of(&end);
+                run.deployment.state.count(&end.used());
                 row.end = Some(end);
                 Stage::Ended(ended, figures)
             }
@@ -281,6 +294,7 @@ fn row(run: &Run, key: Option<(String, String)>) -> AcceptedRow {
     AcceptedRow {
         id: run.id,
         deployment_id: run.deployment.id,
+        tenant: run.deployment.tenant,
         triggered_by: run.triggered_by,
         node_id: run.node_id.clone(),
         event: run.event.text().map(ToOwned::to_owned),

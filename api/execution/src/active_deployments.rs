@@ -1,8 +1,9 @@
 //! Deployments ready to run, kept in memory from the first use until something changes. What is kept is never
 //! older than the last change that this server made, or has heard of.
 
-use crate::deployment::{ActiveDeployment, Origin};
+use crate::deployment::{ActiveDeployment, Origin, tenant_of};
 use crate::modules::{LoadError, Modules};
+use crate::tenants::Tenants;
 use heddle_model::error::ServiceError;
 use heddle_model::ids::{DeploymentId, PatternId};
 use heddle_model::slot::Slot;
@@ -19,14 +20,16 @@ const CODE_BYTES_MAX: usize = 1 << 30;
 pub(crate) struct ActiveDeployments {
     store: Store,
     modules: Arc<Modules>,
+    tenants: Tenants,
     by_slot: ReadCache<Slot, Arc<ActiveDeployment>>,
 }
 
 impl ActiveDeployments {
-    pub fn new(store: Store, modules: Arc<Modules>) -> Self {
+    pub fn new(store: Store, modules: Arc<Modules>, tenants: Tenants) -> Self {
         ActiveDeployments {
             store,
             modules,
+            tenants,
             by_slot: ReadCache::with_bytes(KEPT_MAX, CODE_BYTES_MAX),
         }
     }
@@ -84,7 +87,8 @@ impl ActiveDeployments {
             }
             Err(LoadError::Failed(error)) => return Err(error),
         };
-        let active = Arc::new(ActiveDeployment::new(&row, program));
+        let state = self.tenants.of(tenant_of(&row)).await?;
+        let active = Arc::new(ActiveDeployment::new(&row, program, state));
         let code_bytes = active.program.code_bytes();
         self.by_slot.keep(moment, slot, active.clone(), code_bytes);
         Ok(Some(active))

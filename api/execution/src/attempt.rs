@@ -9,6 +9,7 @@ use crate::run_error::cancellation;
 use heddle_contract::manifest::Retry;
 use heddle_model::clock::Timestamp;
 use heddle_model::status::RunStatus;
+use heddle_model::usage::memory_kib_ms;
 use heddle_runtime::{Outcome, RunError, Status};
 use heddle_store::runs::ResultRow;
 use heddle_store::runs::journal::EntryRow;
@@ -259,6 +260,7 @@ fn end_row(run: &Run, ended: &Ended, outcome: Option<(Timestamp, Outcome)>, now:
 /// What is recorded of an attempt, as of a run that goes on.
 fn row(run: &Run, outcome: Option<(Timestamp, Outcome)>) -> ResultRow {
     let mut row = ResultRow::running(run.id, run.owner.clone(), run.attempt);
+    row.tenant = Some(run.deployment.tenant);
     let Some((started_at, outcome)) = outcome else {
         return row;
     };
@@ -269,5 +271,8 @@ fn row(run: &Run, outcome: Option<(Timestamp, Outcome)>) -> ResultRow {
     (row.output, row.error, row.logs, row.trace) = (record.output, record.error, record.logs, record.trace);
     row.fuel_used = int(outcome.usage.fuel_used);
     row.memory_bytes_peak = int(outcome.usage.memory_bytes_peak as u64);
+    row.memory_kib_ms = memory_kib_ms(row.memory_bytes_peak, row.duration_ms.unwrap_or(0));
+    row.effects = outcome.usage.effects_begun.into();
+    row.egress_bytes = int(outcome.usage.egress_bytes);
     row
 }

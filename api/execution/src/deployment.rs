@@ -1,6 +1,7 @@
 //! A deployment as runs need it, with its module in machine code.
 
 use crate::queue::Share;
+use crate::tenants::TenantState;
 use heddle_catalogue::Start;
 use heddle_contract::manifest::{Manifest, Trigger};
 use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, UserId};
@@ -8,6 +9,7 @@ use heddle_model::slot::Slot;
 use heddle_model::tenant::Tenant;
 use heddle_runtime::Program;
 use heddle_store::deployments::DeploymentRow;
+use std::sync::Arc;
 
 /// Whose deployments a run starts: those of its own environment.
 #[derive(Clone, Copy, Debug)]
@@ -39,20 +41,28 @@ pub struct ActiveDeployment {
     pub artifact: String,
     /// The module, compiled.
     pub program: Program,
+    /// What its tenant may use, and has used.
+    pub(crate) state: Arc<TenantState>,
+}
+
+/// Whose a deployment is.
+pub(crate) fn tenant_of(row: &DeploymentRow) -> Tenant {
+    Tenant::of(row.user_id, row.workspace_id)
 }
 
 impl ActiveDeployment {
-    pub(crate) fn new(row: &DeploymentRow, program: Program) -> Self {
+    pub(crate) fn new(row: &DeploymentRow, program: Program, state: Arc<TenantState>) -> Self {
         ActiveDeployment {
             id: row.id,
             slot: row.slot(),
-            tenant: Tenant::of(row.user_id, row.workspace_id),
+            tenant: tenant_of(row),
             owner: row.owner_id,
             is_struck: row.strikes > 0,
             environment: row.environment_id,
             version_number: row.version_number,
             artifact: row.artifact.clone(),
             program,
+            state,
         }
     }
 

@@ -15,12 +15,13 @@ use crate::replay::{self, PreparedReplay, ReplayRequest};
 use crate::run::NewRun;
 use crate::settings::Settings;
 use crate::tail::Tail;
+use crate::tenants::Tenants;
 use crate::test_run::{PreparedTest, TestRun, TestRunError};
 use heddle_compiler::Options;
 use heddle_model::access::{Editor, Runner, Scope};
 use heddle_model::clock::Clock;
 use heddle_model::error::{ServiceError, chain};
-use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, RunId};
+use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, RunId, WorkspaceId};
 use heddle_model::slot::Slot;
 use heddle_model::status::{Phase, RunStatus};
 use heddle_store::deployments::DeploymentRow;
@@ -122,6 +123,7 @@ impl Executions {
         let parts = &self.0;
         parts.base.modules.runtime().await?;
         parts.isolated.log();
+        parts.base.of_workspaces.start(parts.base.stop.clone());
         if !parts.base.lease.executes() {
             parts.deployer.check_all();
             parts
@@ -267,6 +269,16 @@ impl Executions {
     pub fn workspace_deleted(&self) {
         self.0.base.active.forget_all();
         self.0.base.environments.changed();
+    }
+
+    /// What workspaces may use, and have used.
+    pub fn tenants(&self) -> &Tenants {
+        &self.0.base.of_workspaces
+    }
+
+    /// Removes a suspended workspace with everything that it has.
+    pub async fn erase_workspace(&self, workspace: WorkspaceId) -> Result<(), ServiceError> {
+        self.0.erasure.remove(workspace).await.map(drop)
     }
 
     /// To be called when a pattern was deleted, whose deployments [`heddle_store::deployments::undeploy_deleted`] has

@@ -30,6 +30,7 @@ use heddle_model::error::{Code, ServiceError, chain};
 use heddle_model::ids::RunId;
 use heddle_model::quota::Exceeded;
 use heddle_model::status::Phase;
+use heddle_model::workspace_quota::WorkspaceQuota;
 use heddle_runtime::{Company, Interrupted, Limits, Outcome, RunError, RunRequest, TRACE_TARGET};
 use heddle_store::runs::suspects;
 use heddle_store::{Store, StoreError};
@@ -162,8 +163,13 @@ impl Executor {
         }
     }
 
-    /// Why a run may not wait: its user has too many that do.
+    /// Why a run may not wait: its workspace or its user has too many that do.
     async fn refusal_to_wait(&self, run: &Run) -> Option<RunError> {
+        let state = &run.deployment.state;
+        if let Err(exceeded) = state.admit_one(WorkspaceQuota::WaitingRuns, self.clock.now()) {
+            let code = Code::WorkspaceQuotaExceeded.name();
+            return Some(run_error(code, exceeded.to_string()));
+        }
         match self.waiting.add(run.deployment.owner).await {
             Ok(admitted) => {
                 let refused =
@@ -273,9 +279,7 @@ impl Executor {
             replay: None,
             calls: may("call").then(|| self.calls.of_run(run)),
             callbacks: may("callback").then(|| self.callbacks.of(run.id)),
-            services: self
-                .services
-                .of_slot(run.deployment.owner, run.deployment.tenant, run.deployment.slot),
+            services: self.services.of_deployment(&run.deployment),
             watcher: None,
             is_contained: false,
             owner: Some(run.deployment.owner.as_u128()),

@@ -1,11 +1,13 @@
 //! The values that a deployment's runs keep: its own, and those that the tenant's patterns share.
 
+use crate::tenants::TenantState;
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::chain;
 use heddle_model::ids::UserId;
 use heddle_model::quota::{Exceeded, Quota, Quotas};
 use heddle_model::slot::Slot;
 use heddle_model::tenant::Tenant;
+use heddle_model::workspace_quota::WorkspaceQuota;
 use heddle_runtime::key_values::{
     KEYS_MAX, KeyValueError, KeyValueFuture, KeyValueOperation, KeyValueRequest, KeyValueScope, KeyValues,
     applied,
@@ -25,12 +27,21 @@ pub(crate) struct StoredValues {
     /// Towards whose quotas they count.
     pub payer: UserId,
     pub quotas: Quotas,
+    /// What the tenant may keep.
+    pub state: Arc<TenantState>,
 }
 
 impl fmt::Debug for StoredValues {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("StoredValues").field(&self.slot).finish()
     }
+}
+
+/// Towards whose quotas a value counts.
+struct Payer {
+    user: UserId,
+    quotas: Quotas,
+    state: Arc<TenantState>,
 }
 
 /// Why a change is undone.
@@ -53,13 +64,17 @@ impl KeyValues for StoredValues {
             (KeyValueScope::Workspace, Tenant::User(id)) => ValueOwner::User(id),
         };
         let (store, now) = (self.store.clone(), self.clock.now());
-        let (payer, quotas) = (self.payer, self.quotas);
+        let payer = Payer {
+            user: self.payer,
+            quotas: self.quotas,
+            state: self.state.clone(),
+        };
         Box::pin(async move {
             let accessed = match request.operation {
                 KeyValueOperation::Get => read(&store, owner, &request.key, now).await,
                 _ => {
                     store
-                        .write(move |db| Box::pin(change(db, owner, (payer, quotas), request, now)))
+                        .write(move |db| Box::pin(change(db, owner, payer, request, now)))
                         .await
                 }
             };
@@ -83,11 +98,16 @@ async fn read(store: &Store, owner: ValueOwner, key: &str, now: Timestamp) -> Re
 async fn change(
     db: &mut Db<'_>,
     owner: ValueOwner,
-    (payer, quotas): (UserId, Quotas),
+    payer: Payer,
     request: KeyValueRequest,
     now: Timestamp,
 ) -> Result<Value, Undone> {
     let key = &request.key;
+    let Payer {
+        user: payer,
+        quotas,
+        state,
+    } = payer;
     let current = key_values::hold(db, owner, payer, key, now).await?;
     if current.is_none()
         && request.operation != KeyValueOperation::Delete
@@ -101,6 +121,10 @@ async fn change(
         key_values::remove(db, owner, key).await?;
         return Ok(output);
     };
+    if current.is_none() {
+        let admitted = state.admit_one(WorkspaceQuota::KeyValues, now);
+        admitted.map_err(|exceeded| Undone::Refused(KeyValueError::Refused(Arc::new(exceeded))))?;
+    }
     let expires_at = match request.time_to_live {
         Some(time) => Some(now.plus(time).millis()),
         None if is_set => None,

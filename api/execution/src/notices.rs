@@ -10,8 +10,9 @@ use crate::lease::Lease;
 use crate::live::Ended;
 use crate::live_runs::LiveRuns;
 use crate::poller::Wakeups;
+use crate::tenants::Tenants;
 use heddle_model::error::ServiceError;
-use heddle_model::ids::{DeploymentId, PatternId, RunId};
+use heddle_model::ids::{DeploymentId, PatternId, RunId, WorkspaceId};
 use heddle_model::status::RunStatus;
 use heddle_store::notices::Notice;
 use heddle_store::runs::{responses, upkeep};
@@ -34,6 +35,7 @@ pub(crate) struct NoticeFollower {
     pub canceller: Arc<Canceller>,
     pub deployer: Arc<Deployer>,
     pub wakeups: Wakeups,
+    pub tenants: Tenants,
 }
 
 impl NoticeFollower {
@@ -42,6 +44,7 @@ impl NoticeFollower {
         match notice {
             Notice::Deployment(deployment) => self.deployment_changed(deployment).await?,
             Notice::Deployed(pattern) => self.deployed(pattern).await?,
+            Notice::Workspace(workspace) => self.workspace_changed(workspace).await?,
             Notice::Environments => self.environments.changed(),
             Notice::Cancelled(run) => self.canceller.cancelled_elsewhere(run),
             Notice::Ended(run) => self.ended_elsewhere(run).await?,
@@ -64,6 +67,25 @@ impl NoticeFollower {
                 // Other changes need not wait until all of its runs have ended.
                 tokio::spawn(async move { canceller.cancel_all(deployment).await });
             }
+        }
+        Ok(())
+    }
+
+    /// Reads quotas again, and which deployments are held: those of a workspace that is suspended are.
+    async fn workspace_changed(&self, workspace: WorkspaceId) -> Result<(), ServiceError> {
+        self.tenants.changed(workspace).await?;
+        self.deployments_changed().await?;
+        self.wakeups.parked.wake();
+        self.wakeups.left.wake();
+        Ok(())
+    }
+
+    async fn deployments_changed(&self) -> Result<(), ServiceError> {
+        self.active.forget_all();
+        let paused = deployments::paused(&mut self.store.reader().await?.db()).await?;
+        let paused: HashSet<DeploymentId> = paused.into_iter().map(|(deployment,)| deployment).collect();
+        for deployment in self.held.set_paused(paused) {
+            self.deployer.release(deployment);
         }
         Ok(())
     }
@@ -108,13 +130,9 @@ impl NoticeFollower {
 
     /// After changes that this server has not heard of.
     async fn everything_changed(&self) -> Result<(), ServiceError> {
-        self.active.forget_all();
         self.environments.changed();
-        let paused = deployments::paused(&mut self.store.reader().await?.db()).await?;
-        let paused: HashSet<DeploymentId> = paused.into_iter().map(|(deployment,)| deployment).collect();
-        for deployment in self.held.set_paused(paused) {
-            self.deployer.release(deployment);
-        }
+        self.tenants.all_changed().await?;
+        self.deployments_changed().await?;
         self.wakeups.parked.wake();
         self.wakeups.left.wake();
         self.wakeups.accepted.wake();

@@ -13,6 +13,7 @@ use crate::deploy::Deployer;
 use crate::dispatcher::{Dispatcher, ExecuteRuns};
 use crate::end_notifier::EndNotifier;
 use crate::environments::Environments;
+use crate::erasure::Erasure;
 use crate::error_pattern::ErrorPatterns;
 use crate::executor::Executor;
 use crate::held_runs::HeldRuns;
@@ -35,11 +36,13 @@ use crate::settings::Settings;
 use crate::stop::Stop;
 use crate::strikes::Strikes;
 use crate::tail::Tail;
+use crate::tenants::{TenantSettings, Tenants};
 use crate::test_run::TestRuns;
 use crate::trials::Trials;
 use crate::waiting_runs::WaitingRuns;
 use crate::waker::Waker;
 use heddle_model::clock::Clock;
+use heddle_model::workspace_quota::WorkspaceQuota;
 use heddle_runtime::{Limits, RuntimeConfig, SqliteFiles};
 use heddle_store::Store;
 use heddle_store::vault::Vault;
@@ -67,6 +70,7 @@ pub(crate) struct Foundation {
     pub held: Arc<HeldRuns>,
     pub tail: Tail,
     pub tenants: Arc<TenantMetrics>,
+    pub of_workspaces: Tenants,
     pub modules: Arc<Modules>,
     pub active: Arc<ActiveDeployments>,
     pub environments: Arc<Environments>,
@@ -88,6 +92,7 @@ pub(crate) struct Parts {
     pub test_runs: TestRuns,
     pub notices: NoticeFollower,
     pub retention: Retention,
+    pub erasure: Erasure,
 }
 
 impl Parts {
@@ -136,6 +141,7 @@ impl Parts {
             notices: base.notices(&canceller, &deployer),
             retention: base.retention(&settings, journals),
             isolated: Isolated::from(&settings),
+            erasure: base.erasure(&settings, &canceller),
             base,
             backlog,
             callbacks,
@@ -203,6 +209,12 @@ impl Parts {
 impl Foundation {
     fn new(settings: &Settings, store: Store, clock: Clock, vault: &Arc<Vault>, budget: Budget) -> Self {
         let queue = Queue::new(queue_limits(settings));
+        let tenants = Tenants::new(
+            store.clone(),
+            clock.clone(),
+            queue.clone(),
+            tenant_settings(settings),
+        );
         let compilers = Compilers::new(settings.compilers.clone());
         let modules = Modules::new(store.clone(), budget, compilers, runtime_config(settings));
         let modules = Arc::new(modules);
@@ -213,7 +225,12 @@ impl Foundation {
             live: Arc::default(),
             held: Arc::default(),
             tail: Tail::default(),
-            active: Arc::new(ActiveDeployments::new(store.clone(), modules.clone())),
+            active: Arc::new(ActiveDeployments::new(
+                store.clone(),
+                modules.clone(),
+                tenants.clone(),
+            )),
+            of_workspaces: tenants,
             modules,
             environments: Arc::new(Environments::new(store.clone(), vault.clone())),
             dispatcher: Dispatcher::new(queue.clone()),
@@ -349,6 +366,7 @@ impl Foundation {
             canceller: canceller.clone(),
             deployer: deployer.clone(),
             wakeups: self.wakeups.clone(),
+            tenants: self.of_workspaces.clone(),
         }
     }
 
@@ -370,6 +388,18 @@ impl Foundation {
         }
     }
 
+    fn erasure(&self, settings: &Settings, canceller: &Arc<Canceller>) -> Erasure {
+        Erasure {
+            store: self.store.clone(),
+            active: self.active.clone(),
+            canceller: canceller.clone(),
+            environments: self.environments.clone(),
+            tenants: self.of_workspaces.clone(),
+            cache_dir: settings.cache_dir.clone(),
+            sqlite_dir: settings.sqlite_dir.clone(),
+        }
+    }
+
     fn resumer(&self) -> Resumer {
         Resumer {
             store: self.store.clone(),
@@ -378,6 +408,7 @@ impl Foundation {
             live: self.live.clone(),
             modules: self.modules.clone(),
             active: self.active.clone(),
+            tenants: self.of_workspaces.clone(),
             dispatcher: self.dispatcher.clone(),
         }
     }
@@ -399,6 +430,17 @@ fn queue_limits(settings: &Settings) -> queue::Limits {
         stored_bytes_max: STORED_BYTES_MAX,
         executing_max: EXECUTING_MAX,
         tenant_executing_max: settings.workspace_concurrency_max.max(1),
+        servers: 1,
+    }
+}
+
+fn tenant_settings(settings: &Settings) -> TenantSettings {
+    let at_once = i64::try_from(settings.workspace_concurrency_max).unwrap_or(i64::MAX);
+    let mut defaults = settings.workspace_quotas;
+    defaults.set(WorkspaceQuota::RunsAtOnce, Some(at_once));
+    TenantSettings {
+        defaults,
+        sqlite_dir: settings.sqlite_dir.clone(),
     }
 }
 

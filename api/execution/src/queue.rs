@@ -161,11 +161,18 @@ impl Queue {
         self.start_next();
     }
 
+    /// From now on a tenant has a limit of its own, on all servers together; `None`: the usual one.
+    pub fn limit_tenant(&self, tenant: Tenant, executing_max: Option<usize>) {
+        self.state().limit_tenant(tenant, executing_max);
+        self.start_next();
+    }
+
     /// The limits as they are for this server.
     fn limits(&self) -> Limits {
         let servers = self.0.servers.load(Ordering::Relaxed);
         Limits {
             tenant_executing_max: self.0.limits.tenant_executing_max.div_ceil(servers),
+            servers,
             ..self.0.limits
         }
     }
@@ -405,6 +412,7 @@ mod tests {
             stored_bytes_max: 8,
             executing_max: 1,
             tenant_executing_max: 1,
+            servers: 1,
         });
         let owner = UserId::new();
         let share = Share {

@@ -134,6 +134,7 @@ impl Change {
             bare.status = RunStatus::Failure;
             bare.error = Some(record::error(&refused()));
         }
+        bare.tenant = row.tenant;
         let failed = || Ended::failed(RunStatus::Failure, refused());
         Change {
             signal: self.signal.clone().map(|signal| Signal {
@@ -224,7 +225,7 @@ impl Recording {
                     Message::Flush(_) => None,
                 })
                 .collect();
-            let stored = store_group(&self.store, changes).await;
+            let stored = store_group(&self.store, &self.clock, changes).await;
             for message in group.drain(..) {
                 match message {
                     Message::Record(conclusion) => {
@@ -242,6 +243,9 @@ impl Recording {
         let Conclusion {
             mut run, row, next, ..
         } = conclusion;
+        if stored.is_some() {
+            run.deployment.state.count(&row.used());
+        }
         let Some(stored) = stored else {
             let ended = match next {
                 Next::End(ended) => Some(ended),
@@ -287,14 +291,14 @@ enum Stored {
 
 /// Stores changes, and gives the runs of those that are stored. Those that are missing are not this server's any more, have
 /// been ended by somebody else, or were refused altogether.
-async fn store_group(store: &Store, changes: Vec<Change>) -> HashMap<RunId, Stored> {
+async fn store_group(store: &Store, clock: &Clock, changes: Vec<Change>) -> HashMap<RunId, Stored> {
     if changes.is_empty() {
         return HashMap::new();
     }
     let changes: Arc<[Change]> = changes.into();
     let runs = changes.len();
     let on_wait = |reason: &str| tracing::warn!(runs, "The ends of runs can't be stored yet: {reason}");
-    match retry_while_unavailable(|| write(store, changes.clone()), on_wait).await {
+    match retry_while_unavailable(|| write(store, clock.now(), changes.clone()), on_wait).await {
         Ok(stored) => return stored.into_iter().map(|run| (run, Stored::Whole)).collect(),
         Err(error) => {
             tracing::error!(runs, error = %chain(&error), "The ends of runs could not be stored together")
@@ -304,7 +308,7 @@ async fn store_group(store: &Store, changes: Vec<Change>) -> HashMap<RunId, Stor
     let mut stored = HashMap::new();
     for change in changes.iter() {
         let run = change.row.id;
-        match write_alone(store, change).await {
+        match write_alone(store, clock, change).await {
             Ok(alone) => stored.extend(alone),
             // It is still this server's and not in memory any more, so it is found and taken up again.
             Err(error) => {
@@ -316,9 +320,13 @@ async fn store_group(store: &Store, changes: Vec<Change>) -> HashMap<RunId, Stor
 }
 
 /// Stores one change, without what the run has made if that is refused.
-async fn write_alone(store: &Store, change: &Change) -> Result<Option<(RunId, Stored)>, StoreError> {
+async fn write_alone(
+    store: &Store,
+    clock: &Clock,
+    change: &Change,
+) -> Result<Option<(RunId, Stored)>, StoreError> {
     let on_wait = |reason: &str| tracing::warn!("The end of a run can't be stored yet: {reason}");
-    let whole = retry_while_unavailable(|| write(store, [change.clone()].into()), on_wait).await;
+    let whole = retry_while_unavailable(|| write(store, clock.now(), [change.clone()].into()), on_wait).await;
     let error = match whole {
         Ok(stored) => return Ok(stored.into_iter().next().map(|run| (run, Stored::Whole))),
         Err(error) => error,
@@ -326,7 +334,8 @@ async fn write_alone(store: &Store, change: &Change) -> Result<Option<(RunId, St
     let run = change.row.id;
     tracing::error!(%run, error = %chain(&error), "The end of a run could not be stored as it is");
     let bare = change.without_result();
-    let stored = retry_while_unavailable(|| write(store, [bare.clone()].into()), on_wait).await?;
+    let stored =
+        retry_while_unavailable(|| write(store, clock.now(), [bare.clone()].into()), on_wait).await?;
     Ok(stored.into_iter().next().map(|run| (run, Stored::WithoutResult)))
 }
 
@@ -335,19 +344,23 @@ fn refused() -> RunError {
     internal("The run has ended, but the database refused to store its result. The server's log says why.")
 }
 
-async fn write(store: &Store, changes: Arc<[Change]>) -> Result<HashSet<RunId>, StoreError> {
+async fn write(store: &Store, now: Timestamp, changes: Arc<[Change]>) -> Result<HashSet<RunId>, StoreError> {
     store
-        .write(move |db| Box::pin(async move { write_all(db, &changes).await }))
+        .write(move |db| Box::pin(async move { write_all(db, now, &changes).await }))
         .await
 }
 
-async fn write_all(db: &mut Db<'_>, changes: &[Change]) -> Result<HashSet<RunId>, StoreError> {
+async fn write_all(
+    db: &mut Db<'_>,
+    now: Timestamp,
+    changes: &[Change],
+) -> Result<HashSet<RunId>, StoreError> {
     // As long as the runs are under way.
     for rows in portions(changes) {
         journal::keep(db, &rows).await?;
     }
     let rows: Vec<&ResultRow> = changes.iter().map(|change| change.row.as_ref()).collect();
-    let stored: HashSet<RunId> = runs::record(db, &rows).await?.into_iter().collect();
+    let stored: HashSet<RunId> = runs::record(db, &rows, now).await?.into_iter().collect();
     let changes: Vec<&Change> = changes
         .iter()
         .filter(|change| stored.contains(&change.row.id))

@@ -2,7 +2,7 @@
 //! of which ones to take.
 
 use crate::active_deployments::ActiveDeployments;
-use crate::deployment::ActiveDeployment;
+use crate::deployment::{ActiveDeployment, tenant_of};
 use crate::dispatcher::Dispatcher;
 use crate::live::{End, Live};
 use crate::live_runs::LiveRuns;
@@ -11,6 +11,7 @@ use crate::queue::Queue;
 use crate::record;
 use crate::run::{Event, Run};
 use crate::run_error::run_error;
+use crate::tenants::Tenants;
 use heddle_model::clock::Clock;
 use heddle_model::error::ServiceError;
 use heddle_model::status::RunStatus;
@@ -29,6 +30,7 @@ pub(crate) struct Resumer {
     pub live: Arc<LiveRuns>,
     pub modules: Arc<Modules>,
     pub active: Arc<ActiveDeployments>,
+    pub tenants: Tenants,
     pub dispatcher: Arc<Dispatcher>,
 }
 
@@ -106,7 +108,8 @@ impl Resumer {
         deployment.artifact.clone_from(&row.artifact);
         deployment.version_number = row.version_number;
         let program = self.modules.load(&row.artifact, deployment.user_id).await?;
-        Ok(Some(Arc::new(ActiveDeployment::new(&deployment, program))))
+        let state = self.tenants.of(tenant_of(&deployment)).await?;
+        Ok(Some(Arc::new(ActiveDeployment::new(&deployment, program, state))))
     }
 
     /// Ends a run whose module is not there, so that it can't be in memory.
@@ -114,11 +117,12 @@ impl Resumer {
         let attempt = u32::try_from(row.attempt).unwrap_or(1);
         let mut end = ResultRow::running(row.id, owner.clone(), attempt);
         end.status = RunStatus::Failure;
-        end.completed_at = Some(self.clock.now());
+        let now = self.clock.now();
+        end.completed_at = Some(now);
         end.error = Some(record::error(&run_error("ARTIFACT", reason)));
         let write = self
             .store
-            .write(move |db| Box::pin(async move { runs::record(db, &[&end]).await }));
+            .write(move |db| Box::pin(async move { runs::record(db, &[&end], now).await }));
         write.await?;
         Ok(())
     }

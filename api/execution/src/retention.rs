@@ -5,12 +5,12 @@ use crate::stop::Stop;
 use futures_util::future::BoxFuture;
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::{ServiceError, chain};
-use heddle_model::ids::DeploymentId;
+use heddle_model::ids::{DeploymentId, WorkspaceId};
 use heddle_model::tenant::Tenant;
 use heddle_store::runs::{journal, replays, responses, upkeep};
-use heddle_store::{Db, Store, StoreError, deployments, key_values};
+use heddle_store::{Db, Store, StoreError, deployments, hosting, key_values};
 use metrics::counter;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 /// Rows that one statement removes.
@@ -89,6 +89,7 @@ impl Retention {
     async fn clear_away_by_number(&self) -> Result<BTreeSet<Tenant>, ServiceError> {
         let now = self.clock.now();
         let before = now.minus(self.policy.age_max);
+        let shorter = self.shorter(now, before).await?;
         let mut tenants = BTreeSet::new();
         let mut after = None;
         loop {
@@ -99,7 +100,8 @@ impl Retention {
             after = Some(*last);
             for (deployment, user, workspace) in page {
                 tenants.insert(Tenant::of(user, workspace));
-                self.too_old(deployment, before).await?;
+                let own = workspace.and_then(|workspace| shorter.get(&workspace));
+                self.too_old(deployment, *own.unwrap_or(&before)).await?;
             }
         }
         for tenant in &tenants {
@@ -121,6 +123,21 @@ impl Retention {
         self.journals.clear_away().await?;
         self.replaced_modules(now).await?;
         Ok(tenants)
+    }
+
+    /// Before when the runs of those workspaces are removed for which the operator has set a shorter time.
+    async fn shorter(
+        &self,
+        now: Timestamp,
+        before: Timestamp,
+    ) -> Result<HashMap<WorkspaceId, Timestamp>, ServiceError> {
+        let settings = hosting::all_settings(&mut self.store.reader().await?.db()).await?;
+        let own = settings.into_iter().filter_map(|(workspace, hosting)| {
+            let days = u64::try_from(hosting.retention_days?).ok()?;
+            let own = now.minus(Duration::from_secs(days.saturating_mul(24 * 60 * 60)));
+            Some((workspace, own.max(before)))
+        });
+        Ok(own.collect())
     }
 
     /// Removes modules that have been replaced for too long, and the oldest if they are too large together.

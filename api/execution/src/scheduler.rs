@@ -6,7 +6,7 @@ use crate::executions::Executions;
 use crate::run::{IdempotencyKey, NewRun};
 use crate::schedule::{CatchUp, Schedule};
 use heddle_model::clock::Timestamp;
-use heddle_model::error::{ServiceError, chain};
+use heddle_model::error::{Code, ServiceError, chain};
 use heddle_model::status::TriggeredBy;
 use heddle_store::StoreError;
 use heddle_store::schedules::{self, DueRow, ScheduleRow};
@@ -94,6 +94,10 @@ async fn fire(executions: &Executions, row: &DueRow, now: Timestamp) -> Result<u
         match executions.accept(run).await {
             Ok(Accepted::New(_)) => runs += 1,
             Ok(Accepted::Duplicate(_)) => {}
+            // What is due while a quota is used up is not caught up.
+            Err(error) if error.code() == Code::WorkspaceQuotaExceeded => {
+                tracing::warn!(deployment = %schedule.deployment_id, "A schedule is passed over: {error}");
+            }
             Err(error) => {
                 // Those before this one have run; this one is due still.
                 if *time > first {

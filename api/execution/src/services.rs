@@ -1,11 +1,10 @@
 //! What effects of runs may ask of the service.
 
 use crate::connections::TenantConnections;
+use crate::deployment::ActiveDeployment;
 use crate::key_values::StoredValues;
 use heddle_model::clock::Clock;
-use heddle_model::ids::UserId;
 use heddle_model::quota::Quotas;
-use heddle_model::slot::Slot;
 use heddle_model::tenant::Tenant;
 use heddle_runtime::Services;
 use heddle_store::Store;
@@ -22,17 +21,18 @@ pub(crate) struct RunServices {
 }
 
 impl RunServices {
-    /// For runs of a deployment, whose tenant is owned by this user.
-    pub fn of_slot(&self, owner: UserId, tenant: Tenant, slot: Slot) -> Services {
+    /// For runs of a deployment.
+    pub fn of_deployment(&self, deployment: &ActiveDeployment) -> Services {
         Services {
-            connections: self.connections(tenant),
+            connections: self.connections(deployment.tenant),
             key_values: Arc::new(StoredValues {
                 store: self.store.clone(),
                 clock: self.clock.clone(),
-                tenant,
-                slot,
-                payer: owner,
+                tenant: deployment.tenant,
+                slot: deployment.slot,
+                payer: deployment.owner,
                 quotas: self.quotas,
+                state: deployment.state.clone(),
             }),
         }
     }

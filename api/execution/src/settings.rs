@@ -3,6 +3,7 @@
 use crate::compile;
 use heddle_model::quota::Quotas;
 use heddle_model::server_role::ServerRole;
+use heddle_model::workspace_quota::WorkspaceQuotas;
 use heddle_runtime::{CacheKey, EgressPolicy, ExecutorConfig, WorkerProgram};
 use secrecy::SecretString;
 use std::path::PathBuf;
@@ -31,6 +32,8 @@ pub struct Settings {
     pub test_timeout: Duration,
     /// How much a user may store.
     pub quotas: Quotas,
+    /// How much a workspace may use that has no quotas of its own.
+    pub workspace_quotas: WorkspaceQuotas,
     /// How long ended runs are kept.
     pub retention: Duration,
     /// Ended runs that are kept of one workspace.

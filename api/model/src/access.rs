@@ -70,6 +70,7 @@ pub struct Scope {
     workspace: Option<WorkspaceId>,
     role: WorkspaceRole,
     limit: Option<KeyScope>,
+    is_suspended: bool,
     origin: Origin,
 }
 
@@ -87,6 +88,7 @@ impl Scope {
                 workspace: Some(workspace),
                 role,
                 limit: None,
+                is_suspended: false,
                 origin,
             },
             None => Scope {
@@ -94,6 +96,7 @@ impl Scope {
                 workspace: None,
                 role: WorkspaceRole::Owner,
                 limit: None,
+                is_suspended: false,
                 origin,
             },
         }
@@ -103,6 +106,12 @@ impl Scope {
     #[must_use]
     pub const fn limited(self, limit: Option<KeyScope>) -> Self {
         Scope { limit, ..self }
+    }
+
+    /// The same rights in a workspace that the operator may have suspended: nothing is changed or run in it then.
+    #[must_use]
+    pub const fn suspended_if(self, is_suspended: bool) -> Self {
+        Scope { is_suspended, ..self }
     }
 
     /// What the caller's API key is limited to.
@@ -156,6 +165,12 @@ impl Scope {
         self.at_least(WorkspaceRole::Owner, KeyScope::Admin).map(Manager)
     }
 
+    /// Checks for the role admin, to read what only those see who manage the workspace.
+    pub fn administrator(&self) -> Result<(), ServiceError> {
+        self.has_role(WorkspaceRole::Admin)?;
+        self.key_allows(KeyScope::Admin)
+    }
+
     /// Checks that an API key, if the caller has one, may do what this scope allows.
     pub fn key_allows(&self, scope: KeyScope) -> Result<(), ServiceError> {
         match self.limit {
@@ -169,6 +184,15 @@ impl Scope {
     }
 
     fn at_least(&self, role: WorkspaceRole, scope: KeyScope) -> Result<Scope, ServiceError> {
+        self.has_role(role)?;
+        self.key_allows(scope)?;
+        match self.is_suspended {
+            true => Err(Code::WorkspaceSuspended.into()),
+            false => Ok(*self),
+        }
+    }
+
+    fn has_role(&self, role: WorkspaceRole) -> Result<(), ServiceError> {
         if self.role < role {
             return Err(Code::Forbidden.with(format!(
                 "This requires the role {} in the workspace; yours is {}.",
@@ -176,8 +200,7 @@ impl Scope {
                 self.role.name()
             )));
         }
-        self.key_allows(scope)?;
-        Ok(*self)
+        Ok(())
     }
 }
 

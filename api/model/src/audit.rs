@@ -88,6 +88,14 @@ actions! {
     WorkspaceRenamed = "workspace.renamed",
     /// Deleted a workspace; in the log of whoever did it, since the workspace's own is gone.
     WorkspaceDeleted = "workspace.deleted",
+    /// The operator suspended a workspace.
+    WorkspaceSuspended = "workspace.suspended",
+    /// The operator let a workspace go on.
+    WorkspaceResumed = "workspace.resumed",
+    /// The operator set a workspace's quotas.
+    WorkspaceQuotasSet = "workspace.quotas_set",
+    /// A workspace has used four fifths of a quota.
+    WorkspaceQuotaWarned = "workspace.quota_warned",
     /// Invited somebody.
     MemberInvited = "member.invited",
     /// Gave a member another role.

@@ -1,7 +1,9 @@
 //! Errors of the service: the code is what clients match on, the message is for a person, the source is for the
 //! operator's log and never leaves the process.
 
+use crate::clock::Timestamp;
 use crate::quota::Exceeded;
+use crate::workspace_quota::WorkspaceExceeded;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::error::Error;
@@ -60,6 +62,8 @@ codes! {
     SignatureInvalid = "SIGNATURE_INVALID" "The signature is missing or does not match.",
     /// The caller's role does not allow it.
     Forbidden = "FORBIDDEN" "Your role does not allow this.",
+    /// The operator has suspended the workspace.
+    WorkspaceSuspended = "WORKSPACE_SUSPENDED" "The workspace is suspended: ask the operator of the service.",
     /// A limit would be exceeded.
     QuotaExceeded = "QUOTA_EXCEEDED" "This would exceed a limit.",
     /// Email and password are switched off.
@@ -90,6 +94,8 @@ codes! {
     PayloadTooLarge = "PAYLOAD_TOO_LARGE" "The body is too large.",
     /// The body is not JSON.
     UnsupportedMediaType = "UNSUPPORTED_MEDIA_TYPE" "The body must have the content type application/json.",
+    /// A workspace has used all that it may for now.
+    WorkspaceQuotaExceeded = "WORKSPACE_QUOTA_EXCEEDED" "The workspace has reached a limit.",
     /// Too many requests.
     RateLimited = "RATE_LIMITED" "Too many requests: try again later.",
     /// A bug, or a broken database.
@@ -221,6 +227,20 @@ impl From<Code> for ServiceError {
 impl From<Exceeded> for ServiceError {
     fn from(exceeded: Exceeded) -> Self {
         Code::QuotaExceeded.with(exceeded.to_string())
+    }
+}
+
+impl ServiceError {
+    /// A workspace has reached one of its limits; when to try again, if that helps.
+    pub fn exceeded(exceeded: &WorkspaceExceeded, now: Timestamp) -> Self {
+        let error = Code::WorkspaceQuotaExceeded.with(exceeded.to_string());
+        match exceeded.until {
+            Some(until) => {
+                let wait_ms = until.millis().saturating_sub(now.millis());
+                error.retry_after_s(u64::try_from(wait_ms).unwrap_or(0).div_ceil(1_000))
+            }
+            None => error,
+        }
     }
 }
 

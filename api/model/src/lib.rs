@@ -17,5 +17,7 @@ pub mod signature;
 pub mod slot;
 pub mod status;
 pub mod tenant;
+pub mod usage;
+pub mod workspace_quota;
 
 pub use error::{Code, ServiceError};

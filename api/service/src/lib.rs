@@ -4,6 +4,7 @@
 pub mod audit;
 pub mod auth;
 pub mod connection_uses;
+pub mod hosting;
 pub mod mail;
 pub mod notices;
 pub mod onlookers;

@@ -51,7 +51,7 @@ async fn again(service: &Service) -> Listener {
 async fn follow(service: &Service, notice: Notice) {
     match notice {
         Notice::Endpoints(pattern) => return service.webhooks.changed(pattern),
-        Notice::Everything => service.webhooks.all_changed(),
+        Notice::Everything | Notice::Workspace(_) => service.webhooks.all_changed(),
         _ => {}
     }
     while let Err(error) = service.executions.follow(notice).await {

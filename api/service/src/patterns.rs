@@ -16,13 +16,14 @@ use heddle_model::audit::{Action, Object};
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::{PatternId, UserId};
 use heddle_model::quota::{Quota, Quotas};
+use heddle_model::workspace_quota::{WorkspaceExceeded, WorkspaceQuota};
 use heddle_store::audit;
 use heddle_store::patterns::{self, PatternRow, Tags};
 use heddle_store::quota::{self, Payer};
 use heddle_store::test_cases::{self, NewTest};
 use heddle_store::vault::Vault;
 use heddle_store::versions::{self, NewVersion, Part};
-use heddle_store::{Db, deployments, drafts as stored_drafts, endpoints};
+use heddle_store::{Db, deployments, drafts as stored_drafts, endpoints, usage};
 use std::sync::Arc;
 
 /// Characters of a name.
@@ -158,6 +159,7 @@ pub async fn create(service: &Service, editor: Editor, new: NewPattern) -> Resul
     let (graph, definitions, summary) = (new.graph, new.definitions, new.summary);
     let tests = new.tests;
     let (vault, quotas) = (service.vault.clone(), service.quotas);
+    let patterns_max = room_for_another(service, &editor).await?;
     service
         .store
         .write(move |db| {
@@ -179,11 +181,27 @@ pub async fn create(service: &Service, editor: Editor, new: NewPattern) -> Resul
                     (Payer::User(row.owner_id), &[Quota::Patterns, Quota::PatternBytes]),
                 ];
                 quota::check(db, &quotas, &added).await?;
+                if let (Some(workspace), Some(limit)) = (editor.workspace(), patterns_max)
+                    && usage::count_patterns_locked(db, workspace).await? > limit
+                {
+                    let exceeded = WorkspaceExceeded::at(WorkspaceQuota::Patterns, limit, now);
+                    return Err(ServiceError::exceeded(&exceeded, now));
+                }
                 audit::note(db, &editor, Action::PatternCreated.of(Object::Pattern(row.id))).await?;
                 Ok(row)
             })
         })
         .await
+}
+
+/// How many patterns the workspace may have, if it may store another version at all.
+async fn room_for_another(service: &Service, editor: &Editor) -> Result<Option<i64>, ServiceError> {
+    let Some(workspace) = editor.workspace() else {
+        return Ok(None);
+    };
+    let tenants = service.executions.tenants();
+    tenants.check(workspace, WorkspaceQuota::StorageBytes).await?;
+    tenants.limit(workspace, WorkspaceQuota::Patterns).await
 }
 
 /// Maximum number of retries of a save that conflicts with others.
@@ -201,6 +219,7 @@ pub async fn save(
 ) -> Result<PatternRow, ServiceError> {
     let changes = Arc::new(changes);
     let mut saved = None;
+    room_for_another(service, &editor).await?;
     for left in (0..SAVES_MAX).rev() {
         let seen = changeable(&mut service.store.reader().await?.db(), &editor, id).await?;
         is_newest(&seen, &changes)?;

@@ -61,7 +61,7 @@ async fn ask(url: &str) -> Result<(), String> {
 }
 
 /// Where this machine reaches a server that listens on an address: one that stands for all addresses stands for its own.
-fn reachable(listen: SocketAddr) -> SocketAddr {
+pub(super) fn reachable(listen: SocketAddr) -> SocketAddr {
     let ip = match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),

@@ -117,6 +117,7 @@ fn headline(outcome: &Outcome) -> String {
         memory_bytes_peak,
         effects,
         duration_us,
+        ..
     } = outcome.usage;
     let memory = bytesize::ByteSize(memory_bytes_peak as u64).display().iec();
     let effects = match effects {

@@ -14,6 +14,7 @@ use crate::demo;
 use crate::http::server::{Listener, Tls};
 use crate::http::{self, server};
 use crate::telemetry;
+use axum::Router;
 use clap::Args;
 use heddle_execution::scheduler;
 use heddle_model::clock::Clock;
@@ -222,6 +223,7 @@ async fn listen(
     let (executions, stopping) = (app.executions.clone(), app.executions.clone());
     let router = http::router(&app);
     let metrics = give_metrics(&app).await?;
+    let operator = give_operator(&app).await?;
     output::result(&format!("listening on {scheme}://{address}"))?;
     if is_demo {
         let told = demo::set_up(&app)
@@ -262,8 +264,8 @@ async fn listen(
         () = overdue => tracing::warn!("Some requests did not end in time and are aborted"),
     }
     executions.stop(RUNS_DRAIN_MAX).await;
-    if let Some(metrics) = metrics {
-        metrics.abort();
+    for apart in [metrics, operator].into_iter().flatten() {
+        apart.abort();
     }
     app.webhooks.journal.flush().await;
     if tokio::time::timeout(CLOSE_MAX, app.store.close()).await.is_err() {
@@ -293,12 +295,30 @@ async fn give_metrics(app: &App) -> Result<Option<JoinHandle<()>>, Failure> {
         let message = format!("cannot listen on {address} for metrics: {error}");
         Failure::new(Exit::File, "FILE", message)
     })?;
-    let (router, mut limits) = (http::health::metrics_alone(app), app.config.http.clone());
+    Ok(Some(serve_apart(app, listener, http::health::metrics_alone(app))))
+}
+
+/// Serves the operator's API at its own address, if it has one.
+async fn give_operator(app: &App) -> Result<Option<JoinHandle<()>>, Failure> {
+    let address = app.config.http.operator_listen;
+    let Some(address) = address.filter(|_| app.config.role.answers()) else {
+        return Ok(None);
+    };
+    let listener = TcpListener::bind(address).await.map_err(|error| {
+        let message = format!("cannot listen on {address} for the operator: {error}");
+        Failure::new(Exit::File, "FILE", message)
+    })?;
+    Ok(Some(serve_apart(app, listener, http::operator::alone(app))))
+}
+
+/// Serves what few ask for at an address of its own.
+fn serve_apart(app: &App, listener: TcpListener, router: Router) -> JoinHandle<()> {
+    let mut limits = app.config.http.clone();
     limits.connections_max = CONNECTIONS_MIN;
     limits.connections_per_address_max = None;
-    Ok(Some(tokio::spawn(async move {
+    tokio::spawn(async move {
         server::serve(listener, router, &limits, &[], std::future::pending()).await;
-    })))
+    })
 }
 
 /// Starts the SMTP listener, if there is to be one.

@@ -57,6 +57,8 @@ pub struct HttpLimits {
     pub streams_per_user_max: usize,
     /// Separate address for `/metrics`; `None`: it is served at the main address, to private networks only.
     pub metrics_listen: Option<SocketAddr>,
+    /// Separate address for the operator's API; `None`: it is served at the main address.
+    pub operator_listen: Option<SocketAddr>,
     /// With these the main address speaks TLS only.
     pub tls: Option<TlsFiles>,
 }
@@ -74,6 +76,7 @@ impl Default for HttpLimits {
             streams_max: 1_000,
             streams_per_user_max: 50,
             metrics_listen: None,
+            operator_listen: None,
             tls: None,
         }
     }
@@ -113,6 +116,7 @@ impl HttpLimits {
             values.parsed("max_streams_per_user")?,
         );
         limits.metrics_listen = values.parsed("metrics_listen")?;
+        limits.operator_listen = values.parsed("operator_listen")?;
         limits.tls = TlsFiles::read(values)?;
         Ok(limits)
     }

@@ -7,9 +7,11 @@ use super::{Config, LogFormat, keys};
 use heddle_execution::compile::Isolation;
 use heddle_model::quota::Quota;
 use heddle_model::server_role::ServerRole;
+use heddle_model::workspace_quota::WorkspaceQuota;
 use heddle_runtime::{EgressPolicy, WorkerProgram};
 use heddle_service::auth::external::ExternalLogin;
 use heddle_service::auth::limits::{AuthRateLimit, RegistrationLimit};
+use secrecy::SecretString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -129,6 +131,28 @@ fn quotas(values: &Values, config: &mut Config) -> Result<(), SettingError> {
             config.quotas.set(*quota, limit);
         }
     }
+    workspace_quotas(values, config)
+}
+
+fn workspace_quotas(values: &Values, config: &mut Config) -> Result<(), SettingError> {
+    // How many run at once is a setting of its own, which has no 0.
+    let counted = WorkspaceQuota::ALL
+        .iter()
+        .filter(|quota| **quota != WorkspaceQuota::RunsAtOnce);
+    for quota in counted {
+        let limit = match quota.is_of_bytes() {
+            true => values
+                .read(quota.setting(), bytes)?
+                .map(|bytes| i64::try_from(bytes).unwrap_or(i64::MAX)),
+            false => values.parsed(quota.setting())?,
+        };
+        if limit.is_some_and(|limit| limit < 0) {
+            return Err(values.error(quota.setting(), "must not be negative"));
+        }
+        config
+            .workspace_quotas
+            .set(*quota, limit.filter(|limit| *limit > 0));
+    }
     Ok(())
 }
 
@@ -199,6 +223,10 @@ fn http(values: &Values, config: &mut Config) -> Result<(), SettingError> {
     );
     config.http = HttpLimits::read(values)?;
     config.metrics_token = values.text("metrics_token").map(Into::into);
+    config.operator_token = operator_token(values)?;
+    if config.operator_token.is_none() && config.http.operator_listen.is_some() {
+        return Err(values.error("operator_listen", "needs operator_token"));
+    }
     set(&mut config.metrics_tenants_max, values.parsed("metrics_tenants")?);
     set(&mut config.slow_request, values.read("slow_request", duration)?);
     for network in values.list("trusted_proxies") {
@@ -218,6 +246,20 @@ fn http(values: &Values, config: &mut Config) -> Result<(), SettingError> {
         .map_err(|error| values.error("egress_allow", error.to_string()))?;
     config.sqlite_dir = values.parsed("sqlite_dir")?;
     Ok(())
+}
+
+/// Whoever has it may delete every workspace: it must not be guessed.
+const OPERATOR_TOKEN_BYTES_MIN: usize = 32;
+
+/// The token of the operator's API, for commands that need nothing else.
+pub fn operator_token(values: &Values) -> Result<Option<SecretString>, SettingError> {
+    match values.text("operator_token") {
+        Some(token) if token.len() < OPERATOR_TOKEN_BYTES_MIN => {
+            let why = format!("must have at least {OPERATOR_TOKEN_BYTES_MIN} characters");
+            Err(values.error("operator_token", why))
+        }
+        token => Ok(token.map(Into::into)),
+    }
 }
 
 fn connectors(values: &Values, config: &mut Config) -> Result<(), SettingError> {

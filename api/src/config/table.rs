@@ -218,6 +218,39 @@ pub const SETTINGS: &[Setting] = &[
         "Waiting runs in one user's workspaces; a run that would exceed it fails",
     ),
     setting(
+        "workspace_runs_per_month",
+        "0",
+        "Runs that a workspace may start in a month (UTC), unless the operator has set another quota for it; 0: no limit. The \
+         same holds for the following",
+    ),
+    setting(
+        "workspace_fuel_per_month",
+        "0",
+        "Fuel that the runs of a workspace may use in a month",
+    ),
+    setting(
+        "workspace_egress_per_month",
+        "0",
+        "Bytes that the runs of a workspace may send to other hosts in a month",
+    ),
+    setting(
+        "workspace_webhooks_per_minute",
+        "0",
+        "Webhook events of a workspace that start runs in a minute, counted by each server",
+    ),
+    setting("workspace_patterns", "0", "Patterns of a workspace"),
+    setting("workspace_waiting_runs", "0", "Waiting runs of a workspace"),
+    setting(
+        "workspace_key_values",
+        "0",
+        "Values that KeyValue keeps for a workspace",
+    ),
+    setting(
+        "workspace_storage",
+        "0",
+        "Storage of a workspace, measured every ten minutes; beyond it neither runs nor versions are added",
+    ),
+    setting(
         "webhook_rate_limit",
         "100",
         "Webhook requests per minute from one IP address; 0: no limit",
@@ -281,6 +314,17 @@ pub const SETTINGS: &[Setting] = &[
         "0",
         "Workspaces (and users outside of workspaces) with metrics of their own; those of further ones are counted \
          together. 0: none",
+    ),
+    secret(
+        "operator_token",
+        "none",
+        "Token of the operator's API at /operator, sent as `Authorization: Bearer …`: at least 32 characters. Without it \
+         the API is off",
+    ),
+    setting(
+        "operator_listen",
+        "none",
+        "Separate address for the operator's API; without one it is served at listen",
     ),
     setting(
         "large_request_memory",

@@ -69,9 +69,11 @@ const fn status(code: Code) -> StatusCode {
         Code::Unauthorized | Code::TokenExpired | Code::InvalidCredentials | Code::SignatureInvalid => {
             StatusCode::UNAUTHORIZED
         }
-        Code::Forbidden | Code::QuotaExceeded | Code::LocalAuthDisabled | Code::ExtAuthDisabled => {
-            StatusCode::FORBIDDEN
-        }
+        Code::Forbidden
+        | Code::WorkspaceSuspended
+        | Code::QuotaExceeded
+        | Code::LocalAuthDisabled
+        | Code::ExtAuthDisabled => StatusCode::FORBIDDEN,
         Code::NotFound | Code::WorkspaceNotFound | Code::VersionNotFound => StatusCode::NOT_FOUND,
         Code::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
         Code::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
@@ -81,7 +83,7 @@ const fn status(code: Code) -> StatusCode {
         Code::Gone => StatusCode::GONE,
         Code::PayloadTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         Code::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        Code::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+        Code::RateLimited | Code::WorkspaceQuotaExceeded => StatusCode::TOO_MANY_REQUESTS,
         Code::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         Code::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
         Code::ExecutionTimeout => StatusCode::GATEWAY_TIMEOUT,

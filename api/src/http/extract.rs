@@ -132,11 +132,12 @@ where
         let user = caller.scope.user();
         let standing =
             accounts::standing(&mut app.store.reader().await?.db(), user, Some(workspace), None).await?;
-        let role = standing.and_then(|standing| standing.workspace_role);
-        let role = role.ok_or(Code::WorkspaceNotFound)?;
+        let standing = standing.ok_or(Code::WorkspaceNotFound)?;
+        let role = standing.workspace_role.ok_or(Code::WorkspaceNotFound)?;
         let origin = caller.scope.origin();
         let scope = Scope::checked(user, Some((workspace, role)), origin);
-        Ok(Member(scope.limited(caller.scope.limit())))
+        let scope = scope.limited(caller.scope.limit());
+        Ok(Member(scope.suspended_if(standing.is_suspended)))
     }
 }
 

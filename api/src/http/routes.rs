@@ -3,9 +3,9 @@
 use super::{
     account, api_keys, audit, auth, browser_sessions, callbacks, connections, deploying, deployments,
     document, environments, expressions, figures, health, inbound, invitations, members, nodes, operations,
-    patterns, preview, renaming, replays, runs, schedules, series, session, tails, test_cases, test_runs,
-    test_streams, validation, waiting_callbacks, webhook_endpoints, webhook_logs, webhooks, workspace_runs,
-    workspace_stream, workspaces,
+    operator, patterns, preview, renaming, replays, runs, schedules, series, session, tails, test_cases,
+    test_runs, test_streams, usage, validation, waiting_callbacks, webhook_endpoints, webhook_logs, webhooks,
+    workspace_runs, workspace_stream, workspaces,
 };
 use crate::app::App;
 use serde_json::Value;
@@ -39,6 +39,7 @@ use utoipa_axum::router::OpenApiRouter;
     (name = "Executions", description = "Runs of deployed patterns, and test runs."),
     (name = "Node types", description = "The building blocks of graphs."),
     (name = "Audit log", description = "Who changed what, when and from where."),
+    (name = "Operator", description = "All workspaces, for whoever hosts the service for others."),
     (name = "Operation", description = "The service itself: health, metrics, this description."),
 ))]
 struct Document;
@@ -68,6 +69,8 @@ pub fn all() -> OpenApiRouter<App> {
         .merge(api_keys::routes())
         .merge(audit::routes())
         .merge(workspaces::routes())
+        .merge(usage::routes())
+        .merge(operator::routes())
         .merge(members::routes())
         .merge(environments::routes())
         .merge(connections::routes())
@@ -107,5 +110,13 @@ fn head() -> utoipa::openapi::OpenApi {
         .components
         .get_or_insert_default()
         .add_security_scheme("bearer", SecurityScheme::Http(bearer));
+    let operator = HttpBuilder::new()
+        .scheme(HttpAuthScheme::Bearer)
+        .description(Some("The token that is set as `operator_token`."))
+        .build();
+    document
+        .components
+        .get_or_insert_default()
+        .add_security_scheme("operator", SecurityScheme::Http(operator));
     document
 }

@@ -51,6 +51,8 @@ pub struct Standing {
     pub is_disabled: bool,
     /// Whether the login that was asked about was ended.
     pub has_ended: bool,
+    /// Whether the workspace that was asked for is suspended.
+    pub is_suspended: bool,
 }
 
 /// The form in which emails are compared.
@@ -90,12 +92,15 @@ pub async fn standing(
         generation: i64,
         is_disabled: bool,
         has_ended: bool,
+        is_suspended: bool,
     }
     let found: Option<Found> = db
         .optional(
             sql(
                 "select u.email, u.role, u.generation, u.is_disabled, m.role as workspace_role,
-                 exists (select 1 from ended_sessions e where e.id = ?) as has_ended from users u
+                 exists (select 1 from ended_sessions e where e.id = ?) as has_ended,
+                 exists (select 1 from workspaces w where w.id = m.workspace_id and w.suspended_at is not null) as is_suspended
+                 from users u
                  left join memberships m on m.user_id = u.id and m.workspace_id = ?
                  where u.id = ?",
             )
@@ -112,6 +117,7 @@ pub async fn standing(
         generation: found.generation,
         is_disabled: found.is_disabled,
         has_ended: found.has_ended,
+        is_suspended: found.is_suspended,
         workspace_role: workspace_role.map_err(|_| StoreError::Corrupt {
             table: "memberships",
             column: "role",

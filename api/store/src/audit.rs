@@ -58,6 +58,16 @@ pub async fn note_about(
     insert(db, Log::Account(account), None, origin, note).await
 }
 
+/// Tells in a workspace's log what the operator or the service itself has done to it.
+pub async fn note_workspace(
+    db: &mut Db<'_>,
+    workspace: WorkspaceId,
+    origin: Origin,
+    note: Note,
+) -> Result<(), StoreError> {
+    insert(db, Log::Workspace(workspace), None, origin, note).await
+}
+
 /// Whether the scope's user has read this object's secrets after `since`, by the same means.
 pub async fn has_read(
     db: &mut Db<'_>,

@@ -64,6 +64,8 @@ pub struct EndpointRow {
     secret: Vec<u8>,
     /// Whether the newest version has the node.
     pub is_present: bool,
+    /// Whether its workspace is suspended.
+    pub is_suspended: bool,
 }
 
 impl EndpointRow {
@@ -397,7 +399,8 @@ pub async fn remove(db: &mut Db<'_>, editor: &Editor, pattern: PatternId) -> Res
 
 const ENDPOINT: &str =
     "select id, pattern_id, nullif(slot, '') as slot_environment_id, workspace_id, node_id, webhook_id, alias, scheme, secret_key_id, secret,
-    is_present from webhook_endpoints ";
+    is_present, exists (select 1 from workspaces w where w.id = webhook_endpoints.workspace_id
+    and w.suspended_at is not null) as is_suspended from webhook_endpoints ";
 
 /// The endpoint under this URL, for the ingestion.
 pub async fn for_ingestion(db: &mut Db<'_>, webhook_id: &str) -> Result<Option<EndpointRow>, StoreError> {

@@ -6,7 +6,7 @@
 
 use super::database::Backend;
 use super::{Db, Store, StoreError, sql};
-use heddle_model::ids::{DeploymentId, PatternId, RunId};
+use heddle_model::ids::{DeploymentId, PatternId, RunId, WorkspaceId};
 use serde::{Deserialize, Serialize};
 use sqlx::postgres::PgListener;
 
@@ -35,6 +35,8 @@ pub enum Notice {
     Accepted,
     /// Something has come for a parked run.
     Woken,
+    /// Quotas of a workspace, or whether it is suspended.
+    Workspace(WorkspaceId),
     /// A server has given back its runs.
     Left,
     /// So much that all is to be looked at.

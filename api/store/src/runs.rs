@@ -13,12 +13,16 @@ pub mod upkeep;
 pub mod waiting;
 pub mod workspace;
 
-use super::{Arg, Db, Store, StoreError, inserts, sql};
+use super::usage::{self, Counted};
+use super::{Arg, Db, Sql, Store, StoreError, inserts, sql};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, RunId};
 use heddle_model::status::{Phase, RunStatus, TriggeredBy};
+use heddle_model::tenant::Tenant;
+use heddle_model::usage::Used;
 use serde::{Serialize, Serializer};
 use sqlx::FromRow;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// An accepted run.
@@ -28,6 +32,8 @@ pub struct AcceptedRow {
     pub id: RunId,
     /// The deployment that the run belongs to.
     pub deployment_id: DeploymentId,
+    /// Whose it is, for the metering.
+    pub tenant: Tenant,
     /// What started it.
     pub triggered_by: TriggeredBy,
     /// Where it starts.
@@ -125,15 +131,53 @@ pub async fn accept(
     }
     let is_there = (" and exists (select 1 from servers s where s.id = ?)", server);
     let count = rows.len() as u64;
+    let ended = ended_of(&rows);
     let rows = rows.into_iter().map(|row| row.cells(owner));
+    let mut statements = inserts(ACCEPTED, rows, Some(is_there));
+    let counter = if db.is_postgres() { server } else { "" };
+    let counting = usage::counted(counter, &ended);
+    let changed = match db.is_postgres() {
+        true => {
+            prepend(&mut statements, counting.statements);
+            count
+        }
+        false => {
+            statements.extend(counting.statements);
+            count + counting.rows
+        }
+    };
     // By several statements, between which the server may have been removed.
-    Ok(db.execute_all(inserts(ACCEPTED, rows, Some(is_there))).await? == count)
+    Ok(db.execute_all(statements).await? == changed)
 }
 
 /// The same for a database's only server, which is always there, and without keys.
 pub async fn accept_alone(store: &Store, server: &str, rows: Vec<AcceptedRow>) -> Result<(), StoreError> {
+    let ended = ended_of(&rows);
     let rows = rows.into_iter().map(|row| row.cells(server));
-    store.execute_all(inserts(ACCEPTED, rows, None)).await
+    let mut statements = inserts(ACCEPTED, rows, None);
+    statements.extend(usage::counted("", &ended).statements);
+    store.execute_all(statements).await
+}
+
+/// What those have used that are stored with their end.
+fn ended_of(rows: &[AcceptedRow]) -> Vec<Counted> {
+    let ended = |row: &AcceptedRow| {
+        row.end
+            .as_ref()
+            .map(|end| end.counted(row.tenant, row.accepted_at))
+    };
+    rows.iter().filter_map(ended).collect()
+}
+
+/// Does others together with the first statement, which spares PostgreSQL the way there and back. How many rows are said to
+/// change are those of the first statement alone.
+fn prepend(statements: &mut [Sql], others: Vec<Sql>) {
+    for (statement, other) in statements.iter_mut().zip(others) {
+        *statement = sql("with counting as (")
+            .append(other)
+            .push(" returning 1) ")
+            .append(statement.clone());
+    }
 }
 
 /// The event of a run, if it is there.
@@ -227,6 +271,14 @@ pub struct ResultRow {
     pub fuel_used: i64,
     /// Peak memory in bytes.
     pub memory_bytes_peak: i64,
+    /// Whose it is; `None`: as the database says.
+    pub tenant: Option<Tenant>,
+    /// What the attempt has used besides fuel: peak memory in KiB times milliseconds, effects, and bytes that it sent.
+    pub memory_kib_ms: i64,
+    /// Effects that it began.
+    pub effects: i64,
+    /// Bytes of the requests that it sent to other hosts.
+    pub egress_bytes: i64,
 }
 
 impl ResultRow {
@@ -248,6 +300,31 @@ impl ResultRow {
             trace: None,
             fuel_used: 0,
             memory_bytes_peak: 0,
+            tenant: None,
+            memory_kib_ms: 0,
+            effects: 0,
+            egress_bytes: 0,
+        }
+    }
+
+    /// What the attempt has used; as a run, if that has ended.
+    pub fn used(&self) -> Used {
+        Used {
+            runs: i64::from(self.status != RunStatus::Running),
+            failed_runs: i64::from(self.status.has_failed()),
+            fuel: self.fuel_used,
+            memory_kib_ms: self.memory_kib_ms,
+            effects: self.effects,
+            egress_bytes: self.egress_bytes,
+        }
+    }
+
+    /// The same, to be metered at its end, or else at this time.
+    fn counted(&self, tenant: Tenant, at: Timestamp) -> Counted {
+        Counted {
+            tenant,
+            at: self.completed_at.unwrap_or(at),
+            used: self.used(),
         }
     }
 
@@ -277,19 +354,24 @@ impl Serialize for ResultRow {
             self.fuel_used,
             self.memory_bytes_peak,
             self.wake_at.map(Timestamp::millis),
-            &self.owner,
+            (&self.owner, self.memory_kib_ms, self.effects, self.egress_bytes),
         )
             .serialize(serializer)
     }
 }
 
-/// Stores what became of runs, as far as they are running and their owner's, and gives those that were.
-pub async fn record(db: &mut Db<'_>, rows: &[&ResultRow]) -> Result<Vec<RunId>, StoreError> {
+/// Stores what became of runs by now, as far as they are running and their owner's, and meters what they have used; gives
+/// those that were.
+pub async fn record(db: &mut Db<'_>, rows: &[&ResultRow], now: Timestamp) -> Result<Vec<RunId>, StoreError> {
     let query = sql(
         "update runs set status = x.status, phase = x.phase, attempt = x.attempt,
          resumes_at = x.resumes_at, started_at = x.started_at, completed_at = x.completed_at,
          duration_ms = x.duration_ms, output = x.output, error = x.error, logs = x.logs, trace = x.trace,
          fuel_used = x.fuel_used, memory_bytes_peak = x.memory_bytes_peak,
+         total_fuel = coalesce(runs.total_fuel, 0) + x.fuel_used,
+         total_memory_kib_ms = coalesce(runs.total_memory_kib_ms, 0) + x.memory_kib_ms,
+         total_effects = coalesce(runs.total_effects, 0) + x.effects,
+         total_egress_bytes = coalesce(runs.total_egress_bytes, 0) + x.egress_bytes,
          wake_at = case when x.wake_at is null then null when runs.woken then 0 else x.wake_at end,
          woken = case when x.wake_at is null then runs.woken else false end,
          takeovers = case when x.wake_at is null then runs.takeovers else 0 end, suspicion = 0, announced_by = null
@@ -299,11 +381,29 @@ pub async fn record(db: &mut Db<'_>, rows: &[&ResultRow]) -> Result<Vec<RunId>, 
                cast(r.value->>7 as bigint) as duration_ms, r.value->>8 as output, r.value->>9 as error,
                r.value->>10 as logs, r.value->>11 as trace, cast(r.value->>12 as bigint) as fuel_used,
                cast(r.value->>13 as bigint) as memory_bytes_peak, cast(r.value->>14 as bigint) as wake_at,
-               r.value->>15 as owner",
+               r.value->15->>0 as owner, cast(r.value->15->>1 as bigint) as memory_kib_ms,
+               cast(r.value->15->>2 as bigint) as effects, cast(r.value->15->>3 as bigint) as egress_bytes",
     )
     .push(elements(db))
     .bind(json(rows)?)
     .push(") x where runs.id = x.id and runs.status = 'running' and runs.owner = x.owner returning runs.id");
     let recorded: Vec<(RunId,)> = db.all(query).await?;
-    Ok(recorded.into_iter().map(|(run,)| run).collect())
+    let recorded: HashSet<RunId> = recorded.into_iter().map(|(run,)| run).collect();
+    let stored = || rows.iter().filter(|row| recorded.contains(&row.id));
+    let counted: Vec<Counted> = stored()
+        .filter_map(|row| Some(row.counted(row.tenant?, now)))
+        .collect();
+    // No other task writes ends in the name of this server.
+    let counter = match rows.first() {
+        Some(row) if db.is_postgres() => format!("{} ends", row.owner),
+        _ => String::new(),
+    };
+    let counting = usage::counted(&counter, &counted);
+    if counting.rows > 0 {
+        db.execute_all(counting.statements).await?;
+    }
+    for row in stored().filter(|row| row.tenant.is_none() && row.status != RunStatus::Running) {
+        usage::count_end(db, row.id, row.status, now).await?;
+    }
+    Ok(recorded.into_iter().collect())
 }

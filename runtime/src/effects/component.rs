@@ -14,6 +14,7 @@ use heddle_sandbox::{
 };
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::runtime::Handle;
 
@@ -83,6 +84,8 @@ pub struct Senders {
     /// The threads for effects.
     io: Handle,
     open: Mutex<HashMap<u32, Sender>>,
+    /// Bytes of all requests, roughly.
+    sent_bytes: AtomicU64,
 }
 
 /// Closes a call's way when it is dropped.
@@ -100,7 +103,13 @@ impl Senders {
             http,
             io,
             open: Mutex::default(),
+            sent_bytes: AtomicU64::new(0),
         })
+    }
+
+    /// Bytes of addresses and bodies that were sent.
+    pub fn sent_bytes(&self) -> u64 {
+        self.sent_bytes.load(Ordering::Relaxed)
     }
 
     fn locked(&self) -> MutexGuard<'_, HashMap<u32, Sender>> {
@@ -133,6 +142,10 @@ impl RequestHost for Senders {
     fn send(&self, call: u32, request: ComponentRequest) -> Sending {
         let next = self.next(call);
         let (http, io) = (self.http.clone(), self.io.clone());
+        if next.is_ok() {
+            let bytes = request.url.len() + request.body.as_ref().map_or(0, Vec::len);
+            self.sent_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        }
         Box::pin(async move {
             let (context, key) = next?;
             let vault = context.vault.clone();

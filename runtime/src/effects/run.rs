@@ -47,6 +47,8 @@ pub struct RunEffects {
     /// Bytes of requests that wait or are at work.
     request_bytes: Arc<AtomicUsize>,
     started: u32,
+    /// Those that were not known, and the bytes of the requests among them that are sent.
+    begun: (u32, u64),
     record: Option<Record>,
     unsaved: Unsaved,
     /// Of a replay, whose effects never begin.
@@ -126,6 +128,7 @@ impl RunEffects {
             untaken: HashMap::new(),
             request_bytes: Arc::default(),
             started: 0,
+            begun: (0, 0),
             record,
             unsaved: Unsaved::default(),
             replay: None,
@@ -172,6 +175,11 @@ impl RunEffects {
         self.started
     }
 
+    /// How many of them no former execution had recorded, and the bytes of those requests that leave for another host.
+    pub fn begun(&self) -> (u32, u64) {
+        self.begun
+    }
+
     /// What former executions have recorded, if there is a journal.
     pub fn record(&self) -> Option<&Record> {
         self.record.as_ref()
@@ -210,6 +218,12 @@ impl RunEffects {
             Prepared::Work { request, .. } => request.len(),
             Prepared::Refused(_) => 0,
         };
+        if let Prepared::Work { effect, request, .. } = &prepared {
+            self.begun.0 = self.begun.0.saturating_add(1);
+            if effect.reveals() == Reveals::ToHost {
+                self.begun.1 = self.begun.1.saturating_add(request.len() as u64);
+            }
+        }
         let before = self.request_bytes.fetch_add(bytes, Ordering::Relaxed);
         let held = Held {
             total: self.request_bytes.clone(),

@@ -10,6 +10,8 @@ const SNIPPETS: &str = "GET /api/deployments/{id}/webhook/snippets";
 const DRAFT: &str = "GET /api/patterns/{id}/draft";
 const AUDIT: &str = "GET /api/audit";
 const INVITATIONS: &str = "GET /api/workspaces/{id}/invitations";
+const USAGE: &str = "GET /api/workspaces/{id}/usage";
+const QUOTAS: &str = "GET /api/workspaces/{id}/quotas";
 
 /// Objects of one workspace.
 pub struct Fixture {
@@ -153,8 +155,8 @@ impl Fixture {
     /// The status of what a viewer may not even read.
     pub fn viewer_may_not(&self, operation: &Operation) -> Option<u16> {
         match operation.to_string().as_str() {
-            // A snippet has the secret in it; invitations have strangers' addresses.
-            SNIPPETS | INVITATIONS | AUDIT => Some(403),
+            // Usage is for those who pay for it; a snippet has the secret in it; invitations have strangers' addresses.
+            SNIPPETS | INVITATIONS | AUDIT | USAGE | QUOTAS => Some(403),
             // A viewer has none.
             DRAFT => Some(404),
             _ => None,

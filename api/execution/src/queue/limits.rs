@@ -25,6 +25,8 @@ pub struct Limits {
     pub executing_max: usize,
     /// Runs of one tenant that execute.
     pub tenant_executing_max: usize,
+    /// Servers that share what a tenant may execute.
+    pub servers: usize,
 }
 
 /// Places that runs nobody waits for leave free.

@@ -10,6 +10,8 @@ use std::collections::{HashMap, VecDeque};
 pub(super) struct State<E> {
     pub lanes: HashMap<Share, Lane<E>>,
     pub owners: HashMap<UserId, Owner>,
+    /// How many runs tenants may execute that have a limit of their own.
+    own_max: HashMap<Tenant, usize>,
     /// Owners with something that waits and a free place in one of their lanes, in the order of their turns.
     turns: [VecDeque<UserId>; 2],
     /// Those whose turn has come while they had all the places that they may have.
@@ -36,6 +38,8 @@ pub(super) struct Lane<E> {
     pub due: usize,
     executing: usize,
     executing_background: usize,
+    /// Its own limit of runs that execute, if it has one.
+    own_max: Option<usize>,
 }
 
 /// What waits and executes of all the tenants that one user owns.
@@ -56,6 +60,7 @@ impl<E> Default for State<E> {
         State {
             lanes: HashMap::new(),
             owners: HashMap::new(),
+            own_max: HashMap::new(),
             turns: Default::default(),
             barred: Default::default(),
             waiting: 0,
@@ -80,6 +85,7 @@ impl<E> Default for Lane<E> {
             due: 0,
             executing: 0,
             executing_background: 0,
+            own_max: None,
         }
     }
 }
@@ -87,11 +93,25 @@ impl<E> Default for Lane<E> {
 impl<E> State<E> {
     /// The lane, which is made if it is not there.
     pub fn lane(&mut self, share: Share) -> &mut Lane<E> {
-        let owners = &mut self.owners;
+        let (owners, own_max) = (&mut self.owners, &self.own_max);
         self.lanes.entry(share).or_insert_with(|| {
             owners.entry(share.owner).or_default().lanes += 1;
-            Lane::default()
+            Lane {
+                own_max: own_max.get(&share.tenant).copied(),
+                ..Lane::default()
+            }
         })
+    }
+
+    /// Gives a tenant a limit of its own, or takes it away.
+    pub fn limit_tenant(&mut self, tenant: Tenant, executing_max: Option<usize>) {
+        match executing_max {
+            Some(max) => self.own_max.insert(tenant, max),
+            None => self.own_max.remove(&tenant),
+        };
+        for (_, lane) in self.lanes.iter_mut().filter(|(share, _)| share.tenant == tenant) {
+            lane.own_max = executing_max;
+        }
     }
 
     /// Puts a tenant in the order of turns if it has something to start and may.
@@ -230,11 +250,14 @@ impl<E> Lane<E> {
 
     /// Free places.
     fn places(&self, class: Class, limits: &Limits) -> usize {
-        let places = limits.tenant_executing_max.saturating_sub(self.executing);
+        let own = self.own_max.map(|max| max.div_ceil(limits.servers.max(1)));
+        let executing_max = own.unwrap_or(limits.tenant_executing_max);
+        let places = executing_max.saturating_sub(self.executing);
         match class {
             Class::Awaited => places,
-            Class::Background => places
-                .min(without_reserve(limits.tenant_executing_max).saturating_sub(self.executing_background)),
+            Class::Background => {
+                places.min(without_reserve(executing_max).saturating_sub(self.executing_background))
+            }
         }
     }
 

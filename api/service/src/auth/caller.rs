@@ -109,7 +109,9 @@ pub async fn check(service: &Service, headers: &HeaderMap) -> Result<Caller, Ser
         api_key,
     };
     Ok(Caller {
-        scope: Scope::checked(user, membership, origin).limited(limit),
+        scope: Scope::checked(user, membership, origin)
+            .limited(limit)
+            .suspended_if(standing.is_suspended),
         role: standing.role,
         email: standing.email,
         means,

@@ -30,6 +30,8 @@ pub struct Endpoint {
     pub secret: SecretString,
     /// Whether the newest version has the node.
     pub is_present: bool,
+    /// Whether its workspace is suspended.
+    pub is_suspended: bool,
 }
 
 /// The cache.
@@ -73,6 +75,7 @@ impl Endpoints {
             secret: row.secret(&mut reader.db(), &self.vault).await?,
             node_id: row.node_id,
             is_present: row.is_present,
+            is_suspended: row.is_suspended,
         });
         self.by_webhook_id
             .keep(moment, webhook_id.to_owned(), (endpoint.clone(), now), 0);

@@ -34,6 +34,9 @@ use std::time::Duration;
 
 /// Characters of what is logged of a request; the rest is cut off.
 const LOGGED_CHARS_MAX: usize = 500;
+/// What senders to a suspended workspace are told.
+const SUSPENDED: &str = "The workspace of this webhook is suspended: the event was not accepted. Its owner can ask the \
+    operator of the service.";
 /// Bytes of an idempotency key that is stored as it is; of a longer one its hash is.
 const KEY_BYTES_MAX: usize = 255;
 
@@ -123,6 +126,9 @@ pub async fn is_active(app: &App, webhook_id: &str) -> Result<bool, ApiError> {
     let Some(endpoint) = app.webhooks.endpoint(webhook_id).await? else {
         return Ok(false);
     };
+    if endpoint.is_suspended {
+        return Ok(false);
+    }
     let active = app.executions.active_for(endpoint.slot).await?;
     Ok(active.is_some_and(|active| trigger(&active, &endpoint.node_id).is_some()))
 }
@@ -150,6 +156,10 @@ pub async fn admit(
     };
     if let Err(limited) = limited {
         return Err(refuse(app, arrival, pattern, WebhookStatus::RateLimited, limited.into()).await);
+    }
+    if admitted.endpoint.is_suspended {
+        let suspended = Code::WorkspaceSuspended.with(SUSPENDED).into();
+        return Err(refuse(app, arrival, pattern, WebhookStatus::Inactive, suspended).await);
     }
     if !media_type(headers).eq_ignore_ascii_case("application/json") {
         let error = Code::UnsupportedMediaType.into();

@@ -3,7 +3,7 @@
 use super::left::{LEFT, LeftRow, skip_locked};
 use super::suspects::STRIKES_MAX;
 use crate::notices::{self, Notice};
-use crate::{Db, Sql, StoreError, rights, sql};
+use crate::{Db, Sql, StoreError, rights, sql, usage};
 use heddle_model::access::Runner;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, RunId, UserId, WorkspaceId};
@@ -187,6 +187,7 @@ pub async fn end_unowned(
     .bind(run);
     let changed = db.execute(rights::deployments(end, runner).push(")")).await?;
     if changed > 0 {
+        usage::count_end(db, run, status, now).await?;
         notices::tell(db, Notice::Cancelled(run)).await?;
     }
     Ok(changed > 0)
@@ -199,17 +200,14 @@ pub async fn end_by_service(
     error: &str,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    db.execute(
-        sql(
-            "update runs set status = ?, phase = 'ended', error = ?, completed_at = ?, resumes_at = null, wake_at = null
-             where id = ? and status = 'running'",
-        )
-        .bind(RunStatus::Failure)
-        .bind(error)
-        .bind(now)
-        .bind(run),
-    )
-    .await?;
+    let end = sql(
+        "update runs set status = ?, phase = 'ended', error = ?, completed_at = ?, resumes_at = null, wake_at = null
+         where id = ? and status = 'running'",
+    );
+    let end = end.bind(RunStatus::Failure).bind(error).bind(now).bind(run);
+    if db.execute(end).await? > 0 {
+        usage::count_end(db, run, RunStatus::Failure, now).await?;
+    }
     notices::tell(db, Notice::Cancelled(run)).await
 }
 

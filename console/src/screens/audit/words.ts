@@ -58,6 +58,10 @@ const SENTENCES: Readonly<Record<string, (entry: Entry) => Part[]>> = {
   'api_key.created': about('created the API key '),
   'api_key.deleted': about('revoked the API key '),
   'workspace.created': about('created the workspace '),
+  'workspace.suspended': said('suspended the workspace'),
+  'workspace.resumed': said('let the workspace go on'),
+  'workspace.quotas_set': said('set the quotas of the workspace'),
+  'workspace.quota_warned': (entry) => [plain(`used 80 % of the quota ${detail(entry, 'quota')}`)],
   'workspace.renamed': about('renamed the workspace ', (entry) => [plain(' to '), name(detail(entry, 'to'))]),
   'workspace.deleted': about('deleted the workspace '),
   'member.invited': about('invited ', (entry) => [plain(` as ${detail(entry, 'role')}`)]),
@@ -117,7 +121,10 @@ const SENTENCES: Readonly<Record<string, (entry: Entry) => Part[]>> = {
 /** Who did it. */
 export function who(entry: Entry): string {
   if (entry.actor) return entry.actor.name ?? entry.actor.email ?? 'A former user';
-  return entry.address ? 'Somebody' : 'The operator';
+  if (entry.action === 'workspace.quota_warned') return 'The workspace';
+  // Whoever changes a workspace without being signed in has the operator's token.
+  const isOperator = entry.action.startsWith('workspace.') || !entry.address;
+  return isOperator ? 'The operator' : 'Somebody';
 }
 
 /** What was done, to follow who did it. An action that this build does not know is named. */

@@ -1,0 +1,144 @@
+//! Removing a workspace with everything that it has: rows, files of its SQLite connections, and machine code of its modules.
+//! A little at a time, so that nobody's writes wait long; what is interrupted can be begun again.
+
+use crate::active_deployments::ActiveDeployments;
+use crate::cancel::Canceller;
+use crate::environments::Environments;
+use crate::tenants::Tenants;
+use futures_util::future::BoxFuture;
+use heddle_model::error::ServiceError;
+use heddle_model::ids::{DeploymentId, WorkspaceId};
+use heddle_store::{Db, Store, StoreError, hosting};
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Rows that one transaction removes.
+const BATCH_MAX: i64 = 500;
+
+/// Removes workspaces.
+pub(crate) struct Erasure {
+    pub store: Store,
+    pub active: Arc<ActiveDeployments>,
+    pub canceller: Arc<Canceller>,
+    pub environments: Arc<Environments>,
+    pub tenants: Tenants,
+    /// Where machine code is kept.
+    pub cache_dir: PathBuf,
+    /// Where files of SQLite connections are.
+    pub sqlite_dir: Option<PathBuf>,
+}
+
+impl Erasure {
+    /// Removes a workspace that is suspended, so that nothing of it begins meanwhile. `false`: it was gone before.
+    pub async fn remove(&self, workspace: WorkspaceId) -> Result<bool, ServiceError> {
+        let mut reader = self.store.reader().await?;
+        let deployments = hosting::deployments(&mut reader.db(), workspace).await?;
+        drop(reader);
+        let mut modules = BTreeSet::new();
+        for (deployment, slot) in deployments {
+            let removed = self
+                .store
+                .write(move |db| Box::pin(async move { hosting::remove_deployment(db, deployment).await }));
+            let removed: Result<Option<String>, StoreError> = removed.await;
+            modules.extend(removed?);
+            self.active.forget(slot);
+            self.canceller.cancel_all(deployment).await;
+            self.runs(deployment, &mut modules).await?;
+        }
+        for part in 0..hosting::PARTS_COUNT {
+            self.in_batches(move |db| Box::pin(hosting::remove_part(db, workspace, part, BATCH_MAX)))
+                .await?;
+        }
+        for module in modules {
+            self.module(module).await?;
+        }
+        self.files(workspace).await?;
+        let removed = self
+            .store
+            .write(move |db| Box::pin(async move { hosting::remove(db, workspace).await }));
+        let removed: Result<bool, StoreError> = removed.await;
+        self.active.forget_all();
+        self.environments.changed();
+        self.tenants.forget(workspace);
+        Ok(removed?)
+    }
+
+    async fn runs(
+        &self,
+        deployment: DeploymentId,
+        modules: &mut BTreeSet<String>,
+    ) -> Result<(), ServiceError> {
+        loop {
+            let removed = self.store.write(move |db| {
+                Box::pin(async move { hosting::remove_runs(db, deployment, BATCH_MAX).await })
+            });
+            let removed: Result<Vec<(String,)>, StoreError> = removed.await;
+            let removed = removed?;
+            let count = i64::try_from(removed.len()).unwrap_or(i64::MAX);
+            modules.extend(removed.into_iter().map(|(module,)| module));
+            if count < BATCH_MAX {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn in_batches<F>(&self, remove: F) -> Result<(), ServiceError>
+    where
+        F: for<'c> Fn(&'c mut Db<'_>) -> BoxFuture<'c, Result<u64, StoreError>> + Clone + Send + 'static,
+    {
+        loop {
+            let removed: u64 = self.store.write(remove.clone()).await?;
+            if removed < BATCH_MAX.unsigned_abs() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Removes a module and its machine code, unless somebody else has the same.
+    async fn module(&self, hash: String) -> Result<(), ServiceError> {
+        let name = hash.clone();
+        let removed = self
+            .store
+            .write(move |db| Box::pin(async move { hosting::remove_artifact(db, &hash).await }));
+        let removed: Result<bool, StoreError> = removed.await;
+        if !removed? {
+            return Ok(());
+        }
+        let dir = self.cache_dir.clone();
+        let done = tokio::task::spawn_blocking(move || remove_code(&dir, &name)).await;
+        let done = done.map_err(ServiceError::internal)?;
+        done.map_err(|error| failed(error, "the machine code of its modules"))
+    }
+
+    async fn files(&self, workspace: WorkspaceId) -> Result<(), ServiceError> {
+        let Some(dir) = &self.sqlite_dir else {
+            return Ok(());
+        };
+        match tokio::fs::remove_dir_all(dir.join(workspace.to_string())).await {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(error, "its SQLite files")),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Machine code of a module is kept in files whose names begin with its SHA-256.
+fn remove_code(dir: &Path, hash: &str) -> io::Result<()> {
+    let entries = match std::fs::read_dir(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with(hash) {
+            std::fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+fn failed(error: io::Error, what: &str) -> ServiceError {
+    let why = anyhow::Error::new(error).context(format!("a workspace can't be deleted whole: {what}"));
+    ServiceError::internal(why)
+}

@@ -1,0 +1,139 @@
+//! What the operator of the service does with workspaces: makes, suspends, resumes, limits and deletes them. Each of it is
+//! told in the log of the workspace, or once that is gone, in its owner's.
+
+use crate::Service;
+use heddle_model::audit::{Action, Note, Object, Origin};
+use heddle_model::error::{Code, ServiceError};
+use heddle_model::ids::WorkspaceId;
+use heddle_store::hosting::{self, Hosting, TenantRow};
+use heddle_store::notices::Notice;
+use heddle_store::{StoreError, audit, workspaces};
+
+/// A workspace. 404 if there is none.
+pub async fn find(service: &Service, workspace: WorkspaceId) -> Result<TenantRow, ServiceError> {
+    let found = hosting::find(&mut service.store.reader().await?.db(), workspace).await?;
+    found.ok_or_else(missing)
+}
+
+fn missing() -> ServiceError {
+    Code::WorkspaceNotFound.with("There is no workspace with this id.")
+}
+
+/// Makes a workspace that a registered user owns. No quota of the user counts.
+pub async fn create(
+    service: &Service,
+    origin: Origin,
+    name: String,
+    owner: String,
+) -> Result<TenantRow, ServiceError> {
+    let now = service.clock.now();
+    let created = service.store.write(move |db| {
+        Box::pin(async move {
+            let user = hosting::user(db, &owner).await?;
+            let nobody = || ServiceError::field("owner", format!("is wrong: no user has the email {owner}"));
+            let user = user.ok_or_else(nobody)?;
+            let created = workspaces::create(db, user, &name, now).await?;
+            let told = Action::WorkspaceCreated.of(Object::Workspace(created.id));
+            audit::note_workspace(db, created.id, origin, told).await?;
+            Ok::<_, ServiceError>(created.id)
+        })
+    });
+    find(service, created.await?).await
+}
+
+/// Lets nothing of a workspace run or be changed any more. What executes goes on to its end; what waits is kept.
+pub async fn suspend(
+    service: &Service,
+    origin: Origin,
+    workspace: WorkspaceId,
+    reason: Option<String>,
+) -> Result<TenantRow, ServiceError> {
+    let now = service.clock.now();
+    let suspended = service.store.write(move |db| {
+        Box::pin(async move {
+            if hosting::suspend(db, workspace, reason.as_deref(), now).await? {
+                let told = Action::WorkspaceSuspended.of(Object::Workspace(workspace));
+                let told = match reason {
+                    Some(reason) => told.with("reason", reason),
+                    None => told,
+                };
+                audit::note_workspace(db, workspace, origin, told).await?;
+            }
+            Ok(())
+        })
+    });
+    let suspended: Result<(), StoreError> = suspended.await;
+    suspended?;
+    changed(service, workspace).await?;
+    find(service, workspace).await
+}
+
+/// Lets a workspace go on.
+pub async fn resume(
+    service: &Service,
+    origin: Origin,
+    workspace: WorkspaceId,
+) -> Result<TenantRow, ServiceError> {
+    let resumed = service.store.write(move |db| {
+        Box::pin(async move {
+            if hosting::resume(db, workspace).await? {
+                let told = Action::WorkspaceResumed.of(Object::Workspace(workspace));
+                audit::note_workspace(db, workspace, origin, told).await?;
+            }
+            Ok(())
+        })
+    });
+    let resumed: Result<(), StoreError> = resumed.await;
+    resumed?;
+    changed(service, workspace).await?;
+    find(service, workspace).await
+}
+
+/// Sets the quotas of a workspace, and how long its runs are kept. What is not given is as the settings say.
+pub async fn set(
+    service: &Service,
+    origin: Origin,
+    workspace: WorkspaceId,
+    hosting: Hosting,
+) -> Result<(), ServiceError> {
+    find(service, workspace).await?;
+    let set = service.store.write(move |db| {
+        Box::pin(async move {
+            hosting::set(db, workspace, &hosting).await?;
+            let told = Action::WorkspaceQuotasSet.of(Object::Workspace(workspace));
+            let told = told.with("quotas", serde_json::to_value(hosting.quotas).unwrap_or_default());
+            let told = told.with("retentionDays", hosting.retention_days);
+            audit::note_workspace(db, workspace, origin, told).await
+        })
+    });
+    let set: Result<(), StoreError> = set.await;
+    set?;
+    changed(service, workspace).await
+}
+
+/// Deletes a workspace with everything that it has. It is suspended first, and stays so if this is interrupted.
+pub async fn delete(service: &Service, origin: Origin, workspace: WorkspaceId) -> Result<(), ServiceError> {
+    suspend(service, origin, workspace, Some("it is being deleted".to_owned())).await?;
+    let mut reader = service.store.reader().await?;
+    let owner = workspaces::owner(&mut reader.db(), workspace).await?;
+    drop(reader);
+    if let Some(owner) = owner {
+        let gone: Note = Action::WorkspaceDeleted.of(Object::Workspace(workspace));
+        let note = service
+            .store
+            .write(move |db| Box::pin(async move { audit::note_about(db, owner, origin, gone).await }));
+        let note: Result<(), StoreError> = note.await;
+        note?;
+    }
+    // What came in just before is removed as well.
+    service.webhooks.journal.flush().await;
+    service.executions.erase_workspace(workspace).await?;
+    service.webhooks.all_changed();
+    Ok(())
+}
+
+/// Brings this server's memory in line, as others do when they hear of it.
+async fn changed(service: &Service, workspace: WorkspaceId) -> Result<(), ServiceError> {
+    service.webhooks.all_changed();
+    service.executions.follow(Notice::Workspace(workspace)).await
+}

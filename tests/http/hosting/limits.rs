@@ -1,0 +1,205 @@
+//! Quotas of a workspace: each is reached, and says which it is; others go on.
+
+use super::{BOTH, ask, hosted, limit, operate, told};
+use crate::harness::{Reply, Service, User, chain, doubling};
+use crate::webhooks::fixture::{Hook, graph};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+fn assert_exceeded(reply: &Reply, quota: &str, limit: i64) {
+    reply.assert_refused(429, "WORKSPACE_QUOTA_EXCEEDED");
+    let message = reply.body["error"]["message"].as_str().unwrap();
+    assert!(
+        message.contains(quota) && message.contains(&limit.to_string()),
+        "{message}"
+    );
+}
+
+async fn standing(service: &Service, user: &User, quota: &str) -> Value {
+    let path = format!("/api/workspaces/{}/quotas", service.workspace_of(user).await);
+    let quotas = service.get(&path).bearer(&user.token).send().await;
+    let quotas = quotas.data(200).as_array().unwrap().clone();
+    quotas.into_iter().find(|it| it["name"] == quota).unwrap()
+}
+
+async fn of_runs(service: &Service, ann: &User) {
+    let doubles = service.deployed(ann, &doubling()).await;
+    limit(service, ann, json!({"runsPerMonth": 5})).await;
+    for _ in 0..5 {
+        service.ran(ann, &doubles, &json!({})).await;
+    }
+    let refused = service.execute(ann, &doubles, "", &json!({})).await;
+    assert_exceeded(&refused, "runsPerMonth", 5);
+    // On 1 December 00:00, from 21 November 09:00.
+    assert_eq!(refused.headers["retry-after"], "831600", "{refused}");
+    let found = standing(service, ann, "runsPerMonth").await;
+    assert_eq!(
+        (&found["used"], &found["limit"]),
+        (&json!(5), &json!(5)),
+        "{found}"
+    );
+    assert_eq!(
+        (&found["isNearlyUsed"], &found["period"]),
+        (&json!(true), &json!("month"))
+    );
+    // Once a month, however often it is measured.
+    service.app.executions.tenants().measure().await.unwrap();
+    service.app.executions.tenants().measure().await.unwrap();
+    let warnings = told(service, ann).await;
+    let warnings = warnings
+        .iter()
+        .filter(|it| *it == "workspace.quota_warned")
+        .count();
+    assert_eq!(warnings, 1);
+    for quota in ["fuelPerMonth", "egressBytesPerMonth", "storageBytes"] {
+        let used = if quota == "egressBytesPerMonth" { 0 } else { 1 };
+        limit(service, ann, json!({quota: used})).await;
+        assert_exceeded(&service.execute(ann, &doubles, "", &json!({})).await, quota, used);
+    }
+    let pattern = service
+        .post("/api/patterns")
+        .bearer(&ann.token)
+        .json(&json!({"name": "x"}));
+    assert_exceeded(&pattern.send().await, "storageBytes", 1);
+    limit(service, ann, json!({"runsPerMonth": 6})).await;
+    service.ran(ann, &doubles, &json!({})).await;
+}
+
+async fn of_what_is_there(service: &Service, ann: &User) {
+    limit(service, ann, json!({})).await;
+    let keeps = json!({"operation": "set", "key": "{{ $input.key }}", "value": 1});
+    let keeps = chain(&[("start", "OnManual", json!({})), ("keep", "KeyValue", keeps)]);
+    let keeps = service.deployed(ann, &keeps).await;
+    let asks = chain(&[
+        ("start", "OnManual", json!({})),
+        ("ask", "WaitForCallback", json!({})),
+    ]);
+    let asks = service.deployed(ann, &asks).await;
+    limit(
+        service,
+        ann,
+        json!({"keyValues": 1, "waitingRuns": 0, "patterns": 3}),
+    )
+    .await;
+    let patterns = standing(service, ann, "patterns").await;
+    assert_eq!(patterns["used"], 3, "{patterns}");
+    for (key, code) in [
+        ("a", Value::Null),
+        ("a", Value::Null),
+        ("b", json!("KEY_VALUE_LIMIT")),
+    ] {
+        let kept = service
+            .execute(ann, &keeps, "?wait=true", &json!({"key": key}))
+            .await;
+        assert_eq!(kept.data(200)["error"]["code"], code, "{kept}");
+        let message = kept.data(200)["error"]["message"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
+        assert!(code.is_null() || message.contains("keyValues"), "{kept}");
+    }
+    let asked = service.execute(ann, &asks, "?wait=true", &json!({})).await;
+    assert_eq!(
+        asked.data(200)["error"]["code"],
+        "WORKSPACE_QUOTA_EXCEEDED",
+        "{asked}"
+    );
+    let fourth = service
+        .post("/api/patterns")
+        .bearer(&ann.token)
+        .json(&json!({"name": "x"}));
+    assert_exceeded(&fourth.send().await, "patterns", 3);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_quota_is_reached_by_its_workspace_alone() {
+    for database in BOTH {
+        let service = hosted(database).await;
+        let (ann, bob) = (service.user("ann").await, service.user("bob").await);
+        let others = service.deployed(&bob, &doubling()).await;
+        of_runs(&service, &ann).await;
+        of_what_is_there(&service, &ann).await;
+        service.ran(&bob, &others, &json!({})).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn webhooks_are_counted_by_the_minute() {
+    for database in BOTH {
+        let service = hosted(database).await;
+        let hook = Hook::deployed(&service, graph(json!({}), &[])).await;
+        limit(&service, &hook.user, json!({"webhooksPerMinute": 2})).await;
+        // What is not signed does not count.
+        for _ in 0..3 {
+            hook.post("{}")
+                .send()
+                .await
+                .assert_refused(401, "SIGNATURE_INVALID");
+        }
+        for _ in 0..2 {
+            assert_eq!(hook.signed("{}").send().await.status, 202);
+        }
+        let refused = hook.signed("{}").send().await;
+        assert_exceeded(&refused, "webhooksPerMinute", 2);
+        assert_eq!(refused.headers["retry-after"], "60", "{refused}");
+        service.app.clock.advance(Duration::from_secs(60));
+        assert_eq!(hook.signed("{}").send().await.status, 202);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn quotas_are_checked_and_kept() {
+    let service = hosted(BOTH[0]).await;
+    let ann = service.user("ann").await;
+    let path = format!("/workspaces/{}/quotas", service.workspace_of(&ann).await);
+    for (body, field) in [
+        (json!({"quotas": {"runsPerMonth": -1}}), "quotas.runsPerMonth"),
+        (json!({"quotas": {"runsAtOnce": 0}}), "quotas.runsAtOnce"),
+        (json!({"quotas": {"runs": 1}}), "quotas.runs"),
+        (json!({"quotas": {}, "retentionDays": 0}), "retentionDays"),
+        (json!({}), "quotas"),
+    ] {
+        let refused = operate(&service, "PUT", &path, body.clone()).await;
+        assert_eq!(refused.wrong_fields(), [field], "{body}");
+    }
+    let body = json!({"quotas": {"runsAtOnce": 3, "patterns": 9}, "retentionDays": 7});
+    operate(&service, "PUT", &path, body).await.data(200);
+    let found = ask(&service, "GET", path.trim_end_matches("/quotas"))
+        .send()
+        .await;
+    let found = found.data(200);
+    assert_eq!(
+        (&found["quotas"]["patterns"], &found["retentionDays"]),
+        (&json!(9), &json!(7))
+    );
+    let at_once = standing(&service, &ann, "runsAtOnce").await;
+    assert_eq!(
+        (&at_once["limit"], &at_once["used"]),
+        (&json!(3), &Value::Null),
+        "{at_once}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn runs_are_kept_for_as_long_as_the_operator_says() {
+    for database in BOTH {
+        let service = hosted(database).await;
+        let (ann, bob) = (service.user("ann").await, service.user("bob").await);
+        let path = format!("/workspaces/{}/quotas", service.workspace_of(&ann).await);
+        let body = json!({"quotas": {}, "retentionDays": 2});
+        operate(&service, "PUT", &path, body).await.data(200);
+        let mut kept = Vec::new();
+        for user in [&ann, &bob] {
+            let doubles = service.deployed(user, &doubling()).await;
+            service.ran(user, &doubles, &json!({})).await;
+            kept.push((user, doubles));
+        }
+        service.app.clock.advance(Duration::from_secs(3 * 24 * 60 * 60));
+        service.app.executions.clear_away().await.unwrap();
+        for ((user, deployment), runs) in kept.into_iter().zip([0, 1]) {
+            let path = format!("/api/deployments/{deployment}/runs");
+            let listed = service.get(&path).bearer(&user.token).send().await;
+            assert_eq!(listed.body["meta"]["total"], runs, "{listed}");
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! What workspaces have used adds up to what their runs recorded.
+
+use super::{BOTH, ask, hosted};
+use crate::harness::{Service, User, chain, doubling, endless};
+use heddle_store::sql;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// Runs, failed runs, fuel, memory, effects and bytes, as the runs of a workspace have recorded them.
+async fn recorded(service: &Service, workspace: &str) -> [i64; 6] {
+    let query = sql(
+        "select count(*), cast(coalesce(sum(case when r.status = 'success' then 0 else 1 end), 0) as bigint),
+         cast(coalesce(sum(coalesce(r.total_fuel, r.fuel_used, 0)), 0) as bigint),
+         cast(coalesce(sum(coalesce(r.total_memory_kib_ms, r.memory_bytes_peak / 1024 * r.duration_ms, 0)), 0) as bigint),
+         cast(coalesce(sum(r.total_effects), 0) as bigint), cast(coalesce(sum(r.total_egress_bytes), 0) as bigint)
+         from runs r join deployments d on d.id = r.deployment_id where d.workspace_id = ? and r.status <> 'running'",
+    );
+    let mut reader = service.app.store.reader().await.unwrap();
+    let found: (i64, i64, i64, i64, i64, i64) = reader.db().one(query.bind(workspace)).await.unwrap();
+    found.into()
+}
+
+/// The same as it was metered.
+async fn metered(service: &Service, workspace: &str) -> [i64; 6] {
+    let query = sql(
+        "select cast(coalesce(sum(runs), 0) as bigint), cast(coalesce(sum(failed_runs), 0) as bigint),
+         cast(coalesce(sum(fuel), 0) as bigint), cast(coalesce(sum(memory_kib_ms), 0) as bigint),
+         cast(coalesce(sum(effects), 0) as bigint), cast(coalesce(sum(egress_bytes), 0) as bigint)
+         from usage_hours where tenant_id = ?",
+    );
+    let mut reader = service.app.store.reader().await.unwrap();
+    let found: (i64, i64, i64, i64, i64, i64) = reader.db().one(query.bind(workspace)).await.unwrap();
+    found.into()
+}
+
+async fn cancel(service: &Service, user: &User, deployment: &str, run: &str) {
+    let path = format!("/api/deployments/{deployment}/runs/{run}/cancel");
+    service.post(&path).bearer(&user.token).send().await.data(200);
+}
+
+/// Runs that end at once, that fail, that wait and go on, that are tried again, that are cancelled, and that send something.
+async fn runs_of_all_kinds(service: &Service, user: &User) {
+    let doubles = service.deployed(user, &doubling()).await;
+    for n in 0..7 {
+        service
+            .ran(user, &doubles, &json!({"n": n, "fail": n % 3 == 0}))
+            .await;
+    }
+    let again = service.deployed(user, &endless()).await;
+    let tried = service.started(user, &again, &json!({})).await;
+    let asks = chain(&[
+        ("start", "OnManual", json!({})),
+        ("ask", "WaitForCallback", json!({})),
+    ]);
+    let asks = service.deployed(user, &asks).await;
+    let asked = service.started(user, &asks, &json!({})).await;
+    loop {
+        let waiting = service.get("/api/callbacks").bearer(&user.token).send().await;
+        if waiting.text.contains(&asked) {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    cancel(service, user, &asks, &asked).await;
+    let sends = json!({"method": "POST", "url": "http://127.0.0.1:9/", "body": {"mark": "x".repeat(2_000)}});
+    let sends = chain(&[("start", "OnManual", json!({})), ("send", "HttpRequest", sends)]);
+    let sends = service.deployed(user, &sends).await;
+    service.ran(user, &sends, &json!({})).await;
+    loop {
+        let run = service.run(user, &again, &tried).await;
+        if run["attempt"] == 2 {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    cancel(service, user, &again, &tried).await;
+}
+
+fn sum(rows: &[Value], name: &str) -> f64 {
+    rows.iter().map(|row| row[name].as_f64().unwrap()).sum()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn metering_adds_up_to_what_runs_recorded() {
+    for database in BOTH {
+        let service = hosted(database).await;
+        let (ann, bob) = (service.user("ann").await, service.user("bob").await);
+        let doubles = service.deployed(&bob, &doubling()).await;
+        service.ran(&bob, &doubles, &json!({})).await;
+        runs_of_all_kinds(&service, &ann).await;
+        service.app.clock.advance(Duration::from_secs(26 * 60 * 60));
+        service.ran(&bob, &doubles, &json!({})).await;
+        for (user, runs) in [(&ann, 10), (&bob, 2)] {
+            let workspace = service.workspace_of(user).await.to_string();
+            let recorded = recorded(&service, &workspace).await;
+            assert_eq!(recorded, metered(&service, &workspace).await);
+            assert_eq!(recorded[0], runs, "{recorded:?}");
+            assert!(recorded[2] > 0, "{recorded:?}");
+            // Only one of them has sent something.
+            assert_eq!(recorded[5] > 2_000, runs == 10, "{recorded:?}");
+            let report = format!("/api/workspaces/{workspace}/usage?by=hour");
+            let report = service.get(&report).bearer(&user.token).send().await;
+            assert_eq!(report.status, 200, "{report}");
+            let rows = report.body["data"].as_array().unwrap();
+            assert_eq!(sum(rows, "runs"), recorded[0] as f64, "{report}");
+            assert_eq!(sum(rows, "fuel"), recorded[2] as f64, "{report}");
+            let memory = recorded[3] as f64 / 1_024.0 / 1_000.0;
+            assert!((sum(rows, "memoryMibSeconds") - memory).abs() < 1e-6, "{report}");
+        }
+        reports(&service, &bob).await;
+    }
+}
+
+/// Spans and forms of the report of a workspace with a run on each of two days.
+async fn reports(service: &Service, user: &User) {
+    let workspace = service.workspace_of(user).await.to_string();
+    let path = format!("/workspaces/{workspace}/usage?from=2026-11-01T00:00:00Z");
+    let days = ask(service, "GET", &path).send().await;
+    let began: Vec<&str> = days.body["data"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["beganAt"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        began,
+        ["2026-11-21T00:00:00.000Z", "2026-11-22T00:00:00.000Z"],
+        "{days}"
+    );
+    let first = ask(service, "GET", &format!("{path}&by=hour&to=2026-11-22T00:00:00Z"))
+        .send()
+        .await;
+    assert_eq!(first.body["data"].as_array().unwrap().len(), 1, "{first}");
+    assert_eq!(
+        first.body["data"][0]["beganAt"], "2026-11-21T09:00:00.000Z",
+        "{first}"
+    );
+    let csv = ask(service, "GET", &path)
+        .header("accept", "text/csv")
+        .send()
+        .await;
+    assert_eq!(csv.headers["content-type"], "text/csv; charset=utf-8");
+    let lines: Vec<&str> = csv.text.lines().collect();
+    assert_eq!(lines.len(), 3, "{csv}");
+    assert!(lines[0].starts_with("tenantId,beganAt,runs,"), "{csv}");
+    assert!(
+        lines[1].starts_with(&format!("{workspace},2026-11-21T00:00:00.000Z,1,0,")),
+        "{csv}"
+    );
+    let all = ask(service, "GET", "/usage?format=csv&from=2026-11-01T00:00:00Z")
+        .send()
+        .await;
+    assert_eq!(all.text.lines().count(), 4, "{all}");
+    for (query, field) in [
+        ("from=2026-11-02T00:00:00Z&to=2026-11-01T00:00:00Z", "from"),
+        ("from=2020-11-02T00:00:00Z", "from"),
+        ("cursor=x", "cursor"),
+    ] {
+        let refused = ask(service, "GET", &format!("/usage?{query}")).send().await;
+        assert_eq!(refused.wrong_fields(), [field], "{query}");
+    }
+}

@@ -1,0 +1,111 @@
+//! Nothing of a suspended workspace is run or changed; afterwards it goes on as before.
+
+use super::{BOTH, hosted, number, operate, told};
+use crate::harness::{Service, User, chain, doubling};
+use crate::webhooks::fixture::{Hook, graph, returns};
+use serde_json::json;
+
+async fn set_suspended(service: &Service, user: &User, is_suspended: bool) {
+    let operation = if is_suspended { "suspend" } else { "resume" };
+    let path = format!("/workspaces/{}/{operation}", service.workspace_of(user).await);
+    // Twice is as good as once.
+    for _ in 0..2 {
+        let done = operate(service, "POST", &path, json!({"reason": "unpaid"})).await;
+        let done = done.data(200);
+        assert_eq!(done["suspendedAt"].is_string(), is_suspended, "{done}");
+        assert_eq!(done["suspendedReason"] == "unpaid", is_suspended, "{done}");
+    }
+}
+
+async fn due_schedules(service: &Service, user: &User) -> i64 {
+    let query = "select count(*) from schedules s join deployments d on d.id = s.deployment_id
+         where s.next_due_at is not null and d.workspace_id = ?";
+    let workspace = service.workspace_of(user).await.to_string();
+    number(service, query.to_owned(), &workspace).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_suspended_workspace_stands_still_and_goes_on() {
+    for database in BOTH {
+        let service = hosted(database).await;
+        let bob = service.user("bob").await;
+        let others = service.deployed(&bob, &doubling()).await;
+        let hook = Hook::deployed(&service, graph(json!({}), &[returns("{{ 1 }}")])).await;
+        let ann = &hook.user;
+        let clock = chain(&[("clock", "OnSchedule", json!({"cron": "0 9 * * *"}))]);
+        service.deployed(ann, &clock).await;
+        let paused = service.deployed(ann, &doubling()).await;
+        service.operate(ann, &paused, "pause").await.data(200);
+        assert_eq!(hook.signed("{}").send().await.status, 202);
+
+        set_suspended(&service, ann, true).await;
+        hook.signed("{}")
+            .send()
+            .await
+            .assert_refused(403, "WORKSPACE_SUSPENDED");
+        let verified = service.get(&format!("/webhooks/{}", hook.webhook)).send().await;
+        verified.assert_refused(404, "NOT_FOUND");
+        assert_eq!(due_schedules(&service, ann).await, 0);
+        service.app.webhooks.journal.flush().await;
+        assert_eq!(hook.log_statuses().await[0], ("inactive".to_owned(), 403));
+        service
+            .operate(ann, &paused, "resume")
+            .await
+            .assert_refused(403, "WORKSPACE_SUSPENDED");
+        let made = service
+            .post("/api/patterns")
+            .bearer(&ann.token)
+            .json(&json!({"name": "x"}));
+        made.send().await.assert_refused(403, "WORKSPACE_SUSPENDED");
+        let read = service.get("/api/patterns").bearer(&ann.token).send().await;
+        assert_eq!(read.status, 200, "{read}");
+        service.ran(&bob, &others, &json!({})).await;
+
+        set_suspended(&service, ann, false).await;
+        assert_eq!(hook.signed("{}").send().await.status, 202);
+        assert_eq!(due_schedules(&service, ann).await, 1);
+        // Who had paused it resumes it.
+        let run = service.execute(ann, &paused, "", &json!({})).await;
+        run.assert_refused(400, "PAUSED");
+        let told = told(&service, ann).await;
+        let operated: Vec<&String> = told.iter().filter(|it| it.starts_with("workspace.")).collect();
+        assert_eq!(
+            operated[..2],
+            ["workspace.resumed", "workspace.suspended"],
+            "{told:?}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_waits_is_kept_until_the_workspace_goes_on() {
+    for database in BOTH {
+        let service = hosted(database).await;
+        let ann = service.user("ann").await;
+        let asks = chain(&[
+            ("start", "OnManual", json!({})),
+            ("ask", "WaitForCallback", json!({})),
+            ("end", "Return", json!({"value": "{{ $input.body }}"})),
+        ]);
+        let asks = service.deployed(&ann, &asks).await;
+        let run = service.started(&ann, &asks, &json!({})).await;
+        let page = loop {
+            let waiting = service.get("/api/callbacks").bearer(&ann.token).send().await;
+            if waiting.text.contains(&run) {
+                break waiting;
+            }
+            tokio::task::yield_now().await;
+        };
+        assert_eq!(page.status, 200, "{page}");
+        set_suspended(&service, &ann, true).await;
+        assert_eq!(service.run(&ann, &asks, &run).await["status"], "running");
+        set_suspended(&service, &ann, false).await;
+        assert_eq!(service.run(&ann, &asks, &run).await["status"], "running");
+        let answer = format!("/api/deployments/{asks}/runs/{run}/callback");
+        let answer = service
+            .post(&answer)
+            .bearer(&ann.token)
+            .json(&json!({"place": "ask", "body": 7}));
+        assert_eq!(answer.send().await.status, 200);
+    }
+}
