@@ -44,7 +44,7 @@ pub struct ActiveDeployment {
     /// Whether its runs wait until it is resumed.
     pub is_paused: bool,
     /// What its OnWebhook nodes say of their requests, by node.
-    webhooks: Vec<(String, Webhook)>,
+    pub(crate) webhooks: Vec<(String, Webhook)>,
 }
 
 /// Read once, not for each request.

@@ -7,5 +7,5 @@ pub mod email;
 pub mod external;
 pub mod limits;
 pub mod password;
-mod signing;
+pub(crate) mod signing;
 pub mod token;
