@@ -187,7 +187,7 @@ pub enum NodeDefinition {
 /// Value by output port; a text with `{{ }}` is an expression.
 #[derive(ToSchema)]
 #[schema(value_type = HashMap<String, Value>)]
-struct OutputValues(());
+pub struct OutputValues(());
 
 /// An input or output of a definition.
 #[derive(ToSchema)]

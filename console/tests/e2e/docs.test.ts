@@ -1,6 +1,8 @@
 import { expect, test } from './fixtures';
 
-test('the reference of the API shows what it is about, and an operation that is opened', async ({ page }, info) => {
+test('the reference of the API shows what it is about, and an operation that is opened', async ({
+  page,
+}, info) => {
   await page.goto('/docs');
   await expect(page.getByRole('heading', { level: 1, name: 'heddle API' })).toBeVisible();
   const about = page.locator('#about');

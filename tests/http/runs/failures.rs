@@ -76,7 +76,8 @@ each_database! {
         let listed = service.get(&environments).bearer(&ann.token).send().await;
         let environment = listed.data(200)[0]["id"].as_str().unwrap().to_owned();
         let path = format!("{environments}/{environment}/secrets/KEY");
-        service.ask(&ann, "PUT", &path, &json!({"value": "geheim-geheim"})).await.data(200);
+        let set = service.request("PUT", &path).bearer(&ann.token).json(&json!({"value": "geheim-geheim"}));
+        set.send().await.data(200);
         let request = json!({"url": "http://127.0.0.1:9/", "headers": {"x": "{{ $secrets.KEY }}"}});
         let graph = chain(&[("start", "OnManual", json!({})), ("ask", "HttpRequest", request)]);
         let id = service.deployed(&ann, &graph).await;

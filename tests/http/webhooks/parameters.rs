@@ -168,7 +168,7 @@ each_database! {
     async fn the_raw_body_and_other_bodies_are_given_as_asked(service: Service) {
         let parameters = json!({"scheme": "none", "accept": ["json", "form", "text", "binary"], "rawBody": true});
         let hook = Hook::saved(&service, graph(parameters, &[])).await;
-        let file = json!({"filename": null, "contentType": "image/png", "size": 2, "content": "AP8="});
+        let file = json!({"filename": null, "contentType": "image/png", "size": 2, "base64": "AP8="});
         for (content_type, bytes, body, raw) in [
             ("application/json", &b" {\"n\": 1.0} "[..], json!({"n": 1.0}), json!(" {\"n\": 1.0} ")),
             ("application/cloudevents+json", b"[1]", json!([1]), json!("[1]")),

@@ -18,10 +18,10 @@ const SLACK: &str = "token=gIkuvaNzQIHg97ATvDxqgjtO&team_id=T0001&team_domain=ex
     trigger_id=13345224609.738474920.8088930838d88f008e0&api_app_id=A123456";
 
 /// From "Twilio's request to your incoming message webhook URL", shortened.
-const TWILIO: &str = "ToCountry=US&ToState=CA&SmsMessageSid=SMXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXX&NumMedia=0&ToCity=&\
-    FromZip=94107&SmsSid=SMXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXX&FromState=CA&SmsStatus=received&FromCity=SAN+FRANCISCO&\
-    Body=Ahoy%21&FromCountry=US&To=%2B14155552345&NumSegments=1&MessageSid=SMXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXX&\
-    AccountSid=ACXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXX&From=%2B14155552345&ApiVersion=2010-04-01";
+const TWILIO: &str = "ToCountry=US&ToState=CA&SmsMessageSid=SM0123456789abcdef0123456789abcdef&NumMedia=0&ToCity=&\
+    FromZip=94107&SmsSid=SM0123456789abcdef0123456789abcdef&FromState=CA&SmsStatus=received&FromCity=SAN+FRANCISCO&\
+    Body=Ahoy%21&FromCountry=US&To=%2B14155552345&NumSegments=1&MessageSid=SM0123456789abcdef0123456789abcdef&\
+    AccountSid=AC0123456789abcdef0123456789abcdef&From=%2B14155552345&ApiVersion=2010-04-01";
 
 /// From "Webhook events and payloads" in GitHub's documentation, the example of `ping`, shortened.
 const GITHUB: &str =
@@ -141,7 +141,7 @@ each_database! {
         let content_type = "multipart/form-data; boundary=----WebKitFormBoundary7MA4YWxkTrZu0gW";
         let sent = request(&hook, "POST", content_type, body).header("origin", "null").send().await;
         let event = captured(&hook, sent).await;
-        let file = json!({"filename": "example.txt", "contentType": "text/plain", "size": 6, "content": "dmFsdWUy"});
+        let file = json!({"filename": "example.txt", "contentType": "text/plain", "size": 6, "base64": "dmFsdWUy"});
         assert_eq!(event["body"], json!({"field1": "value1", "field2": file}));
         let sent = request(&hook, "POST", FORM, "say=Hi&to=Mom").send().await;
         assert_eq!(captured(&hook, sent).await["body"], json!({"say": "Hi", "to": "Mom"}));
@@ -165,7 +165,7 @@ each_database! {
         assert_eq!(told["status"], "captured", "{told}");
         let event = hook.tapped().await[0]["eventData"].clone();
         assert_eq!(event["body"]["person"], "anonymous");
-        assert_eq!(event["body"]["secret"]["content"], STANDARD.encode("contents of the file"));
+        assert_eq!(event["body"]["secret"]["base64"], STANDARD.encode("contents of the file"));
     }
 
     async fn what_is_no_form_is_refused_with_what_is_wrong(service: Service) {

@@ -116,14 +116,14 @@ async fn multipart(content_type: &str, body: &Bytes) -> Result<Value, Problem> {
     Ok(Value::Object(fields.values))
 }
 
-/// A file, in the form of e-mails' attachments.
+/// A file, in the form in which requests and e-mails take files.
 fn file(name: Option<&str>, content_type: &str, bytes: &[u8]) -> Value {
     let content_type = (!content_type.is_empty()).then_some(content_type);
     json!({
         "filename": name,
         "contentType": content_type,
         "size": bytes.len(),
-        "content": STANDARD.encode(bytes),
+        "base64": STANDARD.encode(bytes),
     })
 }
 

@@ -5,13 +5,13 @@ const METHODS = ["get", "post", "put", "patch", "delete"];
 const DEPTH_MAX = 6;
 let api = {};
 
-/** An element with attributes and children; texts become text nodes. */
+/** An element with attributes and children, in lists of any depth; texts become text nodes. */
 function el(name, attributes = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
     if (value !== undefined) element.setAttribute(key, value);
   }
-  element.append(...children.flat().filter((child) => child !== undefined && child !== null));
+  element.append(...children.flat(Infinity).filter((child) => child !== undefined && child !== null));
   return element;
 }
 

@@ -50,7 +50,7 @@ async fn a_repeated_field_is_an_array() {
 async fn curl_sends_fields_and_files() {
     let expected = json!({
         "person": "anonymous",
-        "secret": {"filename": "file.txt", "contentType": "text/plain", "size": 20, "content": "Y29udGVudHMgb2YgdGhlIGZpbGU="},
+        "secret": {"filename": "file.txt", "contentType": "text/plain", "size": 20, "base64": "Y29udGVudHMgb2YgdGhlIGZpbGU="},
     });
     assert_eq!(
         value(BodyKind::Multipart, CURL_TYPE, CURL.as_bytes()).await,
@@ -65,7 +65,7 @@ async fn a_browser_sends_a_file_that_was_not_chosen_as_an_empty_one() {
         Content-Type: application/octet-stream\r\n\r\n\r\n\
         ------WebKitFormBoundary7MA4YWxkTrZu0gW--\r\n";
     let content_type = "multipart/form-data; boundary=----WebKitFormBoundary7MA4YWxkTrZu0gW";
-    let file = json!({"filename": "", "contentType": "application/octet-stream", "size": 0, "content": ""});
+    let file = json!({"filename": "", "contentType": "application/octet-stream", "size": 0, "base64": ""});
     let read = value(BodyKind::Multipart, content_type, body.as_bytes()).await;
     assert_eq!(read, Ok(json!({"photo": file})));
 }
@@ -146,7 +146,7 @@ async fn texts_are_read_in_their_character_set() {
 
 #[tokio::test]
 async fn other_bytes_are_a_file_without_a_name() {
-    let expected = json!({"filename": null, "contentType": "image/png", "size": 3, "content": "AP8Q"});
+    let expected = json!({"filename": null, "contentType": "image/png", "size": 3, "base64": "AP8Q"});
     assert_eq!(
         value(BodyKind::Binary, "image/png", b"\x00\xff\x10").await,
         Ok(expected)
