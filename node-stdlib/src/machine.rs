@@ -72,6 +72,7 @@ impl<'p, O: Outside> Run<'p, O> {
             scripts: EngineCalls::default(),
             current: Current::default(),
             errors: 0,
+            failed: None,
             output: None,
             responded: false,
             paused: None,

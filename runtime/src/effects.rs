@@ -41,7 +41,7 @@ pub use jwt::Jwt;
 pub use key_value::KeyValue;
 pub use mail::{KIND as MAIL_WORKER, Mail, serve as serve_mail};
 pub use needs::Handles;
-pub use progress::{EffectFuture, EffectResult, Park, Progress, result_from_json, result_to_json};
+pub use progress::{EffectFuture, EffectResult, OnWait, Park, Progress, result_from_json, result_to_json};
 pub use registry::Registry;
 pub use run::{Prepared, RunEffects, TRACE_TARGET, Unsaved};
 pub use sleep::Sleep;

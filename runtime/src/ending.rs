@@ -5,6 +5,7 @@ use crate::outcome::{Outcome, Status, Usage};
 use crate::run_host::{Ending, node_id};
 use crate::secrets::Vault;
 use heddle_sandbox::{End, Report, RunError};
+use serde_json::value::RawValue;
 use std::sync::PoisonError;
 use std::time::Instant;
 
@@ -31,6 +32,7 @@ pub fn outcome(report: Report, ending: &Ending) -> Outcome {
         pinned_nodes: None,
         wake_at_ms: facts.wake_at_ms,
         failed_execution: None,
+        failed_input: None,
         response: report.response,
         logs: report.logs,
         trace: report.trace,
@@ -53,8 +55,13 @@ pub fn outcome(report: Report, ending: &Ending) -> Outcome {
             outcome.status = Status::Paused;
             (outcome.breakpoint, outcome.pinned_nodes) = (Some(breakpoint), Some(pinned_nodes));
         }
-        End::Failed { error, in_node } => {
+        End::Failed {
+            error,
+            in_node,
+            input,
+        } => {
             outcome.status = Status::Failed;
+            outcome.failed_input = input;
             let last = facts.last_seen.filter(|(node, _)| {
                 let node_id = node_id(&ending.manifest, *node);
                 in_node && node_id.is_some() && node_id == error.node_id
@@ -85,6 +92,10 @@ fn mask(vault: &Vault, mut outcome: Outcome) -> Outcome {
     for entry in &mut outcome.trace {
         entry.output = entry.output.take().map(|json| vault.mask_json(json));
         entry.error = entry.error.take().map(|json| vault.mask_json(json));
+    }
+    if let Some(failed) = &mut outcome.failed_input {
+        let input = std::mem::replace(&mut failed.input, RawValue::NULL.to_owned());
+        failed.input = vault.mask_json(input);
     }
     if let Some(error) = &mut outcome.error {
         error.message = vault.mask(&error.message).into_owned();

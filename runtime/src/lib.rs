@@ -46,8 +46,8 @@ pub use config::{ExecutorConfig, RuntimeConfig, SqliteFiles};
 pub use connections::{Connection, ConnectionError, ConnectionFuture, Connections, NoConnections, Services};
 pub use containment::{NOT_PINNED, reaches_outside};
 pub use effects::{
-    Call, CallContext, Calls, EffectFuture, EffectResult, Park, Progress, TRACE_TARGET, result_from_json,
-    result_to_json,
+    Call, CallContext, Calls, EffectFuture, EffectResult, OnWait, Park, Progress, TRACE_TARGET,
+    result_from_json, result_to_json,
 };
 pub use egress::{EgressError, EgressPolicy, GuardError, GuardedHttp};
 pub use executors::{Company, Interrupted};
@@ -62,8 +62,8 @@ pub mod executor_protocol {
     pub use heddle_sandbox::{Report, Told};
 }
 pub use heddle_sandbox::{
-    EffectCode, EffectError, Limits, LogLine, NodeEnd, NodeEvent, NodePhase, RunError, Tier, TraceEntry,
-    answer_headers,
+    EffectCode, EffectError, FailedInput, Limits, LogLine, NodeEnd, NodeEvent, NodePhase, RunError, Tier,
+    TraceEntry, answer_headers,
 };
 pub use journal::{Entry, Journal, JournalError, Permission, Recorded, RunJournal, execution_of};
 pub use outcome::{Outcome, Status, Usage};

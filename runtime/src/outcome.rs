@@ -1,7 +1,7 @@
 //! The outcome of a run.
 
 use crate::journal::Entry;
-use heddle_sandbox::{LogLine, RunError, TraceEntry};
+use heddle_sandbox::{FailedInput, LogLine, RunError, TraceEntry};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -37,6 +37,8 @@ pub struct Outcome {
     /// When failed: the execution of a node whose effects led to the failure. A further attempt that is to do better
     /// has to forget the entries of its journal whose keys begin with this and a slash.
     pub failed_execution: Option<String>,
+    /// When failed at a node: what that had been given, if it is known.
+    pub failed_input: Option<Box<FailedInput>>,
     /// `{status, headers, body, bodyType}` if a RespondToWebhook node ran.
     pub response: Option<Box<RawValue>>,
     /// Log lines in order.
@@ -63,6 +65,7 @@ impl Outcome {
             pinned_nodes: None,
             wake_at_ms: None,
             failed_execution: None,
+            failed_input: None,
             response: None,
             logs: Vec::new(),
             trace: Vec::new(),

@@ -1,7 +1,7 @@
 //! The input of a run.
 
 use crate::connections::Services;
-use crate::effects::Calls;
+use crate::effects::{Calls, OnWait};
 use crate::journal::{Entry, RunJournal};
 use crate::secrets::Secrets;
 use crate::watch::Watcher;
@@ -46,6 +46,8 @@ pub struct RunRequest {
     pub services: Services,
     /// Whoever is told what the run does as it happens.
     pub watcher: Option<Watcher>,
+    /// Whoever is told when it begins and ends to do nothing but wait.
+    pub on_wait: Option<OnWait>,
     /// Whether it ends at the first effect that [`reaches_outside`](crate::reaches_outside), before that begins.
     pub is_contained: bool,
     /// Whom its memory counts towards, as a number: runs of one owner together always leave memory for those of others.
@@ -76,6 +78,7 @@ impl RunRequest {
             callbacks: None,
             services: Services::default(),
             watcher: None,
+            on_wait: None,
             is_contained: false,
             owner: None,
             limits: Limits::default(),

@@ -121,7 +121,7 @@ pub fn begin(
         .map(|journal| Record::new(journal, limits.journal_bytes_max));
     let effects = match request.replay {
         Some(entries) => RunEffects::replaying(services.io.clone(), Replay::new(entries)),
-        None => RunEffects::new(services.io.clone(), record),
+        None => RunEffects::new(services.io.clone(), record).telling(request.on_wait),
     };
     let unsaved = effects.unsaved();
     let facts = Arc::<Mutex<Facts>>::default();

@@ -53,7 +53,10 @@ const FOUND: [(&str, &[&str]); 8] = [
         "select deployment_id || ' ' || until || ' ' || coalesce(environment_id, '-') from past_environments order by until",
         &["d 3 stage", "d 4 -"],
     ),
-    ("select id || ' ' || deployment_id from runs", &["r d"]),
+    (
+        "select id || ' ' || deployment_id || ' ' || coalesce(failed_input, '-') || ' ' || coalesce(continued_at, 0) from runs",
+        &["r d - 0"],
+    ),
     (
         "select id || ' ' || deployment_id || ' ' || coalesce(set_cron, '-') || ' ' || next_due_at from schedules",
         &["s d 5 * * * * 9"],

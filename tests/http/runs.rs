@@ -1,5 +1,6 @@
 //! Runs: what is kept of them, and running them again.
 
+mod failures;
 mod figures;
 mod listing;
 mod lives;

@@ -250,10 +250,23 @@ fn end_row(run: &Run, ended: &Ended, outcome: Option<(Timestamp, Outcome)>, now:
     let mut row = row(run, outcome);
     row.status = ended.status;
     row.completed_at = Some(now);
+    count_waits(&mut row, run, now);
     if row.error.is_none() {
         row.error = ended.error.as_ref().map(record::error);
     }
     row
+}
+
+/// Adds to how long a run took what passed before its last execution, which alone was measured.
+fn count_waits(row: &mut ResultRow, run: &Run, now: Timestamp) {
+    let (Some(began_at), Some(executed_ms)) = (row.started_at, row.duration_ms) else {
+        return;
+    };
+    let took_ms = now.millis().saturating_sub(began_at.millis());
+    if (run.has_history || run.has_parked) && took_ms > executed_ms {
+        row.duration_ms = Some(took_ms);
+        row.continued_at = Some(Timestamp::from_millis(now.millis().saturating_sub(executed_ms)));
+    }
 }
 
 /// What is recorded of an attempt, as of a run that goes on.
@@ -267,6 +280,7 @@ fn row(run: &Run, outcome: Option<(Timestamp, Outcome)>) -> ResultRow {
     row.started_at = Some(started_at);
     row.duration_ms = Some(int(outcome.usage.duration_us.saturating_add(500) / 1_000));
     (row.output, row.error, row.logs, row.trace) = (record.output, record.error, record.logs, record.trace);
+    row.failed_input = record.failed_input;
     row.fuel_used = int(outcome.usage.fuel_used);
     row.memory_bytes_peak = int(outcome.usage.memory_bytes_peak as u64);
     row

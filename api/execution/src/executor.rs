@@ -277,6 +277,7 @@ impl Executor {
                 .services
                 .of_slot(run.deployment.owner, run.deployment.tenant, run.deployment.slot),
             watcher: None,
+            on_wait: (!rights.effects.is_empty()).then(|| self.tail.on_wait(run)),
             is_contained: false,
             owner: Some(run.deployment.owner.as_u128()),
             limits: self.limits.clone(),

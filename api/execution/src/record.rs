@@ -1,6 +1,7 @@
 //! What is kept of a run: everything up to a size, and a mark in place of what is cut.
 
-use heddle_runtime::{LogLine, Outcome, RunError, TraceEntry};
+use heddle_model::shown::shown;
+use heddle_runtime::{FailedInput, LogLine, Outcome, RunError, TraceEntry};
 use serde::Serialize;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -27,6 +28,8 @@ pub struct Record {
     pub logs: Option<String>,
     /// What each node did.
     pub trace: Option<String>,
+    /// What the node that failed had been given.
+    pub failed_input: Option<String>,
 }
 
 impl Record {
@@ -41,6 +44,7 @@ impl Record {
             error: outcome.error.as_ref().map(error),
             logs: (!outcome.logs.is_empty()).then(|| logs(&outcome.logs)),
             trace: with_trace.then(|| trace(&outcome.trace, outcome.trace_omitted)),
+            failed_input: outcome.failed_input.as_deref().map(failed_input),
         }
     }
 }
@@ -58,6 +62,16 @@ fn output(output: &RawValue) -> String {
 pub fn error(error: &RunError) -> String {
     let message = beginning(&error.message, MESSAGE_BYTES_MAX);
     json!({ "code": error.code, "message": message, "nodeId": error.node_id }).to_string()
+}
+
+/// What a node had been given that failed. If that was an event, its credentials are left out.
+fn failed_input(failed: &FailedInput) -> String {
+    let failed = FailedInput {
+        input: shown(failed.input.clone()),
+        ..failed.clone()
+    };
+    // Strings, a boolean and JSON: always JSON.
+    serde_json::to_string(&failed).unwrap_or_default()
 }
 
 fn logs(lines: &[LogLine]) -> String {

@@ -161,6 +161,7 @@ pub(crate) async fn prepare(
             .then(|| callbacks.of(request.run)),
         services: Services::default(),
         watcher: Some(request.watcher),
+        on_wait: None,
         is_contained: false,
         owner: Some(share.owner.as_u128()),
         limits,
@@ -225,6 +226,9 @@ async fn program(runs: &TestRuns, editor: &Editor, wasm: Vec<u8>) -> Result<Prog
 
 /// When the run executed last, in milliseconds: only then did it read the variables that its end follows from.
 fn executed_at(row: &ReplayRow) -> Option<i64> {
+    if row.continued_at.is_some() {
+        return row.continued_at;
+    }
     let (ended, took) = (row.completed_at?, row.duration_ms?);
     Some(ended.saturating_sub(took))
 }

@@ -5,7 +5,7 @@ use crate::run::Run;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, RunId};
 use heddle_model::status::{Phase, RunStatus, TriggeredBy};
-use heddle_runtime::RunError;
+use heddle_runtime::{OnWait, RunError};
 use serde::{Deserialize, Serialize};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -246,22 +246,38 @@ impl Tail {
         self.send(run, ended.status, Phase::Ended, ended.error.as_ref());
     }
 
+    /// Tells of a run that executes when it does nothing but wait.
+    pub(crate) fn on_wait(&self, run: &Run) -> OnWait {
+        let (tail, live) = (self.clone(), run.live.clone());
+        let change = change(run, RunStatus::Running, Phase::Executing, None);
+        OnWait::new(move |is_waiting| {
+            let phase = match is_waiting {
+                true => Phase::Waiting,
+                false => Phase::Executing,
+            };
+            live.set_phase(phase);
+            if tail.is_watched() {
+                tail.publish(RunChange {
+                    phase,
+                    ..change.clone()
+                });
+            }
+        })
+    }
+
     fn send(&self, run: &Run, status: RunStatus, phase: Phase, error: Option<&RunError>) {
-        let is_watched_elsewhere = self.0.is_watched_elsewhere.load(Ordering::Relaxed);
-        if self.0.here.receiver_count() == 0 && !is_watched_elsewhere {
-            return;
+        if self.is_watched() {
+            self.publish(change(run, status, phase, error));
         }
-        let change = Arc::new(RunChange {
-            run_id: run.id,
-            deployment_id: run.deployment.id,
-            status,
-            phase,
-            triggered_by: run.triggered_by,
-            attempt: run.attempt,
-            accepted_at: run.accepted_at,
-            error: error.cloned(),
-        });
-        if is_watched_elsewhere {
+    }
+
+    fn is_watched(&self) -> bool {
+        self.0.here.receiver_count() > 0 || self.0.is_watched_elsewhere.load(Ordering::Relaxed)
+    }
+
+    fn publish(&self, change: RunChange) {
+        let change = Arc::new(change);
+        if self.0.is_watched_elsewhere.load(Ordering::Relaxed) {
             self.send_elsewhere(&change);
         }
         // Refused only when the last onlooker has just gone.
@@ -279,5 +295,18 @@ impl Tail {
         elsewhere.changes.push_back(change.clone());
         drop(elsewhere);
         self.0.news.notify_one();
+    }
+}
+
+fn change(run: &Run, status: RunStatus, phase: Phase, error: Option<&RunError>) -> RunChange {
+    RunChange {
+        run_id: run.id,
+        deployment_id: run.deployment.id,
+        status,
+        phase,
+        triggered_by: run.triggered_by,
+        attempt: run.attempt,
+        accepted_at: run.accepted_at,
+        error: error.cloned(),
     }
 }

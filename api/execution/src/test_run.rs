@@ -166,6 +166,7 @@ impl TestRuns {
             callbacks: None,
             services: self.services.of_test(tenant),
             watcher: wishes.watcher,
+            on_wait: None,
             is_contained: wishes.is_contained,
             owner: Some(share.owner.as_u128()),
             limits,

@@ -190,6 +190,7 @@ fn request(args: &RunArgs) -> Result<RunRequest, Failure> {
             ..Services::default()
         },
         watcher: None,
+        on_wait: None,
         replay: None,
         is_contained: false,
         owner: None,

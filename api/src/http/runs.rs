@@ -14,7 +14,7 @@ use heddle_model::ids::{DeploymentId, RunId};
 use heddle_model::shown::shown;
 use heddle_model::slot::Slot;
 use heddle_model::status::{DeploymentStatus, Phase, RunStatus, TriggeredBy};
-use heddle_runtime::{RunError, TraceEntry};
+use heddle_runtime::{FailedInput, RunError, TraceEntry};
 use heddle_service::audit;
 use heddle_store::deployments::{self, DeploymentRow};
 use heddle_store::runs::listing::{self, Filter, RunRow};
@@ -91,7 +91,7 @@ pub struct Run {
     started_at: Timestamp,
     /// Null until it has ended.
     completed_at: Option<Timestamp>,
-    /// Duration of the last attempt, including waits.
+    /// How long it took, from `startedAt` on, with all waits; null until it has ended.
     duration_ms: Option<i64>,
     /// The event; in lists a large one is replaced by `{"$truncated": true, "chars": …}`.
     #[schema(value_type = Value)]
@@ -119,6 +119,9 @@ pub struct WholeRun {
     output: Box<RawValue>,
     /// Why it failed.
     error: Option<RunError>,
+    /// What the node that failed had been given (`$input`), with secrets masked; null if no node failed, or if it is not
+    /// known: the run was stopped by a limit. Of a large input it is the beginning.
+    failed_input: Option<FailedInput>,
     /// Fuel used, roughly instructions.
     fuel_used: Option<i64>,
     /// Peak memory in bytes.
@@ -214,6 +217,7 @@ impl WholeRun {
             node_id: row.node_id,
             output: stored(row.output).unwrap_or_else(|| RawValue::NULL.to_owned()),
             error: read_error(row.error.as_deref()),
+            failed_input: row.failed_input.and_then(|text| serde_json::from_str(&text).ok()),
             fuel_used: row.fuel_used,
             memory_bytes_peak: row.memory_bytes_peak,
             trace: stored(row.trace),

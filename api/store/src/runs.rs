@@ -17,6 +17,7 @@ use super::{Arg, Db, Store, StoreError, inserts, sql};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, RunId};
 use heddle_model::status::{Phase, RunStatus, TriggeredBy};
+use serde::ser::SerializeTuple;
 use serde::{Serialize, Serializer};
 use sqlx::FromRow;
 use std::sync::Arc;
@@ -54,7 +55,7 @@ pub struct AcceptedRow {
 
 impl AcceptedRow {
     /// What [`ACCEPTED`] names.
-    fn cells(self, owner: &str) -> [Arg; 26] {
+    fn cells(self, owner: &str) -> [Arg; 28] {
         let (parent_id, parent_key) = self.parent.unzip();
         let has_ended = self.end.is_some();
         let running = || ResultRow::running(self.id, owner.into(), 1);
@@ -87,6 +88,8 @@ impl AcceptedRow {
             end.trace.into(),
             has_ended.then_some(end.fuel_used).into(),
             has_ended.then_some(end.memory_bytes_peak).into(),
+            end.failed_input.into(),
+            end.continued_at.into(),
         ]
     }
 }
@@ -95,7 +98,7 @@ impl AcceptedRow {
 const ACCEPTED: &str =
     "runs (id, deployment_id, status, phase, triggered_by, node_id, event, artifact, version_number,
      attempt, owner, takeovers, accepted_at, parent_id, parent_key, depth, awaited, started_at, completed_at,
-     duration_ms, output, error, logs, trace, fuel_used, memory_bytes_peak)";
+     duration_ms, output, error, logs, trace, fuel_used, memory_bytes_peak, failed_input, continued_at)";
 
 /// The elements of a JSON array as rows `r`, of which each has its JSON in `value`.
 const fn elements(db: &Db<'_>) -> &'static str {
@@ -213,8 +216,10 @@ pub struct ResultRow {
     pub started_at: Option<Timestamp>,
     /// When the run ended.
     pub completed_at: Option<Timestamp>,
-    /// How long the attempt executed.
+    /// How long it took, waits included.
     pub duration_ms: Option<i64>,
+    /// When its last execution began, if it went on after a wait.
+    pub continued_at: Option<Timestamp>,
     /// JSON.
     pub output: Option<String>,
     /// JSON: `{code, message, nodeId}`.
@@ -223,6 +228,8 @@ pub struct ResultRow {
     pub logs: Option<String>,
     /// JSON: what each node did.
     pub trace: Option<String>,
+    /// JSON: `{path, input, truncated}` of the node that failed.
+    pub failed_input: Option<String>,
     /// Fuel used.
     pub fuel_used: i64,
     /// Peak memory in bytes.
@@ -242,10 +249,12 @@ impl ResultRow {
             started_at: None,
             completed_at: None,
             duration_ms: None,
+            continued_at: None,
             output: None,
             error: None,
             logs: None,
             trace: None,
+            failed_input: None,
             fuel_used: 0,
             memory_bytes_peak: 0,
         }
@@ -261,25 +270,26 @@ impl ResultRow {
 
 impl Serialize for ResultRow {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        (
-            self.id,
-            self.status.name(),
-            self.phase().name(),
-            self.attempt,
-            self.resumes_at.map(Timestamp::millis),
-            self.started_at.map(Timestamp::millis),
-            self.completed_at.map(Timestamp::millis),
-            self.duration_ms,
-            &self.output,
-            &self.error,
-            &self.logs,
-            &self.trace,
-            self.fuel_used,
-            self.memory_bytes_peak,
-            self.wake_at.map(Timestamp::millis),
-            &self.owner,
-        )
-            .serialize(serializer)
+        let mut cells = serializer.serialize_tuple(18)?;
+        cells.serialize_element(&self.id)?;
+        cells.serialize_element(&self.status.name())?;
+        cells.serialize_element(&self.phase().name())?;
+        cells.serialize_element(&self.attempt)?;
+        cells.serialize_element(&self.resumes_at.map(Timestamp::millis))?;
+        cells.serialize_element(&self.started_at.map(Timestamp::millis))?;
+        cells.serialize_element(&self.completed_at.map(Timestamp::millis))?;
+        cells.serialize_element(&self.duration_ms)?;
+        cells.serialize_element(&self.output)?;
+        cells.serialize_element(&self.error)?;
+        cells.serialize_element(&self.logs)?;
+        cells.serialize_element(&self.trace)?;
+        cells.serialize_element(&self.fuel_used)?;
+        cells.serialize_element(&self.memory_bytes_peak)?;
+        cells.serialize_element(&self.wake_at.map(Timestamp::millis))?;
+        cells.serialize_element(&self.owner)?;
+        cells.serialize_element(&self.failed_input)?;
+        cells.serialize_element(&self.continued_at.map(Timestamp::millis))?;
+        cells.end()
     }
 }
 
@@ -289,6 +299,7 @@ pub async fn record(db: &mut Db<'_>, rows: &[&ResultRow]) -> Result<Vec<RunId>, 
         "update runs set status = x.status, phase = x.phase, attempt = x.attempt,
          resumes_at = x.resumes_at, started_at = x.started_at, completed_at = x.completed_at,
          duration_ms = x.duration_ms, output = x.output, error = x.error, logs = x.logs, trace = x.trace,
+         failed_input = x.failed_input, continued_at = x.continued_at,
          fuel_used = x.fuel_used, memory_bytes_peak = x.memory_bytes_peak,
          wake_at = case when x.wake_at is null then null when runs.woken then 0 else x.wake_at end,
          woken = case when x.wake_at is null then runs.woken else false end,
@@ -299,7 +310,7 @@ pub async fn record(db: &mut Db<'_>, rows: &[&ResultRow]) -> Result<Vec<RunId>, 
                cast(r.value->>7 as bigint) as duration_ms, r.value->>8 as output, r.value->>9 as error,
                r.value->>10 as logs, r.value->>11 as trace, cast(r.value->>12 as bigint) as fuel_used,
                cast(r.value->>13 as bigint) as memory_bytes_peak, cast(r.value->>14 as bigint) as wake_at,
-               r.value->>15 as owner",
+               r.value->>15 as owner, r.value->>16 as failed_input, cast(r.value->>17 as bigint) as continued_at",
     )
     .push(elements(db))
     .bind(json(rows)?)

@@ -237,7 +237,8 @@ pub const HOST_FUNCTIONS: &[Function] = &[
     // (ptr, len): JSON {status, headers, body, bodyType} for the caller of a webhook. Called at most once.
     function("respond", HH, NONE),
     // (status, ptr, len): 0 completed: the output's JSON; 1 failed: {message, code, nodeId};
-    // 2 paused: {breakpoint: {nodeId, input}, pinnedNodes}. The last call of a run.
+    // 2 paused: {breakpoint: {nodeId, input}, pinnedNodes}. The last call of a run, but that 1 may be followed by
+    // 3: {path, input, truncated}, what the node that failed had been given.
     function("finish", HHH, NONE),
     // Only when the plan asks for a trace. (node, path ptr, path len) -> token; the path names the iteration
     // ("" outside loops, "orders[3].lines[0]" within).

@@ -1,7 +1,7 @@
 //! A node executes: its attempts, its outcome, the effects that it waits for.
 
 use super::frames::Place;
-use super::job::{Job, Then, Waiting};
+use super::job::{FailedJob, Job, Then, Waiting};
 use super::names::Caller;
 use super::outside::TraceKind;
 use super::report::{broken_plan, error_value};
@@ -187,6 +187,7 @@ impl<O: Outside> Run<'_, O> {
         let error = error_value(&failure, node.id());
         self.trace_error(job.token, &error);
         let Some(port) = error_output(node) else {
+            self.state.borrow_mut().note_failed(&job);
             return self.fail_around(job.place, &failure);
         };
         let mut state = self.state.borrow_mut();
@@ -319,6 +320,15 @@ impl State<'_> {
         }
         let wrapped = Object::from_iter([("error", error)]);
         vec![(port, Value::Object(wrapped))]
+    }
+
+    /// Keeps what is told of a job if the run fails for it.
+    fn note_failed(&mut self, job: &Job) {
+        self.failed = Some(FailedJob {
+            node: job.place.node,
+            path: self.path(job.place.frame, job.element.map(|(_, element)| element)),
+            input: job.input.clone(),
+        });
     }
 
     /// The values of a job leave the node, or join those of its group.

@@ -50,6 +50,14 @@ impl Job {
     }
 }
 
+/// An execution of a node that has failed.
+pub(super) struct FailedJob {
+    pub node: u32,
+    /// Where it stood within loops and composites.
+    pub path: String,
+    pub input: Value,
+}
+
 /// What compiled code sees and leaves while it is being called.
 #[derive(Default)]
 pub(super) struct Current {

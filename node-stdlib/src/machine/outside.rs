@@ -20,6 +20,8 @@ pub enum Status {
     Failed = 1,
     /// At a breakpoint; comes with `{breakpoint: {nodeId, input}, pinnedNodes}`.
     Paused = 2,
+    /// After [`Status::Failed`]: what the node that failed had been given, `{path, input, truncated}`.
+    FailedInput = 3,
 }
 
 /// What a trace entry ends with.

@@ -9,6 +9,9 @@ use heddle_contract::plan::NONE;
 use heddle_values::{Object, Value};
 use std::fmt::Write;
 
+/// Bytes of a failed node's input that are reported, roughly.
+const INPUT_BYTES_MAX: usize = 16 << 10;
+
 impl<O: Outside> Run<'_, O> {
     /// Nothing is left to do: completed, or paused at a breakpoint.
     pub(super) fn finish(&self) {
@@ -36,6 +39,25 @@ impl<O: Outside> Run<'_, O> {
             node => error_value(failure, self.plan.node(node).id()),
         };
         self.outside.finish(Status::Failed, &error.to_json());
+        self.report_input(node);
+    }
+
+    /// Tells what the node had been given for which the run has failed. By now the run has ended as it has, whatever this
+    /// takes of its fuel.
+    fn report_input(&self, node: u32) {
+        let failed = self.state.borrow_mut().failed.take();
+        let Some(failed) = failed.filter(|failed| failed.node == node) else {
+            return;
+        };
+        let mut left = INPUT_BYTES_MAX;
+        let input = beginning(failed.input, &mut left);
+        let fields = [
+            ("path", Value::from(failed.path)),
+            ("input", input.unwrap_or(Value::Null)),
+            ("truncated", Value::Bool(left == 0)),
+        ];
+        let report = Value::Object(Object::from_iter(fields));
+        self.outside.finish(Status::FailedInput, &report.to_json());
     }
 
     /// A failed expression's message with the expression, its parameter and the values that it began with.
@@ -188,6 +210,47 @@ impl State<'_> {
 
 fn looks_like_pin(value: &Value) -> bool {
     matches!(value, Value::Object(object) if object.get("$pin").is_some())
+}
+
+/// As much of a value as `left` bytes have room for: texts are cut, and what comes after the room is used up is left out.
+/// `None`: there is none; `left` is 0 once anything was.
+fn beginning(value: Value, left: &mut usize) -> Option<Value> {
+    /// What a value takes besides the characters of its texts.
+    const LEAST: usize = 4;
+    take(left, LEAST)?;
+    Some(match value {
+        Value::String(text) => {
+            let room = (*left).min(text.len());
+            let cut = text.slice(0, room);
+            let is_whole = cut.len() == text.len();
+            *left = if is_whole { (*left - room).max(1) } else { 0 };
+            Value::String(cut)
+        }
+        Value::Array(elements) => {
+            let kept = elements
+                .iter()
+                .map_while(|element| beginning(element.clone(), left));
+            Value::Array(kept.collect::<Vec<_>>().into())
+        }
+        Value::Object(properties) => {
+            let mut kept = Object::new();
+            for (name, value) in properties.iter() {
+                let Some(value) = take(left, name.len()).and_then(|()| beginning(value.clone(), left)) else {
+                    break;
+                };
+                kept.insert(name.clone(), value);
+            }
+            Value::Object(kept)
+        }
+        other => other,
+    })
+}
+
+/// Takes so many bytes of what is left, or all of it.
+fn take(left: &mut usize, bytes: usize) -> Option<()> {
+    let rest = left.checked_sub(bytes).filter(|rest| *rest > 0);
+    *left = rest.unwrap_or(0);
+    rest.map(drop)
 }
 
 /// `{message, code, nodeId}`: what `$error`, an error port and a failed run show.

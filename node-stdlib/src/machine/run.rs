@@ -3,7 +3,7 @@
 use super::arena::Arena;
 use super::engine_calls::EngineCalls;
 use super::frames::{Frames, Place};
-use super::job::{Current, Group, Waiting};
+use super::job::{Current, FailedJob, Group, Waiting};
 use super::loop_run::LoopRun;
 use super::outside::{EngineStep, Input, Status, TraceKind};
 use crate::node::Level;
@@ -31,7 +31,7 @@ pub trait Outside: Sized {
     fn engine(&self, node: u32, now_ms: i64, step: EngineStep<'_>) -> (protocol::Status, Vec<u8>);
     /// Answers the webhook; called at most once.
     fn respond(&self, response: &str);
-    /// The run's end; called once.
+    /// The run's end; called once, and after a failure once more with [`Status::FailedInput`].
     fn finish(&self, status: Status, json: &str);
     /// Says which node is executing ([`NONE`](heddle_contract::plan::NONE): none).
     fn set_current_node(&self, node: u32);
@@ -73,6 +73,8 @@ pub(super) struct State<'p> {
     pub(super) scripts: EngineCalls,
     pub(super) current: Current,
     pub(super) errors: u64,
+    /// The node that failed last without an error port.
+    pub(super) failed: Option<FailedJob>,
     pub(super) output: Option<Value>,
     pub(super) responded: bool,
     pub(super) paused: Option<(u32, Value)>,

@@ -1,7 +1,7 @@
 //! Builds a run's report from its end: the guest's result, or why it was stopped.
 
 use crate::limits::Limits;
-use crate::report::{End, Report, RunError};
+use crate::report::{End, FailedInput, Report, RunError};
 use crate::state::{Finish, RunState};
 use crate::stop::{HasParked, Stop};
 use heddle_contract::abi::code;
@@ -17,15 +17,17 @@ pub fn report(
     node_id: Option<String>,
     fuel_used: u64,
 ) -> Report {
+    // While the run waits, no node is executing.
+    let node_id = node_id.or_else(|| state.waiting_node());
     let finish = state.finish.take();
+    let failed_input = state.failed_input.take();
     let end = match (result, finish) {
+        // It had failed before it was stopped, while it told what its node had been given.
+        (Err(_), Some(Finish::Failed(json))) => failed(&json, None),
         (Err(error), _) if error.is::<HasParked>() => End::Parked,
         (Err(error), _) => stopped(trap_error(&error, &state.limits, node_id)),
         (Ok(()), Some(Finish::Completed(json))) => End::Completed(json),
-        (Ok(()), Some(Finish::Failed(json))) => End::Failed {
-            error: read_failure(&json),
-            in_node: true,
-        },
+        (Ok(()), Some(Finish::Failed(json))) => failed(&json, failed_input),
         (Ok(()), Some(Finish::Paused(json))) => {
             let output_name = |node_id: &str, port| state.output_name(node_id, port);
             match read_pause(&json, &output_name) {
@@ -54,10 +56,19 @@ pub fn report(
     }
 }
 
+fn failed(json: &RawValue, input: Option<Box<FailedInput>>) -> End {
+    End::Failed {
+        error: read_failure(json),
+        in_node: true,
+        input,
+    }
+}
+
 fn stopped(error: RunError) -> End {
     End::Failed {
         error,
         in_node: false,
+        input: None,
     }
 }
 

@@ -17,6 +17,11 @@ const CALL_FUEL: u64 = 100;
 /// Nodes and iterations that an effect stands in, by name.
 const KEY_BYTES_MAX: usize = 64 << 10;
 
+/// Of `finish`: what a node had been given whose failure the run has ended with.
+const FAILED_INPUT: i32 = 3;
+/// Of that, with the place. The guest cuts it to a sixth, since characters may be written as `\u0000`.
+pub const FAILED_INPUT_BYTES_MAX: usize = 160 << 10;
+
 pub type Host<'a> = Caller<'a, RunState>;
 
 /// Links every host function, once for all runs.
@@ -184,6 +189,9 @@ fn respond(mut caller: Host<'_>, at: i32, len: i32) -> wasmtime::Result<()> {
 }
 
 fn finish(mut caller: Host<'_>, status: i32, at: i32, len: i32) -> wasmtime::Result<()> {
+    if status == FAILED_INPUT {
+        return failed_input(&mut caller, at, len);
+    }
     let json = output(&mut caller, at, len, "output")?;
     let state = caller.data_mut();
     if state.finish.is_none() {
@@ -193,6 +201,17 @@ fn finish(mut caller: Host<'_>, status: i32, at: i32, len: i32) -> wasmtime::Res
             2 => Finish::Paused(json),
             _ => return Err(Stop::broken_guest(format!("A run ended with the status {status}")).into()),
         });
+    }
+    Ok(())
+}
+
+/// Takes what the node that failed had been given, once the run has failed. What is too large or no JSON is not worth
+/// anything.
+fn failed_input(caller: &mut Host<'_>, at: i32, len: i32) -> wasmtime::Result<()> {
+    let told = text(caller, at, len, FAILED_INPUT_BYTES_MAX)?;
+    let state = caller.data_mut();
+    if matches!(state.finish, Some(Finish::Failed(_))) && state.failed_input.is_none() {
+        state.failed_input = told.and_then(|told| serde_json::from_str(&told).ok());
     }
     Ok(())
 }

@@ -49,7 +49,7 @@ pub use executor::{Job, Panicked, continue_on, io};
 pub use limits::{Limits, REQUEST_BYTES_MAX};
 pub use memory_budget::least_for;
 pub use program::{ComponentCode, ComponentSource, LinkError, LoadedComponent, Program, ProgramCode};
-pub use report::{End, LogLine, Report, RunError, TraceEntry};
+pub use report::{End, FailedInput, LogLine, Report, RunError, TraceEntry};
 pub use sandboxes::{Sandboxes, StartError};
 pub use state::{Hosts, RunInput};
 pub use stop::{Stop, grouped};

@@ -34,6 +34,8 @@ pub enum End {
         error: RunError,
         /// Whether a node failed, and not a limit of the run or a trap.
         in_node: bool,
+        /// What the node that failed had been given, if it is known.
+        input: Option<Box<FailedInput>>,
     },
     /// Before a breakpoint.
     Paused {
@@ -57,6 +59,18 @@ pub struct RunError {
     pub code: String,
     /// Node that failed or was executing.
     pub node_id: Option<String>,
+}
+
+/// What a node had been given that failed.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct FailedInput {
+    /// Where the node's execution stood within loops and composites, as in a trace: `orders[3]`; empty outside of them.
+    pub path: String,
+    /// `$input`; of a large one its beginning.
+    #[schema(value_type = Value)]
+    pub input: Box<RawValue>,
+    /// Whether that is not all of it.
+    pub truncated: bool,
 }
 
 /// A line of the run's log.

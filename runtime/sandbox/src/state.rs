@@ -6,7 +6,7 @@ use crate::limiter::RunLimiter;
 use crate::limits::Limits;
 use crate::memory_budget::MemoryShare;
 use crate::program::Program;
-use crate::report::LogLine;
+use crate::report::{FailedInput, LogLine};
 use crate::stop::{Stop, grouped};
 use crate::told::{NodePhase, Told};
 use crate::trace::Trace;
@@ -87,6 +87,8 @@ pub struct RunState {
     pub log_bytes: usize,
     pub response: Option<Box<RawValue>>,
     pub finish: Option<Finish>,
+    /// After a failure: what the node that failed had been given.
+    pub failed_input: Option<Box<FailedInput>>,
     pub trace: Trace,
     pub limiter: RunLimiter,
     /// Of JavaScript, once it has been started.
@@ -102,6 +104,8 @@ pub struct RunState {
     is_watched: bool,
     /// How many effects have been started.
     effects: u32,
+    /// Those that have not ended, in the order of their starts, each with its node.
+    under_way: Vec<(u32, u32)>,
     /// Results that the guest has not taken yet.
     results: HashMap<u32, Vec<u8>>,
     /// Where the time is kept.
@@ -138,6 +142,7 @@ impl RunState {
             log_bytes: 0,
             response: None,
             finish: None,
+            failed_input: None,
             trace: Trace::new(started, &limits),
             engine: None,
             program,
@@ -149,6 +154,7 @@ impl RunState {
             host: hosts.effects,
             is_watched: input.is_watched,
             effects: 0,
+            under_way: Vec::new(),
             results: HashMap::new(),
             timer: threads.first.clone(),
             limits,
@@ -182,6 +188,12 @@ impl RunState {
             .nodes
             .get(node as usize)
             .map(|node| node.id.clone())
+    }
+
+    /// Id of the node that has waited longest, if one does.
+    pub fn waiting_node(&self) -> Option<String> {
+        let (_, node) = self.under_way.first()?;
+        self.node_id(*node)
     }
 
     /// Name of an output port of the node with this id.
@@ -260,6 +272,7 @@ impl RunState {
             call,
         };
         self.effects = id.saturating_add(1);
+        self.under_way.push((id, asks.node));
         self.host.start(asked)?;
         Ok(id)
     }
@@ -313,6 +326,7 @@ impl RunState {
         Ok(match waited {
             Waited::Parked => Seen::Parked,
             Waited::Ended(id, json) => {
+                self.under_way.retain(|(of, _)| *of != id);
                 let length = json.len();
                 self.results.insert(id, json);
                 Seen::Ended(id, length)

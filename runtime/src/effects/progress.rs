@@ -3,6 +3,7 @@
 use heddle_sandbox::{EffectCode, EffectError};
 use serde_json::{Value, json};
 use std::pin::Pin;
+use std::sync::Arc;
 
 /// What an effect gives to its node.
 pub type EffectResult = Result<Value, EffectError>;
@@ -51,5 +52,26 @@ pub fn result_from_json(mut json: Value) -> EffectResult {
             let text = |name: &str| error[name].as_str().unwrap_or_default();
             Err(EffectError::new(EffectCode::from(text("code")), text("message")))
         }
+    }
+}
+
+/// Is told `true` when all that is left of a run for now are waits, and `false` when it goes on.
+#[derive(Clone)]
+pub struct OnWait(Arc<dyn Fn(bool) + Send + Sync>);
+
+impl OnWait {
+    /// Calls this, which must not block.
+    pub fn new(told: impl Fn(bool) + Send + Sync + 'static) -> Self {
+        OnWait(Arc::new(told))
+    }
+
+    pub(crate) fn tell(&self, is_waiting: bool) {
+        (self.0)(is_waiting);
+    }
+}
+
+impl std::fmt::Debug for OnWait {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("OnWait")
     }
 }

@@ -3,7 +3,7 @@
 
 use super::effect::{AnyEffect, Reveals};
 use super::needs::Handles;
-use super::progress::{EffectResult, Park, Progress, result_to_json};
+use super::progress::{EffectResult, OnWait, Park, Progress, result_to_json};
 use crate::journal::{Entry, Record};
 use crate::replay::Replay;
 use crate::secrets::{Destination, Vault};
@@ -37,6 +37,9 @@ pub struct RunEffects {
     io: Handle,
     tasks: JoinSet<Worked>,
     at_work: HashMap<tokio::task::Id, Started>,
+    /// How many of these do more than wait.
+    busy: usize,
+    on_wait: Option<OnWait>,
     in_flight: Arc<Semaphore>,
     /// Ended and recorded, in the order in which the run sees them.
     ready: VecDeque<(Started, Done)>,
@@ -66,6 +69,7 @@ struct Started {
     node: u32,
     key: String,
     is_repeatable: bool,
+    only_waits: bool,
 }
 
 /// Counts a request for as long as it is held.
@@ -120,6 +124,8 @@ impl RunEffects {
             io,
             tasks: JoinSet::new(),
             at_work: HashMap::new(),
+            busy: 0,
+            on_wait: None,
             in_flight: Arc::new(Semaphore::new(IN_FLIGHT_MAX)),
             ready: VecDeque::new(),
             known: BTreeMap::new(),
@@ -134,6 +140,11 @@ impl RunEffects {
             wake_at_ms: None,
             last_seen: None,
         }
+    }
+
+    /// The same, and tells when the run does nothing but wait.
+    pub fn telling(self, on_wait: Option<OnWait>) -> Self {
+        RunEffects { on_wait, ..self }
     }
 
     /// Those of a run that is replayed.
@@ -191,9 +202,9 @@ impl RunEffects {
     pub fn start(&mut self, node: u32, key: String, prepared: Prepared, span: Span) -> Result<(), Stop> {
         let id = self.started;
         self.started = self.started.saturating_add(1);
-        let is_repeatable = match &prepared {
-            Prepared::Work { effect, .. } => effect.is_repeatable(),
-            Prepared::Refused(_) => true,
+        let (is_repeatable, only_waits) = match &prepared {
+            Prepared::Work { effect, .. } => (effect.is_repeatable(), effect.only_waits()),
+            Prepared::Refused(_) => (true, false),
         };
         let known = self.record.as_mut().and_then(|record| record.take(&key));
         let started = Started {
@@ -201,6 +212,7 @@ impl RunEffects {
             node,
             key,
             is_repeatable,
+            only_waits,
         };
         if let Some((number, json)) = known {
             self.known.insert(number, (started, Done::of(json.into_bytes())));
@@ -228,6 +240,7 @@ impl RunEffects {
             drop(held);
             worked
         };
+        self.busy += usize::from(!only_waits);
         let task = self.tasks.spawn_on(work.instrument(span), &self.io);
         self.at_work.insert(task.id(), started);
         Ok(())
@@ -247,6 +260,7 @@ impl RunEffects {
             node,
             key,
             is_repeatable: true,
+            only_waits: false,
         };
         self.known.insert(number, (started, Done::of(json.into_bytes())));
     }
@@ -265,7 +279,18 @@ impl RunEffects {
             if let Some(replay) = &self.replay {
                 return Err(replay.stop());
             }
-            let Some(ended) = self.tasks.join_next_with_id().await else {
+            let on_wait = self
+                .on_wait
+                .clone()
+                .filter(|_| self.busy == 0 && !self.tasks.is_empty());
+            if let Some(on_wait) = &on_wait {
+                on_wait.tell(true);
+            }
+            let ended = self.tasks.join_next_with_id().await;
+            if let Some(on_wait) = &on_wait {
+                on_wait.tell(false);
+            }
+            let Some(ended) = ended else {
                 if self.parked == 0 {
                     return Err(Stop::broken_guest(
                         "The run waited for an effect, but none was started",
@@ -294,6 +319,7 @@ impl RunEffects {
             let Some(started) = self.at_work.remove(&task) else {
                 return Err(Stop::broken_guest("An effect without an id ended"));
             };
+            self.busy = self.busy.saturating_sub(usize::from(!started.only_waits));
             if let Some(record) = &mut self.record {
                 entries.push(match &worked {
                     Worked::Parked(park) => record.parks(started.key.clone(), &park.state)?,

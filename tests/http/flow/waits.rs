@@ -89,6 +89,7 @@ each_database! {
         assert_eq!(ended["output"][1], found["startedAt"], "now is what it was");
         assert_eq!(ended["startedAt"], found["startedAt"]);
         assert_eq!(ended["completedAt"], "2026-11-21T11:00:00.000Z");
+        assert_eq!(ended["durationMs"], 7_200_000, "waits are part of it");
         assert_eq!(ended["logOutput"].as_array().unwrap().len(), 1);
         let stats = service.get(&format!("/api/deployments/{id}/runs/stats")).bearer(&ann.token).send().await;
         assert_eq!((&stats.body["data"]["totalRuns"], &stats.body["data"]["successCount"]), (&json!(1), &json!(1)));

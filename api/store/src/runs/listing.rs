@@ -43,7 +43,7 @@ pub struct RunRow {
     pub started_at: Option<i64>,
     /// When it ended, in milliseconds.
     pub completed_at: Option<i64>,
-    /// How long the last attempt executed.
+    /// How long it took, waits included.
     pub duration_ms: Option<i64>,
     /// JSON.
     pub output: Option<String>,
@@ -53,6 +53,8 @@ pub struct RunRow {
     pub logs: Option<String>,
     /// What each node did, as JSON.
     pub trace: Option<String>,
+    /// `{path, input, truncated}` of the node that failed, as JSON.
+    pub failed_input: Option<String>,
     /// Fuel used.
     pub fuel_used: Option<i64>,
     /// Peak memory in bytes.
@@ -94,7 +96,8 @@ pub async fn page(
          case when length(r.event) <= ? then r.event end as event,
          cast(coalesce(length(r.event), 0) as bigint) as event_chars, r.version_number, r.attempt, r.accepted_at,
          r.started_at, r.completed_at, r.duration_ms, cast(null as text) as output, r.error,
-         case when length(r.logs) <= ? then r.logs end as logs, cast(null as text) as trace, r.fuel_used,
+         case when length(r.logs) <= ? then r.logs end as logs, cast(null as text) as trace,
+         cast(null as text) as failed_input, r.fuel_used,
          r.memory_bytes_peak from runs r")
     .bind(LISTED_CHARS_MAX)
     .bind(LISTED_CHARS_MAX);
@@ -124,7 +127,7 @@ pub async fn visible(
 ) -> Result<Option<RunRow>, StoreError> {
     let query = sql("select r.id, r.deployment_id, r.status, r.phase, r.triggered_by, r.node_id, r.event,
          cast(coalesce(length(r.event), 0) as bigint) as event_chars, r.version_number, r.attempt, r.accepted_at,
-         r.started_at, r.completed_at, r.duration_ms, r.output, r.error, r.logs, r.trace, r.fuel_used,
+         r.started_at, r.completed_at, r.duration_ms, r.output, r.error, r.logs, r.trace, r.failed_input, r.fuel_used,
          r.memory_bytes_peak from runs r join deployments d on d.id = r.deployment_id where r.id = ? and d.id = ? and ")
     .bind(run)
     .bind(deployment);

@@ -32,8 +32,10 @@ pub struct ReplayRow {
     pub started_at: Option<i64>,
     /// When it ended, in milliseconds.
     pub completed_at: Option<i64>,
-    /// How long it executed last.
+    /// How long it took, in milliseconds.
     pub duration_ms: Option<i64>,
+    /// When its last execution began, if it went on after a wait, in milliseconds.
+    pub continued_at: Option<i64>,
     /// JSON.
     pub output: Option<String>,
     /// `{code, message, nodeId}` as JSON.
@@ -55,7 +57,7 @@ pub async fn find(
 ) -> Result<Option<ReplayRow>, StoreError> {
     let query = sql(
         "select r.status, r.triggered_by, r.node_id, r.event, r.artifact, r.version_number, r.attempt,
-         r.started_at, r.completed_at, r.duration_ms, r.output, r.error, d.pattern_id, d.environment_id,
+         r.started_at, r.completed_at, r.duration_ms, r.continued_at, r.output, r.error, d.pattern_id, d.environment_id,
          k.is_kept as has_journal from runs r join deployments d on d.id = r.deployment_id
          left join run_journals k on k.run_id = r.id where r.id = ? and d.id = ? and ",
     )

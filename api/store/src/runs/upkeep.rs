@@ -291,7 +291,7 @@ pub async fn count_of_tenant(db: &mut Db<'_>, tenant: Tenant) -> Result<i64, Sto
 
 /// Bytes of what a run was started with and has left, as far as it is long.
 const BYTES: &str = "(coalesce(octet_length(event), 0) + coalesce(octet_length(output), 0)
-     + coalesce(octet_length(logs), 0) + coalesce(octet_length(trace), 0))";
+     + coalesce(octet_length(logs), 0) + coalesce(octet_length(trace), 0) + coalesce(octet_length(failed_input), 0))";
 
 /// A place in the order of a tenant's ended runs: whatever is removed is removed from a place on, so that several servers
 /// that do so at the same time remove the same runs, and not each as many.

@@ -18,6 +18,50 @@ fn a_failure_ends_the_run_with_its_node() {
     assert!(ended.record.is_empty());
 }
 
+#[test]
+fn a_run_that_failed_tells_what_its_node_was_given() {
+    let mut graph = Graph::new(r#"{"a":[1,2]}"#);
+    graph.node("f", fails);
+    graph.edges(&["t > f"]);
+    let told = graph.run().failed_input.unwrap();
+    assert_eq!(told, r#"{"path":"","input":{"a":[1,2]},"truncated":false}"#);
+
+    let mut graph = Graph::new("[[1],[2]]");
+    let body = graph.looped("l", for_each, "{}", NodeKind::ForEach, 0);
+    graph.node("f", fails).scope = body;
+    graph.edges(&["t > l", "l > f", "f > l.1"]);
+    let told = graph.run().failed_input.unwrap();
+    assert_eq!(told, r#"{"path":"l[0]","input":[1],"truncated":false}"#);
+}
+
+#[test]
+fn of_a_large_input_the_beginning_is_told() {
+    let event = format!("[\"{}\",{{\"x\":1}}]", "a".repeat(50_000));
+    let mut graph = Graph::new(&event);
+    graph.node("f", fails);
+    graph.edges(&["t > f"]);
+    let told = graph.run().failed_input.unwrap();
+    assert!(told.starts_with(r#"{"path":"","input":["aaaa"#) && told.ends_with(r#"a"],"truncated":true}"#));
+    assert!((10_000..20_000).contains(&told.len()), "{}", told.len());
+
+    let mut graph = Graph::new(&format!("[{}]", vec![r#"{"n":1}"#; 10_000].join(",")));
+    graph.node("f", fails);
+    graph.edges(&["t > f"]);
+    let told = graph.run().failed_input.unwrap();
+    assert!(
+        told.starts_with(r#"{"path":"","input":[{"n":1},{"n":1}"#) && told.len() < 30_000,
+        "{told}"
+    );
+}
+
+#[test]
+fn an_error_that_is_handled_tells_nothing() {
+    let mut graph = Graph::new("1");
+    graph.node("f", fails).on_error = OnError::Continue;
+    graph.edges(&["t > f"]);
+    assert_eq!(graph.run().failed_input, None);
+}
+
 fn handled(on_error: OnError, edges: &[&str]) -> String {
     let mut graph = Graph::new("1");
     let node = graph.node("f", fails);

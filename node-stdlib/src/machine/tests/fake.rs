@@ -29,6 +29,7 @@ pub struct Fake {
     pub record: RefCell<Vec<String>>,
     site: Cell<u32>,
     ended: RefCell<Option<(Status, String)>>,
+    failed_input: RefCell<Option<String>>,
 }
 
 impl Fake {
@@ -112,6 +113,15 @@ impl Outside for Fake {
     }
 
     fn finish(&self, status: Status, json: &str) {
+        if status == Status::FailedInput {
+            let ended = self.ended.borrow();
+            assert!(matches!(&*ended, Some((Status::Failed, _))), "it has not failed");
+            assert!(
+                self.failed_input.replace(Some(json.into())).is_none(),
+                "told twice"
+            );
+            return;
+        }
         assert!(
             self.ended.replace(Some((status, json.into()))).is_none(),
             "finished twice"
@@ -166,6 +176,8 @@ pub struct Graph {
 pub struct Ended {
     pub status: Status,
     pub json: String,
+    /// What the node that failed had been given, if the run told it.
+    pub failed_input: Option<String>,
     pub record: Vec<String>,
     /// Keys of the effects, in the order in which they were started.
     pub keys: Vec<String>,
@@ -320,6 +332,7 @@ fn run_bytes(bytes: &[u8], fake: Fake) -> Ended {
     Ended {
         status,
         json,
+        failed_input: fake.failed_input.into_inner(),
         record: fake.record.into_inner(),
         keys: fake.keys.into_inner(),
     }

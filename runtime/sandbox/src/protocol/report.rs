@@ -2,8 +2,9 @@
 //! sandbox itself would have held.
 
 use super::bytes::{Malformed, Reader, Write};
+use crate::host::FAILED_INPUT_BYTES_MAX;
 use crate::limits::Limits;
-use crate::report::{End, LogLine, Report, RunError, TraceEntry};
+use crate::report::{End, FailedInput, LogLine, Report, RunError, TraceEntry};
 use crate::trace::ENTRY_BYTES;
 use heddle_processes::Frame;
 use serde_json::value::RawValue;
@@ -49,12 +50,17 @@ impl Report {
                 to.u8(COMPLETED);
                 to.text(output.get());
             }
-            End::Failed { error, in_node } => {
+            End::Failed {
+                error,
+                in_node,
+                input,
+            } => {
                 to.u8(FAILED);
                 to.text(&error.message);
                 to.text(&error.code);
                 to.maybe_text(error.node_id.as_deref());
                 to.flag(*in_node);
+                write_failed_input(to, input.as_deref());
             }
             End::Paused {
                 breakpoint,
@@ -86,6 +92,25 @@ pub(super) fn write_line(to: &mut Frame, line: &LogLine) {
     to.maybe_text(line.node_id.as_deref());
 }
 
+fn write_failed_input(to: &mut Frame, input: Option<&FailedInput>) {
+    to.maybe_text(input.map(|input| input.input.get()));
+    if let Some(input) = input {
+        to.text(&input.path);
+        to.flag(input.truncated);
+    }
+}
+
+fn read_failed_input(reader: &mut Reader<'_>) -> Result<Option<Box<FailedInput>>, Malformed> {
+    let Some(input) = maybe_json(reader, FAILED_INPUT_BYTES_MAX)? else {
+        return Ok(None);
+    };
+    Ok(Some(Box::new(FailedInput {
+        input,
+        path: within(reader.text()?, NAME_BYTES_MAX)?.to_owned(),
+        truncated: reader.flag()?,
+    })))
+}
+
 fn write_entry(to: &mut Frame, entry: &TraceEntry) {
     to.text(&entry.node_id);
     to.text(&entry.path);
@@ -108,6 +133,7 @@ fn read_end(reader: &mut Reader<'_>, bytes_max: usize) -> Result<End, Malformed>
                 node_id: maybe_name(reader)?,
             },
             in_node: reader.flag()?,
+            input: read_failed_input(reader)?,
         },
         // Written anew by the sandbox, so that numbers may be longer than the guest wrote them.
         PAUSED => End::Paused {

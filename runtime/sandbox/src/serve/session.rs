@@ -385,6 +385,7 @@ fn panicked() -> Report {
                 node_id: None,
             },
             in_node: false,
+            input: None,
         },
         response: None,
         logs: Vec::new(),
