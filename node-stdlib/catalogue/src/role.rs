@@ -81,6 +81,8 @@ pub enum Role {
     Return,
     /// Answers the request that started the run. Only the first in a run counts.
     Respond,
+    /// Fails, in the words of the pattern's author.
+    Throw,
 }
 
 impl Role {
@@ -95,6 +97,7 @@ impl Role {
             Role::Merge { .. } => "merge",
             Role::Return => "return",
             Role::Respond => "respond",
+            Role::Throw => "throw",
         }
     }
 }

@@ -81,6 +81,16 @@ pub const TYPES: &[NodeType] = &[
             .content(Content::Duration(TimeUnit::Milliseconds))
             .advanced()
             .literal(),
+            Parameter::optional(
+                "errorDetails",
+                Schema::Boolean,
+                "Whether a sender that waits for the run is told all of the error when it fails. By default it is told \
+                 the error's code and node, and the message only of a Throw: other messages can contain addresses \
+                 and what services have answered.",
+            )
+            .advanced()
+            .or("false")
+            .literal(),
         ],
         &[Example {
             title: "The event of a request",

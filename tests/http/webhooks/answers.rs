@@ -173,6 +173,20 @@ each_database! {
         assert_eq!(failed.body["runId"], failed.headers["x-run-id"].to_str().unwrap());
         assert_eq!(hook.log_statuses().await[0], ("accepted".to_owned(), 500));
 
+        assert_eq!(failed.body["error"]["message"], "no luck", "a Throw's words are meant to be told");
+
+        // Other messages may have addresses and answers of services in them.
+        let request = json!({"id": "ask", "type": "HttpRequest", "data": {"parameters": {"url": "http://127.0.0.1:9/inner"}}});
+        hook.save(graph(json!({"responseMode": "sync"}), &[request.clone()])).await;
+        hook.deploy().await;
+        let failed = hook.signed("[2]").send().await;
+        assert_eq!((failed.status, &failed.body["error"]["nodeId"]), (500, &json!("ask")), "{failed}");
+        assert!(failed.body["error"]["code"].is_string() && !failed.text.contains("127.0.0.1"), "{failed}");
+        hook.save(graph(json!({"responseMode": "sync", "errorDetails": true}), &[request])).await;
+        hook.deploy().await;
+        let failed = hook.signed("[3]").send().await;
+        assert!(failed.text.contains("127.0.0.1"), "{failed}");
+
         // What was responded before the failure is what the sender gets.
         hook.save(graph(json!({}), &[responds(json!({"body": "early"})), throws()])).await;
         hook.deploy().await;

@@ -21,6 +21,9 @@ use serde_json::json;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
+/// What a sender is told in place of an error's message.
+const UNTOLD: &str = "The run failed. Its record says why.";
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Responded {
@@ -31,13 +34,14 @@ struct Responded {
     body_type: String,
 }
 
-/// The answer to a sender that has waited for its run.
-pub(super) fn to_sender(run: RunId, ended: &Ended) -> Response {
+/// The answer to a sender that has waited for its run. Without `with_details` it is not told what the error says, which may be
+/// the address of a service and what that has answered.
+pub(super) fn to_sender(run: RunId, ended: &Ended, with_details: bool) -> Response {
     let mut response = match &ended.response {
         Some(responded) => {
             responded_with(responded).unwrap_or_else(|problem| failed(run, "RESPONSE", &problem))
         }
-        None => without_response(run, ended),
+        None => without_response(run, ended, with_details),
     };
     // An id is a valid header value.
     if let Ok(value) = HeaderValue::from_str(&run.to_string()) {
@@ -46,7 +50,7 @@ pub(super) fn to_sender(run: RunId, ended: &Ended) -> Response {
     response
 }
 
-fn without_response(run: RunId, ended: &Ended) -> Response {
+fn without_response(run: RunId, ended: &Ended, with_details: bool) -> Response {
     if ended.status == RunStatus::Success {
         let output = ended.output.as_deref();
         return Json(json!({"status": "completed", "runId": run, "output": output})).into_response();
@@ -54,6 +58,10 @@ fn without_response(run: RunId, ended: &Ended) -> Response {
     match &ended.error {
         Some(error) if error.code == "TIMEOUT" => too_late(run).into_response(),
         error => {
+            let mut error = error.clone();
+            if let Some(error) = error.as_mut().filter(|_| !with_details) {
+                error.message = UNTOLD.to_owned();
+            }
             let body = json!({"status": "failed", "runId": run, "error": error});
             (StatusCode::INTERNAL_SERVER_ERROR, Json(body)).into_response()
         }

@@ -11,9 +11,9 @@ use axum::body::Bytes;
 use axum::http::header::{CONTENT_LENGTH, USER_AGENT};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use heddle_catalogue::Start;
+use heddle_catalogue::{Role, Start};
 use heddle_contract::manifest::Trigger;
-use heddle_execution::{Accepted, ActiveDeployment, IdempotencyKey, NewRun, Ticket};
+use heddle_execution::{Accepted, ActiveDeployment, Ended, IdempotencyKey, NewRun, Ticket};
 use heddle_model::Code;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{EndpointId, PatternId, RunId, WebhookLogId};
@@ -321,10 +321,24 @@ async fn wait(app: &App, admitted: &Admitted, ticket: Ticket) -> Response {
         .and_then(|trigger| trigger.parameters.get("timeoutMs")?.as_f64());
     let patience = of_node.map_or(app.config.run_timeout, |ms| Duration::from_millis(ms as u64));
     match tokio::time::timeout(patience, ticket.ended()).await {
-        Ok(Ok(ended)) => to_sender(run, &ended),
+        Ok(Ok(ended)) => to_sender(run, &ended, tells_errors(admitted, &ended)),
         Ok(Err(error)) => ApiError::from(error).into_response(),
         Err(_) => too_late(run).into_response(),
     }
+}
+
+/// Whether the sender is told what the error of a failed run says: if the trigger has it so, or if the words are those of the
+/// pattern's author.
+fn tells_errors(admitted: &Admitted, ended: &Ended) -> bool {
+    let asked = |trigger: &Trigger| trigger.parameters.get("errorDetails")?.as_bool();
+    if admitted.trigger().and_then(asked).unwrap_or(false) {
+        return true;
+    }
+    let failed_at = ended.error.as_ref().and_then(|error| error.node_id.as_deref());
+    let mut nodes = admitted.active.iter().flat_map(|active| &active.manifest().nodes);
+    let node = nodes.find(|node| Some(node.id.as_str()) == failed_at);
+    let node_type = node.and_then(|node| heddle_catalogue::node_type(&node.node_type));
+    node_type.is_some_and(|node_type| node_type.role == Role::Throw)
 }
 
 fn accepted(run: RunId) -> Response {

@@ -34,7 +34,8 @@ pub(super) const THROW: NodeType = node(
         input: r#"{"id": "o-1"}"#,
         output: r#"{"error": {"error": {"code": "EMPTY_ORDER", "message": "Order o-1 has no lines"}}}"#,
     }],
-);
+)
+.role(Role::Throw);
 
 pub(super) const RETURN: NodeType = node(
         "Return",
