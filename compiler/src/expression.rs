@@ -15,6 +15,7 @@ mod parse;
 mod references;
 mod scan;
 mod script;
+mod secrets;
 mod syntax;
 mod template;
 mod tree;

@@ -108,6 +108,31 @@ fn problems(sources: &[&str]) -> String {
 }
 
 #[test]
+fn what_would_be_done_to_a_reference_to_a_secret_is_refused() {
+    for source in [
+        "$secrets.K.toUpperCase()",
+        "$secrets['K'].length",
+        "($secrets.K)[0]",
+        "'x' + $secrets.K?.trim()",
+        "/x/.test($secrets.K.slice(1))",
+    ] {
+        let told = problems(&[source]);
+        assert!(told.contains("^ secret: `$secrets"), "{told}");
+    }
+    for source in [
+        "`Bearer ${$secrets.K}`",
+        "$secrets.K.concat('x')",
+        "$secrets.K.toString()",
+        "'$secrets.K.length'",
+        "$input.map(x => x + $secrets.K).length",
+        "($secrets => $secrets.K.length + /x/.source)({K: 'x'})",
+    ] {
+        let told = problems(&[source]);
+        assert!(!told.contains("secret:"), "{told}");
+    }
+}
+
+#[test]
 fn literals_have_javascript_values() {
     assert_snapshot!(trees(&[
         "0x1F", "0o17", "0b101", "1_000.5e-1", "'a\\u{1F600}\\n\"'", r#""\uD83D""#, r#""\uD83D\uDE00""#,

@@ -4,6 +4,7 @@
 use super::lowering::{Lowering, PROBLEMS_MAX};
 use super::scan::too_deep_at;
 use super::script::script;
+use super::secrets;
 use super::tree::{parsed, with_names, with_stack};
 use super::{Expression, ExpressionRoute, Names, Problem, Routed};
 use crate::diagnostic::unsentenced;
@@ -68,6 +69,14 @@ fn parse_and_lower(source: &str, names: &dyn Names, route: ExpressionRoute) -> R
             .map(|error| syntax_problem(source, error))
             .collect::<Vec<_>>()
     })?;
+    let altered = match names.definition_only() {
+        true => Vec::new(),
+        false => secrets::altered(source, &semantic),
+    };
+    if !altered.is_empty() {
+        problems.extend(altered);
+        return Err(problems);
+    }
     if !reasons.is_empty() || (problems.is_empty() && route == ExpressionRoute::EngineOnly) {
         let expression = script(source, &semantic, names, &reasons)?;
         return Ok(Routed { expression, reasons });

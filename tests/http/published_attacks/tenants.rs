@@ -238,7 +238,7 @@ each_database! {
         give_secrets(&service, &ann).await;
         let nodes = [
             ("Transform", json!({"value": "{{ $secrets.TOKEN }}"})),
-            ("Transform", json!({"value": "{{ [...$secrets.TOKEN].reverse().join('') + $secrets.TOKEN.length }}"})),
+            ("Transform", json!({"value": "{{ [...$secrets.TOKEN].reverse().join('') + [...$secrets.TOKEN].length }}"})),
             ("Log", json!({"message": "{{ $secrets.TOKEN }}"})),
             ("HttpRequest", json!({"url": "http://127.0.0.1:9/{{ $secrets.TOKEN }}", "headers": {"x": "{{ $secrets.TOKEN }}"}})),
             ("JavaScript", json!({"code": "export default ({params}) => { throw new Error(params.key); }", "params": {"key": "{{ $secrets.TOKEN }}"}})),
