@@ -11,6 +11,7 @@ use crate::lowered::Lowered;
 use crate::options::Options;
 use crate::{emit, extent, graph, lower};
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// What compiling gave: an artifact if no diagnostic is an error.
 #[derive(Clone, Debug)]
@@ -46,16 +47,30 @@ pub fn explain(graph: &Value, definitions: &Value, options: &Options) -> (Vec<Ex
 
 /// The graph ready to be emitted, if no diagnostic is an error.
 pub fn analyse(graph: &Value, definitions: &Value, options: &Options) -> (Option<Lowered>, Vec<Diagnostic>) {
-    let (lowered, found) = checked(
-        graph,
-        definitions,
-        options,
-        |checked, _, has_errors| match has_errors {
-            true => None,
-            false => lower::lower(checked, options),
-        },
-    );
+    let (lowered, found) =
+        checked(
+            graph,
+            definitions,
+            options,
+            |checked, definitions, has_errors| match has_errors {
+                true => None,
+                false => lower::lower(checked, options).map(|mut lowered| {
+                    lowered.manifest.variables = Some(named_variables(checked, definitions));
+                    lowered
+                }),
+            },
+        );
     (lowered.flatten(), found)
+}
+
+/// The variables that expressions read by name.
+fn named_variables(checked: &Checked<'_>, definitions: &Definitions) -> Vec<String> {
+    let explained = crate::explain::explain(checked, definitions);
+    let names: BTreeSet<String> = explained
+        .iter()
+        .flat_map(|explained| crate::expression::variables(&explained.expression))
+        .collect();
+    names.into_iter().collect()
 }
 
 /// What `use_it` makes of the checked graph, given whether there are errors; nothing when it can't be read.

@@ -34,6 +34,6 @@ pub use check::schedule::{CronProblem, cron_problem, never_comes};
 pub use compile::{Compiled, analyse, check, compile, explain};
 pub use diagnostic::{Diagnostic, Severity};
 pub use explain::{Explained, Route, Why};
-pub use expression::{ExpressionRoute, variables};
+pub use expression::ExpressionRoute;
 pub use options::{GraphLimits, Options};
 pub use rename::{NotRenamed, RenameEdit, Renaming, rename};

@@ -66,6 +66,7 @@ pub(crate) fn lower(checked: &Checked<'_>, options: &Options) -> Option<Lowered>
         functions: Vec::new(),
         components: components.values().map(|used| used.entry.clone()).collect(),
         rights: rights.rights(),
+        variables: None,
         settings: checked.main.graph.settings.clone(),
         trace: options.trace,
     };

@@ -32,7 +32,7 @@ use heddle_store::deployments::{self, DeploymentRow};
 use heddle_store::quota::{self, Payer};
 use heddle_store::vault::Vault;
 use heddle_store::workspaces::{self, Hold};
-use heddle_store::{Store, audit, endpoints, patterns, runs, schedules};
+use heddle_store::{Db, Store, audit, endpoints, patterns, runs, schedules};
 use plan::Planner;
 use ready::{Maker, Ready, no_environment};
 use std::sync::Arc;
@@ -44,8 +44,23 @@ const REMOVED_MAX: i64 = 1_000;
 enum After {
     /// They wait; why, if the deployment has failed.
     Held(Option<String>),
-    /// They are due as the module says.
-    Due(Box<Manifest>),
+    /// They are due as the module says, in the environment that the deployment was found in.
+    Due(Box<Manifest>, Option<EnvironmentId>),
+}
+
+/// Holds the environment of a deployment that is to run again. 409 if it was deleted.
+async fn keep_environment(
+    db: &mut Db<'_>,
+    editor: &Editor,
+    environment: EnvironmentId,
+) -> Result<(), ServiceError> {
+    match workspaces::hold_environment(db, editor, environment, Hold::ToUse).await? {
+        true => Ok(()),
+        false => Err(Code::Conflict.with(
+            "The environment of this deployment was deleted, and its secrets and variables with it: deploy the pattern to \
+             another environment.",
+        )),
+    }
 }
 
 /// What the audit log calls an operation.
@@ -295,8 +310,8 @@ impl Deployer {
         match self.modules.load(&row.artifact, row.user_id).await {
             Ok(program) => {
                 let manifest = program.manifest().clone();
-                self.apply_with(editor, deployment, operation, After::Due(Box::new(manifest)))
-                    .await
+                let after = After::Due(Box::new(manifest), row.environment_id);
+                self.apply_with(editor, deployment, operation, after).await
             }
             Err(LoadError::Failed(error)) => Err(error),
             Err(LoadError::Unusable(reason)) => {
@@ -327,6 +342,10 @@ impl Deployer {
             .store
             .write(move |db| {
                 Box::pin(async move {
+                    // Before the deployment, as whatever deletes the environment locks them.
+                    if let After::Due(_, Some(environment)) = &after {
+                        keep_environment(db, &editor, *environment).await?;
+                    }
                     let row = deployments::owned(db, &editor, deployment)
                         .await?
                         .ok_or(Code::NotFound)?;
@@ -336,7 +355,12 @@ impl Deployer {
                             schedules::hold(db, &editor, deployment).await?;
                             reason.as_deref()
                         }
-                        After::Due(manifest) => {
+                        After::Due(_, environment) if *environment != row.environment_id => {
+                            return Err(
+                                Code::Conflict.with("The pattern was deployed meanwhile: look again.")
+                            );
+                        }
+                        After::Due(manifest, _) => {
                             deployed_schedules::register(db, &editor, deployment, manifest, now).await?;
                             None
                         }

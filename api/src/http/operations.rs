@@ -50,14 +50,7 @@ struct ExecuteQuery {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(untagged)]
 enum Executed {
-    /// The run is in progress.
-    #[serde(rename_all = "camelCase")]
-    Started {
-        run_id: RunId,
-        /// Always `running`.
-        status: RunStatus,
-    },
-    /// The run has ended.
+    /// The run has ended. First, as clients take the first form that fits.
     #[serde(rename_all = "camelCase")]
     Ended {
         run_id: RunId,
@@ -68,7 +61,15 @@ enum Executed {
         #[schema(value_type = Value)]
         output: Option<Box<RawValue>>,
         /// Why it failed.
+        #[schema(required = true)]
         error: Option<RunError>,
+    },
+    /// The run is in progress.
+    #[serde(rename_all = "camelCase")]
+    Started {
+        run_id: RunId,
+        /// Always `running`.
+        status: RunStatus,
     },
 }
 
@@ -175,6 +176,7 @@ async fn pause_deployment(
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 403, description = "FORBIDDEN", body = ErrorBody),
         (status = 404, description = "NOT_FOUND", body = ErrorBody),
+        (status = 409, description = "CONFLICT: it was deployed meanwhile", body = ErrorBody),
     )
 )]
 async fn resume_deployment(
@@ -213,6 +215,7 @@ impl From<DeploymentRow> for Redeployed {
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 403, description = "FORBIDDEN", body = ErrorBody),
         (status = 404, description = "NOT_FOUND", body = ErrorBody),
+        (status = 409, description = "CONFLICT: its environment was deleted, or it was deployed meanwhile", body = ErrorBody),
     )
 )]
 async fn redeploy_deployment(

@@ -7,7 +7,7 @@ use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::State;
 use heddle_model::clock::Timestamp;
-use heddle_model::ids::{DeploymentId, PatternId, RunId};
+use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, RunId};
 use heddle_model::status::{Phase, RunStatus, TriggeredBy};
 use heddle_runtime::RunError;
 use heddle_store::runs::workspace::{self, Filter, ListedRow, Search, Source};
@@ -37,6 +37,9 @@ struct RunsQuery {
     /// Only runs of this pattern.
     #[serde(default, deserialize_with = "given")]
     pattern_id: Option<PatternId>,
+    /// Only runs of deployments that are in this environment.
+    #[serde(default, deserialize_with = "given")]
+    environment_id: Option<EnvironmentId>,
     /// A run's id, or part of the error of a failed run.
     #[param(max_length = 200)]
     q: Option<String>,
@@ -76,6 +79,11 @@ struct WorkspaceRun {
     pattern_id: PatternId,
     #[schema(example = "Order alerts")]
     pattern_name: String,
+    /// The environment of its deployment; null outside of workspaces, and if it was deleted.
+    environment_id: Option<EnvironmentId>,
+    /// The environment's name.
+    #[schema(example = "production")]
+    environment_name: Option<String>,
     triggered_by: TriggeredBy,
     status: RunStatus,
     phase: Phase,
@@ -83,7 +91,7 @@ struct WorkspaceRun {
     started_at: Timestamp,
     /// Null until it has ended.
     completed_at: Option<Timestamp>,
-    /// Duration of the last attempt, including waits.
+    /// How long it took, from `startedAt` on, with all waits; null until it has ended.
     duration_ms: Option<i64>,
     /// Why it failed.
     error: Option<RunError>,
@@ -100,6 +108,8 @@ impl WorkspaceRun {
             deployment_id: row.deployment_id,
             pattern_id: source.pattern_id,
             pattern_name: source.pattern_name,
+            environment_id: source.environment_id,
+            environment_name: source.environment_name,
             triggered_by: row.triggered_by,
             status: row.status,
             phase: match row.status {
@@ -137,6 +147,7 @@ async fn list_workspace_runs(
         status: query.status.map(RunStatus::from),
         triggered_by: query.triggered_by,
         pattern: query.pattern_id,
+        environment: query.environment_id,
         search: query.q.map(search).transpose()?.flatten(),
         from: query.from,
         to: query.to,

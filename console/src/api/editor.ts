@@ -98,6 +98,31 @@ export const deployPattern = (
     }),
   ) as Promise<Schemas['Deployed']>;
 
+/**
+ * Where webhooks would be if this version were deployed to an environment: the address of each node, null for one that gets it
+ * only then. Changes nothing.
+ */
+export const webhooksOnceDeployed = async (
+  id: string,
+  version: number,
+  environmentId: string,
+  signal: AbortSignal,
+): Promise<Schemas['DeployPlan']['webhooks']> => {
+  const planned = await unwrap(
+    api.POST('/api/patterns/{id}/deploy', {
+      ...at(id),
+      body: {
+        nodeDefinitions: {} as never,
+        versionNumber: version,
+        dryRun: true,
+        ...(environmentId && { environmentId, move: false }),
+      },
+      signal,
+    }),
+  );
+  return (planned as Schemas['DeployPlan']).webhooks;
+};
+
 /** Deploys to an environment exactly what a deployment has, unless something is missing there. */
 export const promote = (deployment: string, environmentId: string): Promise<Schemas['Deployed']> =>
   unwrap(

@@ -10,6 +10,8 @@ export interface RunFilter {
 
 export interface WorkspaceFilter extends RunFilter {
   patternId?: string;
+  /** Of deployments in this environment. */
+  environmentId?: string;
   /** A run's id, or part of its error. */
   q?: string;
   /** Accepted then or later, and before; ISO 8601. */
@@ -22,6 +24,8 @@ export interface RunRow {
   id: string;
   deploymentId: string;
   patternName?: string;
+  /** The environment of its deployment. */
+  environmentName?: string;
   status: Schemas['RunStatus'];
   phase: Schemas['Phase'];
   triggeredBy: string;
@@ -63,6 +67,7 @@ function workspaceRowOf(run: Schemas['WorkspaceRun']): RunRow {
     id,
     deploymentId,
     patternName,
+    ...(run.environmentName && { environmentName: run.environmentName }),
     status,
     phase,
     triggeredBy,

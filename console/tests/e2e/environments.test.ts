@@ -1,4 +1,4 @@
-import { call, deployOrders } from './api';
+import { call, deployOrders, ORDER, send } from './api';
 import { accessible, expect, test } from './fixtures';
 
 interface Listed {
@@ -18,6 +18,9 @@ test('a pattern is deployed beside production, and promoted', async ({ page, acc
   await sheet.getByRole('combobox', { name: 'Environment' }).selectOption({ label: 'staging' });
   await expect(sheet.getByText('This pattern is deployed for the first time.')).toBeVisible();
   await expect(sheet.getByRole('button', { name: 'Promote to staging' })).toBeVisible();
+  const addresses = sheet.getByRole('region', { name: 'Webhook addresses' });
+  await expect(addresses).toContainText('in staging');
+  await expect(addresses).toContainText('gets an address and a secret of its own');
   await accessible(page);
   await sheet.getByRole('button', { name: 'Deploy', exact: true }).click();
   await expect(page.getByText('Version 2 is deployed.')).toBeVisible();
@@ -29,7 +32,33 @@ test('a pattern is deployed beside production, and promoted', async ({ page, acc
 
   await page.getByRole('button', { name: 'Deploy', exact: true }).click();
   await sheet.getByRole('combobox', { name: 'Environment' }).selectOption({ label: 'production' });
+  await expect(addresses.locator('code')).toHaveText(orders.url);
+  await sheet.getByRole('combobox', { name: 'Environment' }).selectOption({ label: 'staging' });
+  await expect(addresses.locator('code')).toHaveText(/\/webhooks\//);
+  await expect(addresses.locator('code')).not.toHaveText(orders.url);
+  await sheet.getByRole('combobox', { name: 'Environment' }).selectOption({ label: 'production' });
   await sheet.getByRole('button', { name: 'Promote to production' }).click();
   await expect(page.getByText('Version 2 is deployed to production.')).toBeVisible();
   expect(await places()).toEqual(['production 2', 'staging 2']);
+});
+
+test('runs are listed by environment, with the environment of each', async ({ page, account }) => {
+  await page.goto(`/w/${account.workspace}`);
+  const staging = await call<{ data: { id: string } }>(
+    page,
+    'POST',
+    `/api/workspaces/${account.workspace}/environments`,
+    { name: 'staging' },
+  );
+  const orders = await deployOrders(page);
+  const beside = { nodeDefinitions: {}, environmentId: staging.data.id, move: false };
+  await call(page, 'POST', `/api/patterns/${orders.pattern}/deploy`, beside);
+  await send(orders, ORDER);
+
+  await page.goto(`/w/${account.workspace}/runs`);
+  await expect(page.getByRole('row').nth(1)).toContainText('production');
+  await page.getByRole('combobox', { name: 'Environment' }).selectOption({ label: 'staging' });
+  await expect(page.getByText('No run matches')).toBeVisible();
+  await page.getByRole('button', { name: 'Show all runs' }).click();
+  await expect(page.getByRole('row').nth(1)).toContainText('production');
 });

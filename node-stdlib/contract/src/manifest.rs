@@ -23,6 +23,10 @@ pub struct Manifest {
     pub components: Vec<Component>,
     /// What the pattern may do.
     pub rights: Rights,
+    /// Names of the variables that its expressions read, as far as they are written out; sorted. They are no right: a run sees
+    /// all variables of its environment. `None`: the compiler did not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub variables: Option<Vec<String>>,
     /// The pattern's own settings.
     pub settings: Settings,
     /// Whether node traces were compiled in.

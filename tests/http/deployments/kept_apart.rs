@@ -137,6 +137,68 @@ each_database! {
         }
     }
 
+    async fn what_was_undeployed_in_an_environment_that_is_gone_does_not_run_again_without_secrets(service: Service) {
+        let scene = Scene::drawn(&service, &toned("OnManual")).await;
+        let third = scene.environment("third").await;
+        scene.set_variables(&third, json!({"TONE": "third"})).await;
+        let id = scene.deploy(json!({"environmentId": third})).await;
+        scene.undeploy(&scene.pattern, &third).await;
+        let redeploy = format!("/api/deployments/{id}/redeploy");
+        scene.send("POST", &redeploy, None).await.data(200);
+        assert_eq!(scene.output(&id, json!({})).await, "third");
+        scene.undeploy(&scene.pattern, &third).await;
+        scene.send("DELETE", &format!("{}/{third}", scene.environments), None).await.data(200);
+        let refused = scene.send("POST", &redeploy, None).await;
+        refused.assert_refused(409, "CONFLICT");
+        assert!(refused.body["error"]["message"].as_str().unwrap().contains("environment"), "{refused}");
+        let found = scene.send("GET", &format!("/api/deployments/{id}"), None).await;
+        assert_eq!(found.data(200)["status"], "undeployed", "{found}");
+        // It is deployed anew where there is an environment.
+        let again = scene.deploy(json!({"environmentId": scene.production})).await;
+        assert_eq!(scene.output(&again, json!({})).await, "loud");
+    }
+
+    async fn nothing_is_redeployed_to_an_environment_that_is_being_deleted(service: Service) {
+        let scene = Scene::drawn(&service, &toned("OnManual")).await;
+        for name in ["first", "second", "third"] {
+            let environment = scene.environment(name).await;
+            let body = json!({"environmentId": environment, "move": false});
+            let id = scene.deploy(body).await;
+            scene.undeploy(&scene.pattern, &environment).await;
+            let (redeploy, path) = (format!("/api/deployments/{id}/redeploy"), format!("{}/{environment}", scene.environments));
+            let (redeployed, deleted) = tokio::join!(scene.send("POST", &redeploy, None), scene.send("DELETE", &path, None));
+            match deleted.status {
+                200 => assert!([404, 409].contains(&redeployed.status), "{redeployed}"),
+                _ => {
+                    deleted.assert_refused(409, "CONFLICT");
+                    redeployed.data(200);
+                    // The others are not in each other's way.
+                    scene.undeploy(&scene.pattern, &environment).await;
+                }
+            }
+        }
+    }
+
+    async fn runs_are_listed_by_the_environment_of_their_deployment(service: Service) {
+        let graph = chain(&[("start", "OnManual", json!({})), ("end", "Return", json!({"value": 1}))]);
+        let (scene, production, staging) = Scene::deployed(&service, &graph).await;
+        let loud = service.ran(&scene.ann, &production, &json!({})).await;
+        let quiet = service.ran(&scene.ann, &staging, &json!({})).await;
+        for (environment, name, run) in
+            [(&scene.production, "production", &loud), (&scene.staging, "staging", &quiet)]
+        {
+            let listed = scene.get(&format!("/api/runs?environmentId={environment}")).await;
+            let listed = listed.as_array().unwrap();
+            assert_eq!((listed.len(), &listed[0]["id"]), (1, &json!(run)), "{listed:?}");
+            assert_eq!((&listed[0]["environmentId"], &listed[0]["environmentName"]), (&json!(environment), &json!(name)));
+        }
+        assert_eq!(scene.get("/api/runs").await.as_array().unwrap().len(), 2);
+        let nowhere = scene.get("/api/runs?environmentId=01932c07-209e-7f64-b0a3-5c1f1b0e6f3a").await;
+        assert_eq!(nowhere, json!([]));
+        let wrong = scene.send("GET", "/api/runs?environmentId=staging", None).await;
+        wrong.assert_refused(400, "VALIDATION");
+    }
+
     async fn lists_show_what_is_deployed_rather_than_what_is_undeployed(service: Service) {
         let (scene, production, staging) = Scene::deployed(&service, &toned("OnManual")).await;
         let shown = async || {

@@ -167,6 +167,16 @@ each_database! {
         // Definitions of the request are in no version, and traces are compiled in.
         let there = json!({"environmentId": scene.staging, "nodeDefinitions": definitions, "trace": true});
         assert_eq!(scene.deploy(there).await, staging);
+        // What it names is what was compiled, whatever of it the stored version can't be compiled with.
+        let third = scene.environment("third").await;
+        let lacking = [
+            scene.promote(&staging, json!({"environmentId": third, "dryRun": true})).await,
+            scene.ask(json!({"environmentId": third, "nodeDefinitions": definitions, "dryRun": true})).await,
+        ];
+        for dry in lacking {
+            assert_eq!(dry.data(200)["missing"]["variables"], json!(["TONE"]), "{dry}");
+        }
+        scene.promote(&staging, json!({"environmentId": third})).await.assert_refused(409, "ENVIRONMENT_INCOMPLETE");
         service.redrawn(&scene.ann, &scene.pattern, &toned("newest")).await;
         let promoted = scene.promote(&staging, json!({"environmentId": scene.production})).await;
         assert_eq!(promoted.data(200), &json!({

@@ -47,6 +47,7 @@ each_database! {
         let oldest = &reply.body["data"][4];
         assert_eq!(oldest, &json!({
             "id": runs[4], "deploymentId": one, "patternId": first, "patternName": "Pattern",
+            "environmentId": oldest["environmentId"], "environmentName": "production",
             "triggeredBy": "manual", "status": "success", "phase": "ended", "error": null,
             "startedAt": "2026-11-21T09:00:01.000Z", "completedAt": "2026-11-21T09:00:01.000Z",
             "acceptedAt": "2026-11-21T09:00:01.000Z", "durationMs": oldest["durationMs"],

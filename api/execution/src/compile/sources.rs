@@ -2,14 +2,13 @@
 
 use super::renaming::{Renamed, Wanted};
 use super::validation::{NeededRights, Validation};
-use heddle_compiler::{Diagnostic, Explained, GraphLimits, Options, text};
+use heddle_compiler::{Diagnostic, GraphLimits, Options, text};
 use heddle_model::error::ServiceError;
 use heddle_store::versions::Content;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use std::collections::BTreeSet;
 
 /// Memory that reading takes for a byte of the sources, at most [`VALUE_BYTES`] for each value besides.
 pub(super) const READ_FACTOR: usize = 2;
@@ -103,7 +102,7 @@ impl Sources {
         let (graph, definitions) = self.read(&mut options)?;
         let (explained, found) = heddle_compiler::explain(&graph, &definitions, &options);
         let rights = with_rights
-            .then(|| rights(&graph, &definitions, &options, &explained))
+            .then(|| rights(&graph, &definitions, &options))
             .flatten();
         Ok(Validation {
             rights,
@@ -145,21 +144,9 @@ impl Sources {
 }
 
 /// What a graph could do, if it has no error.
-fn rights(
-    graph: &Value,
-    definitions: &Value,
-    options: &Options,
-    explained: &[Explained],
-) -> Option<NeededRights> {
+fn rights(graph: &Value, definitions: &Value, options: &Options) -> Option<NeededRights> {
     let (lowered, _) = heddle_compiler::analyse(graph, definitions, options);
-    let variables: BTreeSet<String> = explained
-        .iter()
-        .flat_map(|explained| heddle_compiler::variables(&explained.expression))
-        .collect();
-    Some(NeededRights {
-        variables: variables.into_iter().collect(),
-        ..lowered?.manifest.rights.into()
-    })
+    Some(NeededRights::of(&lowered?.manifest))
 }
 
 /// Whether an object has no fields.

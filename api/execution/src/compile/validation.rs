@@ -3,7 +3,7 @@
 
 use heddle_compiler::diagnostic::Utf16Units;
 use heddle_compiler::{Explained, Route, Severity};
-use heddle_contract::manifest::Rights;
+use heddle_contract::manifest::Manifest;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use utoipa::ToSchema;
@@ -60,6 +60,20 @@ pub struct NeededRights {
 }
 
 impl NeededRights {
+    /// What a module could do, with the variables that it names, if it says so.
+    pub fn of(manifest: &Manifest) -> NeededRights {
+        let rights = manifest.rights.clone();
+        NeededRights {
+            effects: rights.effects,
+            secrets: rights.secrets,
+            connections: rights.connections,
+            hosts: rights.hosts,
+            patterns: rights.patterns,
+            variables: manifest.variables.clone().unwrap_or_default(),
+            javascript: rights.javascript,
+        }
+    }
+
     /// What is not among others, of each kind.
     pub fn without(&self, others: &NeededRights) -> NeededRights {
         let without = |all: &[String], others: &[String]| -> Vec<String> {
@@ -76,20 +90,6 @@ impl NeededRights {
             patterns: without(&self.patterns, &others.patterns),
             variables: without(&self.variables, &others.variables),
             javascript: self.javascript && !others.javascript,
-        }
-    }
-}
-
-impl From<Rights> for NeededRights {
-    fn from(rights: Rights) -> Self {
-        NeededRights {
-            effects: rights.effects,
-            secrets: rights.secrets,
-            connections: rights.connections,
-            hosts: rights.hosts,
-            patterns: rights.patterns,
-            variables: Vec::new(),
-            javascript: rights.javascript,
         }
     }
 }

@@ -117,13 +117,17 @@ impl Planner<'_> {
         Ok((slot, deployments::in_slot_for_system(db, slot).await?))
     }
 
-    /// What a version could do by its module, with the variables that its graph names.
+    /// What a version could do by its module. One that an earlier heddle has compiled does not say which variables it names:
+    /// those are its graph's, as far as that can be compiled with its own definitions.
     async fn needed(
         &self,
         editor: &Editor,
         (pattern, version): (PatternId, i64),
         manifest: &Manifest,
     ) -> Result<NeededRights, ServiceError> {
+        if manifest.variables.is_some() {
+            return Ok(NeededRights::of(manifest));
+        }
         let mut session = self.modules.session(Asker::Request(editor.user())).await?;
         let content = versions::content(&mut self.store.reader().await?.db(), pattern, version).await?;
         let variables = match content {
@@ -136,7 +140,7 @@ impl Planner<'_> {
         };
         Ok(NeededRights {
             variables: variables.unwrap_or_default(),
-            ..manifest.rights.clone().into()
+            ..NeededRights::of(manifest)
         })
     }
 

@@ -6,7 +6,7 @@
 use crate::{Db, Sql, StoreError, rights, sql};
 use heddle_model::access::Scope;
 use heddle_model::clock::Timestamp;
-use heddle_model::ids::{DeploymentId, PatternId, RunId};
+use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, RunId};
 use heddle_model::status::{Phase, RunStatus, TriggeredBy};
 use sqlx::FromRow;
 use std::cmp::Reverse;
@@ -41,7 +41,7 @@ pub struct ListedRow {
     pub started_at: Option<i64>,
     /// When it ended, in milliseconds.
     pub completed_at: Option<i64>,
-    /// How long the last attempt executed.
+    /// How long it took, waits included.
     pub duration_ms: Option<i64>,
     /// `{code, message, nodeId}` as JSON.
     pub error: Option<String>,
@@ -56,6 +56,10 @@ pub struct Source {
     pub pattern_id: PatternId,
     /// The pattern's name now, or when it was deployed if it is gone.
     pub pattern_name: String,
+    /// The environment of the deployment; `None`: it has none, or it is gone.
+    pub environment_id: Option<EnvironmentId>,
+    /// Its name.
+    pub environment_name: Option<String>,
     /// When its newest run was accepted.
     #[sqlx(try_from = "i64")]
     newest_at: Timestamp,
@@ -70,6 +74,8 @@ pub struct Filter {
     pub triggered_by: Option<TriggeredBy>,
     /// Of this pattern only.
     pub pattern: Option<PatternId>,
+    /// Of deployments in this environment only.
+    pub environment: Option<EnvironmentId>,
     /// What is searched for.
     pub search: Option<Search>,
     /// Accepted then or later.
@@ -123,12 +129,17 @@ pub async fn page(
 async fn sources(db: &mut Db<'_>, scope: &Scope, filter: &Filter) -> Result<Vec<Source>, StoreError> {
     let query = sql(
         "select * from (select d.id, d.pattern_id, coalesce(p.name, d.pattern_name) as pattern_name,
+         e.id as environment_id, e.name as environment_name,
          (select max(r.accepted_at) from runs r where r.deployment_id = d.id) as newest_at
-         from deployments d left join patterns p on p.id = d.pattern_id where ",
+         from deployments d left join patterns p on p.id = d.pattern_id
+         left join environments e on e.id = d.environment_id and e.workspace_id = d.workspace_id where ",
     );
     let mut query = rights::deployments(query, scope);
     if let Some(pattern) = filter.pattern {
         query = query.push(" and d.pattern_id = ?").bind(pattern);
+    }
+    if let Some(environment) = filter.environment {
+        query = query.push(" and e.id = ?").bind(environment);
     }
     query = query.push(") t where t.newest_at is not null");
     if let Some(from) = filter.from {

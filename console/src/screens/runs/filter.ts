@@ -10,12 +10,14 @@ export function filterOf(query: URLSearchParams): WorkspaceFilter {
   const status = STATUSES.find((each) => each === query.get('status'));
   const triggeredBy = TRIGGERS.find((each) => each === query.get('trigger'));
   const patternId = query.get('pattern');
+  const environmentId = query.get('environment');
   const q = query.get('q');
   const [from, to] = [timeOf(query.get('from')), timeOf(query.get('to'))];
   return {
     ...(status && { status }),
     ...(triggeredBy && { triggeredBy }),
     ...(patternId && { patternId }),
+    ...(environmentId && { environmentId }),
     ...(q && { q }),
     ...(from && { from }),
     ...(to && { to }),

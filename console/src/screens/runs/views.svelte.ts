@@ -12,7 +12,7 @@ export interface SavedView {
 const VIEWS_MAX = 20;
 export const NAME_MAX = 60;
 /** What of an address says which runs are listed. */
-const FILTERS = ['status', 'trigger', 'pattern', 'q', 'from', 'to'] as const;
+const FILTERS = ['status', 'trigger', 'pattern', 'environment', 'q', 'from', 'to'] as const;
 
 /** The filters of an address, always in the same order. */
 export function filtersOf(query: URLSearchParams): string {
