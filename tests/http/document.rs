@@ -140,6 +140,17 @@ async fn the_document_is_of_this_version_and_names_whom_it_is_about() {
         document["components"]["securitySchemes"]["bearer"]["scheme"],
         "bearer"
     );
+    assert_eq!(document["servers"][0]["url"], "/");
+}
+
+#[tokio::test]
+async fn a_stored_graph_has_nodes_and_edges_with_fields() {
+    let (_service, document) = served().await;
+    let graph = &document["components"]["schemas"]["Graph"]["properties"];
+    for (list, of) in [("nodes", "DrawnNode"), ("edges", "DrawnEdge")] {
+        let items = &graph[list]["items"];
+        assert_eq!(items["$ref"], format!("#/components/schemas/{of}"), "{graph}");
+    }
 }
 
 #[tokio::test]
@@ -168,6 +179,15 @@ async fn every_operation_is_described() {
         assert!(
             ids.insert(id.to_owned()),
             "{operation}: another operation is called {id:?} too"
+        );
+        let words: Vec<&str> = id.split('_').collect();
+        assert!(
+            words.len() > 1 || ["login", "logout", "register"].contains(&id),
+            "{operation}: {id:?} does not say what it is done to, as the name of a client's method"
+        );
+        assert!(
+            told["security"].is_array(),
+            "{operation}: whether it needs a token is not said"
         );
         for parameter in told["parameters"].as_array().into_iter().flatten() {
             let name = &parameter["name"];

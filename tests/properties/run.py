@@ -17,15 +17,12 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-import urllib.request
 from pathlib import Path
 
 import postgres
+from service import TARGET, Service, build
 
-ROOT = Path(__file__).resolve().parents[2]
-TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 VENV = TARGET / "schemathesis"
 HOOKS = Path(__file__).with_name("hooks.py")
 REQUIREMENTS = Path(__file__).with_name("requirements.txt")
@@ -112,44 +109,6 @@ def install():
     return VENV / "bin/schemathesis"
 
 
-class Service:
-    """A running `heddle serve`, and a user of it."""
-
-    def __init__(self, files, database_url):
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("HEDDLE_")}
-        environment |= {"HEDDLE_LISTEN": "127.0.0.1:0", "HEDDLE_DATA_DIR": str(files / "data"), "HEDDLE_LOG": "warn"}
-        if database_url:
-            environment["HEDDLE_DATABASE_URL"] = database_url
-            environment["HEDDLE_MASTER_KEY"] = "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc="
-            environment["HEDDLE_JWT_SECRET"] = "a secret of thirty-two characters or more"
-        self.log = open(files / "log", "w+")
-        self.process = subprocess.Popen(
-            [TARGET / "debug/heddle", "serve"], env=environment, stdout=subprocess.PIPE, stderr=self.log, text=True
-        )
-        line = self.process.stdout.readline()
-        if not line.startswith("listening on "):
-            self.stop()
-            self.log.seek(0)
-            sys.exit(f"heddle serve did not start: {line}{self.log.read()}")
-        # What it prints later has to go somewhere.
-        threading.Thread(target=self.process.stdout.read, daemon=True).start()
-        self.url = line.removeprefix("listening on ").split()[0]
-        self.token = None
-
-    def call(self, method, path, body=None):
-        headers = {"Content-Type": "application/json"}
-        if self.token:
-            headers["Authorization"] = f"Bearer {self.token}"
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.url + path, data, headers, method=method)
-        with urllib.request.urlopen(request) as reply:
-            return json.load(reply)
-
-    def stop(self):
-        self.process.terminate()
-        return self.process.wait(30)
-
-
 def fill(service):
     """Makes objects; their ids, by what they stand for in a path."""
     account = {"email": "ann@example.com", "firstName": "Ann", "lastName": "Lee", "password": "correct-horse"}
@@ -233,9 +192,7 @@ def rounds(schemathesis, server, arguments):
 
 
 def main():
-    # As the tests build it: for other features of theirs, all dependencies would be built once more.
-    build = ["cargo", "test", "--quiet", "--locked", "--workspace", "--test", "cli", "--no-run"]
-    subprocess.run(build, cwd=ROOT, check=True)
+    build()
     schemathesis = install()
     server = None
     if postgres.is_there():

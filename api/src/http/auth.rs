@@ -306,7 +306,7 @@ impl From<UserRow> for Me {
 
 /// Gets the caller's profile.
 #[utoipa::path(
-    get, path = "/api/auth/me", tag = "Authentication", security(("bearer" = [])),
+    get, path = "/api/auth/me", operation_id = "get_me", tag = "Authentication", security(("bearer" = [])),
     responses(
         (status = 200, description = "The caller", body = Enveloped<Me>),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),

@@ -306,7 +306,7 @@ struct SessionState {
 
 /// Gets who is signed in, with their workspaces.
 #[utoipa::path(
-    get, path = "/api/session", tag = "Authentication",
+    get, path = "/api/session", operation_id = "get_session", tag = "Authentication",
     responses(
         (status = 200, description = "Who is signed in, if anybody is", body = Enveloped<SessionState>,
          headers(("X-Heddle-Build" = String, description = "The build of the console that the server has"))),

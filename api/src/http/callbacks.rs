@@ -72,7 +72,7 @@ async fn call_back(
 /// The page that people see who follow the URL as a link: it asks, and its button sends a POST request to the same URL with the
 /// link's query. Following a link by itself decides nothing, since programs that look for malware in mail do that, too.
 #[utoipa::path(
-    get, path = "/callbacks/{runId}/{token}/{place}", tag = "Webhooks",
+    get, path = "/callbacks/{runId}/{token}/{place}", operation_id = "show_callback", tag = "Webhooks",
     params(
         ("runId" = RunId, Path, description = "The run"),
         ("token" = String, Path, description = "What makes the URL unguessable"),

@@ -112,7 +112,7 @@ async fn get_pattern_deployment(
 
 /// Lists all deployments of a pattern, the main one first.
 #[utoipa::path(
-    get, path = "/api/patterns/{id}/deployments", tag = "Deployments", security(("bearer" = [])),
+    get, path = "/api/patterns/{id}/deployments", operation_id = "list_pattern_deployments", tag = "Deployments", security(("bearer" = [])),
     params(("id" = PatternId, Path, description = "Pattern")),
     responses(
         (status = 200, description = "The deployments, undeployed ones as well", body = Enveloped<Vec<ListedDeployment>>),

@@ -50,7 +50,7 @@ fn text(content_type: &'static str, text: &'static str) -> Text {
 
 /// Gets this API description as OpenAPI 3.1.
 #[utoipa::path(
-    get, path = "/api/openapi.json", tag = "Operation", security(()),
+    get, path = "/api/openapi.json", operation_id = "get_openapi_document", tag = "Operation", security(()),
     responses((status = 200, description = "The document", body = serde_json::Map<String, Value>))
 )]
 async fn openapi(Extension(Source(document)): Extension<Source>) -> Text {
@@ -59,14 +59,14 @@ async fn openapi(Extension(Source(document)): Extension<Source>) -> Text {
 
 /// Shows this API description as a page.
 #[utoipa::path(
-    get, path = "/docs", tag = "Operation", security(()),
+    get, path = "/docs", operation_id = "show_docs", tag = "Operation", security(()),
     responses((status = 200, description = "The page", body = String, content_type = "text/html"))
 )]
 async fn docs() -> Text {
     text("text/html; charset=utf-8", PAGE)
 }
 
-/// The description of the routes, with the responses that every operation has.
+/// The description of the routes, with the server, the responses that every operation has, and what needs no token.
 pub fn completed(document: OpenApi) -> Value {
     let mut document = serde_json::to_value(document).unwrap_or_default();
     for (name, description) in [
@@ -82,6 +82,8 @@ pub fn completed(document: OpenApi) -> Value {
         document["components"]["responses"][name] =
             json!({"description": description, "content": {"application/json": {"schema": schema}}});
     }
+    // Relative to where the document is: clients ask the server that they have it from.
+    document["servers"] = json!([{"url": "/", "description": "The server that gives this document"}]);
     let paths = document["paths"].as_object_mut().into_iter().flatten();
     let operations = paths.flat_map(|(_, item)| item.as_object_mut().into_iter().flatten());
     for (method, operation) in operations {
@@ -92,11 +94,14 @@ pub fn completed(document: OpenApi) -> Value {
     document
 }
 
-/// Adds the responses that come from the middleware.
+/// Adds the responses that come from the middleware, and that there is no security where there is none.
 fn complete(operation: &mut Map<String, Value>, is_change: bool) {
     let security = operation.get("security").and_then(Value::as_array);
     let needs_token = security.is_some_and(|ways| ways.iter().any(|way| way.get("bearer").is_some()));
     let has_body = operation.contains_key("requestBody");
+    if !needs_token {
+        operation.insert("security".to_owned(), json!([]));
+    }
     let Some(Value::Object(responses)) = operation.get_mut("responses") else {
         return;
     };

@@ -27,6 +27,46 @@ struct Node {
     data: Option<NodeData>,
 }
 
+/// A node with its place on the canvas.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub struct DrawnNode {
+    #[schema(example = "start")]
+    id: String,
+    /// A standard node type, or the name of a definition.
+    #[schema(example = "OnManual")]
+    r#type: String,
+    position: Option<Position>,
+    data: Option<NodeData>,
+}
+
+/// A place on the canvas.
+#[derive(ToSchema)]
+struct Position {
+    #[schema(example = 200)]
+    x: f64,
+    #[schema(example = 0)]
+    y: f64,
+}
+
+/// An edge with its id.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub struct DrawnEdge {
+    #[schema(example = "e1")]
+    id: Option<String>,
+    /// Node.
+    #[schema(example = "start")]
+    source: String,
+    /// Output port; without one, the first.
+    source_handle: Option<String>,
+    /// Node.
+    #[schema(example = "answer")]
+    target: String,
+    /// Input port; without one, the first.
+    target_handle: Option<String>,
+}
+
 /// What a node is set to do.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
@@ -98,7 +138,7 @@ struct Edge {
 /// Settings of a pattern's runs.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
-struct GraphSettings {
+pub struct GraphSettings {
     /// Time limit of a run, in milliseconds.
     #[schema(minimum = 1, maximum = 2_592_000_000_i64)]
     timeout_ms: Option<u64>,
@@ -116,9 +156,7 @@ pub enum NodeDefinition {
     Expression {
         inputs: Option<Vec<DefinitionPort>>,
         outputs: Option<Vec<DefinitionPort>>,
-        /// Value by output port; a text with `{{ }}` is an expression.
-        #[schema(value_type = HashMap<String, Value>)]
-        output_values: (),
+        output_values: OutputValues,
     },
     /// A JavaScript module.
     #[serde(rename = "javascript")]
@@ -145,6 +183,11 @@ pub enum NodeDefinition {
         hosts: Option<Vec<String>>,
     },
 }
+
+/// Value by output port; a text with `{{ }}` is an expression.
+#[derive(ToSchema)]
+#[schema(value_type = HashMap<String, Value>)]
+pub struct OutputValues(());
 
 /// An input or output of a definition.
 #[derive(ToSchema)]

@@ -121,7 +121,7 @@ struct ForeignName {
 /// Lists what can be written in an expression: names, functions, methods by type, and what other systems call by another
 /// name.
 #[utoipa::path(
-    get, path = "/api/expressions", tag = "Node types",
+    get, path = "/api/expressions", operation_id = "get_expression_vocabulary", tag = "Node types",
     params(("If-None-Match" = Option<String>, Header, description = "The ETag of an answer that the client has")),
     responses(
         (status = 200, description = "The vocabulary", body = Vocabulary, headers(("ETag" = String,

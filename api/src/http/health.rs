@@ -37,7 +37,7 @@ struct Health {
 
 /// Checks that the process answers.
 #[utoipa::path(
-    get, path = "/healthz", tag = "Operation", security(()),
+    get, path = "/healthz", operation_id = "get_health", tag = "Operation", security(()),
     responses((status = 200, description = "The process answers", body = Health))
 )]
 async fn healthz() -> axum::Json<Health> {
@@ -47,7 +47,7 @@ async fn healthz() -> axum::Json<Health> {
 /// Checks that the service can work: its database answers, the disk of an embedded database has room and can be written,
 /// and the server is not being stopped.
 #[utoipa::path(
-    get, path = "/readyz", tag = "Operation", security(()),
+    get, path = "/readyz", operation_id = "get_readiness", tag = "Operation", security(()),
     responses(
         (status = 200, description = "The service can work", body = Health),
         (status = 503, description = "UNAVAILABLE: the database does not answer, the disk is full or can't be written, or \
@@ -97,7 +97,7 @@ fn shows_token(app: &App, headers: &HeaderMap) -> Option<bool> {
 /// without, only this machine and private networks may, and not through a proxy. With `metrics_listen` they are served
 /// only at that address.
 #[utoipa::path(
-    get, path = "/metrics", tag = "Operation", security(()),
+    get, path = "/metrics", operation_id = "get_metrics", tag = "Operation", security(()),
     responses(
         (status = 200, description = "Metrics", body = String, content_type = "text/plain"),
         (status = 401, description = "UNAUTHORIZED: the token is missing or incorrect", body = ErrorBody),

@@ -63,7 +63,7 @@ impl From<ReceivedRow> for ReceivedInvitation {
 
 /// Lists the caller's pending invitations, newest first, at most 100.
 #[utoipa::path(
-    get, path = "/api/auth/invitations", tag = "Authentication", security(("bearer" = [])),
+    get, path = "/api/auth/invitations", operation_id = "list_my_invitations", tag = "Authentication", security(("bearer" = [])),
     responses(
         (status = 200, description = "The invitations", body = Enveloped<Vec<ReceivedInvitation>>),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
@@ -95,7 +95,7 @@ struct Joined {
 
 /// Accepts an invitation: the caller becomes a member of the workspace.
 #[utoipa::path(
-    post, path = "/api/auth/invitations/{id}/accept", tag = "Authentication", security(("bearer" = [])),
+    post, path = "/api/auth/invitations/{id}/accept", operation_id = "accept_invitation", tag = "Authentication", security(("bearer" = [])),
     params(("id" = InvitationId, Path, description = "Invitation")),
     responses(
         (status = 200, description = "The workspace", body = Enveloped<Joined>),
@@ -133,7 +133,7 @@ async fn accept(
 
 /// Declines an invitation. Its sender is not notified, but may send another one.
 #[utoipa::path(
-    post, path = "/api/auth/invitations/{id}/decline", tag = "Authentication", security(("bearer" = [])),
+    post, path = "/api/auth/invitations/{id}/decline", operation_id = "decline_invitation", tag = "Authentication", security(("bearer" = [])),
     params(("id" = InvitationId, Path, description = "Invitation")),
     responses(
         (status = 200, description = "Declined", body = Enveloped<Deleted>),

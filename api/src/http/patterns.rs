@@ -121,7 +121,7 @@ struct CreateRequest {
 
 /// Creates a pattern with an empty graph.
 #[utoipa::path(
-    post, path = "/api/patterns", tag = "Patterns", request_body = CreateRequest, security(("bearer" = [])),
+    post, path = "/api/patterns", operation_id = "create_pattern", tag = "Patterns", request_body = CreateRequest, security(("bearer" = [])),
     responses(
         (status = 201, description = "Made, as version 1", body = Pattern),
         (status = 400, description = "VALIDATION", body = ErrorBody),
@@ -166,7 +166,7 @@ async fn create(
 ///
 /// The `ETag` is the version, for the `If-Match` of a later change.
 #[utoipa::path(
-    get, path = "/api/patterns/{id}", tag = "Patterns", security(("bearer" = [])),
+    get, path = "/api/patterns/{id}", operation_id = "get_pattern", tag = "Patterns", security(("bearer" = [])),
     params(("id" = PatternId, Path, description = "The pattern: the caller's, their workspace's, or a public one")),
     responses(
         (status = 200, description = "The pattern", body = Pattern, headers(("ETag" = String, description = "The version, quoted"))),
@@ -232,7 +232,7 @@ struct Updated {
 /// Versions are numbered without gaps, even if several users save at the same time. State the version that the change
 /// is based on in `If-Match` or `versionNumber` so that nobody's work is overwritten by accident.
 #[utoipa::path(
-    put, path = "/api/patterns/{id}", tag = "Patterns", request_body = UpdateRequest, security(("bearer" = [])),
+    put, path = "/api/patterns/{id}", operation_id = "update_pattern", tag = "Patterns", request_body = UpdateRequest, security(("bearer" = [])),
     params(
         ("id" = PatternId, Path, description = "The pattern"),
         ("If-Match" = Option<String>, Header, description = "The ETag that the change is based on", example = "\"3\""),
@@ -309,7 +309,7 @@ fn based_on(headers: &HeaderMap, version_number: Option<i64>) -> Result<Option<i
 ///
 /// It is undeployed first.
 #[utoipa::path(
-    delete, path = "/api/patterns/{id}", tag = "Patterns", security(("bearer" = [])),
+    delete, path = "/api/patterns/{id}", operation_id = "delete_pattern", tag = "Patterns", security(("bearer" = [])),
     params(("id" = PatternId, Path, description = "The pattern")),
     responses(
         (status = 204, description = "Deleted"),
@@ -339,7 +339,7 @@ struct Stats {
 
 /// Counts the service's patterns, for admins.
 #[utoipa::path(
-    get, path = "/api/patterns/stats", tag = "Patterns", security(("bearer" = [])),
+    get, path = "/api/patterns/stats", operation_id = "get_pattern_stats", tag = "Patterns", security(("bearer" = [])),
     responses(
         (status = 200, description = "The figures", body = Stats),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
@@ -364,7 +364,7 @@ struct Starred {
 
 /// Stars a pattern, or removes the caller's star.
 #[utoipa::path(
-    post, path = "/api/patterns/{id}/star", tag = "Patterns", security(("bearer" = [])),
+    post, path = "/api/patterns/{id}/star", operation_id = "star_pattern", tag = "Patterns", security(("bearer" = [])),
     params(("id" = PatternId, Path, description = "The pattern")),
     responses(
         (status = 200, description = "What it is now", body = Starred),

@@ -133,7 +133,7 @@ impl PreviewBody {
 /// They are evaluated in the sandbox, on the outputs that the request gives, with little time and fuel for all of them
 /// together. No node of the graph executes, so that nothing happens outside.
 #[utoipa::path(
-    post, path = "/api/execute/preview", tag = "Executions", security(("bearer" = [])), request_body = PreviewBody,
+    post, path = "/api/execute/preview", operation_id = "preview_expressions", tag = "Executions", security(("bearer" = [])), request_body = PreviewBody,
     responses(
         (status = 200, description = "Values and errors", body = Previewed),
         (status = 400, description = "VALIDATION", body = ErrorBody),

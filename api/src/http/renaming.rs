@@ -82,7 +82,7 @@ impl From<Edit> for RenameEdit {
 /// Places are found by JavaScript's grammar, so that texts in strings, comments and names of an expression's own stay. If
 /// several nodes have the label before, there are none: it is not known which of them an expression means.
 #[utoipa::path(
-    post, path = "/api/execute/rename", tag = "Executions", security(("bearer" = [])), request_body = RenameBody,
+    post, path = "/api/execute/rename", operation_id = "rename_node", tag = "Executions", security(("bearer" = [])), request_body = RenameBody,
     responses(
         (status = 200, description = "The places", body = RenameEdits),
         (status = 400, description = "VALIDATION; of `label`, if expressions would mean another node by it, or by the id that is left without it", body = ErrorBody),

@@ -65,7 +65,7 @@ struct Scheduled {
 
 /// Sets the schedule of all OnSchedule nodes of a deployment, overriding their own.
 #[utoipa::path(
-    put, path = "/api/deployments/{id}/schedule", tag = "Deployments", security(("bearer" = [])),
+    put, path = "/api/deployments/{id}/schedule", operation_id = "set_schedule", tag = "Deployments", security(("bearer" = [])),
     params(("id" = DeploymentId, Path, description = "Deployment")),
     request_body = ScheduleRequest,
     responses(

@@ -63,7 +63,7 @@ struct DemoAccount {
 
 /// Lists the available ways to log in.
 #[utoipa::path(
-    get, path = "/api/auth/providers", tag = "Authentication",
+    get, path = "/api/auth/providers", operation_id = "list_login_providers", tag = "Authentication",
     responses((status = 200, description = "The logins", body = Enveloped<Providers>))
 )]
 async fn list_providers(State(app): State<App>) -> Enveloped<Providers> {
@@ -104,7 +104,7 @@ pub(super) struct ExtRequest {
 /// email. If it had not been verified before, all other access to that account is revoked first, which `notice`
 /// explains.
 #[utoipa::path(
-    post, path = "/api/auth/ext", tag = "Authentication", request_body = ExtRequest,
+    post, path = "/api/auth/ext", operation_id = "login_with_provider", tag = "Authentication", request_body = ExtRequest,
     responses(
         (status = 200, description = "Logged in", body = Enveloped<Session>),
         (status = 400, description = "VALIDATION", body = ErrorBody),
@@ -280,7 +280,7 @@ async fn again(db: &mut Db<'_>, user: UserId) -> Result<UserRow, ApiError> {
 
 /// Issues a new token with the current role and membership. It expires no later than the login that it derives from.
 #[utoipa::path(
-    post, path = "/api/auth/refresh", tag = "Authentication", security(("bearer" = [])),
+    post, path = "/api/auth/refresh", operation_id = "refresh_token", tag = "Authentication", security(("bearer" = [])),
     responses(
         (status = 200, description = "A new token", body = Enveloped<Session>),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),

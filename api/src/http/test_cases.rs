@@ -310,7 +310,7 @@ struct FromRun {
 /// It has the run's trigger, event, seed, time and environment, and expects the same output, or an error of the same code and
 /// node. Nodes that reach outside are pinned to what they gave, as far as the run's trace has it; `unpinned` lists the others.
 #[utoipa::path(
-    post, path = "/api/patterns/{id}/tests/from-run", tag = "Tests", security(("bearer" = [])), request_body = FromRun,
+    post, path = "/api/patterns/{id}/tests/from-run", operation_id = "add_test_from_run", tag = "Tests", security(("bearer" = [])), request_body = FromRun,
     params(("id" = PatternId, Path, description = "The pattern")),
     responses(
         (status = 201, description = "Made", body = MadeTest),
@@ -351,7 +351,7 @@ struct FromEvent {
 /// It expects nothing but that the run completes: run it, and accept what it gives. `unpinned` lists the nodes that reach
 /// outside.
 #[utoipa::path(
-    post, path = "/api/patterns/{id}/tests/from-event", tag = "Tests", security(("bearer" = [])), request_body = FromEvent,
+    post, path = "/api/patterns/{id}/tests/from-event", operation_id = "add_test_from_event", tag = "Tests", security(("bearer" = [])), request_body = FromEvent,
     params(("id" = PatternId, Path, description = "The pattern")),
     responses(
         (status = 201, description = "Made", body = MadeTest),

@@ -69,7 +69,7 @@ struct Transpiled {
 
 /// Compiles a graph for a test run.
 #[utoipa::path(
-    post, path = "/api/execute/transpile", tag = "Executions", security(("bearer" = [])),
+    post, path = "/api/execute/transpile", operation_id = "transpile_graph", tag = "Executions", security(("bearer" = [])),
     request_body = TranspileBody,
     responses(
         (status = 200, description = "The module", body = Transpiled),

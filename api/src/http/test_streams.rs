@@ -363,7 +363,7 @@ impl TestStream {
 /// execution of a node starts, waits, goes on and ends; `log` has each line of the log, `effect` each effect that has ended, and
 /// `end`, the last one, the result. At most 30 batches of events a second are sent. Closing the connection cancels the run.
 #[utoipa::path(
-    post, path = "/api/execute/stream", tag = "Executions", security(("bearer" = [])), request_body = RunBody,
+    post, path = "/api/execute/stream", operation_id = "stream_code", tag = "Executions", security(("bearer" = [])), request_body = RunBody,
     responses(
         (status = 200, description = "Events", body = TestEvent, content_type = "text/event-stream"),
         (status = 400, description = "VALIDATION: not a module that can run here", body = ErrorBody),

@@ -45,7 +45,7 @@ struct ValidateBody {
 /// answered with 200 as well. For each expression it says whether it is compiled or evaluated by the JavaScript engine. With `rights` it tells what the pattern could do:
 /// its hosts, secrets, connections and effects.
 #[utoipa::path(
-    post, path = "/api/execute/validate", tag = "Executions", security(("bearer" = [])),
+    post, path = "/api/execute/validate", operation_id = "validate_graph", tag = "Executions", security(("bearer" = [])),
     request_body = ValidateBody,
     responses(
         (status = 200, description = "What was found", body = Validation),

@@ -143,7 +143,7 @@ struct Endpoints {
 /// Lists the webhook endpoints of a pattern's main deployment, deployed or not, or those that the pattern has in another
 /// environment.
 #[utoipa::path(
-    get, path = "/api/patterns/{id}/webhooks", tag = "Webhooks", security(("bearer" = [])),
+    get, path = "/api/patterns/{id}/webhooks", operation_id = "list_pattern_webhooks", tag = "Webhooks", security(("bearer" = [])),
     params(("id" = PatternId, Path, description = "Pattern"), InEnvironment),
     responses(
         (status = 200, description = "The endpoints", body = Enveloped<Endpoints>),
@@ -181,7 +181,7 @@ async fn endpoints_of_pattern(
 
 /// Lists a deployment's webhook endpoints.
 #[utoipa::path(
-    get, path = "/api/deployments/{id}/webhook", tag = "Webhooks", security(("bearer" = [])),
+    get, path = "/api/deployments/{id}/webhook", operation_id = "list_deployment_webhooks", tag = "Webhooks", security(("bearer" = [])),
     params(("id" = DeploymentId, Path, description = "Deployment")),
     responses(
         (status = 200, description = "The endpoints", body = Enveloped<Vec<WebhookEndpoint>>),
@@ -227,7 +227,7 @@ struct Regenerated {
 
 /// Replaces an endpoint's secret. The old one stops working at once.
 #[utoipa::path(
-    post, path = "/api/deployments/{id}/webhook/regenerate", tag = "Webhooks", security(("bearer" = [])),
+    post, path = "/api/deployments/{id}/webhook/regenerate", operation_id = "regenerate_webhook_secret", tag = "Webhooks", security(("bearer" = [])),
     params(("id" = DeploymentId, Path, description = "Deployment")),
     request_body = RegenerateRequest,
     responses(
@@ -306,7 +306,7 @@ struct SnippetsQuery {
 
 /// Gets code snippets that send a signed request. They contain the secret, so viewers can't get them.
 #[utoipa::path(
-    get, path = "/api/deployments/{id}/webhook/snippets", tag = "Webhooks", security(("bearer" = [])),
+    get, path = "/api/deployments/{id}/webhook/snippets", operation_id = "get_webhook_snippets", tag = "Webhooks", security(("bearer" = [])),
     params(("id" = DeploymentId, Path, description = "Deployment"), SnippetsQuery),
     responses(
         (status = 200, description = "The snippets", body = Enveloped<Snippets>),

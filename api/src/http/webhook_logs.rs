@@ -196,7 +196,7 @@ async fn clear(app: &App, caller: &Caller, whose: Whose) -> Result<Json<Cleared>
 
 /// Lists the requests to a pattern's webhooks.
 #[utoipa::path(
-    get, path = "/api/patterns/{id}/webhook-logs", tag = "Webhooks", security(("bearer" = [])),
+    get, path = "/api/patterns/{id}/webhook-logs", operation_id = "list_pattern_webhook_logs", tag = "Webhooks", security(("bearer" = [])),
     params(("id" = PatternId, Path, description = "Pattern"), LogQuery),
     responses(
         (status = 200, description = "A page of the log", body = Logs<LogEntry>),
@@ -217,7 +217,7 @@ async fn logs_of_pattern(
 
 /// Clears the log of a pattern's webhooks.
 #[utoipa::path(
-    delete, path = "/api/patterns/{id}/webhook-logs", tag = "Webhooks", security(("bearer" = [])),
+    delete, path = "/api/patterns/{id}/webhook-logs", operation_id = "clear_pattern_webhook_logs", tag = "Webhooks", security(("bearer" = [])),
     params(("id" = PatternId, Path, description = "Pattern")),
     responses(
         (status = 200, description = "Cleared", body = Cleared),
@@ -237,7 +237,7 @@ async fn clear_of_pattern(
 
 /// Lists the requests to the webhooks of all the caller's patterns.
 #[utoipa::path(
-    get, path = "/api/triggers/webhook-logs", tag = "Webhooks", security(("bearer" = [])),
+    get, path = "/api/triggers/webhook-logs", operation_id = "list_webhook_logs", tag = "Webhooks", security(("bearer" = [])),
     params(LogQuery),
     responses(
         (status = 200, description = "A page of the log", body = Logs<LogSummary>),
@@ -255,7 +255,7 @@ async fn logs_of_all(
 
 /// Clears the log of all the caller's patterns.
 #[utoipa::path(
-    delete, path = "/api/triggers/webhook-logs", tag = "Webhooks", security(("bearer" = [])),
+    delete, path = "/api/triggers/webhook-logs", operation_id = "clear_webhook_logs", tag = "Webhooks", security(("bearer" = [])),
     responses(
         (status = 200, description = "Cleared", body = Cleared),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
@@ -315,7 +315,7 @@ struct Tapped {
 /// Lists the newest captured events of each webhook of a pattern, deployed or not: at most 20 each, none older than 30
 /// minutes.
 #[utoipa::path(
-    get, path = "/api/patterns/{id}/tap-events", tag = "Webhooks", security(("bearer" = [])),
+    get, path = "/api/patterns/{id}/tap-events", operation_id = "list_tap_events", tag = "Webhooks", security(("bearer" = [])),
     params(("id" = PatternId, Path, description = "Pattern")),
     responses(
         (status = 200, description = "The events", body = Tapped),
@@ -341,7 +341,7 @@ async fn tapped(
 
 /// Deletes the captured events of all webhooks of a pattern.
 #[utoipa::path(
-    delete, path = "/api/patterns/{id}/tap-events", tag = "Webhooks", security(("bearer" = [])),
+    delete, path = "/api/patterns/{id}/tap-events", operation_id = "clear_tap_events", tag = "Webhooks", security(("bearer" = [])),
     params(("id" = PatternId, Path, description = "Pattern")),
     responses(
         (status = 200, description = "Cleared", body = Cleared),

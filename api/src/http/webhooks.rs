@@ -52,7 +52,7 @@ struct Received {
 /// `X-Idempotency-Key` (or else `X-Request-Id`) ensures that an event that is sent again within 24 hours starts only
 /// one run. A synchronous webhook responds with RespondToWebhook's response.
 #[utoipa::path(
-    post, path = "/webhooks/{webhookId}", tag = "Webhooks",
+    post, path = "/webhooks/{webhookId}", operation_id = "send_webhook", tag = "Webhooks",
     params(
         ("webhookId" = String, Path, description = "The last part of the endpoint's URL"),
         ("X-Webhook-Signature" = Option<String>, Header, description = "Hex HMAC-SHA256 of the raw body, for the scheme `heddle`"),
@@ -133,7 +133,7 @@ struct Verified {
 
 /// Checks whether the webhook exists and is active, which some senders do before their first event.
 #[utoipa::path(
-    get, path = "/webhooks/{webhookId}", tag = "Webhooks",
+    get, path = "/webhooks/{webhookId}", operation_id = "verify_webhook", tag = "Webhooks",
     params(
         ("webhookId" = String, Path, description = "The last part of the endpoint's URL"),
         ("challenge" = Option<String>, Query, description = "Returned as plain text"),

@@ -96,7 +96,7 @@ fn property(field: &ConnectionField) -> Value {
 
 /// Lists the kinds of connections that nodes know, each with its fields as JSON Schema. Others can be stored as well.
 #[utoipa::path(
-    get, path = "/api/connections/kinds", tag = "Connections", security(("bearer" = [])),
+    get, path = "/api/connections/kinds", operation_id = "list_connection_kinds", tag = "Connections", security(("bearer" = [])),
     params(("If-None-Match" = Option<String>, Header, description = "The ETag of an answer that the client has")),
     responses(
         (status = 200, description = "The kinds", body = ConnectionKinds, headers(("ETag" = String, description = "Changes with the list"))),

@@ -95,7 +95,7 @@ impl From<UsingVersion> for Use {
 /// Lists the nodes that refer to one of the caller's connections, in the newest and the deployed versions of the workspace's
 /// patterns. Names that an expression gives are only known in a run.
 #[utoipa::path(
-    get, path = "/api/connections/{id}/uses", tag = "Connections", security(("bearer" = [])),
+    get, path = "/api/connections/{id}/uses", operation_id = "list_connection_uses", tag = "Connections", security(("bearer" = [])),
     params(("id" = ConnectionId, Path, description = "Connection")),
     responses(
         (status = 200, description = "The uses", body = Uses),
@@ -126,7 +126,7 @@ struct FieldNames {
 
 /// Lists the names of the fields that are stored of one of the caller's connections; values are never shown.
 #[utoipa::path(
-    get, path = "/api/connections/{id}/fields", tag = "Connections", security(("bearer" = [])),
+    get, path = "/api/connections/{id}/fields", operation_id = "list_connection_fields", tag = "Connections", security(("bearer" = [])),
     params(("id" = ConnectionId, Path, description = "Connection")),
     responses(
         (status = 200, description = "The names", body = FieldNames),

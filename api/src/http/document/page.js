@@ -5,13 +5,13 @@ const METHODS = ["get", "post", "put", "patch", "delete"];
 const DEPTH_MAX = 6;
 let api = {};
 
-/** An element with attributes and children; texts become text nodes. */
+/** An element with attributes and children, in lists of any depth; texts become text nodes. */
 function el(name, attributes = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
     if (value !== undefined) element.setAttribute(key, value);
   }
-  element.append(...children.flat().filter((child) => child !== undefined && child !== null));
+  element.append(...children.flat(Infinity).filter((child) => child !== undefined && child !== null));
   return element;
 }
 
@@ -180,7 +180,7 @@ function show() {
     }
   }
   document.getElementById("about").replaceChildren(
-    el("h1", {}, `${api.info.title} API`), prose(api.info.description),
+    el("h1", {}, `${api.info.title} API`), ...prose(api.info.description),
     el("p", {}, `Version ${api.info.version}. As a document for programs: `, el("a", { href: "/api/openapi.json" }, "/api/openapi.json"), "."));
   const index = [], operations = [];
   for (const [tag, { about, list }] of groups) {

@@ -1,6 +1,7 @@
 //! Parts that several requests and responses about patterns share.
 
 use crate::app::App;
+use crate::http::drawn::{DrawnEdge, DrawnNode, GraphSettings};
 use crate::http::error::ApiError;
 use crate::http::extract::printable;
 use heddle_model::Code;
@@ -17,8 +18,8 @@ use utoipa::ToSchema;
 pub(super) const TAGS_MAX: usize = 50;
 const DESCRIPTION_CHARS_MAX: usize = 10_000;
 
-/// A graph as React Flow draws it. Unknown fields are kept as they are. Unfinished graphs can be saved; deploying and
-/// transpiling check them.
+/// A graph as React Flow draws it. Unknown fields are kept as they are. Saving checks nothing of what is within: an
+/// unfinished graph is given back as it was saved, also where that is not as described here. Deploying and transpiling check it.
 #[derive(ToSchema)]
 #[schema(
     as = Graph,
@@ -32,12 +33,11 @@ const DESCRIPTION_CHARS_MAX: usize = 10_000;
 )]
 #[expect(dead_code, reason = "only describes what is kept as text")]
 pub(super) struct GraphSchema {
-    /// Nodes: whatever was saved; a deployable graph has those of the schema `Node`.
     #[schema(required = false)]
-    nodes: Vec<serde_json::Value>,
-    /// Edges: whatever was saved; a deployable graph has those of the schema `Edge`.
+    nodes: Vec<DrawnNode>,
     #[schema(required = false)]
-    edges: Vec<serde_json::Value>,
+    edges: Vec<DrawnEdge>,
+    settings: Option<GraphSettings>,
 }
 
 /// The new pattern.

@@ -69,7 +69,7 @@ struct CloneRequest {
 /// interface.
 /// Stars, history, secrets and webhook secrets are not copied, tests only when they are asked for, and the clone is private.
 #[utoipa::path(
-    post, path = "/api/patterns/{id}/clone", tag = "Patterns", request_body = Option<CloneRequest>,
+    post, path = "/api/patterns/{id}/clone", operation_id = "clone_pattern", tag = "Patterns", request_body = Option<CloneRequest>,
     security(("bearer" = [])),
     params(("id" = PatternId, Path, description = "The original: the caller's, their workspace's, or a public one")),
     responses(
@@ -164,7 +164,7 @@ struct ExportQuery {
 
 /// Exports a pattern as a file.
 #[utoipa::path(
-    get, path = "/api/patterns/{id}/export", tag = "Patterns", security(("bearer" = [])),
+    get, path = "/api/patterns/{id}/export", operation_id = "export_pattern", tag = "Patterns", security(("bearer" = [])),
     params(
         ("id" = PatternId, Path, description = "The pattern: the caller's, their workspace's, or a public one"),
         ExportQuery,
@@ -245,7 +245,7 @@ struct ImportRequest {
 ///
 /// It gets a new id and starts at version 1.
 #[utoipa::path(
-    post, path = "/api/patterns/import", tag = "Patterns", request_body = ImportRequest, security(("bearer" = [])),
+    post, path = "/api/patterns/import", operation_id = "import_pattern", tag = "Patterns", request_body = ImportRequest, security(("bearer" = [])),
     responses(
         (status = 201, description = "Imported", body = Created),
         (status = 400, description = "VALIDATION: the body is not an export", body = ErrorBody),

@@ -316,7 +316,7 @@ struct RolledBack {
 
 /// Restores the graph and the definitions of an old version, as a new version.
 #[utoipa::path(
-    post, path = "/api/patterns/{id}/rollback", tag = "Pattern versions", request_body = RollbackRequest,
+    post, path = "/api/patterns/{id}/rollback", operation_id = "rollback_pattern", tag = "Pattern versions", request_body = RollbackRequest,
     security(("bearer" = [])),
     params(("id" = PatternId, Path, description = "The pattern")),
     responses(

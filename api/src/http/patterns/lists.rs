@@ -270,7 +270,7 @@ impl ListQuery {
 ///
 /// By default those that the caller made in the active workspace, newest first unless another order is requested.
 #[utoipa::path(
-    get, path = "/api/patterns", tag = "Patterns", params(ListQuery), security(("bearer" = [])),
+    get, path = "/api/patterns", operation_id = "list_patterns", tag = "Patterns", params(ListQuery), security(("bearer" = [])),
     responses(
         (status = 200, description = "A page", body = Listed<PatternSummary, OffsetMeta>),
         (status = 400, description = "VALIDATION", body = ErrorBody),

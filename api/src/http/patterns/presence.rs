@@ -85,7 +85,7 @@ impl Presence {
 /// Editors tell it every `tellEveryMs`. Nothing is locked by it: it lets people know of each other before their changes
 /// meet. `tab` is any UUID that the tab has made for itself.
 #[utoipa::path(
-    put, path = "/api/patterns/{id}/presence/{tab}", tag = "Patterns", request_body = PresenceRequest,
+    put, path = "/api/patterns/{id}/presence/{tab}", operation_id = "tell_presence", tag = "Patterns", request_body = PresenceRequest,
     security(("bearer" = [])),
     params(
         ("id" = PatternId, Path, description = "The pattern"),
@@ -112,7 +112,7 @@ async fn tell(
 
 /// Tells that a tab is closed. It is no mistake if it was not known any more.
 #[utoipa::path(
-    delete, path = "/api/patterns/{id}/presence/{tab}", tag = "Patterns", security(("bearer" = [])),
+    delete, path = "/api/patterns/{id}/presence/{tab}", operation_id = "end_presence", tag = "Patterns", security(("bearer" = [])),
     params(
         ("id" = PatternId, Path, description = "The pattern"),
         ("tab" = TabId, Path, description = "The tab"),
