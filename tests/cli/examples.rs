@@ -87,7 +87,11 @@ fn examples_give_what_they_promise() {
         let server =
             json(&folder, "server.json").map(|script| Server::start(script.as_array().unwrap().clone()));
         // What needs more than a server that answers, such as a person, is pinned here as well.
-        let files = if server.is_some() { FILES.to_vec() } else { [FILES, PINS].concat() };
+        let files = if server.is_some() {
+            FILES.to_vec()
+        } else {
+            [FILES, PINS].concat()
+        };
         let mut arguments = arguments(&folder, &files);
         let place = Place::new();
         if let Some(server) = &server {

@@ -17,7 +17,11 @@ fn the_page_has_the_codes_of_graphs() {
             codes.extend(literals_behind(&text, before));
         }
         // Those that are handed on by name.
-        codes.extend(text.split('"').filter(|word| is_hyphenated(word)).map(str::to_owned));
+        codes.extend(
+            text.split('"')
+                .filter(|word| is_hyphenated(word))
+                .map(str::to_owned),
+        );
     }
     assert_eq!(codes_of_section("Of a graph"), codes);
 }
@@ -88,7 +92,10 @@ fn status(arms: &str, variant: &str) -> u16 {
         .find(|rest| !rest.starts_with(char::is_alphanumeric))
         .unwrap_or_else(|| panic!("{variant} has no status"));
     let (_, constant) = place.split_once("StatusCode::").unwrap();
-    let constant = constant.split(|c: char| !c.is_ascii_uppercase() && c != '_').next().unwrap();
+    let constant = constant
+        .split(|c: char| !c.is_ascii_uppercase() && c != '_')
+        .next()
+        .unwrap();
     match constant {
         "BAD_REQUEST" => 400,
         "UNAUTHORIZED" => 401,
@@ -142,7 +149,10 @@ fn constants(text: &str) -> impl Iterator<Item = String> {
 }
 
 fn is_hyphenated(word: &str) -> bool {
-    word.contains('-') && word.split('-').all(|part| !part.is_empty() && part.chars().all(|c| c.is_ascii_lowercase()))
+    word.contains('-')
+        && word
+            .split('-')
+            .all(|part| !part.is_empty() && part.chars().all(|c| c.is_ascii_lowercase()))
 }
 
 fn section(heading: &str) -> String {

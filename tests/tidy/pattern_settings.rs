@@ -10,8 +10,14 @@ type Names = BTreeSet<String>;
 #[test]
 fn the_page_has_the_fields_that_the_compiler_reads() {
     let source = read("compiler/src/graph.rs");
-    for (table, constant) in [("`settings`", "SETTINGS"), ("`retry`, of", "RETRY"), ("`data`", "DATA")] {
-        let (_, list) = source.split_once(&format!("const {constant}: &[&str] = &[")).unwrap();
+    for (table, constant) in [
+        ("`settings`", "SETTINGS"),
+        ("`retry`, of", "RETRY"),
+        ("`data`", "DATA"),
+    ] {
+        let (_, list) = source
+            .split_once(&format!("const {constant}: &[&str] = &["))
+            .unwrap();
         let list = list.split(']').next().unwrap();
         let names: Names = list.split('"').skip(1).step_by(2).map(str::to_owned).collect();
         assert!(!names.is_empty());
@@ -27,7 +33,10 @@ fn the_page_has_the_fields_that_the_api_takes() {
         properties.unwrap().keys().cloned().collect()
     };
     let pattern: Names = &fields("CreateRequest") | &fields("UpdateRequest");
-    assert_eq!(fields_of_table("field of `POST` and `PUT /api/patterns`"), pattern);
+    assert_eq!(
+        fields_of_table("field of `POST` and `PUT /api/patterns`"),
+        pattern
+    );
     let deploy = "field of `POST /api/patterns/:id/deploy`";
     assert_eq!(fields_of_table(deploy), fields("DeployBody"));
 }
@@ -41,7 +50,10 @@ fn fields_of_table(head: &str) -> Names {
     let page = read("docs/settings.md");
     let (_, table) = page.split_once(&format!("\n| {head}")).unwrap();
     let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
-    let names: Names = rows.filter_map(|row| row.split('`').nth(1)).map(str::to_owned).collect();
+    let names: Names = rows
+        .filter_map(|row| row.split('`').nth(1))
+        .map(str::to_owned)
+        .collect();
     assert!(!names.is_empty(), "the table {head} was not found");
     names
 }
