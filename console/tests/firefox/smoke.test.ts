@@ -25,16 +25,16 @@ afterAll(async () => {
 
 /** Registers somebody with a pattern of two nodes that are not connected; its address. */
 async function prepare(): Promise<string> {
-  const send = async (path: string, body: object, token = '') => {
+  const ask = async <T>(path: string, token = '', body?: object): Promise<T> => {
     const reply = await fetch(server.url + path, {
-      method: 'POST',
+      ...(body && { method: 'POST', body: JSON.stringify(body) }),
       headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) },
-      body: JSON.stringify(body),
     });
     if (!reply.ok) throw new Error(`${path}: ${reply.status} ${await reply.text()}`);
-    return (await reply.json()) as { id: string; data: { token: string; workspaceId: string } };
+    return (await reply.json()) as T;
   };
-  const { data } = await send('/api/auth/register', PERSON);
+  const { data } = await ask<{ data: { token: string } }>('/api/auth/register', '', PERSON);
+  const workspaces = await ask<{ data: { id: string }[] }>('/api/workspaces', data.token);
   const node = (id: string, type: string, x: number, parameters = {}) => ({
     id,
     type,
@@ -43,8 +43,9 @@ async function prepare(): Promise<string> {
   });
   const nodes = [node('Start', 'OnManual', 0), node('End', 'Return', 400, { value: '{{ 6 * 7 }}' })];
   const graphData = { nodes, edges: [] };
-  const { id } = await send('/api/patterns/import', { name: 'In Firefox', graphData }, data.token);
-  return `/w/${data.workspaceId}/patterns/${id}`;
+  const pattern = { name: 'In Firefox', graphData };
+  const { id } = await ask<{ id: string }>('/api/patterns/import', data.token, pattern);
+  return `/w/${workspaces.data[0]?.id}/patterns/${id}`;
 }
 
 const shows = (page: Page, text: string) => page.waitForSelector(`::-p-text(${text})`, { timeout: WAIT_MS });
@@ -88,7 +89,7 @@ test('somebody signs in, draws an edge, runs the pattern, and sees what it gave'
   await page.keyboard.press('Enter');
   await page.keyboard.up('Control');
   await shows(page, 'Completed');
-  await page.mouse.click(to.x + 60, to.y);
+  await page.locator('::-p-aria([name="Output"][role="tab"])').click();
   await shows(page, '42');
   expect(complaints).toEqual([]);
 });
