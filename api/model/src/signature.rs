@@ -255,10 +255,10 @@ pub enum Refusal {
     Wrong,
     /// What was sent instead of a signature is not the secret.
     #[error("the header {0} does not have the right credentials")]
-    Credentials(Cow<'static, str>),
+    Mismatch(Cow<'static, str>),
     /// A JSON Web Token that is not taken.
     #[error("the token is not accepted: {0}")]
-    Token(Cow<'static, str>),
+    Unacceptable(Cow<'static, str>),
 }
 
 impl Refusal {
@@ -454,7 +454,7 @@ fn same(given: &str, expected: &str, header: &str) -> Result<(), Refusal> {
     let is_same = bool::from(given.as_slice().ct_eq(&expected));
     is_same
         .then_some(())
-        .ok_or_else(|| Refusal::Credentials(header.to_owned().into()))
+        .ok_or_else(|| Refusal::Mismatch(header.to_owned().into()))
 }
 
 /// The value of a header, of which there must be one.

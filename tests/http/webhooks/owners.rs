@@ -24,7 +24,7 @@ each_database! {
             json!({
                 "id": given["id"], "webhookId": webhook, "nodeId": node, "webhookAlias": alias, "scheme": "heddle",
                 "webhookUrl": format!("{}/webhooks/{webhook}", service.app.config.base_url),
-                "webhookSecret": given["webhookSecret"], "status": status,
+                "webhookSecret": given["webhookSecret"], "status": status, "methods": ["POST"], "accept": ["json"], "path": null,
             })
         };
         assert_eq!(listed, [endpoint(0, "hook", "orders", "inactive"), endpoint(1, "other", "Other", "inactive")]);

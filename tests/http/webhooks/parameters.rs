@@ -272,7 +272,7 @@ each_database! {
         assert!(told.contains("anyone who knows this webhook's address can start runs"), "{told}");
         let warnings = deploy(&hook, json!({"scheme": "none", "allowIps": ["127.0.0.1"], "requestsPerMinute": 9})).await;
         let told = warnings[0]["message"].as_str().unwrap();
-        assert!(told.contains("`allowIps`, `requestsPerMinute`"), "{told}");
+        assert!(told.contains("besides `allowIps` and `requestsPerMinute`"), "{told}");
     }
 }
 

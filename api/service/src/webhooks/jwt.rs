@@ -23,7 +23,7 @@ pub fn claims(
     now: Timestamp,
 ) -> Result<Box<RawValue>, Refusal> {
     signing::install();
-    let refused = |reason: &'static str| Refusal::Token(reason.into());
+    let refused = |reason: &'static str| Refusal::Unacceptable(reason.into());
     let name = Scheme::Jwt.header();
     let token = after(header(headers, name)?, "Bearer", name)?;
     let head = jsonwebtoken::decode_header(token).map_err(|_| Refusal::Malformed(name.into()))?;
@@ -55,7 +55,7 @@ pub fn claims(
     for key in keys(jwt, algorithm, secret, head.kid.as_deref()) {
         match jsonwebtoken::decode::<Map<String, Value>>(token, &key, &validation) {
             Ok(decoded) => return in_time(&decoded.claims, now),
-            Err(error) => failure = Refusal::Token(error.to_string().into()),
+            Err(error) => failure = Refusal::Unacceptable(error.to_string().into()),
         }
     }
     Err(failure)
@@ -90,11 +90,11 @@ fn in_time(claims: &Map<String, Value>, now: Timestamp) -> Result<Box<RawValue>,
     };
     match (seconds("exp"), seconds("nbf")) {
         (Some(end), _) if end.saturating_add(LEEWAY_S) <= now_s => {
-            Err(Refusal::Token("it has expired".into()))
+            Err(Refusal::Unacceptable("it has expired".into()))
         }
-        (None, _) => Err(Refusal::Token("its claim `exp` is not a time".into())),
+        (None, _) => Err(Refusal::Unacceptable("its claim `exp` is not a time".into())),
         (_, Some(start)) if start.saturating_sub(LEEWAY_S) > now_s => {
-            Err(Refusal::Token("it is not valid yet".into()))
+            Err(Refusal::Unacceptable("it is not valid yet".into()))
         }
         _ => to_raw_value(claims).map_err(|_| Refusal::Wrong),
     }
