@@ -319,7 +319,7 @@ async fn of_links(calls: &mut Calls<'_>, of_workspace: &str) {
         .await;
     let url = link.data(201)["url"].as_str().unwrap().to_owned();
     let (_, secret) = url.split_once('#').unwrap();
-    let joining = service.user("joining").await;
+    let joining = service.user("joins-by-link").await;
     calls.news().await;
     let (operation, body) = ("POST /api/auth/invitations/join", json!({"token": secret}));
     let address = "/api/auth/invitations/join";

@@ -37,6 +37,15 @@ describe('entries of the audit log', () => {
     expect(told(entry('member.removed', { object: { ...bob, id: 'ann' } }))).toBe(
       'Ann Lee left the workspace',
     );
+    expect(told(entry('invitation_link.created', { details: { role: 'editor' } }))).toBe(
+      'Ann Lee made a link by which editors join',
+    );
+    expect(told(entry('member.account_removed', { object: { ...bob, id: 'ann' } }))).toBe(
+      'Ann Lee removed their account',
+    );
+    expect(told(entry('member.account_removed', { actor: null, address: null, object: bob }))).toBe(
+      'The operator removed the account bob@example.com',
+    );
   });
   it('name an action that is not known yet', () => {
     expect(told(entry('webhook.address_moved'))).toBe('Ann Lee webhook address moved Order routing');
