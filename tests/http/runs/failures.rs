@@ -16,7 +16,11 @@ each_database! {
             ("sum", "Transform", json!({"value": "{{ ({total: $input.body.a + 1}) }}"})),
             ("check", "Throw", json!({"message": "too much"})),
         ]);
-        let id = service.deployed(&ann, &graph).await;
+        // Also where nothing is recorded.
+        let pattern = service.drawn(&ann, &graph).await;
+        let deploy = service.post(&format!("/api/patterns/{pattern}/deploy")).bearer(&ann.token);
+        let deployed = deploy.json(&json!({"nodeDefinitions": {}})).send().await;
+        let id = deployed.data(200)["deploymentId"].as_str().unwrap().to_owned();
         let run = ended(&service, &ann, &id, &json!({"body": {"a": 1}})).await;
         assert_eq!(run["failedInput"], json!({"path": "", "input": {"total": 2}, "truncated": false}), "{run}");
         assert_eq!(run["trace"], Value::Null);
