@@ -233,7 +233,6 @@ struct TenantQuery {
     #[param(max_length = 300, example = "ann@example.com")]
     owner: Option<String>,
     /// The `nextCursor` of the page before.
-    #[param(value_type = Option<String>, format = "uuid")]
     #[serde(default, deserialize_with = "given")]
     cursor: Option<WorkspaceId>,
     /// Workspaces per page, at most 100.
