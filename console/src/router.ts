@@ -27,6 +27,7 @@ export const ROUTES = {
   keys: '/w/:workspace/keys',
   settings: '/w/:workspace/settings',
   audit: '/w/:workspace/audit',
+  usage: '/w/:workspace/usage',
   profile: '/w/:workspace/profile',
 } as const;
 

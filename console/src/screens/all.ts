@@ -32,6 +32,7 @@ export const SCREENS: Partial<Record<RouteName, Load>> = {
   members: () => import('./members/Members.svelte'),
   keys: () => import('./keys/Keys.svelte'),
   audit: () => import('./audit/Audit.svelte'),
+  usage: () => import('./usage/Usage.svelte'),
   settings: () => import('./settings/Settings.svelte'),
   profile: () => import('./profile/Profile.svelte'),
 };
