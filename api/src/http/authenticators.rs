@@ -26,7 +26,7 @@ const SERVICE: &str = "heddle";
 /// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
-        .routes(routes!(authenticator, begin_authenticator))
+        .routes(routes!(get_authenticator, begin_authenticator))
         .routes(routes!(confirm_authenticator))
         .routes(routes!(make_recovery_codes))
         .routes(routes!(remove_authenticator))
@@ -54,7 +54,7 @@ struct Authenticator {
         (status = 403, description = "FORBIDDEN: with an API key", body = ErrorBody),
     )
 )]
-async fn authenticator(
+async fn get_authenticator(
     State(app): State<App>,
     LoggedIn { caller, .. }: LoggedIn,
 ) -> Result<Enveloped<Authenticator>, ApiError> {

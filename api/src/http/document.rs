@@ -97,9 +97,11 @@ pub fn completed(document: OpenApi) -> Value {
 /// Adds the responses that come from the middleware, and that there is no security where there is none.
 fn complete(operation: &mut Map<String, Value>, is_change: bool) {
     let security = operation.get("security").and_then(Value::as_array);
-    let needs_token = security.is_some_and(|ways| ways.iter().any(|way| way.get("bearer").is_some()));
+    let has_way = |name: &str| security.is_some_and(|ways| ways.iter().any(|way| way.get(name).is_some()));
+    let needs_token = has_way("bearer");
+    let is_public = !needs_token && !has_way("operator");
     let has_body = operation.contains_key("requestBody");
-    if !needs_token {
+    if is_public {
         operation.insert("security".to_owned(), json!([]));
     }
     let Some(Value::Object(responses)) = operation.get_mut("responses") else {

@@ -189,16 +189,20 @@ async fn runs_are_kept_for_as_long_as_the_operator_says() {
         let body = json!({"quotas": {}, "retentionDays": 2});
         operate(&service, "PUT", &path, body).await.data(200);
         let mut kept = Vec::new();
-        for user in [&ann, &bob] {
+        for (user, name) in [(&ann, "ann"), (&bob, "bob")] {
             let doubles = service.deployed(user, &doubling()).await;
             service.ran(user, &doubles, &json!({})).await;
-            kept.push((user, doubles));
+            kept.push((name, doubles));
         }
         service.app.clock.advance(Duration::from_secs(3 * 24 * 60 * 60));
         service.app.executions.clear_away().await.unwrap();
-        for ((user, deployment), runs) in kept.into_iter().zip([0, 1]) {
+        for ((name, deployment), runs) in kept.into_iter().zip([0, 1]) {
+            // The tokens of then have expired.
+            let account = json!({"email": format!("{name}@example.com"), "password": "correct-horse"});
+            let login = service.post("/api/auth/login").json(&account).send().await;
             let path = format!("/api/deployments/{deployment}/runs");
-            let listed = service.get(&path).bearer(&user.token).send().await;
+            let token = login.data(200)["token"].as_str().unwrap().to_owned();
+            let listed = service.get(&path).bearer(&token).send().await;
             assert_eq!(listed.body["meta"]["total"], runs, "{listed}");
         }
     }
