@@ -106,6 +106,11 @@ pub const METRICS: &[Metric] = &[
         "Runs that execute on this server",
     ),
     (
+        "heddle_runs_over_quota_total",
+        Kind::Counter,
+        "Runs that were refused because a quota of their workspace is used up, by quota",
+    ),
+    (
         "heddle_runs_parked_total",
         Kind::Counter,
         "Runs that began to wait as rows in the database",
