@@ -98,7 +98,10 @@ fn mask(vault: &Vault, mut outcome: Outcome) -> Outcome {
     }
     if let Some(failed) = &mut outcome.failed_input {
         let input = std::mem::replace(&mut failed.input, RawValue::NULL.to_owned());
-        failed.input = vault.mask_json(input);
+        failed.input = match failed.truncated {
+            true => vault.mask_cut_json(input),
+            false => vault.mask_json(input),
+        };
     }
     if let Some(error) = &mut outcome.error {
         error.message = vault.mask(&error.message).into_owned();

@@ -11,7 +11,7 @@ use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_S
 use heddle_sandbox::{Digest256, sha256};
 use heddle_sandbox::{EffectCode, EffectError};
 pub use mask::MASK;
-use mask::{MASKED_BYTES_MIN, Masker};
+use mask::{MASKED_BYTES_MIN, Masker, begun};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reference::{PREFIX, Reference};
 use serde_json::Value;
@@ -174,6 +174,34 @@ impl Vault {
                 RawValue::from_string(self.mask_value(value).to_string())
             })
             .unwrap_or_else(|_| RawValue::NULL.to_owned())
+    }
+
+    /// The same of JSON whose last text was cut: a secret may have begun there whose rest is not known to be one.
+    pub fn mask_cut_json(&self, json: Box<RawValue>) -> Box<RawValue> {
+        let text = json.get();
+        let cut = text.trim_end_matches([']', '}']).strip_suffix('"');
+        let (Some(cut), Some(masker)) = (cut, self.masker()) else {
+            return self.mask_json(json);
+        };
+        let begun = self.begun(cut);
+        if begun < MASKED_BYTES_MIN {
+            return self.mask_json(json);
+        }
+        // What escapes the first character goes with it.
+        let start = cut[..cut.floor_char_boundary(cut.len() - begun)]
+            .trim_end_matches('\\')
+            .len();
+        let masked = masker.text_without(text, start..cut.len());
+        RawValue::from_string(masked).unwrap_or_else(|_| RawValue::NULL.to_owned())
+    }
+
+    /// How many bytes at the end of a text may be the beginning of a secret that this run has used.
+    fn begun(&self, text: &str) -> usize {
+        let used = self.used();
+        let spellings = used.values.iter().flat_map(|value| spellings(value));
+        let wanted = spellings.filter(|spelling| spelling.len() > MASKED_BYTES_MIN);
+        let lengths = wanted.map(|spelling| begun(text.as_bytes(), spelling.as_bytes()));
+        lengths.max().unwrap_or_default()
     }
 
     fn reveal_text(&self, text: &str, to: Destination<'_>, room: &mut usize) -> Result<String, EffectError> {
@@ -380,4 +408,41 @@ fn json_escaped(value: &str) -> String {
         .and_then(|text| text.strip_suffix('"'))
         .unwrap_or(&quoted)
         .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn masked(json: &str) -> String {
+        let vault = Vault::new(Secrets::default(), Arc::from([]), String::new());
+        let long = "0123456789abcdefghijklmnopqrstuvwxyz".repeat(3);
+        for value in ["geheim-\"geheim\"", long.as_str()] {
+            vault.note_use(value).unwrap();
+        }
+        let json = RawValue::from_string(json.to_owned()).unwrap();
+        vault.mask_cut_json(json).get().to_owned()
+    }
+
+    #[test]
+    fn a_secret_that_is_cut_is_hidden() {
+        for (json, expected) in [
+            (r#"{"a":["it is gehei"]}"#, r#"{"a":["it is ***"]}"#),
+            (r#"{"a":["it is geh"]}"#, r#"{"a":["it is geh"]}"#),
+            (r#"{"a":"gehei","b":"geheim-\"ge"}"#, r#"{"a":"gehei","b":"***"}"#),
+            (r#""\\gehei""#, r#""***""#),
+            (r#"["gehei",1]"#, r#"["gehei",1]"#),
+            (r#"["geheim-\"geheim\" gehei"]"#, r#"["*** ***"]"#),
+            ("[]", "[]"),
+        ] {
+            assert_eq!(masked(json), expected);
+        }
+        let long = "0123456789abcdefghijklmnopqrstuvwxyz".repeat(3);
+        for length in [5, 31, 40, 70, 107] {
+            assert_eq!(
+                masked(&format!(r#"{{"a":"x{}"}}"#, &long[..length])),
+                r#"{"a":"x***"}"#
+            );
+        }
+    }
 }

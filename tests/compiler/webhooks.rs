@@ -104,6 +104,24 @@ fn texts_with_a_syntax_are_checked() {
 }
 
 #[test]
+fn a_time_that_runs_into_the_body_is_warned_about() {
+    let with = |separator: &str| {
+        let mac = json!({"header": "X-Signed", "timestampHeader": "X-Time", "separator": separator});
+        told(json!({"scheme": "hmac", "hmac": mac}))
+    };
+    for separator in ["", "0."] {
+        let told = with(separator);
+        assert!(
+            told.len() == 1 && told[0].starts_with("warning[separator] hook hmac.separator: "),
+            "{told:?}"
+        );
+    }
+    assert_eq!(with(":0"), [""; 0]);
+    let untimed = json!({"scheme": "hmac", "hmac": {"header": "X-Signed", "separator": ""}});
+    assert_eq!(told(untimed), [""; 0]);
+}
+
+#[test]
 fn an_open_webhook_is_warned_about() {
     let told = told(json!({"scheme": "none"}));
     let expected = "warning[unauthenticated-webhook] hook scheme: anyone who knows this webhook's address can start runs: that nobody \

@@ -19,6 +19,8 @@ use heddle_execution::compile::Isolation;
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_runtime::WorkerProgram;
 use heddle_service::auth::limits::AuthRateLimit;
+use heddle_service::notices;
+use heddle_service::peers::Peers;
 use heddle_store::Store;
 use serde_json::json;
 use std::net::SocketAddr;
@@ -132,6 +134,24 @@ impl Service {
             _files: files,
             _database: kept,
         }
+    }
+
+    /// Another service on the same database, as it is after a restart, and its address.
+    pub async fn restarted(&self) -> (App, SocketAddr) {
+        let (config, store) = (self.app.config.clone(), self.app.store.clone());
+        let app = App::new(config, store, self.app.clock.clone());
+        app.vault.start(&app.store, None).await.unwrap();
+        notices::start(&app, &Peers::new(app.service.clone()))
+            .await
+            .unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let router = heddle_api::http::router(&app);
+        let (limits, trusted) = (app.config.http.clone(), app.config.trusted_proxies.clone());
+        tokio::spawn(async move {
+            server::serve(listener, router, &limits, &trusted, std::future::pending()).await;
+        });
+        (app, address)
     }
 
     /// Which database it is on.

@@ -13,10 +13,12 @@ use crate::patience::Patience;
 use crate::queue::{Class, Full, Place, Queue, Reservation};
 use crate::run::{NewRun, Run};
 use crate::run_metrics::{self, Figures};
+use crate::tenants::TenantState;
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::RunId;
 use heddle_model::status::Phase;
+use heddle_model::workspace_quota::WorkspaceQuota;
 use heddle_store::notices::{self, Notice};
 use heddle_store::runs::{self, AcceptedRow, KeyRow};
 use heddle_store::{Failed, Store, StoreError};
@@ -130,14 +132,17 @@ impl Acceptor {
     /// Begins the run, or reserves room for it, and waits until the event is stored.
     pub async fn accept(&self, new: NewRun) -> Result<Accepted, ServiceError> {
         self.admit(&new)?;
+        let state = new.deployment.state.clone();
         let stored = tokio::time::timeout(ANSWER_MAX, self.begin_or_send(new)).await;
-        stored.unwrap_or_else(|_| Err(StoreError::Unavailable(Failed::Overdue).into()))
+        let stored = stored.unwrap_or_else(|_| Err(StoreError::Unavailable(Failed::Overdue).into()));
+        counted(&state, stored)
     }
 
     /// The same where waiting for room could be waiting for oneself.
     pub async fn accept_without_room(&self, new: NewRun) -> Result<Accepted, ServiceError> {
         self.admit(&new)?;
-        self.send(new, None).await
+        let state = new.deployment.state.clone();
+        counted(&state, self.send(new, None).await)
     }
 
     /// Counts the run against its workspace's quotas, as they are in memory.
@@ -276,6 +281,14 @@ impl Acceptor {
             false => Err(StoreError::Unavailable(Failed::NoLease).into()),
         }
     }
+}
+
+/// Takes a run that was counted off again if it was not accepted.
+fn counted(state: &TenantState, accepted: Result<Accepted, ServiceError>) -> Result<Accepted, ServiceError> {
+    if !matches!(accepted, Ok(Accepted::New(_))) {
+        state.remove_one(WorkspaceQuota::RunsPerMonth);
+    }
+    accepted
 }
 
 fn send_to(sender: &mpsc::UnboundedSender<Waiting>, waiting: Waiting) -> Result<(), ServiceError> {

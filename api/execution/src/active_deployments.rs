@@ -78,14 +78,20 @@ impl ActiveDeployments {
     /// The deployment in a slot, if it is active or paused and can be loaded.
     pub async fn loaded_in_slot(&self, slot: Slot) -> Result<Option<Arc<ActiveDeployment>>, ServiceError> {
         let (kept, moment) = self.by_slot.get(&slot);
-        if kept.is_some() {
-            return Ok(kept);
+        // Of a paused one, another server may have told its users already that it goes on.
+        if let Some(kept) = &kept
+            && !(kept.is_paused && self.store.is_shared())
+        {
+            return Ok(Some(kept.clone()));
         }
         let row = deployments::in_slot_for_system(&mut self.store.reader().await?.db(), slot).await?;
         let is_in_use = |status| matches!(status, DeploymentStatus::Active | DeploymentStatus::Paused);
         let Some(row) = row.filter(|row| is_in_use(row.status)) else {
             return Ok(None);
         };
+        if let Some(kept) = kept.filter(|kept| kept.is_of(&row)) {
+            return Ok(Some(kept));
+        }
         let program = match self.modules.load(&row.artifact, row.user_id).await {
             Ok(program) => program,
             Err(LoadError::Unusable(reason)) => {

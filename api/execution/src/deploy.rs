@@ -32,7 +32,7 @@ use heddle_store::deployments::{self, DeploymentRow};
 use heddle_store::quota::{self, Payer};
 use heddle_store::vault::Vault;
 use heddle_store::workspaces::{self, Hold};
-use heddle_store::{Db, Store, audit, endpoints, patterns, runs, schedules};
+use heddle_store::{Db, Store, audit, endpoints, hosting, patterns, runs, schedules};
 use plan::Planner;
 use ready::{Maker, Ready, no_environment};
 use std::sync::Arc;
@@ -246,6 +246,7 @@ impl Deployer {
         self.store
             .write(move |db| {
                 Box::pin(async move {
+                    hosting::hold_running(db, &editor).await?;
                     let (mut new, manifest) = (ready.row, ready.manifest);
                     let (pattern, now) = (new.pattern_id, new.updated_at);
                     let found = patterns::owned(db, &editor, pattern).await?;
@@ -342,6 +343,9 @@ impl Deployer {
             .store
             .write(move |db| {
                 Box::pin(async move {
+                    if operation != Operation::Fail {
+                        hosting::hold_running(db, &editor).await?;
+                    }
                     // Before the deployment, as whatever deletes the environment locks them.
                     if let After::Due(_, Some(environment)) = &after {
                         keep_environment(db, &editor, *environment).await?;

@@ -90,6 +90,18 @@ impl ActiveDeployment {
         }
     }
 
+    /// Whether this is what the row says.
+    pub(crate) fn is_of(&self, row: &DeploymentRow) -> bool {
+        self.id == row.id
+            && self.is_paused == (row.status == DeploymentStatus::Paused)
+            && self.is_struck == (row.strikes > 0)
+            && self.artifact == row.artifact
+            && self.version_number == row.version_number
+            && self.environment == row.environment_id
+            && self.owner == row.owner_id
+            && self.tenant == tenant_of(row)
+    }
+
     /// Whose part of the queue its runs take.
     pub fn share(&self) -> Share {
         Share {

@@ -8,6 +8,7 @@ use crate::tenants::Tenants;
 use futures_util::future::BoxFuture;
 use heddle_model::error::ServiceError;
 use heddle_model::ids::{DeploymentId, WorkspaceId};
+use heddle_model::slot::Slot;
 use heddle_store::{Db, Store, StoreError, hosting};
 use std::collections::BTreeSet;
 use std::io;
@@ -33,23 +34,28 @@ pub(crate) struct Erasure {
 impl Erasure {
     /// Removes a workspace that is suspended, so that nothing of it begins meanwhile. `false`: it was gone before.
     pub async fn remove(&self, workspace: WorkspaceId) -> Result<bool, ServiceError> {
-        let mut reader = self.store.reader().await?;
-        let deployments = hosting::deployments(&mut reader.db(), workspace).await?;
-        drop(reader);
         let mut modules = BTreeSet::new();
-        for (deployment, slot) in deployments {
-            let removed = self
-                .store
-                .write(move |db| Box::pin(async move { hosting::remove_deployment(db, deployment).await }));
-            let removed: Result<Option<String>, StoreError> = removed.await;
-            modules.extend(removed?);
-            self.active.forget(slot);
-            self.canceller.cancel_all(deployment).await;
-            self.runs(deployment, &mut modules).await?;
-        }
-        for part in 0..hosting::PARTS_COUNT {
-            self.in_batches(move |db| Box::pin(hosting::remove_part(db, workspace, part, BATCH_MAX)))
-                .await?;
+        let mut found = self.deployments(workspace).await?;
+        loop {
+            for (deployment, slot) in found {
+                let removed = self.store.write(move |db| {
+                    Box::pin(async move { hosting::remove_deployment(db, deployment).await })
+                });
+                let removed: Result<Option<String>, StoreError> = removed.await;
+                modules.extend(removed?);
+                self.active.forget(slot);
+                self.canceller.cancel_all(deployment).await;
+                self.runs(deployment, &mut modules).await?;
+            }
+            for part in 0..hosting::PARTS_COUNT {
+                self.in_batches(move |db| Box::pin(hosting::remove_part(db, workspace, part, BATCH_MAX)))
+                    .await?;
+            }
+            // A server of an earlier version may have stored one meanwhile.
+            found = self.deployments(workspace).await?;
+            if found.is_empty() {
+                break;
+            }
         }
         for module in modules {
             self.module(module).await?;
@@ -63,6 +69,11 @@ impl Erasure {
         self.environments.changed();
         self.tenants.forget(workspace);
         Ok(removed?)
+    }
+
+    async fn deployments(&self, workspace: WorkspaceId) -> Result<Vec<(DeploymentId, Slot)>, ServiceError> {
+        let mut reader = self.store.reader().await?;
+        Ok(hosting::deployments(&mut reader.db(), workspace).await?)
     }
 
     async fn runs(
@@ -112,14 +123,20 @@ impl Erasure {
         done.map_err(|error| failed(error, "the machine code of its modules"))
     }
 
-    async fn files(&self, workspace: WorkspaceId) -> Result<(), ServiceError> {
-        let Some(dir) = &self.sqlite_dir else {
-            return Ok(());
-        };
-        match tokio::fs::remove_dir_all(dir.join(workspace.to_string())).await {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(error, "its SQLite files")),
-            _ => Ok(()),
-        }
+    /// Removes the files of a workspace's SQLite connections.
+    pub async fn files(&self, workspace: WorkspaceId) -> Result<(), ServiceError> {
+        remove_sqlite_files(self.sqlite_dir.as_deref(), workspace).await
+    }
+}
+
+/// Removes the files of a workspace's SQLite connections, which are below `dir`, for whoever has no [`crate::Executions`].
+pub async fn remove_sqlite_files(dir: Option<&Path>, workspace: WorkspaceId) -> Result<(), ServiceError> {
+    let Some(dir) = dir else {
+        return Ok(());
+    };
+    match tokio::fs::remove_dir_all(dir.join(workspace.to_string())).await {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(error, "its SQLite files")),
+        _ => Ok(()),
     }
 }
 

@@ -89,7 +89,24 @@ impl Executions {
                 .with(message)
                 .retry_after_s(PAUSED_RETRY_AFTER_S)
         })?;
+        self.hold(run.deployment.id).await?;
         self.accept(run).await
+    }
+
+    /// Makes sure that the runs of a deployment are held that was found paused, unless it was resumed since.
+    async fn hold(&self, deployment: DeploymentId) -> Result<(), ServiceError> {
+        let held = &self.0.base.held;
+        if held.is_paused(deployment) {
+            return Ok(());
+        }
+        // First: whoever resumes it later finds it held, and that it was resumed before is read now.
+        held.pause(deployment);
+        let followed = self.0.notices.follow(Notice::Deployment(deployment)).await;
+        if followed.is_err() {
+            held.unpause(deployment);
+            self.0.deployer.release(deployment);
+        }
+        followed
     }
 
     pub(crate) fn store(&self) -> &Store {
@@ -299,6 +316,11 @@ impl Executions {
     /// Removes a suspended workspace with everything that it has.
     pub async fn erase_workspace(&self, workspace: WorkspaceId) -> Result<(), ServiceError> {
         self.0.erasure.remove(workspace).await.map(drop)
+    }
+
+    /// Removes the files of the SQLite connections of a workspace that was removed.
+    pub async fn remove_files(&self, workspace: WorkspaceId) -> Result<(), ServiceError> {
+        self.0.erasure.files(workspace).await
     }
 
     /// To be called when a pattern was deleted, whose deployments [`heddle_store::deployments::undeploy_deleted`] has

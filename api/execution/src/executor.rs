@@ -27,13 +27,13 @@ use futures_util::future::BoxFuture;
 use heddle_contract::abi::code;
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::{Code, ServiceError, chain};
-use heddle_model::ids::RunId;
+use heddle_model::ids::{RunId, WorkspaceId};
 use heddle_model::quota::Exceeded;
 use heddle_model::status::Phase;
 use heddle_model::workspace_quota::WorkspaceQuota;
 use heddle_runtime::{Company, Interrupted, Limits, Outcome, RunError, RunRequest, TRACE_TARGET};
 use heddle_store::runs::suspects;
-use heddle_store::{Store, StoreError};
+use heddle_store::{Store, StoreError, usage};
 use metrics::counter;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
@@ -165,8 +165,16 @@ impl Executor {
 
     /// Why a run may not wait: its workspace or its user has too many that do.
     async fn refusal_to_wait(&self, run: &Run) -> Option<RunError> {
-        let state = &run.deployment.state;
-        if let Err(exceeded) = state.admit_one(WorkspaceQuota::WaitingRuns, self.clock.now()) {
+        let (state, now) = (&run.deployment.state, self.clock.now());
+        let mut admitted = state.admit_one(WorkspaceQuota::WaitingRuns, now);
+        if admitted.is_err()
+            && let Some(workspace) = state.recounts(WorkspaceQuota::WaitingRuns, now)
+            && let Ok(waiting) = self.count_waiting(workspace).await
+        {
+            state.set_used(WorkspaceQuota::WaitingRuns, waiting);
+            admitted = state.admit_one(WorkspaceQuota::WaitingRuns, now);
+        }
+        if let Err(exceeded) = admitted {
             let code = Code::WorkspaceQuotaExceeded.name();
             return Some(run_error(code, exceeded.to_string()));
         }
@@ -182,6 +190,11 @@ impl Executor {
                 None
             }
         }
+    }
+
+    async fn count_waiting(&self, workspace: WorkspaceId) -> Result<i64, StoreError> {
+        let mut reader = self.store.reader().await?;
+        usage::count_waiting_runs(&mut reader.db(), workspace).await
     }
 
     /// Records the end of a run. One that has failed starts its error pattern before, and cancels what it has called.

@@ -13,7 +13,7 @@ use heddle_runtime::key_values::{
     applied,
 };
 use heddle_store::key_values::{self, ValueOwner, ValueRow};
-use heddle_store::{Db, Store, StoreError, quota};
+use heddle_store::{Db, Store, StoreError, quota, usage};
 use serde_json::Value;
 use std::fmt;
 use std::sync::Arc;
@@ -119,10 +119,21 @@ async fn change(
     let (kept, output) = applied(current.as_ref().map(parsed), request.operation).map_err(Undone::Refused)?;
     let Some(kept) = kept else {
         key_values::remove(db, owner, key).await?;
+        if current.is_some() {
+            state.remove_one(WorkspaceQuota::KeyValues);
+        }
         return Ok(output);
     };
     if current.is_none() {
-        let admitted = state.admit_one(WorkspaceQuota::KeyValues, now);
+        let mut admitted = state.admit_one(WorkspaceQuota::KeyValues, now);
+        if admitted.is_err()
+            && let Some(workspace) = state.recounts(WorkspaceQuota::KeyValues, now)
+        {
+            // The row that holds the key is no value yet.
+            let others = usage::count_key_values(db, workspace).await?.saturating_sub(1);
+            state.set_used(WorkspaceQuota::KeyValues, others);
+            admitted = state.admit_one(WorkspaceQuota::KeyValues, now);
+        }
         admitted.map_err(|exceeded| Undone::Refused(KeyValueError::Refused(Arc::new(exceeded))))?;
     }
     let expires_at = match request.time_to_live {

@@ -79,6 +79,7 @@ pub use acceptor::{Accepted, Ticket};
 pub use callbacks::{WaitingCallback, WaitingPage};
 pub use connection_test::{ConnectionTest, ConnectionTested};
 pub use deployment::ActiveDeployment;
+pub use erasure::remove_sqlite_files;
 pub use executions::Executions;
 pub use executor::seed;
 pub use live::Ended;

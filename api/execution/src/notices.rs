@@ -73,10 +73,11 @@ impl NoticeFollower {
 
     /// Reads quotas again, and which deployments are held: those of a workspace that is suspended are.
     async fn workspace_changed(&self, workspace: WorkspaceId) -> Result<(), ServiceError> {
-        self.tenants.changed(workspace).await?;
+        // First what is held: measuring takes time, and may fail.
         self.deployments_changed().await?;
         self.wakeups.parked.wake();
         self.wakeups.left.wake();
+        self.tenants.changed(workspace).await?;
         Ok(())
     }
 
@@ -130,12 +131,13 @@ impl NoticeFollower {
 
     /// After changes that this server has not heard of.
     async fn everything_changed(&self) -> Result<(), ServiceError> {
+        self.active.forget_all();
         self.environments.changed();
-        self.tenants.all_changed().await?;
         self.deployments_changed().await?;
         self.wakeups.parked.wake();
         self.wakeups.left.wake();
         self.wakeups.accepted.wake();
+        self.tenants.all_changed().await;
         let live = self.live.all();
         for group in live.chunks(GROUP_MAX) {
             let runs: Vec<RunId> = group.iter().map(|(run, _)| *run).collect();

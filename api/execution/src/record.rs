@@ -1,6 +1,6 @@
 //! What is kept of a run: everything up to a size, and a mark in place of what is cut.
 
-use heddle_model::shown::shown;
+use heddle_model::shown::shown_within;
 use heddle_runtime::{FailedInput, LogLine, Outcome, RunError, TraceEntry};
 use serde::Serialize;
 use serde_json::json;
@@ -64,10 +64,10 @@ pub fn error(error: &RunError) -> String {
     json!({ "code": error.code, "message": message, "nodeId": error.node_id }).to_string()
 }
 
-/// What a node had been given that failed. If that was an event, its credentials are left out.
+/// What a node had been given that failed. If there are events in it, their credentials are left out.
 fn failed_input(failed: &FailedInput) -> String {
     let failed = FailedInput {
-        input: shown(failed.input.clone()),
+        input: shown_within(failed.input.clone()),
         ..failed.clone()
     };
     // Strings, a boolean and JSON: always JSON.

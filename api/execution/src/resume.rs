@@ -15,6 +15,7 @@ use crate::tenants::Tenants;
 use heddle_model::clock::Clock;
 use heddle_model::error::ServiceError;
 use heddle_model::status::RunStatus;
+use heddle_model::workspace_quota::WorkspaceQuota;
 use heddle_store::runs::left::LeftRow;
 use heddle_store::runs::{self, ResultRow};
 use heddle_store::{Store, deployments};
@@ -35,6 +36,16 @@ pub(crate) struct Resumer {
 }
 
 impl Resumer {
+    /// Queues a run that has waited, as [`Resumer::resume`] does: its workspace has one less that waits.
+    pub async fn wake(&self, row: LeftRow, owner: &Arc<str>) -> Result<Option<End>, ServiceError> {
+        if let Some(slot) = row.slot()
+            && let Some(active) = self.active.in_slot(slot).await?
+        {
+            active.state.remove_one(WorkspaceQuota::WaitingRuns);
+        }
+        self.resume(row, owner).await
+    }
+
     /// Queues a run that this server has taken; gives its end to wait for, unless it starts later.
     pub async fn resume(&self, row: LeftRow, owner: &Arc<str>) -> Result<Option<End>, ServiceError> {
         let wait = self.until_due(&row);

@@ -69,12 +69,16 @@ async fn fire(executions: &Executions, row: &DueRow, now: Timestamp) -> Result<u
     let parsed =
         parsed.map_err(|mistake| ServiceError::internal(anyhow::anyhow!("a stored schedule {mistake}")))?;
     let first = Timestamp::from_millis(schedule.next_due_at.unwrap_or_else(|| now.millis()));
-    let Some(active) = executions.active_for(row.slot()).await? else {
+    let Some(active) = executions.loaded_for(row.slot()).await? else {
         // Failed: what comes meanwhile is not caught up.
         return advance(executions, schedule, parsed.next_after(now))
             .await
             .map(|()| 0);
     };
+    if active.is_paused {
+        // Since it was read: the schedule is held, or goes on when this server hears that it was resumed.
+        return Ok(0);
+    }
     let due = parsed.due(first, now, CatchUp::named(&schedule.catch_up), RUNS_MAX);
     let mut runs = 0;
     for time in &due.times {

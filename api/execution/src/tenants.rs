@@ -31,6 +31,10 @@ const KEPT_MAX: usize = 10_000;
 const PAGE: i64 = 500;
 /// Files of a workspace that are counted at most.
 const FILES_MAX: usize = 100_000;
+/// How often, at most, what is there is counted again before more of it is refused.
+const RECOUNT_EVERY_MS: i64 = 1_000;
+/// Failures that are logged of one round.
+const TOLD_MAX: usize = 10;
 /// No limit.
 const UNLIMITED: i64 = i64::MAX;
 
@@ -74,6 +78,7 @@ pub(crate) struct TenantState {
     month: AtomicI64,
     minute: AtomicI64,
     storage_measured_at: AtomicI64,
+    recounted_at: [AtomicI64; WorkspaceQuota::ALL.len()],
 }
 
 impl TenantState {
@@ -86,6 +91,7 @@ impl TenantState {
             month: AtomicI64::new(i64::MIN),
             minute: AtomicI64::new(i64::MIN),
             storage_measured_at: AtomicI64::new(i64::MIN),
+            recounted_at: [const { AtomicI64::new(i64::MIN) }; WorkspaceQuota::ALL.len()],
         })
     }
 
@@ -102,7 +108,7 @@ impl TenantState {
         self.counter(quota).map_or(0, |used| used.load(Ordering::Relaxed))
     }
 
-    fn set_used(&self, quota: WorkspaceQuota, used: i64) {
+    pub fn set_used(&self, quota: WorkspaceQuota, used: i64) {
         if let Some(counter) = self.counter(quota) {
             counter.store(used, Ordering::Relaxed);
         }
@@ -163,6 +169,29 @@ impl TenantState {
         self.check(quota, now)?;
         self.add(quota, 1);
         Ok(())
+    }
+
+    /// Counts one less of what is there, or of runs: one that was not accepted after all.
+    pub fn remove_one(&self, quota: WorkspaceQuota) {
+        if self.is_limited.load(Ordering::Relaxed) && self.used(quota) > 0 {
+            self.add(quota, -1);
+        }
+    }
+
+    /// The workspace whose things are to be counted again, with [`TenantState::set_used`], before more are refused: others may
+    /// have removed some. `None`: that was done just now.
+    pub fn recounts(&self, quota: WorkspaceQuota, now: Timestamp) -> Option<WorkspaceId> {
+        let Tenant::Workspace(workspace) = self.tenant else {
+            return None;
+        };
+        let recounted_at = self.recounted_at.get(quota as usize)?;
+        let last = recounted_at.load(Ordering::Relaxed);
+        if last.saturating_add(RECOUNT_EVERY_MS) > now.millis() {
+            return None;
+        }
+        // Whoever is first counts.
+        let noted = recounted_at.compare_exchange(last, now.millis(), Ordering::Relaxed, Ordering::Relaxed);
+        noted.is_ok().then_some(workspace)
     }
 
     /// Counts what an execution has used.
@@ -246,7 +275,11 @@ impl Tenants {
         if reads_limits {
             let mut reader = self.0.store.reader().await?;
             let found = hosting::settings(&mut reader.db(), workspace).await?;
-            let (own, _) = found.unwrap_or_default();
+            let Some((own, _)) = found else {
+                // It is gone.
+                self.forget(workspace);
+                return Ok(());
+            };
             let limits = own.quotas.or(&self.0.settings.defaults);
             state.set_limits(&limits);
             let at_once = own.quotas.limit(WorkspaceQuota::RunsAtOnce);
@@ -286,8 +319,14 @@ impl Tenants {
     ) -> Result<(), StoreError> {
         let mut reader = self.0.store.reader().await?;
         let db = &mut reader.db();
-        let used = usage::since(db, state.tenant, month_of(now).0).await?;
-        state.set_used(WorkspaceQuota::RunsPerMonth, used.runs);
+        let month = month_of(now).0;
+        let used = usage::since(db, state.tenant, month).await?;
+        // Those that have not ended yet are counted here only.
+        if state.month.load(Ordering::Relaxed) == month.millis()
+            && let Some(runs) = state.counter(WorkspaceQuota::RunsPerMonth)
+        {
+            runs.fetch_max(used.runs, Ordering::Relaxed);
+        }
         state.set_used(WorkspaceQuota::FuelPerMonth, used.fuel);
         state.set_used(WorkspaceQuota::EgressBytesPerMonth, used.egress_bytes);
         let is_limited = |quota| state.limit(quota) != UNLIMITED;
@@ -382,15 +421,23 @@ impl Tenants {
     }
 
     /// Reads the limits of all workspaces again.
-    pub(crate) async fn all_changed(&self) -> Result<(), StoreError> {
-        for state in self.all() {
-            self.refresh(&state, true).await?;
-        }
-        Ok(())
+    pub(crate) async fn all_changed(&self) {
+        self.refresh_all(true).await;
     }
 
+    /// Refreshes all in memory: what fails for one is not to keep the others from it.
+    async fn refresh_all(&self, reads_limits: bool) {
+        let mut failures = Failures::default();
+        for state in self.all() {
+            failures.note(state.tenant, self.refresh(&state, reads_limits).await);
+        }
+    }
+
+    /// Forgets a workspace that is gone.
     pub(crate) fn forget(&self, workspace: WorkspaceId) {
-        self.states().remove(&Tenant::Workspace(workspace));
+        let tenant = Tenant::Workspace(workspace);
+        self.states().remove(&tenant);
+        self.0.queue.limit_tenant(tenant, None);
     }
 
     fn all(&self) -> Vec<Arc<TenantState>> {
@@ -399,15 +446,13 @@ impl Tenants {
 
     /// Measures again what the workspaces in memory have used, as far as they have quotas.
     pub async fn measure(&self) -> Result<(), ServiceError> {
-        for state in self.all() {
-            self.refresh(&state, false).await?;
-        }
+        self.refresh_all(false).await;
         Ok(())
     }
 
     /// Measures how much each workspace stores.
     pub async fn measure_all_storage(&self) -> Result<(), ServiceError> {
-        let mut after = None;
+        let (mut after, mut failures) = (None, Failures::default());
         loop {
             let mut reader = self.0.store.reader().await?;
             let page = hosting::list(&mut reader.db(), None, after, PAGE).await?;
@@ -415,7 +460,8 @@ impl Tenants {
             let Some(last) = page.last() else { return Ok(()) };
             after = Some(last.id);
             for row in &page {
-                self.measure_storage(row.id, self.0.clock.now()).await?;
+                let measured = self.measure_storage(row.id, self.0.clock.now()).await;
+                failures.note(Tenant::Workspace(row.id), measured.map(drop));
             }
         }
     }
@@ -479,6 +525,22 @@ impl Tenants {
                 }
             }
         });
+    }
+}
+
+/// What has failed of a round.
+#[derive(Default)]
+struct Failures {
+    count: usize,
+}
+
+impl Failures {
+    fn note(&mut self, tenant: Tenant, measured: Result<(), StoreError>) {
+        let Err(error) = measured else { return };
+        self.count += 1;
+        if self.count <= TOLD_MAX {
+            tracing::warn!(%tenant, "What a workspace uses can't be measured now: {}", chain(&error));
+        }
     }
 }
 

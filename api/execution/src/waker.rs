@@ -73,7 +73,7 @@ impl Waker {
         for row in due {
             counter!("heddle_runs_woken_total").increment(1);
             let run = row.id;
-            if let Err(error) = self.resumer.resume(row, &owner).await {
+            if let Err(error) = self.resumer.wake(row, &owner).await {
                 tracing::error!(%run, "A parked run could not be taken up: {}", chain(&error));
                 let (owner, again) = (owner.clone(), now.plus(PAUSE_MAX));
                 self.store

@@ -19,6 +19,50 @@ fn is_signature(name: &str) -> bool {
     schemes.any(|scheme| name.eq_ignore_ascii_case(scheme.header()))
 }
 
+/// Levels that are looked into; what is below is hidden if there are headers in it.
+const DEPTH_MAX: usize = 64;
+
+/// A value that may hold an event anywhere, with what is in such headers masked wherever something has `headers`.
+pub fn shown_within(value: Box<RawValue>) -> Box<RawValue> {
+    masked_within(&value, DEPTH_MAX).unwrap_or(value)
+}
+
+/// `None`: there is nothing to mask.
+fn masked_within(value: &RawValue, depth: usize) -> Option<Box<RawValue>> {
+    let text = value.get();
+    if !text.contains("\"headers\"") {
+        return None;
+    }
+    let Some(depth) = depth.checked_sub(1) else {
+        return to_raw_value(MASK).ok();
+    };
+    let mut is_masked = false;
+    if text.starts_with('[') {
+        let mut elements: Vec<Box<RawValue>> = serde_json::from_str(text).ok()?;
+        for element in &mut elements {
+            if let Some(masked) = masked_within(element, depth) {
+                *element = masked;
+                is_masked = true;
+            }
+        }
+        return is_masked.then(|| to_raw_value(&elements).ok()).flatten();
+    }
+    let mut members: BTreeMap<String, Box<RawValue>> = serde_json::from_str(text).ok()?;
+    for (name, value) in &mut members {
+        if let Some(masked) = masked_within(value, depth) {
+            *value = masked;
+            is_masked = true;
+        }
+        if name == "headers"
+            && let Some(masked) = masked_headers(value)
+        {
+            *value = masked;
+            is_masked = true;
+        }
+    }
+    is_masked.then(|| to_raw_value(&members).ok()).flatten()
+}
+
 /// The event with what is in such headers masked.
 pub fn shown(event: Box<RawValue>) -> Box<RawValue> {
     // Most events of other triggers have no headers at all.
@@ -31,7 +75,13 @@ pub fn shown(event: Box<RawValue>) -> Box<RawValue> {
 /// `None`: there is nothing to mask.
 fn masked(event: &RawValue) -> Option<Box<RawValue>> {
     let mut members: BTreeMap<String, Box<RawValue>> = serde_json::from_str(event.get()).ok()?;
-    let headers = members.get("headers")?;
+    let headers = masked_headers(members.get("headers")?)?;
+    members.insert("headers".to_owned(), headers);
+    to_raw_value(&members).ok()
+}
+
+/// `None`: there is nothing to mask.
+fn masked_headers(headers: &RawValue) -> Option<Box<RawValue>> {
     let mut headers: BTreeMap<String, Box<RawValue>> = serde_json::from_str(headers.get()).ok()?;
     let mut is_masked = false;
     for (name, value) in &mut headers {
@@ -40,16 +90,12 @@ fn masked(event: &RawValue) -> Option<Box<RawValue>> {
             is_masked = true;
         }
     }
-    if !is_masked {
-        return None;
-    }
-    members.insert("headers".to_owned(), to_raw_value(&headers).ok()?);
-    to_raw_value(&members).ok()
+    is_masked.then(|| to_raw_value(&headers).ok()).flatten()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::shown;
+    use super::{DEPTH_MAX, shown, shown_within};
     use serde_json::json;
     use serde_json::value::{RawValue, to_raw_value};
 
@@ -70,6 +116,39 @@ mod tests {
         }
         assert_eq!(shown["body"], json!({"headers": {"authorization": "kept"}}));
         assert_eq!(shown["query"], json!({"cookie": "kept"}));
+    }
+
+    #[test]
+    fn events_within_values_are_masked_too() {
+        let value = to_raw_value(&json!({
+            "event": {"headers": {"authorization": "Bearer x", "accept": "*/*"}},
+            "all": [{"headers": {"cookie": "a", "headers": {"cookie": "b"}}}], "cookie": "kept", "headers": "kept",
+        }));
+        let shown: serde_json::Value = serde_json::from_str(shown_within(value.unwrap()).get()).unwrap();
+        assert_eq!(
+            shown,
+            json!({
+                "event": {"headers": {"authorization": "***", "accept": "*/*"}},
+                "all": [{"headers": {"cookie": "***", "headers": {"cookie": "***"}}}], "cookie": "kept", "headers": "kept",
+            })
+        );
+        let deep = |levels: usize| {
+            let text = format!(
+                "{}{}{}",
+                "[".repeat(levels),
+                r#"{"headers":{"cookie":"a"}}"#,
+                "]".repeat(levels)
+            );
+            shown_within(RawValue::from_string(text).unwrap())
+                .get()
+                .to_owned()
+        };
+        assert!(deep(DEPTH_MAX - 1).contains(r#"{"headers":{"cookie":"***"}}"#));
+        assert!(deep(DEPTH_MAX).contains(r#"["***"]"#));
+        for text in ["\"headers\"", r#"{"headers": {"a": "b"}, "n": 1.10}"#] {
+            let value = RawValue::from_string(text.to_owned()).unwrap();
+            assert_eq!(shown_within(value).get(), text);
+        }
     }
 
     #[test]

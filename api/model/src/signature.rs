@@ -256,6 +256,9 @@ pub enum Refusal {
     /// What was sent instead of a signature is not the secret.
     #[error("the header {0} does not have the right credentials")]
     Mismatch(Cow<'static, str>),
+    /// A body that Twilio can't have signed like this.
+    #[error("the body is no form, and the address has no bodySHA256")]
+    Unsigned,
     /// A JSON Web Token that is not taken.
     #[error("the token is not accepted: {0}")]
     Unacceptable(Cow<'static, str>),
@@ -398,6 +401,9 @@ fn twilio(key: &[u8], signature: Vec<u8>, incoming: &Incoming<'_>) -> Result<(),
             return Err(Refusal::Wrong);
         }
     } else if !incoming.body.is_empty() {
+        if !is_form(incoming.headers) {
+            return Err(Refusal::Unsigned);
+        }
         let mut fields: Vec<_> = form_urlencoded::parse(incoming.body).collect();
         fields.sort_unstable();
         fields.dedup();
@@ -407,6 +413,15 @@ fn twilio(key: &[u8], signature: Vec<u8>, incoming: &Incoming<'_>) -> Result<(),
         }
     }
     matches::<Hmac<Sha1>>(key, &[signed.as_bytes()], [signature])
+}
+
+fn is_form(headers: &HeaderMap) -> bool {
+    let content_type = headers.get(http::header::CONTENT_TYPE);
+    let content_type = content_type
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    let media_type = content_type.split(';').next().unwrap_or_default().trim();
+    media_type.eq_ignore_ascii_case("application/x-www-form-urlencoded")
 }
 
 /// An HMAC as the node describes it.
@@ -462,8 +477,8 @@ pub fn header<'h>(headers: &'h HeaderMap, name: &str) -> Result<&'h str, Refusal
     let value = headers
         .get(name)
         .ok_or_else(|| Refusal::Missing(name.to_owned().into()))?;
-    value
-        .to_str()
+    // Not only ASCII: a secret may have any characters.
+    std::str::from_utf8(value.as_bytes())
         .map(str::trim)
         .map_err(|_| Refusal::malformed(name))
 }

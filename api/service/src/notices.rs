@@ -10,9 +10,12 @@ use std::time::Duration;
 /// Wait before trying a database again that does not answer.
 const RETRY: Duration = Duration::from_millis(200);
 
-/// Listens from now on, in the background, if other servers can use the database at all.
+/// Listens from now on, in the background, if other servers can use the database at all. What was changed before is
+/// known afterwards, such as which deployments are paused.
 pub async fn start(service: &Service, peers: &Peers) -> Result<(), StoreError> {
-    if let Some(listener) = service.store.listen().await? {
+    let listener = service.store.listen().await?;
+    follow(service, Notice::Everything).await;
+    if let Some(listener) = listener {
         tokio::spawn(listen(service.clone(), peers.clone(), listener));
     }
     Ok(())

@@ -94,7 +94,7 @@ async fn reset_by_mail(
     });
     let stored: Result<(), StoreError> = stored.await;
     stored?;
-    outbox.leave(outbox::reset(&user.email, &link))
+    outbox.leave(outbox::reset(&user.email, user.email_verified, &link))
 }
 
 /// Checks that a link for another password holds, before work is done for it.

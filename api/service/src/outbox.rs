@@ -6,15 +6,17 @@ mod letters;
 pub use letters::{invitation, no_password, reset, verification};
 
 use heddle_model::error::{Code, ServiceError};
-use heddle_runtime::{Letter, Mailer};
+use heddle_runtime::{EffectCode, EffectError, Letter, Mailer};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 /// Letters that may wait.
 const WAITING_MAX: usize = 1_000;
 /// Letters that are being sent at a time.
 const SENT_AT_ONCE: usize = 4;
+/// Letters that may wait to be tried again, besides.
+const RETRIED_MAX: usize = 256;
 /// Waits before a letter is tried again that the server did not accept.
 const WAITS: [Duration; 2] = [Duration::from_secs(5), Duration::from_secs(60)];
 
@@ -43,26 +45,34 @@ impl Outbox {
 
 async fn send_all(mailer: Mailer, mut letters: mpsc::Receiver<Letter>) {
     let places = Arc::new(Semaphore::new(SENT_AT_ONCE));
+    let retries = Arc::new(Semaphore::new(RETRIED_MAX));
     while let Some(letter) = letters.recv().await {
         // Never closed.
         let Ok(place) = places.clone().acquire_owned().await else {
             return;
         };
-        let mailer = mailer.clone();
-        tokio::spawn(async move {
-            send(&mailer, &letter).await;
-            drop(place);
-        });
+        let (mailer, places, retries) = (mailer.clone(), places.clone(), retries.clone());
+        tokio::spawn(async move { send(&mailer, &letter, place, (&places, &retries)).await });
     }
 }
 
-async fn send(mailer: &Mailer, letter: &Letter) {
+/// Has a place only while it sends, so that what the server refuses holds up nobody else's letters.
+async fn send(
+    mailer: &Mailer,
+    letter: &Letter,
+    mut place: OwnedSemaphorePermit,
+    (places, retries): (&Arc<Semaphore>, &Arc<Semaphore>),
+) {
     let mut waits = WAITS.into_iter();
+    let mut waiting = None;
     loop {
         let Err(error) = mailer.send(letter).await else {
             return;
         };
-        let Some(wait) = waits.next() else {
+        drop(place);
+        waiting = waiting.or_else(|| retries.try_acquire().ok());
+        let wait = waits.next().filter(|_| waiting.is_some() && !is_final(&error));
+        let Some(wait) = wait else {
             tracing::error!("A letter could not be sent: {}", error.message);
             return;
         };
@@ -71,5 +81,15 @@ async fn send(mailer: &Mailer, letter: &Letter) {
             error.message
         );
         tokio::time::sleep(wait).await;
+        // Never closed.
+        let Ok(next) = places.clone().acquire_owned().await else {
+            return;
+        };
+        place = next;
     }
+}
+
+/// Whether the server would say the same again, by what its answers of 500 and more are called.
+fn is_final(error: &EffectError) -> bool {
+    error.code == EffectCode::Parameter || error.message.contains("permanent error (")
 }

@@ -23,7 +23,7 @@ use heddle_store::quota::{self, Payer};
 use heddle_store::test_cases::{self, NewTest};
 use heddle_store::vault::Vault;
 use heddle_store::versions::{self, NewVersion, Part};
-use heddle_store::{Db, deployments, drafts as stored_drafts, endpoints, usage};
+use heddle_store::{Db, deployments, drafts as stored_drafts, endpoints, hosting, usage};
 use std::sync::Arc;
 
 /// Characters of a name.
@@ -164,6 +164,7 @@ pub async fn create(service: &Service, editor: Editor, new: NewPattern) -> Resul
         .store
         .write(move |db| {
             Box::pin(async move {
+                hosting::hold_running(db, &editor).await?;
                 patterns::insert(db, &editor, &row).await?;
                 let version = NewVersion {
                     by: editor.user(),

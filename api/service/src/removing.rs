@@ -2,10 +2,10 @@
 
 use crate::Service;
 use heddle_model::audit::Origin;
-use heddle_model::error::{Code, ServiceError};
+use heddle_model::error::{Code, ServiceError, chain};
 use heddle_model::ids::UserId;
 use heddle_store::notices::Notice;
-use heddle_store::removal::{self, Plan};
+use heddle_store::removal::{self, OwnedAlone, Plan};
 
 /// Removes a user who asks for it.
 pub async fn remove(service: &Service, user: UserId, origin: Origin) -> Result<(), ServiceError> {
@@ -15,20 +15,46 @@ pub async fn remove(service: &Service, user: UserId, origin: Origin) -> Result<(
             removed.map_err(|plan| -> ServiceError { Code::Conflict.with(in_the_way(&plan)) })
         })
     });
-    removed.await?;
+    let removed = removed.await?;
+    // On SQLite no notice comes.
+    for deployment in removed.ended {
+        service.executions.follow(Notice::Deployment(deployment)).await?;
+    }
     service.executions.follow(Notice::Everything).await?;
     service.executions.workspace_deleted();
     service.webhooks.all_changed();
+    for workspace in removed.go {
+        if let Err(error) = service.executions.remove_files(workspace.id).await {
+            tracing::error!(workspace = %workspace.id, "Files of a removed workspace stay: {}", chain(&error));
+        }
+    }
     tracing::info!(%user, "A user has removed their account");
     Ok(())
 }
 
 /// Why an account stays.
 pub fn in_the_way(plan: &Plan) -> String {
-    let names: Vec<&str> = plan.in_the_way.iter().map(|workspace| &*workspace.name).collect();
-    format!(
-        "The account is the only owner of workspaces with other members: {}. Make another member an owner there, or delete \
-         them, first.",
+    let names = |of: fn(&OwnedAlone) -> bool| {
+        let those = plan.in_the_way.iter().filter(|workspace| of(workspace));
+        let names: Vec<&str> = those.map(|workspace| &*workspace.name).collect();
         names.join(", ")
-    )
+    };
+    let (shared, suspended) = (
+        names(|workspace| !workspace.is_suspended),
+        names(|workspace| workspace.is_suspended),
+    );
+    let mut why = Vec::new();
+    if !shared.is_empty() {
+        why.push(format!(
+            "The account is the only owner of workspaces with other members: {shared}. Make another member an owner there, \
+             or delete them, first."
+        ));
+    }
+    if !suspended.is_empty() {
+        why.push(format!(
+            "The account is the only owner of workspaces that are suspended: {suspended}. Ask the operator, who can resume \
+             or delete them."
+        ));
+    }
+    why.join(" ")
 }

@@ -357,7 +357,11 @@ fn told(answer: &Value, json: bool, text: impl FnOnce(&Value) -> String) -> Resu
 }
 
 fn workspace_line(workspace: &Value) -> String {
-    let text = |name: &str| workspace[name].as_str().unwrap_or("-").to_owned();
+    // Names are what others have written: they give a terminal no orders.
+    let text = |name: &str| {
+        let text = workspace[name].as_str().unwrap_or("-");
+        text.replace(char::is_control, " ")
+    };
     let state = match workspace["suspendedAt"].as_str() {
         Some(_) => "suspended",
         None => "active",

@@ -38,7 +38,7 @@ struct RemoveRequest {
 /// Removes the caller's account for good: with it go workspaces that have no other member, with all that is in them, API keys
 /// and sessions. What the caller made in workspaces with others stays, and counts as made by the owner of longest standing.
 ///
-/// Refused while the caller is the only owner of a workspace with other members.
+/// Refused while the caller is the only owner of a workspace with other members, or of one that is suspended.
 #[utoipa::path(
     post, path = "/api/auth/me/remove", tag = "Authentication", security(("bearer" = [])),
     request_body = RemoveRequest,
@@ -48,7 +48,7 @@ struct RemoveRequest {
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED, TOKEN_EXPIRED, INVALID_CREDENTIALS, SECOND_FACTOR_REQUIRED or SECOND_FACTOR_INVALID", body = ErrorBody),
         (status = 403, description = "FORBIDDEN: with an API key, or too long after the login", body = ErrorBody),
-        (status = 409, description = "CONFLICT: workspaces with other members have no other owner", body = ErrorBody),
+        (status = 409, description = "CONFLICT: workspaces with other members, or suspended ones, have no other owner", body = ErrorBody),
         (status = 429, description = "RATE_LIMITED", body = ErrorBody),
     )
 )]

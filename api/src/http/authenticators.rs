@@ -100,7 +100,7 @@ struct NewAuthenticator {
         (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED, TOKEN_EXPIRED, or INVALID_CREDENTIALS: the current password is wrong", body = ErrorBody),
         (status = 403, description = "FORBIDDEN: with an API key", body = ErrorBody),
-        (status = 409, description = "CONFLICT: the caller has an authenticator, or no password", body = ErrorBody),
+        (status = 409, description = "CONFLICT: the caller has an authenticator, no password, or, where mail is sent, no verified address", body = ErrorBody),
         (status = 429, description = "RATE_LIMITED", body = ErrorBody),
     )
 )]
@@ -114,6 +114,12 @@ async fn begin_authenticator(
     if user.password_hash.is_none() {
         return Err(Code::Conflict
             .with("Codes are asked for with a password, and you have none: set one first.")
+            .into());
+    }
+    // Whoever reads the mail of an address that is not verified gets the account without a code.
+    if app.outbox.is_some() && !user.email_verified {
+        return Err(Code::Conflict
+            .with("Your email address is not verified: a letter to it could take the authenticator away. Verify it first.")
             .into());
     }
     let (id, now, vault) = (user.id, app.clock.now(), app.vault.clone());
@@ -184,7 +190,7 @@ async fn confirm_authenticator(
     let hashes = second_factor::hashes(&recovery_codes);
     let confirmed = app.store.write(move |db| {
         Box::pin(async move {
-            if !authenticators::confirm(db, user, step, now).await? {
+            if !authenticators::confirm(db, user, &found, step, now).await? {
                 return Err(ApiError::from(nothing()));
             }
             authenticators::set_recovery_codes(db, user, &hashes).await?;

@@ -276,9 +276,9 @@ async fn verified(app: &App, webhook_id: &str, parts: &Parts) -> Result<Option<R
     };
     let challenge = value("challenge").or_else(|| value("hub.challenge"));
     match admission::check(app, webhook_id, parts).await? {
-        Checked::Event if challenge.is_none() => return Ok(None),
-        Checked::Event | Checked::Active => {}
-        Checked::Inactive => {
+        Checked::Event { .. } if challenge.is_none() => return Ok(None),
+        Checked::Event { is_active: true } | Checked::Active => {}
+        Checked::Event { is_active: false } | Checked::Inactive => {
             let message = "This webhook does not exist, or is not active.";
             return Err(Code::NotFound.with(message).into());
         }

@@ -71,13 +71,22 @@ pub async fn begin(
     Ok(db.execute(insert).await? > 0)
 }
 
-/// Has a user's authenticator count from now on, whose code of this time step was right; false: it did before, or there is
-/// none.
-pub async fn confirm(db: &mut Db<'_>, user: UserId, step: i64, now: Timestamp) -> Result<bool, StoreError> {
-    let confirm = sql(
-        "update authenticators set confirmed_at = ?, last_step = ? where user_id = ? and confirmed_at is null",
-    );
-    Ok(db.execute(confirm.bind(now).bind(step).bind(user)).await? > 0)
+/// Has a user's authenticator count from now on, whose code of this time step was right; false: it did before, there is none,
+/// or its secret is not the one that was checked any more.
+pub async fn confirm(
+    db: &mut Db<'_>,
+    user: UserId,
+    checked: &AuthenticatorRow,
+    step: i64,
+    now: Timestamp,
+) -> Result<bool, StoreError> {
+    let confirm = sql("update authenticators set confirmed_at = ?, last_step = ?
+         where user_id = ? and secret = ? and confirmed_at is null")
+    .bind(now)
+    .bind(step)
+    .bind(user)
+    .bind(checked.sealed.clone());
+    Ok(db.execute(confirm).await? > 0)
 }
 
 /// Counts a code of this time step as used; false: one of it, or of a later one, was used before.

@@ -61,11 +61,13 @@ pub async fn clear_unproven(db: &mut Db<'_>, user: UserId, now: Timestamp) -> Re
     let own = |text| its_own_workspaces(sql(text), user);
     let members = own("delete from memberships where workspace_id in ").push(" and user_id <> ?");
     let members = db.execute(members.bind(user)).await?;
-    let hold = "update schedules set next_due_at = null where deployment_id in
+    let hold = "update schedules set next_due_at = null, held_due_at = null where deployment_id in
          (select id from deployments where (workspace_id is null and user_id = ?) or workspace_id in ";
     db.execute(its_own_workspaces(sql(hold).bind(user), user).push(")"))
         .await?;
-    let pause = "update deployments set status = 'paused', updated_at = ? where status = 'active'
+    // Those as well that would be active again when the operator lets their workspace go on.
+    let pause = "update deployments set status = 'paused', suspended = false, updated_at = ?
+         where (status = 'active' or (status = 'paused' and suspended))
          and ((workspace_id is null and user_id = ?) or workspace_id in ";
     let pause = its_own_workspaces(sql(pause).bind(now).bind(user), user).push(")");
     let deployments = db.execute(pause).await?;

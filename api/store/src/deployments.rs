@@ -52,6 +52,8 @@ pub struct DeploymentRow {
     pub error_message: Option<String>,
     /// How many servers its runs have brought down since it was deployed.
     pub strikes: i64,
+    /// Whether its runs are held because its workspace is suspended.
+    pub suspended: bool,
     /// When its module was last put in place.
     #[sqlx(try_from = "i64")]
     pub confirmed_at: Timestamp,
@@ -80,9 +82,9 @@ impl DeploymentRow {
             .any(|trigger| trigger["type"] == node_type && trigger["nodeId"] == node_id)
     }
 
-    /// Whether its runs are held: it is paused, or was stopped since they bring servers down.
+    /// Whether its runs are held: it is paused, its workspace is suspended, or it was stopped since they bring servers down.
     pub fn holds_runs(&self) -> bool {
-        self.status == DeploymentStatus::Paused || self.strikes >= STRIKES_MAX
+        self.status == DeploymentStatus::Paused || self.suspended || self.strikes >= STRIKES_MAX
     }
 
     /// Whether it keeps this trigger's address in use: it has the trigger, and was not undeployed.
@@ -104,7 +106,7 @@ pub(crate) use owner_of_deployment;
 /// What is in no workspace has no environment: it was possible to give it one, of a workspace that its user may have left.
 const DEPLOYMENT: &str = concat!(
     "select d.id, d.pattern_id, nullif(d.slot, '') as slot_environment_id, d.pattern_name, d.user_id, d.workspace_id,
-    case when d.workspace_id is not null then d.environment_id end as environment_id, d.status, d.version_number, d.artifact, d.triggers, d.error_message, d.strikes, d.confirmed_at, d.created_at, d.updated_at, ",
+    case when d.workspace_id is not null then d.environment_id end as environment_id, d.status, d.version_number, d.artifact, d.triggers, d.error_message, d.strikes, d.suspended, d.confirmed_at, d.created_at, d.updated_at, ",
     owner_of_deployment!(),
     " as owner_id from deployments d "
 );
@@ -224,9 +226,9 @@ pub async fn count_in_environment(
     db.one(count).await.map(|(count,): (i64,)| count)
 }
 
-/// Deployments that are paused or stopped.
+/// Deployments whose runs are held: they are paused or stopped, or their workspaces suspended.
 pub async fn paused(db: &mut Db<'_>) -> Result<Vec<(DeploymentId,)>, StoreError> {
-    let query = sql("select id from deployments where status = 'paused' or strikes >= ?");
+    let query = sql("select id from deployments where status = 'paused' or suspended or strikes >= ?");
     db.all(query.bind(STRIKES_MAX)).await
 }
 

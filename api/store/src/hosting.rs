@@ -3,7 +3,9 @@
 
 use super::notices::{self, Notice};
 use super::{Db, StoreError, data_keys, sql};
+use heddle_model::access::Scope;
 use heddle_model::clock::Timestamp;
+use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::{DeploymentId, UserId, WorkspaceId};
 use heddle_model::slot::Slot;
 use heddle_model::workspace_quota::{WorkspaceQuota, WorkspaceQuotas};
@@ -94,6 +96,22 @@ pub async fn settings(
     Ok(found.map(|(hosting, suspended_at)| (Hosting::of(hosting.as_deref()), suspended_at.is_some())))
 }
 
+/// Holds the scope's workspace as it is until the transaction ends. Rights were checked when the request came: it may have been
+/// suspended or deleted since then, and what is suspended takes nothing more.
+pub async fn hold_running(db: &mut Db<'_>, scope: &Scope) -> Result<(), ServiceError> {
+    let Some(workspace) = scope.workspace() else {
+        return Ok(());
+    };
+    let lock = if db.is_postgres() { " for share" } else { "" };
+    let query = sql("select suspended_at from workspaces where id = ?").bind(workspace);
+    let found: Option<(Option<i64>,)> = db.optional(query.push(lock)).await?;
+    match found {
+        None => Err(Code::WorkspaceNotFound.into()),
+        Some((Some(_),)) => Err(Code::WorkspaceSuspended.into()),
+        Some((None,)) => Ok(()),
+    }
+}
+
 /// Sets quotas and retention of a workspace.
 pub async fn set(db: &mut Db<'_>, workspace: WorkspaceId, hosting: &Hosting) -> Result<(), StoreError> {
     let set = sql("update workspaces set hosting = ? where id = ?");
@@ -110,7 +128,8 @@ pub async fn all_settings(db: &mut Db<'_>) -> Result<Vec<(WorkspaceId, Hosting)>
     Ok(rows.into_iter().map(read).collect())
 }
 
-/// Suspends a workspace: what is active is paused, and its schedules are not due. `false`: it was suspended before.
+/// Suspends a workspace: what is active is paused, its schedules are not due, and runs of what was undeployed or has failed are
+/// held as well. `false`: it was suspended before.
 pub async fn suspend(
     db: &mut Db<'_>,
     workspace: WorkspaceId,
@@ -130,7 +149,8 @@ pub async fn suspend(
         "update schedules set held_due_at = next_due_at, next_due_at = null where next_due_at is not null
          and deployment_id in (select id from deployments where workspace_id = ? and status = 'active')";
     db.execute(sql(hold).bind(workspace)).await?;
-    let pause = "update deployments set status = 'paused', suspended = true where workspace_id = ? and status = 'active'";
+    let pause = "update deployments set status = case status when 'active' then 'paused' else status end, suspended = true
+         where workspace_id = ? and status <> 'paused'";
     db.execute(sql(pause).bind(workspace)).await?;
     notices::tell(db, Notice::Workspace(workspace)).await?;
     Ok(true)
@@ -305,10 +325,17 @@ pub async fn remove(db: &mut Db<'_>, workspace: WorkspaceId) -> Result<bool, Sto
     Ok(removed > 0)
 }
 
-/// Removes a module that nobody else has deployed or runs; `false`: somebody does.
+/// Removes a module that nobody else has deployed, runs, or keeps journals of; `false`: somebody does.
 pub async fn remove_artifact(db: &mut Db<'_>, hash: &str) -> Result<bool, StoreError> {
+    if db.is_postgres() {
+        // Whoever is deploying it has locked it: their deployment is seen by the next statement, not by one that waited.
+        let lock = sql("select hash from artifacts where hash = ? for update").bind(hash);
+        let _locked: Option<(String,)> = db.optional(lock).await?;
+    }
     let delete = sql("delete from artifacts where hash = ?
          and not exists (select 1 from deployments d where d.artifact = artifacts.hash)
-         and not exists (select 1 from runs r where r.status = 'running' and r.artifact = artifacts.hash)");
+         and not exists (select 1 from runs r where r.status = 'running' and r.artifact = artifacts.hash)
+         and not exists (select 1 from run_journals k join runs r on r.id = k.run_id
+                         where k.is_kept and r.artifact = artifacts.hash)");
     Ok(db.execute(delete.bind(hash)).await? > 0)
 }

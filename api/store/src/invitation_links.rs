@@ -163,7 +163,7 @@ pub async fn revoke(db: &mut Db<'_>, manager: &Manager, link: InvitationLinkId) 
     Ok(db.execute(delete.bind(manager.workspace()).bind(link)).await? > 0)
 }
 
-/// What the link offers whose secret has this hash.
+/// What the link offers whose secret has this hash; nothing while whoever made it is disabled, or the workspace suspended.
 pub async fn offered(db: &mut Db<'_>, hash: &str, now: Timestamp) -> Result<Option<OfferRow>, StoreError> {
     db.optional(
         sql(
@@ -172,7 +172,7 @@ pub async fn offered(db: &mut Db<'_>, hash: &str, now: Timestamp) -> Result<Opti
              from invitation_links l join workspaces w on w.id = l.workspace_id join users s on s.id = l.invited_by
              left join invitations i on i.id = l.invitation_id
              left join memberships m on m.workspace_id = l.workspace_id and m.user_id = l.invited_by
-             where l.token_hash = ? and l.expires_at > ?",
+             where l.token_hash = ? and l.expires_at > ? and not s.is_disabled and w.suspended_at is null",
         )
         .bind(hash)
         .bind(now),
@@ -204,7 +204,10 @@ pub async fn join(
 /// Counts a use. Of two that come at once, a link for one lets one in.
 async fn use_up(db: &mut Db<'_>, offer: &OfferRow, now: Timestamp) -> Result<bool, StoreError> {
     let used = match (offer.invitation_id, offer.is_single_use) {
-        (Some(invitation), _) => sql("delete from invitations where id = ?").bind(invitation),
+        // One that was made anew for another role meanwhile is not the one that was looked at.
+        (Some(invitation), _) => sql("delete from invitations where id = ? and role = ?")
+            .bind(invitation)
+            .bind(offer.role),
         (None, true) => sql("delete from invitation_links where id = ? and expires_at > ?")
             .bind(offer.id)
             .bind(now),

@@ -129,7 +129,7 @@ const RECEIVED: &str = "select i.id, i.workspace_id, w.name as workspace_name, i
     s.email as inviter_email, m.role as inviter_role, i.created_at, i.expires_at
     from invitations i join workspaces w on w.id = i.workspace_id join users s on s.id = i.invited_by
     left join memberships m on m.workspace_id = i.workspace_id and m.user_id = i.invited_by
-    where i.email_key = ? and i.expires_at > ? ";
+    where i.email_key = ? and i.expires_at > ? and not s.is_disabled and w.suspended_at is null ";
 
 /// The invitations for an email, the newest first, at most `limit`.
 pub async fn received(

@@ -3,7 +3,7 @@
 use super::notices::{self, Notice};
 use super::{Db, StoreError, audit, data_keys, sql};
 use heddle_model::audit::{Action, Object, Origin};
-use heddle_model::ids::{UserId, WorkspaceId};
+use heddle_model::ids::{DeploymentId, UserId, WorkspaceId};
 use sqlx::FromRow;
 
 /// A workspace that nobody else owns.
@@ -17,6 +17,8 @@ pub struct OwnedAlone {
     pub others: i64,
     /// How many patterns are in it.
     pub patterns: i64,
+    /// Whether the operator has suspended it.
+    pub is_suspended: bool,
 }
 
 /// What becomes of what an account has.
@@ -24,38 +26,47 @@ pub struct OwnedAlone {
 pub struct Plan {
     /// Workspaces that nobody else is a member of: they go.
     pub go: Vec<OwnedAlone>,
-    /// Workspaces with members, of whom none is an owner: they are in the way.
+    /// Workspaces with members, of whom none is an owner, and those that are suspended: they are in the way.
     pub in_the_way: Vec<OwnedAlone>,
     /// Patterns that go: those of these workspaces, and those outside of workspaces.
     pub patterns: i64,
     /// Active deployments that go.
     pub deployments: i64,
+    /// All deployments that go, whatever their status: even one that is undeployed may have runs under way.
+    pub ended: Vec<DeploymentId>,
 }
 
 /// What would become of what a user has.
 pub async fn plan(db: &mut Db<'_>, user: UserId) -> Result<Plan, StoreError> {
     let owned = sql("select w.id, w.name,
              (select count(*) from memberships m where m.workspace_id = w.id and m.user_id <> ?) as others,
-             (select count(*) from patterns p where p.workspace_id = w.id) as patterns
+             (select count(*) from patterns p where p.workspace_id = w.id) as patterns,
+             (w.suspended_at is not null) as is_suspended
          from workspaces w join memberships o on o.workspace_id = w.id and o.user_id = ? and o.role = 'owner'
          where not exists (select 1 from memberships x
              where x.workspace_id = w.id and x.role = 'owner' and x.user_id <> ?)
          order by w.created_at, w.id");
     let owned: Vec<OwnedAlone> = db.all(owned.bind(user).bind(user).bind(user)).await?;
-    let (in_the_way, go): (Vec<_>, Vec<_>) = owned.into_iter().partition(|workspace| workspace.others > 0);
+    let (in_the_way, go): (Vec<_>, Vec<_>) = owned
+        .into_iter()
+        .partition(|workspace| workspace.others > 0 || workspace.is_suspended);
     let outside = sql("select count(*) from patterns where workspace_id is null and owner_id = ?");
     let (outside,): (i64,) = db.one(outside.bind(user)).await?;
-    let active = sql(
+    let (active, ended) = (
         "select count(*) from deployments where status = 'active' and ((workspace_id is null and user_id = ?)
          or workspace_id in ",
-    )
-    .bind(user)
-    .list(go.iter().map(|workspace| workspace.id))
-    .push(")");
-    let (deployments,): (i64,) = db.one(active).await?;
+        "select id from deployments where ((workspace_id is null and user_id = ?) or workspace_id in ",
+    );
+    let of_those = |text| {
+        let those = sql(text).bind(user).list(go.iter().map(|workspace| workspace.id));
+        those.push(")")
+    };
+    let (deployments,): (i64,) = db.one(of_those(active)).await?;
+    let ended: Vec<(DeploymentId,)> = db.all(of_those(ended)).await?;
     Ok(Plan {
         patterns: outside + go.iter().map(|workspace| workspace.patterns).sum::<i64>(),
         deployments,
+        ended: ended.into_iter().map(|(deployment,)| deployment).collect(),
         go,
         in_the_way,
     })
@@ -87,6 +98,10 @@ pub async fn remove(
         "delete from key_value_usage where owner_id = ?",
     ] {
         db.execute(sql(statement).bind(user)).await?;
+    }
+    // What is in flight of them is cancelled.
+    for deployment in &plan.ended {
+        notices::tell(db, Notice::Deployment(*deployment)).await?;
     }
     notices::tell(db, Notice::Everything).await?;
     Ok(Ok(plan))

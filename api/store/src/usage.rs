@@ -216,8 +216,9 @@ pub async fn stored_bytes(db: &mut Db<'_>, workspace: WorkspaceId) -> Result<i64
         "select cast(coalesce(sum(octet_length(a.wasm)), 0) as bigint) from artifacts a
          where a.hash in (select artifact from deployments where workspace_id = ?)",
         "select cast(coalesce(sum(coalesce(octet_length(r.event), 0) + coalesce(octet_length(r.output), 0)
-         + coalesce(octet_length(r.logs), 0) + coalesce(octet_length(r.trace), 0) + coalesce(octet_length(r.error), 0)), 0)
-         as bigint) from deployments d join runs r on r.deployment_id = d.id where d.workspace_id = ?",
+         + coalesce(octet_length(r.logs), 0) + coalesce(octet_length(r.trace), 0) + coalesce(octet_length(r.error), 0)
+         + coalesce(octet_length(r.failed_input), 0)), 0) as bigint)
+         from deployments d join runs r on r.deployment_id = d.id where d.workspace_id = ?",
         "select cast(coalesce(sum(bytes), 0) as bigint) from run_journals where tenant_id = ? and is_kept",
         "select cast(coalesce(sum(octet_length(t.event)), 0) as bigint) from tap_events t
          join webhook_endpoints e on e.id = t.endpoint_id join patterns p on p.id = e.pattern_id where p.workspace_id = ?",
@@ -273,7 +274,7 @@ pub async fn count_patterns_locked(db: &mut Db<'_>, workspace: WorkspaceId) -> R
     count_patterns(db, workspace).await
 }
 
-/// Notes how much a workspace stores at a time.
+/// Notes how much a workspace stores at a time, unless it is gone.
 pub async fn note_stored(
     db: &mut Db<'_>,
     workspace: WorkspaceId,
@@ -281,10 +282,10 @@ pub async fn note_stored(
     bytes: i64,
 ) -> Result<(), StoreError> {
     let note = sql(
-        "insert into storage_hours (tenant_id, hour, bytes) values (?, ?, ?)
+        "insert into storage_hours (tenant_id, hour, bytes) select id, ?, ? from workspaces where id = ?
          on conflict (tenant_id, hour) do update set bytes = excluded.bytes",
     );
-    let note = note.bind(workspace).bind(hour_of(at)).bind(bytes);
+    let note = note.bind(hour_of(at)).bind(bytes).bind(workspace);
     db.execute(note).await.map(drop)
 }
 

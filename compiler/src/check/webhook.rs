@@ -90,6 +90,18 @@ fn authentication(given: &Map<String, Value>, scheme: &str, report: &mut impl Fn
             );
         }
     }
+    let runs_together = of("hmac", "separator").is_some_and(|separator| {
+        separator.is_empty() || separator.starts_with(|first: char| first.is_ascii_digit())
+    });
+    if scheme == "hmac" && runs_together && of("hmac", "timestampHeader").is_some() {
+        let message = "nothing that is signed tells where the time ends and the body begins: a request that was overheard \
+                       could be sent again, with digits moved from one to the other";
+        let help = "choose one that begins with no digit, such as `.`, if the sender has one";
+        report(
+            Diagnostic::warning("separator", message).with_help(help.to_owned()),
+            "hmac.separator",
+        );
+    }
     if text(given, "user").is_some_and(|user| user.contains(':')) {
         let message = "the name of a user can't have a colon, which stands between it and the password";
         report(Diagnostic::error("user", message), "user");

@@ -2,7 +2,8 @@
 //! does not know the secret is let in.
 
 use heddle_model::clock::Timestamp;
-use heddle_model::signature::{Authentication, Incoming, Scheme, verify};
+use heddle_model::signature::{Authentication, Incoming, Jwt, MacForm, Scheme, verify};
+use heddle_service::webhooks::jwt::claims;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 /// Checks an input.
@@ -26,15 +27,30 @@ pub fn check(data: &[u8]) {
             target: "/webhooks/6f1ed002ab5595859014ebf0951522d9?a=1",
             body,
         };
-        let authentication = Authentication {
-            header: "x-signed".to_owned(),
-            user: "ann".to_owned(),
-            ..Authentication::from(scheme)
-        };
-        assert!(
-            scheme == Scheme::Open || verify(&authentication, secret, &incoming, now).is_err(),
-            "{scheme:?} {headers:?}"
-        );
+        for timestamp_header in [None, Some("x-time".to_owned())] {
+            let authentication = Authentication {
+                header: "x-signed".to_owned(),
+                user: "ann".to_owned(),
+                mac: MacForm {
+                    timestamp_header,
+                    separator: ".".to_owned(),
+                    ..MacForm::default()
+                },
+                ..Authentication::from(scheme)
+            };
+            assert!(
+                scheme == Scheme::Open || verify(&authentication, secret, &incoming, now).is_err(),
+                "{scheme:?} {headers:?}"
+            );
+        }
+        // Those tokens are verified elsewhere.
+        if scheme == Scheme::Jwt {
+            let jwt = Jwt {
+                algorithm: "HS256".to_owned(),
+                ..Jwt::default()
+            };
+            assert!(claims(&jwt, secret, &headers, now).is_err(), "{headers:?}");
+        }
     }
 }
 

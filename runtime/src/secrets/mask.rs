@@ -47,15 +47,7 @@ impl Masker {
             return covered;
         }
         covered.extend(by_piece);
-        covered.sort_unstable_by_key(|found: &Range<usize>| found.start);
-        let mut merged: Vec<Range<usize>> = Vec::with_capacity(covered.len());
-        for found in covered {
-            match merged.last_mut() {
-                Some(Range { end, .. }) if *end >= found.start => *end = found.end.max(*end),
-                _ => merged.push(found),
-            }
-        }
-        merged
+        merged(covered)
     }
 
     fn find_short(&self, text: &[u8], covered: &mut Vec<Range<usize>>) {
@@ -83,23 +75,17 @@ impl Masker {
 
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let covered = self.covered(text.as_bytes());
-        if covered.is_empty() {
-            return Cow::Borrowed(text);
+        match covered.is_empty() {
+            true => Cow::Borrowed(text),
+            false => Cow::Owned(without(text, covered)),
         }
-        let mut masked = String::with_capacity(text.len());
-        let mut at = 0;
-        for found in covered {
-            // A piece may begin within a character.
-            let start = text.floor_char_boundary(found.start);
-            let end = text.ceil_char_boundary(found.end);
-            if start >= at {
-                masked.push_str(&text[at..start]);
-                masked.push_str(MASK);
-            }
-            at = end.max(at);
-        }
-        masked.push_str(&text[at..]);
-        Cow::Owned(masked)
+    }
+
+    /// The same, without a further stretch.
+    pub fn text_without(&self, text: &str, stretch: Range<usize>) -> String {
+        let mut covered = self.covered(text.as_bytes());
+        covered.push(stretch);
+        without(text, merged(covered))
     }
 
     pub fn bytes(&self, bytes: Vec<u8>) -> Vec<u8> {
@@ -117,6 +103,66 @@ impl Masker {
         masked.extend_from_slice(&bytes[at..]);
         masked
     }
+}
+
+/// Stretches in order and apart, of any.
+fn merged(mut covered: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    covered.sort_unstable_by_key(|found| found.start);
+    let mut merged: Vec<Range<usize>> = Vec::with_capacity(covered.len());
+    for found in covered {
+        match merged.last_mut() {
+            Some(Range { end, .. }) if *end >= found.start => *end = found.end.max(*end),
+            _ => merged.push(found),
+        }
+    }
+    merged
+}
+
+/// The text with the mask for each stretch.
+fn without(text: &str, covered: Vec<Range<usize>>) -> String {
+    let mut masked = String::with_capacity(text.len());
+    let mut at = 0;
+    for found in covered {
+        // A piece may begin within a character.
+        let start = text.floor_char_boundary(found.start);
+        let end = text.ceil_char_boundary(found.end);
+        if start >= at {
+            masked.push_str(&text[at..start]);
+            masked.push_str(MASK);
+        }
+        at = end.max(at);
+    }
+    masked.push_str(&text[at..]);
+    masked
+}
+
+/// How many bytes at the end of a text begin a spelling, without being all of it (Knuth, Morris, Pratt 1977).
+pub fn begun(text: &[u8], spelling: &[u8]) -> usize {
+    let length = spelling.len().saturating_sub(1).min(text.len());
+    let beginning = &spelling[..length];
+    // For each byte, how many up to it begin the spelling as well.
+    let mut known = vec![0; length];
+    let mut matched = 0;
+    for (at, byte) in beginning.iter().enumerate().skip(1) {
+        while matched > 0 && *byte != beginning[matched] {
+            matched = known[matched - 1];
+        }
+        if *byte == beginning[matched] {
+            matched += 1;
+        }
+        known[at] = matched;
+    }
+    matched = 0;
+    // No more bytes than the beginning has, so that it ends with the text if it is there as a whole.
+    for byte in &text[text.len() - length..] {
+        while matched > 0 && *byte != beginning[matched] {
+            matched = known[matched - 1];
+        }
+        if *byte == beginning[matched] {
+            matched += 1;
+        }
+    }
+    matched
 }
 
 /// Adds a stretch that ends after all others; what it touches is one with it.
@@ -271,6 +317,37 @@ mod tests {
                 expected.len()
             );
             assert!(stars <= expected.len() && (stars > 0) != expected.is_empty());
+        }
+    }
+
+    #[test]
+    fn the_beginning_of_a_spelling_is_found_at_the_end() {
+        for (text, spelling, expected) in [
+            ("it is gehei", "geheim", 5),
+            ("it is geheim", "geheim", 0),
+            ("aab aaba", "aabaac", 4),
+            ("abcabcab", "abcabd", 5),
+            ("aaaa", "aaaa", 3),
+            ("ge", "geheim", 2),
+            ("geh", "other", 0),
+            ("", "geheim", 0),
+            ("x", "", 0),
+        ] {
+            assert_eq!(
+                begun(text.as_bytes(), spelling.as_bytes()),
+                expected,
+                "{text} {spelling}"
+            );
+        }
+        let mut random = fastrand::Rng::with_seed(23);
+        for _ in 0..2_000 {
+            let (length, longer) = (random.usize(0..12), random.usize(0..30));
+            let (spelling, text) = (word(&mut random, length), word(&mut random, longer));
+            let (spelling, text) = (spelling.as_bytes(), text.as_bytes());
+            let naive = (0..spelling.len())
+                .rev()
+                .find(|length| text.ends_with(&spelling[..*length]));
+            assert_eq!(begun(text, spelling), naive.unwrap_or_default());
         }
     }
 

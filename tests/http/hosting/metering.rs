@@ -1,7 +1,7 @@
 //! What workspaces have used adds up to what their runs recorded.
 
 use super::{BOTH, ask, hosted};
-use crate::harness::{Service, User, chain, doubling, endless};
+use crate::harness::{Service, User, chain, doubling};
 use heddle_store::sql;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -46,8 +46,11 @@ async fn runs_of_all_kinds(service: &Service, user: &User) {
             .ran(user, &doubles, &json!({"n": n, "fail": n % 3 == 0}))
             .await;
     }
-    let again = service.deployed(user, &endless()).await;
-    let tried = service.started(user, &again, &json!({})).await;
+    let mut tried = doubling();
+    tried["settings"] = json!({"retry": {"maxAttempts": 2, "backoffMs": 1, "factor": 1}});
+    let tried = service.deployed(user, &tried).await;
+    let again = service.ran(user, &tried, &json!({"fail": true})).await;
+    assert_eq!(service.run(user, &tried, &again).await["attempt"], 2);
     let asks = chain(&[
         ("start", "OnManual", json!({})),
         ("ask", "WaitForCallback", json!({})),
@@ -66,14 +69,6 @@ async fn runs_of_all_kinds(service: &Service, user: &User) {
     let sends = chain(&[("start", "OnManual", json!({})), ("send", "HttpRequest", sends)]);
     let sends = service.deployed(user, &sends).await;
     service.ran(user, &sends, &json!({})).await;
-    loop {
-        let run = service.run(user, &again, &tried).await;
-        if run["attempt"] == 2 {
-            break;
-        }
-        tokio::task::yield_now().await;
-    }
-    cancel(service, user, &again, &tried).await;
 }
 
 fn sum(rows: &[Value], name: &str) -> f64 {

@@ -1,6 +1,7 @@
 //! Nothing of a suspended workspace is run or changed; afterwards it goes on as before.
 
 use super::{BOTH, hosted, number, operate, told};
+use crate::flow::waits::parked;
 use crate::harness::{Service, User, chain, doubling};
 use crate::webhooks::fixture::{Hook, graph, returns};
 use serde_json::json;
@@ -77,35 +78,67 @@ async fn a_suspended_workspace_stands_still_and_goes_on() {
     }
 }
 
+/// A run that waits to be called, and the path of its URL.
+async fn asking(service: &Service, user: &User, deployment: &str) -> (String, String) {
+    let run = service.started(user, deployment, &json!({})).await;
+    let waiting = parked(service, user, deployment, &run).await;
+    let url = waiting["logOutput"][0]["message"].as_str().unwrap();
+    let (_, path) = url.split_once("://").unwrap().1.split_once('/').unwrap();
+    (run, format!("/{path}"))
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_waits_is_kept_until_the_workspace_goes_on() {
     for database in BOTH {
         let service = hosted(database).await;
+        service.app.executions.start().await.unwrap();
         let ann = service.user("ann").await;
+        let bob = service.user("bob").await;
         let asks = chain(&[
             ("start", "OnManual", json!({})),
+            ("tell", "Log", json!({"message": "{{ $run.callbackUrls.ask }}"})),
             ("ask", "WaitForCallback", json!({})),
             ("end", "Return", json!({"value": "{{ $input.body }}"})),
         ]);
-        let asks = service.deployed(&ann, &asks).await;
-        let run = service.started(&ann, &asks, &json!({})).await;
-        let page = loop {
-            let waiting = service.get("/api/callbacks").bearer(&ann.token).send().await;
-            if waiting.text.contains(&run) {
-                break waiting;
-            }
-            tokio::task::yield_now().await;
+        let others = service.deployed(&bob, &asks).await;
+        let active = service.deployed(&ann, &asks).await;
+        let pattern = service.drawn(&ann, &asks).await;
+        let undeployed = service.deploy(&ann, &pattern).await;
+        let call = async |path: &str| {
+            let called = service.post(path).json(&json!({"approved": true})).send().await;
+            assert_eq!(called.status, 200, "{called}");
         };
-        assert_eq!(page.status, 200, "{page}");
+        let mut held = Vec::new();
+        for deployment in [&active, &undeployed] {
+            held.push((deployment, asking(&service, &ann, deployment).await));
+        }
+        let (other, of_other) = asking(&service, &bob, &others).await;
+        let path = format!("/api/patterns/{pattern}/deploy");
+        let undeploy = service.delete(&path).bearer(&ann.token).send().await;
+        assert_eq!(undeploy.status, 200, "{undeploy}");
+
         set_suspended(&service, &ann, true).await;
-        assert_eq!(service.run(&ann, &asks, &run).await["status"], "running");
+        for (_, (_, path)) in &held {
+            call(path.as_str()).await;
+        }
+        // Whatever may be woken is by the time that this one, which was called last, has ended.
+        call(of_other.as_str()).await;
+        let ended = service.ended(&bob, &others, &other).await;
+        assert_eq!(ended["status"], "success", "{ended}");
+        for (deployment, (run, _)) in &held {
+            let kept = service.run(&ann, deployment, run).await;
+            assert_eq!(
+                (&kept["status"], &kept["phase"]),
+                (&json!("running"), &json!("waiting"))
+            );
+        }
         set_suspended(&service, &ann, false).await;
-        assert_eq!(service.run(&ann, &asks, &run).await["status"], "running");
-        let answer = format!("/api/deployments/{asks}/runs/{run}/callback");
-        let answer = service
-            .post(&answer)
-            .bearer(&ann.token)
-            .json(&json!({"place": "ask", "body": 7}));
-        assert_eq!(answer.send().await.status, 200);
+        for (deployment, (run, _)) in &held {
+            let ended = service.ended(&ann, deployment, run).await;
+            assert_eq!(
+                (&ended["status"], &ended["output"]),
+                (&json!("success"), &json!({"approved": true}))
+            );
+        }
     }
 }

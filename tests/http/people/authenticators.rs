@@ -1,8 +1,9 @@
 //! Codes of an authenticator: asked for after the password, each once, and what stands in for a lost one.
 
-use super::{PASSWORD, get, login, register, send, told, user};
+use super::{PASSWORD, get, login, mailing, register, send, told, user};
 use crate::harness::{Reply, Service, User, each_database};
 use heddle_service::auth::totp;
+use heddle_store::credentials;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -147,6 +148,18 @@ each_database! {
         for action in ["account.recovery_codes_made", "account.authenticator_removed"] {
             assert!(log.contains(&action.to_owned()), "{log:?}");
         }
+    }
+
+    async fn where_mail_is_sent_an_authenticator_needs_a_verified_address(service: Service) {
+        let (service, mut mailbox) = mailing(&service).await;
+        let ann = user(&register(&service, "ann@example.com", json!({})).await, 201);
+        mailbox.letter_to("ann@example.com").await;
+        let password = json!({"currentPassword": PASSWORD});
+        post(&service, &ann, "", password.clone()).await.assert_refused(409, "CONFLICT");
+        let id = ann.id.parse().unwrap();
+        let verified = service.app.store.write(move |db| Box::pin(async move { credentials::verify(db, id).await }));
+        verified.await.unwrap();
+        post(&service, &ann, "", password).await.data(200);
     }
 
     async fn guessing_codes_is_limited(service: Service) {

@@ -3,6 +3,7 @@
 use super::{PASSWORD, get, login, send};
 use crate::harness::{Reply, Service, User, each_database};
 use heddle_model::access::WorkspaceRole;
+use heddle_store::hosting;
 use serde_json::{Value, json};
 
 async fn remove(service: &Service, by: &User, password: &str) -> Reply {
@@ -47,6 +48,19 @@ each_database! {
         let admin = service.admin("root").await;
         let stats = get(&service, &admin, "/api/patterns/stats").await;
         assert_eq!(stats.body["totalPatterns"], 0, "{stats}");
+    }
+
+    async fn an_account_stays_while_a_workspace_of_it_is_suspended(service: Service) {
+        let ann = service.user("ann").await;
+        let (workspace, now) = (service.workspace_of(&ann).await, service.app.clock.now());
+        let suspended = service.app.store.write(move |db| Box::pin(async move {
+            hosting::suspend(db, workspace, None, now).await
+        }));
+        assert!(suspended.await.unwrap());
+        let refused = remove(&service, &ann, PASSWORD).await;
+        refused.assert_refused(409, "CONFLICT");
+        assert!(refused.text.contains("are suspended: ann's workspace"), "{refused}");
+        get(&service, &ann, "/api/auth/me").await.data(200);
     }
 
     async fn an_account_stays_while_others_depend_on_it(service: Service) {

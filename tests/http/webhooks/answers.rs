@@ -177,7 +177,7 @@ each_database! {
 
         // Other messages may have addresses and answers of services in them.
         let request = json!({"id": "ask", "type": "HttpRequest", "data": {"parameters": {"url": "http://127.0.0.1:9/inner"}}});
-        hook.save(graph(json!({"responseMode": "sync"}), &[request.clone()])).await;
+        hook.save(graph(json!({"responseMode": "sync"}), std::slice::from_ref(&request))).await;
         hook.deploy().await;
         let failed = hook.signed("[2]").send().await;
         assert_eq!((failed.status, &failed.body["error"]["nodeId"]), (500, &json!("ask")), "{failed}");

@@ -116,7 +116,7 @@ each_database! {
         for method in ["PUT", "PATCH", "DELETE"] {
             let sent = json(request(&hook, method, ""), "{}").send().await;
             assert_eq!(refused(&sent), (405, "METHOD_NOT_ALLOWED"));
-            assert_eq!(sent.headers["allow"], "POST");
+            assert_eq!(sent.headers["allow"], "GET,HEAD,POST");
             let unknown = service.request(method, "/webhooks/0123456789abcdef0123456789abcdef").send().await;
             assert_eq!(unknown.status, 405);
         }
@@ -138,6 +138,10 @@ each_database! {
         }
         let challenged = request(&hook, "GET", "?hub.challenge=x%3Cy").send().await;
         assert_eq!((challenged.status, challenged.text.as_str()), (200, "x<y"));
+        let deployment = hook.deploy().await;
+        hook.change(&deployment, "pause").await;
+        assert_eq!(request(&hook, "GET", "?challenge=x").send().await.status, 404, "it is not active");
+        hook.change(&deployment, "resume").await;
         // Only GET: the other methods are refused, and a signature is checked.
         deploy(&hook, json!({"methods": ["GET"]})).await;
         assert_eq!(hook.signed("{}").send().await.status, 405);
@@ -211,7 +215,7 @@ each_database! {
         let parameters = json!({"scheme": "none", "allowIps": ["192.0.2.0/24"]});
         let hook = Hook::saved(&service, graph(parameters, &[])).await;
         assert_eq!(refused(&hook.post("{}").send().await), (403, "FORBIDDEN"));
-        let limits = json!({"scheme": "none", "allowIps": ["127.0.0.1"], "maxBytes": 10, "requestsPerMinute": 3});
+        let limits = json!({"scheme": "none", "allowIps": ["127.0.0.1"], "maxBytes": 10, "requestsPerMinute": 2});
         hook.save(graph(limits, &[])).await;
         assert_eq!(hook.post("{\"a\": 1}").send().await.status, 202);
         assert_eq!(refused(&hook.post("{\"abc\": 12}").send().await), (413, "PAYLOAD_TOO_LARGE"));
@@ -221,6 +225,17 @@ each_database! {
         assert_eq!(limited.headers["retry-after"], "60");
         service.app.clock.advance(Duration::from_secs(60));
         assert_eq!(hook.post("{}").send().await.status, 202);
+    }
+
+    async fn senders_who_prove_nothing_use_up_nothing(service: Service) {
+        let hook = Hook::saved(&service, graph(json!({"requestsPerMinute": 1}), &[])).await;
+        hook.deploy().await;
+        for _ in 0..3 {
+            assert_eq!(refused(&hook.post("{}").send().await), (401, "SIGNATURE_INVALID"));
+        }
+        assert_eq!(hook.signed("{}").send().await.status, 202);
+        assert_eq!(refused(&hook.signed("{}").send().await), (429, "RATE_LIMITED"));
+        assert_eq!(hook.log_statuses().await[0], ("rate_limited".to_owned(), 429));
     }
 
     async fn events_of_a_paused_deployment_wait_where_the_node_says_so(service: Service) {
@@ -250,6 +265,24 @@ each_database! {
         }
         let sent = hook.signed("3").send().await;
         assert_eq!((sent.status, &sent.body["output"]), (200, &json!(3)), "{sent}");
+        // After a restart they wait as well, until the deployment is resumed there.
+        hook.change(&deployment, "pause").await;
+        let (_restarted, address) = service.restarted().await;
+        let path = format!("/webhooks/{}", hook.webhook);
+        let sent = json(Request::new(address, "POST", &path), "4");
+        let sent = sent.header("x-webhook-signature", &sign(&hook.secret, "4")).send().await;
+        assert_eq!((sent.status, &sent.body["status"]), (202, &json!("accepted")), "{sent}");
+        let run = sent.body["runId"].as_str().unwrap();
+        let path = format!("/api/deployments/{deployment}/runs/{run}");
+        let held = Request::new(address, "GET", &path).bearer(&hook.user.token).send().await;
+        let held = held.data(200);
+        assert_eq!((&held["status"], &held["phase"]), (&json!("running"), &json!("queued")), "{held}");
+        let resume = format!("/api/deployments/{deployment}/resume");
+        let resumed = Request::new(address, "POST", &resume).bearer(&hook.user.token).send().await;
+        assert_eq!(resumed.status, 200, "{resumed}");
+        Request::new(address, "GET", &format!("{path}/stream")).bearer(&hook.user.token).send().await;
+        let ended = Request::new(address, "GET", &path).bearer(&hook.user.token).send().await;
+        assert_eq!(ended.data(200)["output"], 4, "{ended}");
     }
 
     async fn without_that_they_are_captured(service: Service) {

@@ -199,6 +199,7 @@ impl Maker<'_> {
             triggers: Value::Array(triggers.collect()).to_string(),
             error_message: None,
             strikes: 0,
+            suspended: false,
             confirmed_at: now,
             created_at: now,
             updated_at: now,

@@ -155,7 +155,13 @@ fn twilio() -> Example {
         scheme: Scheme::Twilio,
         mac: MacForm::default(),
         secret: "12345",
-        headers: vec![("X-Twilio-Signature", "RSOYDt4T1cUTdK1PDd93/VVr8B8=".to_owned())],
+        headers: vec![
+            ("X-Twilio-Signature", "RSOYDt4T1cUTdK1PDd93/VVr8B8=".to_owned()),
+            (
+                "Content-Type",
+                "application/x-www-form-urlencoded; charset=UTF-8".to_owned(),
+            ),
+        ],
         body: "Digits=1234&CallSid=CA1234567890ABCDE&From=%2B14158675309&To=%2B18005551212&Caller=%2B14158675309",
         at_s: 0,
     }
@@ -368,6 +374,41 @@ fn without_authentication_anybody_is_let_in_and_tokens_are_left_to_others() {
     assert_eq!(plain(Scheme::Open, "X-Any", "x").verify(), Ok(()));
     let token = plain(Scheme::Jwt, "Authorization", "Bearer a secret");
     assert_eq!(token.verify(), Err(Refusal::Wrong));
+}
+
+#[test]
+fn secrets_need_not_be_ascii() {
+    let headers = HeaderMap::from_iter([(
+        HeaderName::from_static("x-gitlab-token"),
+        HeaderValue::from_bytes("schlüssel".as_bytes()).unwrap(),
+    )]);
+    let verified = |secret: &str| {
+        let incoming = Incoming {
+            headers: &headers,
+            base_url: "",
+            target: "",
+            body: b"{}",
+        };
+        verify(
+            &Scheme::Gitlab.into(),
+            secret,
+            &incoming,
+            Timestamp::from_millis(0),
+        )
+    };
+    assert_eq!(verified("schlüssel"), Ok(()));
+    assert_eq!(
+        verified("schlussel"),
+        Err(Refusal::Mismatch("X-Gitlab-Token".into()))
+    );
+}
+
+#[test]
+fn twilio_signs_only_the_fields_of_forms() {
+    for content_type in ["application/json", ""] {
+        let other = twilio().with_header("Content-Type", content_type);
+        assert_eq!(other.verify(), Err(Refusal::Unsigned), "{content_type}");
+    }
 }
 
 #[test]

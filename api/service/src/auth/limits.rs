@@ -12,10 +12,13 @@ use std::time::Duration;
 
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(60 * 60);
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Invitations that one user sends within a minute.
 const INVITATIONS_PER_MINUTE: u32 = 30;
 /// Codes of an authenticator that are tried for one user within an hour: of a million, three are right at a time.
 const CODES_PER_HOUR: u32 = 20;
+/// The same within a day, so that patience does not help.
+const CODES_PER_DAY: u32 = 60;
 /// Letters to one address within an hour.
 const LETTERS_PER_HOUR: u32 = 5;
 /// Letters that are asked for from one address on the network, or by one user, within an hour.
@@ -61,6 +64,7 @@ pub struct AuthLimits {
     by_known: RateLimiter<([u8; 32], IpAddr)>,
     invitations: RateLimiter<UserId>,
     codes: TokenBuckets<UserId>,
+    codes_by_day: TokenBuckets<UserId>,
     letters: TokenBuckets<[u8; 32]>,
     letters_by_ip: TokenBuckets<IpAddr>,
     letters_by_user: TokenBuckets<UserId>,
@@ -79,6 +83,7 @@ impl AuthLimits {
             by_known: RateLimiter::new(limit.per_email),
             invitations: RateLimiter::new(INVITATIONS_PER_MINUTE),
             codes: TokenBuckets::new(CODES_PER_HOUR, HOUR),
+            codes_by_day: TokenBuckets::new(CODES_PER_DAY, DAY),
             letters: TokenBuckets::new(LETTERS_PER_HOUR, HOUR),
             letters_by_ip: TokenBuckets::new(LETTERS_ASKED_PER_HOUR, HOUR),
             letters_by_user: TokenBuckets::new(LETTERS_ASKED_PER_HOUR, HOUR),
@@ -140,7 +145,9 @@ impl AuthLimits {
 
     /// Counts a code of this user's authenticator that is tried, or refuses it.
     pub fn check_code(&self, user: UserId, now: Timestamp) -> Result<(), ServiceError> {
-        self.codes.check(&user, now).map_err(|seconds| {
+        let checked = self.codes.check(&user, now);
+        let checked = checked.and_then(|()| self.codes_by_day.check(&user, now));
+        checked.map_err(|seconds| {
             Code::RateLimited
                 .with("Too many codes were tried for this account: try again later.")
                 .retry_after_s(seconds)

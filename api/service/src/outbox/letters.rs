@@ -19,14 +19,22 @@ pub fn invitation(to: &str, by: &str, workspace: &str, link: &str) -> Letter {
     }
 }
 
-/// A link for another password.
-pub fn reset(to: &str, link: &str) -> Letter {
+/// A link for another password. With an address that was not verified before, it ends all other access to the account.
+pub fn reset(to: &str, is_verified: bool, link: &str) -> Letter {
+    let warning = match is_verified {
+        true => "",
+        false => {
+            "This address is not verified yet: setting a password by the link verifies it, and ends all other access to \
+             the account. Its API keys and its authenticator are removed, others leave the workspaces that it made, and \
+             its deployments are paused. If you are signed in, verify the address first, and all of that stays.\n\n"
+        }
+    };
     Letter {
         to: to.to_owned(),
         subject: "A new password for heddle".to_owned(),
         text: format!(
             "Somebody asked for a new password for your account on heddle.\n\n\
-             To set one, open this link within an hour:\n\n{link}\n\n\
+             To set one, open this link within an hour:\n\n{link}\n\n{warning}\
              If it was not you, you need not do anything: your password stays as it is.\n"
         ),
     }
@@ -70,6 +78,14 @@ fn shown(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_letter_says_what_a_new_password_ends() {
+        for is_verified in [true, false] {
+            let letter = reset("ann@example.com", is_verified, "http://here/reset-password#x");
+            assert_eq!(!letter.text.contains("API keys"), is_verified, "{}", letter.text);
+        }
+    }
 
     #[test]
     fn a_workspace_has_no_link_in_its_name() {

@@ -5,10 +5,12 @@ use crate::cli::data_dir::Lock;
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::output;
 use crate::config::Config;
+use heddle_execution::remove_sqlite_files;
 use heddle_model::audit::Origin;
 use heddle_model::clock::Clock;
+use heddle_model::error::chain;
 use heddle_service::removing::in_the_way;
-use heddle_store::removal::{self, Plan};
+use heddle_store::removal::{self, OwnedAlone, Plan};
 use heddle_store::{Store, StoreError};
 use serde_json::json;
 
@@ -32,7 +34,7 @@ pub(super) async fn remove(
         return tell(json, &user.email, &plan, false);
     }
     // A server on SQLite hears nothing of what others do to its database: it would go on running what is gone.
-    let _lock = match config.database_url.is_none() && plan.deployments > 0 {
+    let _lock = match config.database_url.is_none() && !plan.ended.is_empty() {
         true => Some(Lock::take(&config.data_dir)?),
         false => None,
     };
@@ -51,10 +53,28 @@ pub(super) async fn remove(
         })
     });
     match removed.await {
-        Ok(plan) => tell(json, &user.email, &plan, true),
+        Ok(plan) => {
+            for workspace in &plan.go {
+                remove_files(config, workspace).await?;
+            }
+            tell(json, &user.email, &plan, true)
+        }
         Err(Refused::InTheWay(plan)) => Err(conflict(&plan)),
         Err(Refused::Broken(error)) => Err(broken(&error)),
     }
+}
+
+/// Removes the files of a workspace that is gone.
+async fn remove_files(config: &Config, workspace: &OwnedAlone) -> Result<(), Failure> {
+    let removed = remove_sqlite_files(config.sqlite_dir.as_deref(), workspace.id).await;
+    removed.map_err(|error| {
+        let (name, why) = (&workspace.name, chain(&error));
+        Failure::new(
+            Exit::File,
+            "FILE",
+            format!("The account is removed, but SQLite files of the workspace {name} stay: {why}"),
+        )
+    })
 }
 
 /// Why nothing was removed.

@@ -55,8 +55,8 @@ impl Admitted {
 
 /// What a GET is to a webhook.
 pub enum Checked {
-    /// An event, unless it asks for a challenge.
-    Event,
+    /// An event, unless it asks for a challenge, which only an active webhook answers.
+    Event { is_active: bool },
     /// A question, and the webhook is active.
     Active,
     /// A question, and it is not, or there is none.
@@ -72,7 +72,9 @@ pub async fn check(app: &App, webhook_id: &str, parts: &Parts) -> Result<Checked
     let is_there = below.is_none() || path::params(&webhook.path, below).is_some();
     Ok(match (is_there, webhook.methods.has(parts.method.as_str())) {
         (false, _) => Checked::Inactive,
-        (true, true) => Checked::Event,
+        (true, true) => Checked::Event {
+            is_active: admitted.is_active(),
+        },
         (true, false) if admitted.is_active() => Checked::Active,
         (true, false) => Checked::Inactive,
     })
@@ -109,8 +111,7 @@ pub async fn find(app: &App, webhook_id: &str) -> Result<(Option<PatternId>, Opt
 
 /// Whether the request is one that the webhook takes, as far as its head says; if it is, how the body is read.
 pub fn fit(
-    app: &App,
-    (address, at): (ClientIp, Timestamp),
+    address: ClientIp,
     admitted: &Admitted,
     parts: &Parts,
 ) -> Result<Option<BodyKind>, (WebhookStatus, ApiError)> {
@@ -126,16 +127,19 @@ pub fn fit(
     if !webhook.methods.has(parts.method.as_str()) {
         return Err((WebhookStatus::SignatureInvalid, Code::MethodNotAllowed.into()));
     }
-    let limits = &app.webhooks.limits;
-    let endpoint = admitted.endpoint.id;
-    let limited = limits
-        .check_endpoint(webhook.requests_per_minute, endpoint, at)
-        .and_then(|()| match &admitted.deployment {
-            Some(deployment) => limits.check_tenant(deployment.tenant, at),
-            None => Ok(()),
-        });
-    limited.map_err(|limited| (WebhookStatus::RateLimited, ApiError::from(limited)))?;
     body_kind(webhook.accept, parts).map_err(|error| (WebhookStatus::SignatureInvalid, error))
+}
+
+/// Counts a request to its webhook and tenant, unless there are too many. Of a sender who is known: others must not use up
+/// what senders have.
+pub fn limit(app: &App, admitted: &Admitted, at: Timestamp) -> Result<(), ApiError> {
+    let limits = &app.webhooks.limits;
+    let per_minute = admitted.webhook().requests_per_minute;
+    limits.check_endpoint(per_minute, admitted.endpoint.id, at)?;
+    if let Some(deployment) = &admitted.deployment {
+        limits.check_tenant(deployment.tenant, at)?;
+    }
+    Ok(())
 }
 
 /// How the body is read; `None` if there is none, as GET and DELETE have it.

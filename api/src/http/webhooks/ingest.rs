@@ -1,7 +1,7 @@
 //! One request to a webhook, in two steps: [`admit`] checks everything that is known before the body is read,
 //! [`deliver`] does the rest. Both write a line to the webhook log.
 
-use super::admission::{Admitted, find, fit};
+use super::admission::{Admitted, find, fit, limit};
 use super::answer::{not_allowed, to_sender, too_late};
 use super::path;
 use crate::app::App;
@@ -26,8 +26,8 @@ use heddle_model::webhook::WhenPaused;
 use heddle_service::webhooks::event::{self, Added, Received};
 use heddle_service::webhooks::journal::Entry;
 use heddle_service::webhooks::{body, jwt};
-use heddle_store::endpoints;
 use heddle_store::webhook_logs::LogRow;
+use heddle_store::{StoreError, endpoints};
 use secrecy::ExposeSecret;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -123,15 +123,15 @@ pub async fn admit(app: &App, arrival: Arrival, parts: &Parts) -> Result<(Arriva
         let suspended = Code::WorkspaceSuspended.with(SUSPENDED).into();
         return Err(refuse(app, arrival, pattern, WebhookStatus::Inactive, suspended).await);
     }
-    match fit(app, (arrival.ip, arrival.at), &admitted, parts) {
+    match fit(arrival.ip, &admitted, parts) {
         Ok(body) => admitted.body = body,
         Err((status, error)) if error.code() == Code::MethodNotAllowed => {
-            let response = not_allowed(admitted.webhook().methods.names());
+            // Whether a webhook is there may always be asked.
+            let names = admitted.webhook().methods.names();
+            let others = names.filter(|name| !matches!(*name, "GET" | "HEAD"));
+            let response = not_allowed(["GET", "HEAD"].into_iter().chain(others));
             let answer = (response, error.message().to_owned());
             return Err(refuse_as(app, arrival, pattern, status, answer).await);
-        }
-        Err((WebhookStatus::RateLimited, error)) => {
-            return Err(refuse_limited(app, arrival, pattern, error, parts).await);
         }
         Err((status, error)) => return Err(refuse(app, arrival, pattern, status, error).await),
     }
@@ -217,8 +217,11 @@ pub async fn deliver(
     arrival.content_length = i64::try_from(body.len()).unwrap_or(i64::MAX);
     let endpoint = admitted.endpoint.clone();
     let pattern = Some(endpoint.slot.pattern);
-    let event = match event_of(&app, &admitted, &parts, &body).await {
+    let event = match event_of(&app, (&admitted, arrival.at), &parts, &body).await {
         Ok(event) => event,
+        Err(error) if error.code() == Code::RateLimited => {
+            return refuse_limited(&app, arrival, pattern, error, &parts).await;
+        }
         Err(error) => return refuse(&app, arrival, pattern, WebhookStatus::SignatureInvalid, error).await,
     };
     let headers = parts.headers;
@@ -249,15 +252,16 @@ pub async fn deliver(
     response
 }
 
-/// Checks who sends, then the body, and gives the event.
+/// Checks who sends and how much, then the body, and gives the event.
 async fn event_of(
     app: &App,
-    admitted: &Admitted,
+    (admitted, at): (&Admitted, Timestamp),
     parts: &Parts,
     body: &Bytes,
 ) -> Result<Box<RawValue>, ApiError> {
     let webhook = admitted.webhook();
     let claims = authenticate(app, admitted, parts, body)?;
+    limit(app, admitted, at)?;
     let unreadable = |problem: String| ApiError::field("", format!("the body {problem}"));
     let content_type = parts
         .headers
@@ -339,6 +343,14 @@ async fn accept(app: &App, admitted: &Admitted, key: Option<String>, event: Box<
     if deployment.is_paused && webhook.when_paused == WhenPaused::Capture {
         return capture(app, admitted, idempotency).await;
     }
+    if deployment.is_paused {
+        // One that waits already does not count again.
+        match known(app, idempotency.as_ref()).await {
+            Ok(Some(run)) => return Outcome::Duplicate(run),
+            Ok(None) => {}
+            Err(error) => return Outcome::Refused(WebhookStatus::RateLimited, error.into()),
+        }
+    }
     // Nobody waits for what can't begin.
     let waits = webhook.is_sync == Some(true) && !deployment.is_paused;
     let run = NewRun {
@@ -363,17 +375,10 @@ async fn accept(app: &App, admitted: &Admitted, key: Option<String>, event: Box<
 
 /// What comes while nothing is deployed is a duplicate too, if it had its run before.
 async fn capture(app: &App, admitted: &Admitted, idempotency: Option<(EndpointId, String)>) -> Outcome {
-    if let Some((endpoint, key)) = idempotency {
-        let now = app.clock.now();
-        let holder = async {
-            let mut reader = app.store.reader().await?;
-            endpoints::key_holder_for_ingestion(&mut reader.db(), endpoint, &key, now).await
-        };
-        match holder.await {
-            Ok(Some(run)) => return Outcome::Duplicate(run),
-            Ok(None) => {}
-            Err(error) => return Outcome::Refused(WebhookStatus::RateLimited, error.into()),
-        }
+    match known(app, idempotency.as_ref()).await {
+        Ok(Some(run)) => return Outcome::Duplicate(run),
+        Ok(None) => {}
+        Err(error) => return Outcome::Refused(WebhookStatus::RateLimited, error.into()),
     }
     Outcome::Captured(match &admitted.deployment {
         Some(deployment) if !deployment.is_paused => {
@@ -382,6 +387,16 @@ async fn capture(app: &App, admitted: &Admitted, idempotency: Option<(EndpointId
         }
         _ => "No deployment of the pattern is active: the event was captured, and no run was started.",
     })
+}
+
+/// The run that an event with this key has had.
+async fn known(app: &App, key: Option<&(EndpointId, String)>) -> Result<Option<RunId>, StoreError> {
+    let Some((endpoint, key)) = key else {
+        return Ok(None);
+    };
+    let now = app.clock.now();
+    let mut reader = app.store.reader().await?;
+    endpoints::key_holder_for_ingestion(&mut reader.db(), *endpoint, key, now).await
 }
 
 async fn wait(app: &App, admitted: &Admitted, ticket: Ticket) -> Response {

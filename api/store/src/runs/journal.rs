@@ -168,7 +168,7 @@ pub async fn next_wake(db: &mut Db<'_>) -> Result<Option<Timestamp>, StoreError>
         .one(
             sql(
                 "select min(r.wake_at) from runs r join deployments d on d.id = r.deployment_id
-                 where r.wake_at is not null and r.status = 'running' and d.status <> 'paused' and d.strikes < ?",
+                 where r.wake_at is not null and r.status = 'running' and d.status <> 'paused' and not d.suspended and d.strikes < ?",
             )
             .bind(super::suspects::STRIKES_MAX),
         )

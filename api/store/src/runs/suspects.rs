@@ -138,7 +138,7 @@ pub async fn set_trying(db: &mut Db<'_>, owner: &str, is_trying: bool) -> Result
 
 /// Runs that no server has, `r`, and that may execute.
 const TO_BE_TRIED: &str = " from runs r join deployments d on d.id = r.deployment_id
-    where r.suspicion > 0 and r.status = 'running' and r.wake_at is null and d.status <> 'paused' and d.strikes < ?
+    where r.suspicion > 0 and r.status = 'running' and r.wake_at is null and d.status <> 'paused' and not d.suspended and d.strikes < ?
     and r.owner not in (select s.id from servers s)";
 
 /// How strong the strongest suspicion is of a run that waits to be tried.

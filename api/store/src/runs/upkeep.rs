@@ -28,7 +28,7 @@ pub async fn take_up(db: &mut Db<'_>, owner: &str, limit: i64) -> Result<Vec<Lef
         "update runs set takeovers = takeovers + case owner when '' then 0 else 1 end, owner = ?,
          announced_by = null where id in (
          select r.id from runs r join deployments d on d.id = r.deployment_id
-         where r.status = 'running' and r.wake_at is null and r.suspicion = 0 and d.status <> 'paused'
+         where r.status = 'running' and r.wake_at is null and r.suspicion = 0 and d.status <> 'paused' and not d.suspended
          and d.strikes < ? and r.owner not in (select s.id from servers s)
          and exists (select 1 from servers s where s.id = ?)",
     )
@@ -74,7 +74,7 @@ pub async fn claim(db: &mut Db<'_>, claim: Claim) -> Result<Vec<LeftRow>, StoreE
     .push(
         ") d on d.id = u.deployment_id
                  where u.owner = '' and u.status = 'running' and u.wake_at is null and u.takeovers = 0
-                 and u.suspicion = 0 and d.status <> 'paused' and d.strikes < ? and d.tenant_id not in ",
+                 and u.suspicion = 0 and d.status <> 'paused' and not d.suspended and d.strikes < ? and d.tenant_id not in ",
     )
     .bind(STRIKES_MAX)
     .list(claim.full.iter().chain([&String::new()]))
@@ -91,7 +91,7 @@ pub async fn claim(db: &mut Db<'_>, claim: Claim) -> Result<Vec<LeftRow>, StoreE
 }
 
 /// Deployments with their tenants, and with who owns these.
-const TENANTS: &str = "select id, status, strikes, coalesce(workspace_id, user_id) as tenant_id,
+const TENANTS: &str = "select id, status, suspended, strikes, coalesce(workspace_id, user_id) as tenant_id,
     coalesce((select m.user_id from memberships m where m.workspace_id = deployments.workspace_id and m.role = 'owner'
               order by m.created_at, m.user_id limit 1), user_id) as owner_id from deployments";
 
@@ -105,7 +105,10 @@ pub async fn unclaimed(db: &mut Db<'_>, limit: i64) -> Result<Vec<(UserId, i64)>
              and takeovers = 0 limit ?) r join (")
     .bind(limit)
     .push(TENANTS)
-    .push(") d on d.id = r.deployment_id where d.status <> 'paused' and d.strikes < ? group by d.owner_id");
+    .push(
+        ") d on d.id = r.deployment_id where d.status <> 'paused' and not d.suspended and d.strikes < ?
+         group by d.owner_id",
+    );
     db.all(query.bind(STRIKES_MAX)).await
 }
 
@@ -120,7 +123,7 @@ pub async fn wake_up(
     let query = sql(
         "update runs set owner = ?, wake_at = null, woken = false, phase = 'queued', announced_by = null where id in (
          select r.id from runs r join deployments d on d.id = r.deployment_id
-         where r.wake_at <= ? and r.status = 'running' and d.status <> 'paused' and d.strikes < ?
+         where r.wake_at <= ? and r.status = 'running' and d.status <> 'paused' and not d.suspended and d.strikes < ?
          and exists (select 1 from servers s where s.id = ?) order by r.wake_at, r.id limit ?",
     )
     .bind(owner)
