@@ -175,6 +175,14 @@ impl Service {
         }
     }
 
+    /// The same user with a new token: the first one lasts for a day.
+    pub async fn logged_in(&self, name: &str, user: User) -> User {
+        let account = json!({"email": format!("{name}@example.com"), "password": "correct-horse"});
+        let reply = self.post("/api/auth/login").json(&account).send().await;
+        let token = reply.data(200)["token"].as_str().unwrap().to_owned();
+        User { token, ..user }
+    }
+
     pub fn get(&self, path: &str) -> Request {
         Request::new(self.address, "GET", path)
     }
