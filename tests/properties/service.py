@@ -24,6 +24,8 @@ class Service:
     def __init__(self, files, database_url):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("HEDDLE_")}
         environment |= {"HEDDLE_LISTEN": "127.0.0.1:0", "HEDDLE_DATA_DIR": str(files / "data"), "HEDDLE_LOG": "warn"}
+        # Nobody sends it: without one, its paths would not even ask for it.
+        environment["HEDDLE_OPERATOR_TOKEN"] = "of the operator, of thirty-two characters or more"
         if database_url:
             environment["HEDDLE_DATABASE_URL"] = database_url
             environment["HEDDLE_MASTER_KEY"] = "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc="

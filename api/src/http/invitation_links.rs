@@ -234,7 +234,7 @@ async fn revoke_link(
 #[serde(deny_unknown_fields)]
 struct TokenRequest {
     /// What stands after the `#` of the link.
-    #[schema(example = "3fQz81hO", max_length = 100)]
+    #[schema(example = "3fQz81hO")]
     token: String,
 }
 

@@ -84,7 +84,7 @@ async fn forgot_password(
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct ResetRequest {
     /// What stands after the `#` of the link.
-    #[schema(example = "3fQz81hO", max_length = 100)]
+    #[schema(example = "3fQz81hO")]
     token: String,
     /// At least 8 characters, including one special character.
     #[schema(example = "battery-staple", min_length = 8, max_length = 1024)]
@@ -185,7 +185,7 @@ async fn send_verification(
 #[serde(deny_unknown_fields)]
 struct VerifyRequest {
     /// What stands after the `#` of the link.
-    #[schema(example = "3fQz81hO", max_length = 100)]
+    #[schema(example = "3fQz81hO")]
     token: String,
 }
 
