@@ -76,6 +76,7 @@ async fn main() {
         // Endless runs are to end between two turns.
         ("HEDDLE_RUN_TIMEOUT_MS", "2000"),
         ("HEDDLE_AUTH_RATE_LIMIT", "0,0"),
+        ("HEDDLE_OPERATOR_TOKEN", fixture::OPERATOR),
     ];
     for set in all_after("--set") {
         variables.push(set.split_once('=').expect("--set NAME=VALUE"));

@@ -18,6 +18,8 @@ export default defineConfig<object, PerWorker>({
   use: {
     browserName: 'chromium',
     viewport: { width: 1280, height: 800 },
+    // What can't be pressed is told as that, and not as a test that took too long.
+    actionTimeout: 90_000,
     trace: 'retain-on-failure',
     launchOptions: {
       executablePath: process.env['CHROMIUM_BIN'] ?? '/usr/bin/chromium',

@@ -18,7 +18,13 @@ export default defineConfig({
     manifest: true,
   },
   server: {
+    // The examples, which patterns begin with.
+    fs: { allow: ['..'] },
     proxy: Object.fromEntries(['/api', '/webhooks', '/callbacks'].map((path) => [path, server])),
   },
-  test: { include: ['tests/unit/**/*.test.ts', 'src/**/*.test.ts'], environment: 'node' },
+  test: {
+    include: ['tests/unit/**/*.test.ts', 'src/**/*.test.ts'],
+    environment: 'node',
+    testTimeout: 30_000,
+  },
 });

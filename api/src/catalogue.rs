@@ -1,7 +1,7 @@
 //! The catalogue of node types as data for machines: parameters as JSON Schema, examples as JSON.
 
 use heddle_catalogue::{
-    Category, Content, Example, NodeType, Outputs, Parameter, Port, Schema, ValueType, node_types,
+    Category, Content, Example, NodeType, Outputs, Parameter, Port, Schema, Sends, ValueType, node_types,
 };
 use serde_json::{Map, Value, json};
 
@@ -21,7 +21,7 @@ pub fn describe(node_type: &NodeType) -> Value {
             json!({"name": "default", "type": "any", "required": false, "description": "When no case fits"}),
         );
     }
-    json!({
+    let mut described = json!({
         "type": node_type.name,
         "title": node_type.face.title,
         "icon": node_type.face.icon.name(),
@@ -33,10 +33,15 @@ pub fn describe(node_type: &NodeType) -> Value {
         "inputs": node_type.inputs.iter().map(port).collect::<Vec<_>>(),
         "outputs": outputs,
         "outputsPerCase": node_type.outputs == Outputs::SwitchCases,
+        "sends": if node_type.sends() == Sends::Several { "several" } else { "one" },
         "parameters": object_schema(node_type.parameters),
         "effects": node_type.effects,
         "examples": node_type.examples.iter().map(example).collect::<Vec<_>>(),
-    })
+    });
+    if let Sends::OneUnless(parameter) = node_type.sends() {
+        described["sendsSeveralIf"] = parameter.into();
+    }
+    described
 }
 
 /// Name of a category, as lists and addresses show it.

@@ -14,6 +14,7 @@ mod location;
 mod nodes;
 mod outcome;
 mod output;
+mod pack;
 mod pattern;
 mod process;
 mod progress;
@@ -66,6 +67,8 @@ enum Command {
     Compile(compile::CompileArgs),
     /// Check patterns and report every error and warning in them.
     Validate(validate::ValidateArgs),
+    /// Print a pattern with the code and components beside it in one text, as the API takes it.
+    Pack(pack::PackArgs),
     /// List the node types, or describe one.
     Nodes(nodes::NodesArgs),
     /// Print the API's description as OpenAPI 3.1, as a server gives it at /api/openapi.json.
@@ -104,6 +107,7 @@ pub fn main() -> ExitCode {
         Command::Run(args) => (run::run(args), args.json),
         Command::Compile(args) => (compile::compile(args), false),
         Command::Validate(args) => (validate::validate(args), args.json),
+        Command::Pack(args) => (pack::pack(args), false),
         Command::Nodes(args) => (nodes::nodes(args), args.json),
         Command::Openapi => (openapi(), false),
         Command::User(args) => (user::user(args), args.json),

@@ -2,8 +2,10 @@
 //! `config::settings`, and the keys are in `config::keys`.
 
 mod executors;
+pub mod files;
 pub mod http;
 pub mod keys;
+mod logins;
 pub mod settings;
 pub mod sources;
 pub mod table;
@@ -74,8 +76,8 @@ pub struct Config {
     pub registration: Registration,
     /// How the service's own mail is sent; `None`: it sends none.
     pub mailer: Option<Mailer>,
-    /// External login, if there is one.
-    pub external_login: Option<ExternalLogin>,
+    /// Logins by other services, in the order in which people see them.
+    pub external_logins: Vec<ExternalLogin>,
     /// Limits of login and registration attempts per minute.
     pub auth_rate_limit: AuthRateLimit,
     /// Limits of registrations per hour.
@@ -116,6 +118,8 @@ pub struct Config {
     pub egress: EgressPolicy,
     /// Directory for SQLite files of connections; `None`: connections to SQLite are rejected.
     pub sqlite_dir: Option<PathBuf>,
+    /// Where files are, and how large they may be.
+    pub files: files::FileSettings,
     /// Program that is started for each database session; `None`: drivers execute in this process.
     pub connectors: Option<WorkerProgram>,
     /// Limit of concurrent connector processes.
@@ -166,7 +170,6 @@ pub struct Config {
     pub smtp_listen: Option<SocketAddr>,
     /// What is logged, in tracing's syntax.
     pub log: String,
-    /// Format of the log.
     pub log_format: LogFormat,
     /// OTLP/HTTP collector that traces are sent to; `None`: traces are not sent.
     pub otlp_endpoint: Option<String>,
@@ -177,11 +180,9 @@ pub struct Config {
 pub struct DemoLogin {
     /// Email address.
     pub email: &'static str,
-    /// Password.
     pub password: &'static str,
 }
 
-/// Format of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {
     /// Lines of text for people.
@@ -221,7 +222,7 @@ impl Config {
             local_auth: true,
             registration: Registration::default(),
             mailer: None,
-            external_login: None,
+            external_logins: Vec::new(),
             auth_rate_limit: AuthRateLimit {
                 per_email: 10,
                 per_ip: 30,
@@ -248,6 +249,7 @@ impl Config {
             cors_origins: Vec::new(),
             egress: EgressPolicy::default(),
             sqlite_dir: None,
+            files: files::FileSettings::default(),
             connectors: None,
             connectors_max: 64,
             run_timeout: Duration::from_secs(300),
@@ -293,7 +295,7 @@ impl Config {
                 registrations: self.registration_limit,
                 writes_per_minute: self.write_rate_limit,
             },
-            external_login: self.external_login.clone(),
+            external_logins: self.external_logins.clone(),
             registration: self.registration.clone(),
             mailer: self.mailer.clone(),
             quotas: self.quotas,
@@ -343,6 +345,7 @@ impl Config {
             cache_key: CacheKey::derived(self.master_key.expose()),
             egress: self.egress.clone(),
             sqlite_dir: self.sqlite_dir.clone(),
+            files: self.files.store(&self.data_dir),
             connectors: self.connectors.clone(),
             connectors_max: self.connectors_max,
             executors: self.executors.clone().map(|program| ExecutorConfig {

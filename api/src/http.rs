@@ -12,6 +12,7 @@ pub mod callbacks;
 pub mod client_ip;
 pub mod connections;
 pub mod console;
+mod cursor;
 pub mod deploy_plan;
 pub mod deploying;
 pub mod deployments;
@@ -22,11 +23,13 @@ pub mod error;
 mod expressions;
 pub mod extract;
 pub mod figures;
+mod files;
 pub mod health;
 pub mod in_environment;
 pub mod inbound;
 mod invitation_links;
 mod invitations;
+mod key_values;
 pub mod members;
 pub mod middleware;
 pub mod nodes;
@@ -64,11 +67,13 @@ pub mod workspaces;
 
 use crate::app::App;
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
+use axum::extract::{DefaultBodyLimit, Request};
 use axum::http::Method;
 use axum::http::header::{CONTENT_DISPOSITION, RETRY_AFTER};
+use axum::middleware::{Next, from_fn};
 use error::ApiError;
 use heddle_model::Code;
+use heddle_store::asking::of_request;
 use std::time::Duration;
 use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -92,7 +97,11 @@ pub fn router(app: &App) -> Router {
     };
     let routes = routes
         .fallback(|| async { ApiError::from(Code::NotFound.with("Nothing is served at this path.")) })
-        .method_not_allowed_fallback(not_allowed);
+        .method_not_allowed_fallback(not_allowed)
+        // What is looked up for a user, whom `extract::Caller` names, takes that user's share of the database.
+        .layer(from_fn(|request: Request, next: Next| {
+            of_request(next.run(request))
+        }));
     let routes = match cors(&app.config.cors_origins) {
         Some(cors) => routes.layer(cors),
         None => routes,

@@ -42,6 +42,7 @@ pub enum Attack {
     Tests,
     Masking,
     Flood,
+    AtQuotas,
     LiveTails,
     KeyValues,
     WaitingRuns,
@@ -49,7 +50,7 @@ pub enum Attack {
 
 impl Attack {
     /// What leaves something behind comes last.
-    pub const ALL: [Attack; 16] = [
+    pub const ALL: [Attack; 17] = [
         Attack::Idle,
         Attack::SlowBodies,
         Attack::Endless,
@@ -63,6 +64,7 @@ impl Attack {
         Attack::Tests,
         Attack::Masking,
         Attack::Flood,
+        Attack::AtQuotas,
         Attack::LiveTails,
         Attack::KeyValues,
         Attack::WaitingRuns,
@@ -83,6 +85,7 @@ impl Attack {
             Attack::Tests => "traced-tests",
             Attack::Masking => "masking",
             Attack::Flood => "webhook-flood",
+            Attack::AtQuotas => "at-its-quotas",
             Attack::LiveTails => "live-tails",
             Attack::KeyValues => "key-values",
             Attack::WaitingRuns => "waiting-runs",
@@ -130,6 +133,16 @@ impl Attack {
             }
             Attack::Masking => attackers.send(&fixture.masking),
             Attack::Flood => attackers.send(&fixture.cheap.target),
+            // All of it is refused: runs, further patterns and versions, and test runs.
+            Attack::AtQuotas => {
+                attackers.send(&fixture.cheap.target);
+                attackers.send(&fixture.waiting);
+                attackers.post("POST", vec!["/api/patterns".into()], || r#"{"name": "one more"}"#.into());
+                let paths = fixture.saved.iter().map(|saved| saved.path.clone()).collect();
+                attackers.post("PUT", paths, || json!({"graphData": fields(0)}).to_string());
+                let test = fixture.test.clone();
+                attackers.post("POST", vec!["/api/execute/run".into()], move || test.clone());
+            }
             Attack::LiveTails => {
                 let path = format!("/api/deployments/{}/runs/stream", fixture.cheap.id);
                 let request = format!(

@@ -91,6 +91,9 @@ pub async fn serve() {
             Some(name) => {
                 let attack = Attack::named(name).unwrap();
                 answers = Arc::default();
+                if attack == Attack::AtQuotas {
+                    fixture.use_up_quotas().await;
+                }
                 attack.begin(&fixture, &answers, &mut tasks);
                 println!("begun");
             }

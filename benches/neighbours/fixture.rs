@@ -7,6 +7,8 @@ use std::net::IpAddr;
 
 /// The attacker's address: not that of this machine's proxies, which may have more of everything.
 pub const FROM: [u8; 4] = [127, 0, 0, 2];
+/// The operator's.
+pub const OPERATOR: &str = "a token of the operator, of more than thirty-two characters";
 /// Patterns that are saved or deployed at the same time.
 const PATTERNS: usize = 16;
 /// Bytes of each of two versions that are compared.
@@ -90,9 +92,34 @@ impl<'p> Fixture<'p> {
         }
     }
 
-    /// Waits until what was sent for nobody to wait for has ended.
+    /// Waits until what was sent for nobody to wait for has ended. There are no quotas from then on.
     pub async fn await_rest(&self) {
+        self.set_quotas(json!({})).await;
         self.user.await_ends(&self.cheap.id).await;
+    }
+
+    /// From now on each of the attacker's quotas is used up.
+    pub async fn use_up_quotas(&self) {
+        let quotas = json!({
+            "runsAtOnce": 1, "runsPerMonth": 1, "fuelPerMonth": 1, "egressBytesPerMonth": 1, "webhooksPerMinute": 1,
+            "patterns": 1, "waitingRuns": 0, "keyValues": 0, "storageBytes": 1,
+        });
+        self.set_quotas(quotas).await;
+    }
+
+    async fn set_quotas(&self, quotas: Value) {
+        let workspaces = self.user.call("GET", "/api/workspaces", json!(null)).await;
+        let workspace = workspaces["data"][0]["id"].as_str().unwrap();
+        let server = self.user.process.address;
+        let path = format!("http://{server}/operator/workspaces/{workspace}/quotas");
+        let request = self.user.client.put(path).bearer_auth(OPERATOR);
+        let request = request.header("content-type", "application/json");
+        let set = request
+            .body(json!({"quotas": quotas}).to_string())
+            .send()
+            .await
+            .unwrap();
+        assert!(set.status().is_success(), "{}", set.text().await.unwrap());
     }
 }
 

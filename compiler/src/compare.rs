@@ -87,12 +87,7 @@ pub enum Part {
     /// The graph's own fields.
     Graph,
     /// A node, by its id (or its JSON when it has none) and type.
-    Node {
-        /// Id.
-        id: String,
-        /// Type.
-        node_type: Option<String>,
-    },
+    Node { id: String, node_type: Option<String> },
     /// An edge, by what it connects.
     Edge(Edge),
     /// A definition of a node type, by its name.

@@ -13,7 +13,6 @@ use std::ops::Range;
 pub struct Explained {
     /// The node; of a definition's inner graph if `definition` is given. `None`: an output of a definition.
     pub node_id: Option<String>,
-    /// The definition that it is in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub definition: Option<String>,
     /// Parameter path such as `cases[0].when`.

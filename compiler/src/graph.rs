@@ -34,11 +34,20 @@ const DATA: &[&str] = &[
     "concurrency",
     "notes",
 ];
+/// Those of a node's data that do nothing beside it, where editors keep fields of their own.
+const DATA_ONLY: &[&str] = &[
+    "parameters",
+    "onError",
+    "retry",
+    "timeoutMs",
+    "each",
+    "concurrency",
+    "disabled",
+];
 const RETRY: &[&str] = &["maxAttempts", "backoffMs", "factor"];
 /// What is longer was not mistyped.
 const MISTYPED_BYTES_MAX: usize = 50;
 
-/// A graph.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Graph {
     /// Nodes in graph order; ids are valid and unique.
@@ -49,7 +58,6 @@ pub(crate) struct Graph {
     pub settings: Settings,
 }
 
-/// A node.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Node {
     pub id: String,
@@ -293,6 +301,11 @@ impl Reader<'_> {
         let data = self
             .field(node, (path, "data"), "an object", Value::as_object)
             .unwrap_or(&empty);
+        for name in node.keys() {
+            if let Some(meant) = meant(name, DATA_ONLY) {
+                self.warn_of_field(path, name, format!("did you mean `data.{meant}`?"));
+            }
+        }
         let node = self.node_data(data, &format!("{path}.data"));
         self.node_id = None;
         Some(Node {

@@ -19,7 +19,6 @@ const EDITS_MAX: usize = 10_000;
 pub struct Renaming<'a> {
     /// The definition whose inner graph the node is in; `None`: the pattern's own graph.
     pub definition: Option<&'a str>,
-    /// The node.
     pub node_id: &'a str,
     /// The label; empty: none, so that the node is named by its id.
     pub label: &'a str,
@@ -28,13 +27,11 @@ pub struct Renaming<'a> {
 /// Text to replace in a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RenameEdit {
-    /// The node.
     pub node_id: String,
     /// Parameter path such as `cases[0].when`.
     pub parameter: String,
     /// What is replaced, in UTF-16 code units of the parameter's text.
     pub utf16: Range<usize>,
-    /// By what.
     pub text: String,
 }
 

@@ -18,7 +18,6 @@ use serde::Serialize;
 pub struct Vocabulary {
     /// Names that stand for values.
     pub names: Vec<NameEntry>,
-    /// Functions.
     pub functions: Vec<Callable>,
     /// Methods and properties by the type of the value that has them.
     pub types: Vec<TypeEntry>,
@@ -45,7 +44,6 @@ pub struct TypeEntry {
     /// `any`: whatever has no method of the name itself.
     #[serde(rename = "type")]
     pub name: &'static str,
-    /// Methods.
     pub methods: Vec<Callable>,
     /// Properties, with what they are.
     pub properties: Vec<Property>,
@@ -56,7 +54,6 @@ pub struct TypeEntry {
 pub struct Property {
     /// As it is written.
     pub name: &'static str,
-    /// What it is.
     pub about: &'static str,
 }
 
@@ -65,7 +62,6 @@ pub struct Property {
 pub struct Foreign {
     /// As it is written there.
     pub name: &'static str,
-    /// The system.
     pub system: &'static str,
     /// What to write here.
     pub instead: &'static str,

@@ -28,6 +28,7 @@ export const ROUTES = {
   settings: '/w/:workspace/settings',
   audit: '/w/:workspace/audit',
   usage: '/w/:workspace/usage',
+  kept: '/w/:workspace/kept-values',
   profile: '/w/:workspace/profile',
 } as const;
 

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 const INPUTS = [
+  '../examples',
   'build.sh',
   'index.html',
   'package-lock.json',
@@ -20,7 +21,11 @@ const INPUTS = [
   'vite.config.ts',
 ];
 const isInput = (path) =>
-  path !== 'src/api/schema.d.ts' && !path.endsWith('.test.ts') && !path.endsWith('.md');
+  // Of the examples, what patterns begin with.
+  (!path.startsWith('../examples/') || /\/(pattern|event)\.json$/.test(path)) &&
+  path !== 'src/api/schema.d.ts' &&
+  !path.endsWith('.test.ts') &&
+  !path.endsWith('.md');
 
 function filesBelow(root, path) {
   if (!statSync(join(root, path)).isDirectory()) return [path];

@@ -62,6 +62,7 @@ macro_rules! for_each_node {
             (SqlQuery, $crate::nodes::sql_query::sql_query, none),
             (SendEmail, $crate::nodes::send_email::send_email, none),
             (KeyValue, $crate::nodes::key_value::key_value, none),
+            (File, $crate::nodes::file::file, $crate::nodes::file::resume),
             (ChatCompletion, $crate::nodes::chat_completion::chat_completion, $crate::nodes::chat_completion::answered),
             (Log, $crate::nodes::log::log, none),
         }
@@ -75,6 +76,7 @@ pub mod component;
 pub mod csv;
 pub mod date_time;
 pub mod fields;
+pub mod file;
 pub mod flow;
 pub mod hash;
 // Natively only for its tests, since its crates are large.

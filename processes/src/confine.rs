@@ -36,6 +36,14 @@ pub fn close_sockets() -> Result<(), ChannelError> {
     Ok(())
 }
 
+/// Takes the right to start threads from this process: to be called once all are started, and before it reads anything that a
+/// stranger has written.
+pub fn close_threads() -> Result<(), ChannelError> {
+    #[cfg(target_os = "linux")]
+    linux::close_threads()?;
+    Ok(())
+}
+
 /// Lowers the priority of the calling thread for good, by so much: 19 is the lowest. Only on Linux, since elsewhere it would be
 /// the whole process's.
 pub fn give_way(niceness: u8) {

@@ -16,7 +16,6 @@ pub enum ChannelError {
     /// A limit or wall could not be put up.
     #[error("this process can't be confined ({layer}): {source}")]
     Confine {
-        /// Which.
         layer: &'static str,
         /// Why.
         source: io::Error,

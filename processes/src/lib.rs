@@ -15,10 +15,10 @@ mod starter;
 mod worker;
 
 pub use channel::Channel;
-pub use confine::{close_sockets, give_way};
+pub use confine::{close_sockets, close_threads, give_way};
 pub use error::ChannelError;
 pub use frame::{FrameError, Receiver, Sender};
 pub use layers::{Layers, Rights};
 pub use limits::Limits;
 pub use link::{DESCRIPTORS_MAX, Frame, Held, LinkLimits, LinkReceiver, LinkSender, WithDescriptors};
-pub use worker::{End, Process, Worker, WorkerCommand, WorkerError, WorkerProgram};
+pub use worker::{End, Process, Worker, WorkerCommand, WorkerError, WorkerProgram, processor_time};

@@ -40,7 +40,6 @@ pub struct WorkerProgram {
 /// Which worker is started, and what it may use.
 #[derive(Clone, Debug)]
 pub struct WorkerCommand {
-    /// The program.
     pub program: WorkerProgram,
     /// What the worker does.
     pub kind: &'static str,
@@ -70,7 +69,6 @@ impl WorkerProgram {
 pub enum End {
     /// By itself, with this code.
     Exit(i32),
-    /// By this signal.
     Signal(i32),
     /// It closed its socket, did not end, and was killed.
     Killed,
@@ -253,6 +251,35 @@ impl Worker {
     /// Its id, while it lives.
     pub fn id(&self) -> Option<u32> {
         self.process.child.id()
+    }
+}
+
+/// Processor time that a process has used in its life, all threads together. `None`: it has ended, or the system does not say.
+pub fn processor_time(process: u32) -> Option<Duration> {
+    #[cfg(target_os = "linux")]
+    {
+        let process = libc::pid_t::try_from(process).ok()?;
+        let mut clock = 0;
+        let mut time = libc::timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        #[expect(unsafe_code, reason = "no safe call reads another process's clock")]
+        // SAFETY: both calls write what they return into the variables whose addresses they get.
+        let read = unsafe {
+            libc::clock_getcpuclockid(process, &raw mut clock) == 0
+                && libc::clock_gettime(clock, &raw mut time) == 0
+        };
+        let (seconds, nanoseconds) = (
+            u64::try_from(time.tv_sec).ok()?,
+            u32::try_from(time.tv_nsec).ok()?,
+        );
+        read.then(|| Duration::new(seconds, nanoseconds))
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = process;
+        None
     }
 }
 

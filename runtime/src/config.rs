@@ -9,7 +9,6 @@ use std::time::Duration;
 /// Which SQLite files SqlQuery may open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum SqliteFiles {
-    /// None.
     #[default]
     None,
     /// Those below a directory, in which each tenant has one of its own; statements can't reach others.

@@ -3,6 +3,7 @@
 //!
 //! Knows nothing about where connections are stored.
 
+use crate::files::{Files, MemoryFiles};
 use crate::hosts;
 use crate::key_values::{KeyValues, MemoryValues};
 use crate::secrets::Vault;
@@ -226,10 +227,11 @@ fn password_of(url: &str) -> Option<String> {
 /// What a host gives to the effects of a run. By default it has no connections, and keeps values in memory.
 #[derive(Clone, Debug)]
 pub struct Services {
-    /// Its connections.
     pub connections: Arc<dyn Connections>,
     /// Values that patterns keep.
     pub key_values: Arc<dyn KeyValues>,
+    /// Files that runs hold by reference.
+    pub files: Arc<dyn Files>,
 }
 
 impl Default for Services {
@@ -237,6 +239,7 @@ impl Default for Services {
         Services {
             connections: Arc::new(NoConnections),
             key_values: Arc::new(MemoryValues::default()),
+            files: Arc::new(MemoryFiles::default()),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Runs that must not reach outside: which effects would, and how such a run ends.
 
-use crate::effects::{Callback, Effect, Hash, Hmac, Jwt, KeyValue, Sleep, Wait};
+use heddle_catalogue::{Reach, reach};
 use heddle_contract::manifest::Manifest;
 use heddle_sandbox::Stop;
 use serde::Deserialize;
@@ -8,22 +8,9 @@ use serde::Deserialize;
 /// Code of the error with which a contained run ends.
 pub const NOT_PINNED: &str = "NOT_PINNED";
 
-/// Kinds that compute or wait. Kept values of test runs are in memory.
-const INSIDE: [&str; 7] = [
-    Hash::KIND,
-    Hmac::KIND,
-    Jwt::KIND,
-    Sleep::KIND,
-    Wait::KIND,
-    Callback::KIND,
-    KeyValue::KIND,
-];
-/// Reaches outside by its requests only, for which its definition lists hosts.
-const COMPONENT: &str = "component";
-
 /// Whether effects of a kind read or change something outside of the run.
 pub fn reaches_outside(kind: &str) -> bool {
-    kind != COMPONENT && !INSIDE.contains(&kind)
+    reach(kind) == Reach::Outside
 }
 
 /// The same of an effect that a run asks for.
@@ -32,9 +19,10 @@ pub fn is_outside(manifest: &Manifest, kind: &str, request: Option<&str>) -> boo
     struct Named {
         component: usize,
     }
-    if kind != COMPONENT {
+    if reach(kind) != Reach::Requests {
         return reaches_outside(kind);
     }
+    // Its definition lists the hosts to which it may send.
     let named = request.and_then(|request| serde_json::from_str::<Named>(request).ok());
     let component = named.and_then(|named| manifest.components.get(named.component));
     component.is_none_or(|component| !component.hosts.is_empty())

@@ -1,4 +1,4 @@
-//! Effects: a run's interactions with the outside world. Each kind is one [`Effect`], whose type says what it needs of
+//! Effects: a run's interactions with the outside world. Each kind is one [`effect::Effect`], whose type says what it needs of
 //! the run and whether it may park; a run starts them by kind, they work on the I/O threads, and their results come
 //! back to the sandbox as JSON.
 //!
@@ -12,6 +12,7 @@ mod component;
 mod connectors;
 mod digest;
 mod effect;
+mod file;
 mod handles;
 mod http;
 mod jwt;
@@ -34,16 +35,19 @@ pub use chat::Chat;
 pub use component::{Component, Senders};
 pub use connectors::Connectors;
 pub use digest::{Hash, Hmac};
-pub use effect::{AnyEffect, Effect};
-pub use handles::{Bounds, Clock, Parking, Signals};
+pub use effect::AnyEffect;
+pub use file::File;
+pub use handles::{Bounds, Clock, Egress, Parking, Signals};
 pub use http::Http;
-pub use jwt::Jwt;
+pub use jwt::{Jwt, perform as sign_or_verify};
 pub use key_value::KeyValue;
-pub use mail::{KIND as MAIL_WORKER, Letter, Mail, Mailer, MailerError, serve as serve_mail};
+pub use mail::{
+    KIND as MAIL_WORKER, Letter, Mail, Mailer, MailerError, answered as mail_answered, serve as serve_mail,
+};
 pub use needs::Handles;
 pub use progress::{EffectFuture, EffectResult, OnWait, Park, Progress, result_from_json, result_to_json};
 pub use registry::Registry;
 pub use run::{Prepared, RunEffects, TRACE_TARGET, Unsaved};
 pub use sleep::Sleep;
-pub use sql::{SQL_WORKER, SQLITE_WORKER, Sql, serve_sql, serve_sqlite};
+pub use sql::{SQL_WORKER, SQLITE_WORKER, Sql, answered as sql_answered, serve_sql, serve_sqlite};
 pub use wait::Wait;

@@ -4,6 +4,7 @@
 //! What an executor says is not trusted; see `heddle_sandbox::protocol` and [`process`].
 
 mod given;
+mod idle;
 mod process;
 mod run;
 mod start;
@@ -19,11 +20,12 @@ use crate::sealed::SealedProgram;
 use heddle_contract::abi::code;
 use heddle_processes::{LinkReceiver, Process, WorkerError};
 use heddle_sandbox::RunError;
+use heddle_sandbox::clock::monotonic;
 use metrics::counter;
 use process::{Executor, RemoteRun};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::AbortHandle;
@@ -42,7 +44,6 @@ const GOOD_LIFE: Duration = Duration::from_secs(1);
 /// How long a run waits for an executor to be there.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The executors.
 pub struct Executors {
     setting: Arc<Setting>,
     /// Where their sockets are read.
@@ -225,7 +226,7 @@ impl Executors {
         let places = self.places(tenant).iter();
         let standing = places.filter_map(|place| place.locked().clone());
         let living = standing.filter(|executor| !executor.is_gone());
-        let now = Instant::now();
+        let now = monotonic();
         living.min_by_key(|executor| executor.turn(now))
     }
 
@@ -286,7 +287,7 @@ fn own_runtime() -> Option<Handle> {
 async fn keep(setting: Arc<Setting>, place: Arc<Standing>, changes: watch::Sender<u64>) {
     let mut wait = RESTART_MIN;
     loop {
-        let began = Instant::now();
+        let began = monotonic();
         match start(&setting).await {
             Ok((executor, receiver, process)) => {
                 *place.locked() = Some(executor.clone());
@@ -319,5 +320,7 @@ fn ended(error: &WorkerError) {
 
 async fn start(setting: &Setting) -> Result<(Arc<Executor>, LinkReceiver, Process), WorkerError> {
     let started = tokio::time::timeout(START_MAX, Executor::start(setting)).await;
-    started.unwrap_or(Err(WorkerError::TimedOut(START_MAX)))
+    let started = started.unwrap_or(Err(WorkerError::TimedOut(START_MAX)))?;
+    tokio::spawn(idle::watch(Arc::downgrade(&started.0)));
+    Ok(started)
 }

@@ -1,7 +1,9 @@
 //! Values that patterns keep between runs: the semantics of the operations, and an in-memory store. Durable stores are
 //! provided by the host.
 
+pub use crate::secrets::{kept_for_people, looks_like_a_reference, to_keep_from_outside};
 use heddle_sandbox::EffectCode;
+use heddle_sandbox::clock::monotonic;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::error::Error;
@@ -66,7 +68,6 @@ pub enum KeyValueError {
         /// What the operation takes, with its article.
         takes: &'static str,
     },
-    /// The value is too large.
     #[error("The value would be {} KiB; a key can hold at most {} KiB.", .bytes >> 10, VALUE_BYTES_MAX >> 10)]
     TooLarge {
         /// How large it would be.
@@ -174,7 +175,7 @@ struct Kept {
 
 impl MemoryValues {
     fn access_now(&self, request: KeyValueRequest) -> Result<Value, KeyValueError> {
-        let now = Instant::now();
+        let now = monotonic();
         let mut values = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         values.retain(|_, kept| kept.expires_at.is_none_or(|at| at > now));
         let place = (request.scope, request.key);

@@ -4,14 +4,17 @@
 //! Knows nothing of where connections are stored, and of whose budget it is.
 
 use crate::connections::{Connection, ConnectionFuture, Connections, Granted};
-use crate::effects::{Bounds, Clock, Handles, Parking, Progress, Signals};
+use crate::effects::{Bounds, Clock, Egress, Handles, Parking, Progress, Signals};
+use crate::entropy::nonce;
+use crate::files::MemoryFiles;
 use crate::key_values::MemoryValues;
 use crate::run_host::HostServices;
 use crate::secrets::{Secrets, Vault};
-use heddle_sandbox::{EffectCode, EffectError, hex};
+use heddle_sandbox::clock::monotonic;
+use heddle_sandbox::{EffectCode, EffectError};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::task::JoinSet;
 
 /// The name of the only connection that there is.
@@ -75,11 +78,7 @@ pub async fn probe(services: &HostServices, probe: Probe) -> Result<Probed, Effe
         let message = format!("This heddle has no effect `{kind}`.");
         return Err(EffectError::new(EffectCode::NotPermitted, message));
     };
-    let vault = Arc::new(Vault::new(
-        Secrets::new(),
-        Arc::new([]),
-        hex(&rand::random::<[u8; 16]>()),
-    ));
+    let vault = Arc::new(Vault::new(Secrets::new(), Arc::new([]), nonce()));
     let time_max = probe.time_max;
     let handles = handles(probe, &vault);
     let work = effect.start(request, &handles);
@@ -127,14 +126,14 @@ fn asked(way: &ProbeWay) -> (&'static str, Value) {
 }
 
 fn handles(probe: Probe, vault: &Arc<Vault>) -> Handles {
-    let now = Instant::now();
+    let now = monotonic();
     let single = Single {
         connection: probe.connection,
         tenant: probe.tenant,
     };
     Handles {
         key: "probe".to_owned(),
-        idempotency_key: hex(&rand::random::<[u8; 16]>()),
+        idempotency_key: nonce(),
         attempt: 1,
         bounds: Bounds {
             result_bytes_max: probe.answer_bytes_max,
@@ -150,6 +149,8 @@ fn handles(probe: Probe, vault: &Arc<Vault>) -> Handles {
             vault.clone(),
         )),
         key_values: Arc::new(MemoryValues::default()),
+        files: Arc::new(MemoryFiles::default()),
+        egress: Egress::default(),
         calls: None,
         signals: Signals::of(None),
         clock: Clock::of(None),

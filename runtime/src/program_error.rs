@@ -28,10 +28,7 @@ pub enum ProgramError {
     Exports(usize),
     /// An export that is not a pattern's.
     #[error("the module exports `{name}`; a pattern has one export, `run`, a function of (i32) -> ()")]
-    OtherExport {
-        /// Its name.
-        name: String,
-    },
+    OtherExport { name: String },
     /// Memory or table of its own.
     #[error("the module defines its own {0}; a pattern uses the standard library's")]
     OwnResource(&'static str),
@@ -108,7 +105,6 @@ pub enum ManifestError {
     /// A trigger's number is not that of a node.
     #[error("trigger `{node_id}` is node {index}, which does not exist")]
     NoTrigger {
-        /// The trigger.
         node_id: String,
         /// Its number.
         index: u32,

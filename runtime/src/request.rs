@@ -55,7 +55,6 @@ pub struct RunRequest {
     pub owner: Option<u128>,
     /// The tenant, as a number: one that is in an [`ExecutorGroup`](crate::ExecutorGroup) has executors of its own.
     pub tenant: Option<u128>,
-    /// Limits of this run.
     pub limits: Limits,
 }
 

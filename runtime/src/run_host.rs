@@ -10,6 +10,8 @@ use crate::effects::{
     self, AnyEffect, Bounds, Clock, Component, Handles, Http, Parking, Prepared, Registry, RunEffects,
     Senders, Signals, Unsaved,
 };
+use crate::entropy::nonce;
+use crate::files::Files;
 use crate::journal::{Record, bounded_key};
 use crate::key_values::KeyValues;
 use crate::program::Program;
@@ -20,9 +22,10 @@ use crate::watch::{self, Watching};
 use heddle_catalogue::Start;
 use heddle_contract::abi::code;
 use heddle_contract::manifest::Manifest;
+use heddle_sandbox::clock::monotonic;
 use heddle_sandbox::{
-    Asked, EffectCode, EffectError, EffectHost, Limits, Origin, RequestHost, RunError, RunInput, Stop, Told,
-    Waited, Waiting,
+    Asked, EffectCode, EffectError, EffectHost, Limits, Origin, RequestHost, RunError, RunInput, Stop,
+    Waited, Waiting, WatchEvent,
 };
 use serde::Deserialize;
 use serde_json::value::to_raw_value;
@@ -83,6 +86,7 @@ pub struct RunHost {
     vault: Arc<Vault>,
     connections: Arc<Granted>,
     key_values: Arc<dyn KeyValues>,
+    files: Arc<dyn Files>,
     hosts: Arc<[String]>,
     patterns: Arc<[String]>,
     pattern_calls: Option<Arc<dyn effects::Calls>>,
@@ -103,7 +107,7 @@ pub fn begin(
     program: &Program,
     request: RunRequest,
 ) -> Result<Begun, RunError> {
-    let started = Instant::now();
+    let started = monotonic();
     let manifest = program.0.manifest.clone();
     let trigger = trigger(&manifest, &request)?;
     let nonce = nonce();
@@ -140,6 +144,7 @@ pub fn begin(
         vault: vault.clone(),
         connections: Arc::new(connections),
         key_values: request.services.key_values,
+        files: request.services.files,
         hosts: granted.hosts.clone(),
         patterns: granted.patterns.clone(),
         pattern_calls: request.calls,
@@ -257,11 +262,6 @@ fn trigger(manifest: &Manifest, request: &RunRequest) -> Result<u32, RunError> {
     }
 }
 
-/// A text that no event can foresee: the generator is a cryptographic one, and needs no system call for each.
-fn nonce() -> String {
-    heddle_sandbox::hex(&rand::random::<[u8; 16]>())
-}
-
 /// Id of a node by plan index.
 pub fn node_id(manifest: &Manifest, node: u32) -> Option<String> {
     let node = manifest.nodes.get(node as usize);
@@ -308,6 +308,8 @@ impl EffectHost for RunHost {
             let waited = self.effects.wait().await?;
             let mut facts = self.facts.lock().unwrap_or_else(PoisonError::into_inner);
             facts.wake_at_ms = self.effects.wake_at_ms();
+            // Files are counted while they leave.
+            (facts.begun, facts.egress_bytes) = self.effects.begun();
             if let Waited::Ended(id, json) = &waited {
                 facts.last_seen = self.effects.last_seen().map(|(node, key)| (node, key.to_owned()));
                 if let Some(watching) = &mut self.watching {
@@ -322,7 +324,7 @@ impl EffectHost for RunHost {
         self.effects.taken(id);
     }
 
-    fn tell(&mut self, told: Told) {
+    fn tell(&mut self, told: WatchEvent) {
         if let Some(watching) = &self.watching {
             watching.hear(told);
         }
@@ -410,6 +412,7 @@ impl RunHost {
             vault: self.vault.clone(),
             connections: self.connections.clone(),
             key_values: self.key_values.clone(),
+            files: self.files.clone(),
             calls: self.pattern_calls.clone(),
             signals: Signals::of(record.map(Record::signals)),
             parking: Parking {
@@ -417,6 +420,7 @@ impl RunHost {
                 state: record.and_then(|record| record.parked(key)),
             },
             clock: Clock::of(journal),
+            egress: self.effects.egress(),
         }
     }
 }

@@ -17,6 +17,7 @@ use crate::run_host::{self, Begun, HostServices};
 use crate::sealed::{SealedProgram, next_number};
 use heddle_contract::abi::code;
 use heddle_javascript::ENGINE_WASM;
+use heddle_sandbox::clock::monotonic;
 use heddle_sandbox::protocol::GivenComponent;
 use heddle_sandbox::{
     ComponentSource, Digest256, EffectError, Engines, Hosts, Panicked, ProgramCode, RunError, SandboxConfig,
@@ -24,7 +25,6 @@ use heddle_sandbox::{
 };
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Semaphore;
 
@@ -306,7 +306,7 @@ impl Runtime {
     /// Executes one run. Waits for a free slot first, in order of the calls. Dropping the future cancels the
     /// run and its effects and frees its slot.
     pub async fn run(&self, program: &Program, request: RunRequest) -> Outcome {
-        let started = Instant::now();
+        let started = monotonic();
         let ended = self.attempt(program, request, Company::Any).await;
         ended.unwrap_or_else(|Interrupted { .. }| ending::refused(interrupted(), started))
     }
@@ -322,7 +322,7 @@ impl Runtime {
         let inner = &*self.0;
         // Only closed when dropped, which the borrow of `self` rules out.
         let slot = inner.slots.clone().acquire_owned().await.ok();
-        let started = Instant::now();
+        let started = monotonic();
         let begun = match run_host::begin(&inner.services, program, self.bounded(request)) {
             Ok(begun) => begun,
             Err(error) => return Ok(ending::refused(error, started)),
@@ -460,6 +460,7 @@ fn standard_effects(config: &RuntimeConfig, http: &Http) -> Registry {
     registry.add(effects::Chat(http.clone()));
     registry.add(http.clone());
     registry.add(effects::KeyValue);
+    registry.add(effects::File);
     let connectors = effects::Connectors::new(config).map(Arc::new);
     registry.add(effects::Mail::new(&config.egress, connectors.clone()));
     registry.add(effects::Sql::new(config, connectors));

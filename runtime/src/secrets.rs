@@ -17,6 +17,7 @@ use reference::{PREFIX, Reference};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use zeroize::Zeroizing;
@@ -46,7 +47,6 @@ const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC
 pub enum Destination<'a> {
     /// Not known yet: secrets that are bound to hosts stay references.
     Anywhere,
-    /// To this host.
     Host(&'a str, Option<u16>),
     /// Nowhere: what is made of it is a digest or a signature, from which no value can be read, or is only looked at.
     Inside,
@@ -320,6 +320,26 @@ fn misdirected(name: &str, secret: &Secret, host: &str, port: Option<u16>) -> Ef
 }
 
 /// The value with all its texts changed; names of members stay.
+/// A value from outside of any run, as runs keep it: no text in it is a reference to a secret.
+pub fn to_keep_from_outside(value: Value) -> Value {
+    each_text(value, &reference::marked)
+}
+
+/// A value that runs keep, for people: references to secrets are masked. Also says whether there were any.
+pub fn kept_for_people(value: Value) -> (Value, bool) {
+    let has_secret = Cell::new(false);
+    let shown = each_text(value, &|text| {
+        has_secret.set(has_secret.get() || reference::is_in_kept(text));
+        reference::without_references(text, MASK)
+    });
+    (shown, has_secret.get())
+}
+
+/// Whether a text, such as a key, could be taken for one with a reference to a secret.
+pub fn looks_like_a_reference(text: &str) -> bool {
+    text.contains(PREFIX)
+}
+
 fn each_text(value: Value, change: &dyn Fn(&str) -> String) -> Value {
     match value {
         Value::String(text) if text.contains(PREFIX) => Value::String(change(&text)),

@@ -2,7 +2,8 @@
 //! left out and counted.
 
 use crate::secrets::Vault;
-use heddle_sandbox::{LogLine, NodeEvent, NodePhase, Told, omitted};
+use heddle_sandbox::clock::monotonic;
+use heddle_sandbox::{LogLine, NodeEvent, NodePhase, WatchEvent, omitted};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::HashMap;
@@ -34,9 +35,7 @@ pub enum RunEvent {
 /// When something happened, in microseconds since the run's start.
 #[derive(Clone, Debug)]
 pub struct Timed {
-    /// When.
     pub at_us: u64,
-    /// What.
     pub event: RunEvent,
 }
 
@@ -45,7 +44,6 @@ pub struct Timed {
 pub struct EffectEvent {
     /// Node that asked for it.
     pub node_id: Option<String>,
-    /// Kind of effect.
     pub kind: String,
     /// Host that it was for, if its request has a URL.
     pub host: Option<String>,
@@ -157,11 +155,11 @@ impl Watching {
     }
 
     /// Of what its sandbox tells.
-    pub fn hear(&self, told: Told) {
+    pub fn hear(&self, told: WatchEvent) {
         match told {
-            Told::Node(event) => self.node(event),
-            Told::Log(line) => self.log(line),
-            Told::Omitted(events) => {
+            WatchEvent::Node(event) => self.node(event),
+            WatchEvent::Log(line) => self.log(line),
+            WatchEvent::Omitted(events) => {
                 let omitted = &self.watcher.shared.omitted;
                 omitted.fetch_add(events.into(), Ordering::Relaxed);
             }
@@ -194,7 +192,7 @@ impl Watching {
             node_id,
             kind: kind.to_owned(),
             host,
-            began: Instant::now(),
+            began: monotonic(),
         };
         self.effects.insert(id, started);
     }

@@ -196,3 +196,38 @@ fn the_javascript_example_gives_what_it_promises() {
         "{ended:#?}"
     );
 }
+
+#[test]
+fn a_pattern_is_packed_with_what_lies_beside_it() {
+    let place = Place::new();
+    place.file("own.wasm", echo());
+    place.file("total.js", "function total(input) { return input.length; }");
+    let own = json!({
+        "nodes": [{"id": "start", "type": "OnManual"}],
+        "edges": [],
+        "nodeDefinitions": {
+            "Own": {"kind": "component", "component": {"file": "own.wasm"}},
+            "Total": {"kind": "javascript", "code": {"file": "total.js"}},
+        },
+    });
+    place.file("pattern.json", own.to_string());
+    let packed = place.run(&["pack", "pattern.json"]);
+    packed.assert_code(0);
+    let packed: Value = serde_json::from_str(&packed.stdout).unwrap();
+    assert_eq!(
+        packed["graphData"]["nodes"],
+        json!([{"id": "start", "type": "OnManual"}])
+    );
+    let definitions = &packed["nodeDefinitions"];
+    assert_eq!(definitions["Own"]["component"], json!(base64(&echo())));
+    assert_eq!(
+        definitions["Total"]["code"],
+        "function total(input) { return input.length; }"
+    );
+    // What is packed is a pattern as any other.
+    place.file("packed.json", packed.to_string());
+    let again = place.run(&["pack", "packed.json"]);
+    assert_eq!(serde_json::from_str::<Value>(&again.stdout).unwrap(), packed);
+    place.file("module.wasm", b"\0asm\x01\0\0\0".as_slice());
+    place.run(&["pack", "module.wasm"]).assert_code(3);
+}

@@ -564,7 +564,7 @@ fn fields_that_are_almost_known_are_mistakes_and_an_editors_own_are_not() {
     let mistyped = json!({
         "nodes": [{"id": "a", "type": "OnManual", "data": {
             "onErorr": "branch", "timeoutMS": 5, "icon": "bolt", "notes": "x", "retry": {"maxAttemps": 3, "why": 1},
-        }}],
+        }, "onError": "continue", "paramters": {}, "selected": true, "width": 5}],
         "edges": [], "viewport": {"x": 1}, "setings": {}, "settings": {"timeoutMS": 1},
     });
     let told = of(mistyped);
@@ -586,6 +586,11 @@ fn fields_that_are_almost_known_are_mistakes_and_an_editors_own_are_not() {
             "a: nodes[0].data.retry.maxAttemps is unknown",
             "did you mean `maxAttempts`?",
         ),
+        ("a: nodes[0].onError is unknown", "did you mean `data.onError`?"),
+        (
+            "a: nodes[0].paramters is unknown",
+            "did you mean `data.parameters`?",
+        ),
         (
             "a: nodes[0].data.retry.why is unknown",
             "known are `maxAttempts`, `backoffMs` and `factor`",
@@ -598,7 +603,7 @@ fn fields_that_are_almost_known_are_mistakes_and_an_editors_own_are_not() {
             "{field}:\n{told}"
         );
     }
-    for own in ["icon", "notes", "viewport"] {
+    for own in ["icon", "notes", "viewport", "selected", "width"] {
         assert!(!told.contains(own), "{own}:\n{told}");
     }
 }

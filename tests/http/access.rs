@@ -7,7 +7,7 @@ use crate::document::{Operation, operations};
 use crate::harness::{Reply, Request, Service, User, each_database};
 use fixture::Fixture;
 use heddle_api::http::routes::document;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// What needs no token. Everything else must ask for one.
 const PUBLIC: &[&str] = &[
@@ -183,18 +183,27 @@ each_database! {
         let fixture = Fixture::new(&service).await;
         let nothing = fixture.of_nothing();
         let stranger = service.user("stranger").await;
+        let made = service.post("/api/auth/api-keys").bearer(&stranger.token).json(&json!({"name": "CI"}));
+        let key = made.send().await.data(201)["key"].as_str().unwrap().to_owned();
+        let by_key = User { token: key, ..stranger.clone() };
         let (document, operations) = protected();
         for operation in operations {
             if !operation.path.contains('{') || NO_OBJECT.contains(&operation.path.as_str()) {
                 continue;
             }
-            let there = fixture.reply(&service, &document, &operation, &stranger).await;
-            let absent = nothing.reply(&service, &document, &operation, &stranger).await;
-            assert_eq!(there.status, 404, "{operation} by a stranger: {there}");
-            assert_eq!(lasting(&there), lasting(&absent), "{operation}");
-            let names = |reply: &Reply| -> Vec<String> { reply.headers.keys().map(ToString::to_string).collect() };
-            assert_eq!(names(&there), names(&absent), "{operation}");
+            // Some things are not done with keys, whatever they are done to.
+            for (by, what, refused) in [(&stranger, "a stranger", &[404][..]), (&by_key, "a stranger's key", &[403, 404])] {
+                let there = fixture.reply(&service, &document, &operation, by).await;
+                let absent = nothing.reply(&service, &document, &operation, by).await;
+                assert!(refused.contains(&there.status), "{operation} by {what}: {there}");
+                assert_eq!(lasting(&there), lasting(&absent), "{operation} by {what}");
+                let names = |reply: &Reply| -> Vec<String> { reply.headers.keys().map(ToString::to_string).collect() };
+                assert_eq!(names(&there), names(&absent), "{operation} by {what}");
+            }
         }
+        // The key is a good one.
+        let own = service.get("/api/patterns").bearer(&by_key.token).send().await;
+        assert_eq!(own.body["meta"]["total"], 0, "{own}");
     }
 
     async fn a_viewer_changes_nothing(service: Service) {

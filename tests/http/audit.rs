@@ -41,6 +41,11 @@ const UNTOLD: &[(&str, &str)] = &[
         "POST /api/deployments/{id}/runs/{runId}/trace",
         "nothing is sent, and nothing is stored",
     ),
+    ("POST /api/files", "the file tells of itself"),
+    (
+        "DELETE /api/files/{id}",
+        "only what nothing refers to, which goes by itself as well",
+    ),
     ("POST /api/execute/preview", "changes nothing"),
     ("POST /api/execute/rename", "changes nothing"),
     ("POST /api/execute/run", "a test run"),
@@ -57,6 +62,10 @@ const UNTOLD: &[(&str, &str)] = &[
     ("PUT /api/patterns/{id}/presence/{tab}", "nothing is changed"),
     ("DELETE /api/patterns/{id}/presence/{tab}", "nothing is changed"),
     ("POST /api/patterns/{id}/star", "the caller's own mark"),
+    (
+        "POST /operator/imports",
+        "the workspace tells of its import when all of it is there",
+    ),
     ("POST /callbacks/{runId}/{token}/{place}", "the run tells of it"),
     ("POST /inbound/email", "the run tells of it"),
     (
@@ -94,6 +103,8 @@ const ELSEWHERE: &[&str] = &[
     "POST /operator/workspaces/{id}/suspend",
     "POST /operator/workspaces/{id}/resume",
     "PUT /operator/workspaces/{id}/quotas",
+    "POST /operator/workspaces/{id}/export",
+    "PUT /operator/imports/{id}/parts/{number}",
 ];
 
 /// Calls operations, and knows which were called.
@@ -231,6 +242,21 @@ async fn of_workspaces(calls: &mut Calls<'_>) {
     let delete = format!("DELETE {environments}/{{envId}}");
     let gone = calls.told(&delete, "environment.deleted").await;
     assert_eq!(gone["object"]["name"], "staging", "{gone}");
+
+    let kept = "/api/workspaces/{id}/key-values/{key}";
+    let set = calls
+        .told_with(
+            &format!("PUT {kept}"),
+            Some(json!({"value": SECRET})),
+            "key_value.set",
+        )
+        .await;
+    assert_eq!(
+        (&set["object"]["id"], &set["details"]),
+        (&json!(workspace), &json!({"key": "k"})),
+        "{set}"
+    );
+    calls.told(&format!("DELETE {kept}"), "key_value.deleted").await;
 
     let invited = calls.service.user("joining").await;
     let invite = json!({"email": "joining@example.com", "role": "viewer"});

@@ -219,6 +219,7 @@ async fn every_operation_is_described() {
     let expected = [
         "search",
         "owner",
+        "cursor",
         "isPublic",
         "isTemplate",
         "tags",

@@ -2,9 +2,11 @@
 
 mod browser;
 mod cheating;
+mod groups;
 mod oidc_provider;
 mod proven;
 mod registration;
+mod several;
 
 use crate::harness::{Database, Reply, Service};
 use crate::needs;
@@ -12,7 +14,7 @@ use crate::sessions::account;
 use heddle_api::config::Config;
 use heddle_model::clock::Clock;
 use heddle_runtime::EgressPolicy;
-use heddle_service::auth::external::ExternalLogin;
+use heddle_service::auth::external::{ExternalLogin, SINGLE_LOGIN};
 use oidc_provider::OidcProvider;
 use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -38,6 +40,7 @@ async fn service_with(
     change: impl FnOnce(&mut Config),
 ) -> Service {
     let external_login = ExternalLogin {
+        id: SINGLE_LOGIN.to_owned(),
         client_id: CLIENT_ID.to_owned(),
         client_secret: CLIENT_SECRET.into(),
         issuer: Some(issuer.to_owned()),
@@ -47,14 +50,21 @@ async fn service_with(
         token_url: None,
         userinfo_url: None,
         redirect_uri: redirect_uri.to_owned(),
+        group_roles: Vec::new(),
     };
     let egress = EgressPolicy::parse([egress]).unwrap();
     let service = Service::with(database, |config| {
-        config.external_login = Some(external_login);
+        config.external_logins = vec![external_login];
         config.egress = egress;
         change(config);
     })
     .await;
+    tell_the_time(&service);
+    service
+}
+
+/// Has a service's clock tell the time as the provider's does.
+fn tell_the_time(service: &Service) {
     if let Clock::Manual(clock) = &service.app.clock {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
         clock.store(
@@ -62,7 +72,6 @@ async fn service_with(
             std::sync::atomic::Ordering::SeqCst,
         );
     }
-    service
 }
 
 async fn ext(service: &Service, body: Value) -> Reply {

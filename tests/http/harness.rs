@@ -138,7 +138,13 @@ impl Service {
 
     /// Another service on the same database, as it is after a restart, and its address.
     pub async fn restarted(&self) -> (App, SocketAddr) {
-        let (config, store) = (self.app.config.clone(), self.app.store.clone());
+        self.restarted_with(|_| {}).await
+    }
+
+    /// The same with other settings.
+    pub async fn restarted_with(&self, change: impl FnOnce(&mut Config)) -> (App, SocketAddr) {
+        let (mut config, store) = (self.app.config.clone(), self.app.store.clone());
+        change(&mut config);
         let app = App::new(config, store, self.app.clock.clone());
         app.vault.start(&app.store, None).await.unwrap();
         notices::start(&app, &Peers::new(app.service.clone()))

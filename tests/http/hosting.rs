@@ -3,6 +3,7 @@
 mod deletion;
 mod limits;
 mod metering;
+mod moving;
 mod suspension;
 
 use crate::document::operations;
@@ -88,7 +89,7 @@ async fn only_the_operator_gets_in() {
                 request.send().await.assert_refused(401, "UNAUTHORIZED");
             }
         }
-        assert_eq!(called, 10);
+        assert_eq!(called, 14);
         // Nothing of it was done.
         let found = ask(&service, "GET", &format!("/workspaces/{workspace}"))
             .send()

@@ -14,6 +14,8 @@ const ONE_DEPLOYMENT: i64 = 29;
 const ROWS: &str = "
     insert into users (id, email, email_key, first_name, last_name, role, created_at)
         values ('ann', 'ann@x', 'ann@x', 'Ann', 'A', 'user', 1);
+    insert into users (id, email, email_key, first_name, last_name, role, external_subject, created_at)
+        values ('bob', 'bob@x', 'bob@x', 'Bob', 'B', 'user', 'https://login.example|auth0|7', 1);
     insert into workspaces (id, name, created_at, updated_at) values ('w', 'W', 1, 1);
     insert into environments (id, workspace_id, name, created_at) values ('prod', 'w', 'production', 1), ('stage', 'w', 'staging', 1);
     insert into patterns (id, owner_id, workspace_id, name, name_key, description, is_public, is_template, tags, version_number,
@@ -38,7 +40,11 @@ const ROWS: &str = "
 ";
 
 /// What is to be found afterwards.
-const FOUND: [(&str, &[&str]); 9] = [
+const FOUND: [(&str, &[&str]); 10] = [
+    (
+        "select subject || ' ' || user_id || ' ' || provider from login_identities",
+        &["https://login.example|auth0|7 bob https://login.example"],
+    ),
     (
         "select id || ' ' || pattern_id || ' [' || slot || '] ' || pattern_name || ' ' || user_id || ' ' || coalesce(workspace_id, '-')
          || ' ' || coalesce(environment_id, '-') || ' ' || status || ' ' || version_number || ' ' || artifact || ' ' || triggers

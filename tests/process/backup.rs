@@ -260,3 +260,59 @@ fn postgres_is_left_to_its_own_tools_with_the_command_to_use() {
         assert!(told.contains(tool) && !told.contains("hush"), "{told}");
     }
 }
+
+#[test]
+fn a_backup_has_no_secret_in_clear() {
+    const MARK: &str = "9c1f6a52d0be4e7b";
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path(), &UNLIMITED);
+    let secret = format!("{MARK}-secret");
+    let account = json!({
+        "email": "ann@example.com", "firstName": "Ann", "lastName": "Lee", "password": format!("{MARK}-password"),
+    });
+    let (status, registered) = server.call("POST", "/api/auth/register", "", &account.to_string());
+    assert_eq!(status, 201, "{registered}");
+    let token = registered["data"]["token"].as_str().unwrap();
+    let call = |method: &str, path: &str, body: Value| {
+        let (status, answer) = server.call(method, path, token, &body.to_string());
+        assert!(matches!(status, 200 | 201), "{path}: {answer}");
+        answer
+    };
+    let workspaces = call("GET", "/api/workspaces", Value::Null);
+    let workspace = workspaces["data"][0]["id"].as_str().unwrap();
+    let environments = format!("/api/workspaces/{workspace}/environments");
+    let environment = call("GET", &environments, Value::Null)["data"][0]["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    call(
+        "PUT",
+        &format!("{environments}/{environment}/secrets/KEY"),
+        json!({"value": secret}),
+    );
+    call(
+        "POST",
+        "/api/connections/api-key",
+        json!({"provider": "shop", "apiKey": secret}),
+    );
+    let key = call("POST", "/api/auth/api-keys", json!({"name": "CI"}));
+    let key = key["data"]["key"].as_str().unwrap().to_owned();
+    let file = dir.path().join("today.db");
+    succeeds(dir.path(), &["backup", file.to_str().unwrap()]);
+    let backup = std::fs::read(&file).unwrap();
+    let has = |text: &[u8]| backup.windows(text.len()).any(|window| window == text);
+    assert!(has(b"ann@example.com"), "what is searched is the database");
+    let kept = |name: &str| std::fs::read(dir.path().join("heddle-data").join(name)).unwrap();
+    let keys = [kept("master-key"), kept("jwt-secret")];
+    let clear = [MARK.as_bytes(), token.as_bytes(), key.as_bytes()];
+    for text in clear.into_iter().chain(keys.iter().map(|key| key.trim_ascii())) {
+        let spellings = [
+            text.to_vec(),
+            hex::encode(text).into(),
+            hex::encode_upper(text).into(),
+        ];
+        for spelling in spellings {
+            assert!(!has(&spelling), "{}", String::from_utf8_lossy(&spelling));
+        }
+    }
+}

@@ -14,14 +14,14 @@ const CONNECTIONS: usize = 64;
 const REPEATED: usize = 10;
 
 #[derive(Default)]
-struct Told {
+struct Sent {
     /// Run ids of 202 answers, by event.
     accepted: BTreeMap<usize, String>,
     duplicates: Vec<usize>,
 }
 
-fn send_all(server: &Server, hook: &Hook) -> Told {
-    let (next, told) = (AtomicUsize::new(0), Mutex::new(Told::default()));
+fn send_all(server: &Server, hook: &Hook) -> Sent {
+    let (next, told) = (AtomicUsize::new(0), Mutex::new(Sent::default()));
     std::thread::scope(|scope| {
         for _ in 0..CONNECTIONS {
             scope.spawn(|| {

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed test may panic")]
 
 mod backup;
+mod before;
 mod certificate;
 mod compilers;
 mod crash;
@@ -12,12 +13,15 @@ mod demo;
 mod disk;
 mod effects;
 mod executors;
+mod files;
 mod full_disk;
 mod keys;
 mod limits;
 mod load;
 mod log;
+mod logins;
 mod message;
+mod moving;
 #[path = "../shared/needs.rs"]
 mod needs;
 mod nginx;

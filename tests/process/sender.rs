@@ -50,9 +50,7 @@ impl Hook {
 
     fn request(&self, key: &str, n: usize) -> String {
         let body = json!({"n": n}).to_string();
-        let mut mac = Hmac::<Sha256>::new_from_slice(self.secret.as_bytes()).unwrap();
-        mac.update(body.as_bytes());
-        let signature = hex::encode(mac.finalize().into_bytes());
+        let signature = sign(&self.secret, &body);
         format!(
             "POST /webhooks/{} HTTP/1.1\r\nhost: heddle\r\ncontent-type: application/json\r\n\
              x-webhook-signature: {signature}\r\nx-idempotency-key: {key}\r\ncontent-length: {}\r\n\r\n{body}",
@@ -60,6 +58,13 @@ impl Hook {
             body.len()
         )
     }
+}
+
+/// Hex HMAC-SHA256.
+pub fn sign(secret: &str, body: &str) -> String {
+    let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).unwrap();
+    mac.update(body.as_bytes());
+    hex::encode(mac.finalize().into_bytes())
 }
 
 /// An answer to a webhook.

@@ -3,11 +3,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a program of tests may panic")]
 
-use heddle_processes::Channel;
+use heddle_processes::{Channel, close_threads};
 use heddle_sandbox::serve::{confine, serve};
 use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::{TcpStream, UdpSocket};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::Command;
 
@@ -37,18 +38,30 @@ fn main() {
         return;
     }
     let channel = confine(limits).unwrap().into_channel();
-    // As a real one: what asks for the main thread's stack would open a file.
-    std::thread::spawn(move || Escaped { channel }.obey())
-        .join()
-        .unwrap();
+    let mut escaped = Escaped { channel, code: None };
+    // As a real one: what asks for the main thread's stack would open a file. Then it has all its threads.
+    std::thread::spawn(move || {
+        close_threads().unwrap();
+        escaped.obey();
+    })
+    .join()
+    .unwrap();
 }
 
 struct Escaped {
     channel: Channel,
+    /// Machine code that others execute as well.
+    code: Option<OwnedFd>,
 }
 
 impl Escaped {
     fn obey(&mut self) {
+        // The first word comes with the standard library's code.
+        let (code, header) = receive_descriptor(&self.stream());
+        let mut word = vec![0; u32::from_le_bytes(header) as usize];
+        self.stream().read_exact(&mut word).unwrap();
+        self.code = Some(code);
+        self.say(&[STARTED, 0]);
         while let Some(frame) = self.channel.receive().unwrap() {
             match frame.first().copied() {
                 Some(LOAD) => self.say(&[&[LOADED], &frame[1..5], &[0]].concat()),
@@ -58,7 +71,6 @@ impl Escaped {
                     let event = String::from_utf8_lossy(&frame[17..17 + length]).into_owned();
                     self.act(run, event.trim_matches('"'));
                 }
-                Some(0) => self.say(&[STARTED, 0]),
                 _ => {}
             }
         }
@@ -77,7 +89,7 @@ impl Escaped {
         match attack {
             "hello" => self.end(run, "\"hello\""),
             "look around" => {
-                let found = look_around();
+                let found = look_around(self.code.as_ref().unwrap());
                 self.end(run, &format!("{found:?}"));
             }
             "connect" => drop(TcpStream::connect("127.0.0.1:9")),
@@ -89,6 +101,22 @@ impl Escaped {
             "crash" => std::process::abort(),
             "exit" => std::process::exit(0),
             "exhaust" => exhaust(),
+            "child" => drop(Command::new("/bin/true").spawn()),
+            "threads" => loop {
+                // None starts: the first attempt ends the process.
+                let started = std::thread::Builder::new().stack_size(16 << 10).spawn(|| {
+                    loop {
+                        std::thread::park();
+                    }
+                });
+                drop(started);
+            },
+            "clone" => drop(call(bare_thread)),
+            "another list of calls" => drop(call(another_filter)),
+            "compute for ever" => {
+                self.end(run, "1");
+                spin();
+            }
             other => self.misspeak(run, other),
         }
     }
@@ -203,9 +231,15 @@ fn ended(run: u32, output: &str) -> Vec<u8> {
 }
 
 /// What works of all that must not, of what does not end the process.
-fn look_around() -> Vec<&'static str> {
+fn look_around(code: &OwnedFd) -> Vec<&'static str> {
     let parent = std::os::unix::process::parent_id();
-    let attempts: [(&'static str, bool); 12] = [
+    let [read, written, mapped, made_writable] = change_code(code);
+    let attempts: [(&'static str, bool); 15] = [
+        // Otherwise the next ones would fail whatever holds them.
+        ("code that can't be read", !read),
+        ("write to code", written),
+        ("map code to write to it", mapped),
+        ("write to code that is mapped", made_writable),
         ("read a file", File::open("/etc/passwd").is_ok()),
         ("write a file", File::create("/tmp/escaped").is_ok()),
         ("list a directory", fs::read_dir("/").is_ok()),
@@ -225,19 +259,19 @@ fn look_around() -> Vec<&'static str> {
             "its parent's variables",
             fs::read(format!("/proc/{parent}/environ")).is_ok(),
         ),
-        ("a child", Command::new("/bin/true").spawn().is_ok()),
         ("kill its parent", call(kill_parent) == 0),
         ("a file in memory", call(file_in_memory) >= 0),
         ("a higher priority", call(higher_priority) == 0),
-        ("other descriptors", descriptors() > 0),
+        ("other descriptors", descriptors(code) > 0),
     ];
     let worked = attempts.into_iter().filter(|(_, worked)| *worked);
     worked.map(|(what, _)| what).collect()
 }
 
-/// Descriptors beside those that the process was given or made for itself: three of standard, and what waits for its socket.
-fn descriptors() -> usize {
-    let open = (3..200).filter(|descriptor| fd_is_foreign(*descriptor));
+/// Descriptors beside those that the process was given or made for itself: three of standard, what waits for its socket, and code.
+fn descriptors(code: &OwnedFd) -> usize {
+    let others = (3..200).filter(|descriptor| *descriptor != code.as_raw_fd());
+    let open = others.filter(|descriptor| fd_is_foreign(*descriptor));
     open.count()
 }
 
@@ -257,7 +291,82 @@ fn call(function: fn() -> i64) -> i64 {
 
 #[expect(unsafe_code, reason = "system calls that the standard library does not have")]
 mod calls {
+    use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+    use std::os::unix::net::UnixStream;
     use std::os::unix::process::parent_id;
+
+    /// The first four bytes that come, and the file that comes with them.
+    pub fn receive_descriptor(stream: &UnixStream) -> (OwnedFd, [u8; 4]) {
+        let mut header = [0_u8; 4];
+        let mut control = [0_u64; 8];
+        let mut buffer = libc::iovec {
+            iov_base: header.as_mut_ptr().cast(),
+            iov_len: header.len(),
+        };
+        // SAFETY: a message of zeros is an empty one; what is put into it are a buffer and room for descriptors, with their
+        // lengths, which both outlive the call.
+        let descriptor = unsafe {
+            let mut message: libc::msghdr = std::mem::zeroed();
+            message.msg_iov = &raw mut buffer;
+            message.msg_iovlen = 1;
+            message.msg_control = control.as_mut_ptr().cast();
+            message.msg_controllen = size_of_val(&control);
+            let read = libc::recvmsg(stream.as_raw_fd(), &raw mut message, libc::MSG_WAITALL);
+            assert_eq!(read, 4);
+            let first = libc::CMSG_FIRSTHDR(&raw const message);
+            assert!(!first.is_null());
+            libc::CMSG_DATA(first).cast::<i32>().read_unaligned()
+        };
+        // SAFETY: nobody else has it: the kernel has just made it.
+        (unsafe { OwnedFd::from_raw_fd(descriptor) }, header)
+    }
+
+    /// Whether code can be read, written to, mapped to be written to, and be made writable where it is mapped.
+    pub fn change_code(code: &OwnedFd) -> [bool; 4] {
+        const PAGE: usize = 4_096;
+        let descriptor = code.as_raw_fd();
+        let mut byte = [0_u8; 1];
+        // SAFETY: one byte is read into a buffer of one, and written from it; pages are mapped where there is room, and nothing
+        // refers to them.
+        unsafe {
+            let read = libc::pread(descriptor, byte.as_mut_ptr().cast(), 1, 0) == 1;
+            let written = libc::write(descriptor, byte.as_ptr().cast(), 1) == 1
+                || libc::pwrite(descriptor, byte.as_ptr().cast(), 1, 0) == 1
+                || libc::ftruncate(descriptor, 0) == 0;
+            let map = |rights| {
+                libc::mmap(
+                    std::ptr::null_mut(),
+                    PAGE,
+                    rights,
+                    libc::MAP_SHARED,
+                    descriptor,
+                    0,
+                )
+            };
+            let mapped = map(libc::PROT_READ | libc::PROT_WRITE) != libc::MAP_FAILED;
+            let view = map(libc::PROT_READ);
+            let made_writable = view != libc::MAP_FAILED
+                && libc::mprotect(view, PAGE, libc::PROT_READ | libc::PROT_WRITE) == 0;
+            [read && view != libc::MAP_FAILED, written, mapped, made_writable]
+        }
+    }
+
+    pub fn bare_thread() -> i64 {
+        const FLAGS: libc::c_int = libc::CLONE_VM
+            | libc::CLONE_FS
+            | libc::CLONE_FILES
+            | libc::CLONE_SIGHAND
+            | libc::CLONE_THREAD
+            | libc::CLONE_SYSVSEM;
+        // SAFETY: the filter ends the process before the kernel looks at anything; a thread that did start would have no stack of its
+        // own, and end the process with an error that is not the expected one.
+        unsafe { libc::syscall(libc::SYS_clone, FLAGS, 0, 0, 0, 0) }
+    }
+
+    pub fn another_filter() -> i64 {
+        // SAFETY: there is no filter to be read at 0, which would be an error.
+        unsafe { libc::syscall(libc::SYS_seccomp, 1, 0, 0) }
+    }
 
     pub fn kill_parent() -> i64 {
         // SAFETY: sends a signal.
@@ -312,7 +421,18 @@ mod calls {
         }
     }
 }
-use calls::{file_in_memory, higher_priority, kill_parent, libc_execve, read_parent, trace_parent};
+use calls::{
+    another_filter, bare_thread, change_code, file_in_memory, higher_priority, kill_parent, libc_execve,
+    read_parent, receive_descriptor, trace_parent,
+};
+
+/// Computes, and does nothing else any more.
+fn spin() -> ! {
+    let mut number = 0_u64;
+    loop {
+        number = std::hint::black_box(number.wrapping_add(1));
+    }
+}
 
 /// Takes memory until there is no more, and uses it.
 fn exhaust() {

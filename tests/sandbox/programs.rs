@@ -1,7 +1,7 @@
 //! Modules that are refused before anything of them runs.
 
 use crate::harness::{START, manifest, module, raw_module, refusal};
-use heddle_runtime::ProgramError;
+use heddle_runtime::{ProgramError, Tier};
 use serde_json::json;
 
 #[test]
@@ -127,13 +127,56 @@ fn a_forged_manifest_is_refused() {
     ));
 }
 
+/// A module of each proposal that docs/security.md says is off.
 #[test]
 fn proposals_that_patterns_do_not_need_are_refused() {
-    let simd = r#"(func (export "run") (param i32) (drop (v128.const i32x4 0 0 0 0)))"#;
-    assert!(matches!(
-        refusal(&module(simd, &manifest())),
-        ProgramError::NotWasm(_)
-    ));
+    let run = |body: &str| format!("(func (export \"run\") (param i32) {body})");
+    for (proposal, body) in [
+        ("SIMD", run("(drop (v128.const i32x4 0 0 0 0))")),
+        (
+            "relaxed SIMD",
+            run("(drop (i32x4.relaxed_trunc_f32x4_s (v128.const i32x4 0 0 0 0)))"),
+        ),
+        (
+            "tail calls",
+            "(func $run (export \"run\") (param i32) (return_call $run (local.get 0)))".to_owned(),
+        ),
+        (
+            "extended constant expressions",
+            format!("(global i32 (i32.add (i32.const 1) (i32.const 2))) {}", run("")),
+        ),
+        (
+            "several memories",
+            format!("(import \"heddle\" \"more\" (memory 1)) {}", run("")),
+        ),
+        (
+            "64-bit memories",
+            format!("(import \"heddle\" \"more\" (memory i64 1)) {}", run("")),
+        ),
+        (
+            "shared memories",
+            format!("(import \"heddle\" \"more\" (memory 1 1 shared)) {}", run("")),
+        ),
+        ("threads", run("(drop (i32.atomic.load (i32.const 0)))")),
+        ("exceptions", format!("(tag $error) {}", run("(throw $error)"))),
+        (
+            "garbage collection",
+            format!("(type $pair (struct (field i32))) {}", run("")),
+        ),
+        (
+            "typed references",
+            format!("(type $f (func)) {}", run("(drop (ref.null $f))")),
+        ),
+    ] {
+        let refused = refusal(&module(&body, &manifest()));
+        assert!(
+            matches!(refused, ProgramError::NotWasm(_)),
+            "{proposal}: {refused}"
+        );
+    }
+    // What all of them have around it is taken.
+    let nothing = module(&run(""), &manifest());
+    assert!(crate::harness::runtime().load(&nothing, Tier::Fast).is_ok());
 }
 
 #[test]

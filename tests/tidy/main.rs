@@ -3,7 +3,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+mod architecture;
 mod circles;
+mod comments;
+mod console;
 mod error_codes;
 mod manifests;
 mod metrics;

@@ -46,9 +46,11 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("processes", &[]),
     ("api/model", &[]),
     ("api/store", &["api/model"]),
+    ("api/files", &["api/model", "api/store"]),
     (
         "api/execution",
         &[
+            "api/files",
             "api/model",
             "api/store",
             "compiler",
@@ -62,6 +64,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "api/service",
         &[
             "api/execution",
+            "api/files",
             "api/model",
             "api/store",
             "compiler",
@@ -73,6 +76,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "api",
         &[
             "api/execution",
+            "api/files",
             "api/model",
             "api/service",
             "api/store",
@@ -96,6 +100,7 @@ const ARROWS_OF_TESTS: &[(&str, &[&str])] = &[
         "fuzz",
         &[
             "api/execution",
+            "api/files",
             "api/model",
             "api/service",
             "compiler",
@@ -108,7 +113,7 @@ const ARROWS_OF_TESTS: &[(&str, &[&str])] = &[
 /// The guest has no clock, no randomness and no I/O of its own.
 const NEVER_IN_THE_GUEST: &[&str] = &["tokio", "wasmtime", "reqwest", "getrandom", "rand", "chrono"];
 
-/// Crates that must stay out of a room, because it is pure or because its job is another.
+/// Crates that a room must not name, because it is pure or because its job is another.
 const KEPT_OUT: &[(&str, &[&str])] = &[
     ("node-stdlib", NEVER_IN_THE_GUEST),
     ("node-stdlib/contract", NEVER_IN_THE_GUEST),
@@ -136,11 +141,60 @@ const KEPT_OUT: &[(&str, &[&str])] = &[
     ),
 ];
 
+/// Crates that must not be anywhere below these rooms either: they could not do it if they wanted. What the standard library
+/// lets them do is held by the sandbox of the guest, and by the walls of worker processes.
+const KEPT_OUT_BELOW: &[(&str, &[&str])] = &[
+    ("node-stdlib", NEVER_IN_THE_GUEST),
+    ("node-stdlib/contract", NEVER_IN_THE_GUEST),
+    ("node-stdlib/values", NEVER_IN_THE_GUEST),
+    (
+        "compiler",
+        &[
+            "tokio",
+            "wasmtime",
+            "reqwest",
+            "rand",
+            "getrandom",
+            "chrono",
+            "axum",
+            "sqlx",
+        ],
+    ),
+    (
+        "runtime/sandbox",
+        &[
+            "axum",
+            "clap",
+            "hyper",
+            "lettre",
+            "reqwest",
+            "ring",
+            "rustls",
+            "sqlx",
+            "sqlx-core",
+            "libsqlite3-sys",
+            "chrono",
+        ],
+    ),
+    (
+        "processes",
+        &[
+            "wasmtime",
+            "sqlx",
+            "axum",
+            "hyper",
+            "reqwest",
+            "rustls",
+            "serde_json",
+        ],
+    ),
+];
+
 /// A crate of the workspace.
 pub struct Package {
-    name: String,
+    pub name: String,
     /// Its folder, from the repository's root.
-    room: String,
+    pub room: String,
     dependencies: Vec<Dependency>,
     /// The first files of its library and its programs.
     pub roots: Vec<PathBuf>,
@@ -285,6 +339,42 @@ fn pure_crates_stay_pure() {
                 !kept_out.contains(&dependency.package.as_str()),
                 "{room} must not depend on {}",
                 dependency.package
+            );
+        }
+    }
+}
+
+#[test]
+fn pure_crates_stay_pure_all_the_way_down() {
+    for Package { room, name, .. } in Package::all_of_ours() {
+        let Some(kept_out) = listed(KEPT_OUT_BELOW, &room) else {
+            continue;
+        };
+        let tree = [
+            "tree",
+            "--offline",
+            "--locked",
+            "--edges=normal",
+            "--prefix=none",
+            "--format={p}",
+        ];
+        let output = Command::new(env!("CARGO"))
+            .args(tree)
+            .args(["--package", &name])
+            .current_dir(root())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        let below: BTreeSet<_> = text.lines().filter_map(|line| line.split(' ').next()).collect();
+        assert!(
+            below.contains(name.as_str()),
+            "{room} is not in its own tree:\n{text}"
+        );
+        for package in kept_out {
+            assert!(
+                !below.contains(package),
+                "{room} reaches {package}: `cargo tree -p {name} -e normal -i {package}` says how"
             );
         }
     }

@@ -50,7 +50,6 @@ pub enum Accepted {
 /// An accepted run.
 #[derive(Debug)]
 pub struct Ticket {
-    /// The run.
     pub run_id: RunId,
     end: End,
 }
@@ -189,7 +188,7 @@ impl Acceptor {
         let bytes = new.event.get().len();
         let class = Class::of(new.wait);
         let (place, reservation) = self.parts.queue.pass(new.deployment.share(), class, bytes)?;
-        Some((RunId::new(), place, reservation))
+        Some((new.id.unwrap_or_else(RunId::new), place, reservation))
     }
 
     /// Room where the run is going to wait: in this server's queue, or among all that wait to be claimed.
@@ -208,7 +207,8 @@ impl Acceptor {
         let (answer, answered) = oneshot::channel();
         {
             let next = self.next();
-            let waiting = self.waiting(RunId::new(), new, reservation, answer);
+            let id = new.id.unwrap_or_else(RunId::new);
+            let waiting = self.waiting(id, new, reservation, answer);
             send_to(&next, waiting)?;
         }
         stored(answered).await

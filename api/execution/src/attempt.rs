@@ -34,7 +34,6 @@ pub(crate) struct FinishedAttempt {
     reason = "a box would be an allocation for each run"
 )]
 pub(crate) enum Attempted {
-    /// With an outcome.
     Outcome(Outcome),
     /// The run was cancelled or lost.
     Cancelled,

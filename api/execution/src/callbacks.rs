@@ -5,21 +5,27 @@ use heddle_model::access::{Editor, Scope};
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::{DeploymentId, RunId};
+use heddle_store::archive;
 use heddle_store::runs::journal::{self, Kept};
 use heddle_store::runs::listing;
 use heddle_store::runs::waiting::{self, Filter, WaitingRow};
+use heddle_store::vault::Vault;
 use heddle_store::{Db, Store, StoreError};
 use hmac::digest::{Key, KeyInit};
 use hmac::{Hmac, Mac};
+use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use std::sync::Arc;
 
 /// Bytes of a token; the rest of the HMAC is left out.
 const TOKEN_BYTES: usize = 16;
 
-/// Makes the keys of runs' callbacks. They need not be stored: they follow from the service's own secret.
+/// Makes the keys of runs' callbacks. They need not be stored: they follow from the service's own secret. Only those of runs
+/// that were moved here from another service are.
 pub(crate) struct Callbacks {
     store: Store,
+    vault: Arc<Vault>,
     clock: Clock,
     parked: Wakeup,
     base_url: String,
@@ -36,11 +42,17 @@ fn hmac(key: &[u8], text: &[u8]) -> Hmac<Sha256> {
 }
 
 impl Callbacks {
-    pub fn new((base_url, secret): (String, &str), store: Store, clock: Clock, parked: Wakeup) -> Self {
+    pub fn new(
+        (base_url, secret): (String, &str),
+        (store, vault): (Store, Arc<Vault>),
+        clock: Clock,
+        parked: Wakeup,
+    ) -> Self {
         let secret = Sha256::digest(secret.as_bytes());
         let secret = hmac(&secret, b"heddle callback urls");
         Callbacks {
             store,
+            vault,
             clock,
             parked,
             base_url,
@@ -53,21 +65,53 @@ impl Callbacks {
         hex::encode(key.finalize().into_bytes())
     }
 
-    /// How a run makes its URLs.
+    /// How a run makes its URLs that has made none before.
     pub fn of(&self, run: RunId) -> heddle_runtime::Callbacks {
+        self.with(run, self.key(run).into())
+    }
+
+    /// How a run makes its URLs that may have made some before, here or where it was moved from.
+    pub async fn of_continued(&self, run: RunId) -> Result<heddle_runtime::Callbacks, ServiceError> {
+        Ok(self.with(run, self.any_key(run).await?))
+    }
+
+    fn with(&self, run: RunId, key: SecretString) -> heddle_runtime::Callbacks {
         heddle_runtime::Callbacks {
             base: format!("{}/callbacks/{run}", self.base_url),
-            key: self.key(run).into(),
+            key,
         }
     }
 
+    /// The key of a run's URLs, for whoever moves it.
+    pub async fn any_key(&self, run: RunId) -> Result<SecretString, ServiceError> {
+        Ok(match self.moved_key(run).await? {
+            Some(key) => key,
+            None => self.key(run).into(),
+        })
+    }
+
+    async fn moved_key(&self, run: RunId) -> Result<Option<SecretString>, ServiceError> {
+        let mut reader = self.store.reader().await?;
+        Ok(archive::callback_key(&mut reader.db(), &self.vault, run).await?)
+    }
+
     /// Whether the token is the one of this place of the run, in constant time.
-    pub fn is_valid(&self, run: RunId, place: &str, token: &str) -> bool {
+    pub async fn is_valid(&self, run: RunId, place: &str, token: &str) -> Result<bool, ServiceError> {
         let Ok(token) = hex::decode(token) else {
-            return false;
+            return Ok(false);
         };
-        let mac = hmac(self.key(run).as_bytes(), place.as_bytes());
-        token.len() == TOKEN_BYTES && mac.verify_truncated_left(&token).is_ok()
+        if token.len() != TOKEN_BYTES {
+            return Ok(false);
+        }
+        let is_of = |key: &str| {
+            let mac = hmac(key.as_bytes(), place.as_bytes());
+            mac.verify_truncated_left(&token).is_ok()
+        };
+        if is_of(&self.key(run)) {
+            return Ok(true);
+        }
+        let moved = self.moved_key(run).await?;
+        Ok(moved.is_some_and(|key| is_of(key.expose_secret())))
     }
 
     /// Lets the run go on that waits at this place, with a request as the event, and gives what the sender gets. It

@@ -13,6 +13,7 @@ use crate::active_deployments::ActiveDeployments;
 use crate::call_result;
 use crate::cancel::Canceller;
 use crate::deployment::{ActiveDeployment, Origin};
+use crate::files::{FileService, OwnedRight};
 use crate::lease::Lease;
 use crate::live::{self, End};
 use crate::live_runs::LiveRuns;
@@ -20,6 +21,7 @@ use crate::run::{Caller, IdempotencyKey, NewRun, Run};
 use crate::stop::Stop;
 use heddle_catalogue::Start;
 use heddle_model::error::{Code, ServiceError};
+use heddle_model::file::{self, Holder};
 use heddle_model::ids::{EnvironmentId, PatternId, RunId};
 use heddle_model::slot::Slot;
 use heddle_model::status::{DeploymentStatus, TriggeredBy};
@@ -52,6 +54,7 @@ pub(crate) struct PatternCalls {
     pub newest: NewestVersions,
     pub acceptor: Arc<Acceptor>,
     pub canceller: Arc<Canceller>,
+    pub files: FileService,
     pub stop: Stop,
 }
 
@@ -159,10 +162,16 @@ impl CallEffect {
             );
             EffectError::new(EffectCode::CallTarget, message)
         })?;
+        let event =
+            to_raw_value(&call.inputs).map_err(|error| unavailable(&ServiceError::internal(error)))?;
+        let id = self
+            .files_of(event.get())
+            .await
+            .map_err(|error| unavailable(&error))?;
         let new = NewRun {
             triggered_by: TriggeredBy::Call,
             node_id: Some(trigger.node_id.clone()),
-            event: to_raw_value(&call.inputs).map_err(|error| unavailable(&ServiceError::internal(error)))?,
+            event,
             // A run that starts again after a stop of the server finds the one that it has called.
             idempotency: self.run.id.map(|parent| {
                 IdempotencyKey::of_run(parent, format!("call {}@{}", context.key, context.attempt))
@@ -176,6 +185,7 @@ impl CallEffect {
                     .map(|parent| (parent, context.key.clone())),
                 depth,
             }),
+            id,
             deployment: callee,
         };
         let accepted = self.calls.acceptor.accept(new).await;
@@ -208,7 +218,7 @@ impl CallEffect {
         }
         let state = self.state_of(child, context).await;
         match state.map_err(|error| unavailable(&error))? {
-            CalledRun::Ended(result) => result.map(Progress::Done),
+            CalledRun::Ended(result) => self.with_files(child, result).await,
             CalledRun::Running if is_overdue => {
                 self.calls.canceller.cancel_by_service(child).await;
                 let message = format!("The called run {child} took too long, and was cancelled.");
@@ -242,11 +252,39 @@ impl CallEffect {
         };
         guard.child = None;
         match ended {
-            Some(Some(ended)) => call_result::effect_result(child, &ended).map(Progress::Done),
+            Some(Some(ended)) => {
+                self.with_files(child, call_result::effect_result(child, &ended))
+                    .await
+            }
             // The service stops: the run that waits is taken up again.
             Some(None) => std::future::pending().await,
             None => Ok(park(child, call, context)),
         }
+    }
+
+    /// The id of the called run, if the inputs refer to files: it may read those that the caller may.
+    async fn files_of(&self, inputs: &str) -> Result<Option<RunId>, ServiceError> {
+        let right = match self.run.id {
+            Some(caller) => OwnedRight::Holder(Holder::Run(caller)),
+            // A test run of somebody who may read all files of the tenant.
+            None => OwnedRight::Tenant,
+        };
+        let files = &self.calls.files;
+        Ok(files.run_with(self.run.tenant, inputs, right).await?)
+    }
+
+    /// What the called run gives; the caller may read the files that it gives.
+    async fn with_files(&self, child: RunId, result: EffectResult) -> Result<Progress, EffectError> {
+        let value = result?;
+        if let Some(caller) = self.run.id
+            && file::is_mentioned_in(&value)
+        {
+            let json = value.to_string();
+            let by = (Holder::Run(caller), OwnedRight::Holder(Holder::Run(child)));
+            let held = self.calls.files.hold(self.run.tenant, &json, by).await;
+            held.map_err(|error| unavailable(&error.into()))?;
+        }
+        Ok(Progress::Done(value))
     }
 
     /// Asks the database for a called run.

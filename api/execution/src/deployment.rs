@@ -25,7 +25,6 @@ pub(crate) struct Origin {
 /// A deployment with its module, as a run needs it.
 #[derive(Clone, Debug)]
 pub struct ActiveDeployment {
-    /// Id.
     pub id: DeploymentId,
     /// Which of a pattern's deployments it is.
     pub slot: Slot,

@@ -12,7 +12,6 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// What executes runs.
 pub(crate) trait ExecuteRuns: Send + Sync {
     /// Executes a run that is stored and hands on what becomes of it, in the background. Without a place it only ends,
     /// as cancelled.

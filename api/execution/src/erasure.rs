@@ -6,17 +6,24 @@ use crate::cancel::Canceller;
 use crate::environments::Environments;
 use crate::tenants::Tenants;
 use futures_util::future::BoxFuture;
+use heddle_files::Files;
+use heddle_model::clock::Timestamp;
 use heddle_model::error::ServiceError;
 use heddle_model::ids::{DeploymentId, WorkspaceId};
 use heddle_model::slot::Slot;
-use heddle_store::{Db, Store, StoreError, hosting};
+use heddle_store::{Db, Store, StoreError, archive, hosting};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Rows that one transaction removes.
 const BATCH_MAX: i64 = 500;
+/// An import that nobody has gone on with for so long is given up.
+const IMPORT_IDLE_MAX: Duration = Duration::from_secs(60 * 60);
+/// What is told of an import is kept for so long after its end.
+const IMPORT_TOLD_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Removes workspaces.
 pub(crate) struct Erasure {
@@ -25,6 +32,7 @@ pub(crate) struct Erasure {
     pub canceller: Arc<Canceller>,
     pub environments: Arc<Environments>,
     pub tenants: Tenants,
+    pub files: Files,
     /// Where machine code is kept.
     pub cache_dir: PathBuf,
     /// Where files of SQLite connections are.
@@ -60,7 +68,8 @@ impl Erasure {
         for module in modules {
             self.module(module).await?;
         }
-        self.files(workspace).await?;
+        self.sqlite_files(workspace).await?;
+        self.files.erase(workspace).await?;
         let removed = self
             .store
             .write(move |db| Box::pin(async move { hosting::remove(db, workspace).await }));
@@ -69,6 +78,22 @@ impl Erasure {
         self.environments.changed();
         self.tenants.forget(workspace);
         Ok(removed?)
+    }
+
+    /// Removes the workspaces of imports that nobody has gone on with, and what is told of those that ended long ago.
+    pub async fn remove_abandoned_imports(&self, now: Timestamp) -> Result<(), ServiceError> {
+        let since = now.minus(IMPORT_IDLE_MAX);
+        let abandoned = archive::abandoned(&mut self.store.reader().await?.db(), since).await?;
+        for workspace in abandoned {
+            self.remove(workspace).await?;
+            tracing::warn!(%workspace, "An import was given up: nobody went on with it, and nothing of it is left");
+        }
+        let before = now.minus(IMPORT_TOLD_MAX);
+        let forget = self
+            .store
+            .write(move |db| Box::pin(async move { archive::forget_finished(db, before).await }));
+        forget.await?;
+        Ok(())
     }
 
     async fn deployments(&self, workspace: WorkspaceId) -> Result<Vec<(DeploymentId, Slot)>, ServiceError> {
@@ -124,7 +149,7 @@ impl Erasure {
     }
 
     /// Removes the files of a workspace's SQLite connections.
-    pub async fn files(&self, workspace: WorkspaceId) -> Result<(), ServiceError> {
+    pub async fn sqlite_files(&self, workspace: WorkspaceId) -> Result<(), ServiceError> {
         remove_sqlite_files(self.sqlite_dir.as_deref(), workspace).await
     }
 }

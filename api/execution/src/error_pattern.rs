@@ -3,11 +3,13 @@
 
 use crate::acceptor::Acceptor;
 use crate::active_deployments::ActiveDeployments;
+use crate::files::{FileService, OwnedRight};
 use crate::live::Ended;
 use crate::run::{IdempotencyKey, NewRun, Run};
 use crate::stored_event::stored_event;
 use heddle_catalogue::Start;
 use heddle_model::error::{ServiceError, chain};
+use heddle_model::file::Holder;
 use heddle_model::ids::{PatternId, RunId};
 use heddle_model::shown::shown;
 use heddle_model::status::TriggeredBy;
@@ -34,6 +36,7 @@ pub(crate) struct ErrorPatterns {
     pub store: Store,
     pub active: Arc<ActiveDeployments>,
     pub acceptor: Arc<Acceptor>,
+    pub files: FileService,
 }
 
 impl ErrorPatterns {
@@ -84,10 +87,13 @@ impl ErrorPatterns {
             error: ended.error.as_ref(),
             event_data: shown(event),
         };
+        let event = to_raw_value(&failure).map_err(ServiceError::internal)?;
+        let right = OwnedRight::Holder(Holder::Run(run.id));
         let new = NewRun {
             triggered_by: TriggeredBy::Error,
+            id: self.files.run_with(deployment.tenant, event.get(), right).await?,
             node_id: Some(trigger.node_id.clone()),
-            event: to_raw_value(&failure).map_err(ServiceError::internal)?,
+            event,
             idempotency: Some(IdempotencyKey::of_run(run.id, "error".to_owned())),
             wait: false,
             caller: None,

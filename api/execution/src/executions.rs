@@ -8,6 +8,8 @@ use crate::connection_test::{ConnectionTest, ConnectionTested, try_connection};
 use crate::deploy::{DeployError, DeployRequest, Plan};
 use crate::deployment::ActiveDeployment;
 use crate::environments::Environments;
+use crate::files::FileService;
+use crate::kept_values::{KeptValues, PutValue};
 use crate::lease::{self, LeaseHolder};
 use crate::parts::Parts;
 use crate::preview::{self, Preview, PreviewRequest};
@@ -22,16 +24,20 @@ use heddle_model::access::{Editor, Runner, Scope};
 use heddle_model::clock::Clock;
 use heddle_model::error::{Code, ServiceError, chain};
 use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, RunId, WorkspaceId};
+use heddle_model::quota::Quotas;
 use heddle_model::slot::Slot;
 use heddle_model::status::{Phase, RunStatus};
 use heddle_store::deployments::DeploymentRow;
+use heddle_store::key_values::ValueOwner;
 use heddle_store::notices::{self, Notice};
 use heddle_store::runs::upkeep;
 use heddle_store::runs::waiting::Filter;
 use heddle_store::vault::Vault;
 use heddle_store::{Store, servers};
 use metrics::counter;
+use secrecy::SecretString;
 use serde_json::Value;
+use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::sync::watch;
@@ -107,6 +113,11 @@ impl Executions {
             self.0.deployer.release(deployment);
         }
         followed
+    }
+
+    /// Files of runs and tenants.
+    pub fn files(&self) -> &FileService {
+        &self.0.base.files
     }
 
     pub(crate) fn store(&self) -> &Store {
@@ -313,14 +324,52 @@ impl Executions {
         &self.0.base.of_workspaces
     }
 
+    fn kept_values(&self, quotas: Quotas) -> KeptValues<'_> {
+        KeptValues {
+            store: self.store(),
+            tenants: self.tenants(),
+            quotas,
+            now: self.clock().now(),
+        }
+    }
+
+    /// Puts a value in the place of what patterns keep under its key.
+    pub async fn put_value(&self, editor: Editor, quotas: Quotas, put: PutValue) -> Result<(), ServiceError> {
+        self.kept_values(quotas).put(editor, put).await
+    }
+
+    /// Removes a value that patterns keep; an error if there is none.
+    pub async fn delete_value(
+        &self,
+        editor: Editor,
+        quotas: Quotas,
+        owner: ValueOwner,
+        key: String,
+    ) -> Result<(), ServiceError> {
+        self.kept_values(quotas).delete(editor, owner, key).await
+    }
+
     /// Removes a suspended workspace with everything that it has.
     pub async fn erase_workspace(&self, workspace: WorkspaceId) -> Result<(), ServiceError> {
         self.0.erasure.remove(workspace).await.map(drop)
     }
 
-    /// Removes the files of the SQLite connections of a workspace that was removed.
+    /// Where the files of a workspace's SQLite connections are, whether there are any or not; `None`: there are no such
+    /// connections.
+    pub fn sqlite_dir_of(&self, workspace: WorkspaceId) -> Option<PathBuf> {
+        let dir = self.0.erasure.sqlite_dir.as_ref()?;
+        Some(dir.join(workspace.to_string()))
+    }
+
+    /// How long a run may execute at a time.
+    pub fn run_timeout(&self) -> Duration {
+        self.0.executor.limits.deadline
+    }
+
+    /// Removes the files of a workspace that was removed: of its runs, and of its SQLite connections.
     pub async fn remove_files(&self, workspace: WorkspaceId) -> Result<(), ServiceError> {
-        self.0.erasure.files(workspace).await
+        self.0.base.files.files().erase(workspace).await?;
+        self.0.erasure.sqlite_files(workspace).await
     }
 
     /// To be called when a pattern was deleted, whose deployments [`heddle_store::deployments::undeploy_deleted`] has
@@ -346,8 +395,13 @@ impl Executions {
     }
 
     /// Whether a URL is one that a run has made.
-    pub fn is_callback(&self, run: RunId, token: &str, place: &str) -> bool {
-        self.0.callbacks.is_valid(run, place, token)
+    pub async fn is_callback(&self, run: RunId, token: &str, place: &str) -> Result<bool, ServiceError> {
+        self.0.callbacks.is_valid(run, place, token).await
+    }
+
+    /// The key by which a run makes its callback URLs, for whoever moves it to another service.
+    pub async fn callback_key(&self, run: RunId) -> Result<SecretString, ServiceError> {
+        self.0.callbacks.any_key(run).await
     }
 
     /// Lets the run go on that waits at this place, with a request as the event, and gives what the sender gets. It

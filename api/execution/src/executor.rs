@@ -258,7 +258,12 @@ impl Executor {
             Ok(runtime) => runtime,
             Err(error) => return refused(internal(error.message())),
         };
-        let request = self.request(run, event, began_at, continued, &values);
+        let callbacks = match self.callbacks(run).await {
+            Some(Ok(callbacks)) => callbacks,
+            Some(Err(error)) => return refused(error),
+            None => return Ok(Attempted::Cancelled),
+        };
+        let request = self.request(run, event, (began_at, callbacks), continued, &values);
         tokio::select! {
             biased;
             () = run.live.interrupted() => Ok(Attempted::Cancelled),
@@ -270,7 +275,7 @@ impl Executor {
         &self,
         run: &Run,
         event: Box<RawValue>,
-        began_at: Timestamp,
+        (began_at, callbacks): (Timestamp, Option<heddle_runtime::Callbacks>),
         continued: Option<&Continued>,
         values: &EnvironmentValues,
     ) -> RunRequest {
@@ -291,8 +296,8 @@ impl Executor {
             journal: continued.map(|it| it.journal.clone()),
             replay: None,
             calls: may("call").then(|| self.calls.of_run(run)),
-            callbacks: may("callback").then(|| self.callbacks.of(run.id)),
-            services: self.services.of_deployment(&run.deployment),
+            callbacks,
+            services: self.services.of_run(&run.deployment, run.id),
             watcher: None,
             on_wait: (!rights.effects.is_empty()).then(|| self.tail.on_wait(run)),
             is_contained: false,
@@ -318,6 +323,20 @@ impl Executor {
         }
         let read = || self.journals.continued(run, now.millis());
         let read = read_patiently(run, read, "What the run has done before can't be read.").await?;
+        Some(read.map(Some))
+    }
+
+    /// How the run makes its callback URLs, if it may. `None`: the run was cancelled or lost.
+    async fn callbacks(&self, run: &Run) -> Option<Result<Option<heddle_runtime::Callbacks>, RunError>> {
+        let effects = &run.deployment.manifest().rights.effects;
+        if !effects.iter().any(|right| right == "callback") {
+            return Some(Ok(None));
+        }
+        if !run.has_history {
+            return Some(Ok(Some(self.callbacks.of(run.id))));
+        }
+        let read = || self.callbacks.of_continued(run.id);
+        let read = read_patiently(run, read, "How the run makes its URLs can't be read.").await?;
         Some(read.map(Some))
     }
 

@@ -1,17 +1,20 @@
 //! The values that a deployment's runs keep: its own, and those that the tenant's patterns share.
 
+use crate::files::{FileService, OwnedRight};
 use crate::tenants::TenantState;
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::chain;
-use heddle_model::ids::UserId;
+use heddle_model::file::{self, Holder, mentioned};
+use heddle_model::ids::{RunId, UserId};
 use heddle_model::quota::{Exceeded, Quota, Quotas};
 use heddle_model::slot::Slot;
 use heddle_model::tenant::Tenant;
-use heddle_model::workspace_quota::WorkspaceQuota;
+use heddle_model::workspace_quota::{WorkspaceExceeded, WorkspaceQuota};
 use heddle_runtime::key_values::{
     KEYS_MAX, KeyValueError, KeyValueFuture, KeyValueOperation, KeyValueRequest, KeyValueScope, KeyValues,
     applied,
 };
+use heddle_store::files::{self, Right};
 use heddle_store::key_values::{self, ValueOwner, ValueRow};
 use heddle_store::{Db, Store, StoreError, quota, usage};
 use serde_json::Value;
@@ -29,6 +32,9 @@ pub(crate) struct StoredValues {
     pub quotas: Quotas,
     /// What the tenant may keep.
     pub state: Arc<TenantState>,
+    /// The run that accesses them: values that refer to files carry them from run to run.
+    pub run: RunId,
+    pub files: FileService,
 }
 
 impl fmt::Debug for StoredValues {
@@ -38,15 +44,29 @@ impl fmt::Debug for StoredValues {
 }
 
 /// Towards whose quotas a value counts.
-struct Payer {
-    user: UserId,
-    quotas: Quotas,
-    state: Arc<TenantState>,
+pub(crate) struct Payer {
+    pub user: UserId,
+    pub quotas: Quotas,
+    pub state: Arc<TenantState>,
+}
+
+/// Who accesses a value.
+#[derive(Clone, Copy)]
+pub(crate) struct Accessing {
+    /// The run; `None`: somebody who may see all files of the tenant.
+    pub run: Option<RunId>,
+    pub tenant: Tenant,
 }
 
 /// Why a change is undone.
-enum Undone {
+pub(crate) enum Undone {
+    /// The operation does not fit, or the value is too large.
     Refused(KeyValueError),
+    /// A user would keep too much.
+    Exceeded(Exceeded),
+    /// The workspace would keep too much.
+    WorkspaceExceeded(WorkspaceExceeded),
+    /// The database does not answer.
     Failed(StoreError),
 }
 
@@ -69,17 +89,28 @@ impl KeyValues for StoredValues {
             quotas: self.quotas,
             state: self.state.clone(),
         };
+        let files = self.files.clone();
+        let accessing = Accessing {
+            run: Some(self.run),
+            tenant: self.tenant,
+        };
         Box::pin(async move {
             let accessed = match request.operation {
-                KeyValueOperation::Get => read(&store, owner, &request.key, now).await,
+                KeyValueOperation::Get => read(&store, &files, (owner, accessing), &request.key, now).await,
                 _ => {
                     store
-                        .write(move |db| Box::pin(change(db, owner, payer, request, now)))
+                        .write(move |db| {
+                            Box::pin(
+                                async move { change(db, (owner, accessing), &payer, request, now).await },
+                            )
+                        })
                         .await
                 }
             };
             accessed.map_err(|undone| match undone {
                 Undone::Refused(error) => error,
+                Undone::Exceeded(exceeded) => KeyValueError::Refused(Arc::new(exceeded)),
+                Undone::WorkspaceExceeded(exceeded) => KeyValueError::Refused(Arc::new(exceeded)),
                 Undone::Failed(error) => {
                     tracing::error!(error = %chain(&error), "A stored value can't be accessed");
                     KeyValueError::Unavailable(Arc::new(error))
@@ -89,16 +120,31 @@ impl KeyValues for StoredValues {
     }
 }
 
-async fn read(store: &Store, owner: ValueOwner, key: &str, now: Timestamp) -> Result<Value, Undone> {
+async fn read(
+    store: &Store,
+    files: &FileService,
+    (owner, accessing): (ValueOwner, Accessing),
+    key: &str,
+    now: Timestamp,
+) -> Result<Value, Undone> {
     let mut reader = store.reader().await?;
     let row = key_values::find(&mut reader.db(), owner, key, now).await?;
+    drop(reader);
+    if let Some(row) = &row {
+        let value = Holder::Value(owner.scope(), key.to_owned());
+        if let Some(run) = accessing.run {
+            let by = (Holder::Run(run), OwnedRight::Holder(value));
+            files.hold(accessing.tenant, &row.value, by).await?;
+        }
+    }
     Ok(row.map(|row| parsed(&row)).unwrap_or_default())
 }
 
-async fn change(
+/// Changes a value; gives what the node emits.
+pub(crate) async fn change(
     db: &mut Db<'_>,
-    owner: ValueOwner,
-    payer: Payer,
+    (owner, accessing): (ValueOwner, Accessing),
+    payer: &Payer,
     request: KeyValueRequest,
     now: Timestamp,
 ) -> Result<Value, Undone> {
@@ -108,6 +154,7 @@ async fn change(
         quotas,
         state,
     } = payer;
+    let payer = *payer;
     let current = key_values::hold(db, owner, payer, key, now).await?;
     if current.is_none()
         && request.operation != KeyValueOperation::Delete
@@ -115,10 +162,24 @@ async fn change(
     {
         return Err(Undone::Refused(KeyValueError::TooManyKeys));
     }
+    let had_files = current.as_ref().is_some_and(|row| row.value.contains(file::MARK));
+    let value = Holder::Value(owner.scope(), key.clone());
+    let run = accessing.run.map(Holder::Run);
+    if had_files
+        && let Some(row) = &current
+        && let Some(run) = &run
+    {
+        // What is given out may be what was there before.
+        let ids: Vec<_> = mentioned(&row.value).into_iter().collect();
+        files::hold(db, accessing.tenant, &ids, (run, Right::Holder(&value)), now).await?;
+    }
     let is_set = matches!(request.operation, KeyValueOperation::Set(_));
     let (kept, output) = applied(current.as_ref().map(parsed), request.operation).map_err(Undone::Refused)?;
     let Some(kept) = kept else {
         key_values::remove(db, owner, key).await?;
+        if had_files {
+            files::release_others(db, &value, &[]).await?;
+        }
         if current.is_some() {
             state.remove_one(WorkspaceQuota::KeyValues);
         }
@@ -134,7 +195,7 @@ async fn change(
             state.set_used(WorkspaceQuota::KeyValues, others);
             admitted = state.admit_one(WorkspaceQuota::KeyValues, now);
         }
-        admitted.map_err(|exceeded| Undone::Refused(KeyValueError::Refused(Arc::new(exceeded))))?;
+        admitted.map_err(Undone::WorkspaceExceeded)?;
     }
     let expires_at = match request.time_to_live {
         Some(time) => Some(now.plus(time).millis()),
@@ -146,9 +207,15 @@ async fn change(
         expires_at,
     };
     key_values::put(db, owner, payer, key, &row).await?;
+    if had_files || row.value.contains(file::MARK) {
+        let ids: Vec<_> = mentioned(&row.value).into_iter().collect();
+        let right = run.as_ref().map_or(Right::Tenant, Right::Holder);
+        files::hold(db, accessing.tenant, &ids, (&value, right), now).await?;
+        files::release_others(db, &value, &ids).await?;
+    }
     let grows = current.is_none_or(|before| before.value.len() < row.value.len());
-    if grows && let Some(exceeded) = exceeded(db, payer, &quotas).await? {
-        return Err(Undone::Refused(KeyValueError::Refused(Arc::new(exceeded))));
+    if grows && let Some(exceeded) = exceeded(db, payer, quotas).await? {
+        return Err(Undone::Exceeded(exceeded));
     }
     Ok(output)
 }

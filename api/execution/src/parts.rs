@@ -16,6 +16,7 @@ use crate::environments::Environments;
 use crate::erasure::Erasure;
 use crate::error_pattern::ErrorPatterns;
 use crate::executor::Executor;
+use crate::files::FileService;
 use crate::held_runs::HeldRuns;
 use crate::isolation::Isolated;
 use crate::journal::Journals;
@@ -38,9 +39,11 @@ use crate::strikes::Strikes;
 use crate::tail::Tail;
 use crate::tenants::{TenantSettings, Tenants};
 use crate::test_run::TestRuns;
+use crate::test_usage::TestMeter;
 use crate::trials::Trials;
 use crate::waiting_runs::WaitingRuns;
 use crate::waker::Waker;
+use heddle_files::Files;
 use heddle_model::clock::Clock;
 use heddle_model::workspace_quota::WorkspaceQuota;
 use heddle_runtime::{Limits, RuntimeConfig, SqliteFiles};
@@ -76,6 +79,7 @@ pub(crate) struct Foundation {
     pub environments: Arc<Environments>,
     pub dispatcher: Arc<Dispatcher>,
     pub waiting: Arc<WaitingRuns>,
+    pub files: FileService,
 }
 
 /// What accepts, executes, records, cancels and deploys.
@@ -92,7 +96,7 @@ pub(crate) struct Parts {
     pub test_runs: TestRuns,
     pub notices: NoticeFollower,
     pub retention: Retention,
-    pub erasure: Erasure,
+    pub erasure: Arc<Erasure>,
 }
 
 impl Parts {
@@ -105,9 +109,10 @@ impl Parts {
             vault,
             clock: base.clock.clone(),
             quotas: settings.quotas,
+            files: base.files.clone(),
         };
         let backlog = Arc::new(Backlog::new(queue_limits(&settings)));
-        let callbacks = base.callbacks(&settings);
+        let callbacks = base.callbacks(&settings, &services.vault);
         let acceptor = base.acceptor(&backlog);
         let journals = journal_policy(&settings);
         let recorder = base.recorder(journals);
@@ -136,12 +141,13 @@ impl Parts {
         let executing: Arc<dyn ExecuteRuns> = executor.clone();
         base.dispatcher.set_executor(Arc::downgrade(&executing));
         let deployer = base.deployer(&settings, &services.vault, &canceller);
+        let erasure = Arc::new(base.erasure(&settings, &canceller));
         Parts {
             test_runs: base.test_runs(&settings, services, calls),
             notices: base.notices(&canceller, &deployer),
-            retention: base.retention(&settings, journals),
+            retention: base.retention(&settings, journals, &erasure),
             isolated: Isolated::from(&settings),
-            erasure: base.erasure(&settings, &canceller),
+            erasure,
             base,
             backlog,
             callbacks,
@@ -218,6 +224,7 @@ impl Foundation {
         let compilers = Compilers::new(settings.compilers.clone());
         let modules = Modules::new(store.clone(), budget, compilers, runtime_config(settings));
         let modules = Arc::new(modules);
+        let tenants_of_files = tenants.clone();
         Foundation {
             stop: Stop::new(),
             wakeups: Wakeups::default(),
@@ -234,6 +241,17 @@ impl Foundation {
             modules,
             environments: Arc::new(Environments::new(store.clone(), vault.clone())),
             dispatcher: Dispatcher::new(queue.clone()),
+            files: FileService {
+                files: Files::new(
+                    settings.files.clone(),
+                    store.clone(),
+                    vault.clone(),
+                    clock.clone(),
+                ),
+                store: store.clone(),
+                clock: clock.clone(),
+                tenants: tenants_of_files,
+            },
             waiting: Arc::new(WaitingRuns::new(store.clone(), &settings.quotas)),
             tenants: Arc::new(TenantMetrics::new(settings.metrics_tenants_max)),
             queue,
@@ -242,13 +260,13 @@ impl Foundation {
         }
     }
 
-    fn callbacks(&self, settings: &Settings) -> Arc<Callbacks> {
+    fn callbacks(&self, settings: &Settings, vault: &Arc<Vault>) -> Arc<Callbacks> {
         Arc::new(Callbacks::new(
             (
                 settings.base_url.clone(),
                 settings.callback_secret.expose_secret(),
             ),
-            self.store.clone(),
+            (self.store.clone(), vault.clone()),
             self.clock.clone(),
             self.wakeups.parked.clone(),
         ))
@@ -305,6 +323,7 @@ impl Foundation {
             newest: NewestVersions::new(store, clock, self.modules.clone()),
             acceptor: acceptor.clone(),
             canceller: canceller.clone(),
+            files: self.files.clone(),
             stop: self.stop.clone(),
         })
     }
@@ -323,6 +342,7 @@ impl Foundation {
             store: self.store.clone(),
             active: self.active.clone(),
             acceptor: acceptor.clone(),
+            files: self.files.clone(),
         }
     }
 
@@ -352,6 +372,11 @@ impl Foundation {
             services,
             calls,
             queue: self.queue.clone(),
+            meter: TestMeter {
+                store: self.store.clone(),
+                clock: self.clock.clone(),
+                tenants: self.of_workspaces.clone(),
+            },
         }
     }
 
@@ -370,8 +395,9 @@ impl Foundation {
         }
     }
 
-    fn retention(&self, settings: &Settings, journals: JournalPolicy) -> Retention {
+    fn retention(&self, settings: &Settings, journals: JournalPolicy, erasure: &Arc<Erasure>) -> Retention {
         Retention {
+            erasure: erasure.clone(),
             journals: KeptJournals {
                 store: self.store.clone(),
                 clock: self.clock.clone(),
@@ -379,6 +405,7 @@ impl Foundation {
             },
             store: self.store.clone(),
             clock: self.clock.clone(),
+            files: self.files.files().clone(),
             policy: retention::Policy {
                 age_max: settings.retention,
                 runs_max: i64::try_from(settings.retention_runs_max).unwrap_or(i64::MAX),
@@ -395,6 +422,7 @@ impl Foundation {
             canceller: canceller.clone(),
             environments: self.environments.clone(),
             tenants: self.of_workspaces.clone(),
+            files: self.files.files().clone(),
             cache_dir: settings.cache_dir.clone(),
             sqlite_dir: settings.sqlite_dir.clone(),
         }

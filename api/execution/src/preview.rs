@@ -256,14 +256,14 @@ fn error_of(found: &Diagnostic) -> PreviewError {
 
 fn run_error(error: &RawValue) -> PreviewError {
     #[derive(Deserialize)]
-    struct Told {
+    struct Failure {
         code: String,
         message: String,
     }
-    let told: Option<Told> = serde_json::from_str(error.get()).ok();
-    let (code, message) = told.map_or_else(
+    let failure: Option<Failure> = serde_json::from_str(error.get()).ok();
+    let (code, message) = failure.map_or_else(
         || (code::INTERNAL.to_owned(), error.get().to_owned()),
-        |told| (told.code, told.message),
+        |failure| (failure.code, failure.message),
     );
     PreviewError {
         code,

@@ -46,7 +46,6 @@ struct Shared {
 pub struct Room {
     /// Runs in all.
     pub runs: usize,
-    /// Runs of a tenant.
     pub tenant_runs_max: usize,
     /// Tenants of which enough runs wait here already.
     pub full: Vec<Tenant>,

@@ -68,7 +68,6 @@ enum JournalEnd {
     None,
     /// It is kept, so that the run can be replayed.
     Kept,
-    /// It is removed.
     Removed,
 }
 

@@ -36,7 +36,6 @@ const MARGIN_MS: i64 = 2_000;
 pub struct ReplayRequest {
     /// The run's deployment.
     pub deployment: DeploymentId,
-    /// The run.
     pub run: RunId,
     /// Whoever looks on.
     pub watcher: Watcher,
@@ -169,7 +168,7 @@ pub(crate) async fn prepare(
     };
     let runtime = runs.modules.runtime().await?.clone();
     Ok(PreparedReplay {
-        test: PreparedTest::new(runtime, program, run, place),
+        test: runs.prepared((runtime, program), run, (share.tenant, place)),
         row,
         variables: known,
     })

@@ -1,8 +1,11 @@
-//! Old runs, idempotency keys, journals without a run and modules are cleared away: a little at a time, so that nobody's writes wait long.
+//! Old runs, idempotency keys, journals without a run, modules and imports that nobody goes on with are cleared away: a little at
+//! a time, so that nobody's writes wait long.
 
+use crate::erasure::Erasure;
 use crate::kept_journals::KeptJournals;
 use crate::stop::Stop;
 use futures_util::future::BoxFuture;
+use heddle_files::Files;
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::{ServiceError, chain};
 use heddle_model::ids::{DeploymentId, WorkspaceId};
@@ -11,6 +14,7 @@ use heddle_store::runs::{journal, replays, responses, upkeep};
 use heddle_store::{Db, Store, StoreError, deployments, hosting, key_values};
 use metrics::counter;
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Rows that one statement removes.
@@ -48,8 +52,10 @@ pub(crate) struct Policy {
 pub(crate) struct Retention {
     pub store: Store,
     pub clock: Clock,
+    pub files: Files,
     pub policy: Policy,
     pub journals: KeptJournals,
+    pub erasure: Arc<Erasure>,
 }
 
 impl Retention {
@@ -121,7 +127,10 @@ impl Retention {
         self.in_batches(move |db| Box::pin(replays::forget_past(db, before, BATCH_MAX)))
             .await?;
         self.journals.clear_away().await?;
+        self.erasure.remove_abandoned_imports(now).await?;
         self.replaced_modules(now).await?;
+        // What it has removed may have held files.
+        self.files.sweep().await?;
         Ok(tenants)
     }
 

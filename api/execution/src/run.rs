@@ -13,7 +13,6 @@ use std::sync::Arc;
 /// A run to be accepted.
 #[derive(Debug)]
 pub struct NewRun {
-    /// What runs.
     pub deployment: Arc<ActiveDeployment>,
     /// What starts it.
     pub triggered_by: TriggeredBy,
@@ -27,6 +26,8 @@ pub struct NewRun {
     pub wait: bool,
     /// The run that calls it, if one does.
     pub caller: Option<Caller>,
+    /// Its id, if it has one before it is accepted: it holds files.
+    pub id: Option<RunId>,
 }
 
 /// What makes an event that comes twice one run.

@@ -50,7 +50,6 @@ pub enum CatchUp {
     /// One run for all of them, if the last is less than an hour late.
     #[default]
     One,
-    /// None.
     None,
     /// One run for each.
     All,

@@ -94,6 +94,7 @@ async fn fire(executions: &Executions, row: &DueRow, now: Timestamp) -> Result<u
             )),
             wait: false,
             caller: None,
+            id: None,
         };
         match executions.accept(run).await {
             Ok(Accepted::New(_)) => runs += 1,

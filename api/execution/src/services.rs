@@ -2,13 +2,16 @@
 
 use crate::connections::TenantConnections;
 use crate::deployment::ActiveDeployment;
+use crate::files::FileService;
 use crate::key_values::StoredValues;
 use heddle_model::clock::Clock;
+use heddle_model::ids::{FileId, RunId};
 use heddle_model::quota::Quotas;
 use heddle_model::tenant::Tenant;
 use heddle_runtime::Services;
 use heddle_store::Store;
 use heddle_store::vault::Vault;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Makes the services of runs. Cheap to clone.
@@ -18,11 +21,11 @@ pub(crate) struct RunServices {
     pub vault: Arc<Vault>,
     pub clock: Clock,
     pub quotas: Quotas,
+    pub files: FileService,
 }
 
 impl RunServices {
-    /// For runs of a deployment.
-    pub fn of_deployment(&self, deployment: &ActiveDeployment) -> Services {
+    pub fn of_run(&self, deployment: &ActiveDeployment, run: RunId) -> Services {
         Services {
             connections: self.connections(deployment.tenant),
             key_values: Arc::new(StoredValues {
@@ -33,14 +36,20 @@ impl RunServices {
                 payer: deployment.owner,
                 quotas: self.quotas,
                 state: deployment.state.clone(),
+                run,
+                files: self.files.clone(),
             }),
+            files: self
+                .files
+                .of_run(deployment.tenant, run, deployment.state.clone()),
         }
     }
 
-    /// For test runs. The values that they keep are gone with the run.
-    pub fn of_test(&self, tenant: Tenant) -> Services {
+    /// For a test run, whose author may read these files. The values that it keeps are gone with the run.
+    pub fn of_test(&self, tenant: Tenant, files: BTreeSet<FileId>) -> Services {
         Services {
             connections: self.connections(tenant),
+            files: self.files.of_test(tenant, files),
             ..Services::default()
         }
     }

@@ -22,8 +22,9 @@ pub struct Settings {
     pub lease: Duration,
     /// Wasm instructions of a run.
     pub run_fuel_max: u64,
-    /// Memory of a run in bytes.
     pub run_memory_bytes_max: usize,
+    /// Where files are.
+    pub files: heddle_files::Settings,
     /// Memory of all runs that execute at a time in bytes; `None`: half of the machine's.
     pub runs_memory_bytes_max: Option<u64>,
     /// Time of a run.

@@ -2,6 +2,8 @@
 //! here, and no database. What is kept is measured again every few seconds; in between it grows by what this server does.
 //! So a quota is exceeded by no more than what is under way, and what other servers do meanwhile.
 
+mod stored;
+
 use crate::queue::Queue;
 use crate::stop::Stop;
 use heddle_model::audit::{Action, Object, Origin};
@@ -14,10 +16,11 @@ use heddle_model::usage::{Used, month_of};
 use heddle_model::workspace_quota::{WorkspaceExceeded, WorkspaceQuota, WorkspaceQuotas};
 use heddle_store::{Store, StoreError, audit, hosting, usage};
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use stored::bytes_below;
 
 /// How often what was used is measured again.
 const MEASURE_EVERY: Duration = Duration::from_secs(10);
@@ -29,13 +32,10 @@ const ROUNDS_BETWEEN_REPORTS: u64 = 360;
 const KEPT_MAX: usize = 10_000;
 /// Workspaces that are read at a time.
 const PAGE: i64 = 500;
-/// Files of a workspace that are counted at most.
-const FILES_MAX: usize = 100_000;
 /// How often, at most, what is there is counted again before more of it is refused.
 const RECOUNT_EVERY_MS: i64 = 1_000;
 /// Failures that are logged of one round.
 const TOLD_MAX: usize = 10;
-/// No limit.
 const UNLIMITED: i64 = i64::MAX;
 
 /// What counts when a run is accepted.
@@ -49,7 +49,6 @@ const OF_RUNS: [WorkspaceQuota; 4] = [
 /// A quota of a workspace, and how much of it is used.
 #[derive(Clone, Copy, Debug)]
 pub struct Standing {
-    /// The quota.
     pub quota: WorkspaceQuota,
     /// Its limit; `None`: there is none.
     pub limit: Option<i64>,
@@ -161,6 +160,16 @@ impl TenantState {
         Ok(())
     }
 
+    /// Checks that a test run or a replay may begin: they count as what they use, and not as runs.
+    pub fn admit_test(&self, now: Timestamp) -> Result<(), WorkspaceExceeded> {
+        if !self.is_limited.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        self.roll(now);
+        self.check(WorkspaceQuota::FuelPerMonth, now)?;
+        self.check(WorkspaceQuota::EgressBytesPerMonth, now)
+    }
+
     /// Counts one more of what is there, unless that would be too many.
     pub fn admit_one(&self, quota: WorkspaceQuota, now: Timestamp) -> Result<(), WorkspaceExceeded> {
         if !self.is_limited.load(Ordering::Relaxed) {
@@ -169,6 +178,26 @@ impl TenantState {
         self.check(quota, now)?;
         self.add(quota, 1);
         Ok(())
+    }
+
+    /// Counts more of what is there, unless that would be too much.
+    pub fn take(&self, quota: WorkspaceQuota, more: i64, now: Timestamp) -> Result<(), WorkspaceExceeded> {
+        if !self.is_limited.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let limit = self.limit(quota);
+        if self.used(quota).saturating_add(more) > limit {
+            return Err(WorkspaceExceeded::at(quota, limit, now));
+        }
+        self.add(quota, more);
+        Ok(())
+    }
+
+    /// Counts off again what was taken.
+    pub fn give_back(&self, quota: WorkspaceQuota, less: i64) {
+        if self.is_limited.load(Ordering::Relaxed) {
+            self.add(quota, less.saturating_neg());
+        }
     }
 
     /// Counts one less of what is there, or of runs: one that was not accepted after all.
@@ -227,6 +256,12 @@ pub(crate) struct TenantSettings {
 /// The tenants in memory. Cheap to clone.
 #[derive(Clone)]
 pub struct Tenants(Arc<Shared>);
+
+impl std::fmt::Debug for Tenants {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Tenants")
+    }
+}
 
 struct Shared {
     store: Store,
@@ -327,8 +362,10 @@ impl Tenants {
         {
             runs.fetch_max(used.runs, Ordering::Relaxed);
         }
-        state.set_used(WorkspaceQuota::FuelPerMonth, used.fuel);
-        state.set_used(WorkspaceQuota::EgressBytesPerMonth, used.egress_bytes);
+        let tests = usage::of_tests_since(db, state.tenant, month).await?;
+        state.set_used(WorkspaceQuota::FuelPerMonth, used.fuel.saturating_add(tests.fuel));
+        let egress_bytes = used.egress_bytes.saturating_add(tests.egress_bytes);
+        state.set_used(WorkspaceQuota::EgressBytesPerMonth, egress_bytes);
         let is_limited = |quota| state.limit(quota) != UNLIMITED;
         if is_limited(WorkspaceQuota::WaitingRuns) {
             let waiting = usage::count_waiting_runs(db, workspace).await?;
@@ -560,28 +597,4 @@ fn standings(state: &TenantState) -> Vec<Standing> {
         }
     };
     WorkspaceQuota::ALL.iter().map(standing).collect()
-}
-
-/// Bytes of the files below a directory, up to a number of files.
-fn bytes_below(dir: &Path) -> i64 {
-    let (mut bytes, mut files, mut dirs) = (0_u64, 0, vec![dir.to_owned()]);
-    while let Some(dir) = dirs.pop() {
-        let Ok(entries) = std::fs::read_dir(dir) else {
-            continue;
-        };
-        for entry in entries.flatten() {
-            files += 1;
-            if files > FILES_MAX {
-                return i64::try_from(bytes).unwrap_or(i64::MAX);
-            }
-            match entry.file_type() {
-                Ok(kind) if kind.is_dir() => dirs.push(entry.path()),
-                Ok(kind) if kind.is_file() => {
-                    bytes = bytes.saturating_add(entry.metadata().map_or(0, |file| file.len()));
-                }
-                _ => {}
-            }
-        }
-    }
-    i64::try_from(bytes).unwrap_or(i64::MAX)
 }

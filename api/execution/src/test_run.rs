@@ -1,5 +1,5 @@
 //! Test runs: a module that its sender compiled, or made up, runs once for whoever sent it, under the same limits
-//! as everything else of their workspace. Nothing of it is stored.
+//! as everything else of their workspace. Nothing of it is stored but what it used.
 
 use crate::calls::PatternCalls;
 use crate::compile::{Asker, Compiled, LoadFailure, Renamed, Sources, Validation, Wanted};
@@ -7,11 +7,13 @@ use crate::environments::Environments;
 use crate::modules::Modules;
 use crate::queue::{Class, Place, Queue, Share};
 use crate::services::RunServices;
+use crate::test_usage::TestMeter;
 use heddle_compiler::Options;
 use heddle_contract::abi::code;
 use heddle_model::access::{Editor, Scope};
 use heddle_model::clock::{Clock, Timestamp};
 use heddle_model::error::{Code, ServiceError};
+use heddle_model::file::mentioned;
 use heddle_model::ids::{EnvironmentId, UserId};
 use heddle_model::tenant::Tenant;
 use heddle_runtime::{Limits, Outcome, Program, ProgramError, RunRequest, Runtime, Tier, Watcher};
@@ -21,7 +23,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// What is to run.
 #[derive(Debug)]
 pub struct TestRun {
     /// A module, which may come from anyone.
@@ -76,6 +77,7 @@ pub(crate) struct TestRuns {
     pub services: RunServices,
     pub calls: Arc<PatternCalls>,
     pub queue: Queue,
+    pub meter: TestMeter,
 }
 
 impl TestRuns {
@@ -121,6 +123,9 @@ impl TestRuns {
             Some(environment) => Some(self.environment(editor, environment).await?),
             None => self.default_environment(editor).await?,
         };
+        // The event and the pins, which are part of the module, were given by somebody who may read all of the tenant's files.
+        let mut files = mentioned(run.event.get());
+        files.extend(mentioned(&String::from_utf8_lossy(&run.wasm)));
         let loaded = self
             .modules
             .loaded(run.wasm, Tier::Fast, Asker::Request(editor.user()))
@@ -164,7 +169,7 @@ impl TestRuns {
             replay: None,
             calls: Some(self.calls.of_test(tenant, environment)),
             callbacks: None,
-            services: self.services.of_test(tenant),
+            services: self.services.of_test(tenant, files),
             watcher: wishes.watcher,
             on_wait: None,
             is_contained: wishes.is_contained,
@@ -172,7 +177,7 @@ impl TestRuns {
             tenant: Some(share.tenant.as_u128()),
             limits,
         };
-        Ok(PreparedTest::new(runtime, program, request, place))
+        Ok(self.prepared((runtime, program), request, (tenant, place)))
     }
 
     pub(crate) async fn environment(
@@ -208,8 +213,26 @@ impl TestRuns {
         Ok(owner.unwrap_or(editor.user()))
     }
 
+    /// A test run that has its place.
+    pub(crate) fn prepared(
+        &self,
+        (runtime, program): (Runtime, Program),
+        request: RunRequest,
+        (tenant, place): (Tenant, Place),
+    ) -> PreparedTest {
+        PreparedTest {
+            runtime,
+            program,
+            request,
+            tenant,
+            meter: self.meter.clone(),
+            _place: place,
+        }
+    }
+
     /// A place among the executing runs of a tenant.
     pub(crate) async fn place(&self, share: Share, patience: Duration) -> Result<Place, ServiceError> {
+        self.meter.admit(share.tenant).await?;
         let full = || {
             Code::Unavailable
                 .with("Too many runs of your workspace are executing: try again shortly.")
@@ -235,24 +258,18 @@ pub struct PreparedTest {
     runtime: Runtime,
     program: Program,
     request: RunRequest,
+    tenant: Tenant,
+    meter: TestMeter,
     _place: Place,
 }
 
 impl PreparedTest {
-    pub(crate) fn new(runtime: Runtime, program: Program, request: RunRequest, place: Place) -> Self {
-        PreparedTest {
-            runtime,
-            program,
-            request,
-            _place: place,
-        }
-    }
-
     /// Runs it: the outcome, and whether it has a trace. Dropping the future cancels the run. An error if its time is over.
     pub async fn run(self) -> Result<(Outcome, bool), ServiceError> {
         let deadline = self.request.limits.deadline;
         let started = heddle_model::clock::monotonic();
         let outcome = self.runtime.run(&self.program, self.request).await;
+        self.meter.count(self.tenant, &outcome).await;
         let manifest = self.program.manifest();
         let own_ms = manifest.settings.timeout_ms.map(Duration::from_millis);
         let allowed = own_ms.map_or(deadline, |own| own.min(deadline));

@@ -17,7 +17,6 @@ pub struct Misplaced {
     pub span: Option<TextSpan>,
 }
 
-/// A field of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScheduleField {
     /// The cron expression.

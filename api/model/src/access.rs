@@ -130,7 +130,6 @@ impl Scope {
         self.origin
     }
 
-    /// The user.
     pub const fn user(&self) -> UserId {
         self.user
     }

@@ -108,12 +108,18 @@ actions! {
     WorkspaceSuspended = "workspace.suspended",
     /// The operator let a workspace go on.
     WorkspaceResumed = "workspace.resumed",
+    /// The operator exported a workspace with everything that it has, secrets included.
+    WorkspaceExported = "workspace.exported",
+    /// The operator imported a workspace.
+    WorkspaceImported = "workspace.imported",
     /// The operator set a workspace's quotas.
     WorkspaceQuotasSet = "workspace.quotas_set",
     /// A workspace has used four fifths of a quota.
     WorkspaceQuotaWarned = "workspace.quota_warned",
     /// Invited somebody.
     MemberInvited = "member.invited",
+    /// Became a member by a group of a login provider.
+    MemberAdded = "member.added",
     /// Gave a member another role.
     MemberRoleChanged = "member.role_changed",
     /// Removed a member, or left.
@@ -140,6 +146,10 @@ actions! {
     SecretDeleted = "secret.deleted",
     /// Replaced an environment's variables.
     VariablesSet = "variables.set",
+    /// Put a value that patterns keep.
+    KeyValueSet = "key_value.set",
+    /// Deleted a value that patterns keep.
+    KeyValueDeleted = "key_value.deleted",
     /// Stored a connection.
     ConnectionCreated = "connection.created",
     /// Changed a connection.
@@ -223,25 +233,18 @@ pub enum Object {
     User(UserId),
     /// A browser's session.
     Session(SessionId),
-    /// An API key.
     ApiKey(ApiKeyId),
-    /// A workspace.
     Workspace(WorkspaceId),
-    /// An invitation.
     Invitation(InvitationId),
     /// A link by which others join.
     InvitationLink(InvitationLinkId),
-    /// An environment.
     Environment(EnvironmentId),
     /// A secret of an environment, by its name.
     Secret(EnvironmentId, String),
-    /// A connection.
     Connection(ConnectionId),
-    /// A pattern.
     Pattern(PatternId),
     /// A test of a pattern.
     Test(TestId),
-    /// A deployment.
     Deployment(DeploymentId),
     /// A webhook of a pattern.
     Endpoint(EndpointId),
@@ -295,7 +298,6 @@ impl Object {
 pub struct Note {
     /// What was done.
     pub action: Action,
-    /// To what.
     pub object: Object,
     /// How it ended.
     pub outcome: Outcome,

@@ -110,7 +110,6 @@ impl Clock {
         Clock::Manual(Arc::new(AtomicI64::new(time.millis())))
     }
 
-    /// Now.
     #[expect(clippy::disallowed_methods, reason = "all other code uses a Clock")]
     pub fn now(&self) -> Timestamp {
         match self {

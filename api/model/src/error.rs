@@ -198,12 +198,10 @@ impl ServiceError {
         self
     }
 
-    /// The code.
     pub const fn code(&self) -> Code {
         self.code
     }
 
-    /// The message.
     pub fn message(&self) -> &str {
         &self.message
     }

@@ -125,6 +125,10 @@ macro_rules! for_each_id {
             WebhookLogId,
             /// Of an entry of the audit log.
             AuditId,
+            /// Of a file.
+            FileId,
+            /// Of what a file holds; files with equal bytes have the same.
+            BlobId,
         }
     };
 }

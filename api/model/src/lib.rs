@@ -7,6 +7,7 @@ pub mod audit;
 pub mod clock;
 pub mod entropy;
 pub mod error;
+pub mod file;
 pub mod ids;
 pub mod names;
 pub mod quota;

@@ -67,7 +67,6 @@ quotas! {
 }
 
 impl Quota {
-    /// The setting.
     pub const fn setting(self) -> &'static str {
         self.facts().0
     }
@@ -125,9 +124,7 @@ impl Quotas {
 /// A limit would be exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Exceeded {
-    /// The exceeded quota.
     pub quota: Quota,
-    /// Its limit.
     pub limit: i64,
 }
 

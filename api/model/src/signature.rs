@@ -203,12 +203,9 @@ pub struct MacForm {
 /// Digests of an HMAC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Digests {
-    /// SHA-1.
     Sha1,
-    /// SHA-256.
     #[default]
     Sha256,
-    /// SHA-512.
     Sha512,
 }
 
@@ -228,7 +225,6 @@ pub struct Jwt {
 /// What a sender has sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Incoming<'r> {
-    /// The headers.
     pub headers: &'r HeaderMap,
     /// The service's public address, without a path.
     pub base_url: &'r str,
@@ -257,7 +253,7 @@ pub enum Refusal {
     #[error("the header {0} does not have the right credentials")]
     Mismatch(Cow<'static, str>),
     /// A body that Twilio can't have signed like this.
-    #[error("the body is no form, and the address has no bodySHA256")]
+    #[error("the body is not a form, and the address has no bodySHA256")]
     Unsigned,
     /// A JSON Web Token that is not taken.
     #[error("the token is not accepted: {0}")]

@@ -5,7 +5,6 @@ use crate::ids::{UserId, WorkspaceId};
 /// A workspace, or a user outside of workspaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tenant {
-    /// A workspace.
     Workspace(WorkspaceId),
     /// A user, outside of workspaces.
     User(UserId),

@@ -21,7 +21,6 @@ const KINDS: [(&str, BodyKind); 5] = [
 /// How a body is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyKind {
-    /// JSON.
     Json,
     /// Fields, URL-encoded.
     Form,
@@ -111,7 +110,6 @@ pub enum WhenPaused {
 /// What the path after the webhook's id must be: text, or a name for what stands there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Segment {
-    /// This.
     Text(String),
     /// Anything, under this name.
     Name(String),
@@ -125,7 +123,6 @@ pub enum Origins {
     Nobody,
     /// All.
     Any,
-    /// Those of these origins.
     These(Vec<String>),
 }
 
@@ -153,6 +150,8 @@ pub struct Webhook {
     pub accept: Accepted,
     /// Whether the event has the body as text besides.
     pub raw_body: bool,
+    /// Whether the files of a body are stored, and the event refers to them.
+    pub stores_files: bool,
     /// Which pages may send requests from a browser.
     pub origins: Origins,
     /// Size of the largest body, if it is below the server's.
@@ -191,6 +190,10 @@ impl Webhook {
             accept: accepted(scheme, parameters.get("accept")),
             raw_body: parameters
                 .get("rawBody")
+                .and_then(Value::as_bool)
+                .unwrap_or_default(),
+            stores_files: parameters
+                .get("files")
                 .and_then(Value::as_bool)
                 .unwrap_or_default(),
             origins: origins(parameters.get("cors")),

@@ -151,9 +151,7 @@ impl<'de> Deserialize<'de> for WorkspaceQuotas {
 /// A workspace has used all that it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct WorkspaceExceeded {
-    /// The quota.
     pub quota: WorkspaceQuota,
-    /// Its limit.
     pub limit: i64,
     /// When there is room again by itself; `None`: when something is removed.
     pub until: Option<Timestamp>,

@@ -21,7 +21,6 @@ const PAGE: i64 = 20;
 const READ_FACTOR: usize = 2;
 /// Bytes of graphs and definitions that are looked through for one answer.
 const BYTES_MAX: usize = 64 << 20;
-/// Nodes that are told.
 const NODES_TOLD_MAX: usize = 1_000;
 
 /// Where a connection is used.
@@ -36,30 +35,23 @@ pub struct ConnectionUses {
 /// A version of a pattern that uses it.
 #[derive(Debug)]
 pub struct UsingVersion {
-    /// The pattern.
     pub pattern_id: PatternId,
-    /// Its name.
     pub pattern_name: String,
-    /// The version.
     pub version_number: i64,
     /// Whether it is the newest one.
     pub is_newest: bool,
     /// Whether it is the one that is deployed.
     pub is_deployed: bool,
-    /// Its nodes.
     pub nodes: Vec<UsingNode>,
 }
 
 /// A node that uses it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UsingNode {
-    /// Definition in which it is.
     pub definition: Option<String>,
-    /// Id.
     pub node_id: String,
     /// Label, if it has one.
     pub label: Option<String>,
-    /// Type.
     pub node_type: String,
     /// As the node refers to it.
     pub reference: String,

@@ -7,7 +7,7 @@ use heddle_model::error::{Code, ServiceError};
 use heddle_model::ids::WorkspaceId;
 use heddle_store::hosting::{self, Hosting, TenantRow};
 use heddle_store::notices::Notice;
-use heddle_store::{StoreError, audit, workspaces};
+use heddle_store::{StoreError, archive, audit, workspaces};
 
 /// A workspace. 404 if there is none.
 pub async fn find(service: &Service, workspace: WorkspaceId) -> Result<TenantRow, ServiceError> {
@@ -76,14 +76,18 @@ pub async fn resume(
 ) -> Result<TenantRow, ServiceError> {
     let resumed = service.store.write(move |db| {
         Box::pin(async move {
+            if archive::is_under_way(db, workspace).await? {
+                return Err(Code::Conflict
+                    .with("The workspace is being imported: it can be resumed when that has ended."));
+            }
             if hosting::resume(db, workspace).await? {
                 let told = Action::WorkspaceResumed.of(Object::Workspace(workspace));
                 audit::note_in_workspace(db, workspace, (None, origin), told).await?;
             }
-            Ok(())
+            Ok::<_, ServiceError>(())
         })
     });
-    let resumed: Result<(), StoreError> = resumed.await;
+    let resumed: Result<(), ServiceError> = resumed.await;
     resumed?;
     changed(service, workspace).await?;
     find(service, workspace).await

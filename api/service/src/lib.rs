@@ -1,9 +1,11 @@
 //! The business logic of the service, independent of the interface: logins, patterns, the state of webhooks, mail, and
 //! communication between servers. Uses HTTP header maps, but knows nothing about statuses or routes.
 
+pub mod archives;
 pub mod audit;
 pub mod auth;
 pub mod connection_uses;
+pub mod group_roles;
 pub mod hosting;
 pub mod joining;
 pub mod mail;

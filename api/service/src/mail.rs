@@ -139,6 +139,7 @@ impl Mail {
             Destination::Unknown => return Ok(Delivery::Unknown),
         };
         let run = NewRun {
+            id: None,
             deployment: active,
             triggered_by: TriggeredBy::Email,
             node_id: Some(row.node_id),

@@ -32,25 +32,20 @@ pub const NAME_CHARS_MAX: usize = 200;
 /// A pattern to be made.
 #[derive(Clone, Debug)]
 pub struct NewPattern {
-    /// Name.
     pub name: String,
-    /// Description.
     pub description: String,
     /// Whether everybody may read it.
     pub is_public: bool,
     /// Whether it is meant to be cloned.
     pub is_template: bool,
-    /// Tags.
     pub tags: Vec<String>,
     /// The graph of version 1.
     pub graph: Graph,
-    /// Its definitions.
     pub definitions: Definitions,
     /// `{inputs, outputs}` as JSON.
     pub call_interface: Option<String>,
     /// Where it comes from.
     pub summary: String,
-    /// Its tests.
     pub tests: Vec<NewTest>,
 }
 
@@ -60,19 +55,14 @@ const COMPARE_FACTOR: usize = 8;
 /// What is to be different in the next version.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
-    /// Name.
     pub name: Option<String>,
-    /// Description.
     pub description: Option<String>,
     /// Whether everybody may read it.
     pub is_public: Option<bool>,
     /// Whether it is meant to be cloned.
     pub is_template: Option<bool>,
-    /// Tags.
     pub tags: Option<Vec<String>>,
-    /// The graph.
     pub graph: Option<Graph>,
-    /// The definitions.
     pub definitions: Option<Definitions>,
     /// What changed; `None`: is found out.
     pub summary: Option<String>,

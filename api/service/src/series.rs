@@ -73,7 +73,6 @@ pub struct Series {
 /// Runs of a stretch of time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stretch {
-    /// When it begins.
     pub begins_at: Timestamp,
     /// Runs accepted in it.
     pub runs: i64,
@@ -86,9 +85,7 @@ pub struct Stretch {
 /// Runs of a deployment.
 #[derive(Clone, Debug)]
 pub struct OfDeployment {
-    /// What ran.
     pub ran: Ran,
-    /// Runs.
     pub runs: i64,
     /// Of these, failed or given up.
     pub failures: i64,
@@ -99,7 +96,6 @@ pub struct OfDeployment {
 /// How often a deployment failed by an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failures {
-    /// The deployment.
     pub deployment_id: DeploymentId,
     /// Code of the error.
     pub code: String,

@@ -2,7 +2,7 @@
 
 use crate::audit;
 use crate::auth::cookie::Cookies;
-use crate::auth::external::{ExternalLogin, ExternalProvider};
+use crate::auth::external::{ExternalLogin, ExternalProviders};
 use crate::auth::limits::{self, AuthLimits};
 use crate::auth::password::Passwords;
 use crate::auth::registration::Registration;
@@ -23,7 +23,6 @@ use std::sync::Arc;
 
 /// What operators can set of the service.
 pub struct Settings {
-    /// Settings of execution.
     pub execution: heddle_execution::Settings,
     /// Encrypts the secrets in the database.
     pub master_key: MasterKey,
@@ -33,8 +32,8 @@ pub struct Settings {
     pub lifetimes: Lifetimes,
     /// How often somebody may try.
     pub auth_limits: limits::Settings,
-    /// The login by another service, if there is one.
-    pub external_login: Option<ExternalLogin>,
+    /// The logins by other services.
+    pub external_logins: Vec<ExternalLogin>,
     /// Who may make an account.
     pub registration: Registration,
     /// How the service's own mail is sent; `None`: it sends none.
@@ -73,8 +72,8 @@ pub struct Parts {
     pub passwords: Passwords,
     /// Counts attempts to log in.
     pub auth_limits: AuthLimits,
-    /// The login by another service, if there is one.
-    pub external_login: Option<ExternalProvider>,
+    /// The logins by other services.
+    pub external_logins: ExternalProviders,
     /// Who may make an account.
     pub registration: Registration,
     /// Where the service's own mail is left to be sent; `None`: it sends none.
@@ -103,7 +102,6 @@ impl Service {
         let vault = Arc::new(Vault::new(settings.master_key.expose(), clock.clone()));
         let budget = Budget::new(settings.large_request_bytes_max);
         let egress = settings.execution.egress.clone();
-        let external_login = settings.external_login;
         let cookies = Cookies::new(&settings.execution.base_url);
         let base_url = settings.execution.base_url.clone();
         Service(Arc::new(Parts {
@@ -125,7 +123,7 @@ impl Service {
             cookies,
             passwords: Passwords::default(),
             auth_limits: AuthLimits::new(settings.auth_limits, store.is_shared()),
-            external_login: external_login.map(|provider| ExternalProvider::new(provider, &egress)),
+            external_logins: ExternalProviders::new(settings.external_logins, &egress),
             webhooks: Webhooks::new(settings.webhooks, store.clone(), clock.clone(), vault.clone()),
             audit: settings.audit,
             onlookers: Onlookers::new(settings.onlookers),
@@ -140,7 +138,7 @@ impl Service {
 
     /// Whether people can prove here that an address is theirs.
     pub fn verifies_addresses(&self) -> bool {
-        self.external_login.is_some() || self.outbox.is_some()
+        !self.external_logins.is_empty() || self.outbox.is_some()
     }
 }
 

@@ -35,7 +35,6 @@ use serde_json::value::RawValue;
 /// A test with its case.
 #[derive(Clone, Debug)]
 pub struct Test {
-    /// The row.
     pub row: TestRow,
     /// What it runs with, and what is expected.
     pub case: Case,

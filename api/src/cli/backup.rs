@@ -78,6 +78,7 @@ pub fn backup(args: &BackupArgs) -> Result<ExitCode, Failure> {
         let _ = fs::remove_file(&unfinished);
     }
     tell(args, &values, &data_dir, &made?)?;
+    tell_of_files(&values, &data_dir);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -212,6 +213,22 @@ fn tell(args: &BackupArgs, values: &Values, data_dir: &Path, found: &Found) -> R
         );
     }
     Ok(())
+}
+
+/// Says that what files hold is somewhere else, if there are any.
+fn tell_of_files(values: &Values, data_dir: &Path) {
+    let place = values.text("file_store").map(str::to_owned);
+    let place = place.unwrap_or_else(|| data_dir.join("files").display().to_string());
+    let is_there = place.starts_with("s3://")
+        || Path::new(&place)
+            .read_dir()
+            .is_ok_and(|mut dir| dir.next().is_some());
+    if is_there {
+        output::note(&format!(
+            "What files of runs hold is in {place}, and not in this backup: copy it now. Within an hour, it has all that \
+             the backup refers to."
+        ));
+    }
 }
 
 fn for_postgres(file: &Path) -> Failure {

@@ -22,7 +22,6 @@ const LINES_MAX: usize = 6;
 /// Line and column in a file, both from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Line.
     pub line: usize,
     /// Column in characters.
     pub column: usize,
@@ -50,7 +49,6 @@ enum LineNumbers {
 }
 
 impl Report {
-    /// An error.
     pub fn error(message: &str) -> Self {
         Report {
             message: message.to_owned(),
@@ -58,7 +56,6 @@ impl Report {
         }
     }
 
-    /// A warning.
     pub fn warning(message: &str) -> Self {
         Report {
             warning: true,

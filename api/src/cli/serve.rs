@@ -201,6 +201,7 @@ async fn listen(
         )
         .await;
     started.map_err(|error| Failure::new(Exit::File, "DATABASE", chain(&error)))?;
+    check_files(&app).await;
     let peers = Peers::new(app.service.clone());
     let listening = notices::start(&app, &peers).await;
     listening.map_err(|error| Failure::new(Exit::File, "DATABASE", chain(&error)))?;
@@ -283,6 +284,15 @@ async fn patiently<T>(what: &str, work: impl Future<Output = T>) -> T {
             Ok(done) => return done,
             Err(_) => tracing::info!("Still waiting for {what}"),
         }
+    }
+}
+
+/// Says so if files can't be stored in the bucket that the settings name. The service serves without, until they can.
+async fn check_files(app: &App) {
+    if app.config.files.s3.is_some()
+        && let Err(error) = app.executions.files().files().check().await
+    {
+        tracing::error!("Files can't be stored (file_store): {}", chain(&error));
     }
 }
 

@@ -73,3 +73,80 @@ fn now_ms() -> u128 {
 fn is_alive(process: u32) -> bool {
     Path::new("/proc").join(process.to_string()).exists()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of systemd, unless a unit says otherwise: `RestartSec`, and `StartLimitBurst` starts within `StartLimitIntervalSec`.
+    const RESTART: Duration = Duration::from_millis(100);
+    const BURST: usize = 5;
+    const INTERVAL: Duration = Duration::from_secs(10);
+    /// Of Kubernetes: a probe is asked every ten seconds, and three failures end the container.
+    const PROBES: Duration = Duration::from_secs(30);
+    /// As the settings have it.
+    const UNIT: Duration = Duration::from_secs(1);
+
+    /// The starts file of a directory says this: processes that have died, and how long ago they were started.
+    fn noted(starts: &[(u32, Duration)]) -> Start {
+        let dir = tempfile::tempdir().unwrap();
+        let lines = starts
+            .iter()
+            .map(|(process, ago)| format!("{process} {}\n", now_ms() - ago.as_millis()));
+        fs::write(dir.path().join("starts"), lines.collect::<String>()).unwrap();
+        Start::note(dir.path())
+    }
+
+    #[test]
+    fn a_server_that_crashes_at_once_stays_within_the_limits_of_supervisors() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut at, mut starts) = (Duration::ZERO, Vec::new());
+        for _ in 0..30 {
+            starts.push(at);
+            let wait = Start::note(dir.path()).wait(UNIT);
+            assert!(wait < PROBES, "{wait:?}");
+            at += wait + RESTART;
+        }
+        for (first, next) in starts.iter().zip(&starts[BURST..]) {
+            assert!(*next - *first > INTERVAL, "{starts:?}");
+        }
+        // Which no wait at all would not.
+        assert!(RESTART * BURST as u32 <= INTERVAL);
+    }
+
+    #[test]
+    fn only_recent_deaths_count() {
+        const DEAD: u32 = u32::MAX;
+        let wait = |starts: &[(u32, Duration)]| noted(starts).wait(UNIT);
+        let ago = Duration::from_secs;
+        assert_eq!(wait(&[(DEAD, ago(1))]), Duration::ZERO);
+        assert_eq!(wait(&[(DEAD, ago(2)), (DEAD, ago(1))]), UNIT * 2);
+        assert_eq!(wait(&[(DEAD, ago(310)), (DEAD, ago(305))]), Duration::ZERO);
+        assert_eq!(
+            wait(&[(DEAD, ago(290)), (DEAD, ago(280)), (DEAD, ago(1))]),
+            UNIT * 5
+        );
+        // Another server in the same directory, which lives.
+        let parent = std::os::unix::process::parent_id();
+        assert_eq!(wait(&[(parent, ago(2)), (parent, ago(1))]), Duration::ZERO);
+        assert_eq!(wait(&[(DEAD, ago(1)); 50]), UNIT * 15);
+        assert_eq!(noted(&[(DEAD, ago(1)); 50]).wait(Duration::ZERO), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_graceful_end_is_none() {
+        let dir = tempfile::tempdir().unwrap();
+        for _ in 0..10 {
+            let start = Start::note(dir.path());
+            assert_eq!(start.wait(UNIT), Duration::ZERO);
+            start.end();
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_none_costs_no_more_than_the_wait() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("starts"), b"\xff\n1\n 2\nx y\n99999999999999 1\n").unwrap();
+        assert_eq!(Start::note(dir.path()).wait(UNIT), Duration::ZERO);
+    }
+}

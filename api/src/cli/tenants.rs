@@ -1,7 +1,10 @@
 //! `heddle tenants`: workspaces, for whoever hosts the service for others. Asks a running server by the operator's API, since
 //! what servers have in memory has to follow.
 
-use super::failure::{Exit, Failure};
+mod archives;
+mod operator;
+
+use super::failure::Failure;
 use super::healthcheck::reachable;
 use super::output;
 use super::serve;
@@ -9,17 +12,12 @@ use super::settings::gathered;
 use crate::config::settings;
 use crate::config::sources::{Flags, Values};
 use clap::{Args, Subcommand, ValueEnum};
-use heddle_model::error::chain;
 use heddle_model::ids::WorkspaceId;
 use heddle_model::workspace_quota::WorkspaceQuota;
+use operator::{Operator, told};
 use reqwest::Method;
-use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 use std::process::ExitCode;
-use std::time::Duration;
-
-/// Deleting a workspace takes as long as it has rows.
-const ANSWER_MAX: Duration = Duration::from_secs(60 * 60);
 
 /// Flags of `heddle tenants`.
 #[derive(Args, Debug)]
@@ -73,6 +71,10 @@ enum Action {
         #[arg(long)]
         yes: bool,
     },
+    /// Export a suspended workspace with everything that it has, secrets included, into a file that is locked with a passphrase.
+    Export(archives::ExportArgs),
+    /// Import such a file: as the workspace that it was, or, where that is there already, as a copy of it.
+    Import(archives::ImportArgs),
     /// Print the quotas of a workspace, after setting those that are given. `name=none` takes one away.
     Quota {
         /// The workspace's id.
@@ -111,14 +113,11 @@ pub fn tenants(args: &TenantsArgs) -> Result<ExitCode, Failure> {
     let token = settings::operator_token(&values)?.ok_or_else(|| {
         Failure::usage("the operator's API needs a token: set operator_token, as for the server")
     })?;
-    let operator = Operator {
-        url: match &args.url {
-            Some(url) => url.trim_end_matches('/').to_owned(),
-            None => address(&values)?,
-        },
-        token,
-        client: client()?,
+    let url = match &args.url {
+        Some(url) => url.trim_end_matches('/').to_owned(),
+        None => address(&values)?,
     };
+    let operator = Operator::at(url, token)?;
     serve::wait(operator.perform(&args.action, args.json))??;
     Ok(ExitCode::SUCCESS)
 }
@@ -134,20 +133,6 @@ fn address(values: &Values) -> Result<String, Failure> {
         (Some(_), Some(url)) => Ok(url.trim_end_matches('/').to_owned()),
         (Some(_), None) => Err(Failure::usage("the server speaks TLS: give its name with --url")),
     }
-}
-
-fn client() -> Result<reqwest::Client, Failure> {
-    // Fails when a provider was chosen already, which is as good.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let client = reqwest::Client::builder().no_proxy().timeout(ANSWER_MAX).build();
-    client.map_err(|error| Failure::new(Exit::File, "FILE", chain(&error)))
-}
-
-/// The operator's API.
-struct Operator {
-    url: String,
-    token: SecretString,
-    client: reqwest::Client,
 }
 
 impl Operator {
@@ -182,6 +167,8 @@ impl Operator {
             Action::Delete { id, yes: false } => Err(Failure::usage(format!(
                 "this deletes {id} with its patterns, runs, secrets and files, and nothing brings it back: add --yes"
             ))),
+            Action::Export(args) => self.export(args, json).await,
+            Action::Import(args) => self.import(args, json).await,
             Action::Quota {
                 id,
                 quotas,
@@ -291,42 +278,6 @@ impl Operator {
             path_of_page = format!("{path}?{asked}&cursor={cursor}");
         }
     }
-
-    async fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, Failure> {
-        let text = self.send(method, path, body).await?;
-        serde_json::from_str(&text).map_err(|error| {
-            let message = format!("{}{path}: the answer is not JSON: {error}", self.url);
-            Failure::new(Exit::Failed, "ANSWER", message)
-        })
-    }
-
-    async fn send(&self, method: Method, path: &str, body: Option<&Value>) -> Result<String, Failure> {
-        let url = format!("{}{path}", self.url);
-        let unreachable = |error: reqwest::Error| {
-            // The address without its query is in front of it.
-            let why = chain(&error.without_url());
-            Failure::new(Exit::Failed, "UNREACHABLE", format!("{}: {why}", self.url))
-        };
-        let mut request = self
-            .client
-            .request(method, &url)
-            .bearer_auth(self.token.expose_secret());
-        if let Some(body) = body {
-            request = request
-                .header("content-type", "application/json")
-                .body(body.to_string());
-        }
-        let answer = request.send().await.map_err(unreachable)?;
-        let status = answer.status();
-        let text = answer.text().await.map_err(unreachable)?;
-        if status.is_success() {
-            return Ok(text);
-        }
-        let error: Value = serde_json::from_str(&text).unwrap_or_default();
-        let message = error["error"]["message"].as_str();
-        let message = message.map_or_else(|| format!("{url}: {status}"), str::to_owned);
-        Err(Failure::new(Exit::Failed, "REFUSED", message))
-    }
 }
 
 /// `name=limit` as a member of an object.
@@ -345,15 +296,6 @@ fn given(quota: &str) -> Result<(String, Value), Failure> {
         limit => limit.parse::<i64>().map_err(|_| names())?.into(),
     };
     Ok((known.name().to_owned(), limit))
-}
-
-/// Prints the data of an answer: as JSON, or as text for people.
-fn told(answer: &Value, json: bool, text: impl FnOnce(&Value) -> String) -> Result<(), Failure> {
-    let data = &answer["data"];
-    match json {
-        true => output::result(&data.to_string()),
-        false => output::result(&text(data)),
-    }
 }
 
 fn workspace_line(workspace: &Value) -> String {

@@ -13,7 +13,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use clap::{Args, Subcommand};
 use heddle_model::access::Role;
-use heddle_model::audit::{Action as Told, Object, Origin};
+use heddle_model::audit::{Action as AuditAction, Object, Origin};
 use heddle_model::clock::Clock;
 use heddle_model::ids::UserId;
 use heddle_service::auth::password;
@@ -198,7 +198,7 @@ async fn create(
         .write(move |db| {
             Box::pin(async move {
                 let created = accounts::create(db, &row).await?;
-                note(db, row.id, Told::AccountRegistered).await?;
+                note(db, row.id, AuditAction::AccountRegistered).await?;
                 Ok(created)
             })
         })
@@ -238,7 +238,7 @@ async fn hashed(given: Option<String>) -> Result<(Option<String>, String), Failu
 }
 
 /// Tells the audit log what the operator does.
-async fn note(db: &mut Db<'_>, user: UserId, action: Told) -> Result<(), StoreError> {
+async fn note(db: &mut Db<'_>, user: UserId, action: AuditAction) -> Result<(), StoreError> {
     let origin = Origin {
         at: Clock::System.now(),
         address: None,
@@ -252,7 +252,7 @@ async fn verify(json: bool, store: &Store, email: &str) -> Result<(), Failure> {
     let verified = store
         .write(move |db| {
             Box::pin(async move {
-                note(db, user.id, Told::AccountVerified).await?;
+                note(db, user.id, AuditAction::AccountVerified).await?;
                 credentials::verify(db, user.id).await
             })
         })
@@ -270,8 +270,8 @@ async fn set_disabled(json: bool, store: &Store, email: String, is_disabled: boo
         .write(move |db| {
             Box::pin(async move {
                 let action = match is_disabled {
-                    true => Told::AccountDisabled,
-                    false => Told::AccountEnabled,
+                    true => AuditAction::AccountDisabled,
+                    false => AuditAction::AccountEnabled,
                 };
                 if let Some(user) = audit::account_of(db, &name).await? {
                     note(db, user, action).await?;
@@ -305,7 +305,7 @@ async fn reset_password(
             Box::pin(async move {
                 let reset = credentials::set_password(db, id, before.as_deref(), &hash).await?;
                 if reset.is_some() {
-                    note(db, id, Told::PasswordReset).await?;
+                    note(db, id, AuditAction::PasswordReset).await?;
                 }
                 if delete_api_keys {
                     credentials::delete_api_keys(db, id).await?;
@@ -341,7 +341,7 @@ async fn reset_link(json: bool, store: &Store, config: &Config, email: &str) -> 
     let stored = store
         .write(move |db| {
             Box::pin(async move {
-                note(db, token.user, Told::PasswordLinkMade).await?;
+                note(db, token.user, AuditAction::PasswordLinkMade).await?;
                 account_tokens::add(db, &token, now).await
             })
         })
@@ -364,7 +364,7 @@ async fn remove_authenticator(json: bool, store: &Store, email: &str) -> Result<
             Box::pin(async move {
                 let removed = authenticators::remove(db, user.id).await?;
                 if removed {
-                    note(db, user.id, Told::AuthenticatorRemoved).await?;
+                    note(db, user.id, AuditAction::AuthenticatorRemoved).await?;
                 }
                 Ok(removed)
             })
@@ -387,7 +387,7 @@ async fn promote(json: bool, store: &Store, email: String) -> Result<(), Failure
         .write(move |db| {
             Box::pin(async move {
                 if let Some(user) = audit::account_of(db, &name).await? {
-                    note(db, user, Told::AccountPromoted).await?;
+                    note(db, user, AuditAction::AccountPromoted).await?;
                 }
                 accounts::set_role(db, &name, Role::Admin).await
             })

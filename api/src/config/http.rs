@@ -16,7 +16,6 @@ pub const CONNECTIONS_MIN: usize = 16;
 pub struct TlsFiles {
     /// The certificate, followed by those that lead to its authority.
     pub certificate: PathBuf,
-    /// The private key.
     pub private_key: PathBuf,
 }
 

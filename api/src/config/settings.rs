@@ -1,16 +1,16 @@
 //! Parsing and validation of settings. Their names are in [`super::table`].
 
+use super::files::FileSettings;
 use super::http::HttpLimits;
 use super::sources::{SettingError, Values};
 use super::values::{bytes, duration, set};
-use super::{Config, LogFormat, keys};
+use super::{Config, LogFormat, keys, logins};
 use heddle_execution::compile::Isolation;
 use heddle_model::quota::Quota;
 use heddle_model::server_role::ServerRole;
 use heddle_model::workspace_quota::WorkspaceQuota;
 use heddle_runtime::{EgressPolicy, Mailer, MailerError, WorkerProgram};
 use heddle_service::auth::email;
-use heddle_service::auth::external::ExternalLogin;
 use heddle_service::auth::limits::{AuthRateLimit, RegistrationLimit};
 use heddle_service::auth::registration::{Mode, Registration};
 use heddle_service::webhooks::CountedBy;
@@ -37,6 +37,7 @@ pub fn read(values: &Values) -> Result<Config, SettingError> {
     config.keys_made = found.made;
     identity(values, &mut config)?;
     http(values, &mut config)?;
+    config.external_logins = logins::read(values, &config.base_url)?;
     runs(values, &mut config)?;
     connectors(values, &mut config)?;
     mail(values, &mut config)?;
@@ -102,7 +103,6 @@ fn identity(values: &Values, config: &mut Config) -> Result<(), SettingError> {
             per_ip: count(ip)?,
         };
     }
-    config.external_login = external_login(values)?;
     config.mailer = mailer(values)?;
     config.registration = registration(values, config)?;
     quotas(values, config)
@@ -211,48 +211,6 @@ fn workspace_quotas(values: &Values, config: &mut Config) -> Result<(), SettingE
     Ok(())
 }
 
-/// What the console asks the external login for: the claims that an account is made from.
-const SCOPES: &str = "openid email profile";
-
-fn external_login(values: &Values) -> Result<Option<ExternalLogin>, SettingError> {
-    let text = |name| values.text(name).map(str::to_owned);
-    let Some(client_id) = text("ext_client_id") else {
-        let given = [
-            "ext_client_secret",
-            "ext_issuer",
-            "ext_name",
-            "ext_scopes",
-            "ext_authorize_url",
-            "ext_token_url",
-            "ext_userinfo_url",
-            "ext_redirect_uri",
-        ];
-        return match given.into_iter().find(|name| values.text(name).is_some()) {
-            Some(name) => Err(values.error(name, "needs ext_client_id")),
-            None => Ok(None),
-        };
-    };
-    let needed = |name| text(name).ok_or_else(|| values.error(name, "is required with ext_client_id"));
-    let login = ExternalLogin {
-        client_id,
-        client_secret: needed("ext_client_secret")?.into(),
-        issuer: text("ext_issuer"),
-        name: text("ext_name"),
-        authorize_url: text("ext_authorize_url"),
-        scopes: text("ext_scopes").unwrap_or_else(|| SCOPES.to_owned()),
-        token_url: text("ext_token_url"),
-        userinfo_url: text("ext_userinfo_url"),
-        redirect_uri: needed("ext_redirect_uri")?,
-    };
-    if login.issuer.is_none() && (login.token_url.is_none() || login.userinfo_url.is_none()) {
-        return Err(values.error(
-            "ext_issuer",
-            "is required, or both ext_token_url and ext_userinfo_url",
-        ));
-    }
-    Ok(Some(login))
-}
-
 fn http(values: &Values, config: &mut Config) -> Result<(), SettingError> {
     if let Some(url) = values.text("base_url") {
         if !url.starts_with("http://") && !url.starts_with("https://") {
@@ -312,6 +270,7 @@ fn http(values: &Values, config: &mut Config) -> Result<(), SettingError> {
     config.egress = EgressPolicy::parse(values.list("egress_allow"))
         .map_err(|error| values.error("egress_allow", error.to_string()))?;
     config.sqlite_dir = values.parsed("sqlite_dir")?;
+    config.files = FileSettings::read(values)?;
     Ok(())
 }
 

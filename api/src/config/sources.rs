@@ -18,9 +18,7 @@ const FILE: &str = "heddle.toml";
 pub enum Source {
     /// On the command line.
     Flag,
-    /// In the environment.
     Environment,
-    /// In this file.
     File(PathBuf),
 }
 
@@ -253,8 +251,14 @@ fn from_file(named: Option<&Path>) -> Result<Given, SettingError> {
     let mut given = Given::new();
     for (key, value) in table {
         let place = format!("`{key}` in {shown}");
-        let text = plain(value)
-            .ok_or_else(|| SettingError::new(&place, "must be a string, a number, true, false or a list"))?;
+        let text = match known(&key).is_some_and(|setting| setting.is_tables) {
+            true => tables(&value).ok_or_else(|| {
+                SettingError::new(&place, format!("must be tables, each beginning with [[{key}]]"))
+            })?,
+            false => plain(value).ok_or_else(|| {
+                SettingError::new(&place, "must be a string, a number, true, false or a list")
+            })?,
+        };
         let (setting, value) = match in_file(&key) {
             Some(setting) => (setting, kept_in(&place, &text)?),
             None => {
@@ -271,6 +275,17 @@ fn from_file(named: Option<&Path>) -> Result<Given, SettingError> {
         given.push((setting.name, value));
     }
     Ok(given)
+}
+
+/// Tables as JSON, and JSON as it is.
+fn tables(value: &toml::Value) -> Option<String> {
+    match value {
+        toml::Value::String(json) => Some(json.clone()),
+        toml::Value::Array(tables) if tables.iter().all(toml::Value::is_table) => {
+            serde_json::to_string(tables).ok()
+        }
+        _ => None,
+    }
 }
 
 fn plain(value: toml::Value) -> Option<String> {

@@ -12,6 +12,8 @@ pub struct Setting {
     pub help: &'static str,
     /// Whether its value is masked in output.
     pub is_secret: bool,
+    /// Whether it is a list of tables in the file; elsewhere it is JSON.
+    pub is_tables: bool,
 }
 
 const fn setting(name: &'static str, default: &'static str, help: &'static str) -> Setting {
@@ -20,6 +22,7 @@ const fn setting(name: &'static str, default: &'static str, help: &'static str) 
         default,
         help,
         is_secret: false,
+        is_tables: false,
     }
 }
 
@@ -27,6 +30,13 @@ const fn secret(name: &'static str, default: &'static str, help: &'static str) -
     Setting {
         is_secret: true,
         ..setting(name, default, help)
+    }
+}
+
+const fn tables(setting: Setting) -> Setting {
+    Setting {
+        is_tables: true,
+        ..setting
     }
 }
 
@@ -160,6 +170,16 @@ pub const SETTINGS: &[Setting] = &[
         "none",
         "Redirect URI with which clients obtain their codes; <base_url>/sign-in/return for the console",
     ),
+    tables(secret(
+        "login_providers",
+        "none",
+        "Further login providers, as tables in the file or as JSON: see audit.md",
+    )),
+    tables(setting(
+        "group_roles",
+        "none",
+        "Which groups of login providers give which roles in which workspaces, as tables in the file or as JSON: see audit.md",
+    )),
     setting(
         "auth_rate_limit",
         "10,30",
@@ -378,6 +398,34 @@ pub const SETTINGS: &[Setting] = &[
         "egress_allow",
         "none",
         "Networks or host:port that may be reached although they aren't public, separated by commas",
+    ),
+    setting(
+        "file_store",
+        "<data_dir>/files",
+        "Where files of runs are: a directory, or a bucket of a service that speaks S3's protocol, as s3://bucket/prefix. Several \
+         servers need a bucket, or a directory that all of them have",
+    ),
+    setting(
+        "file_store_endpoint",
+        "Amazon's",
+        "Address of the service that has the bucket, such as https://s3.example.com",
+    ),
+    setting("file_store_region", "us-east-1", "Region of the bucket"),
+    setting(
+        "file_store_access_key",
+        "the machine's role",
+        "Id of the key that may read, write and delete objects in the bucket",
+    ),
+    secret(
+        "file_store_secret_key",
+        "the machine's role",
+        "The key itself; required with file_store_access_key",
+    ),
+    setting("file_max_bytes", "5GiB", "Largest file"),
+    setting(
+        "file_unused_ttl",
+        "24h",
+        "How long a file is kept that was uploaded, and that nothing refers to",
     ),
     setting(
         "sqlite_dir",

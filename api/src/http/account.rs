@@ -26,7 +26,6 @@ use utoipa_axum::routes;
 /// How long after a login a user without a password may set one or remove the account, so that a token stolen later can't be used for it.
 const RECENT: Duration = Duration::from_secs(10 * 60);
 
-/// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(logout))
@@ -90,7 +89,7 @@ fn logged_out<T>(ended: Result<T, StoreError>) -> Result<Enveloped<LoggedOut>, A
 
 /// The current password and the new one.
 #[derive(Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct PasswordRequest {
     /// May be left out by users who have none, within ten minutes of their login.
     #[schema(example = "correct-horse", max_length = 1024)]

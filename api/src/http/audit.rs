@@ -1,5 +1,6 @@
 //! `GET /api/audit`: who did what, when and from where, as a list or as JSON lines.
 
+use super::cursor;
 use super::extract::{self, Caller, Query, given, text};
 use super::reply::{CursorMeta, Listed};
 use crate::app::App;
@@ -31,7 +32,6 @@ const EXPORTED_MAX: i64 = 100_000;
 const EXPORT_PAGE: i64 = 500;
 const LINES: &str = "application/x-ndjson";
 
-/// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(list_audit_log))
 }
@@ -114,7 +114,9 @@ impl AuditQuery {
             actor: checked("actor", &self.actor)?,
             action,
             object: checked("object", &self.object)?,
-            after: self.cursor.as_deref().map(last_of).transpose()?,
+            after: cursor::given(self.cursor.as_deref())
+                .map(|cursor| cursor::by_time(cursor).ok_or_else(cursor::malformed))
+                .transpose()?,
         })
     }
 
@@ -137,15 +139,6 @@ fn is_known(action: &str) -> bool {
         let rest = name.strip_prefix(action);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     })
-}
-
-/// The last entry of a page, from the page's cursor.
-fn last_of(cursor: &str) -> Result<(Timestamp, AuditId), ApiError> {
-    let read = || {
-        let (at, id) = cursor.split_once('.')?;
-        Some((Timestamp::from_millis(at.parse().ok()?), id.parse().ok()?))
-    };
-    read().ok_or_else(|| ApiError::field("cursor", "must be the nextCursor of a page"))
 }
 
 /// Who did something, as they were called then.
@@ -275,7 +268,7 @@ async fn list_audit_log(
     let has_more = rows.len() > size;
     rows.truncate(size);
     let last = rows.last().filter(|_| has_more);
-    let next_cursor = last.map(|row| format!("{}.{}", row.at.millis(), row.id));
+    let next_cursor = last.map(|row| cursor::of_time(row.at, row.id));
     let entries: Vec<AuditEntry> = rows.into_iter().map(AuditEntry::from).collect();
     Ok(Listed::new(entries, CursorMeta { limit, next_cursor }).into_response())
 }

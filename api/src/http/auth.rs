@@ -27,7 +27,6 @@ use utoipa_axum::routes;
 /// Bytes of a body here, where nobody has to be known: names, an address, a password.
 pub(super) const BODY_BYTES_MAX: usize = 16 << 10;
 
-/// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(register))
@@ -311,22 +310,21 @@ pub(super) async fn logged_in(app: &App, user: UserRow, ip: ClientIp, way: Way) 
 }
 
 /// How somebody proves who they are.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Way {
-    /// By a password.
     Password,
-    /// By the external login.
-    External,
+    /// By the login provider with this id.
+    External(String),
 }
 
 impl Way {
     /// What the audit log tells of it.
-    pub(super) fn of(self, action: Action, user: UserId) -> Note {
-        let way = match self {
-            Way::Password => "password",
-            Way::External => "external",
-        };
-        action.of(Object::User(user)).with("way", way)
+    pub(super) fn of(&self, action: Action, user: UserId) -> Note {
+        let told = action.of(Object::User(user));
+        match self {
+            Way::Password => told.with("way", "password"),
+            Way::External(provider) => told.with("way", "external").with("provider", provider.as_str()),
+        }
     }
 }
 
@@ -402,7 +400,7 @@ async fn me(State(app): State<App>, caller: Caller) -> Result<Enveloped<Me>, Api
 
 /// Changes of the caller's profile; what is left out stays.
 #[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct ProfileChanges {
     #[schema(example = "Ann", min_length = 1, max_length = 100)]
     first_name: Option<String>,

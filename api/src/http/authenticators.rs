@@ -23,7 +23,6 @@ use utoipa_axum::routes;
 /// What authenticators show as the service's name.
 const SERVICE: &str = "heddle";
 
-/// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(get_authenticator, begin_authenticator))

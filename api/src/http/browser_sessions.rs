@@ -4,9 +4,9 @@
 use super::auth::{LoginRequest, Me, RegisterRequest, Way, admit, end_login, recognized, registered};
 use super::client_ip::ClientIp;
 use super::console::{BUILD, BUILD_HEADER};
-use super::extract::{Json, LoggedIn, Path, name_workspace};
+use super::extract::{Json, LoggedIn, OptionalJson, Path, name_workspace};
 use super::reply::{Deleted, Enveloped};
-use super::session::{ExtRequest, identified};
+use super::session::{ExtRequest, Identified, identified, named_provider};
 use super::workspaces::Workspace;
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
@@ -22,12 +22,12 @@ use heddle_model::clock::Timestamp;
 use heddle_model::ids::{SessionId, WorkspaceId};
 use heddle_service::auth::caller::{self, Means};
 use heddle_service::auth::cookie;
-use heddle_service::auth::external::{Attempt, ExternalLogin};
+use heddle_service::auth::external::Attempt;
 use heddle_store::accounts::{self, UserRow};
 use heddle_store::audit::{self, Log};
 use heddle_store::sessions::{self, SessionRow};
 use heddle_store::{StoreError, workspaces};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -35,7 +35,6 @@ use utoipa_axum::routes;
 /// Characters of a browser's name that are kept.
 const USER_AGENT_CHARS_MAX: usize = 300;
 
-/// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(sign_in, current_session, sign_out))
@@ -77,7 +76,7 @@ where
             user_agent: shown.take(USER_AGENT_CHARS_MAX).collect(),
             is_from_elsewhere: app.cookies.is_from_elsewhere(&parts.headers),
             secret_hash: app.cookies.secret(&parts.headers).map(cookie::hash),
-            attempt: app.cookies.attempt(&parts.headers).and_then(Attempt::of_secret),
+            attempt: app.cookies.attempt(&parts.headers).and_then(Attempt::of_cookie),
         })
     }
 }
@@ -223,15 +222,25 @@ struct BegunSignIn {
     authorize_url: String,
 }
 
-/// Begins to sign a browser in at the external provider.
+/// At which provider to sign in.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct BeginSignIn {
+    /// The provider's id, of `extProviders`; the first one by default.
+    #[schema(example = "google", max_length = 32)]
+    provider: Option<String>,
+}
+
+/// Begins to sign a browser in at a login provider.
 ///
 /// What the provider answers counts for this browser only, and for ten minutes: a cookie holds what `state`, the proof key
 /// (PKCE) and the ID token's nonce derive from.
 #[utoipa::path(
-    post, path = "/api/session/ext/begin", tag = "Authentication",
+    post, path = "/api/session/ext/begin", tag = "Authentication", request_body = Option<BeginSignIn>,
     responses(
         (status = 200, description = "Where to go", body = Enveloped<BegunSignIn>,
          headers(("Set-Cookie" = String, description = "The attempt"))),
+        (status = 400, description = "VALIDATION: there is no such provider", body = ErrorBody),
         (status = 403, description = "EXT_AUTH_DISABLED; FORBIDDEN: another site's page asks", body = ErrorBody),
         (status = 429, description = "RATE_LIMITED", body = ErrorBody),
         (status = 503, description = "UNAVAILABLE: the provider does not answer", body = ErrorBody),
@@ -240,24 +249,25 @@ struct BegunSignIn {
 async fn begin_sign_in_ext(
     State(app): State<App>,
     browser: Browser,
+    OptionalJson(request): OptionalJson<BeginSignIn>,
 ) -> Result<(SetCookie, Enveloped<BegunSignIn>), ApiError> {
     browser.own_page()?;
-    let settings = app.config.external_login.as_ref();
-    let is_offered = settings.is_some_and(ExternalLogin::is_for_console);
-    let external = app.external_login.as_ref().filter(|_| is_offered);
-    let external = external.ok_or(Code::ExtAuthDisabled)?;
+    let external = named_provider(&app, request.provider.as_deref())?;
+    if !external.settings().is_for_console() {
+        return Err(Code::ExtAuthDisabled.into());
+    }
     let now = app.clock.now();
     app.auth_limits.check_ip(browser.ip.limit_key(), now)?;
-    let attempt = Attempt::begin();
+    let attempt = Attempt::begin(&external.settings().id);
     let authorize_url = external.authorize(&attempt, now).await?;
-    let given = app.cookies.attempt_given(attempt.secret());
+    let given = app.cookies.attempt_given(&attempt.cookie());
     Ok((
         [(SET_COOKIE, given)],
         Enveloped::new(BegunSignIn { authorize_url }),
     ))
 }
 
-/// Signs a browser in with an authorization code of the external provider.
+/// Signs a browser in with an authorization code of a login provider.
 #[utoipa::path(
     post, path = "/api/session/ext", tag = "Authentication", request_body = ExtRequest,
     responses(
@@ -282,8 +292,8 @@ async fn sign_in_ext(
         None => None,
         Some(state) => Some(answered(&browser, state)?),
     };
-    let (user, notice) = identified(&app, browser.ip, request, attempt).await?;
-    let signed_in = signed_in(&app, browser, user, Way::External, notice).await?;
+    let Identified { user, notice, way } = identified(&app, browser.ip, request, attempt).await?;
+    let signed_in = signed_in(&app, browser, user, way, notice).await?;
     Ok((
         AppendHeaders([(SET_COOKIE, app.cookies.attempt_taken())]),
         signed_in,

@@ -21,7 +21,6 @@ use serde_json::value::{RawValue, to_raw_value};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-/// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(call_back, ask))
@@ -102,7 +101,7 @@ async fn ask(
         app.webhooks
             .limits
             .check_address(None, ip.limit_key(), app.clock.now())?;
-        known(&app, run, &token, &place)?;
+        known(&app, run, &token, &place).await?;
         Ok::<_, ApiError>(app.executions.is_callback_open(run, &place).await?)
     };
     match look.await {
@@ -112,8 +111,8 @@ async fn ask(
 }
 
 /// 404 unless a run has made this URL.
-fn known(app: &App, run: RunId, token: &str, place: &str) -> Result<(), ApiError> {
-    match app.executions.is_callback(run, token, place) {
+async fn known(app: &App, run: RunId, token: &str, place: &str) -> Result<(), ApiError> {
+    match app.executions.is_callback(run, token, place).await? {
         true => Ok(()),
         false => Err(Code::NotFound.with("No run created this URL.").into()),
     }
@@ -128,7 +127,7 @@ async fn answer(
     app.webhooks
         .limits
         .check_address(None, ip.limit_key(), app.clock.now())?;
-    known(&app, run, &token, &place)?;
+    known(&app, run, &token, &place).await?;
     let (parts, body) = request.into_parts();
     let body = read(body, app.config.webhook_body_bytes_max).await?;
     let body = content(&parts.headers, &body)?;

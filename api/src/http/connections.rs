@@ -36,7 +36,6 @@ use utoipa_axum::routes;
 /// The field that holds the key of an API key connection.
 const API_KEY_FIELD: &str = "apiKey";
 
-/// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(list_connections))

@@ -3,7 +3,7 @@
 use super::deploy_plan::DeployPlan;
 use super::deployments::{Trigger, triggers};
 use super::drawn::NodeDefinition;
-use super::extract::{self, Caller, CodeJson, Json, Path, Query};
+use super::extract::{self, Caller, CodeJson, Json, Others, Path, Query};
 use super::in_environment::{InEnvironment, environment};
 use super::reply::Enveloped;
 use crate::app::App;
@@ -26,7 +26,6 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-/// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(deploy_pattern, undeploy_pattern))
@@ -58,7 +57,22 @@ struct DeployBody {
     diagnostics: Option<bool>,
     /// Whether all tests of the pattern have to pass first; default: no.
     require_tests: Option<bool>,
+    #[serde(flatten)]
+    #[schema(ignore)]
+    others: Others,
 }
+
+/// The fields of a request to deploy: what is almost one of them is a mistake, such as `dryrun`.
+const DEPLOY_FIELDS: &[&str] = &[
+    "nodeDefinitions",
+    "environmentId",
+    "versionNumber",
+    "move",
+    "dryRun",
+    "trace",
+    "diagnostics",
+    "requireTests",
+];
 
 impl DeployBody {
     /// What is asked for, once the tests have passed if they have to.
@@ -68,6 +82,7 @@ impl DeployBody {
         editor: &Editor,
         pattern: PatternId,
     ) -> Result<DeployRequest, ApiError> {
+        self.others.are_no_mistakes(DEPLOY_FIELDS)?;
         let environment = self.environment_id.as_deref().map(environment).transpose()?;
         if self.version_number.is_some_and(|version| version < 1) {
             return Err(ApiError::field("versionNumber", "must be at least 1"));
@@ -217,7 +232,7 @@ async fn deploy_pattern(
 
 /// Where to promote a deployment to.
 #[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct PromoteBody {
     /// The environment to deploy to.
     #[schema(example = "01932c07-209e-7f64-b0a3-5c1f1b0e6f3a")]

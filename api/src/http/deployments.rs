@@ -1,5 +1,6 @@
 //! What is deployed: lists, and single deployments.
 
+use super::cursor;
 use super::extract::{self, Caller, Path, Query, given};
 use super::in_environment::InEnvironment;
 use super::inbound::{self, EmailEndpoint};
@@ -21,7 +22,6 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-/// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(get_pattern_deployment))
@@ -146,6 +146,9 @@ struct ListQuery {
     #[param(minimum = 1, default = 1)]
     #[serde(default, deserialize_with = "given")]
     page: Option<i64>,
+    /// The `nextCursor` of the page before, in place of `page`; nothing (`cursor=`) for the first one.
+    #[param(max_length = 100)]
+    cursor: Option<String>,
     /// Deployments per page, at most 100.
     #[param(minimum = 1, default = 20)]
     #[serde(default, deserialize_with = "given")]
@@ -254,12 +257,18 @@ async fn list_deployments(
 ) -> Result<Listed<ListedDeployment, PageMeta>, ApiError> {
     let (limit, page) = (extract::limit(query.limit, 20, 100)?, extract::page(query.page)?);
     let status = query.status.map(DeploymentStatus::from);
+    let cursor = query.cursor.as_deref();
+    let paged = ("page", query.page.is_some(), limit.saturating_mul(page - 1));
+    let start = cursor::start(cursor, paged, cursor::by_time)?;
     let mut reader = app.store.reader().await?;
     let total = deployments::count(&mut reader.db(), &caller.scope, status).await?;
-    let offset = limit.saturating_mul(page - 1);
-    let rows = deployments::list(&mut reader.db(), &caller.scope, status, limit, offset).await?;
+    let mut rows = deployments::list(&mut reader.db(), &caller.scope, status, limit + 1, start).await?;
+    let has_more = cursor::cut(&mut rows, limit);
+    let last = rows.last().filter(|_| has_more);
+    let next = last.map(|row| cursor::of_time(row.created_at, row.id));
     let rows: Result<Vec<ListedDeployment>, StoreError> = rows.into_iter().map(TryFrom::try_from).collect();
-    Ok(Listed::new(rows?, PageMeta::new(page, limit, total)))
+    let meta = PageMeta::new(page, limit, total).with_next(cursor.map(|_| next));
+    Ok(Listed::new(rows?, meta))
 }
 
 /// What is deployed.

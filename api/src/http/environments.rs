@@ -28,7 +28,6 @@ use utoipa_axum::routes;
 /// Maximum size of an environment's variables as JSON, in bytes.
 const VARIABLES_BYTES_MAX: usize = 64 << 10;
 
-/// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(list_environments, create_environment))
@@ -78,6 +77,7 @@ async fn list_environments(
 
 /// A name for an environment.
 #[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 struct EnvironmentRequest {
     #[schema(example = "staging", min_length = 1, max_length = 100)]
     name: String,
@@ -228,6 +228,7 @@ async fn list_secrets(
 
 /// A secret's value.
 #[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 struct SecretRequest {
     #[schema(example = "correct-horse", min_length = 1, max_length = 65536)]
     value: String,

@@ -16,12 +16,13 @@ use heddle_model::access::Scope;
 use heddle_model::ids::{UserId, WorkspaceId};
 use heddle_service::auth::caller::{self, Means};
 use heddle_service::auth::token::Session;
-use heddle_store::accounts;
-use serde::de::{DeserializeOwned, Error as _};
+use heddle_store::{accounts, asking};
+use serde::de::{DeserializeOwned, Error as _, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::ops::Deref;
 use std::str::FromStr;
@@ -50,6 +51,7 @@ where
         let app = App::from_ref(state);
         name_workspace(parts);
         let mut caller = caller::check(&app, &parts.headers).await?;
+        asking::asked_by(caller.scope.user());
         let ClientIp(address) = ClientIp::from_request_parts(parts, state).await?;
         caller.scope = caller.scope.from_address(address);
         if !parts.method.is_safe() {
@@ -320,6 +322,50 @@ pub fn from_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     Ok(value)
 }
 
+/// Fields of a body that are not known, where others than ours may be sent as well.
+#[derive(Debug, Default, Deserialize)]
+#[serde(transparent)]
+pub struct Others(BTreeMap<String, IgnoredAny>);
+
+impl Others {
+    /// Refuses those that are almost called like a known one.
+    pub fn are_no_mistakes(&self, known: &[&str]) -> Result<(), ApiError> {
+        let mistaken = self
+            .0
+            .keys()
+            .find_map(|name| Some((name, meant(name, known.iter().copied())?)));
+        match mistaken {
+            Some((name, meant)) => Err(ApiError::field(name, unknown(Some(meant)))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Longer names are no mistyped ones.
+const MISTYPED_BYTES_MAX: usize = 64;
+
+/// What is said of a field that is not known.
+fn unknown(meant: Option<&str>) -> String {
+    match meant {
+        Some(meant) => format!("is not known: did you mean `{meant}`?"),
+        None => "is not known".to_owned(),
+    }
+}
+
+/// The known name that somebody meant who has written this one, if there is one that is almost the same.
+fn meant<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    if name.len() > MISTYPED_BYTES_MAX {
+        return None;
+    }
+    let distance = |known: &str| strsim::damerau_levenshtein(&name.to_lowercase(), &known.to_lowercase());
+    let nearest = known
+        .map(|known| (distance(known), known))
+        .min_by_key(|(distance, _)| *distance);
+    nearest
+        .filter(|(distance, known)| *distance <= if known.len() <= 5 { 1 } else { 2 })
+        .map(|(_, known)| known)
+}
+
 fn json_error(path: &str, error: &serde_json::Error) -> ApiError {
     if error.is_syntax() || error.is_eof() {
         return ApiError::field("", format!("the body is not valid JSON: {error}"));
@@ -329,18 +375,20 @@ fn json_error(path: &str, error: &serde_json::Error) -> ApiError {
         .rsplit_once(" at line ")
         .map_or(text.as_str(), |(told, _)| told);
     let parent = if path == "." { "" } else { path };
-    // serde names a missing or unknown field in the message, with the path of the object around it.
-    for (opening, said) in [
-        ("missing field `", "is missing"),
-        ("unknown field `", "is not known"),
-    ] {
+    // serde names a missing or unknown field in the message, with the path of the object around it, and those that are known.
+    let known = || told.split('`').skip(3).step_by(2);
+    let is_unknown = |name: &str| unknown(meant(name, known()));
+    let is_missing = |_: &str| "is missing".to_owned();
+    let openings: [(&str, &dyn Fn(&str) -> String); 2] =
+        [("missing field `", &is_missing), ("unknown field `", &is_unknown)];
+    for (opening, said) in openings {
         if let Some(name) = told.strip_prefix(opening).and_then(|rest| rest.split('`').next()) {
             let path = match parent {
                 "" => name.to_owned(),
                 _ if parent.ends_with(name) => parent.to_owned(),
                 _ => format!("{parent}.{name}"),
             };
-            return ApiError::field(path, said);
+            return ApiError::field(path, said(name));
         }
     }
     ApiError::field(parent, format!("is wrong: {}", without_value(told)))

@@ -33,7 +33,6 @@ const LIFETIME: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// How long a link holds at most.
 const LIFETIME_MAX: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 
-/// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(list_links, create_link))

@@ -21,7 +21,6 @@ use utoipa_axum::routes;
 /// Maximum number of invitations in the list.
 const LISTED_MAX: i64 = 100;
 
-/// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(list_received))

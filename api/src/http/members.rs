@@ -28,7 +28,6 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-/// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(list_members, add_member))
@@ -124,6 +123,7 @@ impl From<InvitationRow> for Invitation {
 
 /// An email address to invite, and the role to offer.
 #[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 struct AddMemberRequest {
     #[schema(example = "bob@example.com", max_length = 254)]
     email: String,
@@ -263,6 +263,7 @@ async fn withdraw_invitation(
 
 /// A member's new role.
 #[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 struct RoleRequest {
     role: WorkspaceRole,
 }

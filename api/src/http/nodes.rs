@@ -15,7 +15,6 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-/// The routes.
 pub fn routes<S: Clone + Send + Sync + 'static>() -> OpenApiRouter<S> {
     OpenApiRouter::new()
         .routes(routes!(list_node_types))
@@ -50,6 +49,12 @@ struct NodeType {
     outputs: Vec<Port>,
     /// Whether the node also has one output per case.
     outputs_per_case: bool,
+    /// By how many of its outputs a node sends at a time: `one` or `several`.
+    #[schema(example = "one")]
+    sends: String,
+    /// The parameter by which it sends by several as well, unless it is `false`. Absent if there is none.
+    #[schema(required = false, example = "all")]
+    sends_several_if: String,
     parameters: ParametersSchema,
     /// The effects the node has on the outside world, such as `http`.
     effects: Vec<String>,

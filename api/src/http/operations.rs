@@ -6,7 +6,7 @@ use super::reply::Enveloped;
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::State;
-use heddle_execution::{Accepted, Ended, NewRun};
+use heddle_execution::{Accepted, Ended, NewRun, OwnedRight};
 use heddle_model::Code;
 use heddle_model::ids::{DeploymentId, RunId};
 use heddle_model::status::{DeploymentStatus, RunStatus, TriggeredBy};
@@ -18,7 +18,6 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-/// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(execute_deployment))
@@ -121,7 +120,13 @@ async fn execute_deployment(
         .await?
         .ok_or(Code::NotActive)?;
     let wait = query.wait.unwrap_or(false);
+    // The caller may read all files of the tenant, and so may this run read those that they name.
+    let files = app.executions.files();
+    let id = files
+        .run_with(deployment.tenant, event.get(), OwnedRight::Tenant)
+        .await?;
     let run = NewRun {
+        id,
         deployment,
         triggered_by: TriggeredBy::Manual,
         node_id: None,

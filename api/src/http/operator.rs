@@ -1,27 +1,27 @@
 //! `/operator`: the operator's API, for whoever hosts the service for others: all workspaces, by a token of its own. It is off
 //! without `operator_token`, and with `operator_listen` it is served at that address only.
 
-use super::client_ip::ClientIp;
-use super::extract::{Json, OptionalJson, Path, Query, given, limit, shows_secret, text};
+mod archives;
+mod caller;
+
+use super::cursor;
+use super::extract::{Json, OptionalJson, Path, Query, given, limit, text};
 use super::reply::{CursorMeta, Deleted, Enveloped, Listed};
 use super::to_the_end::ToTheEnd;
 use super::usage::{self, QuotaStanding, UsageQuery, UsageSpan};
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
-use axum::extract::{FromRef, FromRequestParts, State};
-use axum::http::request::Parts;
+use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use axum::{Extension, Router};
-use heddle_model::Code;
-use heddle_model::audit::Origin;
+use caller::{AtOwnAddress, Operator};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::WorkspaceId;
 use heddle_model::tenant::Tenant;
 use heddle_model::workspace_quota::{WorkspaceQuota, WorkspaceQuotas};
 use heddle_service::hosting;
 use heddle_store::hosting::{Hosting, TenantRow};
-use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -32,7 +32,6 @@ const REASON_CHARS_MAX: usize = 300;
 /// Longest retention, in days.
 const RETENTION_DAYS_MAX: i64 = 36_500;
 
-/// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(list_tenants, create_tenant))
@@ -42,47 +41,13 @@ pub fn routes() -> OpenApiRouter<App> {
         .routes(routes!(get_tenant_quotas, set_tenant_quotas))
         .routes(routes!(get_tenant_usage))
         .routes(routes!(get_usage))
+        .merge(archives::routes())
 }
 
 /// These routes by themselves, for a listener of their own.
 pub fn alone(app: &App) -> Router {
     let (routes, _document) = routes().split_for_parts();
     routes.layer(Extension(AtOwnAddress)).with_state(app.clone())
-}
-
-/// Marks requests that came to the operator's own address.
-#[derive(Clone, Copy, Debug)]
-struct AtOwnAddress;
-
-/// The operator of the service, by the token that is set for them.
-#[derive(Clone, Copy, Debug)]
-pub struct Operator(Origin);
-
-impl<S> FromRequestParts<S> for Operator
-where
-    App: FromRef<S>,
-    S: Send + Sync,
-{
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let app = App::from_ref(state);
-        let Some(token) = &app.config.operator_token else {
-            let off = "The operator's API is off: set operator_token.";
-            return Err(Code::NotFound.with(off).into());
-        };
-        if app.config.http.operator_listen.is_some() && parts.extensions.get::<AtOwnAddress>().is_none() {
-            let elsewhere = "The operator's API is served at a separate address (operator_listen).";
-            return Err(Code::NotFound.with(elsewhere).into());
-        }
-        if !shows_secret(&parts.headers, token.expose_secret()) {
-            let needed =
-                "This needs the token that is set as operator_token: send it as `Authorization: Bearer …`.";
-            return Err(Code::Unauthorized.with(needed).into());
-        }
-        let ClientIp(address) = ClientIp::from_request_parts(parts, state).await?;
-        Ok(Operator(Origin::from_address(app.clock.now(), address)))
-    }
 }
 
 /// A workspace, as the operator sees it.
@@ -208,6 +173,7 @@ impl SetQuotasRequest {
 
 /// A workspace to make.
 #[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 struct CreateTenantRequest {
     #[schema(example = "Accounting", min_length = 1, max_length = 100)]
     name: String,
@@ -233,8 +199,8 @@ struct TenantQuery {
     #[param(max_length = 300, example = "ann@example.com")]
     owner: Option<String>,
     /// The `nextCursor` of the page before.
-    #[serde(default, deserialize_with = "given")]
-    cursor: Option<WorkspaceId>,
+    #[param(max_length = 100)]
+    cursor: Option<String>,
     /// Workspaces per page, at most 100.
     #[param(minimum = 1, default = 50)]
     #[serde(default, deserialize_with = "given")]
@@ -258,9 +224,12 @@ async fn list_tenants(
 ) -> Result<Listed<OperatedWorkspace, CursorMeta>, ApiError> {
     let limit = limit(query.limit, 50, 100)?;
     let owner = query.owner.as_deref();
+    let after = cursor::given(query.cursor.as_deref());
+    let after = after.map(|cursor| cursor.parse().map_err(|_| cursor::malformed()));
+    let after: Option<WorkspaceId> = after.transpose()?;
     let mut reader = app.store.reader().await?;
     // One more tells whether there is a next page.
-    let mut rows = heddle_store::hosting::list(&mut reader.db(), owner, query.cursor, limit + 1).await?;
+    let mut rows = heddle_store::hosting::list(&mut reader.db(), owner, after, limit + 1).await?;
     let size = usize::try_from(limit).unwrap_or(1);
     let has_more = rows.len() > size;
     rows.truncate(size);

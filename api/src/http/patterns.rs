@@ -34,7 +34,6 @@ use utoipa_axum::routes;
 const SUMMARY_CHARS_MAX: usize = 500;
 const TAG_CHARS_MAX: usize = 50;
 
-/// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(lists::list, create))

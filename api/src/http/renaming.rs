@@ -18,14 +18,13 @@ use utoipa_axum::routes;
 /// Characters of a label.
 const LABEL_CHARS_MAX: usize = 1_000;
 
-/// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(rename))
 }
 
 /// A graph, and a node of it that gets another label.
 #[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct RenameBody {
     #[schema(value_type = CompleteGraph)]
     graph_data: Box<RawValue>,

@@ -117,21 +117,26 @@ impl<T: Serialize, M: Serialize> IntoResponse for Listed<T, M> {
 }
 
 /// Position of a page in a list that is read by offset.
-#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct OffsetMeta {
     /// Total number of elements.
     pub total: i64,
     /// Maximum number of elements per page.
     pub limit: i64,
-    /// Elements before this page.
+    /// Elements before this page; 0 with a cursor.
     pub offset: i64,
+    /// The `cursor` of the next page; null on the last one. Only if the request has `cursor`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub next_cursor: Option<Option<String>>,
 }
 
 /// Position of a page in a list that is read by page number.
-#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PageMeta {
-    /// This page, from 1.
+    /// This page, from 1; 1 with a cursor.
     pub page: i64,
     /// Maximum number of elements per page.
     pub limit: i64,
@@ -139,6 +144,10 @@ pub struct PageMeta {
     pub total: i64,
     /// Total number of pages.
     pub total_pages: i64,
+    /// The `cursor` of the next page; null on the last one. Only if the request has `cursor`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub next_cursor: Option<Option<String>>,
 }
 
 impl PageMeta {
@@ -149,7 +158,13 @@ impl PageMeta {
             limit,
             total,
             total_pages: (total + limit - 1) / limit.max(1),
+            next_cursor: None,
         }
+    }
+
+    /// The same, with where the list goes on if that is asked for.
+    pub fn with_next(self, next_cursor: Option<Option<String>>) -> Self {
+        PageMeta { next_cursor, ..self }
     }
 }
 

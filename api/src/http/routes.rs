@@ -2,11 +2,11 @@
 
 use super::{
     account, account_removal, api_keys, audit, auth, authenticators, browser_sessions, callbacks,
-    connections, deploying, deployments, document, environments, expressions, figures, health, inbound,
-    invitation_links, invitations, members, nodes, operations, operator, password_reset, patterns, preview,
-    renaming, replays, runs, schedules, series, session, tails, test_cases, test_runs, test_streams, usage,
-    validation, waiting_callbacks, webhook_endpoints, webhook_logs, webhooks, workspace_runs,
-    workspace_stream, workspaces,
+    connections, deploying, deployments, document, environments, expressions, figures, files, health,
+    inbound, invitation_links, invitations, key_values, members, nodes, operations, operator, password_reset,
+    patterns, preview, renaming, replays, runs, schedules, series, session, tails, test_cases, test_runs,
+    test_streams, usage, validation, waiting_callbacks, webhook_endpoints, webhook_logs, webhooks,
+    workspace_runs, workspace_stream, workspaces,
 };
 use crate::app::App;
 use serde_json::Value;
@@ -24,13 +24,14 @@ use utoipa_axum::router::OpenApiRouter;
         …`. A browser that has signed in with `POST /api/session` has a cookie instead, by which only pages of \
         the service itself can change anything. Errors have one shape, `ErrorBody`: match on `error.code`, show `error.message`. Objects that \
         belong to somebody else answer 404, as if they did not exist. Times are ISO 8601 in UTC with \
-        milliseconds. Unknown fields in requests are ignored, except where a schema says otherwise; answers may gain new fields. Every response \
+        milliseconds. Unknown fields in requests are refused where the schema has no further properties, and ignored elsewhere; answers may gain new fields. Every response \
         has an `X-Request-Id`."
 ), components(schemas(heddle_model::ids::TabId)), tags(
     (name = "Authentication", description = "Accounts, tokens and API keys."),
     (name = "Workspaces", description = "Workspaces and their members."),
     (name = "Environments", description = "Where a workspace's patterns run: secrets and variables."),
     (name = "Connections", description = "Credentials for other services, stored encrypted and never shown again."),
+    (name = "Kept values", description = "What patterns keep between runs by KeyValue nodes."),
     (name = "Patterns", description = "Graphs of connected nodes."),
     (name = "Pattern versions", description = "Every change makes a version; old ones can be compared and restored."),
     (name = "Call interface", description = "A pattern's inputs and outputs when another pattern calls it."),
@@ -38,6 +39,7 @@ use utoipa_axum::router::OpenApiRouter;
     (name = "Webhooks", description = "How events arrive, and what happened to them."),
     (name = "Deployments", description = "Deployed patterns, started by their triggers."),
     (name = "Executions", description = "Runs of deployed patterns, and test runs."),
+    (name = "Files", description = "Files that runs hold by reference."),
     (name = "Node types", description = "The building blocks of graphs."),
     (name = "Audit log", description = "Who changed what, when and from where."),
     (name = "Operator", description = "All workspaces, for whoever hosts the service for others."),
@@ -83,6 +85,7 @@ pub fn behind_cors() -> OpenApiRouter<App> {
         .merge(operator::routes())
         .merge(members::routes())
         .merge(environments::routes())
+        .merge(key_values::routes())
         .merge(connections::routes())
         .merge(deploying::routes())
         .merge(deployments::routes())
@@ -95,6 +98,7 @@ pub fn behind_cors() -> OpenApiRouter<App> {
         .merge(inbound::routes())
         .merge(runs::routes())
         .merge(replays::routes())
+        .merge(files::routes())
         .merge(workspace_runs::routes())
         .merge(figures::routes())
         .merge(series::routes())

@@ -1,15 +1,17 @@
 //! Runs of deployments: listing, reading, retrying, replaying and cancelling them.
 
+use super::cursor;
 use super::extract::{self, Caller, Path, Query, given};
 use super::reply::{Enveloped, Listed, PageMeta};
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use axum::extract::State;
-use heddle_execution::{Accepted, NewRun};
+use heddle_execution::{Accepted, NewRun, OwnedRight};
 use heddle_model::Code;
 use heddle_model::access::Scope;
 use heddle_model::audit::{Action, Object};
 use heddle_model::clock::Timestamp;
+use heddle_model::file::Holder;
 use heddle_model::ids::{DeploymentId, RunId};
 use heddle_model::shown::shown;
 use heddle_model::slot::Slot;
@@ -25,7 +27,6 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-/// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(list_runs))
@@ -46,10 +47,21 @@ struct ListQuery {
     /// Only runs started by this.
     #[param(inline)]
     triggered_by: Option<TriggeredBy>,
+    /// Only runs accepted at or after this time.
+    #[param(value_type = Option<String>, format = DateTime)]
+    #[serde(default, deserialize_with = "given")]
+    from: Option<Timestamp>,
+    /// Only runs accepted before this time.
+    #[param(value_type = Option<String>, format = DateTime)]
+    #[serde(default, deserialize_with = "given")]
+    to: Option<Timestamp>,
     /// Page, from 1.
     #[param(minimum = 1, default = 1)]
     #[serde(default, deserialize_with = "given")]
     page: Option<i64>,
+    /// The `nextCursor` of the page before, in place of `page`; nothing (`cursor=`) for the first one.
+    #[param(max_length = 100)]
+    cursor: Option<String>,
     /// Runs per page, at most 100.
     #[param(minimum = 1, default = 20)]
     #[serde(default, deserialize_with = "given")]
@@ -275,13 +287,21 @@ async fn list_runs(
     let filter = Filter {
         status: query.status.map(RunStatus::from),
         triggered_by: query.triggered_by,
+        from: query.from,
+        to: query.to,
     };
+    let cursor = query.cursor.as_deref();
+    let paged = ("page", query.page.is_some(), limit.saturating_mul(page - 1));
+    let start = cursor::start(cursor, paged, cursor::by_time)?;
     let mut reader = app.store.reader().await?;
     let total = listing::count(&mut reader.db(), &caller.scope, id, filter).await?;
-    let offset = limit.saturating_mul(page - 1);
-    let rows = listing::page(&mut reader.db(), &caller.scope, id, filter, limit, offset).await?;
+    let mut rows = listing::page(&mut reader.db(), &caller.scope, id, filter, limit + 1, start).await?;
+    let has_more = cursor::cut(&mut rows, limit);
+    let last = rows.last().filter(|_| has_more);
+    let next = last.map(|row| cursor::of_time(row.accepted_at, row.id));
     let runs = rows.into_iter().map(|mut row| Run::new(&app, &mut row)).collect();
-    Ok(Listed::new(runs, PageMeta::new(page, limit, total)))
+    let meta = PageMeta::new(page, limit, total).with_next(cursor.map(|_| next));
+    Ok(Listed::new(runs, meta))
 }
 
 /// Gets a run.
@@ -384,11 +404,18 @@ async fn again(
 ) -> Result<Enveloped<Started>, ApiError> {
     let before = Object::Run(row.deployment_id, row.id);
     let active = app.executions.active_for(slot).await?;
+    let deployment = active.ok_or(Code::DeploymentNotActive)?;
+    let event = stored(row.event).unwrap_or_else(|| RawValue::NULL.to_owned());
+    // Of what the event says only those files that the run before had from it.
+    let right = OwnedRight::Holder(Holder::Run(row.id));
+    let files = app.executions.files();
+    let id = files.run_with(deployment.tenant, event.get(), right).await?;
     let run = NewRun {
-        deployment: active.ok_or(Code::DeploymentNotActive)?,
+        id,
+        deployment,
         triggered_by: row.triggered_by,
         node_id: row.node_id,
-        event: stored(row.event).unwrap_or_else(|| RawValue::NULL.to_owned()),
+        event,
         idempotency: None,
         wait: false,
         caller: None,

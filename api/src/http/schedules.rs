@@ -31,7 +31,6 @@ const TIMES: usize = 10;
 /// Schedules of a deployment whose times are told; patterns have a few.
 const SCHEDULES_MAX: usize = 100;
 
-/// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(set))
@@ -254,6 +253,7 @@ async fn list_next_schedules(
 
 /// A schedule that is being written.
 #[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 struct SchedulePreviewBody {
     /// Cron expression of five fields, or of six with the seconds first.
     #[schema(example = "0 9 * * 1-5", max_length = 200)]

@@ -10,10 +10,11 @@ mod connection;
 mod exchange;
 mod places;
 mod received;
+mod rest;
 mod socket;
 mod tls;
 
-pub use received::trouble;
+pub use received::{Flow, trouble};
 pub use tls::{Tls, TlsError};
 
 use crate::config::http::{CONNECTIONS_MIN, HttpLimits};

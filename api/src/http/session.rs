@@ -14,8 +14,11 @@ use heddle_model::ids::{UserId, WorkspaceId};
 use heddle_model::quota::Quotas;
 use heddle_service::auth::caller::Means;
 use heddle_service::auth::cookie;
-use heddle_service::auth::external::{Attempt, ExternalLogin, Identity, Login};
+use heddle_service::auth::external::{
+    Attempt, ExternalLogin, ExternalProvider, Identity, Login, SINGLE_LOGIN,
+};
 use heddle_service::auth::registration::{Mode, Registration};
+use heddle_service::group_roles::{self, Said};
 use heddle_service::joining;
 use heddle_store::accounts::{self, UserRow, email_key};
 use heddle_store::audit;
@@ -27,7 +30,6 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-/// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(list_providers))
@@ -52,6 +54,9 @@ struct Providers {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "login.example.com")]
     ext_name: Option<String>,
+    /// All login providers, of which the fields above have the first; left out where there is one, without `login_providers`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ext_providers: Option<Vec<ExtProvider>>,
     /// Who may register; left out where anybody may.
     #[serde(skip_serializing_if = "Option::is_none")]
     registration: Option<Mode>,
@@ -61,6 +66,33 @@ struct Providers {
     /// The account to try; only in a demo.
     #[serde(skip_serializing_if = "Option::is_none")]
     demo: Option<DemoAccount>,
+}
+
+/// A login provider.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct ExtProvider {
+    /// What requests name it by, as `provider`.
+    #[schema(example = "google")]
+    id: String,
+    /// What people know it as.
+    #[schema(example = "Google")]
+    name: String,
+    /// The client id with which to request an authorization code.
+    client_id: String,
+    /// Whether `POST /api/session/ext/begin` begins it.
+    is_for_console: bool,
+}
+
+impl From<&ExternalLogin> for ExtProvider {
+    fn from(login: &ExternalLogin) -> Self {
+        ExtProvider {
+            id: login.id.clone(),
+            name: login.shown_name(),
+            client_id: login.client_id.clone(),
+            is_for_console: login.is_for_console(),
+        }
+    }
 }
 
 /// An account that everybody may use.
@@ -77,7 +109,13 @@ struct DemoAccount {
     responses((status = 200, description = "The logins", body = Enveloped<Providers>))
 )]
 async fn list_providers(State(app): State<App>) -> Enveloped<Providers> {
-    let external = app.config.external_login.as_ref();
+    let first = app.external_logins.named(None);
+    let external = first.map(ExternalProvider::settings);
+    let all = || app.external_logins.settings().map(ExtProvider::from).collect();
+    let is_alone = app
+        .external_logins
+        .settings()
+        .all(|login| login.id == SINGLE_LOGIN);
     Enveloped::new(Providers {
         local: app.config.local_auth,
         ext: external.is_some(),
@@ -85,6 +123,7 @@ async fn list_providers(State(app): State<App>) -> Enveloped<Providers> {
         ext_name: external
             .filter(|external| external.is_for_console())
             .map(ExternalLogin::shown_name),
+        ext_providers: (!is_alone).then(all),
         registration: Some(app.registration.mode).filter(|mode| *mode != Mode::Open),
         mail: app.outbox.is_some().then_some(true),
         demo: app.config.demo.map(|login| DemoAccount {
@@ -92,6 +131,16 @@ async fn list_providers(State(app): State<App>) -> Enveloped<Providers> {
             password: login.password,
         }),
     })
+}
+
+/// The provider that a request means: the one that it names, or else the first.
+pub(super) fn named_provider<'a>(app: &'a App, id: Option<&str>) -> Result<&'a ExternalProvider, ApiError> {
+    if app.external_logins.is_empty() {
+        return Err(Code::ExtAuthDisabled.into());
+    }
+    let ids = || app.external_logins.ids().collect::<Vec<_>>().join(", ");
+    let named = app.external_logins.named(id);
+    named.ok_or_else(|| ApiError::field("provider", format!("must be one of: {}", ids())))
 }
 
 /// The outcome of a login at the provider.
@@ -108,12 +157,19 @@ pub(super) struct ExtRequest {
     /// known then.
     #[schema(max_length = 200)]
     pub(super) state: Option<String>,
+    /// The provider at which the code was requested; the first one by default, and with `state` the one at which the attempt
+    /// was begun.
+    #[schema(max_length = 32, example = "google")]
+    provider: Option<String>,
+    /// What came with the code as `iss`, if anything did: the code of another provider is refused.
+    #[schema(max_length = 2048)]
+    iss: Option<String>,
     /// What stands after the `#` of an invitation's link: a user who is new becomes a member of that workspace as well.
     #[schema(max_length = 100)]
     invitation: Option<String>,
 }
 
-/// Logs in with an authorization code of the external provider.
+/// Logs in with an authorization code of a login provider.
 ///
 /// The first login creates the user. An existing user with the same email is linked if the provider has verified the
 /// email. If it had not been verified before, all other access to that account is revoked first, which `notice`
@@ -136,20 +192,29 @@ async fn ext(
     ip: ClientIp,
     Json(request): Json<ExtRequest>,
 ) -> Result<Enveloped<Session>, ApiError> {
-    let (user, notice) = identified(&app, ip, request, None).await?;
-    let mut session = logged_in(&app, user, ip, Way::External).await?;
+    let Identified { user, notice, way } = identified(&app, ip, request, None).await?;
+    let mut session = logged_in(&app, user, ip, way).await?;
     session.notice = notice;
     Ok(Enveloped::new(session))
 }
 
-/// The user who has logged in at the provider, and a notice for them.
+/// Somebody who has logged in at a provider.
+pub(super) struct Identified {
+    pub user: UserRow,
+    /// For them to read.
+    pub notice: Option<String>,
+    pub way: Way,
+}
+
+/// The user who has logged in at a provider.
 pub(super) async fn identified(
     app: &App,
     ip: ClientIp,
     request: ExtRequest,
     attempt: Option<Attempt>,
-) -> Result<(UserRow, Option<String>), ApiError> {
-    let external = app.external_login.as_ref().ok_or(Code::ExtAuthDisabled)?;
+) -> Result<Identified, ApiError> {
+    let begun_at = attempt.as_ref().map(Attempt::provider);
+    let external = named_provider(app, begun_at.or(request.provider.as_deref()))?;
     let now = app.clock.now();
     app.auth_limits.check_ip(ip.limit_key(), now)?;
     printable("code", &request.code)?;
@@ -166,6 +231,7 @@ pub(super) async fn identified(
         code: &request.code,
         code_verifier: verifier.as_deref().or(code_verifier),
         nonce: nonce.as_deref(),
+        issuer: request.iss.as_deref(),
     };
     let identity = external.identify(login, now).await?;
     let arrival = Arrival {
@@ -173,17 +239,19 @@ pub(super) async fn identified(
         registration: app.registration.clone(),
         invitation: request.invitation.as_deref().map(cookie::hash),
         quotas: app.quotas,
+        providers: app.external_logins.ids().map(str::to_owned).collect(),
         origin: Origin::from_address(now, ip.0),
     };
+    let way = arrival.way();
     let (user, cleared) = app
         .store
-        .write(move |db| Box::pin(async move { known_or_new(db, arrival).await }))
+        .write(move |db| Box::pin(async move { arrived(db, arrival).await }))
         .await?;
     let notice = match cleared {
         Some(cleared) => Some(apply_cleared(app, &user, cleared).await?),
         None => None,
     };
-    Ok((user, notice))
+    Ok(Identified { user, notice, way })
 }
 
 /// Updates the in-memory state after an account was cleared, and describes what was removed.
@@ -215,7 +283,35 @@ struct Arrival {
     /// The hash of an invitation's secret.
     invitation: Option<String>,
     quotas: Quotas,
+    /// The ids of all providers.
+    providers: Vec<String>,
     origin: Origin,
+}
+
+impl Arrival {
+    fn way(&self) -> Way {
+        Way::External(self.identity.provider_id.clone())
+    }
+}
+
+/// The user that an identity belongs to, with the roles that their groups give them, and what was removed from the account.
+async fn arrived(db: &mut Db<'_>, arrival: Arrival) -> Result<(UserRow, Option<Cleared>), ApiError> {
+    let (quotas, origin) = (arrival.quotas, arrival.origin);
+    let providers = arrival.providers.clone();
+    let (provider, roles) = (
+        arrival.identity.provider_id.clone(),
+        arrival.identity.group_roles.clone(),
+    );
+    let (user, cleared) = known_or_new(db, arrival).await?;
+    if let Some(roles) = roles.filter(|_| !user.is_disabled) {
+        let said = Said {
+            provider: &provider,
+            roles: &roles,
+            providers: &providers,
+        };
+        group_roles::apply(db, &quotas, user.id, &said, origin).await?;
+    }
+    Ok((user, cleared))
 }
 
 /// The user that an identity belongs to: found by its subject, or else by its verified email, or else created. Also
@@ -246,7 +342,7 @@ async fn known_or_new(db: &mut Db<'_>, arrival: Arrival) -> Result<(UserRow, Opt
         if !user.email_verified {
             return proven(db, user, identity, origin).await;
         }
-        if !credentials::link(db, user.id, &identity.subject).await? {
+        if !credentials::link(db, user.id, &identity.provider, &identity.subject).await? {
             return Err(Code::EmailAlreadyExists
                 .with("This email is already registered, with a different account at the provider.")
                 .into());
@@ -259,12 +355,14 @@ async fn known_or_new(db: &mut Db<'_>, arrival: Arrival) -> Result<(UserRow, Opt
 
 /// Makes the account of somebody who is new, if they may have one.
 async fn newcomer(db: &mut Db<'_>, arrival: Arrival) -> Result<UserRow, ApiError> {
+    let way = arrival.way();
     let Arrival {
         identity,
         registration,
         invitation,
         quotas,
         origin,
+        ..
     } = arrival;
     registration.admits(&identity.email, invitation.is_some())?;
     if registration.needs_verified() && !identity.email_verified {
@@ -289,14 +387,8 @@ async fn newcomer(db: &mut Db<'_>, arrival: Arrival) -> Result<UserRow, ApiError
         Err(StoreError::Unique) => return Err(Code::EmailAlreadyExists.into()),
         created => created?,
     };
-    credentials::link(db, user.id, &identity.subject).await?;
-    audit::note_account(
-        db,
-        user.id,
-        origin,
-        Way::External.of(Action::AccountRegistered, user.id),
-    )
-    .await?;
+    credentials::link(db, user.id, &identity.provider, &identity.subject).await?;
+    audit::note_account(db, user.id, origin, way.of(Action::AccountRegistered, user.id)).await?;
     if let Some(hash) = invitation {
         joining::join(db, &quotas, &user, &hash, origin).await?;
     }
@@ -319,7 +411,7 @@ async fn proven(
         .with("deployments", cleared.deployments);
     audit::note_account(db, user.id, origin, told).await?;
     credentials::verify(db, user.id).await?;
-    credentials::link(db, user.id, &identity.subject).await?;
+    credentials::link(db, user.id, &identity.provider, &identity.subject).await?;
     accounts::set_avatar(db, user.id, identity.avatar_url.as_deref()).await?;
     Ok((again(db, user.id).await?, Some(cleared)))
 }

@@ -12,7 +12,6 @@ use serde_json::value::RawValue;
 /// A graph as it was sent.
 #[derive(Debug)]
 pub struct Sent {
-    /// The graph.
     pub graph_data: Box<RawValue>,
     /// Definitions of custom node types.
     pub node_definitions: Box<RawValue>,

@@ -28,7 +28,6 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// How long a viewer whose rights were revoked may still receive events.
 const RIGHTS_CHECKED_FOR: Duration = Duration::from_secs(1);
 
-/// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(stream_runs))

@@ -25,7 +25,6 @@ const NAME_CHARS_MAX: usize = 200;
 /// times what its text does, so larger ones are refused before they are read.
 const BODY_BYTES_MAX: usize = CASE_BYTES_MAX + (64 << 10);
 
-/// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     let cases = OpenApiRouter::new()
         .routes(routes!(list_tests, add_test))
@@ -245,7 +244,7 @@ async fn delete_test(
 
 /// Which tests are run, against what.
 #[derive(Debug, Default, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct RunTests {
     /// Tests of this pattern; default: all.
     tests: Option<Vec<TestId>>,
@@ -294,7 +293,7 @@ async fn run_tests(
 
 /// A run to make a test of.
 #[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct FromRun {
     /// The run's deployment.
     deployment_id: DeploymentId,
@@ -334,7 +333,7 @@ async fn test_from_run(
 
 /// An event to make a test of.
 #[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct FromEvent {
     /// The webhook's node.
     #[schema(example = "hook")]

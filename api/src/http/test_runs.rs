@@ -23,7 +23,6 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-/// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(transpile))
@@ -135,7 +134,6 @@ pub(super) struct RunBody {
 }
 
 impl RunBody {
-    /// What is to run.
     pub(super) fn test_run(self, watcher: Option<Watcher>) -> Result<TestRun, ApiError> {
         let wasm = STANDARD
             .decode(self.code.trim())

@@ -32,7 +32,6 @@ const BATCH_BYTES_MAX: usize = 256 << 10;
 /// So often something is sent, so that a client that has gone is noticed.
 const SIGN_OF_LIFE_EVERY: Duration = Duration::from_secs(15);
 
-/// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(stream_test))
 }

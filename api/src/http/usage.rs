@@ -1,6 +1,7 @@
 //! `/api/workspaces/:id/usage` and `/api/workspaces/:id/quotas`: what a workspace has used, for its owners and admins. The
 //! report is the operator's as well.
 
+use super::cursor;
 use super::extract::{Member, Query, given};
 use super::reply::{CursorMeta, Enveloped, Listed};
 use crate::app::App;
@@ -33,10 +34,9 @@ const PAGE: i64 = 1_000;
 const REPORT_MAX: Duration = Duration::from_secs(400 * 24 * 60 * 60);
 const CSV: &str = "text/csv";
 /// The first line of a report as CSV.
-const HEADINGS: &str =
-    "tenantId,beganAt,runs,failedRuns,fuel,memoryMibSeconds,effects,egressBytes,storedBytes\r\n";
+const HEADINGS: &str = "tenantId,beganAt,runs,failedRuns,fuel,memoryMibSeconds,effects,egressBytes,storedBytes,\
+     testRuns,testFuel,testMemoryMibSeconds,testEffects,testEgressBytes\r\n";
 
-/// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(workspace_usage))
@@ -114,9 +114,10 @@ impl UsageQuery {
             let (at, tenant) = cursor.split_once('.')?;
             Some((Timestamp::from_millis(at.parse().ok()?), tenant.to_owned()))
         };
-        let invalid = || ApiError::field("cursor", "must be the nextCursor of a page");
-        let cursor = self.cursor.as_deref();
-        cursor.map(|cursor| read(cursor).ok_or_else(invalid)).transpose()
+        let cursor = cursor::given(self.cursor.as_deref());
+        cursor
+            .map(|cursor| read(cursor).ok_or_else(cursor::malformed))
+            .transpose()
     }
 
     fn is_csv(&self, headers: &HeaderMap) -> bool {
@@ -154,6 +155,16 @@ pub(super) struct UsageSpan {
     egress_bytes: i64,
     /// The most that was found to be stored, in bytes; it is measured once an hour.
     stored_bytes: i64,
+    /// Test runs and replays, which are in none of the other figures.
+    test_runs: i64,
+    /// Their fuel.
+    test_fuel: i64,
+    /// Of each of them, its peak memory in MiB times its seconds.
+    test_memory_mib_seconds: f64,
+    /// Effects that they began.
+    test_effects: i64,
+    /// Bytes of the requests that they sent to other hosts.
+    test_egress_bytes: i64,
 }
 
 impl From<UsageRow> for UsageSpan {
@@ -168,6 +179,11 @@ impl From<UsageRow> for UsageSpan {
             effects: row.effects,
             egress_bytes: row.egress_bytes,
             stored_bytes: row.stored_bytes,
+            test_runs: row.test_runs,
+            test_fuel: row.test_fuel,
+            test_memory_mib_seconds: row.test_memory_kib_ms as f64 / 1_024.0 / 1_000.0,
+            test_effects: row.test_effects,
+            test_egress_bytes: row.test_egress_bytes,
         }
     }
 }
@@ -178,7 +194,7 @@ impl UsageSpan {
         // Writing into memory can't fail.
         let _ = write!(
             lines,
-            "{},{},{},{},{},{},{},{},{}\r\n",
+            "{},{},{},{},{},{},{},{},{},{},{},{},{},{}\r\n",
             self.tenant_id,
             self.began_at,
             self.runs,
@@ -187,7 +203,12 @@ impl UsageSpan {
             self.memory_mib_seconds,
             self.effects,
             self.egress_bytes,
-            self.stored_bytes
+            self.stored_bytes,
+            self.test_runs,
+            self.test_fuel,
+            self.test_memory_mib_seconds,
+            self.test_effects,
+            self.test_egress_bytes
         );
     }
 }

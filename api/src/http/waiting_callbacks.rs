@@ -1,5 +1,6 @@
 //! Callbacks that runs of a workspace wait for, such as approvals: listed, and answered by members.
 
+use super::cursor;
 use super::extract::{self, Caller, Path, Query, given};
 use super::reply::{Enveloped, Listed};
 use crate::app::App;
@@ -26,7 +27,6 @@ const PLACE_CHARS_MAX: usize = 1_000;
 /// Values of an answer's query.
 const QUERY_MAX: usize = 100;
 
-/// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(list_waiting_callbacks))
@@ -115,7 +115,7 @@ async fn list_waiting_callbacks(
     let limit = extract::limit(query.limit, 50, 100)?;
     let filter = Filter {
         pattern: query.pattern_id,
-        after: query.cursor.as_deref().map(last_of).transpose()?,
+        after: cursor::given(query.cursor.as_deref()).map(last_of).transpose()?,
         limit,
     };
     let page = app.executions.waiting_callbacks(&caller.scope, filter).await?;
@@ -134,12 +134,12 @@ fn last_of(cursor: &str) -> Result<(RunId, String), ApiError> {
         let (run, key) = cursor.split_once('.')?;
         Some((run.parse().ok()?, key.to_owned()))
     };
-    read().ok_or_else(|| ApiError::field("cursor", "must be the nextCursor of a page"))
+    read().ok_or_else(cursor::malformed)
 }
 
 /// An answer to a callback.
 #[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct AnswerBody {
     /// The callback's place, as the list has it.
     #[schema(example = "ask", max_length = 1000)]

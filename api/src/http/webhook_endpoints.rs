@@ -28,7 +28,6 @@ use utoipa_axum::routes;
 const SECRET_CHARS_MIN: usize = 8;
 const SECRET_CHARS_MAX: usize = 255;
 
-/// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(endpoints_of_pattern))

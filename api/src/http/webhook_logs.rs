@@ -1,5 +1,6 @@
 //! Requests to webhooks: the log and the captured events, of one pattern or of all the caller's patterns.
 
+use super::cursor;
 use super::extract::{Caller, Path, Query, given, limit, page};
 use super::reply::PageMeta;
 use crate::app::App;
@@ -22,7 +23,6 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-/// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(logs_of_pattern, clear_of_pattern))
@@ -43,10 +43,21 @@ struct LogQuery {
     /// Only lines at or before this time.
     #[param(value_type = Option<String>, format = DateTime)]
     until: Option<Timestamp>,
+    /// The same as `since`.
+    #[param(value_type = Option<String>, format = DateTime)]
+    #[serde(default, deserialize_with = "given")]
+    from: Option<Timestamp>,
+    /// Only lines before this time.
+    #[param(value_type = Option<String>, format = DateTime)]
+    #[serde(default, deserialize_with = "given")]
+    to: Option<Timestamp>,
     /// Page, from 1.
     #[param(minimum = 1, default = 1)]
     #[serde(default, deserialize_with = "given")]
     page: Option<i64>,
+    /// The `nextCursor` of the page before, in place of `page`; nothing (`cursor=`) for the first one.
+    #[param(max_length = 100)]
+    cursor: Option<String>,
     /// Lines per page, at most 100.
     #[param(minimum = 1, default = 50)]
     #[serde(default, deserialize_with = "given")]
@@ -156,16 +167,23 @@ async fn list<T: From<LogRow>>(
     let (page, limit) = (page(query.page)?, limit(query.limit, 50, 100)?);
     let filter = Filter {
         status: query.status,
-        since: query.since,
+        since: query.since.max(query.from),
         until: query.until,
+        before: query.to,
     };
+    let cursor = query.cursor.as_deref();
+    let paged = ("page", query.page.is_some(), limit.saturating_mul(page - 1));
+    let bounds = (limit + 1, cursor::start(cursor, paged, cursor::by_time)?);
     app.webhooks.journal.flush().await;
     let mut reader = app.store.reader().await?;
-    let bounds = (limit, (page - 1).saturating_mul(limit));
-    let (rows, total) = webhook_logs::list(&mut reader.db(), &caller.scope, whose, &filter, bounds).await?;
+    let (mut rows, total) =
+        webhook_logs::list(&mut reader.db(), &caller.scope, whose, &filter, bounds).await?;
+    let has_more = cursor::cut(&mut rows, limit);
+    let last = rows.last().filter(|_| has_more);
+    let next = last.map(|row| cursor::of_time(row.created_at, row.id));
     Ok(Json(Logs {
         logs: rows.into_iter().map(T::from).collect(),
-        meta: PageMeta::new(page, limit, total),
+        meta: PageMeta::new(page, limit, total).with_next(cursor.map(|_| next)),
     }))
 }
 

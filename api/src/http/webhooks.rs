@@ -5,16 +5,17 @@ mod answer;
 mod cors;
 mod ingest;
 mod path;
+mod uploads;
+mod whole;
 
 use super::client_ip::ClientIp;
-use super::extract::{Path, unread};
+use super::extract::Path;
 use super::middleware::RequestId;
 use super::to_the_end::ToTheEnd;
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use admission::Checked;
 use axum::Json;
-use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{DefaultBodyLimit, Extension, Request, State};
 use axum::http::header::{CONTENT_TYPE, ORIGIN, X_CONTENT_TYPE_OPTIONS};
 use axum::http::request::Parts;
@@ -22,18 +23,13 @@ use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, options};
 use heddle_model::Code;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 use ingest::Arrival;
 use serde::Serialize;
-use std::time::Duration;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+pub(super) use whole::read;
 
-/// Time limit for receiving a body.
-const BODY_TIME_MAX: Duration = Duration::from_secs(30);
-
-/// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     // The body has a limit of its own, which is checked after what comes before it.
     OpenApiRouter::new()
@@ -206,26 +202,14 @@ async fn received(
         Ok(admitted) => admitted,
         Err(response) => return response,
     };
+    if let Some(kind) = uploads::kind(&admitted) {
+        return ToTheEnd::new(uploads::deliver(app, arrival, admitted, parts, (kind, body))).await;
+    }
     let body = match read(body, admitted.body_bytes_max(&app)).await {
         Ok(body) => body,
         Err(error) => return ingest::refuse_body(&app, arrival, &admitted, error).await,
     };
     ToTheEnd::new(ingest::deliver(app, arrival, admitted, parts, body)).await
-}
-
-/// Reads a body, limited in size and time.
-pub(super) async fn read(body: Body, bytes_max: usize) -> Result<Bytes, ApiError> {
-    let too_late = || Code::RequestTimeout.with("The body took too long to arrive.");
-    let too_large = || Code::PayloadTooLarge.with(format!("The body is larger than {bytes_max} bytes."));
-    if body.size_hint().lower() > bytes_max as u64 {
-        return Err(too_large().into());
-    }
-    let collected = tokio::time::timeout(BODY_TIME_MAX, Limited::new(body, bytes_max).collect()).await;
-    match collected.map_err(|_| too_late())? {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(too_large().into()),
-        Err(error) => Err(unread(&*error)),
-    }
 }
 
 /// A webhook that exists.

@@ -1,5 +1,6 @@
 //! `GET /api/runs`: the runs of all deployments of a workspace.
 
+use super::cursor;
 use super::extract::{self, Caller, Query, given, printable};
 use super::reply::{CursorMeta, Listed};
 use super::runs::{RunFilter, read_error};
@@ -18,7 +19,6 @@ use utoipa_axum::routes;
 
 const SEARCH_CHARS_MAX: usize = 200;
 
-/// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(list_workspace_runs))
 }
@@ -58,16 +58,6 @@ struct RunsQuery {
     #[param(minimum = 1, default = 50)]
     #[serde(default, deserialize_with = "given")]
     limit: Option<i64>,
-}
-
-/// The last run of a page, from the page's cursor.
-fn last_of(cursor: &str) -> Result<(Timestamp, RunId), ApiError> {
-    let read = || {
-        let (accepted_at, run) = cursor.split_once('.')?;
-        let accepted_at = Timestamp::from_millis(accepted_at.parse().ok()?);
-        Some((accepted_at, run.parse().ok()?))
-    };
-    read().ok_or_else(|| ApiError::field("cursor", "must be the nextCursor of a page"))
 }
 
 /// A run in the list of a workspace. Its event and log are in the run itself.
@@ -151,7 +141,9 @@ async fn list_workspace_runs(
         search: query.q.map(search).transpose()?.flatten(),
         from: query.from,
         to: query.to,
-        after: query.cursor.as_deref().map(last_of).transpose()?,
+        after: cursor::given(query.cursor.as_deref())
+            .map(|cursor| cursor::by_time(cursor).ok_or_else(cursor::malformed))
+            .transpose()?,
         // One more tells whether there is a next page.
         limit: size + 1,
     };
@@ -159,7 +151,7 @@ async fn list_workspace_runs(
     let has_more = page.len() > size;
     page.truncate(size);
     let last = page.last().filter(|_| has_more);
-    let next_cursor = last.map(|(row, _)| format!("{}.{}", row.accepted_at.millis(), row.id));
+    let next_cursor = last.map(|(row, _)| cursor::of_time(row.accepted_at, row.id));
     let runs = page.into_iter().map(|run| WorkspaceRun::new(&app, run)).collect();
     Ok(Listed::new(runs, CursorMeta { limit, next_cursor }))
 }

@@ -45,7 +45,6 @@ const AWAY_MAX: Duration = Duration::from_secs(5 * 60);
 /// How long a viewer whose rights were revoked may still receive events.
 const RIGHTS_CHECKED_FOR: Duration = Duration::from_secs(1);
 
-/// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(stream_workspace))
 }

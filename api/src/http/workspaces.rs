@@ -22,7 +22,6 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-/// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(list_workspaces, create_workspace))
@@ -56,6 +55,7 @@ impl From<WorkspaceRow> for Workspace {
 
 /// A name for a workspace.
 #[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 struct WorkspaceRequest {
     #[schema(example = "Accounting", min_length = 1, max_length = 100)]
     name: String,

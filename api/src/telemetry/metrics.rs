@@ -30,6 +30,16 @@ pub const METRICS: &[Metric] = &[
         "Processes that executed runs and died or were killed; their runs were taken up again",
     ),
     (
+        "heddle_file_bytes_written_total",
+        Kind::Counter,
+        "Bytes of files that were stored, before equal ones were found",
+    ),
+    (
+        "heddle_file_contents_removed_total",
+        Kind::Counter,
+        "Contents of files that were removed since nothing needed them",
+    ),
+    (
         "heddle_http_accept_errors_total",
         Kind::Counter,
         "Connections that could not be accepted, because the system lacks descriptors or memory",

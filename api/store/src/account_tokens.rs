@@ -35,7 +35,6 @@ pub struct NewToken {
     pub hash: String,
     /// Whose it is.
     pub user: UserId,
-    /// What it is for.
     pub purpose: Purpose,
     /// The address that it is sent to; `None`: the operator gets it.
     pub mailed_to: Option<String>,

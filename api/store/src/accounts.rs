@@ -6,7 +6,6 @@ use heddle_model::clock::Timestamp;
 use heddle_model::ids::{EnvironmentId, UserId, WorkspaceId};
 use sqlx::FromRow;
 
-/// A user.
 #[derive(Clone, FromRow)]
 pub struct UserRow {
     /// UUIDv7, so that ids sort by time of creation.
@@ -14,9 +13,7 @@ pub struct UserRow {
     pub id: UserId,
     /// Email as registered.
     pub email: String,
-    /// First name.
     pub first_name: String,
-    /// Last name.
     pub last_name: String,
     /// Role in the service.
     #[sqlx(try_from = "String")]
@@ -227,8 +224,13 @@ pub async fn set_role(db: &mut Db<'_>, email: &str, role: Role) -> Result<bool, 
     Ok(changed > 0)
 }
 
-/// The user with this subject at the external login.
+/// The user who signs in as this subject of a login provider.
 pub async fn by_subject(db: &mut Db<'_>, subject: &str) -> Result<Option<UserRow>, StoreError> {
+    let linked = "where id = (select user_id from login_identities where subject = ?)";
+    if let Some(user) = db.optional(sql(USER).push(linked).bind(subject)).await? {
+        return Ok(Some(user));
+    }
+    // Linked by a server of the version before.
     db.optional(sql(USER).push("where external_subject = ?").bind(subject))
         .await
 }

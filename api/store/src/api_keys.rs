@@ -16,7 +16,6 @@ const USE_NOTED_EVERY: Duration = Duration::from_secs(60);
 pub struct ApiKeyRow {
     /// UUIDv7, so that ids sort by time of creation.
     pub id: ApiKeyId,
-    /// Name.
     pub name: String,
     /// The first characters of the key, to identify it.
     pub prefix: String,
@@ -35,9 +34,7 @@ pub struct ApiKeyRow {
 /// Whose key it is.
 #[derive(Clone, Copy, Debug)]
 pub struct ApiKeyHolder {
-    /// Key.
     pub id: ApiKeyId,
-    /// User.
     pub user: UserId,
     /// Workspace in which it counts.
     pub workspace: Option<WorkspaceId>,
@@ -52,11 +49,9 @@ pub struct ApiKeyHolder {
 /// A key that is to be made.
 #[derive(Clone, Debug)]
 pub struct NewApiKey {
-    /// Name.
     pub name: String,
     /// The first characters of the key, to identify it.
     pub prefix: String,
-    /// Hash of the key.
     pub hash: String,
     /// What it may do at most; `None`: all that its user may.
     pub scope: Option<KeyScope>,

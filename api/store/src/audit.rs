@@ -169,7 +169,6 @@ fn names(query: Sql, object: &Object) -> Sql {
     (0..arguments).fold(query, |query, _| query.bind(object.id()))
 }
 
-/// An entry.
 #[derive(Clone, Debug, FromRow)]
 pub struct EntryRow {
     /// UUIDv7.
@@ -191,13 +190,10 @@ pub struct EntryRow {
     pub actor_name: Option<String>,
     /// The API key by which they did it.
     pub api_key_id: Option<String>,
-    /// Its name.
     pub api_key_name: Option<String>,
     /// The client's address.
     pub address: Option<String>,
-    /// The kind of the object.
     pub object_kind: String,
-    /// Its id.
     pub object_id: String,
     /// Its name then.
     pub object_name: Option<String>,

@@ -17,10 +17,19 @@ const ADDRESS_NOTED_EVERY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Time after which an address without logins is no longer known.
 const ADDRESS_AGE_MAX: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 
-/// Lets a user log in as this subject of the external login; false: they do as another one.
-pub async fn link(db: &mut Db<'_>, user: UserId, subject: &str) -> Result<bool, StoreError> {
-    let link = sql("update users set external_subject = ? where id = ? and external_subject is null");
-    Ok(db.execute(link.bind(subject).bind(user)).await? > 0)
+/// Lets a user sign in as this subject (`<provider>|<subject>`) of a login provider; false: they do as another one there.
+pub async fn link(db: &mut Db<'_>, user: UserId, provider: &str, subject: &str) -> Result<bool, StoreError> {
+    let insert = sql(
+        "insert into login_identities (subject, user_id, provider) values (?, ?, ?)
+         on conflict do nothing",
+    );
+    let linked = db.execute(insert.bind(subject).bind(user).bind(provider)).await? > 0;
+    if linked {
+        // Servers of the version before know no other place.
+        let first = sql("update users set external_subject = ? where id = ? and external_subject is null");
+        db.execute(first.bind(subject).bind(user)).await?;
+    }
+    Ok(linked)
 }
 
 /// Notes that a user's email is theirs.
@@ -32,7 +41,6 @@ pub async fn verify(db: &mut Db<'_>, user: UserId) -> Result<(), StoreError> {
 /// What was cleared from an account.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cleared {
-    /// Its API keys.
     pub api_keys: u64,
     /// Others' memberships in workspaces that it had made.
     pub members: u64,
@@ -48,6 +56,7 @@ pub async fn clear_unproven(db: &mut Db<'_>, user: UserId, now: Timestamp) -> Re
         sql("delete from known_addresses where user_id = ?"),
         sql("delete from invitations where invited_by = ?"),
         sql("delete from invitation_links where invited_by = ?"),
+        sql("delete from login_identities where user_id = ?"),
     ] {
         db.execute(delete.bind(user)).await?;
     }

@@ -8,7 +8,6 @@ use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DataKeyId, WorkspaceId};
 use sqlx::FromRow;
 
-/// A data key.
 #[derive(FromRow)]
 pub(crate) struct DataKeyRow {
     #[sqlx(try_from = "String")]

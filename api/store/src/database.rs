@@ -1,5 +1,6 @@
 //! The database of the service, SQLite or PostgreSQL: a pool of connections for reading, and one way to write.
 
+use super::asking::{Share, Shares};
 use super::checkpoint::Checkpoints;
 use super::db::{Db, Sql, sql};
 use super::error::StoreError;
@@ -11,13 +12,18 @@ use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{ConnectOptions, PgPool, Postgres, Sqlite, SqlitePool};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// Connections that only read, on SQLite.
-const READERS_MAX: u32 = 8;
-/// Connections to PostgreSQL.
-const POSTGRES_CONNECTIONS_MAX: u32 = 20;
+/// Connections that only read, on SQLite: for the service itself, and what it looks up before it knows for whom.
+const READERS_MAX: u32 = 4;
+/// Connections to PostgreSQL for all writes, and for what the service reads itself.
+const POSTGRES_CONNECTIONS_MAX: u32 = 14;
+/// Connections that read for users. With those on PostgreSQL above and below there are 22.
+const USER_READERS_MAX: u32 = 6;
+/// Of these, what the requests of one user may have at a time.
+const READERS_PER_USER_MAX: usize = 3;
 /// Connections to PostgreSQL besides these: for the lease, and for listening.
 const POSTGRES_CONNECTIONS_APART_MAX: u32 = 2;
 /// A connection that is not free by then means that the database is overloaded.
@@ -25,21 +31,32 @@ const ACQUIRE_MAX: Duration = Duration::from_secs(10);
 /// A transaction in which nothing happens for so long is undone: its process stands still, and holds locks that
 /// others wait for.
 const IDLE_IN_TRANSACTION_MAX: &str = "5s";
+/// How long one statement that reads for a user may take on PostgreSQL, and on SQLite all that one connection is taken for.
+const USER_READ_MAX: Duration = Duration::from_secs(20);
+/// Instructions of SQLite's machine after which it is looked whether time is up: about a millisecond.
+const INSTRUCTIONS_BETWEEN_LOOKS: i32 = 100_000;
 /// Pages of SQLite's write-ahead log from which on the writer moves all of it: when `checkpoint` can't keep up.
 const AUTOCHECKPOINT_PAGES: &str = "32768";
 
 /// The database. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Store(pub(super) Backend);
+pub struct Store {
+    pub(super) backend: Backend,
+    shares: Arc<Shares>,
+    /// See [`USER_READ_MAX`].
+    user_read_max: Duration,
+}
 
 #[derive(Clone, Debug)]
 pub(super) enum Backend {
     Sqlite {
         readers: SqlitePool,
+        user_readers: SqlitePool,
         writer: Writer,
     },
     Postgres {
         pool: PgPool,
+        user_readers: PgPool,
         /// For what must not wait until the others are free.
         apart: PgPool,
     },
@@ -47,19 +64,24 @@ pub(super) enum Backend {
 
 /// A connection to read with.
 #[derive(Debug)]
-pub enum Reader {
-    /// To SQLite.
+pub struct Reader {
+    connection: Connection,
+    /// Given back after the connection.
+    _share: Option<Share>,
+}
+
+#[derive(Debug)]
+enum Connection {
     Sqlite(PoolConnection<Sqlite>),
-    /// To PostgreSQL.
     Postgres(PoolConnection<Postgres>),
 }
 
 impl Reader {
     /// For a statement.
     pub fn db(&mut self) -> Db<'_> {
-        match self {
-            Reader::Sqlite(connection) => Db::Sqlite(connection),
-            Reader::Postgres(connection) => Db::Postgres(connection),
+        match &mut self.connection {
+            Connection::Sqlite(connection) => Db::Sqlite(connection),
+            Connection::Postgres(connection) => Db::Postgres(connection),
         }
     }
 }
@@ -68,6 +90,10 @@ impl Store {
     /// Opens or creates the SQLite database in this file, and brings its tables up to date. Nothing is written to a
     /// file that is damaged, another program's, or a newer heddle's.
     pub async fn open_sqlite(path: &Path) -> Result<Self, StoreError> {
+        Store::open_sqlite_with(path, USER_READ_MAX).await
+    }
+
+    async fn open_sqlite_with(path: &Path, user_read_max: Duration) -> Result<Self, StoreError> {
         let found = sqlite_file::check(path, sqlite_file::Depth::Quick).await?;
         let either = SqliteConnectOptions::new()
             .filename(path)
@@ -87,15 +113,30 @@ impl Store {
         }
         migrations::settled(migrations::SQLITE.run(&mut connection).await)?;
         let checkpoints = Checkpoints::start(options.connect().await?);
+        let reading = either.pragma("query_only", "on");
         let readers = SqlitePoolOptions::new()
             .max_connections(READERS_MAX)
             .acquire_timeout(ACQUIRE_MAX)
-            .connect_with(either.pragma("query_only", "on"))
+            .connect_with(reading.clone())
             .await?;
-        Ok(Store(Backend::Sqlite {
+        let user_readers = SqlitePoolOptions::new()
+            .max_connections(USER_READERS_MAX)
+            .acquire_timeout(ACQUIRE_MAX)
+            .connect_lazy_with(reading);
+        let backend = Backend::Sqlite {
             readers,
+            user_readers,
             writer: Writer::start(connection, checkpoints),
-        }))
+        };
+        Ok(Store::of(backend, user_read_max))
+    }
+
+    fn of(backend: Backend, user_read_max: Duration) -> Self {
+        Store {
+            backend,
+            shares: Arc::new(Shares::new(READERS_PER_USER_MAX, ACQUIRE_MAX)),
+            user_read_max,
+        }
     }
 
     /// Connects to PostgreSQL, and brings its tables up to date.
@@ -110,20 +151,49 @@ impl Store {
             .connect_with(options.clone())
             .await?;
         migrations::settled(migrations::POSTGRES.run(&pool).await)?;
+        let limited = format!("{}ms", USER_READ_MAX.as_millis());
+        let user_readers = PgPoolOptions::new()
+            .max_connections(USER_READERS_MAX)
+            .acquire_timeout(ACQUIRE_MAX)
+            .connect_lazy_with(options.clone().options([("statement_timeout", limited.as_str())]));
         let apart = PgPoolOptions::new()
             .max_connections(POSTGRES_CONNECTIONS_APART_MAX)
             .acquire_timeout(ACQUIRE_MAX)
             .connect_lazy_with(options);
-        Ok(Store(Backend::Postgres { pool, apart }))
+        let backend = Backend::Postgres {
+            pool,
+            user_readers,
+            apart,
+        };
+        Ok(Store::of(backend, USER_READ_MAX))
     }
 
     /// A connection for reading: each statement sees all that was committed before it. Boxed, since a pool's future has
     /// 4 KB, which every future that may read would have to carry.
+    ///
+    /// While a user's request is answered, see [`asking`](super::asking), it is one of those for users, with a limit of time.
     pub fn reader(&self) -> BoxFuture<'_, Result<Reader, StoreError>> {
         Box::pin(async move {
-            Ok(match &self.0 {
-                Backend::Sqlite { readers, .. } => Reader::Sqlite(readers.acquire().await?),
-                Backend::Postgres { pool, .. } => Reader::Postgres(pool.acquire().await?),
+            let share = self.shares.take().await?;
+            let connection = match &self.backend {
+                Backend::Sqlite {
+                    readers,
+                    user_readers,
+                    ..
+                } => Connection::Sqlite(match share {
+                    None => readers.acquire().await?,
+                    Some(_) => limited(user_readers.acquire().await?, self.user_read_max).await?,
+                }),
+                Backend::Postgres {
+                    pool, user_readers, ..
+                } => Connection::Postgres(match share {
+                    None => pool.acquire().await?,
+                    Some(_) => user_readers.acquire().await?,
+                }),
+            };
+            Ok(Reader {
+                connection,
+                _share: share,
             })
         })
     }
@@ -135,7 +205,7 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        match &self.0 {
+        match &self.backend {
             Backend::Sqlite { .. } => self.write(work).await,
             Backend::Postgres { apart, .. } => transaction(apart, work).await,
         }
@@ -149,7 +219,7 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        match &self.0 {
+        match &self.backend {
             Backend::Sqlite { writer, .. } => {
                 let (sender, receiver) = oneshot::channel();
                 let job: writer::Job = Box::new(move |db| {
@@ -176,7 +246,7 @@ impl Store {
 
     /// Executes statements in a transaction that needs nothing of what it finds: on SQLite in one go.
     pub async fn execute_all(&self, statements: Vec<Sql>) -> Result<(), StoreError> {
-        match &self.0 {
+        match &self.backend {
             Backend::Sqlite { writer, .. } => {
                 let (sender, receiver) = oneshot::channel();
                 let answer = Box::new(move |settled| {
@@ -197,13 +267,23 @@ impl Store {
 
     /// Ends all connections, after what waits is written. An embedded database is one whole file then.
     pub async fn close(&self) {
-        match &self.0 {
-            Backend::Sqlite { readers, writer } => {
+        match &self.backend {
+            Backend::Sqlite {
+                readers,
+                user_readers,
+                writer,
+            } => {
                 readers.close().await;
+                user_readers.close().await;
                 writer.close().await;
             }
-            Backend::Postgres { pool, apart } => {
+            Backend::Postgres {
+                pool,
+                user_readers,
+                apart,
+            } => {
                 pool.close().await;
+                user_readers.close().await;
                 apart.close().await;
             }
         }
@@ -222,8 +302,20 @@ impl Store {
 
     /// Whether it is PostgreSQL, which several servers can share.
     pub fn is_shared(&self) -> bool {
-        matches!(self.0, Backend::Postgres { .. })
+        matches!(self.backend, Backend::Postgres { .. })
     }
+}
+
+/// The connection, which is interrupted from then on.
+async fn limited(
+    mut connection: PoolConnection<Sqlite>,
+    time_max: Duration,
+) -> Result<PoolConnection<Sqlite>, StoreError> {
+    let begun = heddle_model::clock::monotonic();
+    let mut handle = connection.lock_handle().await?;
+    handle.set_progress_handler(INSTRUCTIONS_BETWEEN_LOOKS, move || begun.elapsed() < time_max);
+    drop(handle);
+    Ok(connection)
 }
 
 async fn transaction<T, E, F>(pool: &PgPool, work: F) -> Result<T, E>
@@ -237,3 +329,6 @@ where
     transaction.commit().await.map_err(StoreError::from)?;
     Ok(result)
 }
+
+#[cfg(test)]
+mod tests;

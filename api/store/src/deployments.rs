@@ -20,7 +20,6 @@ use heddle_model::slot::Slot;
 use heddle_model::status::DeploymentStatus;
 use sqlx::FromRow;
 
-/// A deployment.
 #[derive(Clone, Debug, FromRow)]
 pub struct DeploymentRow {
     /// UUIDv7, so that ids sort by time of creation.

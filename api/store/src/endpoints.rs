@@ -58,7 +58,6 @@ pub struct EndpointRow {
     pub slot_environment_id: Option<EnvironmentId>,
     /// The pattern's workspace.
     pub workspace_id: Option<WorkspaceId>,
-    /// The node.
     pub node_id: String,
     /// The unguessable part of the URL.
     pub webhook_id: String,
@@ -98,7 +97,6 @@ impl EndpointRow {
         }
     }
 
-    /// The secret.
     pub async fn secret(&self, db: &mut Db<'_>, vault: &Vault) -> Result<SecretString, VaultError> {
         let sealed = Sealed {
             data_key: self.secret_key_id,
@@ -382,18 +380,20 @@ pub async fn add_to_slot(
     Ok(())
 }
 
-/// Deletes the endpoints of an environment that is being deleted, and their events.
+/// Deletes the endpoints of an environment of the manager's workspace that is being deleted, and their events.
 pub async fn remove_of_environment(
     db: &mut Db<'_>,
-    _manager: &Manager,
+    manager: &Manager,
     environment: EnvironmentId,
 ) -> Result<(), StoreError> {
     for statement in [
-        "delete from tap_events where endpoint_id in (select id from webhook_endpoints where slot = ?)",
-        "delete from webhook_endpoints where slot = ?",
-        "delete from email_endpoints where slot = ?",
+        "delete from tap_events where endpoint_id in (select w.id from webhook_endpoints w
+         where w.slot in (select id from environments where id = ? and workspace_id = ?))",
+        "delete from webhook_endpoints where slot in (select id from environments where id = ? and workspace_id = ?)",
+        "delete from email_endpoints where slot in (select id from environments where id = ? and workspace_id = ?)",
     ] {
-        db.execute(sql(statement).bind(environment)).await?;
+        let delete = sql(statement).bind(environment).bind(manager.workspace());
+        db.execute(delete).await?;
     }
     notices::tell(db, Notice::Everything).await
 }
@@ -474,7 +474,6 @@ pub struct MailboxRow {
     pub pattern_id: PatternId,
     /// The environment of the slot that it belongs to; `None`: the main one.
     pub slot_environment_id: Option<EnvironmentId>,
-    /// The node.
     pub node_id: String,
     /// What stands before the @.
     pub mailbox: String,

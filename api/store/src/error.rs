@@ -25,9 +25,7 @@ pub enum StoreError {
     /// A stored value can't be read.
     #[error("{table}.{column} of {row} is corrupt")]
     Corrupt {
-        /// Table.
         table: &'static str,
-        /// Column.
         column: &'static str,
         /// Key of the row.
         row: String,
@@ -35,7 +33,6 @@ pub enum StoreError {
     /// The file is not a database that can be served.
     #[error("{} {reason}", path.display())]
     Unusable {
-        /// The file.
         path: PathBuf,
         /// What is wrong with it.
         #[source]
@@ -50,6 +47,9 @@ pub enum StoreError {
     /// The database doesn't answer, or can't write now.
     #[error("the database is not available")]
     Unavailable(#[source] Failed),
+    /// A user's request asks for more than may be looked through.
+    #[error("it took too long to look this up")]
+    TooLong(#[source] Failed),
     /// The store was closed.
     #[error("the store is closed")]
     Closed,
@@ -61,7 +61,6 @@ pub enum StoreError {
 /// What failed. What it failed by is its source.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Failed {
-    /// A statement.
     #[error("at `{}`", Shortened(.statement))]
     Statement {
         /// What its text begins with in the source code: no value is in it.
@@ -84,7 +83,6 @@ pub enum Failed {
     /// Looking at the database's file.
     #[error("can't read {}", path.display())]
     File {
-        /// The file.
         path: PathBuf,
         /// Why.
         source: Arc<std::io::Error>,
@@ -101,6 +99,9 @@ pub enum Failed {
     /// Accepting an event in time.
     #[error("it has not stored an event in time")]
     Overdue,
+    /// Getting a connection while the same user's requests hold all that one user may have.
+    #[error("too many requests of the same user are being answered")]
+    NoShare,
 }
 
 /// A statement in one line, and not all of it if it is long.
@@ -139,10 +140,21 @@ impl StoreError {
         match &error {
             sqlx::Error::Database(database) if database.is_unique_violation() => StoreError::Unique,
             sqlx::Error::PoolClosed => StoreError::Closed,
+            _ if is_interruption(&error) => StoreError::TooLong(failed(Arc::new(error))),
             _ if is_unavailability(&error) => StoreError::Unavailable(failed(Arc::new(error))),
             _ if sqlite_codes::is_damage(&error) => StoreError::Database(Failed::Damaged(Arc::new(error))),
             _ => StoreError::Database(failed(Arc::new(error))),
         }
+    }
+}
+
+/// Whether a statement was ended since it took too long.
+fn is_interruption(error: &sqlx::Error) -> bool {
+    /// PostgreSQL's `query_canceled`, see its appendix "PostgreSQL Error Codes".
+    const QUERY_CANCELED: &str = "57014";
+    match error {
+        sqlx::Error::Database(database) if database.code().as_deref() == Some(QUERY_CANCELED) => true,
+        _ => sqlite_codes::is_interruption(error),
     }
 }
 
@@ -181,6 +193,12 @@ impl From<StoreError> for ServiceError {
         match error {
             StoreError::Unique => Code::Conflict.into(),
             StoreError::Quota(exceeded) => exceeded.into(),
+            StoreError::TooLong(_) => Code::Unavailable
+                .with(
+                    "Looking this up took too long, and was given up. Please ask for less: a shorter time, fewer filters on \
+                     texts, a smaller page.",
+                )
+                .caused_by(error),
             StoreError::Unavailable(_) | StoreError::Closed => ServiceError::from(Code::Unavailable)
                 .retry_after_s(1)
                 .caused_by(error),

@@ -17,7 +17,6 @@ use sqlx::FromRow;
 pub struct TenantRow {
     /// UUIDv7, so that ids sort by time of creation.
     pub id: WorkspaceId,
-    /// Name.
     pub name: String,
     /// Email of whoever has owned it for longest; `None`: nobody owns it.
     pub owner_email: Option<String>,
@@ -294,6 +293,8 @@ const PARTS: &[&str] = &[
     "delete from audit_entries where id in (select id from audit_entries where workspace_id = ? limit ?)",
     "delete from usage_hours where (tenant_id, hour, counter) in
      (select tenant_id, hour, counter from usage_hours where tenant_id = ? limit ?)",
+    "delete from test_usage_hours where (tenant_id, hour) in
+     (select tenant_id, hour from test_usage_hours where tenant_id = ? limit ?)",
     "delete from storage_hours where (tenant_id, hour) in
      (select tenant_id, hour from storage_hours where tenant_id = ? limit ?)",
 ];

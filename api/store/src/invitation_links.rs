@@ -47,9 +47,7 @@ pub struct NewLink {
 pub struct OfferRow {
     /// The link.
     pub id: InvitationLinkId,
-    /// Workspace.
     pub workspace_id: WorkspaceId,
-    /// Its name.
     pub workspace_name: String,
     /// The role that they would have.
     #[sqlx(try_from = "String")]

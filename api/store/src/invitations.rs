@@ -36,10 +36,8 @@ pub struct ReceivedRow {
     /// UUIDv7, so that ids sort by time of creation.
     #[sqlx(try_from = "String")]
     pub id: InvitationId,
-    /// Workspace.
     #[sqlx(try_from = "String")]
     pub workspace_id: WorkspaceId,
-    /// Its name.
     pub workspace_name: String,
     /// The role that they would have.
     #[sqlx(try_from = "String")]

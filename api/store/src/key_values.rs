@@ -1,7 +1,7 @@
 //! Values that patterns keep between runs. What an operation does to a value is decided by the caller.
 
 use super::{Db, StoreError, sql};
-use heddle_model::access::Manager;
+use heddle_model::access::{Manager, Scope};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{EnvironmentId, UserId, WorkspaceId};
 use heddle_model::slot::Slot;
@@ -19,7 +19,8 @@ pub enum ValueOwner {
 }
 
 impl ValueOwner {
-    fn scope(self) -> String {
+    /// As it is stored.
+    pub fn scope(self) -> String {
         match self {
             ValueOwner::Pattern(slot) => match slot.environment {
                 None => format!("pattern/{}", slot.pattern),
@@ -44,6 +45,66 @@ impl ValueRow {
     fn is_there(&self, now: Timestamp) -> bool {
         self.expires_at.is_none_or(|at| at > now.millis())
     }
+}
+
+/// A value in a list.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct ListedValueRow {
+    pub key: String,
+    /// Of its JSON.
+    pub bytes: i64,
+    /// In milliseconds; `None`: never.
+    pub expires_at: Option<i64>,
+}
+
+/// Which values to list.
+#[derive(Clone, Debug)]
+pub struct ValueFilter {
+    /// What their keys begin with.
+    pub prefix: String,
+    /// Only those after this key.
+    pub after: Option<String>,
+    /// At most so many.
+    pub limit: i64,
+}
+
+/// An owner's values that have not expired, by key.
+pub async fn list(
+    db: &mut Db<'_>,
+    owner: ValueOwner,
+    filter: &ValueFilter,
+    now: Timestamp,
+) -> Result<Vec<ListedValueRow>, StoreError> {
+    // Both databases compare bytes, so that a page goes on where the last one ended.
+    let key = if db.is_postgres() {
+        "key collate \"C\""
+    } else {
+        "key"
+    };
+    let mut select = sql(
+        "select key, cast(octet_length(value) as bigint) as bytes, expires_at from key_values
+         where scope = ? and (expires_at is null or expires_at > ?)",
+    )
+    .bind(owner.scope())
+    .bind(now);
+    if !filter.prefix.is_empty() {
+        let chars = i64::try_from(filter.prefix.chars().count()).unwrap_or(i64::MAX);
+        // PostgreSQL takes a length of 32 bits only.
+        let begins = select.push(" and substr(key, 1, cast(? as integer)) = ?");
+        select = begins.bind(chars).bind(&filter.prefix);
+    }
+    if let Some(after) = &filter.after {
+        select = select.push(" and ").push(key).push(" > ?").bind(after);
+    }
+    let select = select.push(" order by ").push(key).push(" limit ?");
+    db.all(select.bind(filter.limit)).await
+}
+
+/// Towards whose quotas values of the scope's workspace count: who has made it.
+pub async fn payer(db: &mut Db<'_>, scope: &Scope) -> Result<UserId, StoreError> {
+    let made = sql("select created_by from workspaces where id = ?").bind(scope.workspace());
+    let found: Option<(Option<UserId>,)> = db.optional(made).await?;
+    Ok(found.and_then(|(maker,)| maker).unwrap_or(scope.user()))
 }
 
 /// The value, unless it has expired.
@@ -107,12 +168,12 @@ pub async fn put(
     db.execute(update).await.map(drop)
 }
 
-/// Removes a value.
-pub async fn remove(db: &mut Db<'_>, owner: ValueOwner, key: &str) -> Result<(), StoreError> {
+/// Removes a value; whether one was there, expired or not.
+pub async fn remove(db: &mut Db<'_>, owner: ValueOwner, key: &str) -> Result<bool, StoreError> {
     let delete = sql("delete from key_values where scope = ? and key = ?")
         .bind(owner.scope())
         .bind(key);
-    db.execute(delete).await.map(drop)
+    Ok(db.execute(delete).await? > 0)
 }
 
 /// Removes what further deployments in an environment have kept, when the environment itself is deleted.

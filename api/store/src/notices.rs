@@ -12,7 +12,7 @@ use sqlx::postgres::PgListener;
 
 /// Channel of all notices.
 const CHANNEL: &str = "heddle";
-/// Channel of what servers say to each other besides, see [`heddle_service::peers`].
+/// Channel of what servers say to each other besides, see `service::peers`.
 const TALK: &str = "heddle_talk";
 
 /// Something has changed.
@@ -57,7 +57,6 @@ pub async fn tell(db: &mut Db<'_>, notice: Notice) -> Result<(), StoreError> {
 /// What a server hears.
 #[derive(Debug)]
 pub enum Heard {
-    /// A notice.
     Notice(Notice),
     /// What another server says, or this one itself.
     Talk(String),
@@ -70,7 +69,7 @@ pub struct Listener(PgListener);
 impl Store {
     /// Begins to listen; `None` on SQLite.
     pub async fn listen(&self) -> Result<Option<Listener>, StoreError> {
-        let Backend::Postgres { apart, .. } = &self.0 else {
+        let Backend::Postgres { apart, .. } = &self.backend else {
             return Ok(None);
         };
         let mut listener = PgListener::connect_with(apart).await?;
@@ -80,11 +79,12 @@ impl Store {
 
     /// Says something of at most 7,999 bytes to all servers; nothing on SQLite.
     pub async fn talk(&self, text: String) -> Result<(), StoreError> {
-        if !self.is_shared() {
+        let Backend::Postgres { pool, .. } = &self.backend else {
             return Ok(());
-        }
+        };
         let query = sql("select pg_notify(?, ?)").bind(TALK).bind(text);
-        self.reader().await?.db().execute(query).await.map(drop)
+        let mut connection = Box::pin(pool.acquire()).await?;
+        Db::Postgres(&mut connection).execute(query).await.map(drop)
     }
 }
 

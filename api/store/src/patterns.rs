@@ -1,6 +1,6 @@
 //! Patterns, their tags and stars. Graphs and their history are in [`super::versions`].
 
-use super::{Db, Sql, StoreError, rights, sql};
+use super::{Db, Sql, Start, StoreError, rights, sql};
 use heddle_model::access::{Editor, Scope};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{PatternId, UserId, WorkspaceId};
@@ -16,7 +16,6 @@ pub struct PatternRow {
     pub owner_id: UserId,
     /// Where it was made.
     pub workspace_id: Option<WorkspaceId>,
-    /// Name.
     pub name: String,
     /// Description, maybe empty.
     pub description: String,
@@ -213,18 +212,34 @@ pub struct Filter {
     pub is_template: Option<bool>,
     /// All of them must be there.
     pub tags: Vec<String>,
-    /// Order.
     pub order: Order,
     /// Rows at most.
     pub limit: i64,
-    /// Rows to leave out.
-    pub offset: i64,
+    /// Where they begin.
+    pub start: Start<Place>,
+}
+
+/// The place of a pattern in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// By what the list is sorted.
+    pub at: SortedAt,
+    /// Which of those that are equal by that.
+    pub id: PatternId,
+}
+
+/// What a pattern is sorted by in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SortedAt {
+    /// Its name, as [`folded`] gives it.
+    Name(String),
+    /// When it was made or last saved.
+    Time(Timestamp),
 }
 
 /// Order of a list.
 #[derive(Clone, Copy, Debug)]
 pub struct Order {
-    /// By what.
     pub by: Sort,
     /// Largest or newest first.
     pub is_descending: bool,
@@ -258,12 +273,33 @@ pub async fn list(
         (Sort::UpdatedAt, false) => " order by p.updated_at, p.id",
         (Sort::UpdatedAt, true) => " order by p.updated_at desc, p.id desc",
     };
-    let page = filtered(sql(PATTERN), scope, filter)
+    let page = after(filtered(sql(PATTERN), scope, filter), filter)
         .push(order)
         .push(" limit ? offset ?")
         .bind(filter.limit)
-        .bind(filter.offset);
+        .bind(filter.start.offset());
     Ok((db.all(page).await?, total))
+}
+
+/// Those that come after where the page begins.
+fn after(query: Sql, filter: &Filter) -> Sql {
+    let Some(place) = filter.start.after() else {
+        return query;
+    };
+    let beyond = match (filter.order.by, filter.order.is_descending) {
+        (Sort::Name, false) => " and (p.name_key, p.id) > (?, ?)",
+        (Sort::Name, true) => " and (p.name_key, p.id) < (?, ?)",
+        (Sort::CreatedAt, false) => " and (p.created_at, p.id) > (?, ?)",
+        (Sort::CreatedAt, true) => " and (p.created_at, p.id) < (?, ?)",
+        (Sort::UpdatedAt, false) => " and (p.updated_at, p.id) > (?, ?)",
+        (Sort::UpdatedAt, true) => " and (p.updated_at, p.id) < (?, ?)",
+    };
+    let query = query.push(beyond);
+    let query = match &place.at {
+        SortedAt::Name(name) => query.bind(name),
+        SortedAt::Time(time) => query.bind(*time),
+    };
+    query.bind(place.id)
 }
 
 fn filtered(query: Sql, scope: &Scope, filter: &Filter) -> Sql {
@@ -316,11 +352,9 @@ fn containing(part: &str) -> String {
 /// Figures of the whole service.
 #[derive(Clone, Copy, Debug, FromRow)]
 pub struct Totals {
-    /// Patterns.
     pub patterns: i64,
     /// Public ones.
     pub public: i64,
-    /// Templates.
     pub templates: i64,
     /// Versions of all of them.
     pub versions: i64,
@@ -395,11 +429,9 @@ pub async fn toggle_star(
 pub struct SavedRow {
     /// The pattern.
     pub id: PatternId,
-    /// Its name.
     pub name: String,
     /// Newest version.
     pub version_number: i64,
-    /// When saved.
     #[sqlx(try_from = "i64")]
     pub updated_at: Timestamp,
 }

@@ -22,7 +22,6 @@ pub struct OpenRow {
     pub last_name: String,
     /// Whether there is something in it that is not saved.
     pub has_changes: bool,
-    /// Since when it is open.
     #[sqlx(try_from = "i64")]
     pub since: Timestamp,
 }

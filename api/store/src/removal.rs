@@ -9,9 +9,7 @@ use sqlx::FromRow;
 /// A workspace that nobody else owns.
 #[derive(Clone, Debug, FromRow)]
 pub struct OwnedAlone {
-    /// Id.
     pub id: WorkspaceId,
-    /// Name.
     pub name: String,
     /// How many other members it has.
     pub others: i64,

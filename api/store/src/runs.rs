@@ -14,14 +14,13 @@ pub mod waiting;
 pub mod workspace;
 
 use super::usage::{self, Counted};
-use super::{Arg, Db, Sql, Store, StoreError, inserts, sql};
+use super::{Arg, Db, Sql, Store, StoreError, inserts, sql, with_rows};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, RunId};
 use heddle_model::status::{Phase, RunStatus, TriggeredBy};
 use heddle_model::tenant::Tenant;
 use heddle_model::usage::Used;
-use serde::ser::SerializeTuple;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use sqlx::FromRow;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -45,7 +44,6 @@ pub struct AcceptedRow {
     pub artifact: String,
     /// The pattern's version.
     pub version_number: i64,
-    /// When accepted.
     pub accepted_at: Timestamp,
     /// The run whose CallPattern waits for it, and the key of that effect.
     pub parent: Option<(RunId, String)>,
@@ -196,9 +194,7 @@ pub async fn event_of(db: &mut Db<'_>, run: RunId) -> Result<Option<Option<Strin
 pub struct KeyRow {
     /// What the key is unique within.
     pub scope: String,
-    /// The key.
     pub key: String,
-    /// The run.
     pub run_id: RunId,
     /// Until when it is taken.
     pub expires_at: i64,
@@ -274,9 +270,7 @@ pub struct ResultRow {
     pub trace: Option<String>,
     /// JSON: `{path, input, truncated}` of the node that failed.
     pub failed_input: Option<String>,
-    /// Fuel used.
     pub fuel_used: i64,
-    /// Peak memory in bytes.
     pub memory_bytes_peak: i64,
     /// Whose it is; `None`: as the database says.
     pub tenant: Option<Tenant>,
@@ -337,6 +331,33 @@ impl ResultRow {
         }
     }
 
+    /// What [`RECORD`] takes.
+    fn cells(&self) -> [Arg; 21] {
+        [
+            self.id.into(),
+            self.status.name().into(),
+            self.phase().name().into(),
+            self.attempt.into(),
+            self.resumes_at.into(),
+            self.started_at.into(),
+            self.completed_at.into(),
+            self.duration_ms.into(),
+            self.output.clone().into(),
+            self.error.clone().into(),
+            self.logs.clone().into(),
+            self.trace.clone().into(),
+            self.fuel_used.into(),
+            self.memory_bytes_peak.into(),
+            self.wake_at.into(),
+            (&*self.owner).into(),
+            self.failed_input.clone().into(),
+            self.continued_at.into(),
+            self.memory_kib_ms.into(),
+            self.effects.into(),
+            self.egress_bytes.into(),
+        ]
+    }
+
     const fn phase(&self) -> Phase {
         match self.status {
             RunStatus::Running => Phase::Waiting,
@@ -345,64 +366,29 @@ impl ResultRow {
     }
 }
 
-impl Serialize for ResultRow {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut cells = serializer.serialize_tuple(21)?;
-        cells.serialize_element(&self.id)?;
-        cells.serialize_element(&self.status.name())?;
-        cells.serialize_element(&self.phase().name())?;
-        cells.serialize_element(&self.attempt)?;
-        cells.serialize_element(&self.resumes_at.map(Timestamp::millis))?;
-        cells.serialize_element(&self.started_at.map(Timestamp::millis))?;
-        cells.serialize_element(&self.completed_at.map(Timestamp::millis))?;
-        cells.serialize_element(&self.duration_ms)?;
-        cells.serialize_element(&self.output)?;
-        cells.serialize_element(&self.error)?;
-        cells.serialize_element(&self.logs)?;
-        cells.serialize_element(&self.trace)?;
-        cells.serialize_element(&self.fuel_used)?;
-        cells.serialize_element(&self.memory_bytes_peak)?;
-        cells.serialize_element(&self.wake_at.map(Timestamp::millis))?;
-        cells.serialize_element(&self.owner)?;
-        cells.serialize_element(&self.failed_input)?;
-        cells.serialize_element(&self.continued_at.map(Timestamp::millis))?;
-        cells.serialize_element(&self.memory_kib_ms)?;
-        cells.serialize_element(&self.effects)?;
-        cells.serialize_element(&self.egress_bytes)?;
-        cells.end()
-    }
-}
+/// Changes a run as [`ResultRow::cells`] say, between these two texts.
+const RECORD: (&str, &str) = (
+    "update runs set status = v.column2, phase = v.column3, attempt = v.column4, resumes_at = v.column5,
+     started_at = v.column6, completed_at = v.column7, duration_ms = v.column8, output = v.column9, error = v.column10,
+     logs = v.column11, trace = v.column12, fuel_used = v.column13, memory_bytes_peak = v.column14,
+     wake_at = case when v.column15 is null then null when runs.woken then 0 else v.column15 end,
+     woken = case when v.column15 is null then runs.woken else false end,
+     takeovers = case when v.column15 is null then runs.takeovers else 0 end,
+     failed_input = v.column17, continued_at = v.column18,
+     total_fuel = coalesce(runs.total_fuel, 0) + v.column13,
+     total_memory_kib_ms = coalesce(runs.total_memory_kib_ms, 0) + v.column19,
+     total_effects = coalesce(runs.total_effects, 0) + v.column20,
+     total_egress_bytes = coalesce(runs.total_egress_bytes, 0) + v.column21,
+     suspicion = 0, announced_by = null from ",
+    " where runs.id = v.column1 and runs.status = 'running' and runs.owner = v.column16 returning runs.id",
+);
 
 /// Stores what became of runs by now, as far as they are running and their owner's, and meters what they have used; gives
 /// those that were.
 pub async fn record(db: &mut Db<'_>, rows: &[&ResultRow], now: Timestamp) -> Result<Vec<RunId>, StoreError> {
-    let query = sql(
-        "update runs set status = x.status, phase = x.phase, attempt = x.attempt,
-         resumes_at = x.resumes_at, started_at = x.started_at, completed_at = x.completed_at,
-         duration_ms = x.duration_ms, output = x.output, error = x.error, logs = x.logs, trace = x.trace,
-         failed_input = x.failed_input, continued_at = x.continued_at,
-         fuel_used = x.fuel_used, memory_bytes_peak = x.memory_bytes_peak,
-         total_fuel = coalesce(runs.total_fuel, 0) + x.fuel_used,
-         total_memory_kib_ms = coalesce(runs.total_memory_kib_ms, 0) + x.memory_kib_ms,
-         total_effects = coalesce(runs.total_effects, 0) + x.effects,
-         total_egress_bytes = coalesce(runs.total_egress_bytes, 0) + x.egress_bytes,
-         wake_at = case when x.wake_at is null then null when runs.woken then 0 else x.wake_at end,
-         woken = case when x.wake_at is null then runs.woken else false end,
-         takeovers = case when x.wake_at is null then runs.takeovers else 0 end, suspicion = 0, announced_by = null
-         from (select r.value->>0 as id, r.value->>1 as status, r.value->>2 as phase,
-               cast(r.value->>3 as bigint) as attempt, cast(r.value->>4 as bigint) as resumes_at,
-               cast(r.value->>5 as bigint) as started_at, cast(r.value->>6 as bigint) as completed_at,
-               cast(r.value->>7 as bigint) as duration_ms, r.value->>8 as output, r.value->>9 as error,
-               r.value->>10 as logs, r.value->>11 as trace, cast(r.value->>12 as bigint) as fuel_used,
-               cast(r.value->>13 as bigint) as memory_bytes_peak, cast(r.value->>14 as bigint) as wake_at,
-               r.value->>15 as owner, r.value->>16 as failed_input, cast(r.value->>17 as bigint) as continued_at,
-               cast(r.value->>18 as bigint) as memory_kib_ms, cast(r.value->>19 as bigint) as effects,
-               cast(r.value->>20 as bigint) as egress_bytes",
-    )
-    .push(elements(db))
-    .bind(json(rows)?)
-    .push(") x where runs.id = x.id and runs.status = 'running' and runs.owner = x.owner returning runs.id");
-    let recorded: Vec<(RunId,)> = db.all(query).await?;
+    let (before, after) = RECORD;
+    let changes = with_rows((before, before), rows.iter().map(|row| row.cells()), after);
+    let recorded: Vec<(RunId,)> = db.all_of(changes).await?;
     let recorded: HashSet<RunId> = recorded.into_iter().map(|(run,)| run).collect();
     let stored = || rows.iter().filter(|row| recorded.contains(&row.id));
     let counted: Vec<Counted> = stored()

@@ -7,7 +7,6 @@ use heddle_model::ids::{DeploymentId, EndpointId, EnvironmentId, PatternId};
 use heddle_model::slot::Slot;
 use sqlx::FromRow;
 
-/// A schedule.
 #[derive(Clone, Debug, FromRow)]
 pub struct ScheduleRow {
     /// Id; keys of its runs are unique within it.
@@ -59,11 +58,9 @@ pub async fn of_deployment(
 /// A schedule of a workspace that is due some time, and what it is of.
 #[derive(Clone, Debug, FromRow)]
 pub struct NextRow {
-    /// The deployment.
     pub deployment_id: DeploymentId,
     /// The OnSchedule node.
     pub node_id: String,
-    /// When it is due next.
     #[sqlx(try_from = "i64")]
     pub next_due_at: Timestamp,
     /// Of the deployment.
@@ -135,7 +132,6 @@ pub async fn remove(db: &mut Db<'_>, editor: &Editor, deployment: DeploymentId) 
 /// A due schedule, and its deployed pattern.
 #[derive(Clone, Debug, FromRow)]
 pub struct DueRow {
-    /// The schedule.
     #[sqlx(flatten)]
     pub schedule: ScheduleRow,
     /// The deployment's pattern.

@@ -36,7 +36,6 @@ pub struct SecretRow {
 /// A secret in clear. It is wiped from memory when it is dropped, and never printed.
 #[derive(Debug)]
 pub struct OpenedSecret {
-    /// Its value.
     pub value: SecretString,
     /// Hosts that it may be sent to; none: any.
     pub hosts: Vec<String>,
@@ -133,7 +132,6 @@ pub async fn find(
 /// A value to store under a name.
 #[derive(Clone, Copy)]
 pub struct NewSecret<'a> {
-    /// Name.
     pub name: &'a str,
     /// Value in clear.
     pub value: &'a str,

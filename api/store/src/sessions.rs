@@ -12,7 +12,6 @@ const OF_USER_MAX: i64 = 50;
 /// A session's last use is noted once in so long, so that reading does not become writing.
 const USE_NOTED_EVERY: Duration = Duration::from_secs(60);
 
-/// A session.
 #[derive(Clone, Debug, FromRow)]
 pub struct SessionRow {
     /// The login's id.

@@ -13,10 +13,16 @@ pub(crate) fn is_unavailability(error: &sqlx::Error) -> bool {
     )
 }
 
+/// Whether a statement was interrupted.
+pub(crate) fn is_interruption(error: &sqlx::Error) -> bool {
+    primary_code(error) == Some(INTERRUPT)
+}
+
 // Result codes, <https://www.sqlite.org/rescode.html>.
 const BUSY: i32 = 5;
 const NO_MEMORY: i32 = 7;
 const READ_ONLY: i32 = 8;
+const INTERRUPT: i32 = 9;
 const IO_FAILED: i32 = 10;
 const CORRUPT: i32 = 11;
 const FULL: i32 = 13;

@@ -1,9 +1,12 @@
 //! Tests of patterns: each a row of its pattern, with its case as JSON and how it ended last.
 
+use super::files::{self, Right};
 use super::{Db, StoreError, rights, sql};
 use heddle_model::access::{Editor, Scope};
 use heddle_model::clock::Timestamp;
-use heddle_model::ids::{PatternId, TestId};
+use heddle_model::file::{Holder, mentioned};
+use heddle_model::ids::{FileId, PatternId, TestId, UserId};
+use heddle_model::tenant::Tenant;
 use sqlx::FromRow;
 
 /// Bytes of a test besides its case, roughly.
@@ -15,7 +18,6 @@ pub struct TestRow {
     /// UUIDv7, so that ids sort by time of creation.
     #[sqlx(try_from = "String")]
     pub id: TestId,
-    /// Name.
     pub name: String,
     /// When made.
     #[sqlx(try_from = "i64")]
@@ -27,7 +29,6 @@ pub struct TestRow {
     pub last_status: Option<String>,
     /// When that was, in milliseconds.
     pub last_at: Option<i64>,
-    /// Which version.
     pub last_version: Option<i64>,
 }
 
@@ -44,9 +45,7 @@ pub struct WholeTestRow {
 /// A test to be stored.
 #[derive(Clone, Debug)]
 pub struct NewTest {
-    /// Its id.
     pub id: TestId,
-    /// Name.
     pub name: String,
     /// The case as JSON.
     pub content: String,
@@ -65,7 +64,6 @@ impl NewTest {
 pub struct Taken {
     /// Tests.
     pub count: i64,
-    /// Bytes.
     pub bytes: i64,
 }
 
@@ -116,7 +114,30 @@ pub async fn insert(
     );
     let query = query.bind(test.id).bind(pattern).bind(&test.name).bind(now);
     let query = query.bind(now).bind(test.stored_bytes()).bind(&test.content);
-    db.execute(query).await.map(drop)
+    db.execute(query).await?;
+    hold_files(db, pattern, test, now).await
+}
+
+/// Lets the test keep the files that its case refers to: whoever changes tests may see all of the tenant's.
+async fn hold_files(
+    db: &mut Db<'_>,
+    pattern: PatternId,
+    test: &NewTest,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let ids: Vec<FileId> = mentioned(&test.content).into_iter().collect();
+    let holder = Holder::Test(test.id);
+    if !ids.is_empty() {
+        let query = sql("select owner_id, workspace_id from patterns where id = ?").bind(pattern);
+        let owners: Option<(UserId, Option<String>)> = db.optional(query).await?;
+        let Some((owner, workspace)) = owners else {
+            return Ok(());
+        };
+        let workspace = workspace.and_then(|workspace| workspace.parse().ok());
+        let tenant = Tenant::of(owner, workspace);
+        files::hold(db, tenant, &ids, (&holder, Right::Tenant), now).await?;
+    }
+    files::release_others(db, &holder, &ids).await
 }
 
 /// Puts another case in place of a test's, whose last result says nothing any more.
@@ -133,9 +154,10 @@ pub async fn update(
     );
     let query = query.bind(&test.name).bind(now).bind(test.stored_bytes());
     let query = query.bind(&test.content).bind(test.id).bind(pattern);
-    db.execute(rights::pattern(query, editor, pattern))
-        .await
-        .map(drop)
+    if db.execute(rights::pattern(query, editor, pattern)).await? > 0 {
+        hold_files(db, pattern, test, now).await?;
+    }
+    Ok(())
 }
 
 /// Stores how a test has ended, unless it has changed since it was read.

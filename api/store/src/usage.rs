@@ -1,5 +1,6 @@
 //! What tenants have used, by hour. It is counted in the transaction that stores what became of runs, so that it adds up to
-//! them, whatever happens in between; deleting runs takes nothing off.
+//! them, whatever happens in between; deleting runs takes nothing off. Test runs and replays, of which nothing is stored, are
+//! counted apart.
 
 use super::{Db, Sql, StoreError, inserts, sql};
 use heddle_model::clock::Timestamp;
@@ -15,7 +16,6 @@ use std::collections::BTreeMap;
 pub struct Counted {
     /// By whom.
     pub tenant: Tenant,
-    /// When.
     pub at: Timestamp,
     /// How much.
     pub used: Used,
@@ -41,15 +41,15 @@ pub(crate) struct Counting {
 /// Adds this up, one row for each tenant and hour. Whoever counts has a name of its own, so that transactions which count at
 /// the same time don't wait for each other. There are no more statements than [`inserts`] makes of as many rows.
 pub(crate) fn counted(counter: &str, counted: &[Counted]) -> Counting {
-    let mut sums: BTreeMap<(String, Timestamp), Used> = BTreeMap::new();
+    let mut sums: BTreeMap<(Tenant, Timestamp), Used> = BTreeMap::new();
     for it in counted {
-        *sums.entry((it.tenant.to_string(), hour_of(it.at))).or_default() += it.used;
+        *sums.entry((it.tenant, hour_of(it.at))).or_default() += it.used;
     }
     let rows = sums.len() as u64;
     let sums: Vec<_> = sums.into_iter().collect();
     let cells = sums.into_iter().map(|((tenant, hour), used)| {
         [
-            tenant.into(),
+            tenant.to_string().into(),
             hour.into(),
             counter.into(),
             used.runs.into(),
@@ -85,10 +85,34 @@ pub(crate) async fn count_end(
     db.execute(count.push(ADD)).await.map(drop)
 }
 
+/// Counts a test run or a replay.
+pub async fn count_test(
+    db: &mut Db<'_>,
+    tenant: Tenant,
+    at: Timestamp,
+    used: &Used,
+) -> Result<(), StoreError> {
+    let count = sql(
+        "insert into test_usage_hours (tenant_id, hour, runs, fuel, memory_kib_ms, effects, egress_bytes)
+         values (?, ?, ?, ?, ?, ?, ?) on conflict (tenant_id, hour) do update set
+         runs = test_usage_hours.runs + excluded.runs, fuel = test_usage_hours.fuel + excluded.fuel,
+         memory_kib_ms = test_usage_hours.memory_kib_ms + excluded.memory_kib_ms,
+         effects = test_usage_hours.effects + excluded.effects,
+         egress_bytes = test_usage_hours.egress_bytes + excluded.egress_bytes",
+    )
+    .bind(tenant.to_string())
+    .bind(hour_of(at))
+    .bind(used.runs)
+    .bind(used.fuel)
+    .bind(used.memory_kib_ms)
+    .bind(used.effects)
+    .bind(used.egress_bytes);
+    db.execute(count).await.map(drop)
+}
+
 /// How long a span of a report is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Span {
-    /// An hour.
     Hour,
     /// A day in UTC.
     Day,
@@ -117,19 +141,26 @@ pub struct UsageRow {
     pub runs: i64,
     /// Those of them that failed.
     pub failed_runs: i64,
-    /// Fuel.
     pub fuel: i64,
     /// Peak memory in KiB times milliseconds.
     pub memory_kib_ms: i64,
-    /// Effects.
     pub effects: i64,
     /// Bytes that were sent.
     pub egress_bytes: i64,
     /// The most that was stored at a time, in bytes, as far as it was measured.
     pub stored_bytes: i64,
+    /// Test runs and replays.
+    pub test_runs: i64,
+    /// Their fuel.
+    pub test_fuel: i64,
+    /// Their peak memory in KiB times milliseconds.
+    pub test_memory_kib_ms: i64,
+    /// Their effects.
+    pub test_effects: i64,
+    /// Bytes that they sent.
+    pub test_egress_bytes: i64,
 }
 
-/// What a report is of.
 #[derive(Clone, Copy, Debug)]
 pub struct Report {
     /// One tenant; `None`: all, for the operator.
@@ -166,14 +197,22 @@ pub async fn report(
     let used = sql("select tenant_id, began_at, cast(sum(runs) as bigint) as runs,
          cast(sum(failed_runs) as bigint) as failed_runs, cast(sum(fuel) as bigint) as fuel,
          cast(sum(memory_kib_ms) as bigint) as memory_kib_ms, cast(sum(effects) as bigint) as effects,
-         cast(sum(egress_bytes) as bigint) as egress_bytes, cast(max(bytes) as bigint) as stored_bytes from (
+         cast(sum(egress_bytes) as bigint) as egress_bytes, cast(max(bytes) as bigint) as stored_bytes,
+         cast(sum(test_runs) as bigint) as test_runs, cast(sum(test_fuel) as bigint) as test_fuel,
+         cast(sum(test_memory_kib_ms) as bigint) as test_memory_kib_ms,
+         cast(sum(test_effects) as bigint) as test_effects,
+         cast(sum(test_egress_bytes) as bigint) as test_egress_bytes from (
          select tenant_id, ")
     .push(began)
-    .push(" as began_at, runs, failed_runs, fuel, memory_kib_ms, effects, egress_bytes, 0 as bytes from usage_hours");
+    .push(" as began_at, runs, failed_runs, fuel, memory_kib_ms, effects, egress_bytes, 0 as bytes,
+         0 as test_runs, 0 as test_fuel, 0 as test_memory_kib_ms, 0 as test_effects, 0 as test_egress_bytes from usage_hours");
     let stored = sql(" union all select tenant_id, ")
         .push(began)
-        .push(" as began_at, 0, 0, 0, 0, 0, 0, bytes from storage_hours");
-    let mut query = sums(used).append(sums(stored)).push(") u");
+        .push(" as began_at, 0, 0, 0, 0, 0, 0, bytes, 0, 0, 0, 0, 0 from storage_hours");
+    let tests = sql(" union all select tenant_id, ").push(began).push(
+        " as began_at, 0, 0, 0, 0, 0, 0, 0, runs, fuel, memory_kib_ms, effects, egress_bytes from test_usage_hours",
+    );
+    let mut query = sums(used).append(sums(stored)).append(sums(tests)).push(") u");
     if let Some((began_at, tenant)) = after {
         query = query
             .push(" where (began_at, tenant_id) > (?, ?)")
@@ -204,10 +243,29 @@ pub async fn since(db: &mut Db<'_>, tenant: Tenant, from: Timestamp) -> Result<U
     })
 }
 
+/// What a tenant's test runs and replays have used from a time on.
+pub async fn of_tests_since(db: &mut Db<'_>, tenant: Tenant, from: Timestamp) -> Result<Used, StoreError> {
+    let query = sql(
+        "select cast(coalesce(sum(runs), 0) as bigint), cast(coalesce(sum(fuel), 0) as bigint),
+         cast(coalesce(sum(memory_kib_ms), 0) as bigint), cast(coalesce(sum(effects), 0) as bigint),
+         cast(coalesce(sum(egress_bytes), 0) as bigint) from test_usage_hours where tenant_id = ? and hour >= ?",
+    );
+    let (runs, fuel, memory_kib_ms, effects, egress_bytes): (i64, i64, i64, i64, i64) =
+        db.one(query.bind(tenant.to_string()).bind(from)).await?;
+    Ok(Used {
+        runs,
+        failed_runs: 0,
+        fuel,
+        memory_kib_ms,
+        effects,
+        egress_bytes,
+    })
+}
+
 /// Bytes that a workspace's rows take: patterns with their versions, tests and drafts, modules, runs with their events,
-/// outputs, logs, traces and journals, values that KeyValue keeps, and tapped events. Reads all of its runs.
+/// outputs, logs, traces and journals, values that KeyValue keeps, tapped events, and what its files hold. Reads all of its runs.
 pub async fn stored_bytes(db: &mut Db<'_>, workspace: WorkspaceId) -> Result<i64, StoreError> {
-    const SUMS: [&str; 7] = [
+    const SUMS: [&str; 8] = [
         "select cast(coalesce(sum(stored_bytes), 0) as bigint) from patterns where workspace_id = ?",
         "select cast(coalesce(sum(t.stored_bytes), 0) as bigint) from pattern_tests t join patterns p on p.id = t.pattern_id
          where p.workspace_id = ?",
@@ -222,6 +280,7 @@ pub async fn stored_bytes(db: &mut Db<'_>, workspace: WorkspaceId) -> Result<i64
         "select cast(coalesce(sum(bytes), 0) as bigint) from run_journals where tenant_id = ? and is_kept",
         "select cast(coalesce(sum(octet_length(t.event)), 0) as bigint) from tap_events t
          join webhook_endpoints e on e.id = t.endpoint_id join patterns p on p.id = e.pattern_id where p.workspace_id = ?",
+        "select cast(coalesce(sum(size), 0) as bigint) from file_blobs where tenant_id = ? and state = 'live'",
     ];
     let mut bytes: i64 = 0;
     for text in SUMS {

@@ -10,7 +10,7 @@ mod master;
 mod rotation;
 
 pub use error::VaultError;
-pub use key::{MASTER_KEY_BYTES, MasterKey, MasterKeyId};
+pub use key::{ArchiveKey, MASTER_KEY_BYTES, MasterKey, MasterKeyId};
 pub use rotation::HANDOVER;
 
 use crate::data_keys::{self, DataKeyRow, owner};

@@ -48,7 +48,6 @@ pub struct NewVersion<'a> {
     pub by: UserId,
     /// What changed.
     pub summary: &'a str,
-    /// The graph.
     pub graph: Part<&'a str>,
     /// The definitions; `None`: it has none.
     pub definitions: Part<Option<&'a str>>,
@@ -160,11 +159,8 @@ pub async fn content(
 /// A version of a pattern that may hold what is searched for, without its content.
 #[derive(Clone, Debug, FromRow)]
 pub struct MentioningRow {
-    /// The pattern.
     pub pattern_id: PatternId,
-    /// Its name.
     pub pattern_name: String,
-    /// The version.
     pub version_number: i64,
     /// Whether it is the newest one.
     pub is_newest: bool,

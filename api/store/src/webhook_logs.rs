@@ -1,6 +1,6 @@
 //! What came to webhooks: a line for every request, and the newest events of each endpoint (the tap).
 
-use super::{Arg, Db, Sql, StoreError, inserts, rights, sql};
+use super::{Arg, Db, Sql, Start, StoreError, inserts, rights, sql};
 use heddle_model::access::{Editor, Scope};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{EndpointId, PatternId, RunId, WebhookLogId};
@@ -32,7 +32,6 @@ pub struct LogRow {
     pub rejection_reason: Option<String>,
     /// Who sent it.
     pub ip_address: String,
-    /// With what.
     pub user_agent: Option<String>,
     /// Bytes of the body.
     pub content_length: i64,
@@ -173,12 +172,12 @@ pub enum Whose {
 /// Which lines are meant.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Filter {
-    /// With this status.
     pub status: Option<WebhookStatus>,
     /// Not before.
     pub since: Option<Timestamp>,
     /// Not after.
     pub until: Option<Timestamp>,
+    pub before: Option<Timestamp>,
 }
 
 const LINES: &str =
@@ -191,7 +190,7 @@ pub async fn list(
     scope: &Scope,
     whose: Whose,
     filter: &Filter,
-    (limit, offset): (i64, i64),
+    (limit, start): (i64, Start<(Timestamp, WebhookLogId)>),
 ) -> Result<(Vec<LogRow>, i64), StoreError> {
     let count = matching(
         sql("select count(*) from webhook_logs where "),
@@ -200,10 +199,14 @@ pub async fn list(
         filter,
     );
     let (total,): (i64,) = db.one(count).await?;
-    let page = matching(sql(LINES), scope, whose, filter)
+    let mut page = matching(sql(LINES), scope, whose, filter);
+    if let Some((at, id)) = start.after() {
+        page = page.push(" and (created_at, id) < (?, ?)").bind(*at).bind(*id);
+    }
+    let page = page
         .push(" order by created_at desc, id desc limit ? offset ?")
         .bind(limit)
-        .bind(offset);
+        .bind(start.offset());
     Ok((db.all(page).await?, total))
 }
 
@@ -247,6 +250,9 @@ fn matching(query: Sql, scope: &Scope, whose: Whose, filter: &Filter) -> Sql {
     }
     if let Some(until) = filter.until {
         query = query.push(" and created_at <= ?").bind(until);
+    }
+    if let Some(before) = filter.before {
+        query = query.push(" and created_at < ?").bind(before);
     }
     query
 }

@@ -16,7 +16,6 @@ pub struct WorkspaceRow {
     /// UUIDv7, so that ids sort by time of creation.
     #[sqlx(try_from = "String")]
     pub id: WorkspaceId,
-    /// Name.
     pub name: String,
     /// The member's role.
     #[sqlx(try_from = "String")]
@@ -29,13 +28,11 @@ pub struct WorkspaceRow {
     pub updated_at: Timestamp,
 }
 
-/// An environment.
 #[derive(Clone, Debug, FromRow)]
 pub struct EnvironmentRow {
     /// UUIDv7, so that ids sort by time of creation.
     #[sqlx(try_from = "String")]
     pub id: EnvironmentId,
-    /// Workspace.
     #[sqlx(try_from = "String")]
     pub workspace_id: WorkspaceId,
     /// Name, unique in the workspace.
@@ -45,19 +42,14 @@ pub struct EnvironmentRow {
     pub created_at: Timestamp,
 }
 
-/// A member.
 #[derive(Clone, Debug, FromRow)]
 pub struct MemberRow {
-    /// User.
     #[sqlx(try_from = "String")]
     pub user_id: UserId,
     /// Email address, as registered.
     pub email: String,
-    /// First name.
     pub first_name: String,
-    /// Last name.
     pub last_name: String,
-    /// Role.
     #[sqlx(try_from = "String")]
     pub role: WorkspaceRole,
     /// Since when.

@@ -197,7 +197,6 @@ impl<'m> FunctionBuilder<'m> {
         self.constant_handle(index);
     }
 
-    /// A number.
     pub(super) fn number(&mut self, number: f64) {
         let index = self.module.constants.number(number);
         self.constant_handle(index);

@@ -2,7 +2,6 @@
 
 use heddle_values::methods::{Global, Method};
 
-/// An expression.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expression {
     /// `undefined`
@@ -11,7 +10,6 @@ pub enum Expression {
     Null,
     /// `true`, `false`
     Bool(bool),
-    /// A number.
     Number(f64),
     /// A string, as JSON text when it has lone surrogates.
     String(Literal),
@@ -85,11 +83,9 @@ pub struct Script {
 pub struct MethodCall {
     /// What the method is called on.
     pub receiver: Expression,
-    /// The method.
     pub method: Method,
     /// `receiver.method?.()`: when there is no such method, the chain around is `undefined`.
     pub optional: bool,
-    /// The arguments.
     pub arguments: Vec<Element>,
 }
 

@@ -10,13 +10,12 @@ use oxc_semantic::Semantic;
 use oxc_span::GetSpan;
 use std::ops::Range;
 
-/// Levels of nesting that are parsed, as in [`super::parse`].
+/// Levels of nesting that are parsed, as in [`mod@super::parse`].
 const NESTING_MAX: usize = 256;
 
 /// A name of a node in an expression, by label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LabelReference {
-    /// The label.
     pub label: String,
     /// What another name replaces, in bytes of the source.
     pub span: Range<usize>,

@@ -9,7 +9,7 @@ use oxc_ast::{AstKind, ast};
 use oxc_semantic::Semantic;
 use std::collections::BTreeSet;
 
-/// Levels of nesting that are parsed, as in [`super::parse`].
+/// Levels of nesting that are parsed, as in [`mod@super::parse`].
 const NESTING_MAX: usize = 256;
 
 /// The `$vars` that an expression reads by names that are written out; none if it is no valid one.

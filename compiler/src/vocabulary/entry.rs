@@ -8,7 +8,6 @@ use serde::Serialize;
 pub struct NameEntry {
     /// As it is written.
     pub name: &'static str,
-    /// What it is.
     pub about: &'static str,
     /// Where it has a value.
     pub scope: Scope,

@@ -26,22 +26,44 @@ export const getVocabulary = (): Promise<Schemas['Vocabulary']> => answer(api.GE
 export const getVersion = (id: string, n: number): Promise<Schemas['WholeVersion']> =>
   answer(api.GET('/api/patterns/{id}/versions/{n}', { params: { path: { id, n } } }));
 
+/** A draft as it is stored, with the tag that the next change of it names. */
+export type Tagged<T> = T & { tag: string };
+
+/** The body of an answer with its ETag. */
+async function tagged<T extends object>(
+  reply: Promise<{ data?: T; error?: unknown; response: Response }>,
+): Promise<Tagged<T>> {
+  const body = await answer(reply);
+  const { response } = await reply;
+  return { ...body, tag: response.headers.get('etag') ?? '' };
+}
+
 /** The caller's draft; null if there is none. */
-export async function getDraft(id: string): Promise<Schemas['Draft'] | null> {
+export async function getDraft(id: string): Promise<Tagged<Schemas['Draft']> | null> {
   try {
-    return await answer(api.GET('/api/patterns/{id}/draft', at(id)));
+    return await tagged(api.GET('/api/patterns/{id}/draft', at(id)));
   } catch (error) {
     if (error instanceof ApiError && error.status === 404) return null;
     throw error;
   }
 }
 
+/** Stores a draft in place of the one with this tag, or where there is none: 409 if there is another by now. */
 export const putDraft = (
   id: string,
   baseVersion: number,
   drawing: Drawing,
-): Promise<Schemas['StoredDraft']> =>
-  answer(api.PUT('/api/patterns/{id}/draft', { ...at(id), body: { baseVersion, ...sent(drawing) } }));
+  inPlaceOf: string | null,
+): Promise<Tagged<Schemas['StoredDraft']>> =>
+  tagged(
+    api.PUT('/api/patterns/{id}/draft', {
+      params: {
+        path: { id },
+        header: inPlaceOf === null ? { 'If-None-Match': '*' } : { 'If-Match': inPlaceOf },
+      },
+      body: { baseVersion, ...sent(drawing) },
+    }),
+  );
 
 export const deleteDraft = (id: string): Promise<unknown> =>
   answer(api.DELETE('/api/patterns/{id}/draft', at(id)));

@@ -21,15 +21,15 @@ class Session {
     this.current = await unwrap(api.POST('/api/session', { body: { email, password, ...more } }));
   }
 
-  /** Goes to the login provider's page. */
-  async beginExternal(): Promise<void> {
-    const { authorizeUrl } = await unwrap(api.POST('/api/session/ext/begin'));
+  /** Goes to the page of this login provider; without an id, of the only one. */
+  async beginExternal(provider?: string): Promise<void> {
+    const body = provider ? { provider } : {};
+    const { authorizeUrl } = await unwrap(api.POST('/api/session/ext/begin', { body }));
     window.location.assign(authorizeUrl);
   }
 
   /** Signs in with what the login provider has sent along; a notice about the account, if there is one. */
-  async signInExternally(code: string, state: string, invitation: string): Promise<string | undefined> {
-    const body = { code, state, ...(invitation && { invitation }) };
+  async signInExternally(body: Schemas['ExtRequest']): Promise<string | undefined> {
     this.current = await unwrap(api.POST('/api/session/ext', { body }));
     return this.current.notice ?? undefined;
   }

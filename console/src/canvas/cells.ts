@@ -137,20 +137,21 @@ export function fitting(
 }
 
 /**
- * The first view of a graph: all of it, or, if that would be too small to be read, its beginning; the minimap shows the
- * rest.
+ * The first view of a graph: all of it, or, if that would be too small to be read, its beginning, or the node that is wanted
+ * in the middle. The minimap shows the rest.
  */
-export function openingView(all: Box, start: Box, width: number, height: number): Viewport {
+export function openingView(all: Box, start: Box, width: number, height: number, isWanted = false): Viewport {
   const whole = fitting(all, width, height);
   if (whole.zoom >= ZOOM_WHOLE) return whole;
   const zoom = ZOOM_READABLE;
   const margin = Math.min(60, width / 8);
   const isTall = all.height * zoom > height;
   const middle = isTall ? start.y + start.height / 2 : all.y + all.height / 2;
-  const centered = (width - all.width * zoom) / 2 - all.x * zoom;
+  const centered = (box: Box) => (width - box.width * zoom) / 2 - box.x * zoom;
+  const isWide = all.width * zoom > width;
   return {
-    x: all.width * zoom > width ? margin - start.x * zoom : centered,
-    y: height / 2 - middle * zoom,
+    x: !isWide ? centered(all) : isWanted ? centered(start) : margin - start.x * zoom,
+    y: height / 2 - (isWanted ? start.y + start.height / 2 : middle) * zoom,
     zoom,
   };
 }

@@ -122,6 +122,8 @@ const BY_KIND: Record<string, IconNode> = {
   component: Puzzle,
 };
 
+export const iconOfKind = (kind: string): IconNode => own(BY_KIND, kind) ?? Puzzle;
+
 export function iconOf(catalogue: Catalogue, doc: Doc, type: string): IconNode {
   const known = catalogue.byName.get(type);
   if (known) return own(BY_NAME, known.icon) ?? Circle;

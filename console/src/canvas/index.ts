@@ -12,6 +12,7 @@
  * | `diff`     | `DocDiff` (graph/diff.ts) to colour nodes and edges by, or null; the document is its `union`  |
  * | `conflicts`| `ConflictMarks` (graph/conflicts.ts) of the open graph: what others have changed differently, or null |
  * | `callout`  | a snippet to show beside a node or an edge, or null                                           |
+ * | `opensAt`  | the node to begin at, if not all of the graph can be seen                                      |
  * | `shared`   | an `Observable<Viewport | null>` that several canvases have, so that they show the same part  |
  * | `onopen`   | Enter or double click on a node: open the inspector                                           |
  *
@@ -19,6 +20,7 @@
  * (graph/commands.ts) lists what can be done, for a command menu; `session.reveal('checkout/pay')` brings a node into
  * view, opens its composite if need be, and selects it; `session.ask({kind: 'palette'})` opens the palette.
  */
+export { componentFile } from './add';
 export { default as Editor } from './Editor.svelte';
 export type { Viewport } from './cells';
 export { iconOf, kindOf, type Kind } from './icons';

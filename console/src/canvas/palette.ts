@@ -1,6 +1,7 @@
 /** The palette's entries, found by what people call things. Pure. */
 import { inWords, type Catalogue, type NodeType } from '../graph/catalogue';
 import type { Doc } from '../graph/model';
+import type { OwnKind } from '../graph/own-types';
 
 export interface PaletteEntry {
   readonly type: string;
@@ -22,7 +23,29 @@ export function paletteEntries(catalogue: Catalogue, doc: Doc): PaletteEntry[] {
     const detail = kinds[definition.kind] ?? 'Node type of this pattern';
     return { type: name, title: name, detail, group: 'This pattern', keywords: ['custom', definition.kind] };
   });
-  return [...own, ...catalogue.types.map(entry)];
+  return [...own, ...catalogue.types.map(entry), ...NEW];
+}
+
+const NEW_TYPE = 'new ';
+/** What begins a node type of the pattern's own. Their names are none that a type can have in the catalogue. */
+const NEW: readonly PaletteEntry[] = (
+  [
+    ['graph', 'New composite', 'A graph within a node', 'subworkflow subflow group function reuse'],
+    ['javascript', 'New JavaScript type', 'A module that several nodes share', 'code script function'],
+    ['expression', 'New expression type', 'Outputs that expressions compute', 'formula function calculate'],
+    ['component', 'New component…', 'A WebAssembly file, of Rust, Go or C', 'wasm upload file plugin'],
+  ] satisfies [OwnKind, string, string, string][]
+).map(([kind, title, detail, keywords]) => ({
+  type: NEW_TYPE + kind,
+  title,
+  detail,
+  group: 'Of your own',
+  keywords: ['custom', 'own', 'definition', ...keywords.split(' ')],
+}));
+
+/** The kind of type that an entry begins; undefined for types that are there. */
+export function newKind(type: string): OwnKind | undefined {
+  return NEW.some((entry) => entry.type === type) ? (type.slice(NEW_TYPE.length) as OwnKind) : undefined;
 }
 
 function entry(type: NodeType): PaletteEntry {

@@ -1,4 +1,4 @@
-/** Edits for what people do: add a node where it belongs, insert it on an edge, duplicate, wrap up. */
+/** Edits for what people do: add a node where it belongs, insert it on an edge, duplicate. */
 import { portsOf, typeTitle, type Catalogue } from './catalogue';
 import { makeClip, pasteEdit, type Paste, type Selection } from './clipboard';
 import { refusal, type Ends } from './connect';

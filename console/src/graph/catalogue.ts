@@ -9,6 +9,10 @@ export interface NodeType {
   readonly inputs: readonly Port[];
   readonly outputs: readonly Port[];
   readonly outputsPerCase: boolean;
+  /** By how many of its outputs a node sends at a time. */
+  readonly sends: 'one' | 'several';
+  /** The parameter by which it is several as well, unless it is false. */
+  readonly sendsSeveralIf?: string;
   /** JSON Schema of the parameters. */
   readonly parameters: Readonly<Record<string, unknown>>;
   readonly effects?: readonly string[];
@@ -77,6 +81,15 @@ export function isLoop(catalogue: Catalogue, type: string): boolean {
 /** Whether nodes of a type have a body that is repeated while a condition holds, which reads what came back. */
 export function repeats(catalogue: Catalogue, type: string): boolean {
   return catalogue.byName.get(type)?.role === 'while';
+}
+
+/** Whether a node may send by several ports at once. Of a definition's, nobody knows. */
+export function sendsSeveral(catalogue: Catalogue, node: GraphNode, ports: NodePorts): boolean {
+  if (ports.outputs.filter(({ name }) => name !== ERROR_PORT).length <= 1) return false;
+  const type = catalogue.byName.get(node.type);
+  if (type?.sends !== 'one') return true;
+  const several = type.sendsSeveralIf && node.data?.parameters?.[type.sendsSeveralIf];
+  return several !== undefined && several !== '' && several !== false;
 }
 
 /** The composite's definition, for nodes of a type of kind `graph`. */

@@ -72,6 +72,13 @@ export function commandsOf(session: Session, readOnly: boolean): Command[] {
       pinEdit(document.doc, given) !== undefined,
     ),
     ...edit('unpin-all', 'Remove all pins', [], () => session.unpinAll(), hasPins(document.doc)),
+    ...edit(
+      'composite',
+      'Make a composite of the selection',
+      ['Mod+g'],
+      () => session.composeSelection(),
+      nodes.size > 0,
+    ),
     ...edit('note', 'Add a note', ['Shift+n'], () => session.addNote()),
     ...edit('tidy', nodes.size > 1 ? 'Tidy the selection' : 'Tidy', ['Shift+t'], () =>
       session.ask({ kind: 'tidy' }),

@@ -10,6 +10,7 @@ import { NO_SELECTION, pasteEdit, readClip, type Selection } from './clipboard';
 import { refusal, type Ends } from './connect';
 import { DocumentStore, Observable } from './document';
 import type { Edit } from './edit';
+import { addOwnType, compose, type OwnKind } from './own-types';
 import { pinEdit, unpinAllEdit, type GivenPin } from './pins';
 import {
   graphOf,
@@ -53,6 +54,8 @@ export class Session {
   given: (() => readonly GivenPin[]) | undefined;
   /** The middle of what is on the screen, where things without a place go. Kept by the canvas. */
   center: (() => Point) | undefined;
+  /** Shows why something could not be done; kept by the screen. Without it, only the live region says so. */
+  onrefused: ((text: string) => void) | undefined;
 
   constructor(
     readonly document: DocumentStore,
@@ -90,6 +93,12 @@ export class Session {
 
   say(text: string): void {
     this.announcement.set({ text });
+  }
+
+  /** Says why what was asked for is not done. */
+  refuse(text: string): void {
+    if (this.onrefused) this.onrefused(text);
+    else this.say(text);
   }
 
   ask(request: Request): void {
@@ -183,12 +192,31 @@ export class Session {
   }
 
   add(wanted: actions.NewNode): string {
+    return this.show(actions.addNode(this.here, this.placed(wanted)));
+  }
+
+  /** Adds a new type of the pattern's own, and a node of it. */
+  addOwn(kind: OwnKind, wanted: actions.NewNode, content?: string, name?: string): string {
+    return this.show(addOwnType(this.here, kind, this.placed(wanted), content, name));
+  }
+
+  private placed(wanted: actions.NewNode): actions.NewNode {
     const middle = this.graph.nodes.length === 0 ? this.center?.() : undefined;
-    const added = actions.addNode(this.here, wanted.at || !middle ? wanted : { ...wanted, at: middle });
-    this.dispatch(added.edit);
-    this.select([added.node]);
-    this.ask({ kind: 'reveal', nodes: [added.node] });
-    return added.node;
+    return wanted.at || !middle ? wanted : { ...wanted, at: middle };
+  }
+
+  private show({ edit, node }: actions.Added): string {
+    this.dispatch(edit);
+    this.select([node]);
+    this.ask({ kind: 'reveal', nodes: [node] });
+    return node;
+  }
+
+  /** Puts what is selected into a composite, or says why that can't be. */
+  composeSelection(): void {
+    const made = compose(this.here, this.selection.value.nodes);
+    if ('refusal' in made) this.refuse(made.refusal);
+    else this.show(made);
   }
 
   addNote(at?: Point): string {
@@ -202,7 +230,7 @@ export class Session {
   /** Connects, or says why not. */
   connect(ends: Ends): boolean {
     const refused = refusal(this.catalogue, this.document.doc, this.level.value.definition, ends);
-    if (refused) this.say(refused.message);
+    if (refused) this.refuse(refused.message);
     else this.dispatch(actions.connectEdit(this.here, ends));
     return refused === undefined;
   }

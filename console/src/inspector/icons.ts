@@ -41,6 +41,7 @@ export {
   Square,
   Table2,
   TriangleAlert,
+  Upload,
   Webhook,
   Workflow,
   X,

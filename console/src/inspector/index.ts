@@ -4,9 +4,9 @@
  * | component    |                                                                                             |
  * | ------------ | ------------------------------------------------------------------------------------------- |
  * | `Inspector`  | everything that can be set of a node                                                        |
- * | `OwnType`    | the code or values, and the ports, of a node type of the pattern's own                       |
+ * | `OwnType`    | name, code or values, and ports of a node type of the pattern's own; loaded when there is one |
  * | `Problems`   | the validator's findings by node; `onopen` gives the one that was picked                    |
- * | `DataDrawer` | what arrives at the chosen node and what leaves it; values go into the field with the focus |
+ * | `DataDrawer` | what arrives at the chosen node and what leaves it; values go into the field with the focus; loaded when it is opened |
  *
  * One `InsertTargets` for an editor joins the inspector and the data drawer. `surroundingsOf` finds what a node's
  * expressions can name, with sample data, from the document and from what has run.
@@ -22,10 +22,8 @@ export type {
   PreviewRequest,
   Vocabulary,
 } from './api';
-export { default as DataDrawer } from './DataDrawer.svelte';
 export { default as Inspector } from './Inspector.svelte';
 export { InsertTargets } from './insert-targets.svelte';
-export { default as OwnType } from './OwnType.svelte';
 export { countText } from './problems';
 export { default as Problems } from './Problems.svelte';
 export { NO_SURROUNDINGS, type Sample, type SampleKind, type Surroundings } from './sample';

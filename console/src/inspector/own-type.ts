@@ -55,9 +55,24 @@ const OWN: Record<string, { required: string[]; properties: Record<string, JsonS
       ...PORTS,
     },
   },
+  component: {
+    required: [],
+    properties: {
+      hosts: {
+        type: 'array',
+        description:
+          'Where it may send requests to, such as api.example.com; * is any host. Without any, nowhere.',
+        'x-heddle': { literal: true },
+        items: { type: 'string', 'x-heddle': { literal: true } },
+      },
+      ...PORTS,
+    },
+  },
+  // Its graph is drawn.
+  graph: { required: [], properties: PORTS },
 };
 
-/** The fields of a definition; none for composites, which are drawn, and components, which are uploaded. */
+/** The fields of a definition, but for a composite's graph and a component's file. */
 export function definitionFields(kind: string): readonly Field[] {
   const schema = Object.hasOwn(OWN, kind) ? OWN[kind] : undefined;
   if (!schema) return [];

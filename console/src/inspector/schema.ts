@@ -1,36 +1,35 @@
-/** From the JSON Schema of a node type's parameters to fields. Pure; the catalogue's `x-heddle` wins over what is derived. */
+/** From the JSON Schema of a node type's parameters to fields. Pure; what a schema can't say, the catalogue's `x-heddle` does. */
 
 import type { NodeType } from '../graph/catalogue';
 import type { Field, NumberShape, Option, Scope, Shape, TextShape, TextWidget, Variant } from './fields';
-import { derivedHint } from './hints';
 import type { Hint, JsonSchema } from './json-schema';
 
 /** The fields of a node type, in the catalogue's order. */
 export function fieldsOf(nodeType: NodeType): readonly Field[] {
-  return objectFields(nodeType.parameters as JsonSchema, nodeType.type);
+  return objectFields(nodeType.parameters as JsonSchema);
 }
 
 /** The field of parameters that nobody has described: those of a type of one's own. */
 export function anyParameters(): Field {
-  return field('', { type: 'object', additionalProperties: {} }, false, '', {});
+  return field('', { type: 'object', additionalProperties: {} }, false, {});
 }
 
 /** A field for any value, within one of this scope. */
 export function anyField(scope: Scope): Field {
-  return field('', {}, true, '', scope === 'run' ? {} : { scope });
+  return field('', {}, true, scope === 'run' ? {} : { scope });
 }
 
-function objectFields(schema: JsonSchema, place: string): Field[] {
+function objectFields(schema: JsonSchema): Field[] {
   const required = new Set(schema.required);
   const fields = Object.entries(schema.properties ?? {}).map(([name, property]) =>
-    field(name, property, required.has(name), `${place}.${name}`, {}),
+    field(name, property, required.has(name), {}),
   );
   return fields.map((it) => withCondition(it, fields));
 }
 
 /** A field; elements of lists and maps inherit what is said of the whole. */
-function field(name: string, schema: JsonSchema, required: boolean, place: string, inherited: Hint): Field {
-  const hint: Hint = { ...inherited, ...derivedHint(place), ...schema['x-heddle'] };
+function field(name: string, schema: JsonSchema, required: boolean, inherited: Hint): Field {
+  const hint: Hint = { ...inherited, ...schema['x-heddle'] };
   const { shapes, takesExpression } = alternatives(schema);
   return {
     name,
@@ -42,7 +41,7 @@ function field(name: string, schema: JsonSchema, required: boolean, place: strin
     expressionFirst: hint.widget === 'expression',
     scope: scopeOf(hint.scope),
     advanced: hint.group === 'advanced',
-    shape: shapeOf(shapes, hint, place),
+    shape: shapeOf(shapes, hint),
   };
 }
 
@@ -77,14 +76,14 @@ function isAny(schema: JsonSchema): boolean {
   return !schema.type && !schema.enum && !schema.anyOf;
 }
 
-function shapeOf(shapes: JsonSchema[], hint: Hint, place: string): Shape {
+function shapeOf(shapes: JsonSchema[], hint: Hint): Shape {
   const [first] = shapes;
   if (first === undefined) return anyShape(hint);
-  if (shapes.length === 1) return single(first, hint, place);
+  if (shapes.length === 1) return single(first, hint);
   const options = shapes.map(optionsOf);
   if (options.every((it) => it !== undefined)) return { kind: 'select', options: options.flat() };
   const variants = shapes.map((shape): Variant => {
-    const inner = single(shape, hint, place);
+    const inner = single(shape, hint);
     return { label: variantLabel(inner), shape: inner };
   });
   return { kind: 'variants', variants };
@@ -102,7 +101,7 @@ function optionsOf(schema: JsonSchema): Option[] | undefined {
   );
 }
 
-function single(schema: JsonSchema, hint: Hint, place: string): Shape {
+function single(schema: JsonSchema, hint: Hint): Shape {
   const options = optionsOf(schema);
   if (options) return { kind: 'select', options };
   switch (schema.type) {
@@ -114,9 +113,9 @@ function single(schema: JsonSchema, hint: Hint, place: string): Shape {
     case 'boolean':
       return { kind: 'boolean' };
     case 'array':
-      return { kind: 'list', item: field('', schema.items ?? {}, true, `${place}[]`, inherit(hint)) };
+      return { kind: 'list', item: field('', schema.items ?? {}, true, inherit(hint)) };
     case 'object':
-      return objectShape(schema, hint, place);
+      return objectShape(schema, hint);
     default:
       return anyShape(hint);
   }
@@ -137,14 +136,14 @@ function number(schema: JsonSchema, hint: Hint): NumberShape {
   return shape;
 }
 
-function objectShape(schema: JsonSchema, hint: Hint, place: string): Shape {
+function objectShape(schema: JsonSchema, hint: Hint): Shape {
   if (schema.properties && Object.keys(schema.properties).length > 0) {
-    return { kind: 'object', fields: objectFields(schema, place) };
+    return { kind: 'object', fields: objectFields(schema) };
   }
   const values = typeof schema.additionalProperties === 'object' ? schema.additionalProperties : {};
   return {
     kind: 'map',
-    value: field('', values, true, `${place}.*`, inherit(hint)),
+    value: field('', values, true, inherit(hint)),
     json: hint.widget === 'json',
   };
 }
@@ -207,8 +206,8 @@ function variantLabel(shape: Shape): string {
   }
 }
 
-/** "For `join`: …": the field is of use with these values of a choice beside it. */
-const CONDITION = /^(?:For )?((?:`[\w-]+`)(?:(?:, | and | or )`[\w-]+`)*): /;
+/** "For `join`: …", "With the scheme `hmac`: …": the field is of use with these values of a choice beside it. */
+const CONDITION = /^(?:For |With the [a-z ]+ )?((?:`[\w-]+`)(?:(?:, | and | or )`[\w-]+`)*): /;
 
 function withCondition(it: Field, beside: readonly Field[]): Field {
   const values = CONDITION.exec(it.description)?.[1]?.match(/[\w-]+(?=`)/g);
@@ -231,9 +230,20 @@ const WORDS: Record<string, string> = {
   xml: 'XML',
   cc: 'Cc',
   bcc: 'Bcc',
+  api: 'API',
+  cors: 'CORS',
+  hmac: 'HMAC',
+  http: 'HTTP',
+  ip: 'IP',
+  ips: 'IPs',
+  jwt: 'JWT',
 };
 /** Units that the control shows, so that the label need not. */
 const UNITS = new Set(['ms', 'seconds']);
+
+/** A label within a sentence: "Set headers", "Set HMAC". */
+export const inSentence = (label: string): string =>
+  /^[A-Z]{2}/.test(label) ? label : label.charAt(0).toLowerCase() + label.slice(1);
 
 /** `responseMode` → `Response mode`, `timeoutMs` → `Timeout`, `bodyUrl` → `Body URL`. */
 export function labelOf(name: string): string {

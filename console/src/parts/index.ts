@@ -2,6 +2,7 @@
 
 export { default as Badge } from './Badge.svelte';
 export { default as Button } from './Button.svelte';
+export { bytes } from './bytes';
 export { default as Card } from './Card.svelte';
 export { default as Chart, type Bucket } from './Chart.svelte';
 export { default as Check } from './Check.svelte';

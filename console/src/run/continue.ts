@@ -9,6 +9,7 @@ import {
   isLoop,
   isTrigger,
   portsOf,
+  sendsSeveral,
   type Catalogue,
   type NodePorts,
 } from '../graph/catalogue';
@@ -24,6 +25,7 @@ import {
   type Pin,
 } from '../graph/model';
 import { readPin, writtenPin, type GivenPin } from '../graph/pins';
+import { isNoticed } from './effects';
 import { isExcerpt } from './events';
 import type { Execution, RunRecord } from './record';
 
@@ -162,8 +164,11 @@ class Pinning {
     }
     const executions = this.#executions.get(path) ?? [];
     if (executions.length === 0) return;
-    const ports = portsOf(this.basis.catalogue, this.basis.doc, node);
-    const given = node.data?.each ? joined(executions, node, ports) : givenBy(executions.at(-1), node, ports);
+    const { catalogue } = this.basis;
+    const ports = portsOf(catalogue, this.basis.doc, node);
+    const given = node.data?.each
+      ? joined(catalogue, executions, node, ports)
+      : givenBy(catalogue, executions.at(-1), node, ports);
     const prefix = path.slice(0, path.length - node.id.length);
     if (given) this.pins.set(path, { definition, node: node.id, pin: given });
     else if (isComposite(this.basis, node) && !this.isRepeated(path)) this.level(node.type, `${path}/`, []);
@@ -173,9 +178,7 @@ class Pinning {
   /** A node executes again: said if it had effects outside. */
   repeats(node: GraphNode, path: string): void {
     const isOf = (id: string | null) => id === path || id?.startsWith(`${path}/`);
-    const hadEffects = this.basis.record.effects.some(
-      ({ kind, nodeId }) => isOf(nodeId) && !INSIDE.has(kind),
-    );
+    const hadEffects = this.basis.record.effects.some(({ kind, nodeId }) => isOf(nodeId) && isNoticed(kind));
     if (hadEffects && !node.data?.pin) this.again.push(path);
   }
 }
@@ -192,7 +195,12 @@ function loopBody(flow: Flow, graph: Graph, node: GraphNode): GraphNode[] {
 }
 
 /** What an execution gave, if a pin can say it: one value by one port. */
-function givenBy(execution: Execution | undefined, node: GraphNode, ports: NodePorts): Pin | undefined {
+function givenBy(
+  catalogue: Catalogue,
+  execution: Execution | undefined,
+  node: GraphNode,
+  ports: NodePorts,
+): Pin | undefined {
   if (execution?.state !== 'ended') return undefined;
   const first = ports.outputs[0]?.name;
   if (execution.error) {
@@ -203,18 +211,25 @@ function givenBy(execution: Execution | undefined, node: GraphNode, ports: NodeP
   const port = execution.port;
   if (typeof port !== 'string' || execution.output === undefined || isExcerpt(execution.output))
     return undefined;
-  if (!ports.outputs.some(({ name }) => name === port) || sendsSeveral(node, ports)) return undefined;
+  // Of several ports at once, a trace has the first alone.
+  if (!ports.outputs.some(({ name }) => name === port) || sendsSeveral(catalogue, node, ports))
+    return undefined;
   return port === first ? { value: execution.output } : { value: execution.output, port };
 }
 
 /** The outputs for all elements as one array, as they leave a node with `each`. */
-function joined(executions: readonly Execution[], node: GraphNode, ports: NodePorts): Pin | undefined {
+function joined(
+  catalogue: Catalogue,
+  executions: readonly Execution[],
+  node: GraphNode,
+  ports: NodePorts,
+): Pin | undefined {
   const whole = executions.find((it) => !it.path.includes('#'));
   // Composites, and values that are no arrays, have one entry for all.
-  if (whole) return givenBy(whole, node, ports);
+  if (whole) return givenBy(catalogue, whole, node, ports);
   const elements = new Map<number, Pin>();
   for (const execution of executions) {
-    const given = givenBy(execution, node, ports);
+    const given = givenBy(catalogue, execution, node, ports);
     const element = Number(/#(\d+)$/.exec(execution.path)?.[1]);
     if (!given || !Number.isInteger(element)) return undefined;
     elements.set(element, given);
@@ -224,18 +239,6 @@ function joined(executions: readonly Execution[], node: GraphNode, ports: NodePo
   if (!head || inOrder.some(({ port }) => port !== head.port)) return undefined;
   return { ...head, value: inOrder.map(({ value }) => value) };
 }
-
-/** Types of several ports that send by one of them at a time. */
-const BY_ONE_PORT = new Set(['If', 'Switch', 'WaitForCallback', 'ForEach', 'Loop']);
-
-/** Whether a node may send by several ports at once, of which a trace has the first alone. */
-function sendsSeveral(node: GraphNode, ports: NodePorts): boolean {
-  if (ports.outputs.filter(({ name }) => name !== ERROR_PORT).length <= 1) return false;
-  return !BY_ONE_PORT.has(node.type);
-}
-
-/** Effects that nobody outside would notice. */
-const INSIDE = new Set(['hash', 'hmac', 'jwt', 'sleep', 'wait', 'component']);
 
 /**
  * Nodes whose doing has changed between two graphs: their type, parameters and settings, what leads to them, or their

@@ -3,7 +3,7 @@
  *
  * | component    |                                                                                            |
  * | ------------ | ------------------------------------------------------------------------------------------ |
- * | `TestPanel`  | starts test runs and shows them live                                                       |
+ * | `TestPanel`  | starts test runs and shows them live; loaded when it is opened                             |
  * | `Trace`      | a run as it went: cursor, waterfall, the chosen execution, log, output                     |
  * | `Value`      | a JSON value as a tree of which only the visible rows are drawn                            |
  * | `ValueTable` | a list of objects as a table                                                               |
@@ -18,7 +18,6 @@ export type { Began, EventChoice, TestSetup, Trigger } from './setup';
 export { ShownRun } from './shown-run.svelte';
 export { default as Step } from './Step.svelte';
 export { TestRun, type TestApi } from './test-run.svelte';
-export { default as TestPanel } from './TestPanel.svelte';
 export { default as Trace } from './Trace.svelte';
 export { default as Value } from './Value.svelte';
 export { default as ValueTable } from './ValueTable.svelte';

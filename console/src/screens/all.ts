@@ -33,6 +33,7 @@ export const SCREENS: Partial<Record<RouteName, Load>> = {
   keys: () => import('./keys/Keys.svelte'),
   audit: () => import('./audit/Audit.svelte'),
   usage: () => import('./usage/Usage.svelte'),
+  kept: () => import('./kept/KeptValues.svelte'),
   settings: () => import('./settings/Settings.svelte'),
   profile: () => import('./profile/Profile.svelte'),
 };

@@ -1,19 +1,33 @@
 /** What starts runs, in words. */
 
-const TYPES: Readonly<Record<string, string>> = {
-  OnWebhook: 'Webhook',
-  OnSchedule: 'Schedule',
-  OnManual: 'Manual',
-  OnEmail: 'Email',
-  OnError: 'Errors',
-  OnCall: 'Calls',
+/** What starts runs at triggers of these types, by whose names deployments keep them. `tests/tidy` compares it with the catalogue. */
+const STARTS: Readonly<Record<string, string>> = {
+  OnWebhook: 'webhook',
+  OnSchedule: 'schedule',
+  OnManual: 'manual',
+  OnCall: 'call',
+  OnEmail: 'email',
+  OnError: 'error',
 };
+
+const NAMES: Readonly<Record<string, string>> = {
+  webhook: 'Webhook',
+  schedule: 'Schedule',
+  manual: 'Manual',
+  call: 'Calls',
+  email: 'Email',
+  error: 'Errors',
+};
+
+/** Whether runs start at a trigger in this way. */
+export const startsBy = ({ type }: { readonly type: string }, start: string): boolean =>
+  STARTS[type] === start;
 
 /** For example `Webhook, 2 schedules`. */
 export function triggerNames(triggers: readonly { type: string }[]): string {
   const counts = new Map<string, number>();
   for (const { type } of triggers) {
-    const name = TYPES[type] ?? type.replace(/^On/, '');
+    const name = NAMES[STARTS[type] ?? ''] ?? type.replace(/^On/, '');
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }
   return Array.from(counts, ([name, count]) => (count === 1 ? name : `${name} × ${count}`)).join(', ');

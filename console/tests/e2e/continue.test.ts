@@ -90,6 +90,7 @@ test('two who edit one pattern see each other, and what the other has saved', as
   account,
   browser,
   baseURL,
+  watched,
 }) => {
   await page.goto(`/w/${account.workspace}`);
   const { id } = await call<{ id: string }>(page, 'POST', '/api/patterns', { name: 'Together' });
@@ -99,6 +100,7 @@ test('two who edit one pattern see each other, and what the other has saved', as
     storageState: await page.context().storageState(),
     ...(baseURL && { baseURL }),
   });
+  await watched(other);
   const second = await other.newPage();
   await second.goto(`/w/${account.workspace}/patterns/${id}`);
   await expect(second.getByText('Another tab')).toBeVisible();

@@ -116,7 +116,7 @@ test('a tab that crashes takes nothing with it that was drawn', async ({ page, a
   expect(saved.graphData.notes).toHaveLength(1);
 });
 
-test('a draft that another tab replaced, and then took along with its version, is offered again', async ({
+test('two tabs draw one draft, and what one of them takes out again is offered once the other has crashed', async ({
   page,
   account,
   context,
@@ -131,19 +131,25 @@ test('a draft that another tab replaced, and then took along with its version, i
   }
   await lost.keyboard.press('Shift+N');
   await expect(lost.getByText('Draft on the server')).toBeVisible();
-  // The other tab knows nothing of the note: neither its draft nor its version has it.
+  // The other tab knows nothing of the note, until it stores a draft of its own.
   await other.bringToFront();
   await other.getByRole('application').focus();
   await other.keyboard.press('Control+a');
   await other.keyboard.press('Shift+ArrowRight');
+  await expect(other.getByText('What you drew in another tab is in here as well now.')).toBeVisible();
   await expect(other.getByText('Draft on the server')).toBeVisible();
+  await expect(other.locator('.svelte-flow__node-note')).toHaveCount(1);
+  await accessible(other);
+  // It wants it not, and saves without it.
+  await other.keyboard.press('Control+z');
+  await expect(other.locator('.svelte-flow__node-note')).toHaveCount(0);
   await crash(lost);
   await other.keyboard.press('Control+s');
   await expect(other.getByText('Saved as 2')).toBeVisible();
   await other.close();
 
   await page.goto(path);
-  await expect(page.getByText('A tab was closed before its changes were saved')).toBeVisible();
+  await expect(page.getByText('Unsaved changes were left behind here')).toBeVisible();
   await page.getByRole('button', { name: 'Recover' }).click();
   await expect(page.getByText('Draft on the server')).toBeVisible();
   await page.getByRole('button', { name: 'Save', exact: true }).click();

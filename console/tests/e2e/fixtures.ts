@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { test as base, expect, type Page } from '@playwright/test';
+import { test as base, type BrowserContext, expect, type Page } from '@playwright/test';
 import { Postgres } from './postgres';
 import { onPostgres, Server } from './server';
 
@@ -17,6 +17,10 @@ interface Account {
 interface PerTest {
   /** Somebody new, signed in, with a workspace of their own. */
   account: Account;
+  /** What pages have said: none may say anything. */
+  complaints: string[];
+  /** Has the pages of another context watched as well, before any is opened. */
+  watched: (context: BrowserContext) => Promise<void>;
 }
 export interface PerWorker {
   /** What the server stores in. */
@@ -56,6 +60,23 @@ export async function accessible(page: Page): Promise<void> {
   expect(found, 'what axe found').toEqual([]);
 }
 
+/** Collects what the pages of a context complain about: errors, and violations of the policy. */
+async function watch(context: BrowserContext, complaints: string[]): Promise<void> {
+  context.on('weberror', (error) => complaints.push(`error: ${error.error().message}`));
+  context.on('console', (message) => {
+    // Chromium reports answers such as 401 itself; tests look at what the page makes of them.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+      complaints.push(message.text());
+  });
+  await context.addInitScript(() => {
+    document.addEventListener('securitypolicyviolation', (event) =>
+      console.error(
+        `policy: ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`,
+      ),
+    );
+  });
+}
+
 export const test = base.extend<PerTest, PerWorker>({
   database: ['sqlite', { option: true, scope: 'worker' }],
   server: [
@@ -72,23 +93,24 @@ export const test = base.extend<PerTest, PerWorker>({
     { scope: 'worker' },
   ],
   baseURL: async ({ server }, use) => use(server.url),
-  page: async ({ page }, use) => {
+  /** Told of every page of the context, and of those that tests open beside it by `watched`. */
+  complaints: async ({}, use) => {
     const complaints: string[] = [];
-    page.on('pageerror', (error) => complaints.push(`error: ${error.message}`));
-    page.on('console', (message) => {
-      // Chromium reports answers such as 401 itself; tests look at what the page makes of them.
-      if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
-        complaints.push(message.text());
-    });
-    await page.addInitScript(() => {
-      document.addEventListener('securitypolicyviolation', (event) =>
-        console.error(
-          `policy: ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`,
-        ),
-      );
-    });
+    await use(complaints);
+    expect(complaints, 'errors in a page').toEqual([]);
+  },
+  watched: async ({ complaints }, use) => {
+    await use((context) => watch(context, complaints));
+  },
+  context: async ({ context, watched }, use) => {
+    await watched(context);
+    await use(context);
+  },
+  page: async ({ page }, use, info) => {
     await use(page);
-    expect(complaints, 'errors in the page').toEqual([]);
+    // However a test ends, what is on the screen then is accessible; a test that has failed says what failed.
+    const isThere = !page.isClosed() && page.url().startsWith('http');
+    if (isThere && info.status === info.expectedStatus) await accessible(page);
   },
   account: async ({ page }, use) => {
     const email = `e2e-${crypto.randomUUID()}@example.com`;

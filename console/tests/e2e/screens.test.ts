@@ -1,8 +1,56 @@
 import type { Page } from '@playwright/test';
 import { call, deployOrders, ORDER, send } from './api';
+import type { RouteName } from '../../src/router';
 import { accessible, expect, test } from './fixtures';
 
-const LISTS = [
+/** What a workspace has once something has happened in it. */
+interface Filled {
+  workspace: string;
+  pattern: string;
+  deployment: string;
+  runs: string[];
+  environment: string;
+}
+
+/**
+ * The addresses at which each screen is looked at. A screen without one does not compile here; those that people see before
+ * they are signed in are by themselves.
+ */
+const SCREENS: Record<Exclude<RouteName, keyof typeof OUTSIDE | 'root'>, (of: Filled) => string[]> = {
+  home: () => [''],
+  patterns: () => ['patterns'],
+  editor: ({ pattern }) => [`patterns/${pattern}`],
+  versions: ({ pattern }) => [`patterns/${pattern}/versions`],
+  tests: ({ pattern }) => [`patterns/${pattern}/tests`],
+  deployments: () => ['deployments'],
+  deployment: ({ deployment }) =>
+    ['', '?tab=runs', '?tab=events', '?tab=log'].map((tab) => `deployments/${deployment}${tab}`),
+  run: ({ deployment, runs }) => runs.map((run) => `deployments/${deployment}/runs/${run}`),
+  runs: () => ['runs'],
+  approvals: () => ['approvals'],
+  connections: () => ['connections'],
+  environments: () => ['environments'],
+  environment: ({ environment }) => [`environments/${environment}`],
+  members: () => ['members'],
+  keys: () => ['keys'],
+  settings: () => ['settings'],
+  kept: () => ['kept-values'],
+  audit: () => ['audit'],
+  usage: () => ['usage'],
+  profile: () => ['profile'],
+};
+/** What people see who are not signed in, or have followed a link. */
+const OUTSIDE = {
+  signIn: '/sign-in',
+  signInReturn: '/sign-in/return',
+  register: '/register',
+  join: '/join#unknown',
+  forgotPassword: '/forgot-password',
+  resetPassword: '/reset-password#unknown',
+  verifyEmail: '/verify-email#unknown',
+} as const satisfies Partial<Record<RouteName, string>>;
+/** Screens that are of use before there is anything. */
+const EMPTY = [
   '',
   'patterns',
   'runs',
@@ -14,36 +62,83 @@ const LISTS = [
   'keys',
   'settings',
   'audit',
+  'usage',
   'profile',
 ];
 
-for (const scheme of ['light', 'dark'] as const) {
-  test(`every screen is accessible, empty and filled, in ${scheme}`, async ({ page, account }) => {
-    test.setTimeout(180_000);
-    await page.emulateMedia({ colorScheme: scheme });
-    const at = async (path: string) => {
-      await page.goto(`/w/${account.workspace}/${path}`);
-      await expect(page.locator('main h1')).toBeVisible();
-      await page.waitForLoadState('networkidle');
-      await accessible(page);
-    };
-    for (const path of LISTS) await at(path);
-
-    const orders = await deployOrders(page);
-    await send(orders, ORDER);
-    await send(orders, { order: null });
-    for (const path of ['', 'patterns', 'runs', 'deployments', `patterns/${orders.pattern}/versions`])
-      await at(path);
-    for (const tab of ['', '?tab=runs', '?tab=events', '?tab=log'])
-      await at(`deployments/${orders.deployment}${tab}`);
-    const { data } = await page.evaluate(
-      async (id) =>
-        (await (await fetch(`/api/workspaces/${id}/environments`)).json()) as { data: { id: string }[] },
-      account.workspace,
-    );
-    await at(`environments/${data[0]?.id}`);
-  });
+/** A pattern that is deployed, a run that succeeded and one that failed, all with a long name. */
+async function filled(page: Page, workspace: string): Promise<Filled> {
+  const orders = await deployOrders(page, 'Orders of all countries, and what becomes of them', true);
+  await send(orders, ORDER);
+  await send(orders, { order: null });
+  const runs = await call<{ data: { id: string }[] }>(page, 'GET', '/api/runs');
+  const path = `/api/workspaces/${workspace}/environments`;
+  const environments = await call<{ data: { id: string }[] }>(page, 'GET', path);
+  const { pattern, deployment } = orders;
+  const environment = environments.data[0]?.id ?? '';
+  return { workspace, pattern, deployment, runs: runs.data.map(({ id }) => id), environment };
 }
+const addresses = (of: Filled): string[] =>
+  Object.values(SCREENS).flatMap((paths) => paths(of).map((path) => `/w/${of.workspace}/${path}`));
+
+/** Opens an address, and waits until it is there. */
+async function at(page: Page, path: string): Promise<void> {
+  await page.goto(path);
+  await expect(page.locator('main h1').first()).toBeAttached();
+  await page.waitForLoadState('networkidle');
+}
+
+/** In both themes, since what is looked at is the same. */
+async function accessibleInBoth(page: Page): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    await accessible(page);
+  }
+}
+
+test('every screen is accessible, empty and filled, in light and dark', async ({ page, account }) => {
+  test.setTimeout(400_000);
+  await page.goto(`/w/${account.workspace}`);
+  for (const path of EMPTY) {
+    await at(page, `/w/${account.workspace}/${path}`);
+    await accessibleInBoth(page);
+  }
+  for (const path of addresses(await filled(page, account.workspace))) {
+    await at(page, path);
+    await accessibleInBoth(page);
+  }
+  await at(page, `/w/${account.workspace}/nothing/of/this/name`);
+  await accessibleInBoth(page);
+});
+
+test('what people see before they are signed in is accessible, in light and dark, on a phone as well', async ({
+  page,
+}) => {
+  for (const path of Object.values(OUTSIDE)) {
+    for (const [width, height] of [
+      [1280, 800],
+      [390, 844],
+    ] as const) {
+      await page.setViewportSize({ width, height });
+      // Another hash alone would not open it anew.
+      await page.goto('about:blank');
+      await at(page, path);
+      await accessibleInBoth(page);
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+      expect(await tooSmall(page), path).toEqual([]);
+    }
+  }
+});
+
+test('every screen is accessible on a phone, in light and dark', async ({ page, account }) => {
+  test.setTimeout(400_000);
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.goto(`/w/${account.workspace}`);
+  for (const path of addresses(await filled(page, account.workspace))) {
+    await at(page, path);
+    await accessibleInBoth(page);
+  }
+});
 
 /** What is smaller than 24 pixels, but for links within text and what is a part of something larger to press. */
 const tooSmall = (page: Page) =>
@@ -68,29 +163,35 @@ const tooSmall = (page: Page) =>
       .map((each) => each.outerHTML.slice(0, 120));
   });
 
+/** What can be pressed and stands outside of the window, where nothing scrolls to it. */
+const unreachable = (page: Page) =>
+  page.evaluate(() => {
+    const scrolls = (box: Element) => /auto|scroll/.test(getComputedStyle(box).overflowY);
+    return [...document.querySelectorAll<HTMLElement>('main a, main button, main input, main li, main dd')]
+      .filter((each) => each.checkVisibility({ checkVisibilityCSS: true }))
+      .filter((each) => !each.closest('.visually-hidden, [role=application]'))
+      .filter((each) => each.getBoundingClientRect().top > window.innerHeight)
+      .filter((each) => {
+        for (let box = each.parentElement; box; box = box.parentElement) if (scrolls(box)) return false;
+        return true;
+      })
+      .map((each) => each.outerHTML.slice(0, 120));
+  });
+
 test('at 400 % nothing is lost: no page is wider than 320 pixels, and all can be pressed', async ({
   page,
   account,
 }) => {
-  test.setTimeout(180_000);
+  test.setTimeout(300_000);
   await page.setViewportSize({ width: 320, height: 640 });
   await page.goto(`/w/${account.workspace}`);
-  const orders = await deployOrders(page, 'Orders of all countries, and what becomes of them', true);
-  await send(orders, ORDER);
-  await send(orders, { order: null });
-  const { data } = await call<{ data: { id: string }[] }>(page, 'GET', '/api/runs');
-  const pattern = `patterns/${orders.pattern}`;
-  const deployment = `deployments/${orders.deployment}`;
-  const tabs = ['', '?tab=runs', '?tab=events', '?tab=log'].map((tab) => deployment + tab);
-  const runs = data.map(({ id }) => `${deployment}/runs/${id}`);
   const found: unknown[] = [];
-  for (const path of [...LISTS, pattern, `${pattern}/versions`, `${pattern}/tests`, ...tabs, ...runs]) {
-    await page.goto(`/w/${account.workspace}/${path}`);
-    await expect(page.locator('main h1')).toBeVisible();
-    await page.waitForLoadState('networkidle');
+  for (const path of addresses(await filled(page, account.workspace))) {
+    await at(page, path);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
     const small = await tooSmall(page);
-    if (wide > 320 || small.length > 0) found.push({ path, wide, small });
+    const cut = await unreachable(page);
+    if (wide > 320 || small.length + cut.length > 0) found.push({ path, wide, small, cut });
   }
   expect(found).toEqual([]);
 });

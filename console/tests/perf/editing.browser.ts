@@ -57,7 +57,7 @@ test('a pattern is drawn from nothing by keyboard alone', async ({ page }) => {
   }
   const drawn = await graph(page);
   expect(drawn.nodes.map((node) => node.data?.label)).toEqual([
-    'On manual',
+    'Manual start',
     'Set fields',
     'If',
     'Log',

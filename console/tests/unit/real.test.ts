@@ -27,6 +27,21 @@ describe.runIf(program)('the catalogue of the program', () => {
     expect(undeclared).toEqual([]);
   });
 
+  test('what a webhook asks for one scheme alone is shown with that one', () => {
+    const webhook = types.find(({ type }) => type === 'OnWebhook');
+    const only = Object.fromEntries(
+      (webhook ? fieldsOf(webhook) : []).flatMap(({ name, label, onlyFor }) =>
+        onlyFor ? [[label, `${name}: ${onlyFor.values.join()}`]] : [],
+      ),
+    );
+    expect(only).toMatchObject({
+      'Token header': 'tokenHeader: header',
+      User: 'user: basic',
+      HMAC: 'hmac: hmac',
+      JWT: 'jwt: jwt',
+    });
+  });
+
   test.each([
     ['api call', 'HttpRequest'],
     ['curl', 'HttpRequest'],

@@ -5,7 +5,7 @@ import { rowsOf, valuesOf } from '$/screens/environments/variables';
 import { found, score } from '$/screens/palette';
 import { browserName } from '$/screens/profile/browser';
 import { triggerNames } from '$/screens/triggers';
-import { proof, takes, usesSecret } from '$/screens/deployment/webhook';
+import { proof, takes, titleOf, usesSecret } from '$/screens/deployment/webhook';
 import { timeIn } from '$/screens/deployment/times';
 import { frequentFailures, rate, successRate } from '$/screens/home/failures';
 
@@ -29,11 +29,14 @@ describe('variables', () => {
 
 describe('webhooks', () => {
   it('say what they take', () => {
-    expect(takes({ methods: ['GET', 'POST'], accept: ['json', 'form'] })).toBe('GET, POST: json, form');
+    expect(takes({ methods: ['GET', 'POST'], accept: ['json', 'form'] })).toBe(
+      'GET or POST with JSON or a form',
+    );
   });
   it('need their secret unless anyone may send', () => {
-    expect([proof('gitlab'), usesSecret('gitlab')]).toEqual(['send the secret as GitLab does', true]);
-    expect([proof('none'), usesSecret('none')]).toEqual(['anyone who knows the address', false]);
+    expect([proof('gitlab'), usesSecret('gitlab')]).toEqual(['Send the secret as GitLab does', true]);
+    expect([proof('none'), usesSecret('none')]).toEqual(['Anyone who knows the address', false]);
+    expect([titleOf('Webhook'), titleOf('orders')]).toEqual(['Webhook', 'Webhook: orders']);
     expect(proof('of a newer server')).toBe('of a newer server');
   });
 });

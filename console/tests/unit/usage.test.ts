@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { QuotaStanding, UsageSpan } from '$/api/usage';
-import { bytes, daysOf, share, title, totals, used } from '$/screens/usage/figures';
+import { bytes } from '$/parts/bytes';
+import { daysOf, share, title, totals, used } from '$/screens/usage/figures';
 
 const quota = (changes: Partial<QuotaStanding>): QuotaStanding => ({
   name: 'runsPerMonth',
@@ -22,6 +23,11 @@ const span = (beganAt: string, changes: Partial<UsageSpan> = {}): UsageSpan => (
   effects: 2,
   egressBytes: 2_048,
   storedBytes: 0,
+  testRuns: 0,
+  testFuel: 0,
+  testMemoryMibSeconds: 0,
+  testEffects: 0,
+  testEgressBytes: 0,
   ...changes,
 });
 

@@ -14,7 +14,10 @@ import { BASE, catalogue, memory } from './graph/support';
 /** A server with one pattern: its versions, the newest last, and the user's draft. */
 const server = vi.hoisted(() => ({
   versions: [] as unknown[],
-  draft: null as { base: number; drawing: unknown } | null,
+  draft: null as { base: number; drawing: unknown; tag: string } | null,
+  drafts: 0,
+  /** The answer to the next draft is lost on its way. */
+  losesAnswer: false,
   /** What happens while a version or a draft is on its way. */
   meanwhile: async () => {},
   isFull: false,
@@ -33,11 +36,24 @@ vi.mock('$/api/editor', async (original) => ({
     await server.meanwhile();
     return { versionNumber };
   },
-  putDraft: async (_: string, base: number, drawing: Drawing) => {
+  getDraft: async () =>
+    server.draft && {
+      ...(server.draft.drawing as Drawing),
+      baseVersion: server.draft.base,
+      tag: server.draft.tag,
+    },
+  putDraft: async (_: string, base: number, drawing: Drawing, inPlaceOf: string | null) => {
     await server.meanwhile();
     if (server.isFull) throw new ApiError(507, 'STORAGE_FULL', 'The disk is full.');
-    server.draft = { base, drawing };
-    return { updatedAt: '2026-01-01T00:00:00Z' };
+    if (inPlaceOf !== (server.draft?.tag ?? null))
+      throw new ApiError(409, 'CONFLICT', 'There is another draft.');
+    const tag = `tag ${(server.drafts += 1)}`;
+    server.draft = { base, drawing, tag };
+    if (server.losesAnswer) {
+      server.losesAnswer = false;
+      throw new ApiError(0, 'OFFLINE', 'The server can’t be reached.');
+    }
+    return { updatedAt: '2026-01-01T00:00:00Z', tag };
   },
   tellPresence: async () => ({
     others: [],
@@ -65,6 +81,7 @@ const open = (storage?: JournalStorage) =>
     version: 1,
     saved: BASE,
     doc: BASE,
+    draftTag: null,
     kept: { at: 'version' },
     storage,
     readOnly: false,
@@ -79,6 +96,67 @@ beforeEach(() => {
   server.draft = null;
   server.meanwhile = async () => {};
   server.isFull = false;
+  server.losesAnswer = false;
+});
+
+const drafted = () =>
+  (server.draft?.drawing as { graphData: Doc['graph'] }).graphData.nodes.find(({ id }) => id === 'b')?.data
+    ?.parameters;
+
+describe('a draft that two tabs draw', () => {
+  test('has what either drew, and each tab gets the other’s with its next edit', async () => {
+    const [one, two] = [open(), open()];
+    one.store.dispatch(set('one', 1));
+    await one.keepDraft();
+    two.store.dispatch(set('two', 2));
+    await two.keepDraft();
+    expect(drafted()).toMatchObject({ one: 1, two: 2 });
+    expect(parameters(two)).toMatchObject({ one: 1, two: 2 });
+    // A value that was drawn here goes on from where it was: the other has not changed it.
+    one.store.dispatch(set('one', 11));
+    await one.keepDraft();
+    expect(drafted()).toMatchObject({ one: 11, two: 2 });
+    expect(one.conflicts.open).toEqual([]);
+    // The join is one step.
+    one.session.undo();
+    expect(parameters(one)).not.toHaveProperty('two');
+  });
+
+  test('asks where both drew the same place', async () => {
+    const [one, two] = [open(), open()];
+    one.store.dispatch(set('value', 'one'));
+    await one.keepDraft();
+    two.store.dispatch(set('value', 'two'));
+    await two.keepDraft();
+    expect(two.conflicts.other).toBe('draft');
+    expect(two.conflicts.open.map(({ mine, theirs }) => [mine, theirs])).toEqual([['two', 'one']]);
+  });
+
+  test('is not at odds with itself after an answer that never came', async () => {
+    const work = open();
+    work.store.dispatch(set('value', 1));
+    server.losesAnswer = true;
+    await work.keepDraft();
+    expect(work.kept.at).not.toBe('draft');
+    work.store.dispatch(set('value', 2));
+    await work.keepDraft();
+    expect(drafted()).toMatchObject({ value: 2 });
+    expect([work.conflicts.list, work.kept.at]).toEqual([[], 'draft']);
+  });
+
+  test('takes nothing back that was saved, when it is one of an older version', async () => {
+    const [one, two] = [open(), open()];
+    two.store.dispatch(set('two', 2));
+    one.store.dispatch(set('one', 1));
+    await one.save();
+    // Still a draft of the first version.
+    await two.keepDraft();
+    one.store.dispatch(set('more', 3));
+    await one.keepDraft();
+    expect(parameters(one)).toMatchObject({ one: 1, two: 2, more: 3 });
+    expect(drafted()).toMatchObject({ one: 1, two: 2, more: 3 });
+    expect(one.conflicts.open).toEqual([]);
+  });
 });
 
 describe('saving what others have changed too', () => {
@@ -220,7 +298,17 @@ function openNewest(storage?: JournalStorage): Work {
   const { doc } = readDocument(graphData, nodeDefinitions);
   const version = server.versions.length;
   const kept = { at: 'version' } as const;
-  return new Work({ pattern: 'p', catalogue, version, saved: doc, doc, kept, storage, readOnly: false });
+  return new Work({
+    pattern: 'p',
+    catalogue,
+    version,
+    saved: doc,
+    doc,
+    draftTag: null,
+    kept,
+    storage,
+    readOnly: false,
+  });
 }
 
 describe('what a tab that is gone has left', () => {
@@ -323,6 +411,8 @@ describe('what a tab that is gone has left', () => {
             tabs[each.tab] = openNewest(storage);
           } else if (each.does === 'undo' || each.does === 'redo') work.session[each.does]();
           else work.decide(work.conflicts.open, each.does === 'mine' ? 'mine' : 'theirs');
+          // A draft may be on its way, and another tab's come in with the answer.
+          await new Promise(setImmediate);
         }
         // All of them crash.
         gone.push(...tabs.map(left));

@@ -2,7 +2,7 @@
 //! within the limits of its run.
 
 use heddle_runtime::Limits;
-use heddle_runtime::executor_protocol::{Addressee, FromExecutor, Report, Told};
+use heddle_runtime::executor_protocol::{Addressee, FromExecutor, Report, WatchEvent};
 
 /// Checks an input.
 pub fn check(data: &[u8]) {
@@ -16,7 +16,7 @@ pub fn check(data: &[u8]) {
         | FromExecutor::Waits { run, .. }
         | FromExecutor::Called { run, .. }
         | FromExecutor::Sends { run, .. }
-        | FromExecutor::Told { run, .. } => Some((run, false)),
+        | FromExecutor::WatchEvent { run, .. } => Some((run, false)),
         FromExecutor::Ended { run, .. } | FromExecutor::Gone { run } => Some((run, true)),
     };
     // Whoever it is handed to is whoever it is about.
@@ -25,8 +25,8 @@ pub fn check(data: &[u8]) {
         (Ok(Addressee::Run { run, is_last }), Some(about)) => assert_eq!((run, is_last), about),
         other => panic!("{other:?}"),
     }
-    if let FromExecutor::Told { told, .. } = read
-        && let Ok(Told::Log(line)) = Told::read(told, &small())
+    if let FromExecutor::WatchEvent { told, .. } = read
+        && let Ok(WatchEvent::Log(line)) = WatchEvent::read(told, &small())
     {
         assert!(line.message.len() <= small().log_bytes_max);
     }

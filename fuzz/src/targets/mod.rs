@@ -1,6 +1,7 @@
 //! What each target does with its input, without the fuzzer: so that the tests can do the same with the seeds. Each
 //! panics when something does not hold.
 
+pub mod answers;
 pub mod credentials;
 pub mod cron;
 pub mod diagnostics;
@@ -8,6 +9,7 @@ pub mod event;
 pub mod executor;
 pub mod expression;
 pub mod json;
+pub mod keys;
 pub mod mail;
 pub mod masking;
 pub mod multipart;
@@ -18,6 +20,7 @@ pub type Check = fn(&[u8]);
 
 /// Those whose input is any text, by name.
 pub const ALL: &[(&str, Check)] = &[
+    ("answers", answers::check),
     ("credentials", credentials::check),
     ("cron", cron::check),
     ("diagnostics", diagnostics::check),
@@ -25,6 +28,7 @@ pub const ALL: &[(&str, Check)] = &[
     ("executor", executor::check),
     ("expression", expression::check),
     ("json", json::check),
+    ("keys", keys::check),
     ("mail", mail::check),
     ("masking", masking::check),
     ("multipart", multipart::check),

@@ -8,11 +8,9 @@ use crate::content::ConnectionKind;
 pub struct ConnectionForm {
     /// Name in kebab-case, unique.
     pub id: &'static str,
-    /// Title.
     pub title: &'static str,
     /// What it is for, in a sentence.
     pub description: &'static str,
-    /// What it leads to.
     pub leads_to: ConnectionKind,
     /// The provider that it is stored under; `None`: people name the service.
     pub provider: Option<&'static str>,
@@ -20,12 +18,10 @@ pub struct ConnectionForm {
     pub fields: &'static [ConnectionField],
 }
 
-/// A field of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectionField {
     /// Name as it is stored.
     pub name: &'static str,
-    /// Title.
     pub title: &'static str,
     /// What it is for, if the title does not say it all.
     pub description: &'static str,

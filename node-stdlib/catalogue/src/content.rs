@@ -67,9 +67,7 @@ impl ConnectionKind {
 /// What a number counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeUnit {
-    /// Milliseconds.
     Milliseconds,
-    /// Seconds.
     Seconds,
 }
 
@@ -90,13 +88,10 @@ pub enum Language {
     JavaScript,
     /// A statement of SQL.
     Sql,
-    /// HTML.
     Html,
-    /// Markdown.
     Markdown,
     /// A regular expression.
     Regex,
-    /// A CSS selector.
     CssSelector,
 }
 

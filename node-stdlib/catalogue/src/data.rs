@@ -32,6 +32,8 @@ const fn node(
         description,
         inputs,
         outputs: Outputs::Fixed(outputs),
+        // Where there are several, the items are divided among them.
+        sends_several: outputs.len() > 1,
         parameters,
         examples,
         ..NodeType::plain(name, Category::Data, face)

@@ -12,7 +12,6 @@ pub enum Widget {
     Multiline,
     /// Text in a language.
     Code,
-    /// A number.
     Number,
     /// On or off.
     Toggle,
@@ -38,11 +37,8 @@ pub enum Widget {
     Zone,
     /// A span of time.
     Duration,
-    /// A connection.
     Connection,
-    /// A secret.
     Secret,
-    /// A pattern.
     Pattern,
 }
 

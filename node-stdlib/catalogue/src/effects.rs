@@ -2,6 +2,7 @@
 
 mod chat_completion;
 mod connection;
+mod file;
 mod http_request;
 mod key_value;
 mod send_email;
@@ -18,6 +19,7 @@ pub const TYPES: &[NodeType] = &[
     sql_query::TYPE,
     send_email::TYPE,
     key_value::TYPE,
+    file::TYPE,
     chat_completion::TYPE,
     NodeType {
         description: "Writes a line to the run's log and passes its input through.",

@@ -17,9 +17,7 @@ pub enum Group {
     Runs,
     /// Fields of objects, and values as a whole.
     Fields,
-    /// Lists.
     Lists,
-    /// Text.
     Text,
     /// Formats of documents.
     Formats,

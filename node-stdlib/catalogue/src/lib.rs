@@ -9,6 +9,7 @@ mod connections;
 mod content;
 mod data;
 mod editing;
+mod effect_kind;
 mod effects;
 mod face;
 mod fits;
@@ -26,11 +27,14 @@ pub use connections::{CONNECTION_FORMS, ConnectionField, ConnectionForm};
 pub use content::{ConnectionKind, Content, Language, TimeUnit};
 pub use data::TRANSFORM;
 pub use editing::{ExpressionScope, Widget};
+pub use effect_kind::{EFFECT_KINDS, EffectKind, Reach, reach};
 pub use face::{Face, Group};
 pub use fits::fields_fit;
 pub use flow::{FOR_EACH, IF, NO_OP, WAIT_FOR_CALLBACK};
 pub use icon::Icon;
-pub use node_type::{Category, Either, Example, NodeType, Outputs, Parameter, Port, Schema, ValueType};
+pub use node_type::{
+    Category, Either, Example, NodeType, Outputs, Parameter, Port, Schema, Sends, ValueType,
+};
 pub use role::{Iteration, Role, Start};
 
 use std::sync::LazyLock;

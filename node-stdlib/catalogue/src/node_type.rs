@@ -28,17 +28,13 @@ pub enum Category {
 pub enum ValueType {
     /// Anything.
     Any,
-    /// A string.
     String,
-    /// A number.
     Number,
     /// A whole number.
     Integer,
     /// `true` or `false`.
     Boolean,
-    /// An object.
     Object,
-    /// An array.
     Array,
 }
 
@@ -47,7 +43,6 @@ pub enum ValueType {
 pub struct Port {
     /// Name, as in `sourceHandle` and `targetHandle`.
     pub name: &'static str,
-    /// Type of the values.
     pub value_type: ValueType,
     /// For inputs: an edge must end there.
     pub required: bool,
@@ -55,15 +50,13 @@ pub struct Port {
     pub description: &'static str,
 }
 
-/// What a parameter's value must look like. Wherever a value stands that is not [`Parameter::literal`], a string
+/// What a parameter's value must look like. Wherever a value stands that is not [`field@Parameter::literal`], a string
 /// `{{ expression }}` may stand instead.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Schema {
     /// Anything.
     Any,
-    /// A string.
     String,
-    /// A number.
     Number,
     /// A whole number within bounds.
     Integer {
@@ -72,13 +65,11 @@ pub enum Schema {
         /// Largest.
         max: i64,
     },
-    /// A boolean.
     Boolean,
     /// The source of a JavaScript module: taken as it is, braces and all.
     Module,
     /// One of these strings.
     Enum(&'static [&'static str]),
-    /// An array of these.
     Array(&'static Schema),
     /// An object with these fields and no others.
     Object(&'static [Parameter]),
@@ -98,7 +89,6 @@ pub enum Schema {
 /// A parameter of a node or a field of a structured parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameter {
-    /// Name.
     pub name: &'static str,
     /// Shape of the value.
     pub schema: Schema,
@@ -140,6 +130,16 @@ pub enum Outputs {
     SwitchCases,
 }
 
+/// By how many of its outputs a node sends at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sends {
+    One,
+    /// By one, or by several when this parameter is there and not `false`.
+    OneUnless(&'static str),
+    /// By all of them.
+    Several,
+}
+
 /// Two parameters of which exactly one must be given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Either {
@@ -154,11 +154,9 @@ pub struct Either {
 /// A standard node type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NodeType {
-    /// Type name.
     pub name: &'static str,
     /// How it is shown and found.
     pub face: Face,
-    /// Category.
     pub category: Category,
     /// One or two sentences.
     pub description: &'static str,
@@ -166,7 +164,8 @@ pub struct NodeType {
     pub inputs: &'static [Port],
     /// Output ports, without `error`, which every node with `onError: "branch"` has last.
     pub outputs: Outputs,
-    /// Parameters.
+    /// Whether each of its outputs gets its part, instead of one of them getting all.
+    pub sends_several: bool,
     pub parameters: &'static [Parameter],
     /// What it does in the graph besides taking values and giving others.
     pub role: Role,
@@ -176,7 +175,6 @@ pub struct NodeType {
     pub needs_engine: bool,
     /// Effect kinds that it may start (rights of the manifest).
     pub effects: &'static [&'static str],
-    /// Examples.
     pub examples: &'static [Example],
 }
 
@@ -271,6 +269,7 @@ impl NodeType {
             description: "",
             inputs: &[IN],
             outputs: Outputs::Fixed(&[OUT]),
+            sends_several: false,
             parameters: &[],
             role: Role::Plain,
             either: None,
@@ -284,6 +283,17 @@ impl NodeType {
     pub(crate) const fn role(mut self, role: Role) -> Self {
         self.role = role;
         self
+    }
+
+    /// By how many of its outputs it sends at a time.
+    pub const fn sends(&self) -> Sends {
+        match self.role {
+            Role::Choose {
+                unless: Some(parameter),
+            } => Sends::OneUnless(parameter),
+            _ if self.sends_several => Sends::Several,
+            _ => Sends::One,
+        }
     }
 
     /// The parameter of this name.

@@ -115,6 +115,14 @@ const WEBHOOK: &[Parameter] = &[
     .or("false")
     .literal(),
     Parameter::optional(
+        "files",
+        Schema::Boolean,
+        "Whether the files of `multipart` and `binary` bodies are stored while they arrive, up to the server's \
+         `file_max_bytes`, and the event refers to them. Otherwise they are part of the event, in base64.",
+    )
+    .or("false")
+    .literal(),
+    Parameter::optional(
         "cors",
         Schema::Array(&Schema::String),
         "Origins of pages that may send requests from a browser, such as `https://shop.example.com`; `*` for any.",

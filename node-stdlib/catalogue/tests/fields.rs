@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use heddle_catalogue::{
-    Category, ConnectionKind, Content, ExpressionScope, Icon, Iteration, NodeType, Outputs, Parameter, Role,
-    Schema, Start, Widget, node_type, node_types,
+    Category, ConnectionKind, Content, EFFECT_KINDS, ExpressionScope, Icon, Iteration, NodeType, Outputs,
+    Parameter, Reach, Role, Schema, Sends, Start, Widget, node_type, node_types, reach,
 };
 use std::collections::BTreeSet;
 
@@ -96,6 +96,37 @@ fn roles_fit_ports_and_parameters() {
             .any(|parameter| parameter.schema == Schema::Module);
         assert!(!has_module || it.needs_engine, "{} has code", it.name);
     }
+}
+
+#[test]
+fn only_what_divides_sends_several() {
+    for it in node_types() {
+        let outputs = match it.outputs {
+            Outputs::Fixed(ports) => ports.len(),
+            Outputs::SwitchCases => usize::MAX,
+        };
+        if it.sends() != Sends::One {
+            assert!(outputs > 1, "{}", it.name);
+        }
+        if it.sends_several {
+            assert_eq!(it.role, Role::Plain, "{}: its role says what it sends", it.name);
+        }
+    }
+    let sends = |name| node_type(name).unwrap().sends();
+    assert_eq!(sends("If"), Sends::One);
+    assert_eq!(sends("Switch"), Sends::OneUnless("all"));
+    assert_eq!(sends("Compare"), Sends::Several);
+    assert_eq!(sends("WaitForCallback"), Sends::One);
+}
+
+#[test]
+fn kinds_of_effects_are_known() {
+    let known: Vec<_> = EFFECT_KINDS.iter().map(|kind| kind.name).collect();
+    assert!(known.is_sorted());
+    for kind in node_types().iter().flat_map(|it| it.effects) {
+        assert!(known.contains(kind), "{kind} is not in EFFECT_KINDS");
+    }
+    assert_eq!(reach("something else"), Reach::Outside);
 }
 
 fn is_text(schema: &Schema) -> bool {

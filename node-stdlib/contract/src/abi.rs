@@ -323,6 +323,10 @@ pub mod code {
     pub const KEY_VALUE_TYPE: &str = "KEY_VALUE_TYPE";
     /// A key or value is too large, or there are too many.
     pub const KEY_VALUE_LIMIT: &str = "KEY_VALUE_LIMIT";
+    /// There is no such file, or the run may not read it.
+    pub const FILE_NOT_FOUND: &str = "FILE_NOT_FOUND";
+    /// A file is too large, or the part of it that is read at once.
+    pub const FILE_LIMIT: &str = "FILE_LIMIT";
     /// A token's signature, algorithm, issuer or audience is not what is expected.
     pub const JWT_INVALID: &str = "JWT_INVALID";
     /// A token's time is over.

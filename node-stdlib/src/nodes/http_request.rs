@@ -9,6 +9,7 @@ mod response;
 
 pub use response::{refused_status, resume};
 
+use super::file::FILE;
 use super::parameters::{boolean, choice, given, integer, mismatch, object, required_text, text};
 use crate::failure::Failure;
 use crate::node::{Context, NodeResult, Outcome};
@@ -19,7 +20,7 @@ const METHODS: &[&str] = &["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPT
 const TIMEOUT_MS_MAX: i64 = 3_600_000;
 
 /// HttpRequest: asks the host for the effect `http`. The request is `{method, url, headers: [[name, value]],
-/// body?: {text} | {base64}, auth? | connection?, timeoutMs?, followRedirects, idempotencyKey, pagination?}`.
+/// body?: {text} | {base64} | {file} | {pieces: [those]}, auth? | connection?, timeoutMs?, followRedirects, idempotencyKey, pagination?, response?}`.
 pub fn http_request(parameters: &Object, context: &mut dyn Context) -> NodeResult {
     let method = choice(parameters, "method", METHODS, "GET")?;
     let mut headers = headers(parameters)?;
@@ -62,7 +63,13 @@ pub fn http_request(parameters: &Object, context: &mut dyn Context) -> NodeResul
     );
     request.insert("idempotencyKey", Value::from(context.execution_key()));
     // What reading the response needs is checked before anything is sent.
-    response::Reading::new(parameters)?;
+    if response::Reading::new(parameters)?.wants_file() {
+        if given(parameters, "pagination").is_some() {
+            let message = "The pages of a list are read as JSON: leave out `responseType`, or `pagination`.";
+            return Err(Failure::new(code::PARAMETER, message));
+        }
+        request.insert("response", Value::from(FILE));
+    }
     Ok(Outcome::Effect {
         kind: "http",
         request: Value::Object(request),

@@ -36,6 +36,18 @@ const PR_SET_NO_NEW_PRIVS: u64 = 38;
 const SECCOMP_SET_MODE_FILTER: u64 = 1;
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+/// System calls by name and number.
+type Calls = &'static [(&'static str, i64)];
+
+macro_rules! calls {
+    ($($name:ident),* $(,)?) => { &[$((stringify!($name), libc::$name)),*] };
+}
+
+/// Whatever their arguments are.
+fn always<'a>(calls: impl IntoIterator<Item = &'a (&'static str, i64)>) -> Rules {
+    let calls = calls.into_iter();
+    calls.map(|(_, number)| (*number, Vec::new())).collect()
+}
 
 /// What this system has. Tries some of it in a process of its own.
 pub fn available() -> Layers {
@@ -112,13 +124,27 @@ pub fn wall(rights: Rights) -> Result<Layers, ChannelError> {
 
 /// From now on any attempt to make or connect a socket ends this process.
 pub fn close_sockets() -> Result<(), ChannelError> {
+    close(HOSTILE_SOCKETS)
+}
+
+/// From now on any attempt to start a thread ends this process.
+pub fn close_threads() -> Result<(), ChannelError> {
+    close(THREADS)
+}
+
+/// From now on any of these calls by any thread ends this process.
+fn close(calls: Calls) -> Result<(), ChannelError> {
     if !has_seccomp_filter() {
         return Ok(());
     }
     let close = || {
         let arch = TargetArch::try_from(std::env::consts::ARCH)?;
-        let sockets = HOSTILE_SOCKETS.iter().map(|call| (*call, Vec::new())).collect();
-        filter(sockets, SeccompAction::Allow, SeccompAction::KillProcess, arch)
+        filter(
+            always(calls),
+            SeccompAction::Allow,
+            SeccompAction::KillProcess,
+            arch,
+        )
     };
     close().map_err(|error: seccompiler::Error| ChannelError::Confine {
         layer: "seccomp",
@@ -181,33 +207,30 @@ fn no_files(rights: Rights) -> Result<bool, Box<dyn std::error::Error>> {
 fn system_calls(rights: Rights) -> Result<(), seccompiler::Error> {
     let arch = TargetArch::try_from(std::env::consts::ARCH)?;
     let missing = SeccompAction::Errno(libc::ENOSYS as u32);
-    let hostile = hostile(rights).iter().map(|call| (*call, Vec::new())).collect();
+    let hostile = always(&hostile(rights));
+    let allowed = allowed(rights, std::process::id())?;
     // The later one first: the first may take away what is needed to install another.
     filter(hostile, SeccompAction::Allow, SeccompAction::KillProcess, arch)?;
-    filter(allowed(rights)?, missing, SeccompAction::Allow, arch)
+    filter(allowed, missing, SeccompAction::Allow, arch)
 }
 
-fn allowed(rights: Rights) -> Result<Rules, seccompiler::BackendError> {
-    let mut rules: Rules = MEMORY_AND_THREADS
-        .iter()
-        .chain(DESCRIPTORS)
-        .chain(old_calls())
-        .map(|call| (*call, Vec::new()))
-        .collect();
+/// What a process with this id may call. The snapshots beside this file have all of it: what they gain has a reason.
+fn allowed(rights: Rights, process: u32) -> Result<Rules, seccompiler::BackendError> {
+    let mut rules = always(MEMORY_AND_THREADS.iter().chain(DESCRIPTORS).chain(old_calls()));
     let thread = equal_bits(0, libc::CLONE_THREAD as u64)?;
     rules.insert(libc::SYS_clone, vec![SeccompRule::new(vec![thread])?]);
     let mut of_itself = vec![equals(0, PR_SET_NAME)?];
-    if rights == Rights::LocalSocket {
+    if matches!(rights, Rights::LocalSocket | Rights::Execute) {
         // To give up more. Another filter can't allow what this one does not.
         of_itself.extend([equals(0, PR_SET_NO_NEW_PRIVS)?, equals(0, PR_GET_SECCOMP)?]);
         rules.insert(libc::SYS_seccomp, vec![equals(0, SECCOMP_SET_MODE_FILTER)?]);
     }
     rules.insert(libc::SYS_prctl, of_itself);
     // Only itself: that is how `abort` ends.
-    let itself = equals(0, u64::from(std::process::id()))?;
+    let itself = equals(0, u64::from(process))?;
     rules.insert(libc::SYS_tgkill, vec![itself]);
     if rights == Rights::Execute {
-        rules.extend(EXECUTION.iter().map(|call| (*call, Vec::new())));
+        rules.extend(always(EXECUTION));
         rules.insert(libc::SYS_ioctl, vec![equals(1, PAGEMAP_SCAN)?]);
         // Of a thread by itself, to the lowest.
         let lowest = [(0, libc::PRIO_PROCESS as u64), (1, 0), (2, LOWEST_PRIORITY)];
@@ -218,14 +241,13 @@ fn allowed(rights: Rights) -> Result<Rules, seccompiler::BackendError> {
         rules.insert(libc::SYS_setpriority, vec![SeccompRule::new(conditions)?]);
     }
     if matches!(rights, Rights::Peer | Rights::Files | Rights::LocalSocket) {
-        rules.extend(WAITING.iter().map(|call| (*call, Vec::new())));
+        rules.extend(always(WAITING));
     }
     if rights == Rights::Files {
-        let calls = FILES.iter().chain(old_calls_of_files());
-        rules.extend(calls.map(|call| (*call, Vec::new())));
+        rules.extend(always(FILES.iter().chain(old_calls_of_files())));
     }
     if rights == Rights::LocalSocket {
-        rules.extend(LOCAL_SOCKET.iter().map(|call| (*call, Vec::new())));
+        rules.extend(always(LOCAL_SOCKET));
         rules.insert(libc::SYS_socket, vec![equals(0, libc::AF_UNIX as u64)?]);
     }
     Ok(rules)
@@ -246,170 +268,226 @@ fn equal_bits(argument: u8, bits: u64) -> Result<SeccompCondition, seccompiler::
 }
 
 /// Memory, threads, time and the end.
-const MEMORY_AND_THREADS: &[i64] = &[
-    libc::SYS_brk,
-    libc::SYS_clock_getres,
-    libc::SYS_clock_gettime,
-    libc::SYS_clock_nanosleep,
-    libc::SYS_exit,
-    libc::SYS_exit_group,
-    libc::SYS_futex,
-    libc::SYS_getcpu,
-    libc::SYS_getpid,
-    libc::SYS_getrandom,
-    libc::SYS_getrusage,
-    libc::SYS_gettid,
-    libc::SYS_madvise,
-    libc::SYS_membarrier,
-    libc::SYS_mmap,
-    libc::SYS_mprotect,
-    libc::SYS_mremap,
-    libc::SYS_munmap,
-    libc::SYS_nanosleep,
-    libc::SYS_restart_syscall,
-    libc::SYS_rseq,
-    libc::SYS_rt_sigaction,
-    libc::SYS_rt_sigprocmask,
-    libc::SYS_rt_sigreturn,
-    libc::SYS_sched_getaffinity,
-    libc::SYS_sched_yield,
-    libc::SYS_set_robust_list,
-    libc::SYS_sigaltstack,
+const MEMORY_AND_THREADS: Calls = calls![
+    SYS_brk,
+    SYS_clock_getres,
+    SYS_clock_gettime,
+    SYS_clock_nanosleep,
+    SYS_exit,
+    SYS_exit_group,
+    SYS_futex,
+    SYS_getcpu,
+    SYS_getpid,
+    SYS_getrandom,
+    SYS_getrusage,
+    SYS_gettid,
+    SYS_madvise,
+    SYS_membarrier,
+    SYS_mmap,
+    SYS_mprotect,
+    SYS_mremap,
+    SYS_munmap,
+    SYS_nanosleep,
+    SYS_restart_syscall,
+    SYS_rseq,
+    SYS_rt_sigaction,
+    SYS_rt_sigprocmask,
+    SYS_rt_sigreturn,
+    SYS_sched_getaffinity,
+    SYS_sched_yield,
+    SYS_set_robust_list,
+    SYS_sigaltstack,
 ];
 
 /// What is done with descriptors that are there.
-const DESCRIPTORS: &[i64] = &[
-    libc::SYS_close,
-    libc::SYS_dup,
-    libc::SYS_dup3,
-    libc::SYS_fcntl,
-    libc::SYS_fstat,
-    libc::SYS_ppoll,
-    libc::SYS_read,
-    libc::SYS_readv,
-    libc::SYS_recvfrom,
-    libc::SYS_recvmsg,
-    libc::SYS_sendmsg,
-    libc::SYS_sendto,
-    libc::SYS_shutdown,
-    libc::SYS_write,
-    libc::SYS_writev,
+const DESCRIPTORS: Calls = calls![
+    SYS_close,
+    SYS_dup,
+    SYS_dup3,
+    SYS_fcntl,
+    SYS_fstat,
+    SYS_ppoll,
+    SYS_read,
+    SYS_readv,
+    SYS_recvfrom,
+    SYS_recvmsg,
+    SYS_sendmsg,
+    SYS_sendto,
+    SYS_shutdown,
+    SYS_write,
+    SYS_writev,
 ];
 
 /// What an async runtime that was made before needs, and code and data in files in memory that were given.
-const EXECUTION: &[i64] = &[libc::SYS_epoll_ctl, libc::SYS_epoll_pwait, libc::SYS_pread64];
+const EXECUTION: Calls = calls![SYS_epoll_ctl, SYS_epoll_pwait, SYS_pread64];
 
 /// What an async runtime that was made before needs.
-const WAITING: &[i64] = &[libc::SYS_epoll_ctl, libc::SYS_epoll_pwait];
+const WAITING: Calls = calls![SYS_epoll_ctl, SYS_epoll_pwait];
 
 /// What a database in files needs. Which files that can be is Landlock's to say.
-const FILES: &[i64] = &[
-    libc::SYS_faccessat,
-    libc::SYS_fchmod,
-    libc::SYS_fchown,
-    libc::SYS_fdatasync,
-    libc::SYS_fsync,
-    libc::SYS_ftruncate,
-    libc::SYS_getcwd,
-    libc::SYS_geteuid,
-    libc::SYS_lseek,
-    libc::SYS_newfstatat,
-    libc::SYS_openat,
-    libc::SYS_pread64,
-    libc::SYS_pwrite64,
-    libc::SYS_readlinkat,
-    libc::SYS_unlinkat,
+const FILES: Calls = calls![
+    SYS_faccessat,
+    SYS_fchmod,
+    SYS_fchown,
+    SYS_fdatasync,
+    SYS_fsync,
+    SYS_ftruncate,
+    SYS_getcwd,
+    SYS_geteuid,
+    SYS_lseek,
+    SYS_newfstatat,
+    SYS_openat,
+    SYS_pread64,
+    SYS_pwrite64,
+    SYS_readlinkat,
+    SYS_unlinkat,
 ];
 
 /// What a driver needs for its one connection.
-const LOCAL_SOCKET: &[i64] = &[
-    libc::SYS_connect,
-    libc::SYS_getpeername,
-    libc::SYS_getsockname,
-    libc::SYS_getsockopt,
-];
+const LOCAL_SOCKET: Calls = calls![SYS_connect, SYS_getpeername, SYS_getsockname, SYS_getsockopt,];
 
 /// Calls that newer processors have under other names only.
-fn old_calls() -> &'static [i64] {
+fn old_calls() -> Calls {
     #[cfg(target_arch = "x86_64")]
-    return &[libc::SYS_epoll_wait, libc::SYS_poll, libc::SYS_time];
+    return calls![SYS_epoll_wait, SYS_poll, SYS_time];
     #[cfg(not(target_arch = "x86_64"))]
     &[]
 }
 
 /// The same of files.
-fn old_calls_of_files() -> &'static [i64] {
+fn old_calls_of_files() -> Calls {
     #[cfg(target_arch = "x86_64")]
-    return &[
-        libc::SYS_access,
-        libc::SYS_lstat,
-        libc::SYS_open,
-        libc::SYS_readlink,
-        libc::SYS_stat,
-        libc::SYS_unlink,
+    return calls![
+        SYS_access,
+        SYS_lstat,
+        SYS_open,
+        SYS_readlink,
+        SYS_stat,
+        SYS_unlink,
     ];
     #[cfg(not(target_arch = "x86_64"))]
     &[]
 }
 
 /// Other programs, other processes, the network, the kernel.
-const HOSTILE: &[i64] = &[
-    libc::SYS_add_key,
-    libc::SYS_bpf,
-    libc::SYS_chroot,
-    libc::SYS_delete_module,
-    libc::SYS_execve,
-    libc::SYS_execveat,
-    libc::SYS_finit_module,
-    libc::SYS_init_module,
-    libc::SYS_io_uring_enter,
-    libc::SYS_io_uring_register,
-    libc::SYS_io_uring_setup,
-    libc::SYS_kcmp,
-    libc::SYS_kexec_load,
-    libc::SYS_keyctl,
-    libc::SYS_mount,
-    libc::SYS_open_by_handle_at,
-    libc::SYS_perf_event_open,
-    libc::SYS_pidfd_getfd,
-    libc::SYS_pidfd_open,
-    libc::SYS_pivot_root,
-    libc::SYS_process_vm_readv,
-    libc::SYS_process_vm_writev,
-    libc::SYS_ptrace,
-    libc::SYS_reboot,
-    libc::SYS_request_key,
-    libc::SYS_setns,
-    libc::SYS_swapon,
-    libc::SYS_umount2,
-    libc::SYS_unshare,
-    libc::SYS_userfaultfd,
+const HOSTILE: Calls = calls![
+    SYS_add_key,
+    SYS_bpf,
+    SYS_chroot,
+    SYS_delete_module,
+    SYS_execve,
+    SYS_execveat,
+    SYS_finit_module,
+    SYS_init_module,
+    SYS_io_uring_enter,
+    SYS_io_uring_register,
+    SYS_io_uring_setup,
+    SYS_kcmp,
+    SYS_kexec_load,
+    SYS_keyctl,
+    SYS_mount,
+    SYS_open_by_handle_at,
+    SYS_perf_event_open,
+    SYS_pidfd_getfd,
+    SYS_pidfd_open,
+    SYS_pivot_root,
+    SYS_process_vm_readv,
+    SYS_process_vm_writev,
+    SYS_ptrace,
+    SYS_reboot,
+    SYS_request_key,
+    SYS_setns,
+    SYS_swapon,
+    SYS_umount2,
+    SYS_unshare,
+    SYS_userfaultfd,
 ];
 
 /// The same for work that has no sockets but the one.
-const HOSTILE_SOCKETS: &[i64] = &[
-    libc::SYS_accept,
-    libc::SYS_accept4,
-    libc::SYS_bind,
-    libc::SYS_connect,
-    libc::SYS_listen,
-    libc::SYS_socket,
-    libc::SYS_socketpair,
+const HOSTILE_SOCKETS: Calls = calls![
+    SYS_accept,
+    SYS_accept4,
+    SYS_bind,
+    SYS_connect,
+    SYS_listen,
+    SYS_socket,
+    SYS_socketpair,
 ];
 
 /// The same for work that may connect to one.
-const HOSTILE_SERVERS: &[i64] = &[
-    libc::SYS_accept,
-    libc::SYS_accept4,
-    libc::SYS_bind,
-    libc::SYS_listen,
-    libc::SYS_socketpair,
-];
+const HOSTILE_SERVERS: Calls = calls![SYS_accept, SYS_accept4, SYS_bind, SYS_listen, SYS_socketpair,];
 
-fn hostile(rights: Rights) -> Vec<i64> {
-    let sockets: &[i64] = match rights {
+/// Threads, and what could be done to this list of calls.
+const THREADS: Calls = calls![SYS_clone, SYS_clone3, SYS_seccomp];
+
+fn hostile(rights: Rights) -> Vec<(&'static str, i64)> {
+    let sockets = match rights {
         Rights::Compute | Rights::Execute | Rights::Peer | Rights::Files => HOSTILE_SOCKETS,
         Rights::LocalSocket => HOSTILE_SERVERS,
     };
     HOSTILE.iter().chain(sockets).copied().collect()
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+    use std::fmt::Write;
+
+    /// Of calls that are allowed with some arguments only.
+    const WITH_CONDITIONS: Calls = calls![
+        SYS_clone,
+        SYS_ioctl,
+        SYS_prctl,
+        SYS_seccomp,
+        SYS_setpriority,
+        SYS_socket,
+        SYS_tgkill,
+    ];
+
+    fn name(number: i64) -> &'static str {
+        let allowed = [
+            MEMORY_AND_THREADS,
+            DESCRIPTORS,
+            EXECUTION,
+            WAITING,
+            FILES,
+            LOCAL_SOCKET,
+        ];
+        let allowed = allowed.into_iter().chain([old_calls(), old_calls_of_files()]);
+        let mut all = allowed.chain([WITH_CONDITIONS]).flatten();
+        let found = all.find(|(_, other)| *other == number);
+        found.map_or_else(
+            || panic!("{number} has no name"),
+            |(name, _)| name.trim_start_matches("SYS_"),
+        )
+    }
+
+    /// So that whoever widens a wall sees that, and whoever reviews it as well.
+    #[test]
+    fn each_worker_may_call_this_and_no_more() {
+        for rights in [
+            Rights::Compute,
+            Rights::LocalSocket,
+            Rights::Peer,
+            Rights::Files,
+            Rights::Execute,
+        ] {
+            let mut text = String::from("allowed:\n");
+            let rules = allowed(rights, 4_711).unwrap();
+            let mut rules: Vec<_> = rules
+                .into_iter()
+                .map(|(call, rules)| (name(call), rules))
+                .collect();
+            rules.sort_by_key(|(name, _)| *name);
+            for (name, rules) in rules {
+                let conditions = rules.iter().map(|rule| format!(" {rule:?}")).collect::<String>();
+                writeln!(text, "  {name}{conditions}").unwrap();
+            }
+            text.push_str("ends the process:\n");
+            for (name, _) in hostile(rights) {
+                writeln!(text, "  {}", name.trim_start_matches("SYS_")).unwrap();
+            }
+            insta::assert_snapshot!(format!("{rights:?}"), text);
+        }
+    }
 }

@@ -12,12 +12,10 @@ use wasmtime::{Engine, Module, Precompiled};
 pub enum Code {
     /// In a file that is not changed any more.
     File {
-        /// The file.
         file: File,
         /// Its size.
         bytes: usize,
     },
-    /// In memory.
     Memory(Vec<u8>),
 }
 

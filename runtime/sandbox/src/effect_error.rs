@@ -108,6 +108,10 @@ codes! {
     KeyValueType = code::KEY_VALUE_TYPE,
     /// A key or a kept value is too large, or there are too many.
     KeyValueLimit = code::KEY_VALUE_LIMIT,
+    /// There is no such file, or the run may not read it.
+    FileNotFound = code::FILE_NOT_FOUND,
+    /// A file is too large, or its part to be read at once.
+    FileLimit = code::FILE_LIMIT,
     /// The pattern to call is not there, not deployed, or has no OnCall.
     CallTarget = code::CALL_TARGET,
     /// The inputs of a call are not what the called pattern takes.

@@ -3,7 +3,7 @@
 
 use crate::effect_error::EffectError;
 use crate::stop::Stop;
-use crate::told::Told;
+use crate::watch_event::WatchEvent;
 use std::pin::Pin;
 
 /// The host's side of one run's effects.
@@ -18,7 +18,7 @@ pub trait EffectHost: Send + 'static {
     fn taken(&mut self, id: u32);
 
     /// The run has done something, of which is told only where [`crate::RunInput::is_watched`].
-    fn tell(&mut self, told: Told);
+    fn tell(&mut self, told: WatchEvent);
 }
 
 /// A wait for effects.
@@ -61,7 +61,6 @@ pub type Sending = Pin<Box<dyn Future<Output = Result<ComponentResponse, EffectE
 /// An HTTP request of a component.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ComponentRequest {
-    /// The method.
     pub method: String,
     /// The whole address.
     pub url: String,
@@ -78,7 +77,6 @@ pub struct ComponentRequest {
 /// What comes back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ComponentResponse {
-    /// The status.
     pub status: u16,
     /// Names and values.
     pub headers: Vec<(String, String)>,

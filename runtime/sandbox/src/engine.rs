@@ -19,6 +19,10 @@ pub const TICK: Duration = Duration::from_millis(1);
 /// Calls nest until this many bytes of stack are used.
 const WASM_STACK_BYTES_MAX: usize = 3 << 19;
 const ASYNC_STACK_BYTES: usize = 2 << 20;
+/// All that 32 bits can address: what code reaches beyond a memory is still its own reservation.
+const MEMORY_RESERVATION_BYTES: u64 = 4 << 30;
+/// Beyond that, for the offsets of loads and stores.
+const MEMORY_GUARD_BYTES: u64 = 32 << 20;
 /// The ticker stops after so many ticks without a live run.
 const IDLE_TICKS_MAX: u32 = 100;
 
@@ -80,7 +84,6 @@ impl Engines {
 pub enum Form {
     /// A pattern's module.
     Module(Tier),
-    /// A component.
     Component,
 }
 
@@ -132,10 +135,36 @@ fn base_config() -> Config {
             | WasmFeatures::EXTENDED_CONST
             | WasmFeatures::MULTI_MEMORY
             | WasmFeatures::RELAXED_SIMD
-            | WasmFeatures::MEMORY64,
+            | WasmFeatures::MEMORY64
+            | WasmFeatures::THREADS
+            | WasmFeatures::EXCEPTIONS
+            | WasmFeatures::GC,
         false,
     );
+    defences(&mut config);
     config
+}
+
+/// wasmtime's own, as its defaults have them: here, so that other defaults change nothing. Protection keys are not among them: with
+/// them wasmtime leaves the guard regions out.
+fn defences(config: &mut Config) {
+    config.signals_based_traps(true);
+    config.memory_reservation(MEMORY_RESERVATION_BYTES);
+    config.memory_guard_size(MEMORY_GUARD_BYTES);
+    config.guard_before_linear_memory(true);
+    for mitigation in [
+        "enable_heap_access_spectre_mitigation",
+        "enable_table_access_spectre_mitigation",
+    ] {
+        #[expect(
+            unsafe_code,
+            reason = "there is no other way to these settings of the compiler"
+        )]
+        // SAFETY: of all settings these are no danger: they make code check more.
+        unsafe {
+            config.cranelift_flag_set(mitigation, "true");
+        }
+    }
 }
 
 fn pool(config: &SandboxConfig) -> PoolingAllocationConfig {

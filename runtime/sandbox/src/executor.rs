@@ -3,10 +3,11 @@
 //!
 //! Knows nothing about what a run does.
 
+use crate::clock::monotonic;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::runtime::{Builder, Handle, Runtime};
 
 /// A run under way.
@@ -45,7 +46,7 @@ impl<T> Future for Foreground<T> {
         let Some(mut job) = self.job.take() else {
             return Poll::Ready(Phase::Done(Err(Panicked)));
         };
-        let before = Instant::now();
+        let before = monotonic();
         match poll_caught(&mut job, cx) {
             Poll::Ready(result) => Poll::Ready(Phase::Done(result)),
             Poll::Pending => {

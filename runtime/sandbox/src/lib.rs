@@ -3,12 +3,8 @@
 //!
 //! Knows nothing of effects, secrets, networks, databases or files: that is what an executor process must not have.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "limits of time are kept by the clocks of the machine"
-)]
-
 pub mod answer_headers;
+pub mod clock;
 mod code;
 mod component;
 mod config;
@@ -32,8 +28,8 @@ pub mod serve;
 mod state;
 mod stdlib;
 mod stop;
-mod told;
 mod trace;
+mod watch_event;
 
 pub use code::{Code, SealedFile};
 pub use component::Origin;
@@ -53,4 +49,4 @@ pub use report::{End, FailedInput, LogLine, Report, RunError, TraceEntry};
 pub use sandboxes::{Sandboxes, StartError};
 pub use state::{Hosts, RunInput};
 pub use stop::{Stop, grouped};
-pub use told::{NodeEnd, NodeEvent, NodePhase, Told, omitted};
+pub use watch_event::{NodeEnd, NodeEvent, NodePhase, WatchEvent, omitted};

@@ -9,7 +9,7 @@ use wasmtime::ResourceLimiter;
 /// Counts the memory and tables of all instances of one run, or of one call of a component. Does not cover what the
 /// host keeps for it: logs, results and output have limits of their own.
 pub struct RunLimiter {
-    /// "The run".
+    /// Whose memory it is, as messages begin: "The run".
     who: &'static str,
     /// Instances, memories and tables.
     counts_max: (usize, usize, usize),

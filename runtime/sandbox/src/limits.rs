@@ -24,7 +24,6 @@ pub struct Limits {
     pub output_bytes_max: usize,
     /// Effects started. `EFFECT_LIMIT`.
     pub effects_max: u32,
-    /// Bytes of the event.
     pub event_bytes_max: usize,
     /// Bytes of one effect's result.
     pub effect_result_bytes_max: usize,

@@ -6,20 +6,20 @@
 //! `heddle-runtime` whether that run is the executor's, and whether it may.
 //!
 //! Of a run, an executor says in order: any number of effects, and of a run that is watched what it does, as far as
-//! [`ToldRoom`] goes; then that the run waits, which is answered with one result; and so on; then its report, after which it says nothing of it any more. While the run waits, calls of its components end
+//! [`WatchRoom`] goes; then that the run waits, which is answered with one result; and so on; then its report, after which it says nothing of it any more. While the run waits, calls of its components end
 //! and send requests. A run that the service has cancelled ends with [`FromExecutor::Gone`], unless its report came first.
 
 mod bytes;
 mod from_executor;
 mod report;
 mod to_executor;
-mod told;
+mod watch_event;
 
 pub use bytes::Malformed;
 pub use from_executor::{Addressee, AskedEffect, FromExecutor};
 pub(crate) use from_executor::{ended, tells};
 pub use to_executor::{GivenComponent, GivenRun, ToExecutor};
-pub use told::ToldRoom;
+pub use watch_event::WatchRoom;
 
 use heddle_processes::LinkLimits;
 

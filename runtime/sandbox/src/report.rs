@@ -30,7 +30,6 @@ pub enum End {
     Completed(Box<RawValue>),
     /// With an error.
     Failed {
-        /// Which.
         error: RunError,
         /// Whether a node failed, and not a limit of the run or a trap.
         in_node: bool,

@@ -2,6 +2,7 @@
 //!
 //! Knows nothing of threads; see `executor` for where a run is polled.
 
+use crate::clock::monotonic;
 use crate::component::Threads;
 use crate::ending::report;
 use crate::memory_budget::MemoryBudget;
@@ -12,7 +13,6 @@ use crate::stdlib::Stdlib;
 use crate::stop::Stop;
 use heddle_contract::abi;
 use std::sync::Arc;
-use std::time::Instant;
 use wasmtime::{Engine, Extern, Instance, Store, UpdateDeadline, Val};
 
 /// Where runs are executed.
@@ -53,7 +53,7 @@ impl Run {
         let trigger = input.trigger;
         let fuel_max = input.limits.fuel_max;
         let shared = (&sandbox.threads, sandbox.memory.share(input.owner));
-        let state = RunState::new(shared, program, input, hosts, Instant::now());
+        let state = RunState::new(shared, program, input, hosts, monotonic());
         Run {
             store: Store::new(&sandbox.engine, state),
             trigger,
@@ -80,7 +80,7 @@ async fn drive(
     store.set_epoch_deadline(1);
     store.epoch_deadline_callback(|store| {
         let state = store.data();
-        if Instant::now() >= state.deadline {
+        if monotonic() >= state.deadline {
             return Err(Stop::timeout(&state.limits).into());
         }
         Ok(UpdateDeadline::Yield(1))

@@ -8,8 +8,8 @@ use crate::memory_budget::MemoryShare;
 use crate::program::Program;
 use crate::report::{FailedInput, LogLine};
 use crate::stop::{Stop, grouped};
-use crate::told::{NodePhase, Told};
 use crate::trace::Trace;
+use crate::watch_event::{NodePhase, WatchEvent};
 use heddle_contract::abi::code;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -22,7 +22,6 @@ use wasmtime::Memory;
 /// Name of the effect that calls a component.
 const COMPONENT: &str = "component";
 
-/// The input of a run.
 pub struct RunInput {
     /// Plan index of the trigger at which it starts.
     pub trigger: u32,
@@ -36,7 +35,6 @@ pub struct RunInput {
     pub is_watched: bool,
     /// Whom its memory counts towards, as a number; `None`: only towards that of all runs.
     pub owner: Option<u128>,
-    /// Limits of the run.
     pub limits: Limits,
 }
 
@@ -233,7 +231,7 @@ impl RunState {
     /// Adds a line to the log, for which there is room.
     pub fn log(&mut self, line: LogLine) {
         if self.is_watched {
-            self.host.tell(Told::Log(line.clone()));
+            self.host.tell(WatchEvent::Log(line.clone()));
         }
         self.log_bytes += line.message.len();
         self.logs.push(line);
@@ -244,7 +242,7 @@ impl RunState {
         if self.is_watched
             && let Some(event) = self.trace.event(token, phase)
         {
-            self.host.tell(Told::Node(event));
+            self.host.tell(WatchEvent::Node(event));
         }
     }
 

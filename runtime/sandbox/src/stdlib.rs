@@ -10,7 +10,6 @@ use wasmtime::{Engine, InstancePre, Linker, ModuleExport};
 pub struct Stdlib {
     /// Instantiated first in every run.
     pub instance: InstancePre<RunState>,
-    /// What it exports.
     pub exports: HashMap<String, ModuleExport>,
     /// Where its node counter's address is.
     pub current_node: Option<ModuleExport>,

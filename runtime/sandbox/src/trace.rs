@@ -1,9 +1,10 @@
 //! The record of what each node did, for runs compiled with a trace. What there is no room for is left out, values
 //! first, and the run goes on.
 
+use crate::clock::monotonic;
 use crate::limits::Limits;
 use crate::report::TraceEntry;
-use crate::told::{NodeEnd, NodeEvent, NodePhase, omitted};
+use crate::watch_event::{NodeEnd, NodeEvent, NodePhase, omitted};
 use serde_json::value::RawValue;
 use std::time::Instant;
 
@@ -60,7 +61,7 @@ impl Trace {
             self.omitted += 1;
             return NO_ENTRY;
         }
-        let began = Instant::now();
+        let began = monotonic();
         let public = TraceEntry {
             node_id,
             path,

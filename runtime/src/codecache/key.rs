@@ -2,6 +2,7 @@
 //! and stored in a file within the cache.
 
 use super::own_file::{open_own, write_own};
+use crate::entropy::random;
 use heddle_sandbox::Digest256;
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
@@ -72,7 +73,7 @@ fn digest(key: &[u8], purpose: &str) -> Digest256 {
 
 /// Writes a new key, unless another process has in the meantime.
 fn make(dir: &Path, path: &Path) -> io::Result<()> {
-    let key: Zeroizing<[u8; KEY_BYTES]> = Zeroizing::new(rand::random());
+    let key: Zeroizing<[u8; KEY_BYTES]> = Zeroizing::new(random());
     match write_own(dir, &*key, |temporary| fs::hard_link(temporary, path)) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         made => made,

@@ -16,7 +16,6 @@ pub trait Calls: fmt::Debug + Send + Sync + 'static {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Call {
-    /// The pattern.
     pub pattern_id: String,
     /// The inputs that the called pattern's OnCall emits.
     #[serde(default)]

@@ -2,10 +2,12 @@
 
 use crate::journal::Journal;
 use crate::secrets::Vault;
+use heddle_sandbox::clock::{monotonic, wall};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 /// Time for requests to services that say nothing of it.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -24,7 +26,7 @@ impl Bounds {
     pub fn time_max(&self, timeout_ms: Option<f64>) -> Duration {
         timeout_ms
             .map_or(TIMEOUT, |ms| Duration::from_millis(ms.clamp(0.0, 1e12) as u64))
-            .min(self.deadline.saturating_duration_since(Instant::now()))
+            .min(self.deadline.saturating_duration_since(monotonic()))
     }
 }
 
@@ -42,7 +44,7 @@ impl Clock {
         match &self.0 {
             Some(journal) => journal.now_ms(),
             None => {
-                let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                let now = wall().duration_since(UNIX_EPOCH).unwrap_or_default();
                 i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
             }
         }
@@ -91,6 +93,22 @@ pub struct GrantedHosts(pub Arc<[String]>);
 /// Patterns that the manifest grants; `*` is any.
 #[derive(Clone, Debug)]
 pub struct GrantedPatterns(pub Arc<[String]>);
+
+/// Counts bytes of files that leave for another host, which no request has in it.
+#[derive(Clone, Debug, Default)]
+pub struct Egress(Arc<AtomicU64>);
+
+impl Egress {
+    /// Counts more.
+    pub fn count(&self, bytes: u64) {
+        self.0.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// All so far.
+    pub fn bytes(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
 
 /// References to secrets, without a way to the secrets.
 #[derive(Clone, Debug)]

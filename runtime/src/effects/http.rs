@@ -1,14 +1,17 @@
 //! `http`: an HTTP request, or all pages of a list, through the egress guard at every hop.
 //!
-//! Request: `{method, url, headers: [[name, value]], body?: {text} | {base64}, auth?: {basic: {user, password}} |
+//! Request: `{method, url, headers: [[name, value]], body?: {text} | {base64} | {file} | {pieces: [those]}, response?: "file",
+//! auth?: {basic: {user, password}} |
 //! {bearer} | {header: {name, value}}, connection?, timeoutMs?, followRedirects, idempotencyKey?, pagination?}`; `url`
 //! may be relative to the connection's `baseUrl`. Result: `{status, headers: {name: value | [values]}, text | base64,
-//! retryAfter?}`, names in lower case, `base64` for bodies that are not UTF-8, `retryAfter` in milliseconds or `"never"`
+//! retryAfter?}`, names in lower case, `base64` for bodies that are not UTF-8, `file` for those of a 2xx status where `response` is
+//! `file`, `retryAfter` in milliseconds or `"never"`
 //! when that is after the run's end; with `pagination` see [`pages`].
 
 mod address;
 mod answer;
 mod auth;
+mod body;
 mod context;
 mod exchange;
 mod failure;
@@ -30,7 +33,7 @@ use auth::Credentials;
 pub use context::HttpNeeds;
 use exchange::Exchange;
 use heddle_sandbox::EffectError;
-use request::{Body, Request};
+use request::{Body, Request, Wanted};
 use reqwest::Url;
 use sender::Sender;
 use serde_json::Value;
@@ -101,6 +104,7 @@ impl Http {
             timeout_ms: post.timeout_ms,
             follow_redirects: false,
             idempotency_key: post.idempotency_key,
+            response: Wanted::Content,
             pagination: None,
         };
         self.in_time(request, Some(connection), context).await
@@ -112,7 +116,13 @@ impl Http {
         connection: Option<Connection>,
         context: &HttpNeeds,
     ) -> EffectResult {
-        let time_max = context.bounds.time_max(request.timeout_ms);
+        // How long a file takes depends on its size: without a time of its own it has the run's.
+        let has_files = matches!(request.body, Some(Body::File(_) | Body::Pieces(_)));
+        let timeout_ms = match has_files || request.response == Wanted::File {
+            true => request.timeout_ms.or(Some(f64::INFINITY)),
+            false => request.timeout_ms,
+        };
+        let time_max = context.bounds.time_max(timeout_ms);
         let shown = Url::parse(&request.url).map_or("The service".to_owned(), |url| place(&url));
         let late = |ms| format!("{shown} did not answer within {ms} ms.");
         within(time_max, self.perform(request, connection, context), late).await
@@ -140,7 +150,7 @@ impl Http {
             (None, None) => Credentials::None,
         };
         let pagination = request.pagination.take();
-        let exchange = Exchange::new(request, url, context)?;
+        let exchange = Exchange::new(request, url, context).await?;
         let sender = Sender {
             clients: &self.clients,
             tokens: &self.tokens,

@@ -5,11 +5,11 @@
 use super::effect::{Effect, Reveals};
 use super::progress::EffectResult;
 use super::requests::read;
+use crate::entropy;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use heddle_sandbox::{EffectCode, EffectError};
 use ring::hmac;
-use ring::rand::SystemRandom;
 use ring::signature::{self, EcdsaKeyPair, RsaKeyPair, UnparsedPublicKey, VerificationAlgorithm};
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{PrivateKeyDer, SubjectPublicKeyInfoDer};
@@ -78,7 +78,8 @@ async fn work(request: Value) -> Result<Value, EffectError> {
     worked.unwrap_or_else(|_| Err(EffectError::new(EffectCode::Internal, "Signing was interrupted.")))
 }
 
-fn perform(request: Value) -> EffectResult {
+/// What the effect does, where blocking is allowed.
+pub fn perform(request: Value) -> EffectResult {
     let request: Request = read(request)?;
     let algorithm = Algorithm::of(&request.algorithm)?;
     let (secret, input) = (request.secret.as_str(), request.input.as_bytes());
@@ -148,7 +149,7 @@ fn sign(secret: &str, input: &[u8], algorithm: &Algorithm) -> Option<Vec<u8>> {
         return Some(hmac::sign(&key, input).as_ref().to_vec());
     }
     let key = PrivateKeyDer::from_pem_slice(secret.as_bytes()).ok()?;
-    let random = SystemRandom::new();
+    let random = entropy::system();
     match (algorithm, &key) {
         (Algorithm::P256, PrivateKeyDer::Pkcs8(key)) => {
             let form = &signature::ECDSA_P256_SHA256_FIXED_SIGNING;

@@ -28,6 +28,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpStream;
 
+pub use connector::answered;
 pub use mailer::{Letter, Mailer, MailerError};
 pub use serve::{KIND, serve};
 

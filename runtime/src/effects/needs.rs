@@ -2,9 +2,10 @@
 
 use super::calls::{CallContext, Calls};
 use super::handles::{
-    Bounds, Clock, GrantedHosts, GrantedPatterns, IdempotencyKey, Parking, References, Signals,
+    Bounds, Clock, Egress, GrantedHosts, GrantedPatterns, IdempotencyKey, Parking, References, Signals,
 };
 use crate::connections::Granted;
+use crate::files::Files;
 use crate::key_values::KeyValues;
 use crate::secrets::Vault;
 use std::sync::Arc;
@@ -22,10 +23,12 @@ pub struct Handles {
     pub vault: Arc<Vault>,
     pub connections: Arc<Granted>,
     pub key_values: Arc<dyn KeyValues>,
+    pub files: Arc<dyn Files>,
     /// Calls of other patterns, where they are supported.
     pub calls: Option<Arc<dyn Calls>>,
     pub signals: Signals,
     pub clock: Clock,
+    pub egress: Egress,
     pub parking: Parking,
 }
 
@@ -48,6 +51,12 @@ impl Needs for Bounds {
 impl Needs for Clock {
     fn of(handles: &Handles) -> Self {
         handles.clock.clone()
+    }
+}
+
+impl Needs for Egress {
+    fn of(handles: &Handles) -> Self {
+        handles.egress.clone()
     }
 }
 
@@ -102,6 +111,12 @@ impl Needs for Arc<Granted> {
 impl Needs for Arc<dyn KeyValues> {
     fn of(handles: &Handles) -> Self {
         handles.key_values.clone()
+    }
+}
+
+impl Needs for Arc<dyn Files> {
+    fn of(handles: &Handles) -> Self {
+        handles.files.clone()
     }
 }
 

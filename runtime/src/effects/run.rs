@@ -2,6 +2,7 @@
 //! those that are parked.
 
 use super::effect::{AnyEffect, Reveals};
+use super::handles::Egress;
 use super::needs::Handles;
 use super::progress::{EffectResult, OnWait, Park, Progress, result_to_json};
 use crate::journal::{Entry, Record};
@@ -52,6 +53,8 @@ pub struct RunEffects {
     started: u32,
     /// Those that were not known, and the bytes of the requests among them that are sent.
     begun: (u32, u64),
+    /// Bytes of files among them.
+    egress: Egress,
     record: Option<Record>,
     unsaved: Unsaved,
     /// Of a replay, whose effects never begin.
@@ -116,7 +119,6 @@ pub enum Prepared {
         request: String,
         handles: Box<Handles>,
     },
-    /// Refused.
     Refused(EffectError),
 }
 
@@ -135,6 +137,7 @@ impl RunEffects {
             request_bytes: Arc::default(),
             started: 0,
             begun: (0, 0),
+            egress: Egress::default(),
             record,
             unsaved: Unsaved::default(),
             replay: None,
@@ -188,7 +191,13 @@ impl RunEffects {
 
     /// How many of them no former execution had recorded, and the bytes of those requests that leave for another host.
     pub fn begun(&self) -> (u32, u64) {
-        self.begun
+        let (begun, bytes) = self.begun;
+        (begun, bytes.saturating_add(self.egress.bytes()))
+    }
+
+    /// Counts files that leave.
+    pub fn egress(&self) -> Egress {
+        self.egress.clone()
     }
 
     /// What former executions have recorded, if there is a journal.

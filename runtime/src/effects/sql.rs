@@ -35,6 +35,7 @@ use statement::Statement;
 use std::sync::Arc;
 use target::{Kind, Target};
 
+pub use connector::answered;
 pub use serve::{SQL_WORKER, SQLITE_WORKER, serve_sql, serve_sqlite};
 
 /// Executes one SQL statement.

@@ -25,7 +25,6 @@ pub enum GuardError {
     Denied {
         /// The host, as the URL writes it.
         host: String,
-        /// Its address.
         address: IpAddr,
     },
     /// The TLS library failed.

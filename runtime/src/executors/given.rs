@@ -56,6 +56,12 @@ impl GivenTo {
 }
 
 impl Given {
+    /// How many runs and programs it has been given, if it has no run. That it has not answered does not make it busy: it could keep
+    /// silent for ever.
+    pub fn idle_since(&self) -> Option<(u32, u64)> {
+        self.runs.is_empty().then_some((self.next_run, self.uses))
+    }
+
     /// Hears whether a program could be loaded.
     pub fn loaded(&mut self, frame: &[u8]) -> Result<(), WorkerError> {
         let read = FromExecutor::read(frame).map_err(|error| malformed(&error))?;

@@ -6,6 +6,7 @@ use super::start::{Setting, start};
 use crate::sealed::SealedProgram;
 use heddle_processes::{LinkReceiver, LinkSender, Process, WorkerError};
 use heddle_sandbox::RunInput;
+use heddle_sandbox::clock::monotonic;
 use heddle_sandbox::protocol::{Addressee, FromExecutor, GivenRun, ToExecutor};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -63,7 +64,7 @@ impl Executor {
             process_id: process.id(),
             given: Mutex::default(),
             runs: AtomicUsize::new(0),
-            started: Instant::now(),
+            started: monotonic(),
             heard_us: AtomicU64::new(0),
             queued: Arc::default(),
             killed: Notify::new(),
@@ -87,6 +88,11 @@ impl Executor {
     /// Its process's id.
     pub fn process_id(&self) -> Option<u32> {
         self.process_id
+    }
+
+    /// As [`Given::idle_since`].
+    pub fn idle_since(&self) -> Option<(u32, u64)> {
+        self.given().idle_since()
     }
 
     fn given(&self) -> MutexGuard<'_, Given> {

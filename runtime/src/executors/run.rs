@@ -4,10 +4,10 @@ use super::process::{Executor, RemoteRun};
 use crate::ending;
 use crate::outcome::Outcome;
 use crate::run_host::{Begun, RunHost, node_id};
-use heddle_sandbox::protocol::{FromExecutor, Malformed, ToExecutor, ToldRoom};
+use heddle_sandbox::protocol::{FromExecutor, Malformed, ToExecutor, WatchRoom};
 use heddle_sandbox::{
     Asked, ComponentCall, ComponentRequest, EffectCode, EffectError, EffectHost, Limits, Report, RequestHost,
-    RunInput, Stop, Told, Waited,
+    RunInput, Stop, Waited, WatchEvent,
 };
 use serde_json::value::RawValue;
 use std::collections::HashMap;
@@ -90,7 +90,7 @@ struct Conversation<'a> {
     host: RunHost,
     limits: &'a Limits,
     /// What the run may still tell before it waits; `None`: nobody looks on.
-    room: Option<ToldRoom>,
+    room: Option<WatchRoom>,
     calls: Arc<Calls>,
     requests: Requests,
     started: u32,
@@ -159,7 +159,7 @@ impl<'a> Conversation<'a> {
             remote,
             host,
             limits: &input.limits,
-            room: input.is_watched.then(ToldRoom::default),
+            room: input.is_watched.then(WatchRoom::default),
             started: 0,
             stop: None,
             stopped_by: None,
@@ -194,9 +194,9 @@ impl<'a> Conversation<'a> {
                         self.stop = stop;
                     }
                 }
-                FromExecutor::Told { told, .. } if !self.is_over => self.hear_told(told)?,
+                FromExecutor::WatchEvent { told, .. } if !self.is_over => self.hear_told(told)?,
                 FromExecutor::Waits { taken, .. } if !self.is_over => {
-                    self.room = self.room.map(|_| ToldRoom::default());
+                    self.room = self.room.map(|_| WatchRoom::default());
                     taken.into_iter().for_each(|id| self.host.taken(id));
                     match self.stop.take() {
                         Some(stop) => self.end(stop),
@@ -216,7 +216,7 @@ impl<'a> Conversation<'a> {
     }
 
     fn hear_told(&mut self, told: &[u8]) -> Result<(), Fault> {
-        let told = Told::read(told, self.limits)?;
+        let told = WatchEvent::read(told, self.limits)?;
         let room = self.room.as_mut();
         let room = room.ok_or(Malformed("a run reports events that nobody asked for"))?;
         if !room.take(&told) {

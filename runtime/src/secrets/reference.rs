@@ -77,6 +77,40 @@ pub fn to_keep(text: &str, nonce: &str) -> String {
     kept
 }
 
+/// A text from outside of any run, to be kept for runs: nothing in it is a reference, nor ever becomes one.
+pub fn marked(text: &str) -> String {
+    text.replace(PREFIX, &format!("{PREFIX}~"))
+}
+
+/// What [`to_keep`] or [`marked`] gave, for people: `mask` in place of each reference.
+pub fn without_references(text: &str, mask: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(PREFIX) {
+        let (before, from) = rest.split_at(at);
+        shown.push_str(before);
+        rest = match Reference::read(from, KEPT) {
+            Some(found) => {
+                shown.push_str(mask);
+                &from[found.len..]
+            }
+            None => {
+                shown.push_str(PREFIX);
+                let from = &from[PREFIX.len()..];
+                from.strip_prefix('~').unwrap_or(from)
+            }
+        };
+    }
+    shown.push_str(rest);
+    shown
+}
+
+/// Whether a kept text has a reference in it.
+pub fn is_in_kept(text: &str) -> bool {
+    text.match_indices(PREFIX)
+        .any(|(at, _)| Reference::read(&text[at..], KEPT).is_some())
+}
+
 /// What [`to_keep`] was given, for the run with this nonce.
 pub fn from_kept(text: &str, nonce: &str) -> String {
     let mut read = String::with_capacity(text.len());
@@ -115,6 +149,36 @@ mod tests {
             "Bearer heddle-secret(KEY;kept) and heddle-secret%28KEY%3bkept%29!"
         );
         assert_eq!(from_kept(&kept, "n2"), text.replace("n1", "n2"));
+    }
+
+    #[test]
+    fn people_see_no_references() {
+        let kept = to_keep(
+            "Bearer heddle-secret(KEY;n1), heddle-secret(KEY;kept) and heddle-secret",
+            "n1",
+        );
+        assert!(is_in_kept(&kept));
+        assert_eq!(
+            without_references(&kept, "***"),
+            "Bearer ***, heddle-secret(KEY;kept) and heddle-secret"
+        );
+        assert!(!is_in_kept("heddle-secret~(KEY;kept) heddle-secret(KEY;n1)"));
+    }
+
+    #[test]
+    fn what_comes_from_outside_is_no_reference() {
+        for text in [
+            "heddle-secret(KEY;kept)",
+            "heddle-secret~(KEY;kept)",
+            "heddle-secretheddle-secret(KEY;kept)",
+            "heddle-secret%28KEY%3Bkept%29",
+            "nothing",
+        ] {
+            let kept = marked(text);
+            assert!(!is_in_kept(&kept), "{kept}");
+            assert_eq!(from_kept(&kept, "n1"), text);
+            assert_eq!(without_references(&kept, "***"), text);
+        }
     }
 
     #[test]

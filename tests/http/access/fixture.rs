@@ -44,6 +44,8 @@ impl Fixture {
         let tests = format!("/api/patterns/{pattern}/tests");
         let test = fixture.made(service, &tests, json!({"name": "x"})).await;
         fixture.values.insert("tests/{testId}", text(&test["id"]));
+        let file = fixture.made(service, "/api/files", json!({})).await;
+        fixture.values.insert("files/{id}", text(&file["data"]["$file"]));
         fixture.values.insert("patterns/{id}", pattern);
         fixture.values.insert("deployments/{id}", deployment);
         fixture.values.insert("runs/{runId}", run);
@@ -69,6 +71,13 @@ impl Fixture {
             .bearer(&self.owner.token)
             .json(&json!({"value": "x"}));
         assert_eq!(secret.send().await.status, 200);
+        let kept = format!("/api/workspaces/{workspace}/key-values/k");
+        let kept = service
+            .put(&kept)
+            .bearer(&self.owner.token)
+            .json(&json!({"value": 1}));
+        assert_eq!(kept.send().await.status, 200);
+        self.values.insert("key-values/{key}", "k".to_owned());
         let connection = json!({"provider": "github", "apiKey": "x"});
         let connection = self.made(service, "/api/connections/api-key", connection).await;
         let key = self

@@ -65,13 +65,22 @@ impl OidcProvider {
         })
     }
 
+    /// Puts a person into these groups and no others.
+    pub async fn put_into(&self, person: &str, groups: &[&str]) {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        query.extend_pairs(groups.iter().map(|group| ("group", group)));
+        let url = format!("{}/groups-of/{person}?{}", self.issuer, query.finish());
+        let client = reqwest::Client::builder().no_proxy().build().unwrap();
+        assert!(client.get(url).send().await.unwrap().status().is_success());
+    }
+
     /// An authorization code of this person, as a browser gets it.
     pub async fn code(&self, person: &str, verifier: Option<&str>) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
         query
             .append_pair("client_id", CLIENT_ID)
             .append_pair("response_type", "code")
-            .append_pair("scope", "openid email profile")
+            .append_pair("scope", "openid email profile groups")
             .append_pair("redirect_uri", REDIRECT_URI)
             .append_pair("login_hint", person);
         if let Some(verifier) = verifier {

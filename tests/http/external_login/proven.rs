@@ -135,11 +135,10 @@ async fn verified_before(service: &Service, issuer: &str, next: &Next) {
 async fn linked_before(service: &Service, issuer: &str, next: &Next) {
     let squatter = service.user("lena").await;
     let id = squatter.id.parse().unwrap();
-    let subject = format!("{issuer}|lena");
-    let linked = service
-        .app
-        .store
-        .write(move |db| Box::pin(async move { heddle_store::credentials::link(db, id, &subject).await }));
+    let (provider, subject) = (issuer.to_owned(), format!("{issuer}|lena"));
+    let linked = service.app.store.write(move |db| {
+        Box::pin(async move { heddle_store::credentials::link(db, id, &provider, &subject).await })
+    });
     assert!(linked.await.unwrap());
     let arrived = arrives(service, issuer, next, "lena", "lena@example.com").await;
     assert_eq!(user(&arrived).id, squatter.id);

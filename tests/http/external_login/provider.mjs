@@ -26,7 +26,7 @@ server.listen(0, '127.0.0.1', () => {
     }],
     jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kid: 'first', use: 'sig', alg: 'ES256' }] },
     claims: {
-      openid: ['sub'], email: ['email', 'email_verified'], profile: ['given_name', 'family_name', 'name', 'picture'],
+      openid: ['sub'], groups: ['groups'], email: ['email', 'email_verified'], profile: ['given_name', 'family_name', 'name', 'picture'],
     },
     cookies: { keys: ['of the tests'] },
     features: { devInteractions: { enabled: false } },
@@ -43,7 +43,15 @@ server.listen(0, '127.0.0.1', () => {
     await provider.interactionFinished(context.req, context.res, result, { mergeWithLastSubmission: false });
     context.respond = false;
   });
-  server.on('request', provider.callback());
+  const answer = provider.callback();
+  server.on('request', (request, response) => {
+    // A test puts somebody into other groups.
+    const asked = new URL(request.url, 'http://localhost');
+    const [, person] = /^\/groups-of\/(\w+)$/.exec(asked.pathname) ?? [];
+    if (!person) return answer(request, response);
+    people[person].groups = asked.searchParams.getAll('group');
+    response.end();
+  });
   console.log(port);
 });
 

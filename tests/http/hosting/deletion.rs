@@ -55,7 +55,7 @@ async fn places(service: &Service, mark: &str) -> BTreeMap<String, i64> {
 }
 
 /// Whatever a workspace can have, with a mark in it.
-async fn filled(service: &Service, user: User, mark: &str, sqlite_dir: &Path) -> Vec<String> {
+pub(super) async fn filled(service: &Service, user: User, mark: &str, sqlite_dir: &Path) -> Vec<String> {
     let workspace = service.workspace_of(&user).await.to_string();
     let put = async |path: &str, body| {
         let path = format!("/api/workspaces/{workspace}{path}");
@@ -100,6 +100,10 @@ async fn filled(service: &Service, user: User, mark: &str, sqlite_dir: &Path) ->
         }
         tokio::task::yield_now().await;
     }
+    let file = service
+        .post(&format!("/api/files?name={mark}"))
+        .bearer(&user.token);
+    assert_eq!(file.body(mark.to_owned()).send().await.status, 201);
     let doubles = service.deployed(&user, &doubling()).await;
     service.ran(&user, &doubles, &json!({"mark": mark})).await;
     let clock = chain(&[

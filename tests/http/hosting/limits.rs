@@ -1,8 +1,10 @@
 //! Quotas of a workspace: each is reached, and says which it is; others go on.
 
-use super::{BOTH, ask, hosted, limit, operate, told};
+use super::{BOTH, ask, hosted, limit, operate, operated, told};
 use crate::harness::{Reply, Service, User, chain, doubling};
 use crate::webhooks::fixture::{Hook, graph};
+use heddle_model::status::Phase;
+use heddle_runtime::EgressPolicy;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -204,6 +206,54 @@ async fn runs_are_kept_for_as_long_as_the_operator_says() {
             let token = login.data(200)["token"].as_str().unwrap().to_owned();
             let listed = service.get(&path).bearer(&token).send().await;
             assert_eq!(listed.body["meta"]["total"], runs, "{listed}");
+        }
+    }
+}
+
+/// Takes requests and answers none until they are dropped.
+async fn slow() -> (tokio::net::TcpListener, Value) {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let asks = chain(&[
+        ("start", "OnManual", json!({})),
+        ("get", "HttpRequest", json!({"url": url})),
+    ]);
+    (listener, asks)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn runs_beyond_those_at_once_wait_and_others_do_not() {
+    for database in BOTH {
+        let service = Service::with(database, |config| {
+            operated(config);
+            config.egress = EgressPolicy::parse(["127.0.0.0/8"]).unwrap();
+        });
+        let service = service.await;
+        let (ann, bob) = (service.user("ann").await, service.user("bob").await);
+        limit(&service, &ann, json!({"runsAtOnce": 1})).await;
+        let (listener, asks) = slow().await;
+        let anns = service.deployed(&ann, &asks).await;
+        let bobs = service.deployed(&bob, &asks).await;
+        let first = service.started(&ann, &anns, &json!({})).await;
+        let (executing, _) = listener.accept().await.unwrap();
+        let second = service.started(&ann, &anns, &json!({})).await;
+        // The other one's come by, and what they ask for is the next that comes.
+        let others = [
+            service.started(&bob, &bobs, &json!({})).await,
+            service.started(&bob, &bobs, &json!({})).await,
+        ];
+        let (one, _) = listener.accept().await.unwrap();
+        let (other, _) = listener.accept().await.unwrap();
+        let phase = |run: &String| service.app.executions.phase_of(run.parse().unwrap());
+        assert_eq!(phase(&second), Some(Phase::Queued));
+        for run in [&first, &others[0], &others[1]] {
+            assert_ne!(phase(run), Some(Phase::Queued));
+        }
+        drop(executing);
+        let (next, _) = listener.accept().await.unwrap();
+        drop((one, other, next, listener));
+        for run in [&first, &second] {
+            assert_eq!(service.ended(&ann, &anns, run).await["phase"], "ended");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What workspaces have used adds up to what their runs recorded.
 
-use super::{BOTH, ask, hosted};
+use super::{BOTH, ask, hosted, limit};
 use crate::harness::{Service, User, chain, doubling};
 use heddle_store::sql;
 use serde_json::{Value, json};
@@ -155,5 +155,61 @@ async fn reports(service: &Service, user: &User) {
     ] {
         let refused = ask(service, "GET", &format!("/usage?{query}")).send().await;
         assert_eq!(refused.wrong_fields(), [field], "{query}");
+    }
+}
+
+/// A test run, a replay and a run of a pattern's test use the host, and are no runs.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn test_runs_and_replays_are_metered_apart() {
+    for database in BOTH {
+        let service = hosted(database).await;
+        let ann = service.user("ann").await;
+        let workspace = service.workspace_of(&ann).await.to_string();
+        let doubles = service.deployed(&ann, &doubling()).await;
+        let run = service.ran(&ann, &doubles, &json!({"n": 2})).await;
+        let sends =
+            json!({"method": "POST", "url": "http://127.0.0.1:9/", "body": {"mark": "x".repeat(2_000)}});
+        let sends = chain(&[("start", "OnManual", json!({})), ("send", "HttpRequest", sends)]);
+        let post =
+            async |path: &str, body: Value| service.post(path).bearer(&ann.token).json(&body).send().await;
+        let sources = json!({"graphData": sends, "nodeDefinitions": {}});
+        let transpiled = post("/api/execute/transpile", sources).await;
+        let code = json!({"code": transpiled.body["code"], "eventData": {}});
+        let tested = post("/api/execute/run", code.clone()).await;
+        let fuel = tested.body["fuelUsed"].as_f64().unwrap();
+        let replayed = service
+            .operate(&ann, &doubles, &format!("runs/{run}/trace"))
+            .await;
+        assert_eq!(replayed.status, 200, "{replayed}");
+        assert_eq!(
+            recorded(&service, &workspace).await,
+            metered(&service, &workspace).await
+        );
+        service.app.clock.advance(Duration::from_secs(60));
+        let report = service
+            .get(&format!("/api/workspaces/{workspace}/usage"))
+            .bearer(&ann.token)
+            .send()
+            .await;
+        let rows = report.body["data"].as_array().unwrap();
+        assert_eq!((sum(rows, "runs"), sum(rows, "testRuns")), (1.0, 2.0), "{report}");
+        assert!(sum(rows, "testFuel") > fuel && fuel > 0.0, "{report}");
+        assert!(sum(rows, "testMemoryMibSeconds") >= 0.0, "{report}");
+        assert_eq!(sum(rows, "testEffects"), 1.0, "{report}");
+        assert!(sum(rows, "testEgressBytes") > 2_000.0, "{report}");
+        assert_eq!(sum(rows, "egressBytes"), 0.0, "{report}");
+        // What they use counts toward the month, and they are refused when that is used up.
+        for quota in ["fuelPerMonth", "egressBytesPerMonth"] {
+            limit(&service, &ann, json!({quota: 2_000})).await;
+            let refused = post("/api/execute/run", code.clone()).await;
+            refused.assert_refused(429, "WORKSPACE_QUOTA_EXCEEDED");
+            assert!(refused.text.contains(quota), "{refused}");
+            let replayed = service
+                .operate(&ann, &doubles, &format!("runs/{run}/trace"))
+                .await;
+            replayed.assert_refused(429, "WORKSPACE_QUOTA_EXCEEDED");
+        }
+        limit(&service, &ann, json!({"runsPerMonth": 1})).await;
+        assert_eq!(post("/api/execute/run", code).await.status, 200);
     }
 }

@@ -68,7 +68,13 @@ each_database! {
         let id = pattern(&service, &ann, json!({"name": "Orders"})).await;
         let path = format!("/api/patterns/{id}/draft");
         let body = |name: &str| json!({"baseVersion": 1, "graphData": drawn(name)});
-        let first = put(&service, &ann, &path, body("a")).await.headers["etag"].to_str().unwrap().to_owned();
+        let alone = async |name: &str| {
+            let request = service.put(&path).bearer(&ann.token).header("if-none-match", "*").json(&body(name));
+            request.send().await
+        };
+        let first = alone("a").await.headers["etag"].to_str().unwrap().to_owned();
+        alone("z").await.assert_refused(409, "CONFLICT");
+        assert_eq!(get(&service, &ann, &path).await.body["graphData"], drawn("a"));
         let second = put(&service, &ann, &path, body("b")).await.headers["etag"].to_str().unwrap().to_owned();
         let with = async |tag: &str, name: &str| {
             let request = service.put(&path).bearer(&ann.token).header("if-match", tag).json(&body(name));

@@ -2,6 +2,8 @@
 
 use crate::harness::{Database, Service, User, chain, doubling, endless};
 use crate::sessions::{switched, workspace};
+use crate::webhooks::fixture::{Hook, graph, returns};
+use heddle_runtime::EgressPolicy;
 use serde_json::{Value, json};
 
 /// Each on both databases.
@@ -26,6 +28,7 @@ on_both! {
     one_users_workspaces_share_the_queue by share_the_queue;
     one_users_workspaces_share_the_places by share_the_places;
     large_events_wait_in_the_database by wait_in_the_database;
+    runs_that_start_themselves_leave_others_theirs by start_themselves;
 }
 
 /// The user in so many workspaces.
@@ -128,4 +131,45 @@ async fn wait_in_the_database(database: Database) {
             run["error"]
         );
     }
+}
+
+/// A webhook whose every run sends it two further events, until the service refuses some: nothing else ends it.
+async fn start_themselves(database: Database) {
+    let service = Service::with(database, |config| {
+        config.egress = EgressPolicy::parse(["127.0.0.0/8"]).unwrap();
+        config.webhook_rate_limit = 0;
+    })
+    .await;
+    let anybody = || json!({"scheme": "none"});
+    let bomb = Hook::saved(&service, graph(anybody(), &[])).await;
+    let url = format!("http://{}/webhooks/{}", service.address, bomb.webhook);
+    let send = |id: &str| json!({"id": id, "type": "HttpRequest", "data": {"parameters": {"url": url, "method": "POST", "body": {}}}});
+    bomb.save(graph(anybody(), &[send("left"), send("right")])).await;
+    let deployment = bomb.deploy().await;
+    assert_eq!(bomb.post("{}").send().await.status, 202);
+    // It has gone off: of one event there are many runs.
+    let runs = format!("/api/deployments/{deployment}/runs?limit=100");
+    while bomb.get(&runs).await.body["data"].as_array().unwrap().len() < 50 {}
+    let bob = service.user("bob").await;
+    let other = Hook::saved_by(
+        &service,
+        bob,
+        graph(
+            json!({"scheme": "none", "responseMode": "sync"}),
+            &[returns("{{ $input.body }}")],
+        ),
+    )
+    .await;
+    other.deploy().await;
+    for number in 0..20 {
+        let answer = other.post(&number.to_string()).send().await;
+        assert_eq!(
+            (answer.status, &answer.body["output"]),
+            (200, &json!(number)),
+            "{answer}"
+        );
+    }
+    // It still goes on.
+    let before = bomb.get(&runs).await.body["data"][0]["id"].clone();
+    while bomb.get(&runs).await.body["data"][0]["id"] == before {}
 }

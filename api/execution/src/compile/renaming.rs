@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 pub struct Wanted {
     /// The definition whose inner graph the node is in.
     pub definition: Option<String>,
-    /// The node.
     pub node_id: String,
     /// Its label from now on; empty: none.
     pub label: String,
@@ -41,13 +40,11 @@ pub enum Renamed {
 /// Text to replace in a parameter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Edit {
-    /// The node.
     pub node_id: String,
     /// Path of the parameter.
     pub parameter: String,
     /// What is replaced.
     pub span: TextSpan,
-    /// By what.
     pub text: String,
 }
 

@@ -17,7 +17,6 @@ const VALUE_BYTES: usize = 200;
 /// What to compile, as JSON.
 #[derive(Debug)]
 pub struct Sources {
-    /// The graph.
     pub graph: Box<RawValue>,
     /// Definitions of node types that are not standard.
     pub definitions: Box<RawValue>,

@@ -147,6 +147,15 @@ pub(super) fn renamed(result: &[u8]) -> Option<Result<Renamed, Unreadable>> {
     serde_json::from_slice(result).ok()
 }
 
+/// Whether a result is one of a graph compiled, validated, or searched for a node. For those who test that anything may be answered.
+pub fn kinds_of(result: &[u8]) -> [bool; 3] {
+    [
+        compiled(result).is_some(),
+        validated(result).is_some(),
+        renamed(result).is_some(),
+    ]
+}
+
 fn push_part(to: &mut Vec<u8>, part: &[u8]) {
     // What is longer is over the limit of a request, which says so.
     let length = u32::try_from(part.len()).unwrap_or(u32::MAX);

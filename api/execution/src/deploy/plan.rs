@@ -36,9 +36,7 @@ pub struct Plan {
     pub former_rights: Option<NeededRights>,
     /// What it names and is not there.
     pub missing: Missing,
-    /// Its schedules.
     pub schedules: Vec<PlannedSchedule>,
-    /// Bytes of its module.
     pub module_bytes: usize,
 }
 

@@ -17,7 +17,6 @@ pub struct DeployRequest {
     pub target: Target,
     /// Whether its runs record what each node did.
     pub trace: bool,
-    /// Which version.
     pub version: DeployVersion,
 }
 
@@ -33,7 +32,6 @@ pub struct Target {
 /// Which version of a pattern to deploy.
 #[derive(Clone, Copy, Debug)]
 pub enum DeployVersion {
-    /// The newest.
     Newest,
     /// This one, if it is the newest still.
     StillNewest(i64),

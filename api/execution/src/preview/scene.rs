@@ -44,7 +44,6 @@ pub struct PreviewRequest {
     pub input: Option<Value>,
     /// The element of a loop or list, if there is one.
     pub item: Option<Value>,
-    /// The event.
     pub event: Option<Box<RawValue>>,
     /// Where variables come from; `None`: the workspace's default.
     pub environment: Option<EnvironmentId>,

@@ -8,7 +8,6 @@ use heddle_model::tenant::Tenant;
 pub struct Share {
     /// Who owns the tenant.
     pub owner: UserId,
-    /// The tenant.
     pub tenant: Tenant,
 }
 

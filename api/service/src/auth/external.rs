@@ -1,15 +1,17 @@
 //! The external login: the authorization-code exchange of OAuth 2.0 (RFC 6749, with PKCE, RFC 7636) and OpenID Connect
 //! Core 1.0. The client sends the user to the provider and returns with a code, which is exchanged for an identity
-//! here. Knows nothing about accounts.
+//! here. There may be several providers. Knows nothing about accounts.
 
 mod attempt;
 mod claims;
+mod groups;
 mod id_token;
 mod login;
 mod provider;
 
 pub use attempt::Attempt;
-pub use login::{CONSOLE_RETURN, ExternalLogin, Identity, Login};
+pub use groups::GroupRole;
+pub use login::{CONSOLE_RETURN, ExternalLogin, Identity, Login, SINGLE_LOGIN};
 
 use claims::{Claims, identity};
 use heddle_model::clock::Timestamp;
@@ -19,19 +21,66 @@ use login::LoginError;
 use provider::{Provider, Tokens};
 use std::sync::Arc;
 
-/// A configured login provider. Cheap to clone.
+/// Whether an ID token of `issuer` for `client` is one that these keys have signed: a set of keys in JSON, as the provider sends it.
+/// For those who test that anything may come.
+pub fn is_genuine(keys: &[u8], token: &str, issuer: &str, client: &str, now: Timestamp) -> bool {
+    let keys = serde_json::from_slice(keys).map(|set| id_token::Keys::new(&set));
+    keys.is_ok_and(|keys| {
+        keys.know(token) && id_token::check(&keys, token, issuer, (client, None), now).is_ok()
+    })
+}
+
+/// The configured login providers, in the order of the settings. Cheap to clone.
 #[derive(Clone)]
-pub struct ExternalProvider(Arc<Provider>);
+pub struct ExternalProviders(Arc<[ExternalProvider]>);
+
+impl ExternalProviders {
+    /// With these settings; connections pass the egress guard.
+    pub fn new(settings: Vec<ExternalLogin>, egress: &EgressPolicy) -> Self {
+        let providers = settings.into_iter();
+        ExternalProviders(
+            providers
+                .map(|settings| ExternalProvider(Provider::new(settings, egress)))
+                .collect(),
+        )
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The provider with this id; without one, the first.
+    pub fn named(&self, id: Option<&str>) -> Option<&ExternalProvider> {
+        match id {
+            None => self.0.first(),
+            Some(id) => self.0.iter().find(|provider| provider.settings().id == id),
+        }
+    }
+
+    /// The ids of all.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|provider| provider.settings().id.as_str())
+    }
+
+    /// The settings of all.
+    pub fn settings(&self) -> impl Iterator<Item = &ExternalLogin> {
+        self.0.iter().map(ExternalProvider::settings)
+    }
+}
+
+/// A configured login provider.
+pub struct ExternalProvider(Provider);
 
 impl ExternalProvider {
-    /// With these settings; connections pass the egress guard.
-    pub fn new(settings: ExternalLogin, egress: &EgressPolicy) -> Self {
-        ExternalProvider(Arc::new(Provider::new(settings, egress)))
+    /// How it is configured.
+    pub fn settings(&self) -> &ExternalLogin {
+        &self.0.settings
     }
 
     /// Where a browser is sent to begin an attempt at the provider.
     pub async fn authorize(&self, attempt: &Attempt, now: Timestamp) -> Result<String, ServiceError> {
-        let provider = &*self.0;
+        let provider = &self.0;
         let endpoints = provider.endpoints(now).await.map_err(told)?;
         let url = provider.authorize_url(&endpoints, attempt).map_err(told)?;
         Ok(url.into())
@@ -43,8 +92,14 @@ impl ExternalProvider {
     }
 
     async fn exchange(&self, login: Login<'_>, now: Timestamp) -> Result<Identity, LoginError> {
-        let provider = &*self.0;
+        let provider = &self.0;
         let endpoints = provider.endpoints(now).await?;
+        // With several providers, one of them could have a code of another one sent to it.
+        if let (Some(said), Some(issuer)) = (login.issuer, &endpoints.issuer)
+            && said != issuer
+        {
+            return Err(LoginError::refused("the code is another provider's"));
+        }
         let tokens = provider.tokens(&endpoints, login).await?;
         let claims = match &endpoints.issuer {
             Some(issuer) => {
@@ -67,7 +122,7 @@ impl ExternalProvider {
             }
             None => self.userinfo(&endpoints, &tokens).await?,
         };
-        identity(provider.name(), claims)
+        identity(&provider.settings, provider.name(), claims)
     }
 
     async fn userinfo(&self, endpoints: &provider::Endpoints, tokens: &Tokens) -> Result<Claims, LoginError> {

@@ -33,7 +33,6 @@ pub struct AuthRateLimit {
     pub per_ip: u32,
 }
 
-/// Limits of registrations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegistrationLimit {
     /// Maximum per IP address and hour; 0: no limit.

@@ -25,7 +25,6 @@ pub struct Claims {
     /// Active workspace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workspace_id: Option<WorkspaceId>,
-    /// Role in it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workspace_role: Option<WorkspaceRole>,
     /// Issued at, in seconds since 1970.
@@ -70,7 +69,6 @@ impl Claims {
 /// How long things last.
 #[derive(Clone, Copy, Debug)]
 pub struct Lifetimes {
-    /// A token.
     pub token: Duration,
     /// A login, however often its token is renewed.
     pub session: Duration,

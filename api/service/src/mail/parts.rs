@@ -43,7 +43,6 @@ impl Refused {
 
 /// A message in its parts.
 pub(super) struct Parts<'m> {
-    /// Its header.
     pub header: Message<'m>,
     parts: Vec<Part<'m>>,
     text_body: Vec<usize>,

@@ -89,7 +89,6 @@ impl Graph {
         self.has_both_lists
     }
 
-    /// Its JSON.
     pub fn into_json(self) -> Result<Box<RawValue>, ServiceError> {
         RawValue::from_string(String::from(&*self.text)).map_err(ServiceError::internal)
     }
@@ -148,7 +147,6 @@ fn readable(path: &str, text: &str) -> Result<(), ServiceError> {
 /// What a stored version consists of, as JSON.
 #[derive(Debug)]
 pub struct Stored {
-    /// The graph.
     pub graph: Box<RawValue>,
     /// The definitions; `None`: there are none.
     pub definitions: Option<Box<RawValue>>,

@@ -15,14 +15,23 @@ use std::sync::Arc;
 /// A draft to be stored.
 #[derive(Clone, Debug)]
 pub struct NewDraft {
-    /// The graph.
     pub graph: Graph,
-    /// The definitions.
     pub definitions: Definitions,
     /// The version that it began with.
     pub base_version: i64,
-    /// The tag of the draft that it takes the place of, if that is to be checked.
-    pub in_place_of: Option<String>,
+    /// What it may take the place of.
+    pub in_place_of: InPlaceOf,
+}
+
+/// What a draft may take the place of.
+#[derive(Clone, Debug)]
+pub enum InPlaceOf {
+    /// Whatever there is.
+    Anything,
+    /// Nothing: there may be no draft yet.
+    Nothing,
+    /// The draft with this tag alone.
+    Tag(String),
 }
 
 /// The caller's draft of a pattern. 404 if there is none.
@@ -66,10 +75,17 @@ pub async fn put(
                     "is not a version of this pattern",
                 ));
             }
-            if let Some(expected) = &new.in_place_of {
+            if !matches!(new.in_place_of, InPlaceOf::Anything) {
                 let found = drafts::get(db, &editor, id).await?;
-                if found.is_none_or(|(found, _)| found.etag != *expected) {
-                    return Err(changed("The draft is not the one that this change is based on."));
+                let found = found.as_ref().map(|(row, _)| row.etag.as_str());
+                match (&new.in_place_of, found) {
+                    (InPlaceOf::Nothing, Some(_)) => {
+                        return Err(changed("There is a draft already."));
+                    }
+                    (InPlaceOf::Tag(expected), found) if found != Some(expected) => {
+                        return Err(changed("The draft is not the one that this change is based on."));
+                    }
+                    _ => {}
                 }
             }
             let content = (&*new.graph.text, new.definitions.0.as_deref());

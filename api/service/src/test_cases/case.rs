@@ -8,7 +8,6 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-/// Bytes of a case.
 pub const CASE_BYTES_MAX: usize = 256 << 10;
 /// Tests of a pattern.
 pub const TESTS_MAX: i64 = 100;
@@ -201,7 +200,6 @@ impl Case {
         }
     }
 
-    /// What is ignored.
     pub fn ignored(&self) -> Result<Vec<Path>, ServiceError> {
         if self.ignore.len() > IGNORED_MAX {
             let message = format!("can be at most {IGNORED_MAX}");

@@ -6,7 +6,6 @@ use std::str::FromStr;
 /// One step down.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// A field.
     Field(String),
     /// An element.
     Index(usize),
@@ -20,7 +19,7 @@ pub struct Path(Vec<Step>);
 
 /// A text is no path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("is no path such as `output.items[0].id`, at `{0}`")]
+#[error("is not a path such as `output.items[0].id`, at `{0}`")]
 pub struct NotAPath(String);
 
 impl Path {

@@ -150,5 +150,7 @@ fn shortened(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(40).collect()
 }
 
+pub mod uploads;
+
 #[cfg(test)]
 mod tests;

@@ -22,7 +22,6 @@ pub struct Endpoint {
     pub id: EndpointId,
     /// Whose runs it starts.
     pub slot: Slot,
-    /// The node.
     pub node_id: String,
     /// What the node says of its requests, in the newest version.
     pub webhook: Webhook,

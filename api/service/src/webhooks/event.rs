@@ -45,13 +45,10 @@ pub struct Added<'a> {
 /// A request that was let in.
 #[derive(Clone, Copy, Debug)]
 pub struct Received<'a> {
-    /// Its method.
     pub method: &'a str,
-    /// Its headers.
     pub headers: &'a HeaderMap,
     /// The header that has let it in, whose value goes no further; empty if there is none.
     pub proof: &'a str,
-    /// Its query.
     pub query: Option<&'a str>,
     /// Its body as JSON.
     pub body: &'a RawValue,
@@ -60,7 +57,6 @@ pub struct Received<'a> {
 /// A user who answered a callback through the API.
 #[derive(Clone, Debug, Serialize)]
 pub struct Answerer {
-    /// Id.
     pub id: UserId,
     /// First and last name; the email address, if there are none.
     pub name: String,

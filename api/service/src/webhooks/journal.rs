@@ -26,7 +26,6 @@ const PAUSE: Duration = Duration::from_millis(500);
 pub struct Entry {
     /// Its line of the log.
     pub log: LogRow,
-    /// For the tap.
     pub tap: Option<(EndpointId, String)>,
 }
 

@@ -14,7 +14,6 @@ use std::net::IpAddr;
 pub struct Settings {
     /// Requests of one address; 0: any number.
     pub requests_per_minute: u32,
-    /// What those are counted by.
     pub counted_by: CountedBy,
     /// Requests to all webhooks of a tenant; 0: any number.
     pub tenant_requests_per_minute: u32,

@@ -23,14 +23,13 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-/// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(change_connection))
 }
 
 /// What to change of a connection.
 #[derive(Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct ConnectionChanges {
     #[schema(example = "OpenAI of the accounting team", min_length = 1, max_length = 200)]
     display_name: Option<String>,

@@ -22,7 +22,6 @@ use utoipa_axum::routes;
 
 const URL_CHARS_MAX: usize = 2_000;
 
-/// The routes.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(test_new_connection))
@@ -56,7 +55,7 @@ impl From<LeadsTo> for ConnectionKind {
 
 /// A connection that is not stored yet.
 #[derive(Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct NewConnectionTest {
     #[schema(example = "postgres", min_length = 1, max_length = 100)]
     provider: String,

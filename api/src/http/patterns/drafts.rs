@@ -8,12 +8,12 @@ use crate::http::extract::{Caller, CodeJson, Path};
 use crate::http::reply;
 use axum::Json as Answer;
 use axum::extract::State;
-use axum::http::header::{ETAG, IF_MATCH};
+use axum::http::header::{ETAG, IF_MATCH, IF_NONE_MATCH};
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::Response;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::PatternId;
-use heddle_service::patterns::drafts::{self, NewDraft};
+use heddle_service::patterns::drafts::{self, InPlaceOf, NewDraft};
 use heddle_service::patterns::no_definitions;
 use heddle_store::drafts::DraftRow;
 use serde::{Deserialize, Serialize};
@@ -53,7 +53,7 @@ struct StoredDraft {
 
 /// A draft.
 #[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct DraftRequest {
     /// The version that it began with.
     #[schema(example = 1, minimum = 1)]
@@ -95,13 +95,15 @@ async fn get_draft(
 /// Stores the caller's draft of a pattern.
 ///
 /// Each user has one draft of a pattern, which nobody else sees. It makes no version, and is removed when its user saves
-/// the graph or the definitions. With `If-Match`, it is stored only if the draft is still the one with that `ETag`.
+/// the graph or the definitions. With `If-Match`, it is stored only if the draft is still the one with that `ETag`; with
+/// `If-None-Match: *`, only if there is none.
 #[utoipa::path(
     put, path = "/api/patterns/{id}/draft", tag = "Patterns", request_body = DraftRequest,
     security(("bearer" = [])),
     params(
         ("id" = PatternId, Path, description = "The pattern"),
         ("If-Match" = Option<String>, Header, description = "The ETag of the draft that the change is based on"),
+        ("If-None-Match" = Option<String>, Header, description = "`*`: there is no draft yet"),
     ),
     responses(
         (status = 200, description = "Stored", body = StoredDraft, headers(("ETag" = String, description = "For the If-Match of a later change"))),
@@ -109,7 +111,7 @@ async fn get_draft(
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
         (status = 403, description = "FORBIDDEN: the caller is a viewer, or the pattern is somebody else's public one; QUOTA_EXCEEDED", body = ErrorBody),
         (status = 404, description = "NOT_FOUND", body = ErrorBody),
-        (status = 409, description = "CONFLICT: the draft has been changed", body = ErrorBody),
+        (status = 409, description = "CONFLICT: the draft has been changed, or there is one already", body = ErrorBody),
     )
 )]
 async fn put_draft(
@@ -120,18 +122,13 @@ async fn put_draft(
     CodeJson(request): CodeJson<DraftRequest>,
 ) -> Result<([(HeaderName, String); 1], Answer<StoredDraft>), ApiError> {
     let editor = caller.scope.editor()?;
-    let if_match = headers
-        .get(IF_MATCH)
-        .map(|tag| tag.to_str().unwrap_or_default().trim());
     let new = NewDraft {
         graph: graph(&app, &editor, request.graph_data).await?,
         definitions: definitions(&app, &editor, request.node_definitions)
             .await?
             .unwrap_or_default(),
         base_version: request.base_version,
-        in_place_of: if_match
-            .filter(|tag| *tag != "*")
-            .map(|tag| tag.trim_matches('"').to_owned()),
+        in_place_of: in_place_of(&headers),
     };
     let row = drafts::put(&app, editor, id, new).await?;
     let tag = tag(&row);
@@ -160,6 +157,20 @@ async fn delete_draft(
 ) -> Result<StatusCode, ApiError> {
     drafts::remove(&app, caller.scope.editor()?, id).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// What the request says of the draft before.
+fn in_place_of(headers: &HeaderMap) -> InPlaceOf {
+    let header = |name| {
+        headers
+            .get(name)
+            .map(|value| value.to_str().unwrap_or_default().trim())
+    };
+    match (header(IF_MATCH), header(IF_NONE_MATCH)) {
+        (Some(tag), _) if tag != "*" => InPlaceOf::Tag(tag.trim_matches('"').to_owned()),
+        (None, Some("*")) => InPlaceOf::Nothing,
+        _ => InPlaceOf::Anything,
+    }
 }
 
 fn tag(row: &DraftRow) -> (HeaderName, String) {

@@ -2,16 +2,19 @@
 
 use super::bodies::{TAGS_MAX, bounded};
 use crate::app::App;
+use crate::http::cursor;
 use crate::http::deployments::{Trigger, triggers};
 use crate::http::error::{ApiError, ErrorBody};
 use crate::http::extract::{Caller, Query, given, limit, offset, printable};
 use crate::http::reply::{Listed, OffsetMeta};
 use axum::extract::State;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, PatternId, RunId, UserId};
 use heddle_model::status::{DeploymentStatus, RunStatus};
 use heddle_store::deployments::{self, ListedRow};
-use heddle_store::patterns::{self as rows, Filter, Order, PatternRow, Sort};
+use heddle_store::patterns::{self as rows, Filter, Order, PatternRow, Place, Sort, SortedAt};
 use heddle_store::{Db, StoreError};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -197,6 +200,10 @@ pub(super) struct ListQuery {
     #[param(minimum = 0, default = 0)]
     #[serde(default, deserialize_with = "given")]
     offset: Option<i64>,
+    /// The `nextCursor` of the page before, in place of `offset`; nothing (`cursor=`) for the first one. The order must stay the
+    /// same.
+    #[param(max_length = 2000)]
+    cursor: Option<String>,
     /// What to sort by; default: `createdAt`.
     #[param(inline)]
     sort_by: Option<SortBy>,
@@ -248,6 +255,7 @@ impl ListQuery {
             Some(SortBy::CreatedAt) | None => Sort::CreatedAt,
             Some(SortBy::UpdatedAt) => Sort::UpdatedAt,
         };
+        let paged = ("offset", self.offset.is_some(), offset(self.offset)?);
         Ok(Filter {
             is_of_workspace: self.owner == Some(OwnerFilter::Workspace),
             search: self.search.filter(|search| !search.is_empty()),
@@ -261,8 +269,32 @@ impl ListQuery {
                     .map_or(by != Sort::Name, |order| order == SortOrder::Desc),
             },
             limit: limit(self.limit, 20, 100)?,
-            offset: offset(self.offset)?,
+            start: cursor::start(self.cursor.as_deref(), paged, |cursor| place(cursor, by))?,
         })
+    }
+}
+
+/// The place in a list in this order that a cursor names.
+fn place(cursor: &str, by: Sort) -> Option<Place> {
+    if by != Sort::Name {
+        let (at, id) = cursor::by_time(cursor)?;
+        let at = SortedAt::Time(at);
+        return Some(Place { at, id });
+    }
+    let (name, id) = cursor.split_once('.')?;
+    let name = String::from_utf8(URL_SAFE_NO_PAD.decode(name).ok()?).ok()?;
+    let is_plain = !name.contains('\0');
+    let at = SortedAt::Name(name);
+    let id = id.parse().ok()?;
+    is_plain.then_some(Place { at, id })
+}
+
+/// The cursor of a pattern in a list in this order.
+fn cursor_of(row: &PatternRow, by: Sort) -> String {
+    match by {
+        Sort::Name => format!("{}.{}", URL_SAFE_NO_PAD.encode(rows::folded(&row.name)), row.id),
+        Sort::CreatedAt => cursor::of_time(row.created_at, row.id),
+        Sort::UpdatedAt => cursor::of_time(row.updated_at, row.id),
     }
 }
 
@@ -282,17 +314,25 @@ pub(super) async fn list(
     caller: Caller,
     Query(query): Query<ListQuery>,
 ) -> Result<Listed<PatternSummary, OffsetMeta>, ApiError> {
-    let filter = query.filter()?;
+    let (has_cursor, mut filter) = (query.cursor.is_some(), query.filter()?);
+    let limit = filter.limit;
+    filter.limit += 1;
     let mut reader = app.store.reader().await?;
-    let (page, total) = rows::list(&mut reader.db(), &caller.scope, &filter).await?;
+    let (mut page, total) = rows::list(&mut reader.db(), &caller.scope, &filter).await?;
+    let has_more = cursor::cut(&mut page, limit);
+    let next = page
+        .last()
+        .filter(|_| has_more)
+        .map(|row| cursor_of(row, filter.order.by));
     let summaries = match filter.is_of_workspace {
         true => with_overviews(&mut reader.db(), &caller, page).await?,
         false => page.into_iter().map(Into::into).collect(),
     };
     let meta = OffsetMeta {
         total,
-        limit: filter.limit,
-        offset: filter.offset,
+        limit,
+        offset: filter.start.offset(),
+        next_cursor: has_cursor.then_some(next),
     };
     Ok(Listed::new(summaries, meta))
 }

@@ -22,7 +22,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 
 /// What a tab says of itself.
 #[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct PresenceRequest {
     /// Whether there is something in it that is not saved.
     #[schema(example = true)]

@@ -1,7 +1,8 @@
 //! The state of one connection: what it is doing and since when. The connection's own task writes it with atomic
-//! stores, without locks; the task that supervises all connections reads it periodically. Knows nothing about sockets.
+//! stores, without locks unless a body is left unread; the task that supervises all connections reads it periodically. Knows nothing about sockets.
 
 use super::address::Address;
+use hyper::body::Incoming;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Waker;
@@ -96,6 +97,9 @@ pub(super) struct Connection {
     is_late: AtomicBool,
     /// Its body was not read to the end and never will be, so nothing can follow it.
     is_spoilt: AtomicBool,
+    /// Its reader has left the body before its end.
+    is_left: AtomicBool,
+    left: Mutex<Option<Incoming>>,
     /// The client takes nothing more for now; since then so many bytes, the last of them then.
     is_blocked: AtomicBool,
     blocked_at: AtomicU64,
@@ -120,6 +124,8 @@ impl Connection {
             heard_at: AtomicU64::new(at),
             is_late: AtomicBool::new(false),
             is_spoilt: AtomicBool::new(false),
+            is_left: AtomicBool::new(false),
+            left: Mutex::default(),
             is_blocked: AtomicBool::new(false),
             blocked_at: AtomicU64::new(at),
             taken_bytes: AtomicU64::new(0),
@@ -189,6 +195,22 @@ impl Connection {
 
     pub fn is_spoilt(&self) -> bool {
         self.is_spoilt.load(Relaxed)
+    }
+
+    /// The body's reader leaves it before its end.
+    pub fn leave(&self, body: Incoming) {
+        *self.left.lock().unwrap_or_else(PoisonError::into_inner) = Some(body);
+        self.is_left.store(true, SeqCst);
+    }
+
+    /// What a reader has left of a body, once.
+    pub fn left(&self) -> Option<Incoming> {
+        // Nearly always nothing: no lock is taken for it.
+        if !self.is_left.load(SeqCst) {
+            return None;
+        }
+        self.is_left.store(false, SeqCst);
+        self.left.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// The body has come to its end, or nobody reads it any more.

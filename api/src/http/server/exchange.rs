@@ -1,8 +1,9 @@
 //! A request and its answer, between hyper and the routes.
 
 use super::connection::Connection;
-use super::places::Places;
-use super::received::Received;
+use super::places::{ALWAYS_BYTES, Places};
+use super::received::{Flow, Received};
+use super::rest::Rest;
 use crate::http::error::ApiError;
 use crate::http::middleware::PROBES;
 use axum::Router;
@@ -44,8 +45,13 @@ impl hyper::service::Service<Request<Incoming>> for Exchange {
             return Answering::Refused { connection };
         }
         request.extensions_mut().insert(ConnectInfo(self.peer));
+        let is_large = |hint: SizeHint| hint.upper().is_none_or(|bytes| bytes > ALWAYS_BYTES as u64);
+        let flow = (has_body && is_large(request.body().size_hint())).then(Flow::default);
+        if let Some(flow) = &flow {
+            request.extensions_mut().insert(flow.clone());
+        }
         let request = request.map(|body| match has_body {
-            true => Body::new(Received::new(body, connection.clone(), self.places.clone())),
+            true => Body::new(Received::new(body, connection.clone(), self.places.clone(), flow)),
             false => Body::empty(),
         });
         // A router is one pointer, and always ready.
@@ -71,7 +77,8 @@ impl Future for Answering {
             AnsweringProjected::Routed { answer, connection } => (ready!(answer.poll(cx))?, connection),
             AnsweringProjected::Refused { connection } => (full(), connection),
         };
-        let closes = connection.is_reserve || connection.is_spoilt();
+        let is_cut = Rest::of(connection).is_some_and(|rest| !rest.is_dropped());
+        let closes = connection.is_reserve || connection.is_spoilt() || is_cut;
         let connection = connection.clone();
         let mut response = response.map(|body| Answer { body, connection });
         if closes {

@@ -22,7 +22,7 @@ const GRACE: u64 = 1_000;
 /// A connection in the reserve gets so long for its request's headers.
 const RESERVE_HEADER: u64 = 2_000;
 /// Bytes of each body that are taken however many others there are: events and logins that are small always come in.
-const ALWAYS_BYTES: usize = 16 << 10;
+pub(super) const ALWAYS_BYTES: usize = 16 << 10;
 
 /// A proxy on the same machine is here.
 const THIS_MACHINE: [IpAddr; 2] = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
@@ -236,11 +236,8 @@ impl Places {
         let every = Duration::from_millis((shortest / 4).clamp(10, 1_000));
         let mut looks = tokio::time::interval(every);
         looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "it is compared with the interval's times"
-        )]
-        let mut last = tokio::time::Instant::now();
+        // The first comes at once.
+        let mut last = looks.tick().await;
         loop {
             let at = looks.tick().await;
             // While the process stood still, nobody was kept waiting by a client.

@@ -11,6 +11,7 @@ use hyper::body::{Body, Frame, Incoming, SizeHint};
 use std::error::Error;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 /// What a piece of a body costs beside its bytes, so that many small ones are as dear as they are.
@@ -43,24 +44,44 @@ pub fn trouble(error: &(dyn Error + 'static)) -> Option<ApiError> {
     None
 }
 
+/// Of the body of a request, in the request's extensions: says that its reader hands on what comes, and keeps nothing of it, so that
+/// it is not counted among the bodies that are kept until they are whole.
+#[derive(Clone, Debug, Default)]
+pub struct Flow(Arc<AtomicBool>);
+
+impl Flow {
+    /// Says so. To be called before anything is read.
+    pub fn flows(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    fn is_flowing(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
 /// The body of a request.
 pub(super) struct Received {
-    body: Incoming,
+    /// `None` only while it is being dropped.
+    body: Option<Incoming>,
     connection: Arc<Connection>,
     places: Arc<Places>,
     bytes: usize,
+    /// Whether its reader keeps nothing of it; `None`: it is so small that it makes no difference.
+    flow: Option<Flow>,
     /// Counted among the unfinished.
     held: usize,
     is_over: bool,
 }
 
 impl Received {
-    pub fn new(body: Incoming, connection: Arc<Connection>, places: Arc<Places>) -> Self {
+    pub fn new(body: Incoming, connection: Arc<Connection>, places: Arc<Places>, flow: Option<Flow>) -> Self {
         Received {
-            body,
+            body: Some(body),
             connection,
             places,
             bytes: 0,
+            flow,
             held: 0,
             is_over: false,
         }
@@ -84,8 +105,11 @@ impl Received {
     /// Counts a piece, unless it is the last one.
     fn take(&mut self, bytes: usize) -> Result<(), Trouble> {
         self.connection.body_came(bytes);
-        if self.body.is_end_stream() {
+        if self.is_end_stream() {
             self.end();
+            return Ok(());
+        }
+        if self.flow.as_ref().is_some_and(Flow::is_flowing) {
             return Ok(());
         }
         let had = self.bytes;
@@ -107,7 +131,10 @@ impl Body for Received {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        match Pin::new(&mut self.body).poll_frame(cx) {
+        let Some(body) = &mut self.body else {
+            return Poll::Ready(None);
+        };
+        match Pin::new(body).poll_frame(cx) {
             Poll::Ready(Some(Ok(frame))) => {
                 let bytes = frame.data_ref().map_or(0, Bytes::len);
                 Poll::Ready(Some(match self.take(bytes) {
@@ -133,11 +160,11 @@ impl Body for Received {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.body.as_ref().is_none_or(Body::is_end_stream)
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        self.body.as_ref().map(Body::size_hint).unwrap_or_default()
     }
 }
 
@@ -146,6 +173,9 @@ impl Drop for Received {
         self.release();
         if !self.is_over {
             self.connection.body_ended();
+            if let Some(body) = self.body.take().filter(|_| !self.connection.is_spoilt()) {
+                self.connection.leave(body);
+            }
         }
     }
 }

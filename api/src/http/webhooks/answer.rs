@@ -1,20 +1,25 @@
 //! From the end of a run to an HTTP response. RespondToWebhook's response comes from untrusted code: it may choose
 //! status, headers and body, but can't break the connection or act under the service's own origin.
 
+use crate::app::App;
 use crate::http::error::ApiError;
 use axum::Json;
 use axum::body::Body;
 use axum::http::header::{
-    ALLOW, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue, X_CONTENT_TYPE_OPTIONS,
+    ALLOW, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue,
+    X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use heddle_execution::Ended;
+use heddle_files::Reader;
 use heddle_model::Code;
-use heddle_model::ids::RunId;
+use heddle_model::file::{Holder, clean_type};
+use heddle_model::ids::{FileId, RunId};
 use heddle_model::status::RunStatus;
+use heddle_model::tenant::Tenant;
 use heddle_runtime::answer_headers;
 use serde::Deserialize;
 use serde_json::json;
@@ -36,11 +41,16 @@ struct Responded {
 
 /// The answer to a sender that has waited for its run. Without `with_details` it is not told what the error says, which may be
 /// the address of a service and what that has answered.
-pub(super) fn to_sender(run: RunId, ended: &Ended, with_details: bool) -> Response {
+pub(super) async fn to_sender(
+    app: &App,
+    (run, tenant): (RunId, Tenant),
+    ended: &Ended,
+    with_details: bool,
+) -> Response {
     let mut response = match &ended.response {
-        Some(responded) => {
-            responded_with(responded).unwrap_or_else(|problem| failed(run, "RESPONSE", &problem))
-        }
+        Some(responded) => responded_with(app, (run, tenant), responded)
+            .await
+            .unwrap_or_else(|problem| failed(run, "RESPONSE", &problem)),
         None => without_response(run, ended, with_details),
     };
     // An id is a valid header value.
@@ -92,13 +102,14 @@ pub(super) fn too_late(run: RunId) -> ApiError {
 }
 
 /// What RespondToWebhook gave, as HTTP.
-fn responded_with(responded: &RawValue) -> Result<Response, String> {
+async fn responded_with(app: &App, by: (RunId, Tenant), responded: &RawValue) -> Result<Response, String> {
     let unreadable = |error: serde_json::Error| format!("RespondToWebhook's response can't be sent: {error}");
     let responded: Responded = serde_json::from_str(responded.get()).map_err(unreadable)?;
     let status = StatusCode::from_u16(responded.status)
         .ok()
         .filter(|status| (200..=599).contains(&status.as_u16()))
         .ok_or_else(|| format!("RespondToWebhook's status {} can't be sent", responded.status))?;
+    let mut of_file = None;
     let (content_type, body) = match responded.body_type.as_str() {
         "text" => {
             let text: String = serde_json::from_str(responded.body.get()).map_err(unreadable)?;
@@ -111,6 +122,11 @@ fn responded_with(responded: &RawValue) -> Result<Response, String> {
                 .map_err(|error| format!("RespondToWebhook's body is not valid base64: {error}"))?;
             ("application/octet-stream", Body::from(bytes))
         }
+        "file" => {
+            let (body, media_type, size) = file(app, by, &responded.body).await?;
+            of_file = Some((media_type, size));
+            ("application/octet-stream", body)
+        }
         _ => ("application/json", Body::from(responded.body.get().to_owned())),
     };
     let has_body = !matches!(
@@ -122,6 +138,12 @@ fn responded_with(responded: &RawValue) -> Result<Response, String> {
     let headers = response.headers_mut();
     if has_body {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        if let Some((media_type, size)) = of_file {
+            headers.insert(CONTENT_LENGTH, size.into());
+            if let Ok(media_type) = HeaderValue::from_str(&media_type) {
+                headers.insert(CONTENT_TYPE, media_type);
+            }
+        }
     }
     add_headers(headers, responded.headers);
     // A page that a pattern makes is not the service's own: no access to what a browser keeps for this origin.
@@ -133,6 +155,41 @@ fn responded_with(responded: &RawValue) -> Result<Response, String> {
     );
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     Ok(response)
+}
+
+/// A file of the run's, as it is sent: it is read while the sender takes it.
+async fn file(
+    app: &App,
+    (run, tenant): (RunId, Tenant),
+    body: &RawValue,
+) -> Result<(Body, String, u64), String> {
+    #[derive(Deserialize)]
+    struct Named {
+        #[serde(rename = "$file")]
+        id: FileId,
+        #[serde(rename = "type")]
+        media_type: Option<String>,
+    }
+    let unreadable = |error: &dyn std::error::Error| {
+        format!(
+            "RespondToWebhook's file can't be sent: {}",
+            error.to_string().trim_end_matches('.')
+        )
+    };
+    let named: Named = serde_json::from_str(body.get()).map_err(|error| unreadable(&error))?;
+    let files = app.executions.files().files();
+    let reader = Reader::Holder(Holder::Run(run));
+    let row = files
+        .find(tenant, &reader, named.id)
+        .await
+        .map_err(|error| unreadable(&error))?;
+    let size = u64::try_from(row.size).unwrap_or(0);
+    let content = files
+        .read(tenant, &row, 0..size)
+        .await
+        .map_err(|error| unreadable(&error))?;
+    let media_type = clean_type(&named.media_type.unwrap_or(row.media_type));
+    Ok((Body::from_stream(content), media_type, size))
 }
 
 /// Adds those that can be sent; of the others the run's log tells. A name in `Connection` would be one of the

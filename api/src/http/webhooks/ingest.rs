@@ -33,6 +33,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Once;
 
 /// Characters of what is logged of a request; the rest is cut off.
@@ -50,7 +51,7 @@ pub struct Arrival {
     user_agent: Option<String>,
     request_id: String,
     content_length: i64,
-    at: Timestamp,
+    pub(super) at: Timestamp,
 }
 
 impl Arrival {
@@ -66,6 +67,11 @@ impl Arrival {
             content_length: declared.unwrap_or_default(),
             at: app.clock.now(),
         }
+    }
+
+    /// Notes how long the body was.
+    pub fn note_bytes(&mut self, bytes: u64) {
+        self.content_length = i64::try_from(bytes).unwrap_or(i64::MAX);
     }
 
     fn line(self, pattern_id: Option<PatternId>, status: WebhookStatus, status_code: StatusCode) -> LogRow {
@@ -144,7 +150,7 @@ pub async fn refuse_body(app: &App, arrival: Arrival, admitted: &Admitted, error
     refuse(app, arrival, pattern, WebhookStatus::SignatureInvalid, error).await
 }
 
-async fn refuse(
+pub(super) async fn refuse(
     app: &App,
     arrival: Arrival,
     pattern: Option<PatternId>,
@@ -198,6 +204,16 @@ async fn refuse_as(
     response
 }
 
+/// A body whose files are stored.
+pub struct Uploaded {
+    /// The run that holds them, if there is to be one.
+    pub run: Option<RunId>,
+    /// The body with references to them.
+    pub body: Box<RawValue>,
+    /// The claims of the sender's token.
+    pub claims: Option<Box<RawValue>>,
+}
+
 /// What becomes of a request whose sender is known.
 enum Outcome {
     Run(Ticket, bool),
@@ -227,8 +243,46 @@ pub async fn deliver(
     let headers = parts.headers;
     let key = idempotency_key(&admitted.webhook().authentication, &headers, &body);
     drop(body);
+    accepted_as(app, arrival, admitted, &headers, (key, event, None)).await
+}
+
+/// Makes the run of a request whose files are stored.
+pub(super) async fn deliver_uploaded(
+    app: App,
+    arrival: Arrival,
+    admitted: Admitted,
+    parts: Parts,
+    uploaded: Uploaded,
+) -> Response {
+    let added = Added {
+        params: params(&admitted, &parts),
+        raw_body: None,
+        claims: uploaded.claims,
+    };
+    let event = event_with(&admitted, &parts, &uploaded.body, added);
+    let event = match event {
+        Ok(event) => event,
+        Err(error) => {
+            let pattern = Some(admitted.endpoint.slot.pattern);
+            return refuse(&app, arrival, pattern, WebhookStatus::SignatureInvalid, error).await;
+        }
+    };
+    let key = idempotency_key(&admitted.webhook().authentication, &parts.headers, &[]);
+    accepted_as(app, arrival, admitted, &parts.headers, (key, event, uploaded.run)).await
+}
+
+/// Accepts an event and answers.
+async fn accepted_as(
+    app: App,
+    arrival: Arrival,
+    admitted: Admitted,
+    headers: &HeaderMap,
+    (key, event, id): (Option<String>, Box<RawValue>, Option<RunId>),
+) -> Response {
+    let endpoint = admitted.endpoint.clone();
+    let pattern = Some(endpoint.slot.pattern);
     let has_credentials = headers.keys().any(|name| is_credential(name.as_str()));
-    let outcome = accept(&app, &admitted, key, event.clone()).await;
+    let outcome = accept(&app, &admitted, key, (event.clone(), id)).await;
     // The tap is only looked at: what is masked there need not be kept.
     let event = if has_credentials { shown(event) } else { event };
     let tap = Some((endpoint.id, String::from(Box::<str>::from(event))));
@@ -284,27 +338,41 @@ async fn event_of(
                 .into());
         }
     };
-    let params = match webhook.path.is_empty() {
+    let added = Added {
+        params: params(admitted, parts),
+        raw_body,
+        claims,
+    };
+    event_with(admitted, parts, &value, added)
+}
+
+/// What stands in the path for each of its names.
+fn params<'a>(admitted: &'a Admitted, parts: &Parts) -> Option<BTreeMap<&'a str, String>> {
+    let webhook = admitted.webhook();
+    match webhook.path.is_empty() {
         true => None,
         false => path::params(&webhook.path, path::below(parts.uri.path())),
-    };
+    }
+}
+
+fn event_with(
+    admitted: &Admitted,
+    parts: &Parts,
+    body: &RawValue,
+    added: Added<'_>,
+) -> Result<Box<RawValue>, ApiError> {
     let received = Received {
         method: parts.method.as_str(),
         headers: &parts.headers,
-        proof: webhook.authentication.header(),
+        proof: admitted.webhook().authentication.header(),
         query: parts.uri.query(),
-        body: &value,
-    };
-    let added = Added {
-        params,
-        raw_body,
-        claims,
+        body,
     };
     event::of_request(&received, added).map_err(ApiError::internal)
 }
 
 /// Whether the sender is who they must be; the claims of their token, if they have one.
-fn authenticate(
+pub(super) fn authenticate(
     app: &App,
     admitted: &Admitted,
     parts: &Parts,
@@ -334,7 +402,12 @@ fn authenticate(
     })?)
 }
 
-async fn accept(app: &App, admitted: &Admitted, key: Option<String>, event: Box<RawValue>) -> Outcome {
+async fn accept(
+    app: &App,
+    admitted: &Admitted,
+    key: Option<String>,
+    (event, id): (Box<RawValue>, Option<RunId>),
+) -> Outcome {
     let endpoint = &admitted.endpoint;
     let idempotency = key.map(|key| (endpoint.id, key));
     let Some((deployment, webhook)) = admitted.deployment.as_ref().zip(admitted.deployed()) else {
@@ -361,6 +434,7 @@ async fn accept(app: &App, admitted: &Admitted, key: Option<String>, event: Box<
         idempotency: idempotency.map(|(endpoint, key)| IdempotencyKey::of_endpoint(endpoint, key)),
         wait: waits,
         caller: None,
+        id,
     };
     let accepted = match deployment.is_paused {
         true => app.executions.accept_paused(run).await,
@@ -404,7 +478,14 @@ async fn wait(app: &App, admitted: &Admitted, ticket: Ticket) -> Response {
     let of_node = admitted.deployed().and_then(|webhook| webhook.patience);
     let patience = of_node.unwrap_or(app.config.run_timeout);
     match tokio::time::timeout(patience, ticket.ended()).await {
-        Ok(Ok(ended)) => to_sender(run, &ended, tells_errors(admitted, &ended)),
+        Ok(Ok(ended)) => {
+            let told = tells_errors(admitted, &ended);
+            match &admitted.deployment {
+                Some(deployment) => to_sender(app, (run, deployment.tenant), &ended, told).await,
+                // A run has a deployment.
+                None => too_late(run).into_response(),
+            }
+        }
         Ok(Err(error)) => ApiError::from(error).into_response(),
         Err(_) => too_late(run).into_response(),
     }

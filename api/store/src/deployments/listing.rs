@@ -1,6 +1,6 @@
 //! Lists of deployments, and how many there are.
 
-use crate::{Db, Sql, StoreError, rights, sql};
+use crate::{Db, Sql, Start, StoreError, rights, sql};
 use heddle_model::access::Scope;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, EnvironmentId, PatternId, RunId};
@@ -72,12 +72,18 @@ pub async fn list(
     scope: &Scope,
     status: Option<DeploymentStatus>,
     limit: i64,
-    offset: i64,
+    start: Start<(Timestamp, DeploymentId)>,
 ) -> Result<Vec<ListedRow>, StoreError> {
     let query = listed("(select count(*) from runs r where r.deployment_id = d.id)");
-    let query = of_status(rights::deployments(query, scope), status);
+    let mut query = of_status(rights::deployments(query, scope), status);
+    if let Some((at, id)) = start.after() {
+        query = query
+            .push(" and (d.created_at, d.id) < (?, ?)")
+            .bind(*at)
+            .bind(*id);
+    }
     let query = query.push(" order by d.created_at desc, d.id desc limit ? offset ?");
-    db.all(query.bind(limit).bind(offset)).await
+    db.all(query.bind(limit).bind(start.offset())).await
 }
 
 /// The state of a deployment.
@@ -87,7 +93,6 @@ pub struct StateRow {
     pub id: DeploymentId,
     /// What is deployed.
     pub pattern_id: PatternId,
-    /// State.
     #[sqlx(try_from = "String")]
     pub status: DeploymentStatus,
     /// The version that it was deployed from.

@@ -15,7 +15,6 @@ use std::sync::Arc;
 /// An entry of a run's journal.
 #[derive(Clone, Debug)]
 pub struct EntryRow {
-    /// The run.
     pub run: RunId,
     /// The server that has it.
     pub owner: Arc<str>,

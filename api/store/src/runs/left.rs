@@ -27,7 +27,6 @@ pub struct LeftRow {
     pub version_number: i64,
     /// Attempt, from 1.
     pub attempt: i64,
-    /// When accepted.
     #[sqlx(try_from = "i64")]
     pub accepted_at: Timestamp,
     /// When its last attempt began, in milliseconds, as far as that was stored: it has parked, or was to be tried again.

@@ -1,6 +1,6 @@
 //! Lists and details of runs for their owners.
 
-use crate::{Db, Sql, StoreError, rights, sql};
+use crate::{Db, Sql, Start, StoreError, rights, sql};
 use heddle_model::access::Scope;
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{DeploymentId, RunId};
@@ -10,7 +10,6 @@ use sqlx::FromRow;
 /// Events, outputs and logs beyond this many characters are left out of lists.
 pub const LISTED_CHARS_MAX: i64 = 64 * 1024;
 
-/// A run.
 #[derive(Clone, Debug, FromRow)]
 pub struct RunRow {
     /// UUIDv7, so that ids sort by time of creation.
@@ -36,7 +35,6 @@ pub struct RunRow {
     pub version_number: i64,
     /// Attempt, from 1.
     pub attempt: i64,
-    /// When accepted.
     #[sqlx(try_from = "i64")]
     pub accepted_at: Timestamp,
     /// When the last attempt started, in milliseconds.
@@ -55,9 +53,7 @@ pub struct RunRow {
     pub trace: Option<String>,
     /// `{path, input, truncated}` of the node that failed, as JSON.
     pub failed_input: Option<String>,
-    /// Fuel used.
     pub fuel_used: Option<i64>,
-    /// Peak memory in bytes.
     pub memory_bytes_peak: Option<i64>,
 }
 
@@ -68,6 +64,10 @@ pub struct Filter {
     pub status: Option<RunStatus>,
     /// Started by this only.
     pub triggered_by: Option<TriggeredBy>,
+    /// Accepted then or later.
+    pub from: Option<Timestamp>,
+    /// Accepted before.
+    pub to: Option<Timestamp>,
 }
 
 fn filtered(query: Sql, scope: &Scope, deployment: DeploymentId, filter: Filter) -> Sql {
@@ -78,6 +78,12 @@ fn filtered(query: Sql, scope: &Scope, deployment: DeploymentId, filter: Filter)
     }
     if let Some(triggered_by) = filter.triggered_by {
         query = query.push(" and r.triggered_by = ?").bind(triggered_by);
+    }
+    if let Some(from) = filter.from {
+        query = query.push(" and r.accepted_at >= ?").bind(from);
+    }
+    if let Some(to) = filter.to {
+        query = query.push(" and r.accepted_at < ?").bind(to);
     }
     query
 }
@@ -90,7 +96,7 @@ pub async fn page(
     deployment: DeploymentId,
     filter: Filter,
     limit: i64,
-    offset: i64,
+    start: Start<(Timestamp, RunId)>,
 ) -> Result<Vec<RunRow>, StoreError> {
     let query = sql("select r.id, r.deployment_id, r.status, r.phase, r.triggered_by, r.node_id,
          case when length(r.event) <= ? then r.event end as event,
@@ -101,9 +107,15 @@ pub async fn page(
          r.memory_bytes_peak from runs r")
     .bind(LISTED_CHARS_MAX)
     .bind(LISTED_CHARS_MAX);
-    let query = filtered(query, scope, deployment, filter);
+    let mut query = filtered(query, scope, deployment, filter);
+    if let Some((at, id)) = start.after() {
+        query = query
+            .push(" and (r.accepted_at, r.id) < (?, ?)")
+            .bind(*at)
+            .bind(*id);
+    }
     let query = query.push(" order by r.accepted_at desc, r.id desc limit ? offset ?");
-    db.all(query.bind(limit).bind(offset)).await
+    db.all(query.bind(limit).bind(start.offset())).await
 }
 
 /// How many runs the filter leaves of a deployment that the caller may see.

@@ -87,7 +87,6 @@ pub async fn close(db: &mut Db<'_>, runs: &[RunId]) -> Result<(), StoreError> {
 /// A run whose journal is kept.
 #[derive(Clone, Copy, Debug, FromRow)]
 pub struct KeptJournal {
-    /// The run.
     pub run_id: RunId,
     /// Of its entries.
     pub bytes: i64,

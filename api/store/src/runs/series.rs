@@ -66,7 +66,6 @@ pub async fn ran(
 /// How many runs a deployment has in a stretch of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromRow)]
 pub struct Counted {
-    /// The deployment.
     pub deployment_id: DeploymentId,
     /// Number of the stretch since 1970.
     pub number: i64,
@@ -124,13 +123,10 @@ fn union(each: impl Iterator<Item = Sql>) -> Sql {
 /// What one run took.
 #[derive(Clone, Copy, Debug, FromRow)]
 pub struct Sampled {
-    /// The deployment.
     pub deployment_id: DeploymentId,
-    /// When accepted.
     pub accepted_at: i64,
     /// How long the last attempt took.
     pub duration_ms: Option<i64>,
-    /// Fuel used.
     pub fuel_used: Option<i64>,
 }
 
@@ -167,7 +163,6 @@ pub async fn samples(
 /// Why a run failed.
 #[derive(Clone, Debug, FromRow)]
 pub struct FailedRow {
-    /// The deployment.
     pub deployment_id: DeploymentId,
     /// `{code, message, nodeId}` as JSON.
     pub error: Option<String>,
@@ -206,7 +201,6 @@ pub async fn failures(
 pub struct UnendedRow {
     /// The run.
     pub id: RunId,
-    /// Of this deployment.
     pub deployment_id: DeploymentId,
     /// What it is doing, as far as the database knows.
     #[sqlx(try_from = "String")]

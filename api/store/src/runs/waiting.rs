@@ -10,9 +10,7 @@ use sqlx::FromRow;
 /// An effect of a run that waits to be called.
 #[derive(Clone, Debug, FromRow)]
 pub struct WaitingRow {
-    /// The run.
     pub run_id: RunId,
-    /// Its deployment.
     pub deployment_id: DeploymentId,
     /// What is deployed.
     pub pattern_id: PatternId,

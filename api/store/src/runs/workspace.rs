@@ -34,7 +34,6 @@ pub struct ListedRow {
     pub version_number: i64,
     /// Attempt, from 1.
     pub attempt: i64,
-    /// When accepted.
     #[sqlx(try_from = "i64")]
     pub accepted_at: Timestamp,
     /// When the last attempt started, in milliseconds.
@@ -58,7 +57,6 @@ pub struct Source {
     pub pattern_name: String,
     /// The environment of the deployment; `None`: it has none, or it is gone.
     pub environment_id: Option<EnvironmentId>,
-    /// Its name.
     pub environment_name: Option<String>,
     /// When its newest run was accepted.
     #[sqlx(try_from = "i64")]

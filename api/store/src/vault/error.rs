@@ -22,7 +22,6 @@ pub enum VaultError {
     WrongMasterKey {
         /// The key that was given.
         held: MasterKeyId,
-        /// The key that is needed.
         needed: String,
     },
     /// A rotation from a key to itself.

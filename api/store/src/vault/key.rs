@@ -8,7 +8,6 @@ use sha2::{Digest, Sha256};
 use std::fmt;
 use zeroize::Zeroizing;
 
-/// Bytes of a key.
 pub const MASTER_KEY_BYTES: usize = 32;
 const NONCE_BYTES: usize = 12;
 
@@ -103,6 +102,26 @@ impl Key {
         let payload = Payload { msg, aad };
         let opened = self.0.decrypt(&Nonce::<Aes256Gcm>::from(*nonce), payload);
         opened.ok().map(Zeroizing::new)
+    }
+}
+
+/// A key for what leaves the service. It is wiped from memory when it is dropped, and never printed.
+pub struct ArchiveKey(Key);
+
+impl ArchiveKey {
+    /// Of these bytes.
+    pub fn new(bytes: &[u8; MASTER_KEY_BYTES]) -> Self {
+        ArchiveKey(Key::new(bytes))
+    }
+
+    /// Nonce, ciphertext and tag of at most some megabytes, which can only be opened together with `aad`.
+    pub fn seal(&self, aad: &[u8], plaintext: &[u8]) -> Vec<u8> {
+        self.0.seal(aad, plaintext)
+    }
+
+    /// What was sealed; `None`: it was changed, or sealed by another key or with something else.
+    pub fn open(&self, aad: &[u8], sealed: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+        self.0.open(aad, sealed)
     }
 }
 

@@ -37,6 +37,8 @@ const ofPattern =
   (text: string) =>
   (entry: Entry): Part[] =>
     entry.object.within ? [plain(`${text} of `), name(entry.object.within)] : [plain(text)];
+const keptBy = (entry: Entry): Part[] =>
+  entry.object.kind === 'pattern' && entry.object.name ? [plain(' of '), name(entry.object.name)] : [];
 const byWay = (entry: Entry): string =>
   detail(entry, 'way') === 'external' ? ' through the login provider' : '';
 
@@ -66,6 +68,8 @@ const SENTENCES: Readonly<Record<string, (entry: Entry) => Part[]>> = {
   'api_key.created': about('created the API key '),
   'api_key.deleted': about('revoked the API key '),
   'workspace.created': about('created the workspace '),
+  'workspace.exported': said('exported the workspace with everything in it'),
+  'workspace.imported': said('imported the workspace'),
   'workspace.suspended': said('suspended the workspace'),
   'workspace.resumed': said('let the workspace go on'),
   'workspace.quotas_set': said('set the quotas of the workspace'),
@@ -73,6 +77,9 @@ const SENTENCES: Readonly<Record<string, (entry: Entry) => Part[]>> = {
   'workspace.renamed': about('renamed the workspace ', (entry) => [plain(' to '), name(detail(entry, 'to'))]),
   'workspace.deleted': about('deleted the workspace '),
   'member.invited': about('invited ', (entry) => [plain(` as ${detail(entry, 'role')}`)]),
+  'member.added': (entry) => [
+    plain(`became ${detail(entry, 'to')} by a group of the login provider ${detail(entry, 'provider')}`),
+  ],
   'member.role_changed': about('changed the role of ', (entry) => [
     plain(` from ${detail(entry, 'from')} to ${detail(entry, 'to')}`),
   ]),
@@ -92,6 +99,12 @@ const SENTENCES: Readonly<Record<string, (entry: Entry) => Part[]>> = {
   'secret.set': about('set the secret ', within),
   'secret.deleted': about('deleted the secret ', within),
   'variables.set': about('changed the variables of '),
+  'key_value.set': (entry) => [plain('set the kept value '), name(detail(entry, 'key')), ...keptBy(entry)],
+  'key_value.deleted': (entry) => [
+    plain('deleted the kept value '),
+    name(detail(entry, 'key')),
+    ...keptBy(entry),
+  ],
   'connection.created': about('added the connection '),
   'connection.changed': about('changed the connection '),
   'connection.deleted': about('deleted the connection '),

@@ -3,6 +3,7 @@
 import type { Catalogue } from '$/graph/catalogue';
 import { indexOf, type Doc } from '$/graph/model';
 import { exampleOf } from '$/run/setup';
+import { startsBy } from '../triggers';
 
 /** The example of the trigger that the run starts at: the one for runs by hand, else the first. As text. */
 export function eventFor(
@@ -10,7 +11,7 @@ export function eventFor(
   types: Catalogue,
   triggers: readonly { readonly type: string; readonly nodeId: string }[],
 ): string {
-  const trigger = triggers.find(({ type }) => type === 'OnManual') ?? triggers[0];
+  const trigger = triggers.find((each) => startsBy(each, 'manual')) ?? triggers[0];
   if (!trigger) return '{}';
   const node = indexOf(doc.graph).nodes.get(trigger.nodeId);
   const text = exampleOf({

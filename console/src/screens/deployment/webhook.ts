@@ -3,21 +3,25 @@
 import type { Schemas } from '$/api/client';
 
 const PROOFS: Readonly<Record<string, string>> = {
-  heddle: 'sign with the secret',
-  github: 'sign as GitHub does',
-  stripe: 'sign as Stripe does',
-  slack: 'sign as Slack does',
-  shopify: 'sign as Shopify does',
-  'standard-webhooks': 'sign as Standard Webhooks has it',
-  twilio: 'sign as Twilio does',
-  gitlab: 'send the secret as GitLab does',
-  hmac: 'sign as the node describes it',
-  header: 'send the secret in a header',
-  bearer: 'send the secret as a bearer token',
-  basic: 'send the secret as a password',
-  jwt: 'send a JSON Web Token',
-  none: 'anyone who knows the address',
+  heddle: 'Sign with the secret',
+  github: 'Sign as GitHub does',
+  stripe: 'Sign as Stripe does',
+  slack: 'Sign as Slack does',
+  shopify: 'Sign as Shopify does',
+  'standard-webhooks': 'Sign as Standard Webhooks has it',
+  twilio: 'Sign as Twilio does',
+  gitlab: 'Send the secret as GitLab does',
+  hmac: 'Sign as the node describes it',
+  header: 'Send the secret in a header',
+  bearer: 'Send the secret as a bearer token',
+  basic: 'Send the secret as a password',
+  jwt: 'Send a JSON Web Token',
+  none: 'Anyone who knows the address',
 };
+
+/** The name of a webhook's card; one that has no other name is just a webhook. */
+export const titleOf = (alias: string): string =>
+  alias.toLowerCase() === 'webhook' ? 'Webhook' : `Webhook: ${alias}`;
 
 /** How senders prove who they are. */
 export const proof = (scheme: string): string => PROOFS[scheme] ?? scheme;
@@ -25,6 +29,15 @@ export const proof = (scheme: string): string => PROOFS[scheme] ?? scheme;
 /** Whether the webhook's secret has a use. */
 export const usesSecret = (scheme: string): boolean => scheme !== 'none';
 
-/** For example `POST, PUT: json, form`. */
+const BODIES: Readonly<Record<string, string>> = {
+  json: 'JSON',
+  form: 'a form',
+  multipart: 'a form with files',
+  text: 'text',
+  binary: 'any bytes',
+};
+const or = new Intl.ListFormat('en', { type: 'disjunction' });
+
+/** For example `POST or PUT with JSON or a form`. */
 export const takes = ({ methods, accept }: Pick<Schemas['WebhookEndpoint'], 'methods' | 'accept'>): string =>
-  `${methods.join(', ')}: ${accept.join(', ')}`;
+  `${or.format(methods)} with ${or.format(accept.map((body) => BODIES[body] ?? body))}`;

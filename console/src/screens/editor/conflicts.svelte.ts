@@ -6,8 +6,8 @@ import type { Conflict } from '$/graph/merge';
 /** How many there are, in words. */
 export const places = (count: number): string => `${count} ${count === 1 ? 'place' : 'places'}`;
 
-/** What the other side is: a version that was saved meanwhile, or the work of a tab that is gone. */
-export type Other = 'version' | 'recovered';
+/** What the other side is: a version that was saved meanwhile, the work of a tab that is gone, or that of another tab. */
+export type Other = 'version' | 'recovered' | 'draft';
 
 export interface Decisions {
   readonly list: readonly Conflict[];

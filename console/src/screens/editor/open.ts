@@ -45,6 +45,7 @@ export async function open(id: string, readOnly: boolean): Promise<Editing> {
     version: base.version,
     saved: base.doc,
     doc: draft ? readDocument(draft.graphData, draft.nodeDefinitions).doc : base.doc,
+    draftTag: draft?.tag ?? null,
     kept: draft ? { at: 'draft', time: new Date(draft.updatedAt) } : { at: 'version' },
     storage,
     readOnly,

@@ -4,6 +4,7 @@ import { ApiError } from '$/api/client';
 import {
   deleteDraft,
   type Drawing,
+  getDraft,
   getPattern,
   getVersion,
   putDraft,
@@ -22,12 +23,14 @@ import { readDocument } from '$/graph/read';
 import { Session } from '$/graph/session';
 import { randomUuid } from '$/graph/uuid';
 import { clock } from './clock';
-import { Conflicts, type Decisions, NOTHING_TO_DECIDE } from './conflicts.svelte';
+import { Conflicts, type Decisions, NOTHING_TO_DECIDE, type Other } from './conflicts.svelte';
 
 /** Where the document on the screen is kept. */
 export type Kept = { at: 'version' } | { at: 'draft'; time: Date } | { at: 'browser' } | { at: 'memory' };
 
 const DRAFT_MS = 1_200;
+/** Other tabs draw too: so often in a row a draft is joined with theirs before the next edit tries again. */
+const DRAFT_TRIES = 3;
 /** From the last key on: with the answer, within 120 ms a finding is shown. */
 const VALIDATE_MS = 60;
 const NOTHING_FOUND: Validation = { diagnostics: [], expressions: [], expressionsOmitted: 0 };
@@ -54,6 +57,11 @@ interface Join {
   isUndone: boolean;
 }
 
+/** The draft on the server, as this tab knows it: null is the tag of none. */
+interface Drafted extends Saved {
+  readonly tag: string | null;
+}
+
 export interface Opened {
   pattern: string;
   catalogue: Catalogue;
@@ -62,6 +70,8 @@ export interface Opened {
   saved: Doc;
   /** The document to begin with: the newest version, a draft, or what the journal had. */
   doc: Doc;
+  /** The tag of the draft that was taken up; null if there is none. */
+  draftTag: string | null;
   kept: Kept;
   storage: JournalStorage | undefined;
   readOnly: boolean;
@@ -87,6 +97,11 @@ export class Work {
   private settled: Saved;
   /** Oldest first; also those of versions that are saved, since they can be undone as well. */
   private joins: readonly Join[] = [];
+  private drafted: Drafted;
+  /** Drafts that were sent and not answered: they may have arrived. */
+  private unanswered: readonly Doc[] = [];
+  /** Told when what another tab has drawn came in. */
+  onjoined: (() => void) | undefined;
   private readonly journal: Journal | undefined;
   private readonly stops: (() => void)[] = [];
   private draftTimer: ReturnType<typeof setTimeout> | undefined;
@@ -102,6 +117,11 @@ export class Work {
     this.settled = { version: opened.version, doc: opened.saved };
     this.saved = opened.saved;
     this.kept = opened.kept;
+    this.drafted = {
+      tag: opened.draftTag,
+      version: opened.version,
+      doc: opened.draftTag === null ? opened.saved : opened.doc,
+    };
     this.store = new DocumentStore(opened.doc);
     this.session = new Session(this.store, opened.catalogue);
     // Before the journal's, which asks what changes belong to once a join is undone.
@@ -148,7 +168,9 @@ export class Work {
       this.kept = { at: 'version' };
       clearTimeout(this.draftTimer);
       void this.inTurn(async () => {
-        if (this.doc === this.saved) await deleteDraft(this.pattern).catch(() => {});
+        if (this.doc !== this.saved || this.drafted.tag === null) return;
+        await deleteDraft(this.pattern).catch(() => {});
+        this.hasNoDraft();
       });
     } else if (!this.readOnly) {
       this.kept = this.keptHere;
@@ -187,17 +209,64 @@ export class Work {
   }
 
   private async sendDraft(): Promise<void> {
-    const { doc } = this;
-    if (doc === this.saved || this.isSaving || this.readOnly) return;
     try {
-      // While there is something to decide, the draft stays one of the version before: opened again, it is joined again.
-      if (this.conflicts.open.length === 0) this.settled = { version: this.version, doc: this.saved };
-      const stored = await putDraft(this.pattern, this.settled.version, drawingOf(doc));
-      if (this.doc !== doc || doc === this.saved) return;
-      this.kept = { at: 'draft', time: new Date(stored.updatedAt) };
+      for (let tries = 0; tries < DRAFT_TRIES; tries += 1) {
+        const { doc, drafted } = this;
+        if (doc === this.saved || this.isSaving || this.readOnly) return;
+        // While there is something to decide, the draft stays one of the version before: opened again, it is joined again.
+        if (this.conflicts.open.length === 0) this.settled = { version: this.version, doc: this.saved };
+        const isKnown =
+          drafted.tag !== null && drafted.doc === doc && drafted.version === this.settled.version;
+        if (isKnown && this.kept.at === 'draft') return;
+        if (await this.putDraft(doc, this.settled.version)) return;
+        await this.takeDraft();
+      }
     } catch {
       // Said by where it is kept; the next edit tries again, and so does `Presence`.
     }
+  }
+
+  /** Stores a draft in place of the one that is known. False if there is another one by now. */
+  private async putDraft(doc: Doc, version: number): Promise<boolean> {
+    // One is sent at a time; only after a broken connection there is another that may have arrived.
+    this.unanswered = [...this.unanswered.slice(-DRAFT_TRIES), doc];
+    try {
+      const { tag, updatedAt } = await putDraft(this.pattern, version, drawingOf(doc), this.drafted.tag);
+      this.drafted = { tag, version, doc };
+      this.unanswered = [];
+      if (this.doc === doc && doc !== this.saved) this.kept = { at: 'draft', time: new Date(updatedAt) };
+      return true;
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'CONFLICT') return false;
+      throw error;
+    }
+  }
+
+  /** Joins the draft that another tab of the user has stored meanwhile. */
+  private async takeDraft(): Promise<void> {
+    const theirs = await getDraft(this.pattern);
+    if (!theirs) return this.hasNoDraft();
+    const { doc } = readDocument(theirs.graphData, theirs.nodeDefinitions);
+    const known = { tag: theirs.tag, version: theirs.baseVersion, doc };
+    // This tab's own, whose answer never came.
+    const own = this.unanswered.find((sent) => isEqual(sent, doc));
+    if (own) {
+      this.drafted = { ...known, doc: own };
+      return;
+    }
+    if (theirs.baseVersion > this.version) await this.fetchAndJoin();
+    // It goes on from the one that this tab knew, or else from the version that it is a draft of.
+    const { tag, version, doc: before } = this.drafted;
+    const goesOn = tag !== null && version === theirs.baseVersion;
+    const base = goesOn ? before : (await getSaved(this.pattern, theirs.baseVersion)).doc;
+    this.drafted = known;
+    const step = { title: 'Join what another tab drew', group: `draft ${theirs.tag}` };
+    if (this.takeIn({ base, doc }, 'draft', step)) this.onjoined?.();
+  }
+
+  private hasNoDraft(): void {
+    this.drafted = { tag: null, version: this.version, doc: this.saved };
+    this.unanswered = [];
   }
 
   /** Makes a version. False if it has to be decided first what it is to have where others have changed the same. */
@@ -213,6 +282,9 @@ export class Work {
         try {
           const { versionNumber } = await savePattern(this.pattern, this.version, drawingOf(doc));
           this.made = versionNumber;
+          // The draft went with it.
+          this.drafted = { tag: null, version: versionNumber, doc };
+          this.unanswered = [];
           // Undone meanwhile: changes belong to the version before it again, until it is done again.
           if (join?.isUndone) join.after = savedBasis({ version: versionNumber, doc });
           else this.isSavedAs({ version: versionNumber, doc });
@@ -269,7 +341,7 @@ export class Work {
     const newest = { version: this.version, doc: this.saved };
     if (this.doc === this.saved)
       this.take({ version: lost.version ?? this.version, doc: lost.base }, lost.doc, newest, 'Recover');
-    else this.takeIn(lost);
+    else this.takeIn(lost, 'recovered', { title: 'Recover', group: `recover ${lost.session}` });
   }
 
   /** Joins a document with a version, as one step that can be undone. What can't be joined is to be decided. */
@@ -285,21 +357,30 @@ export class Work {
     this.put(doc, title, groupOf(theirs), from, before);
   }
 
-  /** Joins with changes that are not saved either: those on the screen stay until something else is decided. */
-  private takeIn(lost: Recovered): void {
+  /**
+   * Joins with changes that are not saved either: those on the screen stay until something else is decided. Whether there
+   * was anything to join.
+   */
+  private takeIn(
+    theirs: Pick<Recovered, 'base' | 'doc'>,
+    other: Other,
+    { title, group }: { title: string; group: string },
+  ): boolean {
     const from = this.doc;
     const before = this.basis;
-    const { doc, conflicts } = mergeDocuments(lost.base, from, lost.doc);
+    const { doc, conflicts } = mergeDocuments(theirs.base, from, theirs.doc);
     if (this.conflicts.open.length === 0) this.settled = { version: this.version, doc: this.saved };
-    this.conflicts.add(conflicts, 'recovered');
-    this.put(doc, 'Recover', `recover ${lost.session}`, from, before);
+    this.conflicts.add(conflicts, other);
+    return this.put(doc, title, group, from, before);
   }
 
-  private put(doc: Doc, title: string, group: string, from: Doc, before: Basis): void {
+  /** Whether it was a step: what changes nothing is none. */
+  private put(doc: Doc, title: string, group: string, from: Doc, before: Basis): boolean {
     const isDone = this.store.dispatch({ kind: 'replace', doc: this.orSaved(doc), title }, { group });
     // Without a step there is nothing to undo.
     if (isDone) this.remember(from, before);
     else this.journal?.rebase();
+    return isDone;
   }
 
   private remember(from: Doc, before: Basis): void {

@@ -3,6 +3,7 @@
 import { answer, api, type Schemas } from '$/api/client';
 import type { Pattern } from '$/api/queries';
 import { toast } from '$/parts/toasts.svelte';
+import type { Example } from './examples';
 
 const IMPORT_BYTES_MAX = 8 << 20;
 
@@ -36,7 +37,7 @@ function named(body: unknown, file: string): unknown {
 /** Creates a pattern from an exported file, or from one with a graph. */
 export async function imported(file: File): Promise<Schemas['Created']> {
   if (file.size > IMPORT_BYTES_MAX)
-    throw new Error('The file is larger than 8 MiB: it is no exported pattern.');
+    throw new Error('The file is larger than 8 MiB, so it can’t be an exported pattern.');
   let body: unknown;
   try {
     body = JSON.parse(await file.text());
@@ -50,8 +51,19 @@ export async function imported(file: File): Promise<Schemas['Created']> {
 export const removed = (id: string): Promise<unknown> =>
   answer(api.DELETE('/api/patterns/{id}', { params: { path: { id } } }));
 
-export const created = (name: string, description: string): Promise<Schemas['Pattern']> =>
-  answer(api.POST('/api/patterns', { body: { name, description } }));
+/** Creates a pattern: empty, or with the graph of an example. */
+export const created = (
+  name: string,
+  description: string,
+  example: Pick<Example, 'graphData' | 'nodeDefinitions'> | undefined,
+): Promise<{ id: string }> =>
+  example
+    ? answer(
+        api.POST('/api/patterns/import', {
+          body: { name, description, ...example } as Schemas['ImportRequest'],
+        }),
+      )
+    : answer(api.POST('/api/patterns', { body: { name, description } }));
 
 /** Stars a pattern, or takes the star away. */
 export const starred = (id: string): Promise<unknown> =>

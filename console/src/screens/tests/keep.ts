@@ -2,15 +2,13 @@
 
 import type { Case } from '$/api/tests';
 import type { Began, RunRecord } from '$/run';
+import { reachesOutside } from '$/run/effects';
 import { isExcerpt } from '$/run/events';
-
-/** Effects that compute or wait: what had them runs again in a test. */
-const INSIDE = new Set(['hash', 'hmac', 'jwt', 'sleep', 'wait', 'callback', 'key-value', 'component']);
 
 /** A case that expects what this run gave. What it did outside is pinned, where one value says it. */
 export function caseOf(name: string, began: Began, record: RunRecord): Partial<Case> & { name: string } {
   const pins: Record<string, unknown> = { ...began.pins };
-  const outside = record.effects.filter(({ kind, nodeId }) => nodeId !== null && !INSIDE.has(kind));
+  const outside = record.effects.filter(({ kind, nodeId }) => nodeId !== null && reachesOutside(kind));
   for (const { nodeId } of outside) {
     const executions = record.executions.filter((execution) => execution.nodeId === nodeId);
     const [only] = executions;

@@ -301,10 +301,11 @@ test('pins are sent by the path of their nodes', () => {
 
 describe('the palette', () => {
   const entries = paletteEntries(catalogue, BASE);
-  test('has every type, and the pattern’s own', () => {
+  test('has every type, the pattern’s own, and what begins another of them', () => {
     expect(entries.map((entry) => entry.type)).toEqual([
       'Inner',
       ...catalogue.types.map((type) => type.type),
+      ...['graph', 'javascript', 'expression', 'component'].map((kind) => `new ${kind}`),
     ]);
   });
   test.each([

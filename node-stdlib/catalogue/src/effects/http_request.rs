@@ -39,9 +39,10 @@ pub const TYPE: NodeType = NodeType {
         Parameter::optional("body", Schema::Any, "What to send."),
         Parameter::optional(
             "bodyType",
-            Schema::Enum(&["json", "form", "multipart", "text", "base64"]),
-            "How to send the body. Default: text for a string, JSON for anything else. `form` and `multipart` \
-             take an object; a multipart file is {filename, contentType, base64}.",
+            Schema::Enum(&["json", "form", "multipart", "text", "base64", "file"]),
+            "How to send the body. Default: text for a string, `file` for a file, JSON for anything else. `form` and \
+             `multipart` take an object; in a multipart body, files and {filename, contentType, base64} are sent as \
+             files.",
         ),
         Parameter::optional(
             "auth",
@@ -94,9 +95,10 @@ pub const TYPE: NodeType = NodeType {
         .or("[\"2xx\"]"),
         Parameter::optional(
             "responseType",
-            Schema::Enum(&["auto", "json", "text", "base64"]),
+            Schema::Enum(&["auto", "json", "text", "base64", "file"]),
             "How to read the body. `auto`: JSON if the content type says so, otherwise text, or base64 if \
-                it is not text.",
+                it is not text. `file`: the body of a 2xx response becomes a file, whatever its size; others are read \
+                as with `auto`.",
         )
         .advanced()
         .or("\"auto\""),

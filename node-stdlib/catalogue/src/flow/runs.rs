@@ -81,8 +81,8 @@ pub(super) const RESPOND_TO_WEBHOOK: NodeType = node(
         Parameter::optional("body", Schema::Any, "The body. Default: the input."),
         Parameter::optional(
             "bodyType",
-            Schema::Enum(&["json", "text", "base64"]),
-            "How the body is sent: as JSON, as text, or as the bytes that it encodes in base64.",
+            Schema::Enum(&["json", "text", "base64", "file"]),
+            "How the body is sent: as JSON, as text, as the bytes that it encodes in base64, or as the file that it is.",
         )
         .or("\"json\""),
     ],

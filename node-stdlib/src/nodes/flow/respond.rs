@@ -1,5 +1,6 @@
 //! RespondToWebhook: the answer of the webhook that started the run.
 
+use super::super::file::{FILE, file_value};
 use super::super::parameters::{choice, integer, mismatch, object};
 use crate::failure::Failure;
 use crate::leaving::leaving;
@@ -14,11 +15,12 @@ pub fn respond_to_webhook(parameters: &Object, context: &mut dyn Context) -> Nod
     let input = context.input();
     let status = integer(parameters, "status", 200, 599)?.unwrap_or(200);
     let headers = headers(parameters)?;
-    let body_type = choice(parameters, "bodyType", &["json", "text", "base64"], "json")?;
+    let body_type = choice(parameters, "bodyType", &["json", "text", "base64", FILE], "json")?;
     let given = parameters.get("body").unwrap_or(&input);
     let body = match body_type {
         "text" => Value::String(given.to_text()),
         "base64" => base64_body(given)?,
+        FILE => file_value("body", given)?.0,
         _ => leaving(given.clone())?,
     };
     let response = Object::from_iter([

@@ -1,5 +1,6 @@
 //! The response: which statuses are failures, and how its body is read.
 
+use super::super::file::FILE;
 use super::super::parameters::{array, boolean, choice, mismatch, text};
 use crate::failure::{Again, Failure, unreadable};
 use crate::node::{Context, Emission, NodeResult, Outcome};
@@ -20,6 +21,11 @@ pub struct Reading {
 }
 
 impl Reading {
+    /// Whether the body is to become a file.
+    pub fn wants_file(&self) -> bool {
+        self.response_type == FILE
+    }
+
     /// From the node's parameters.
     pub fn new(parameters: &Object) -> Result<Self, Failure> {
         let accepted = match array(parameters, "acceptStatuses")? {
@@ -41,7 +47,7 @@ impl Reading {
         let response_type = choice(
             parameters,
             "responseType",
-            &["auto", "json", "text", "base64"],
+            &["auto", "json", "text", "base64", FILE],
             "auto",
         )?;
         Ok(Reading {
@@ -89,7 +95,10 @@ pub fn resume(parameters: &Object, response: Value, _: &mut dyn Context) -> Node
     let items = response.get("items").cloned();
     let body = match &items {
         Some(items) => items.clone(),
-        None => read_body(reading.response_type, &response)?,
+        None => match response.get(FILE) {
+            Some(file) => file.clone(),
+            None => read_body(reading.response_type, &response)?,
+        },
     };
     if reading.body_only {
         return Ok(Outcome::Emit(Emission::one(0, body)));

@@ -4,6 +4,7 @@
 use super::output::{Printed, Written};
 use super::ready::{ExecuteArguments, ExecuteResults, Ready};
 use super::state::{CallState, Sender};
+use crate::clock::monotonic;
 use crate::digest::sha256;
 use crate::effect_error::{EffectCode, EffectError};
 use crate::effect_host::{ComponentCall, RequestHost};
@@ -187,11 +188,7 @@ impl Prepared {
         let asked = request
             .timeout_ms
             .map_or(TIMEOUT, |ms| Duration::from_millis(ms.clamp(0.0, 1e12) as u64));
-        let left = self
-            .calls
-            .setting
-            .deadline
-            .saturating_duration_since(Instant::now());
+        let left = self.calls.setting.deadline.saturating_duration_since(monotonic());
         let timeout = asked.min(left / 2);
         let Threads {
             first,

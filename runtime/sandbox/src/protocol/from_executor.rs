@@ -11,7 +11,7 @@ const EFFECT: u8 = 2;
 const WAITS: u8 = 3;
 const CALLED: u8 = 4;
 const SENDS: u8 = 5;
-const TOLD: u8 = 6;
+const WATCH_EVENT: u8 = 6;
 const ENDED: u8 = 7;
 const GONE: u8 = 8;
 
@@ -30,28 +30,20 @@ pub enum FromExecutor<'a> {
     },
     /// A program can be executed, or not.
     Loaded {
-        /// Which.
         program: u32,
         /// Which component is the reason, if one is, and what is wrong.
         failure: Option<(Option<u32>, &'a str)>,
     },
     /// A run starts an effect.
-    Effect {
-        /// Which run.
-        run: u32,
-        /// The effect.
-        asked: AskedEffect<'a>,
-    },
+    Effect { run: u32, asked: AskedEffect<'a> },
     /// A run waits for an effect.
     Waits {
-        /// Which run.
         run: u32,
         /// Effects whose results it has taken since it last waited.
         taken: Vec<u32>,
     },
     /// The call of a component has ended.
     Called {
-        /// Of which run.
         run: u32,
         /// The effect that is the call.
         effect: u32,
@@ -60,34 +52,27 @@ pub enum FromExecutor<'a> {
     },
     /// A component sends a request.
     Sends {
-        /// Of which run.
         run: u32,
         /// The effect that is the call.
         call: u32,
         /// By which the answer is known.
         number: u32,
-        /// What it sends.
         request: ComponentRequest,
     },
     /// A run that is watched has done something.
-    Told {
-        /// Which run.
+    WatchEvent {
         run: u32,
-        /// For [`crate::Told::read`], which knows the run's limits.
+        /// For [`crate::WatchEvent::read`], which knows the run's limits.
         told: &'a [u8],
     },
     /// A run has ended.
     Ended {
-        /// Which run.
         run: u32,
         /// For [`crate::Report::read`], which knows the run's limits.
         report: &'a [u8],
     },
     /// A run that was cancelled is no more.
-    Gone {
-        /// Which run.
-        run: u32,
-    },
+    Gone { run: u32 },
 }
 
 /// Whom a frame of an executor is for.
@@ -97,7 +82,6 @@ pub enum Addressee {
     Keeper,
     /// Whoever has this run.
     Run {
-        /// Which.
         run: u32,
         /// Whether nothing comes of it any more.
         is_last: bool,
@@ -190,7 +174,7 @@ impl<'a> FromExecutor<'a> {
                 number: reader.u32()?,
                 request: request(reader)?,
             },
-            TOLD => FromExecutor::Told {
+            WATCH_EVENT => FromExecutor::WatchEvent {
                 run,
                 told: reader.rest(),
             },
@@ -257,8 +241,8 @@ impl<'a> FromExecutor<'a> {
                 to.u32(*number);
                 write_request(to, request);
             }
-            FromExecutor::Told { run, told } => {
-                to.u8(TOLD);
+            FromExecutor::WatchEvent { run, told } => {
+                to.u8(WATCH_EVENT);
                 to.u32(*run);
                 to.extend(told);
             }
@@ -278,7 +262,7 @@ impl<'a> FromExecutor<'a> {
 
 /// A frame that what is told is appended to.
 pub(crate) fn tells(run: u32) -> Frame {
-    FromExecutor::Told { run, told: &[] }.frame()
+    FromExecutor::WatchEvent { run, told: &[] }.frame()
 }
 
 /// A frame that a report is appended to.

@@ -40,54 +40,36 @@ pub enum ToExecutor<'a> {
         manifest: &'a [u8],
         /// Names of what it imports.
         imports: Vec<&'a str>,
-        /// Its components.
         components: Vec<GivenComponent>,
     },
     /// A program is not needed any more.
-    Unload {
-        /// Which.
-        program: u32,
-    },
+    Unload { program: u32 },
     /// A run is to be executed.
     Run {
         /// By which it is known.
         run: u32,
-        /// Of which program.
         program: u32,
-        /// The run.
         given: GivenRun<'a>,
     },
     /// A result that a run waits for.
     Ended {
-        /// Which run.
         run: u32,
-        /// Which effect.
         effect: u32,
         /// The result.
         json: &'a [u8],
     },
     /// A run waits for parked effects only.
-    Parked {
-        /// Which run.
-        run: u32,
-    },
+    Parked { run: u32 },
     /// A run must stop.
     Stopped {
-        /// Which run.
         run: u32,
         /// Why.
         stop: Stop,
     },
     /// The call of a component begins.
-    Call {
-        /// Of which run.
-        run: u32,
-        /// The effect that is the call.
-        effect: u32,
-    },
+    Call { run: u32, effect: u32 },
     /// What came of a component's request.
     Sent {
-        /// Of which run.
         run: u32,
         /// By which it is known.
         number: u32,
@@ -95,10 +77,7 @@ pub enum ToExecutor<'a> {
         result: Result<ComponentResponse, EffectError>,
     },
     /// A run is not needed any more.
-    Cancel {
-        /// Which run.
-        run: u32,
-    },
+    Cancel { run: u32 },
 }
 
 /// A component of a program.
@@ -125,7 +104,6 @@ pub struct GivenRun<'a> {
     pub is_watched: bool,
     /// Whom its memory counts towards.
     pub owner: Option<u128>,
-    /// Limits of the run.
     pub limits: Limits,
 }
 

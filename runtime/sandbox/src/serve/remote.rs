@@ -6,9 +6,9 @@ use crate::effect_host::{
     Waiting,
 };
 use crate::limits::REQUEST_BYTES_MAX;
-use crate::protocol::{AskedEffect, FromExecutor, ToldRoom, tells};
+use crate::protocol::{AskedEffect, FromExecutor, WatchRoom, tells};
 use crate::stop::Stop;
-use crate::told::Told;
+use crate::watch_event::WatchEvent;
 use heddle_processes::LinkSender;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -63,7 +63,7 @@ pub struct RemoteEffects {
     pending: HashMap<u32, usize>,
     pending_bytes: usize,
     /// What it may still tell before it waits.
-    room: ToldRoom,
+    room: WatchRoom,
     /// What it could not tell since it last waited.
     omitted: u32,
 }
@@ -84,12 +84,12 @@ impl RemoteEffects {
             next: 0,
             pending: HashMap::new(),
             pending_bytes: 0,
-            room: ToldRoom::but_one(),
+            room: WatchRoom::but_one(),
             omitted: 0,
         }
     }
 
-    fn say(&self, told: &Told) {
+    fn say(&self, told: &WatchEvent) {
         let mut frame = tells(self.run);
         told.write(&mut frame);
         // Nobody is told if this fails: the service has gone.
@@ -100,7 +100,7 @@ impl RemoteEffects {
     fn say_omitted(&mut self) {
         match std::mem::take(&mut self.omitted) {
             0 => {}
-            events => self.say(&Told::Omitted(events)),
+            events => self.say(&WatchEvent::Omitted(events)),
         }
     }
 }
@@ -146,7 +146,7 @@ impl EffectHost for RemoteEffects {
     fn wait(&mut self) -> Waiting<'_> {
         Box::pin(async move {
             self.say_omitted();
-            self.room = ToldRoom::but_one();
+            self.room = WatchRoom::but_one();
             let waits = FromExecutor::Waits {
                 run: self.run,
                 taken: std::mem::take(&mut self.taken),
@@ -170,7 +170,7 @@ impl EffectHost for RemoteEffects {
         self.taken.push(id);
     }
 
-    fn tell(&mut self, told: Told) {
+    fn tell(&mut self, told: WatchEvent) {
         match self.room.take(&told) {
             true => self.say(&told),
             false => self.omitted = self.omitted.saturating_add(1),

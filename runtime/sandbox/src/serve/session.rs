@@ -1,6 +1,7 @@
 //! The conversation of an executor with the service: programs that it keeps, and runs that it executes.
 
 use super::remote::{Answer, Components, RemoteEffects, RemoteRequests};
+use crate::clock::monotonic;
 use crate::code::Code;
 use crate::config::SandboxConfig;
 use crate::engine::Engines;
@@ -13,7 +14,7 @@ use futures_util::StreamExt;
 use futures_util::future::{AbortHandle, Abortable};
 use futures_util::stream::FuturesUnordered;
 use heddle_contract::abi::code;
-use heddle_processes::{Channel, Frame, LinkReceiver, LinkSender};
+use heddle_processes::{Channel, Frame, LinkReceiver, LinkSender, close_threads};
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
 use std::future::poll_fn;
@@ -22,7 +23,7 @@ use std::os::fd::OwnedFd;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -51,7 +52,7 @@ pub async fn serve(channel: Channel) -> io::Result<()> {
 /// Goes on with runs that can, of those that have waited or computed for long. Ends when it is time to listen.
 async fn go_on(jobs: &mut FuturesUnordered<Job>, link: &LinkSender) {
     poll_fn(|cx| {
-        let began = Instant::now();
+        let began = monotonic();
         let _held = link.hold();
         while began.elapsed() < HELD_MAX {
             if !matches!(jobs.poll_next_unpin(cx), Poll::Ready(Some(_))) {
@@ -77,6 +78,8 @@ async fn begin(link: &LinkSender, receiver: &mut LinkReceiver) -> io::Result<Opt
         }
     };
     let sandboxes = sandboxes(&config, next_code(receiver.descriptors())?);
+    // All that there will be are there.
+    close_threads().map_err(io::Error::other)?;
     let failure = sandboxes.as_ref().err().map(ToString::to_string);
     let started = FromExecutor::Started {
         failure: failure.as_deref(),
@@ -179,13 +182,13 @@ impl Session {
     fn hear_all(&mut self, receiver: &mut LinkReceiver) -> io::Result<()> {
         let link = self.link.clone();
         let held = link.hold();
-        let mut sent = Instant::now();
+        let mut sent = monotonic();
         while let Some((frame, descriptors)) = receiver.take().map_err(io::Error::other)? {
             self.hear(frame, descriptors)?;
             // A run may have computed for a millisecond.
             if sent.elapsed() >= HELD_MAX {
                 held.send();
-                sent = Instant::now();
+                sent = monotonic();
             }
         }
         Ok(())

@@ -1,8 +1,9 @@
 //! What requests need from the run that sends them.
 
-use super::super::handles::{Bounds, GrantedHosts, IdempotencyKey};
+use super::super::handles::{Bounds, Egress, GrantedHosts, IdempotencyKey};
 use super::super::needs::{Handles, Needs};
 use crate::connections::Granted;
+use crate::files::Files;
 use crate::secrets::Vault;
 use std::sync::Arc;
 
@@ -16,6 +17,8 @@ pub struct HttpNeeds {
     /// Secrets that go to hosts, and what is masked in answers.
     pub vault: Arc<Vault>,
     pub connections: Arc<Granted>,
+    pub files: Arc<dyn Files>,
+    pub egress: Egress,
 }
 
 impl Needs for HttpNeeds {
@@ -26,6 +29,8 @@ impl Needs for HttpNeeds {
             hosts: Needs::of(handles),
             vault: Needs::of(handles),
             connections: Needs::of(handles),
+            files: Needs::of(handles),
+            egress: Needs::of(handles),
         }
     }
 }

@@ -1,16 +1,15 @@
 //! One request with the redirects that follow it. Credentials stay with their origin.
 
 use super::address::place;
-use super::answer::{Answer, body_of};
+use super::answer::{Answer, Content, body_of, file_of};
 use super::auth::Auth;
+use super::body::Payload;
 use super::context::HttpNeeds;
 use super::failure::{failed, guarded, send_error};
 use super::headers::{IDEMPOTENCY_KEY, OWN_HEADERS, header_name, header_value};
-use super::request::{Body, Request};
+use super::request::{Request, Wanted};
 use crate::egress::GuardedHttp;
 use crate::secrets::Vault;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use heddle_sandbox::EffectError;
 use reqwest::header::{
     AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue, LOCATION,
@@ -25,14 +24,15 @@ pub(super) struct Exchange {
     method: Method,
     pub url: Url,
     headers: HeaderMap,
-    body: Option<Vec<u8>>,
+    body: Option<Payload>,
     /// The header that credentials are in.
     auth_header: Option<HeaderName>,
     follow_redirects: bool,
+    wanted: Wanted,
 }
 
 impl Exchange {
-    pub fn new(request: Request, url: Url, context: &HttpNeeds) -> Result<Self, EffectError> {
+    pub async fn new(request: Request, url: Url, context: &HttpNeeds) -> Result<Self, EffectError> {
         let method = Method::from_bytes(request.method.to_ascii_uppercase().as_bytes())
             .ok()
             .filter(|method| *method != Method::CONNECT && *method != Method::TRACE)
@@ -52,10 +52,7 @@ impl Exchange {
         }
         let body = match request.body {
             None => None,
-            Some(Body::Text(text)) => Some(text.into_bytes()),
-            Some(Body::Base64(text)) => Some(STANDARD.decode(text).map_err(|error| {
-                EffectError::parameter(format!("The body is not valid base64: {error}."))
-            })?),
+            Some(body) => Some(Payload::of(body, context).await?),
         };
         Ok(Exchange {
             method,
@@ -64,6 +61,7 @@ impl Exchange {
             body,
             auth_header: None,
             follow_redirects: request.follow_redirects,
+            wanted: request.response,
         })
     }
 
@@ -93,6 +91,9 @@ impl Exchange {
         context: &HttpNeeds,
     ) -> Result<Answer, EffectError> {
         for _ in 0..=REDIRECTS_MAX {
+            if let Some(body) = &self.body {
+                context.egress.count(body.file_bytes());
+            }
             let response = self.send(clients).await?;
             match self.redirect(&response, &context.vault)? {
                 true => continue,
@@ -112,7 +113,7 @@ impl Exchange {
             .request(self.method.clone(), self.url.clone())
             .headers(self.headers.clone());
         if let Some(body) = &self.body {
-            request = request.body(body.clone());
+            request = body.put(request);
         }
         request
             .send()
@@ -153,7 +154,7 @@ impl Exchange {
     }
 
     fn leave_origin(&mut self, next: &Url, vault: &Vault) -> Result<(), EffectError> {
-        if self.body.as_ref().is_some_and(|body| vault.is_in(body)) {
+        if self.body.as_ref().is_some_and(|body| body.has_secret(vault)) {
             let message = format!(
                 "{} redirected to {}, but the body contains a secret, which is only sent to the original \
                  address.",
@@ -181,10 +182,16 @@ impl Exchange {
 
     async fn read(self, response: Response, context: &HttpNeeds) -> Result<Answer, EffectError> {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let content = match self.wanted {
+            Wanted::File if (200..300).contains(&status) => {
+                Content::File(file_of(response, &self.url, &*context.files).await?)
+            }
+            _ => Content::Bytes(body_of(response, &self.url, context.bounds.result_bytes_max).await?),
+        };
         Ok(Answer {
             status,
             headers,
-            body: body_of(response, &self.url, context.bounds.result_bytes_max).await?,
+            content,
             url: self.url,
         })
     }

@@ -9,6 +9,7 @@ use crate::egress::GuardedHttp;
 use crate::secrets::Vault;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use heddle_sandbox::clock::monotonic;
 use heddle_sandbox::{EffectCode, EffectError};
 use heddle_sandbox::{hex, sha256};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -135,8 +136,7 @@ impl Tokens {
         let slot = self.slot(&grant.key);
         let mut slot = slot.lock().await;
         let kept = slot.as_ref().filter(|token| {
-            token.fresh_until > Instant::now()
-                && refused.is_none_or(|refused| refused != token.value.as_str())
+            token.fresh_until > monotonic() && refused.is_none_or(|refused| refused != token.value.as_str())
         });
         let value = match kept {
             Some(token) => token.value.clone(),
@@ -180,7 +180,7 @@ struct Refused {
 
 async fn request(clients: &GuardedHttp, grant: &Grant, vault: &Vault) -> Result<Token, EffectError> {
     let url = &grant.token_url;
-    let asked_at = Instant::now();
+    let asked_at = monotonic();
     let mut request = clients
         .client(url)
         .map_err(guarded)?

@@ -5,7 +5,7 @@
 
 use super::super::progress::EffectResult;
 use super::address::{check_granted, place, with_query};
-use super::answer::Answer;
+use super::answer::{Answer, Content};
 use super::exchange::Exchange;
 use super::failure::failed;
 use super::request::{Kind, Pagination};
@@ -30,7 +30,7 @@ pub(super) async fn all(sender: &Sender<'_>, first: Exchange, pagination: &Pagin
         if !(200..300).contains(&answer.status) {
             return found.with(answer.into_value(sender.context)?);
         }
-        let body: Value = serde_json::from_slice(&answer.body).map_err(|error| {
+        let body: Value = serde_json::from_slice(answer.body()).map_err(|error| {
             let message = format!(
                 "Page {} of {} is not valid JSON: {error}.",
                 found.pages,
@@ -40,7 +40,7 @@ pub(super) async fn all(sender: &Sender<'_>, first: Exchange, pagination: &Pagin
         })?;
         let items = items(&body, pagination)?;
         let was_empty = items.is_empty();
-        found.add(items, answer.body.len(), sender.context.bounds.result_bytes_max)?;
+        found.add(items, answer.body().len(), sender.context.bounds.result_bytes_max)?;
         let next = match pagination.kind {
             Kind::Link => link(&answer)?,
             Kind::Cursor => next_by_cursor(&exchange.url, &body, pagination)?,
@@ -71,7 +71,7 @@ pub(super) async fn all(sender: &Sender<'_>, first: Exchange, pagination: &Pagin
 
 /// Status and headers, without the body, whose items are taken.
 fn last(mut answer: Answer, sender: &Sender<'_>) -> EffectResult {
-    answer.body.clear();
+    answer.content = Content::Bytes(Vec::new());
     answer.into_value(sender.context)
 }
 

@@ -1,6 +1,7 @@
 //! The parameters of an HTTP request.
 
 use super::auth::Auth;
+use crate::files::FileValue;
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -21,6 +22,8 @@ pub(super) struct Request {
     #[serde(default)]
     pub idempotency_key: Option<String>,
     #[serde(default)]
+    pub response: Wanted,
+    #[serde(default)]
     pub pagination: Option<Pagination>,
 }
 
@@ -33,6 +36,29 @@ fn yes() -> bool {
 pub(super) enum Body {
     Text(String),
     Base64(String),
+    File(FileValue),
+    /// One after the other, as in a form with files.
+    Pieces(Vec<Piece>),
+}
+
+/// A piece of a body.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Piece {
+    Text(String),
+    Base64(String),
+    File(FileValue),
+}
+
+/// What becomes of a response's body.
+#[derive(Clone, Copy, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Wanted {
+    /// It is part of the result.
+    #[default]
+    Content,
+    /// That of a 2xx status is a file.
+    File,
 }
 
 /// How the next page is found.

@@ -57,11 +57,16 @@ pub(super) async fn talk(
         answer = worker.ask(&request, time_max) => answer.map_err(|error| ended(server, error))?,
         () = carried => return Err(internal("The relay of the connection ended unexpectedly.".to_owned())),
     };
-    match serde_json::from_slice(&answer) {
-        Ok(Reply::Sent) => Ok(()),
-        Ok(Reply::Failed(failure)) => Err(failure.into_error(CODES)),
-        Err(error) => Err(ended(server, WorkerError::Malformed(error.to_string()))),
-    }
+    let answered = answered(&answer).map_err(|error| WorkerError::Malformed(error.to_string()));
+    answered.unwrap_or_else(|error| Err(ended(server, error)))
+}
+
+/// What an answer says: that the message was sent, or the error that the node fails with.
+pub fn answered(answer: &[u8]) -> Result<Result<(), EffectError>, serde_json::Error> {
+    Ok(match serde_json::from_slice(answer)? {
+        Reply::Sent => Ok(()),
+        Reply::Failed(failure) => Err(failure.into_error(CODES)),
+    })
 }
 
 fn pair() -> io::Result<(UnixStream, OwnedFd)> {

@@ -10,7 +10,8 @@ use super::server::Server;
 use crate::connections::Connection;
 use crate::effects::requests::within;
 use crate::egress::EgressPolicy;
-use heddle_sandbox::{EffectError, hex};
+use crate::entropy::nonce;
+use heddle_sandbox::EffectError;
 use lettre::message::Mailbox;
 use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
@@ -82,7 +83,7 @@ impl Mailer {
     pub async fn send(&self, letter: &Letter) -> Result<(), EffectError> {
         let Parts { server, sender, from } = &*self.0;
         let request = Request::plain(from, &letter.to, &letter.subject, &letter.text);
-        let (message, _) = message(&request, &hex(&rand::random::<[u8; 16]>()))?;
+        let (message, _) = message(&request, &nonce())?;
         let late = |ms| format!("{} did not accept the letter within {ms} ms.", server.name());
         let mailing = Mailing::of(&message);
         let security = server.security().map_err(|error| {

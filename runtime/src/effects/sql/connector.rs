@@ -18,6 +18,7 @@ use serde_json::Value;
 use std::sync::Arc;
 
 pub(super) use answer::Answer;
+pub use answer::answered;
 
 /// Statements after which a process is replaced, so that nothing piles up in it.
 const STATEMENTS_MAX: u32 = 10_000;

@@ -1,6 +1,7 @@
 //! A few open sessions for each connection. A session that was interrupted during a statement is never reused: when it
 //! is dropped, the server is told to cancel the statement.
 
+use heddle_sandbox::clock::monotonic;
 use heddle_sandbox::{EffectCode, EffectError};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -105,7 +106,7 @@ impl<S: Session> Pools<S> {
 
     fn put(this: &Arc<Self>, key: &str, session: S) {
         if let Some(pool) = this.lock().get_mut(key) {
-            pool.idle.push((session, Instant::now()));
+            pool.idle.push((session, monotonic()));
         }
         if !this.is_swept.swap(true, Ordering::AcqRel) {
             let pools = Arc::downgrade(this);

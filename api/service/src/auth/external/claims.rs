@@ -1,7 +1,9 @@
 //! Converts a provider's claims about a user into an identity.
 
-use super::login::{Identity, LoginError};
+use super::groups;
+use super::login::{ExternalLogin, Identity, LoginError};
 use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
 
 /// A provider's claims about a user: OpenID Connect's standard claims, and GitHub's names for them.
 #[derive(Debug, Default, Deserialize)]
@@ -18,9 +20,18 @@ pub(super) struct Claims {
     pub name: Option<String>,
     pub picture: Option<String>,
     pub avatar_url: Option<String>,
+    /// All of them.
+    #[serde(skip)]
+    pub all: Map<String, Value>,
 }
 
 impl Claims {
+    /// Reads them; those that are not what they should be are errors.
+    pub fn read(all: Map<String, Value>) -> Result<Self, serde_json::Error> {
+        let claims: Claims = serde_json::from_value(Value::Object(all.clone()))?;
+        Ok(Claims { all, ..claims })
+    }
+
     pub fn subject(&self) -> Option<&str> {
         self.sub.as_deref().or(self.id.as_deref())
     }
@@ -31,7 +42,10 @@ impl Claims {
             Some(email) => (Some(email), self.email_verified),
             None => (others.email, others.email_verified),
         };
+        let mut all = others.all;
+        all.extend(self.all);
         Claims {
+            all,
             sub: self.sub.or(others.sub),
             id: self.id.or(others.id),
             email,
@@ -46,7 +60,11 @@ impl Claims {
 }
 
 /// The identity that the claims describe, or an error if claims are missing.
-pub(super) fn identity(provider: &str, claims: Claims) -> Result<Identity, LoginError> {
+pub(super) fn identity(
+    settings: &ExternalLogin,
+    provider: &str,
+    claims: Claims,
+) -> Result<Identity, LoginError> {
     let refused = |reason: &'static str| LoginError::refused(reason);
     let subject = claims.subject().filter(|subject| !subject.is_empty());
     let subject = subject.ok_or_else(|| refused("the provider sent no subject"))?;
@@ -67,6 +85,9 @@ pub(super) fn identity(provider: &str, claims: Claims) -> Result<Identity, Login
         .split_once(' ')
         .unwrap_or((full.unwrap_or(local), ""));
     Ok(Identity {
+        provider_id: settings.id.clone(),
+        provider: provider.to_owned(),
+        group_roles: groups::roles(&settings.group_roles, &claims.all),
         subject,
         first_name: name(claims.given_name.as_deref().unwrap_or(first)),
         last_name: name(claims.family_name.as_deref().unwrap_or(rest)),

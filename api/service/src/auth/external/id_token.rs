@@ -9,6 +9,7 @@ use heddle_model::clock::Timestamp;
 use jsonwebtoken::jwk::{Jwk, JwkSet, KeyAlgorithm, PublicKeyUse};
 use jsonwebtoken::{Algorithm, DecodingKey, Header, Validation};
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 /// Clocks differ by so much.
 const LEEWAY_S: i64 = 60;
@@ -59,8 +60,6 @@ struct IdToken {
     exp: i64,
     azp: Option<String>,
     nonce: Option<String>,
-    #[serde(flatten)]
-    claims: Claims,
 }
 
 /// The claims of an ID token, if it is genuine and issued to this client.
@@ -85,13 +84,15 @@ pub(super) fn check(
     validation.set_audience(&[client_id]);
     let mut failure = anyhow!("none of the provider's keys has its key id");
     for key in keys.candidates(&header) {
-        let token = match jsonwebtoken::decode::<IdToken>(token, key, &validation) {
+        let all = match jsonwebtoken::decode::<Map<String, Value>>(token, key, &validation) {
             Ok(decoded) => decoded.claims,
             Err(error) => {
                 failure = error.into();
                 continue;
             }
         };
+        let token: IdToken = serde_json::from_value(Value::Object(all.clone()))
+            .map_err(|error| refused(anyhow::Error::new(error)))?;
         if token.azp.is_some_and(|party| party != client_id) {
             return Err(refused(anyhow!("it was issued to a different client")));
         }
@@ -101,7 +102,7 @@ pub(super) fn check(
         if token.exp.saturating_add(LEEWAY_S) <= now.millis().div_euclid(1000) {
             return Err(refused(anyhow!("it has expired")));
         }
-        return Ok(token.claims);
+        return Claims::read(all).map_err(|error| refused(anyhow::Error::new(error)));
     }
     Err(refused(failure))
 }

@@ -1,18 +1,25 @@
 //! Types of the external login: its settings, its result and its errors.
 
+use super::groups::GroupRole;
+use heddle_model::access::WorkspaceRole;
+use heddle_model::ids::WorkspaceId;
 use reqwest::Url;
 use secrecy::SecretString;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// The console's page to which the provider sends people back.
 pub const CONSOLE_RETURN: &str = "/sign-in/return";
 
+/// The id of the login that the `ext_…` settings describe.
+pub const SINGLE_LOGIN: &str = "ext";
+
 /// A login by another service: OpenID Connect with an issuer, or plain OAuth 2.0 with its URLs.
 #[derive(Clone)]
 pub struct ExternalLogin {
-    /// Client id.
+    /// By which the settings and the API name it.
+    pub id: String,
     pub client_id: String,
-    /// Client secret.
     pub client_secret: SecretString,
     /// OpenID Connect issuer, whose configuration is discovered.
     pub issuer: Option<String>,
@@ -28,6 +35,8 @@ pub struct ExternalLogin {
     pub userinfo_url: Option<String>,
     /// Redirect URI with which clients obtain their codes.
     pub redirect_uri: String,
+    /// Which groups of the provider give which roles.
+    pub group_roles: Vec<GroupRole>,
 }
 
 impl ExternalLogin {
@@ -58,23 +67,29 @@ pub struct Login<'a> {
     pub code_verifier: Option<&'a str>,
     /// What the ID token must have in it, if the code was requested with a nonce.
     pub nonce: Option<&'a str>,
+    /// Who says that the code is theirs, if the answer says it (`iss`, RFC 9207).
+    pub issuer: Option<&'a str>,
 }
 
 /// A user's identity, as confirmed by the provider.
 #[derive(Clone, Debug)]
 pub struct Identity {
+    /// The provider's id in the settings, which may change.
+    pub provider_id: String,
+    /// Its issuer, or its token endpoint if it has none: with this, the subject begins.
+    pub provider: String,
     /// Provider and the provider's own name for the person: never changes.
     pub subject: String,
     /// Email address, as reported by the provider.
     pub email: String,
     /// Whether the provider has verified that the email is theirs.
     pub email_verified: bool,
-    /// First name.
     pub first_name: String,
-    /// Last name.
     pub last_name: String,
     /// Picture.
     pub avatar_url: Option<String>,
+    /// What their groups give them; `None`: the provider does not tell of their groups this time.
+    pub group_roles: Option<BTreeMap<WorkspaceId, WorkspaceRole>>,
 }
 
 /// Why there is no identity.

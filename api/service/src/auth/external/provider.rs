@@ -45,9 +45,8 @@ pub(super) struct Tokens {
     pub id_token: Option<String>,
 }
 
-/// The provider.
 pub(super) struct Provider {
-    settings: ExternalLogin,
+    pub settings: ExternalLogin,
     egress: EgressPolicy,
     http: GuardedHttp,
     discovered: Mutex<Option<(Timestamp, Arc<Endpoints>)>>,
@@ -221,8 +220,11 @@ impl Provider {
         let userinfo = endpoints.userinfo.clone();
         let userinfo =
             userinfo.ok_or_else(|| LoginError::unavailable("the provider has no userinfo URL".to_owned()))?;
-        self.get(userinfo, Some(format!("Bearer {}", tokens.access_token)))
-            .await
+        let place = place(&userinfo);
+        let all = self.get(userinfo, Some(format!("Bearer {}", tokens.access_token)));
+        Claims::read(all.await?)
+            .with_context(|| format!("{place} sent an unexpected answer"))
+            .map_err(LoginError::Unavailable)
     }
 
     /// Checks an ID token against the provider's keys, which are fetched again if its key is unknown.

@@ -21,7 +21,6 @@ const VALUE_BYTES: usize = 8;
 /// Room besides what rows may have: names of columns are counted otherwise here.
 const SLACK: usize = 1 << 20;
 
-/// An answer.
 pub(in super::super) enum Answer {
     Connected,
     Opened(u64),
@@ -41,6 +40,19 @@ impl Answer {
             Reply::Failed(failure) => Answer::Failed(failure.into_error(CODES)),
         })
     }
+}
+
+/// What an answer says: the rows that it has, if any, or the error that the node fails with. For those who test that anything may be
+/// answered.
+pub fn answered(
+    frame: &[u8],
+    bytes_max: usize,
+) -> Result<Result<Vec<Value>, EffectError>, serde_json::Error> {
+    Ok(match Answer::read(frame, bytes_max)? {
+        Answer::Rows(rows) => Ok(rows),
+        Answer::Failed(error) => Err(error),
+        Answer::Connected | Answer::Opened(_) | Answer::Cancelled => Ok(Vec::new()),
+    })
 }
 
 fn rows(json: &str, bytes_max: usize) -> Result<Vec<Value>, serde_json::Error> {

@@ -10,11 +10,12 @@ use super::super::target::Target;
 use super::place::File;
 use crate::effects::connectors::{Connectors, LIMITS, Place};
 use heddle_processes::{Limits, Worker, WorkerError};
+use heddle_sandbox::clock::monotonic;
 use heddle_sandbox::{EffectCode, EffectError};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Statements after which a process is replaced, so that nothing piles up in it.
 const STATEMENTS_MAX: u32 = 10_000;
@@ -87,7 +88,7 @@ impl Connector {
         let request = serde_json::to_vec(&request).map_err(internal)?;
         self.statements = self.statements.saturating_add(1);
         self.is_broken = true;
-        let began = Instant::now();
+        let began = monotonic();
         let answer = self.worker.ask(&request, statement.timeout + GRACE).await;
         self.busy += began.elapsed();
         let answer = answer.map_err(|error| ended(target, &error))?;

@@ -1,0 +1,296 @@
+//! The files of runs: which of them a run may read, and what it makes of its own.
+//!
+//! **A value that says `$file` proves nothing**: events come from senders, and code writes what it likes. A run reads a file only
+//! if a row says that the run holds it. It holds those of its event (whoever stored the event has checked them), those that it
+//! has made, and those that come to it by a kept value, a called run or a test whose author may see them.
+
+use crate::tenants::{TenantState, Tenants};
+use bytes::Bytes;
+use futures_util::{StreamExt, TryStreamExt};
+use heddle_files::{FileError, Files, NewFile, Reader, Room, Writer};
+use heddle_model::clock::Clock;
+use heddle_model::error::ServiceError;
+use heddle_model::file::{self, Holder, mentioned};
+use heddle_model::ids::{FileId, RunId};
+use heddle_model::tenant::Tenant;
+use heddle_model::workspace_quota::WorkspaceQuota;
+use heddle_runtime::files::{FileFailure, FileFuture, FileSink, FileValue, Files as RunFiles, OpenedFile};
+use heddle_store::files::{self, ABANDONED_AFTER, Right};
+use heddle_store::{Store, StoreError};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How long files of test runs are kept.
+const TEST_KEPT_FOR: std::time::Duration = std::time::Duration::from_secs(60 * 60);
+
+/// Files, and what tenants may store. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct FileService {
+    pub(crate) files: Files,
+    pub(crate) store: Store,
+    pub(crate) clock: Clock,
+    pub(crate) tenants: Tenants,
+}
+
+impl FileService {
+    /// The files of all tenants.
+    pub fn files(&self) -> &Files {
+        &self.files
+    }
+
+    /// How much a tenant may still store.
+    pub async fn room(&self, tenant: Tenant) -> Result<Arc<dyn Room>, ServiceError> {
+        let state = self.tenants.of(tenant).await?;
+        Ok(self.room_of(state))
+    }
+
+    fn room_of(&self, state: Arc<TenantState>) -> Arc<dyn Room> {
+        Arc::new(TenantRoom {
+            state,
+            clock: self.clock.clone(),
+        })
+    }
+
+    /// Begins to write a file that a run is going to hold, or one that is only uploaded.
+    pub async fn create(
+        &self,
+        tenant: Tenant,
+        holder: Option<Holder>,
+        (name, media_type): (&str, &str),
+    ) -> Result<Writer, ServiceError> {
+        let kept_for = match holder {
+            Some(_) => ABANDONED_AFTER,
+            None => self.files.unused_for(),
+        };
+        let new = NewFile {
+            tenant,
+            name: name.to_owned(),
+            media_type: media_type.to_owned(),
+            kept_for,
+            holder,
+        };
+        Ok(self.files.create(new, self.room(tenant).await?).await?)
+    }
+
+    /// Lets a holder have the files that a text refers to, as far as this right goes. A text that refers to none costs a search.
+    pub async fn hold(
+        &self,
+        tenant: Tenant,
+        json: &str,
+        (holder, right): (Holder, OwnedRight),
+    ) -> Result<(), StoreError> {
+        let ids: Vec<FileId> = mentioned(json).into_iter().collect();
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let now = self.clock.now();
+        let held = self.store.write(move |db| {
+            Box::pin(async move {
+                let right = match &right {
+                    OwnedRight::Tenant => Right::Tenant,
+                    OwnedRight::Holder(other) => Right::Holder(other),
+                };
+                files::hold(db, tenant, &ids, (&holder, right), now).await
+            })
+        });
+        let held: Result<u64, StoreError> = held.await;
+        held.map(drop)
+    }
+
+    /// The id of a run that is about to be accepted with this event, if it has one already: since the event refers to files,
+    /// which the run holds from now on.
+    pub async fn run_with(
+        &self,
+        tenant: Tenant,
+        event: &str,
+        right: OwnedRight,
+    ) -> Result<Option<RunId>, StoreError> {
+        if !event.contains(file::MARK) {
+            return Ok(None);
+        }
+        let run = RunId::new();
+        self.hold(tenant, event, (Holder::Run(run), right)).await?;
+        Ok(Some(run))
+    }
+
+    /// What a run of a deployment does with files.
+    pub(crate) fn of_run(&self, tenant: Tenant, run: RunId, state: Arc<TenantState>) -> Arc<dyn RunFiles> {
+        Arc::new(HeldFiles {
+            service: self.clone(),
+            tenant,
+            held: Held::By(Holder::Run(run)),
+            room: Some(self.room_of(state)),
+        })
+    }
+
+    /// What a test run does with files: it may read those that its event and pins refer to, which somebody wrote who may read
+    /// all of the tenant's.
+    pub(crate) fn of_test(&self, tenant: Tenant, known: BTreeSet<FileId>) -> Arc<dyn RunFiles> {
+        Arc::new(HeldFiles {
+            service: self.clone(),
+            tenant,
+            held: Held::Known(Arc::new(Mutex::new(known))),
+            room: None,
+        })
+    }
+}
+
+/// By whose right a holder gets files.
+#[derive(Clone, Debug)]
+pub enum OwnedRight {
+    /// Somebody's who may see all files of the tenant.
+    Tenant,
+    /// Another holder's, which has it.
+    Holder(Holder),
+}
+
+/// Counts what is stored towards the tenant's quota.
+struct TenantRoom {
+    state: Arc<TenantState>,
+    clock: Clock,
+}
+
+impl Room for TenantRoom {
+    fn take(&self, bytes: u64) -> Result<(), ServiceError> {
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        let now = self.clock.now();
+        let taken = self.state.take(WorkspaceQuota::StorageBytes, bytes, now);
+        taken.map_err(|exceeded| ServiceError::exceeded(&exceeded, now))
+    }
+
+    fn give_back(&self, bytes: u64) {
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        self.state.give_back(WorkspaceQuota::StorageBytes, bytes);
+    }
+}
+
+impl fmt::Debug for TenantRoom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TenantRoom")
+    }
+}
+
+/// Which files a run may read.
+#[derive(Clone, Debug)]
+enum Held {
+    /// Those that rows say.
+    By(Holder),
+    Known(Arc<Mutex<BTreeSet<FileId>>>),
+}
+
+#[derive(Debug)]
+struct HeldFiles {
+    service: FileService,
+    tenant: Tenant,
+    held: Held,
+    /// `None`: to be asked for.
+    room: Option<Arc<dyn Room>>,
+}
+
+impl Held {
+    fn reader(&self, file: FileId) -> Option<Reader> {
+        match self {
+            Held::By(holder) => Some(Reader::Holder(holder.clone())),
+            Held::Known(known) => {
+                let known = known.lock().unwrap_or_else(PoisonError::into_inner);
+                known.contains(&file).then_some(Reader::Tenant)
+            }
+        }
+    }
+}
+
+impl RunFiles for HeldFiles {
+    fn open(&self, id: &str, part: Option<Range<u64>>) -> FileFuture<'static, OpenedFile> {
+        let (files, tenant, given) = (self.service.files.clone(), self.tenant, id.to_owned());
+        let file: Option<FileId> = id.parse().ok();
+        let reader = file.and_then(|file| self.held.reader(file));
+        Box::pin(async move {
+            let (Some(file), Some(reader)) = (file, reader) else {
+                return Err(FileFailure::NotFound(given));
+            };
+            let failed = |error| failure(error, &given);
+            let row = files.find(tenant, &reader, file).await.map_err(failed)?;
+            let size = u64::try_from(row.size).unwrap_or(0);
+            let part = part.unwrap_or(0..size);
+            let content = files.read(tenant, &row, part).await.map_err(failed)?;
+            Ok(OpenedFile {
+                value: shown(row.value()),
+                content: content.map_err(move |error| failure(error, &given)).boxed(),
+            })
+        })
+    }
+
+    fn create(&self, name: &str, media_type: &str) -> FileFuture<'static, Box<dyn FileSink>> {
+        let (service, tenant, room) = (self.service.clone(), self.tenant, self.room.clone());
+        let held = self.held.clone();
+        let (holder, kept_for) = match &held {
+            Held::By(holder) => (Some(holder.clone()), ABANDONED_AFTER),
+            Held::Known(_) => (None, TEST_KEPT_FOR),
+        };
+        let new = NewFile {
+            tenant,
+            name: name.to_owned(),
+            media_type: media_type.to_owned(),
+            kept_for,
+            holder,
+        };
+        Box::pin(async move {
+            let room = match room {
+                Some(room) => room,
+                None => service.room(tenant).await.map_err(refused)?,
+            };
+            let writer = service.files.create(new, room).await;
+            let writer = writer.map_err(|error| failure(error, ""))?;
+            let sink: Box<dyn FileSink> = Box::new(Sink { writer, held });
+            Ok(sink)
+        })
+    }
+}
+
+struct Sink {
+    writer: Writer,
+    held: Held,
+}
+
+impl FileSink for Sink {
+    fn write(&mut self, bytes: Bytes) -> FileFuture<'_, ()> {
+        Box::pin(async move { self.writer.write(bytes).await.map_err(|error| failure(error, "")) })
+    }
+
+    fn finish(self: Box<Self>) -> FileFuture<'static, FileValue> {
+        Box::pin(async move {
+            let made = self.writer.finish().await.map_err(|error| failure(error, ""))?;
+            if let Held::Known(known) = &self.held {
+                known
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .insert(made.id);
+            }
+            Ok(shown(made))
+        })
+    }
+}
+
+fn shown(value: file::FileValue) -> FileValue {
+    FileValue {
+        id: value.id.to_string(),
+        name: value.name,
+        media_type: value.media_type,
+        size: u64::try_from(value.size).unwrap_or(0),
+        sha256: value.sha256,
+    }
+}
+
+fn refused(error: ServiceError) -> FileFailure {
+    FileFailure::Unavailable(Arc::new(error))
+}
+
+fn failure(error: FileError, id: &str) -> FileFailure {
+    match error {
+        FileError::NotFound => FileFailure::NotFound(id.to_owned()),
+        FileError::TooLarge { .. } | FileError::Refused(_) => FileFailure::Limit(error.to_string()),
+        error => FileFailure::Unavailable(Arc::new(error)),
+    }
+}

@@ -1,0 +1,163 @@
+//! Bodies whose files are stored while they arrive: forms, and bodies that are a file themselves. What they take of memory does not
+//! depend on their size.
+
+use super::{Fields, Problem, text};
+use bytes::Bytes;
+use futures_util::Stream;
+use futures_util::StreamExt;
+use heddle_execution::FileService;
+use heddle_files::FileError;
+use heddle_model::error::ServiceError;
+use heddle_model::file::{FileValue, Holder};
+use heddle_model::tenant::Tenant;
+use heddle_model::webhook::BodyKind;
+use multer::{Constraints, Multipart, SizeLimit};
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
+use std::error::Error;
+
+/// Where files go.
+#[derive(Clone, Debug)]
+pub struct Place<'f> {
+    /// The store.
+    pub files: &'f FileService,
+    /// Whose they are.
+    pub tenant: Tenant,
+    /// What is going to refer to them; `None`: they are kept for a while.
+    pub holder: Option<Holder>,
+    /// Bytes of the whole body at most.
+    pub bytes_max: u64,
+    /// Bytes of all fields together that are no files.
+    pub text_bytes_max: usize,
+}
+
+/// Why a body can't be read.
+#[derive(Debug, thiserror::Error)]
+pub enum UploadError {
+    /// It is not what its type says; a sentence's end after "the body".
+    #[error("the body {0}")]
+    Problem(Problem),
+    /// It is larger than it may be.
+    #[error("the body is too large")]
+    TooLarge,
+    /// It did not come to its end.
+    #[error("the body can't be read")]
+    Broken(#[source] Box<dyn Error + Send + Sync>),
+    /// The store refuses it, or has failed.
+    #[error(transparent)]
+    Refused(ServiceError),
+}
+
+impl From<FileError> for UploadError {
+    fn from(error: FileError) -> Self {
+        UploadError::Refused(error.into())
+    }
+}
+
+/// Reads a form, or a body that is one file, and gives it as JSON with file values.
+pub async fn read<E>(
+    kind: BodyKind,
+    content_type: &str,
+    body: impl Stream<Item = Result<Bytes, E>> + Send + Unpin + 'static,
+    place: &Place<'_>,
+) -> Result<Box<RawValue>, UploadError>
+where
+    E: Into<Box<dyn Error + Send + Sync>> + 'static,
+{
+    let value = match kind {
+        BodyKind::Multipart => form(content_type, body, place).await?,
+        _ => whole(content_type, body, place).await?,
+    };
+    to_raw_value(&value).map_err(|error| UploadError::Problem(format!("can't be written as JSON: {error}")))
+}
+
+async fn form<E>(
+    content_type: &str,
+    body: impl Stream<Item = Result<Bytes, E>> + Send + Unpin + 'static,
+    place: &Place<'_>,
+) -> Result<Value, UploadError>
+where
+    E: Into<Box<dyn Error + Send + Sync>> + 'static,
+{
+    let boundary = multer::parse_boundary(content_type).map_err(|_| {
+        let problem = "has no boundary: `Content-Type` must be `multipart/form-data; boundary=…`";
+        UploadError::Problem(problem.to_owned())
+    })?;
+    let limit = SizeLimit::new().whole_stream(place.bytes_max);
+    let constraints = Constraints::new().size_limit(limit);
+    let mut parts = Multipart::with_constraints(body, boundary, constraints);
+    let mut fields = Fields::default();
+    let mut text_bytes = 0;
+    while let Some(mut part) = parts.next_field().await.map_err(broken)? {
+        let name = part
+            .name()
+            .ok_or_else(|| UploadError::Problem("has a part without a name".to_owned()))?;
+        let name = name.to_owned();
+        let part_type = part.content_type().map(ToString::to_string).unwrap_or_default();
+        let value = match part.file_name().map(str::to_owned) {
+            Some(file_name) => {
+                let about = (file_name.as_str(), part_type.as_str());
+                let mut writer = create(place, about).await?;
+                while let Some(piece) = part.chunk().await.map_err(broken)? {
+                    writer.write(piece).await?;
+                }
+                json(&writer.finish().await?)?
+            }
+            None => {
+                let mut bytes = Vec::new();
+                while let Some(piece) = part.chunk().await.map_err(broken)? {
+                    text_bytes += piece.len();
+                    if text_bytes > place.text_bytes_max {
+                        return Err(UploadError::TooLarge);
+                    }
+                    bytes.extend_from_slice(&piece);
+                }
+                Value::String(text(&part_type, &bytes).map_err(UploadError::Problem)?)
+            }
+        };
+        fields.add(name, value).map_err(UploadError::Problem)?;
+    }
+    Ok(Value::Object(fields.values))
+}
+
+async fn whole<E>(
+    content_type: &str,
+    mut body: impl Stream<Item = Result<Bytes, E>> + Send + Unpin,
+    place: &Place<'_>,
+) -> Result<Value, UploadError>
+where
+    E: Into<Box<dyn Error + Send + Sync>>,
+{
+    let mut writer = create(place, ("body", content_type)).await?;
+    while let Some(piece) = body.next().await {
+        let piece = piece.map_err(|error| UploadError::Broken(error.into()))?;
+        if writer.size() + piece.len() as u64 > place.bytes_max {
+            return Err(UploadError::TooLarge);
+        }
+        writer.write(piece).await?;
+    }
+    json(&writer.finish().await?)
+}
+
+async fn create(place: &Place<'_>, about: (&str, &str)) -> Result<heddle_files::Writer, UploadError> {
+    let created = place
+        .files
+        .create(place.tenant, place.holder.clone(), about)
+        .await;
+    created.map_err(UploadError::Refused)
+}
+
+fn json(file: &FileValue) -> Result<Value, UploadError> {
+    serde_json::to_value(file)
+        .map_err(|error| UploadError::Problem(format!("can't be written as JSON: {error}")))
+}
+
+fn broken(error: multer::Error) -> UploadError {
+    match error {
+        multer::Error::StreamReadFailed(cause) => UploadError::Broken(cause),
+        multer::Error::StreamSizeExceeded { .. } | multer::Error::FieldSizeExceeded { .. } => {
+            UploadError::TooLarge
+        }
+        error => UploadError::Problem(format!("is not valid multipart/form-data: {error}")),
+    }
+}

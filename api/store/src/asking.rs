@@ -1,0 +1,112 @@
+//! Who reads: requests of a user share the database's connections with everybody else's. Each request has one share at most,
+//! however many connections it uses, and each user some of them at a time; the others of the same user wait.
+//!
+//! Whoever answers requests does that within [`of_request`] and says, as soon as it is known, [for whom](asked_by). What is
+//! read outside of requests, or before that, is the service's own.
+
+use super::error::{Failed, StoreError};
+use heddle_model::ids::UserId;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+tokio::task_local! {
+    static ASKING: Arc<Asking>;
+}
+
+/// A request that is being answered.
+#[derive(Debug, Default)]
+struct Asking {
+    user: OnceLock<UserId>,
+    /// Connections that it holds now.
+    held: AtomicUsize,
+}
+
+/// Does this as one request.
+pub async fn of_request<F: Future>(answer: F) -> F::Output {
+    ASKING.scope(Arc::default(), answer).await
+}
+
+/// Says for whom the request is that is being answered, if one is. Only the first who is said counts.
+pub fn asked_by(user: UserId) {
+    // Outside of a request nobody waits for a share.
+    let _ = ASKING.try_with(|asking| asking.user.set(user));
+}
+
+/// The shares of all users.
+#[derive(Debug)]
+pub(super) struct Shares {
+    /// How many requests of one user read at a time.
+    per_user: usize,
+    /// How long one of them waits for its share.
+    patience: Duration,
+    by_user: Mutex<HashMap<UserId, Weak<Semaphore>>>,
+}
+
+/// What a request holds as long as it reads.
+#[derive(Debug)]
+pub(super) struct Share {
+    asking: Arc<Asking>,
+    permit: Option<OwnedSemaphorePermit>,
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.asking.held.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// Users from which on those that don't read any more are forgotten.
+const REMEMBERED_MAX: usize = 1_024;
+
+impl Shares {
+    pub fn new(per_user: usize, patience: Duration) -> Self {
+        Shares {
+            per_user,
+            patience,
+            by_user: Mutex::default(),
+        }
+    }
+
+    /// Waits for a share of the user whose request is being answered; `None` if it is the service that reads.
+    pub async fn take(&self) -> Result<Option<Share>, StoreError> {
+        let Some((asking, user)) = ASKING
+            .try_with(|asking| Some((asking.clone(), *asking.user.get()?)))
+            .ok()
+            .flatten()
+        else {
+            return Ok(None);
+        };
+        // One that holds a connection already and waited for another share could wait for requests that wait for it.
+        let permits = match asking.held.fetch_add(1, Ordering::AcqRel) {
+            0 => Some(self.of_user(user)),
+            _ => None,
+        };
+        // From here on it is given back, whatever happens.
+        let mut share = Share { asking, permit: None };
+        if let Some(permits) = permits {
+            let waited = tokio::time::timeout(self.patience, permits.acquire_owned()).await;
+            let overdue = || StoreError::Unavailable(Failed::NoShare);
+            share.permit = Some(waited.map_err(|_| overdue())?.map_err(|_| overdue())?);
+        }
+        Ok(Some(share))
+    }
+
+    fn of_user(&self, user: UserId) -> Arc<Semaphore> {
+        let mut by_user = self.by_user.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(permits) = by_user.get(&user).and_then(Weak::upgrade) {
+            return permits;
+        }
+        if by_user.len() >= REMEMBERED_MAX {
+            by_user.retain(|_, permits| permits.strong_count() > 0);
+        }
+        let permits = Arc::new(Semaphore::new(self.per_user));
+        by_user.insert(user, Arc::downgrade(&permits));
+        permits
+    }
+}
+
+#[cfg(test)]
+mod tests;

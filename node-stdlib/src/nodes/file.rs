@@ -1,0 +1,151 @@
+//! File: reads what a file holds, or makes a file. The host has the bytes; here there are values that refer to files.
+
+use super::parameters::{choice, given, integer, mismatch, text};
+use crate::failure::{Failure, unreadable};
+use crate::node::{Context, Emission, NodeResult, Outcome};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use heddle_contract::abi::code;
+use heddle_values::{JSON_DEPTH_MAX, Object, Value, parse_json};
+
+/// Name of the field, and of the kind of body, that is a file.
+pub const FILE: &str = "file";
+/// The field by which a value refers to a file.
+const MARK: &str = "$file";
+const ANY_TYPE: &str = "application/octet-stream";
+/// Largest offset in a file: a petabyte.
+const OFFSET_MAX: i64 = 1 << 50;
+
+/// Whether an object refers to a file.
+pub fn is_file(object: &Object) -> bool {
+    matches!(object.get(MARK), Some(Value::String(_)))
+}
+
+/// A file as the host takes it, and its type.
+pub fn file_value(name: &str, value: &Value) -> Result<(Value, String), Failure> {
+    let takes = "a file, as HttpRequest, webhooks and File give it";
+    let Value::Object(file) = value else {
+        return Err(mismatch(name, takes, value));
+    };
+    if !is_file(file) {
+        return Err(mismatch(name, takes, value));
+    }
+    let mut checked = Object::new();
+    for field in [MARK, "name", "type"] {
+        if let Some(text) = text(file, field)? {
+            checked.insert(field, Value::from(text));
+        }
+    }
+    let media_type = text(file, "type")?.filter(|text| !text.is_empty());
+    Ok((
+        Value::Object(checked),
+        media_type.unwrap_or_else(|| ANY_TYPE.into()),
+    ))
+}
+
+/// Asks the host for the effect `file`.
+pub fn file(parameters: &Object, context: &mut dyn Context) -> NodeResult {
+    let request = match operation(parameters)? {
+        "read" => {
+            let value = given(parameters, FILE)
+                .cloned()
+                .unwrap_or_else(|| context.input());
+            let form = match format(parameters)? {
+                "base64" => "base64",
+                _ => "text",
+            };
+            let mut request = Object::from_iter([
+                ("operation", Value::from("read")),
+                (FILE, file_value(FILE, &value)?.0),
+                ("as", Value::from(form)),
+            ]);
+            for (name, min) in [("offset", 0), ("limit", 1)] {
+                if let Some(number) = integer(parameters, name, min, OFFSET_MAX)? {
+                    request.insert(name, Value::Number(number as f64));
+                }
+            }
+            request
+        }
+        _ => made(parameters, context)?,
+    };
+    Ok(Outcome::Effect {
+        kind: FILE,
+        request: Value::Object(request),
+    })
+}
+
+fn operation(parameters: &Object) -> Result<&str, Failure> {
+    choice(parameters, "operation", &["read", "make"], "read")
+}
+
+fn format(parameters: &Object) -> Result<&str, Failure> {
+    choice(parameters, "format", &["text", "json", "base64"], "text")
+}
+
+fn made(parameters: &Object, context: &mut dyn Context) -> Result<Object, Failure> {
+    let content = parameters
+        .get("content")
+        .filter(|content| !matches!(content, Value::Undefined));
+    let content = content.cloned().unwrap_or_else(|| context.input());
+    let (form, content, name, media_type) = match format(parameters)? {
+        "json" => ("text", content.to_json(), "file.json", "application/json"),
+        "base64" => {
+            let Value::String(base64) = &content else {
+                return Err(mismatch(
+                    "content",
+                    "base64 text, since `format` is base64",
+                    &content,
+                ));
+            };
+            let base64 = base64.to_utf8().into_owned();
+            if let Err(error) = STANDARD.decode(base64.as_bytes()) {
+                let message = format!("Parameter `content` is not valid base64: {error}.");
+                return Err(Failure::new(code::PARSE, message));
+            }
+            ("base64", base64, FILE, ANY_TYPE)
+        }
+        _ => {
+            let text = content.to_text().to_utf8().into_owned();
+            ("text", text, "file.txt", "text/plain; charset=utf-8")
+        }
+    };
+    let name = text(parameters, "name")?.unwrap_or_else(|| name.into());
+    let media_type = text(parameters, "type")?.unwrap_or_else(|| media_type.into());
+    Ok(Object::from_iter([
+        ("operation", Value::from("make")),
+        (form, Value::from(content)),
+        ("name", Value::from(name)),
+        ("type", Value::from(media_type)),
+    ]))
+}
+
+/// Continues the node with `{text | base64, size}`, or with the file that was made.
+pub fn resume(parameters: &Object, result: Value, _: &mut dyn Context) -> NodeResult {
+    let value = match (operation(parameters)?, &result) {
+        ("read", Value::Object(read)) => match read.get("base64") {
+            Some(base64) => base64.clone(),
+            None => {
+                let text = read.get("text").cloned().unwrap_or_default();
+                match format(parameters)? {
+                    "json" => json(&text)?,
+                    _ => text,
+                }
+            }
+        },
+        _ => result,
+    };
+    Ok(Outcome::Emit(Emission::one(0, value)))
+}
+
+fn json(text: &Value) -> Result<Value, Failure> {
+    let text = text.to_text();
+    parse_json(text.to_utf8().as_bytes(), JSON_DEPTH_MAX).map_err(|error| {
+        let wrong = if error.too_deep {
+            "is"
+        } else {
+            "is not valid JSON:"
+        };
+        let message = format!("The file {wrong} {} at byte {}.", error.message, error.offset);
+        Failure::new(unreadable(&error, code::PARSE), message)
+    })
+}

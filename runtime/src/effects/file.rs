@@ -1,0 +1,186 @@
+//! `file`: reads a part of a file into the run, or makes a file of what the run has.
+//!
+//! Request: `{operation: "read", file, as: "text" | "base64", offset?, limit?}` gives `{text | base64, size}`; or `{operation:
+//! "make", text | base64, name, type}` gives the file. JSON is read and written by the node.
+
+use super::effect::Effect;
+use super::handles::Bounds;
+use super::progress::EffectResult;
+use super::requests::read;
+use crate::files::{FileFailure, FileValue, Files};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use futures_util::StreamExt;
+use heddle_sandbox::{EffectCode, EffectError};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Reads and makes files.
+pub struct File;
+
+#[derive(Deserialize)]
+#[serde(tag = "operation", rename_all = "lowercase")]
+enum Request {
+    Read {
+        file: FileValue,
+        #[serde(rename = "as")]
+        form: Form,
+        #[serde(default)]
+        offset: Option<f64>,
+        #[serde(default)]
+        limit: Option<f64>,
+    },
+    Make {
+        #[serde(default)]
+        text: Option<String>,
+        #[serde(default)]
+        base64: Option<String>,
+        name: String,
+        #[serde(rename = "type")]
+        media_type: String,
+    },
+}
+
+#[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+enum Form {
+    Text,
+    Base64,
+}
+
+impl Effect for File {
+    const KIND: &'static str = "file";
+
+    type Needs = (Bounds, Arc<dyn Files>);
+    type Output = Value;
+
+    fn start(
+        &self,
+        request: Value,
+        (bounds, files): Self::Needs,
+    ) -> impl Future<Output = Result<Value, EffectError>> + Send + 'static {
+        async move {
+            match read(request)? {
+                Request::Read {
+                    file,
+                    form,
+                    offset,
+                    limit,
+                } => {
+                    let whole = |number: f64| number.clamp(0.0, 1e15) as u64;
+                    let part = (offset.map(whole), limit.map(whole));
+                    content(&*files, &file.id, form, part, bounds.result_bytes_max).await
+                }
+                Request::Make {
+                    text,
+                    base64,
+                    name,
+                    media_type,
+                } => make(&*files, (text, base64), &name, &media_type).await,
+            }
+        }
+    }
+
+    fn is_repeatable(&self) -> bool {
+        // A file that was made twice has its bytes once, and goes with its run.
+        true
+    }
+}
+
+/// The failure of a node, from that of a file.
+pub(super) fn failed(failure: &FileFailure) -> EffectError {
+    if let FileFailure::Unavailable(error) = failure {
+        tracing::warn!(%error, "A file of a run can't be read or written");
+    }
+    EffectError::new(failure.code(), failure.to_string())
+}
+
+async fn content(
+    files: &dyn Files,
+    id: &str,
+    form: Form,
+    (offset, limit): (Option<u64>, Option<u64>),
+    result_bytes_max: usize,
+) -> EffectResult {
+    // Base64 and JSON make it longer.
+    let bytes_max = result_bytes_max as u64 / 2;
+    let start = offset.unwrap_or(0);
+    let wanted = limit.unwrap_or(bytes_max.saturating_add(1));
+    let opened = files
+        .open(id, Some(start..start.saturating_add(wanted.min(bytes_max + 1))))
+        .await;
+    let mut opened = opened.map_err(|failure| failed(&failure))?;
+    let size = opened.value.size;
+    let rest = size.saturating_sub(start).min(wanted);
+    if rest > bytes_max {
+        let message = format!(
+            "{rest} bytes of the file are too many to be read at once: at most {bytes_max} are. Read it in parts, by \
+             `offset` and `limit`."
+        );
+        return Err(EffectError::new(EffectCode::FileLimit, message));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(rest).unwrap_or(0));
+    while let Some(piece) = opened.content.next().await {
+        bytes.extend_from_slice(&piece.map_err(|failure| failed(&failure))?);
+    }
+    match form {
+        Form::Base64 => Ok(json!({ "base64": STANDARD.encode(&bytes), "size": size })),
+        Form::Text => {
+            let is_part = start > 0 || start.saturating_add(wanted) < size;
+            let text = text(bytes, is_part)?;
+            Ok(json!({ "text": text, "size": size }))
+        }
+    }
+}
+
+/// UTF-8, without a byte order mark. A part may begin and end in the midst of a character, which is left out.
+fn text(mut bytes: Vec<u8>, is_part: bool) -> Result<String, EffectError> {
+    if is_part {
+        let first = bytes
+            .iter()
+            .take(3)
+            .take_while(|byte| *byte & 0xc0 == 0x80)
+            .count();
+        bytes.drain(..first);
+        if let Err(error) = std::str::from_utf8(&bytes)
+            && error.error_len().is_none()
+        {
+            bytes.truncate(error.valid_up_to());
+        }
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let place = error.utf8_error().valid_up_to();
+        let message = format!(
+            "The file is not UTF-8 text (at byte {place} of what was read): read it as base64 to get its bytes."
+        );
+        EffectError::new(EffectCode::Parse, message)
+    })?;
+    match text.strip_prefix('\u{feff}') {
+        Some(text) if !is_part => Ok(text.to_owned()),
+        _ => Ok(text),
+    }
+}
+
+async fn make(
+    files: &dyn Files,
+    content: (Option<String>, Option<String>),
+    name: &str,
+    media_type: &str,
+) -> EffectResult {
+    let bytes = match content {
+        (Some(text), None) => text.into_bytes(),
+        (None, Some(base64)) => STANDARD
+            .decode(base64)
+            .map_err(|error| EffectError::parameter(format!("The content is not valid base64: {error}.")))?,
+        _ => return Err(EffectError::parameter("Give either `text` or `base64`.")),
+    };
+    let made = async {
+        let mut sink = files.create(name, media_type).await?;
+        sink.write(Bytes::from(bytes)).await?;
+        sink.finish().await
+    };
+    let value = made.await.map_err(|failure| failed(&failure))?;
+    serde_json::to_value(value).map_err(|error| EffectError::parameter(error.to_string()))
+}

@@ -1,0 +1,44 @@
+//! Files that runs hold by reference: the API, who may read what, how they come in and go out, and what is left of them.
+
+mod api;
+mod bucket;
+mod passing;
+mod protocol;
+mod rights;
+mod webhooks;
+
+use crate::harness::{Service, User};
+use serde_json::{Value, json};
+
+impl Service {
+    /// Uploads a file; its value.
+    pub async fn uploaded(&self, user: &User, name: &str, content: &[u8]) -> Value {
+        let request = self.post(&format!("/api/files?name={name}")).bearer(&user.token);
+        let request = request.header("content-type", "text/plain");
+        request.body(content.to_vec()).send().await.data(201).clone()
+    }
+
+    /// What a file holds, and the status of asking.
+    pub async fn content(&self, user: &User, file: &Value) -> (u16, Vec<u8>) {
+        let id = file["$file"].as_str().unwrap();
+        let request = self.get(&format!("/api/files/{id}")).bearer(&user.token);
+        let answer = request.begin().await;
+        (answer.status().as_u16(), answer.bytes().await.unwrap().to_vec())
+    }
+}
+
+/// Bytes without a pattern that a chunk's length would have.
+fn bytes(count: usize) -> Vec<u8> {
+    (0..count as u64)
+        .map(|at| (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8)
+        .collect()
+}
+
+/// A pattern that reads the file `file` of its event as text.
+fn reading() -> Value {
+    crate::harness::chain(&[
+        ("start", "OnManual", json!({})),
+        ("read", "File", json!({"file": "{{ $input.file }}"})),
+        ("end", "Return", json!({})),
+    ])
+}

@@ -1,0 +1,143 @@
+//! Files that senders send, and that they are answered with.
+
+use super::bytes;
+use crate::harness::{Database, Service, each_database};
+use crate::webhooks::fixture::{Hook, graph, responds, returns};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+fn form(boundary: &str, content: &[u8]) -> Vec<u8> {
+    let mut body = format!(
+        "--{boundary}\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\nAnn\r\n--{boundary}\r\n\
+         Content-Disposition: form-data; name=\"photo\"; filename=\"../p.png\"\r\nContent-Type: image/png\r\n\r\n"
+    )
+    .into_bytes();
+    body.extend_from_slice(content);
+    body.extend_from_slice(format!("\r\n--{boundary}--\r\n").as_bytes());
+    body
+}
+
+fn echoing(accept: &str) -> Value {
+    graph(
+        json!({"scheme": "none", "accept": [accept], "files": true}),
+        &[responds(json!({
+            "body": "{{ $input.body.photo ?? $input.body }}", "bodyType": "file", "headers": {"x-name": "{{ $input.body.name }}"},
+        }))],
+    )
+}
+
+each_database! {
+    async fn what_a_sender_sends_comes_back(service: Service) {
+        let hook = Hook::deployed(&service, echoing("multipart")).await;
+        // More than a body in memory may have.
+        let content = bytes(5_000_000);
+        let request = service.post(&format!("/webhooks/{}", hook.webhook))
+            .header("content-type", "multipart/form-data; boundary=XX").body(form("XX", &content));
+        let answer = request.begin().await;
+        assert_eq!(answer.status(), 200);
+        for (name, value) in [("content-type", "image/png"), ("content-length", "5000000"), ("x-name", "Ann"), ("x-content-type-options", "nosniff")] {
+            assert_eq!(answer.headers()[name], value, "{name}");
+        }
+        assert!(answer.bytes().await.unwrap() == content, "other bytes came back");
+        let listed = service.get("/api/files").bearer(&hook.user.token).send().await;
+        let file = listed.body["data"][0].clone();
+        assert_eq!((&file["name"], &file["sha256"]), (&json!("p.png"), &json!(hex::encode(Sha256::digest(&content)))));
+        assert_eq!(hook.log_statuses().await, [("accepted".to_owned(), 200)]);
+    }
+
+    async fn any_body_can_be_a_file(service: Service) {
+        let hook = Hook::deployed(&service, echoing("binary")).await;
+        let content = bytes(2_000_000);
+        let request = service.post(&format!("/webhooks/{}", hook.webhook)).header("content-type", "application/pdf");
+        let answer = request.body(content.clone()).begin().await;
+        assert_eq!(answer.headers()["content-type"], "application/pdf");
+        assert!(answer.bytes().await.unwrap() == content, "other bytes came back");
+    }
+
+    async fn what_is_wrong_with_a_form_leaves_nothing(service: Service) {
+        let mut drawn = echoing("multipart");
+        drawn["nodes"][0]["data"]["parameters"]["maxBytes"] = json!(100_000);
+        let hook = Hook::deployed(&service, drawn).await;
+        let send = async |kind: &str, body: Vec<u8>| {
+            let request = service.post(&format!("/webhooks/{}", hook.webhook)).header("content-type", kind);
+            request.body(body).send().await
+        };
+        let whole = form("XX", b"content");
+        send("multipart/form-data", whole.clone()).await.assert_refused(400, "VALIDATION");
+        send("multipart/form-data; boundary=YY", whole.clone()).await.assert_refused(400, "VALIDATION");
+        let cut = whole[..whole.len() - 9].to_vec();
+        send("multipart/form-data; boundary=XX", cut).await.assert_refused(400, "VALIDATION");
+        send("multipart/form-data; boundary=XX", form("XX", &bytes(100_000))).await.assert_refused(413, "PAYLOAD_TOO_LARGE");
+        let endless = "--XX\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n\r\n".repeat(1_100).into_bytes();
+        send("multipart/form-data; boundary=XX", endless).await.assert_refused(400, "VALIDATION");
+        let listed = service.get("/api/files").bearer(&hook.user.token).send().await;
+        assert_eq!(listed.body["data"], json!([]));
+    }
+
+    async fn a_secret_is_asked_for_before_the_body(service: Service) {
+        let hook = Hook::deployed(&service, graph(
+            json!({"scheme": "bearer", "accept": ["binary"], "files": true}), &[returns("{{ $input.body.size }}")],
+        )).await;
+        let send = async |token: &str| {
+            let request = service.post(&format!("/webhooks/{}", hook.webhook)).bearer(token);
+            request.header("content-type", "image/png").body(bytes(2_000_000)).send().await
+        };
+        send("wrong").await.assert_refused(401, "SIGNATURE_INVALID");
+        let listed = service.get("/api/files").bearer(&hook.user.token).send().await;
+        assert_eq!(listed.body["data"], json!([]));
+        assert_eq!(send(&hook.secret).await.status, 202);
+    }
+
+    async fn a_signed_body_is_checked_before_its_files_are_kept(service: Service) {
+        let hook = Hook::deployed(&service, graph(
+            json!({"accept": ["binary"], "files": true}), &[returns("{{ $input.body.size }}")],
+        )).await;
+        let body = "signed".repeat(100);
+        let send = async |signature: &str, body: &str| {
+            let request = service.post(&format!("/webhooks/{}", hook.webhook)).header("content-type", "image/png");
+            request.header("x-webhook-signature", signature).body(body.to_owned()).send().await
+        };
+        let signature = crate::webhooks::fixture::sign(&hook.secret, &body);
+        send(&signature, "another").await.assert_refused(401, "SIGNATURE_INVALID");
+        let listed = service.get("/api/files").bearer(&hook.user.token).send().await;
+        assert_eq!(listed.body["data"], json!([]));
+        assert_eq!(send(&signature, &body).await.status, 202);
+        // Signed bodies are read into memory first, which has its limit.
+        let large = "x".repeat(2 << 20);
+        send(&crate::webhooks::fixture::sign(&hook.secret, &large), &large).await.assert_refused(413, "PAYLOAD_TOO_LARGE");
+    }
+
+    async fn what_is_captured_can_be_looked_at(service: Service) {
+        let hook = Hook::saved(&service, echoing("binary")).await;
+        let request = service.post(&format!("/webhooks/{}", hook.webhook)).header("content-type", "image/png");
+        let reply = request.body("captured").send().await;
+        assert_eq!((reply.status, &reply.body["status"]), (202, &json!("captured")), "{reply}");
+        let tapped = hook.tapped().await;
+        let text = serde_json::to_string(&tapped).unwrap();
+        let listed = service.get("/api/files").bearer(&hook.user.token).send().await;
+        let file = listed.body["data"][0].clone();
+        assert!(text.contains(file["$file"].as_str().unwrap()), "{text}");
+        assert_eq!(service.content(&hook.user, &file).await, (200, b"captured".to_vec()));
+        assert_ne!(file["expiresAt"], Value::Null);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_the_parameter_files_are_part_of_the_event() {
+    let service = Service::start(Database::Sqlite).await;
+    let hook = Hook::deployed(
+        &service,
+        graph(
+            json!({"scheme": "none", "accept": ["multipart"], "responseMode": "sync"}),
+            &[returns("{{ $input.body.photo }}")],
+        ),
+    )
+    .await;
+    let request = service
+        .post(&format!("/webhooks/{}", hook.webhook))
+        .header("content-type", "multipart/form-data; boundary=XX")
+        .body(form("XX", b"abc"));
+    let reply = request.send().await;
+    let file = json!({"filename": "../p.png", "contentType": "image/png", "size": 3, "base64": "YWJj"});
+    assert_eq!(reply.body["output"], file, "{reply}");
+}
