@@ -59,33 +59,38 @@ impl Effect for File {
     fn start(
         &self,
         request: Value,
-        (bounds, files): Self::Needs,
+        needs: Self::Needs,
     ) -> impl Future<Output = Result<Value, EffectError>> + Send + 'static {
-        async move {
-            match read(request)? {
-                Request::Read {
-                    file,
-                    form,
-                    offset,
-                    limit,
-                } => {
-                    let whole = |number: f64| number.clamp(0.0, 1e15) as u64;
-                    let part = (offset.map(whole), limit.map(whole));
-                    content(&*files, &file.id, form, part, bounds.result_bytes_max).await
-                }
-                Request::Make {
-                    text,
-                    base64,
-                    name,
-                    media_type,
-                } => make(&*files, (text, base64), &name, &media_type).await,
-            }
-        }
+        read_or_make(request, needs)
     }
 
     fn is_repeatable(&self) -> bool {
         // A file that was made twice has its bytes once, and goes with its run.
         true
+    }
+}
+
+async fn read_or_make(
+    request: Value,
+    (bounds, files): <File as Effect>::Needs,
+) -> Result<Value, EffectError> {
+    match read(request)? {
+        Request::Read {
+            file,
+            form,
+            offset,
+            limit,
+        } => {
+            let whole = |number: f64| number.clamp(0.0, 1e15) as u64;
+            let part = (offset.map(whole), limit.map(whole));
+            content(&*files, &file.id, form, part, bounds.result_bytes_max).await
+        }
+        Request::Make {
+            text,
+            base64,
+            name,
+            media_type,
+        } => make(&*files, (text, base64), &name, &media_type).await,
     }
 }
 

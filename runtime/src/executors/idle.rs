@@ -2,6 +2,7 @@
 
 use super::process::Executor;
 use heddle_processes::processor_time;
+use heddle_sandbox::clock::monotonic;
 use std::sync::Weak;
 use std::time::{Duration, Instant};
 
@@ -51,7 +52,7 @@ impl Look {
     fn at(executor: &Executor) -> Option<Self> {
         let used = processor_time(executor.process_id()?)?;
         (!executor.is_gone()).then(|| Look {
-            at: Instant::now(),
+            at: monotonic(),
             idle_since: executor.idle_since(),
             used,
         })
