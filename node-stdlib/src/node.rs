@@ -19,7 +19,7 @@ impl Emission {
 pub enum Outcome {
     /// Values leave; the node is done.
     Emit(Emission),
-    /// The host does `kind` with `request`; its result comes to the node's [`NodeType::resume`].
+    /// The host does `kind` with `request`; its result comes to the `resume` of the node's type.
     Effect {
         /// `http`, `hmac`, `hash`, ….
         kind: &'static str,

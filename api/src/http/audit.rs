@@ -114,9 +114,7 @@ impl AuditQuery {
             actor: checked("actor", &self.actor)?,
             action,
             object: checked("object", &self.object)?,
-            after: cursor::given(self.cursor.as_deref())
-                .map(|cursor| cursor::by_time(cursor).ok_or_else(cursor::malformed))
-                .transpose()?,
+            after: cursor::after(self.cursor.as_deref(), cursor::by_time)?,
         })
     }
 
@@ -264,11 +262,7 @@ async fn list_audit_log(
     let limit = extract::limit(query.limit, 50, 100)?;
     // One more tells whether there is a next page.
     let mut rows = audit::page(&mut app.store.reader().await?.db(), reading, &filter, limit + 1).await?;
-    let size = usize::try_from(limit).unwrap_or(1);
-    let has_more = rows.len() > size;
-    rows.truncate(size);
-    let last = rows.last().filter(|_| has_more);
-    let next_cursor = last.map(|row| cursor::of_time(row.at, row.id));
+    let next_cursor = cursor::next(&mut rows, limit, |row| cursor::of_time(row.at, row.id));
     let entries: Vec<AuditEntry> = rows.into_iter().map(AuditEntry::from).collect();
     Ok(Listed::new(entries, CursorMeta { limit, next_cursor }).into_response())
 }

@@ -7,13 +7,16 @@ use heddle_store::Start;
 use std::fmt::Display;
 use std::str::FromStr;
 
-/// The cursor that a query has: nothing in it stands for the beginning.
-pub fn given(cursor: Option<&str>) -> Option<&str> {
-    cursor.filter(|cursor| !cursor.is_empty())
+/// After which element a page begins, by the query's cursor: a missing or empty one stands for the beginning.
+pub fn after<K>(cursor: Option<&str>, read: impl FnOnce(&str) -> Option<K>) -> Result<Option<K>, ApiError> {
+    let cursor = cursor.filter(|cursor| !cursor.is_empty());
+    cursor
+        .map(|cursor| read(cursor).ok_or_else(malformed))
+        .transpose()
 }
 
 /// That a text is no cursor of this list.
-pub fn malformed() -> ApiError {
+fn malformed() -> ApiError {
     ApiError::field("cursor", "must be the nextCursor of a page")
 }
 
@@ -26,8 +29,7 @@ pub fn start<K>(
     match cursor {
         None => Ok(Start::Offset(offset)),
         Some(_) if is_given => Err(ApiError::field(other, "can't be given together with cursor")),
-        Some("") => Ok(Start::Offset(0)),
-        Some(cursor) => read(cursor).map(Start::After).ok_or_else(malformed),
+        cursor => Ok(after(cursor, read)?.map_or(Start::Offset(0), Start::After)),
     }
 }
 
@@ -42,10 +44,11 @@ pub fn of_time(at: Timestamp, id: impl Display) -> String {
     format!("{}.{id}", at.millis())
 }
 
-/// Takes from a page the element that was read only to see whether there is more. Whether there is.
-pub fn cut<T>(page: &mut Vec<T>, limit: i64) -> bool {
+/// Takes from a page the element that was read only to see whether there is more. If there is, the cursor of the page's last
+/// element, where the next page goes on.
+pub fn next<T>(page: &mut Vec<T>, limit: i64, cursor_of: impl FnOnce(&T) -> String) -> Option<String> {
     let size = usize::try_from(limit).unwrap_or(1);
     let has_more = page.len() > size;
     page.truncate(size);
-    has_more
+    page.last().filter(|_| has_more).map(cursor_of)
 }

@@ -263,9 +263,7 @@ async fn list_deployments(
     let mut reader = app.store.reader().await?;
     let total = deployments::count(&mut reader.db(), &caller.scope, status).await?;
     let mut rows = deployments::list(&mut reader.db(), &caller.scope, status, limit + 1, start).await?;
-    let has_more = cursor::cut(&mut rows, limit);
-    let last = rows.last().filter(|_| has_more);
-    let next = last.map(|row| cursor::of_time(row.created_at, row.id));
+    let next = cursor::next(&mut rows, limit, |row| cursor::of_time(row.created_at, row.id));
     let rows: Result<Vec<ListedDeployment>, StoreError> = rows.into_iter().map(TryFrom::try_from).collect();
     let meta = PageMeta::new(page, limit, total).with_next(cursor.map(|_| next));
     Ok(Listed::new(rows?, meta))

@@ -18,12 +18,12 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
 use heddle_files::{FileError, Reader, Writer};
-use heddle_model::Code;
 use heddle_model::access::Scope;
 use heddle_model::clock::Timestamp;
 use heddle_model::file::{Holder, NAME_BYTES_MAX};
 use heddle_model::ids::{DeploymentId, FileId, RunId};
 use heddle_model::tenant::Tenant;
+use heddle_model::{Code, ServiceError};
 use heddle_store::files::{self, FileRow, Removed};
 use http_body_util::BodyExt;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -132,11 +132,11 @@ async fn upload_file(
     let files = app.executions.files();
     let max = files.files().bytes_max();
     if axum::body::HttpBody::size_hint(&body).lower() > max {
-        return Err(heddle_model::ServiceError::from(FileError::TooLarge { max }).into());
+        return Err(ServiceError::from(FileError::TooLarge { max }).into());
     }
     let mut writer = files.create(tenant, None, (&name, media_type)).await?;
     fill(&mut writer, body).await?;
-    let made = writer.finish().await.map_err(heddle_model::ServiceError::from)?;
+    let made = writer.finish().await.map_err(ServiceError::from)?;
     let row = found(&app, tenant, made.id).await?;
     Ok((StatusCode::CREATED, Enveloped::new(StoredFile::from(row))).into_response())
 }
@@ -146,10 +146,7 @@ pub(super) async fn fill(writer: &mut Writer, mut body: Body) -> Result<(), ApiE
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| extract::unread(&error))?;
         if let Ok(bytes) = frame.into_data() {
-            writer
-                .write(bytes)
-                .await
-                .map_err(heddle_model::ServiceError::from)?;
+            writer.write(bytes).await.map_err(ServiceError::from)?;
         }
     }
     Ok(())
@@ -183,13 +180,10 @@ async fn list_files(
     Query(query): Query<ListQuery>,
 ) -> Result<Listed<StoredFile, CursorMeta>, ApiError> {
     let limit = extract::limit(query.limit, PAGE, PAGE_MAX)?;
-    let after = cursor::given(query.cursor.as_deref());
-    let after = after.map(|cursor| cursor.parse().map_err(|_| cursor::malformed()));
-    let after: Option<FileId> = after.transpose()?;
+    let after = cursor::after(query.cursor.as_deref(), |cursor| cursor.parse().ok())?;
     let mut reader = app.store.reader().await?;
     let mut rows = files::list(&mut reader.db(), tenant(&caller.scope), after, limit + 1).await?;
-    let has_more = cursor::cut(&mut rows, limit);
-    let next_cursor = rows.last().filter(|_| has_more).map(|row| row.id.to_string());
+    let next_cursor = cursor::next(&mut rows, limit, |row| row.id.to_string());
     let files = rows.into_iter().map(Into::into).collect();
     Ok(Listed::new(files, CursorMeta { limit, next_cursor }))
 }
@@ -279,7 +273,7 @@ pub(super) async fn content(
     let len = part.end.saturating_sub(part.start);
     let files = app.executions.files().files();
     let content = files.read(tenant, row, part).await;
-    let content = content.map_err(heddle_model::ServiceError::from)?;
+    let content = content.map_err(ServiceError::from)?;
     let id = row.id;
     let told = content.inspect(move |piece| {
         if let Err(error) = piece {
@@ -312,10 +306,8 @@ async fn delete_file(
     caller: Caller,
     Path(id): Path<FileId>,
 ) -> Result<StatusCode, ApiError> {
-    let tenant = tenant(&caller.scope);
-    found(&app, tenant, id).await?;
-    let editor = caller.scope.editor()?;
-    debug_assert_eq!(self::tenant(&editor), tenant);
+    found(&app, tenant(&caller.scope), id).await?;
+    let tenant = tenant(&caller.scope.editor()?);
     let removed = app
         .store
         .write(move |db| Box::pin(async move { files::remove(db, tenant, id).await }));
@@ -362,7 +354,7 @@ async fn found(app: &App, tenant: Tenant, id: FileId) -> Result<FileRow, ApiErro
         .files()
         .find(tenant, &Reader::Tenant, id)
         .await;
-    Ok(found.map_err(heddle_model::ServiceError::from)?)
+    Ok(found.map_err(ServiceError::from)?)
 }
 
 fn text<'h>(headers: &'h HeaderMap, name: &HeaderName) -> &'h str {

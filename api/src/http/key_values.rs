@@ -86,13 +86,6 @@ struct ListQuery {
     /// What the keys begin with.
     #[param(max_length = 512)]
     prefix: Option<String>,
-    /// The pattern whose own values are meant (scope `pattern`); without it, those that the workspace's patterns share (scope
-    /// `workspace`).
-    #[serde(default, deserialize_with = "given")]
-    pattern_id: Option<PatternId>,
-    /// The environment of the pattern's deployment whose values are meant; default: its main deployment.
-    #[serde(default, deserialize_with = "given")]
-    environment_id: Option<EnvironmentId>,
     /// The `nextCursor` of the page before.
     #[param(max_length = 1000)]
     cursor: Option<String>,
@@ -128,7 +121,7 @@ impl From<ListedValueRow> for ListedKeyValue {
 /// Lists the keys of what patterns keep, in the order of their bytes. What has expired is not listed.
 #[utoipa::path(
     get, path = "/api/workspaces/{id}/key-values", tag = "Kept values", security(("bearer" = [])),
-    params(("id" = WorkspaceId, Path, description = "Workspace"), ListQuery),
+    params(("id" = WorkspaceId, Path, description = "Workspace"), Whose, ListQuery),
     responses(
         (status = 200, description = "A page", body = Listed<ListedKeyValue, CursorMeta>),
         (status = 400, description = "VALIDATION", body = ErrorBody),
@@ -139,18 +132,15 @@ impl From<ListedValueRow> for ListedKeyValue {
 async fn list_key_values(
     State(app): State<App>,
     Member(scope): Member,
+    Query(whose): Query<Whose>,
     Query(query): Query<ListQuery>,
 ) -> Result<Listed<ListedKeyValue, CursorMeta>, ApiError> {
     let limit = extract::limit(query.limit, 50, 100)?;
     let prefix = query.prefix.unwrap_or_default();
     bounded("prefix", &prefix)?;
-    let after = cursor::given(query.cursor.as_deref()).map(last_of).transpose()?;
+    let after = cursor::after(query.cursor.as_deref(), last_of)?;
     let mut reader = app.store.reader().await?;
     let db = &mut reader.db();
-    let whose = Whose {
-        pattern_id: query.pattern_id,
-        environment_id: query.environment_id,
-    };
     let owner = whose.owner(db, &scope).await?;
     let filter = ValueFilter {
         prefix,
@@ -159,22 +149,15 @@ async fn list_key_values(
         limit: limit + 1,
     };
     let mut page = key_values::list(db, owner, &filter, app.clock.now()).await?;
-    let size = usize::try_from(limit).unwrap_or(1);
-    let has_more = page.len() > size;
-    page.truncate(size);
-    let last = page.last().filter(|_| has_more);
-    let next_cursor = last.map(|row| URL_SAFE_NO_PAD.encode(&row.key));
+    let next_cursor = cursor::next(&mut page, limit, |row| URL_SAFE_NO_PAD.encode(&row.key));
     let values = page.into_iter().map(ListedKeyValue::from).collect();
     Ok(Listed::new(values, CursorMeta { limit, next_cursor }))
 }
 
 /// The last key of a page, from the page's cursor.
-fn last_of(cursor: &str) -> Result<String, ApiError> {
-    let read = || {
-        let key = String::from_utf8(URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()?;
-        (key.len() <= KEY_BYTES_MAX && !key.contains('\0')).then_some(key)
-    };
-    read().ok_or_else(cursor::malformed)
+fn last_of(cursor: &str) -> Option<String> {
+    let key = String::from_utf8(URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()?;
+    (key.len() <= KEY_BYTES_MAX && !key.contains('\0')).then_some(key)
 }
 
 /// A kept value.

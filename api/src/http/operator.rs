@@ -224,16 +224,11 @@ async fn list_tenants(
 ) -> Result<Listed<OperatedWorkspace, CursorMeta>, ApiError> {
     let limit = limit(query.limit, 50, 100)?;
     let owner = query.owner.as_deref();
-    let after = cursor::given(query.cursor.as_deref());
-    let after = after.map(|cursor| cursor.parse().map_err(|_| cursor::malformed()));
-    let after: Option<WorkspaceId> = after.transpose()?;
+    let after = cursor::after(query.cursor.as_deref(), |cursor| cursor.parse().ok())?;
     let mut reader = app.store.reader().await?;
     // One more tells whether there is a next page.
     let mut rows = heddle_store::hosting::list(&mut reader.db(), owner, after, limit + 1).await?;
-    let size = usize::try_from(limit).unwrap_or(1);
-    let has_more = rows.len() > size;
-    rows.truncate(size);
-    let next_cursor = rows.last().filter(|_| has_more).map(|row| row.id.to_string());
+    let next_cursor = cursor::next(&mut rows, limit, |row| row.id.to_string());
     let found = rows.into_iter().map(OperatedWorkspace::from).collect();
     Ok(Listed::new(found, CursorMeta { limit, next_cursor }))
 }

@@ -296,9 +296,7 @@ async fn list_runs(
     let mut reader = app.store.reader().await?;
     let total = listing::count(&mut reader.db(), &caller.scope, id, filter).await?;
     let mut rows = listing::page(&mut reader.db(), &caller.scope, id, filter, limit + 1, start).await?;
-    let has_more = cursor::cut(&mut rows, limit);
-    let last = rows.last().filter(|_| has_more);
-    let next = last.map(|row| cursor::of_time(row.accepted_at, row.id));
+    let next = cursor::next(&mut rows, limit, |row| cursor::of_time(row.accepted_at, row.id));
     let runs = rows.into_iter().map(|mut row| Run::new(&app, &mut row)).collect();
     let meta = PageMeta::new(page, limit, total).with_next(cursor.map(|_| next));
     Ok(Listed::new(runs, meta))

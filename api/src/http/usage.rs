@@ -114,10 +114,7 @@ impl UsageQuery {
             let (at, tenant) = cursor.split_once('.')?;
             Some((Timestamp::from_millis(at.parse().ok()?), tenant.to_owned()))
         };
-        let cursor = cursor::given(self.cursor.as_deref());
-        cursor
-            .map(|cursor| read(cursor).ok_or_else(cursor::malformed))
-            .transpose()
+        cursor::after(self.cursor.as_deref(), read)
     }
 
     fn is_csv(&self, headers: &HeaderMap) -> bool {
@@ -319,11 +316,9 @@ pub(super) async fn answer(
     }
     // One more tells whether there is a next page.
     let mut rows = usage::report(&mut app.store.reader().await?.db(), &report, after, PAGE + 1).await?;
-    let size = usize::try_from(PAGE).unwrap_or(1);
-    let has_more = rows.len() > size;
-    rows.truncate(size);
-    let last = rows.last().filter(|_| has_more);
-    let next_cursor = last.map(|row| format!("{}.{}", row.began_at.millis(), row.tenant_id));
+    let next_cursor = cursor::next(&mut rows, PAGE, |row| {
+        cursor::of_time(row.began_at, &row.tenant_id)
+    });
     let spans: Vec<UsageSpan> = rows.into_iter().map(UsageSpan::from).collect();
     let meta = CursorMeta {
         limit: PAGE,

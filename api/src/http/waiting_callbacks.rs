@@ -115,7 +115,7 @@ async fn list_waiting_callbacks(
     let limit = extract::limit(query.limit, 50, 100)?;
     let filter = Filter {
         pattern: query.pattern_id,
-        after: cursor::given(query.cursor.as_deref()).map(last_of).transpose()?,
+        after: cursor::after(query.cursor.as_deref(), last_of)?,
         limit,
     };
     let page = app.executions.waiting_callbacks(&caller.scope, filter).await?;
@@ -128,13 +128,10 @@ async fn list_waiting_callbacks(
 }
 
 /// The last callback of a page, from the page's cursor.
-fn last_of(cursor: &str) -> Result<(RunId, String), ApiError> {
-    extract::printable("cursor", cursor)?;
-    let read = || {
-        let (run, key) = cursor.split_once('.')?;
-        Some((run.parse().ok()?, key.to_owned()))
-    };
-    read().ok_or_else(cursor::malformed)
+fn last_of(cursor: &str) -> Option<(RunId, String)> {
+    extract::printable("cursor", cursor).ok()?;
+    let (run, key) = cursor.split_once('.')?;
+    Some((run.parse().ok()?, key.to_owned()))
 }
 
 /// An answer to a callback.

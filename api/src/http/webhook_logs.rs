@@ -178,9 +178,7 @@ async fn list<T: From<LogRow>>(
     let mut reader = app.store.reader().await?;
     let (mut rows, total) =
         webhook_logs::list(&mut reader.db(), &caller.scope, whose, &filter, bounds).await?;
-    let has_more = cursor::cut(&mut rows, limit);
-    let last = rows.last().filter(|_| has_more);
-    let next = last.map(|row| cursor::of_time(row.created_at, row.id));
+    let next = cursor::next(&mut rows, limit, |row| cursor::of_time(row.created_at, row.id));
     Ok(Json(Logs {
         logs: rows.into_iter().map(T::from).collect(),
         meta: PageMeta::new(page, limit, total).with_next(cursor.map(|_| next)),

@@ -141,17 +141,14 @@ async fn list_workspace_runs(
         search: query.q.map(search).transpose()?.flatten(),
         from: query.from,
         to: query.to,
-        after: cursor::given(query.cursor.as_deref())
-            .map(|cursor| cursor::by_time(cursor).ok_or_else(cursor::malformed))
-            .transpose()?,
+        after: cursor::after(query.cursor.as_deref(), cursor::by_time)?,
         // One more tells whether there is a next page.
         limit: size + 1,
     };
     let mut page = workspace::page(&mut app.store.reader().await?.db(), &caller.scope, &filter).await?;
-    let has_more = page.len() > size;
-    page.truncate(size);
-    let last = page.last().filter(|_| has_more);
-    let next_cursor = last.map(|(row, _)| cursor::of_time(row.accepted_at, row.id));
+    let next_cursor = cursor::next(&mut page, limit, |(row, _)| {
+        cursor::of_time(row.accepted_at, row.id)
+    });
     let runs = page.into_iter().map(|run| WorkspaceRun::new(&app, run)).collect();
     Ok(Listed::new(runs, CursorMeta { limit, next_cursor }))
 }

@@ -319,11 +319,7 @@ pub(super) async fn list(
     filter.limit += 1;
     let mut reader = app.store.reader().await?;
     let (mut page, total) = rows::list(&mut reader.db(), &caller.scope, &filter).await?;
-    let has_more = cursor::cut(&mut page, limit);
-    let next = page
-        .last()
-        .filter(|_| has_more)
-        .map(|row| cursor_of(row, filter.order.by));
+    let next = cursor::next(&mut page, limit, |row| cursor_of(row, filter.order.by));
     let summaries = match filter.is_of_workspace {
         true => with_overviews(&mut reader.db(), &caller, page).await?,
         false => page.into_iter().map(Into::into).collect(),

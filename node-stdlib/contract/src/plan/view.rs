@@ -8,11 +8,11 @@ use super::{
 /// A constant read in place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ConstantView<'a> {
-    /// [`Constant::Number`]
+    /// [`Constant::Number`](super::Constant::Number)
     Number(f64),
-    /// [`Constant::Text`]
+    /// [`Constant::Text`](super::Constant::Text)
     Text(&'a str),
-    /// [`Constant::Json`]
+    /// [`Constant::Json`](super::Constant::Json)
     Json(&'a str),
 }
 
@@ -22,7 +22,7 @@ pub struct View<'a> {
     bytes: &'a [u8],
 }
 
-/// A node read in place; methods are those of [`Node`].
+/// A node read in place; methods are those of [`Node`](super::Node).
 #[derive(Clone, Copy, Debug)]
 pub struct NodeView<'a> {
     view: View<'a>,
