@@ -19,7 +19,7 @@ use heddle_model::ids::{PatternId, UserId, WorkspaceId};
 use heddle_store::accounts::{self, UserRow};
 use heddle_store::patterns::{self, Filter, Order, PatternRow, Sort, Tags};
 use heddle_store::versions::{self, NewVersion, Part};
-use heddle_store::{Store, StoreError};
+use heddle_store::{Start, Store, StoreError};
 use std::future::Future;
 use std::time::{Duration, Instant};
 
@@ -96,7 +96,7 @@ fn cases() -> Vec<(&'static str, &'static str, Filter)> {
             is_descending: true,
         },
         limit: 20,
-        offset: 0,
+        start: Start::Offset(0),
     };
     let by_name = Order {
         by: Sort::Name,
@@ -115,7 +115,7 @@ fn cases() -> Vec<(&'static str, &'static str, Filter)> {
         ..all.clone()
     };
     let deep = Filter {
-        offset: PATTERNS - 20,
+        start: Start::Offset(PATTERNS - 20),
         ..all.clone()
     };
     vec![

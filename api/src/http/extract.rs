@@ -377,19 +377,17 @@ fn json_error(path: &str, error: &serde_json::Error) -> ApiError {
     let parent = if path == "." { "" } else { path };
     // serde names a missing or unknown field in the message, with the path of the object around it, and those that are known.
     let known = || told.split('`').skip(3).step_by(2);
-    let is_unknown = |name: &str| unknown(meant(name, known()));
-    let is_missing = |_: &str| "is missing".to_owned();
-    let openings: [(&str, &dyn Fn(&str) -> String); 2] =
-        [("missing field `", &is_missing), ("unknown field `", &is_unknown)];
-    for (opening, said) in openings {
-        if let Some(name) = told.strip_prefix(opening).and_then(|rest| rest.split('`').next()) {
-            let path = match parent {
-                "" => name.to_owned(),
-                _ if parent.ends_with(name) => parent.to_owned(),
-                _ => format!("{parent}.{name}"),
-            };
-            return ApiError::field(path, said(name));
-        }
+    let named = |opening: &str| told.strip_prefix(opening)?.split('`').next();
+    let within = |name: &str| match parent {
+        "" => name.to_owned(),
+        _ if parent.ends_with(name) => parent.to_owned(),
+        _ => format!("{parent}.{name}"),
+    };
+    if let Some(name) = named("missing field `") {
+        return ApiError::field(within(name), "is missing");
+    }
+    if let Some(name) = named("unknown field `") {
+        return ApiError::field(within(name), unknown(meant(name, known())));
     }
     ApiError::field(parent, format!("is wrong: {}", without_value(told)))
 }

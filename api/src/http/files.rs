@@ -307,7 +307,8 @@ async fn delete_file(
     Path(id): Path<FileId>,
 ) -> Result<StatusCode, ApiError> {
     found(&app, tenant(&caller.scope), id).await?;
-    let tenant = tenant(&caller.scope.editor()?);
+    let editor = caller.scope.editor()?;
+    let tenant = tenant(&editor);
     let removed = app
         .store
         .write(move |db| Box::pin(async move { files::remove(db, tenant, id).await }));

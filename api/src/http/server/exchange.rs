@@ -77,7 +77,7 @@ impl Future for Answering {
             AnsweringProjected::Routed { answer, connection } => (ready!(answer.poll(cx))?, connection),
             AnsweringProjected::Refused { connection } => (full(), connection),
         };
-        let is_cut = Rest::of(connection).is_some_and(|rest| !rest.is_dropped());
+        let is_cut = Rest::of(connection).is_some_and(|rest| !rest.begin_to_drop());
         let closes = connection.is_reserve || connection.is_spoilt() || is_cut;
         let connection = connection.clone();
         let mut response = response.map(|body| Answer { body, connection });

@@ -26,8 +26,8 @@ impl Rest {
         Some(Rest { body, connection })
     }
 
-    /// Reads and drops it beside the answer if it is known to be little. Whether it is.
-    pub fn is_dropped(self) -> bool {
+    /// Reads and drops it beside the answer if it is known to be little. `false`: it is not, and the connection has to end.
+    pub fn begin_to_drop(self) -> bool {
         let bytes = self.body.size_hint().exact();
         let is_little = bytes.is_some_and(|bytes| bytes <= DROPPED_BYTES_MAX);
         if is_little {
