@@ -171,6 +171,24 @@ async fn one_who_computes_on_after_a_run_has_ended_is_ended() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn one_who_keeps_a_cancelled_run_is_ended() {
+    let (runtime, program) = runtime_of("escaped", 1 << 30);
+    assert_eq!(
+        output(&run(&runtime, &program, &json!("hello")).await),
+        json!("hello")
+    );
+    let old = the_one(&runtime);
+    let silent = runtime.run(&program, request(0, &json!("say nothing")));
+    let outcome = tokio::time::timeout(Duration::from_millis(200), silent).await;
+    assert!(outcome.is_err(), "it was cancelled before it could end");
+    replaced(&runtime, old).await;
+    assert_eq!(
+        output(&run(&runtime, &program, &json!("hello")).await),
+        json!("hello")
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn every_thread_of_an_executor_has_lost_the_right_to_start_others() {
     let (runtime, program) = runtime_of("serve", 4 << 30);
     assert_eq!(output(&run(&runtime, &program, &json!(1)).await), json!(1));

@@ -5,10 +5,14 @@ use heddle_sandbox::protocol::FromExecutor;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
+use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 
 /// Programs that an executor keeps: each takes a descriptor.
 const PROGRAMS_MAX: usize = 500;
+/// How long an executor may keep a run that was cancelled. Code is interrupted within milliseconds; the rest is for machines that
+/// have other things to do.
+const LAST_WORD_MAX: Duration = Duration::from_secs(10);
 
 /// Why a program was not loaded: which component is the reason, and what is wrong.
 pub type LoadFailure = (Option<usize>, String);
@@ -34,6 +38,7 @@ pub struct Given {
 pub struct GivenTo {
     /// `None`: it was cancelled.
     pub inbox: Option<mpsc::UnboundedSender<Vec<u8>>>,
+    cancelled_at: Option<Instant>,
     pub queued: Arc<AtomicUsize>,
     pub strays: u32,
     _slot: Option<OwnedSemaphorePermit>,
@@ -48,10 +53,17 @@ impl GivenTo {
     ) -> Self {
         GivenTo {
             inbox: Some(inbox),
+            cancelled_at: None,
             queued,
             strays: 0,
             _slot: slot,
         }
+    }
+
+    /// Nobody wants to hear of it any more.
+    pub fn cancel(&mut self, now: Instant) {
+        self.inbox = None;
+        self.cancelled_at = Some(now);
     }
 }
 
@@ -60,6 +72,12 @@ impl Given {
     /// silent for ever.
     pub fn idle_since(&self) -> Option<(u32, u64)> {
         self.runs.is_empty().then_some((self.next_run, self.uses))
+    }
+
+    /// Whether it keeps a run that was cancelled for longer than it takes to end one.
+    pub fn keeps_cancelled(&self, now: Instant) -> bool {
+        let is_kept = |at: Instant| now.saturating_duration_since(at) > LAST_WORD_MAX;
+        self.runs.values().any(|to| to.cancelled_at.is_some_and(is_kept))
     }
 
     /// Hears whether a program could be loaded.

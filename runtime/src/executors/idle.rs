@@ -1,9 +1,10 @@
-//! Executors that compute although they have no run: nobody would miss them, and what they take others lack.
+//! Executors that take what they have no right to, and tell nothing of it: they compute although they have no run, or keep the place
+//! of a run that was cancelled.
 
 use super::process::Executor;
 use heddle_processes::processor_time;
 use heddle_sandbox::clock::monotonic;
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 /// How often it is looked at.
@@ -13,12 +14,12 @@ const ALLOWED_PART: u32 = 100;
 /// And for so long beyond that.
 const SURPLUS_MAX: Duration = Duration::from_secs(1);
 
-/// Looks at an executor until it is gone, and ends it when it computes without a run.
+/// Looks at an executor until it is gone, and ends it when it computes without a run, or does not let go of one.
 pub async fn watch(executor: Weak<Executor>) {
     let mut idleness = Idleness::default();
     let mut before: Option<Look> = None;
     loop {
-        let Some(now) = executor.upgrade().and_then(|executor| Look::at(&executor)) else {
+        let Some((executor, now)) = executor.upgrade().and_then(Look::at) else {
             return;
         };
         if let Some(before) = before
@@ -26,12 +27,14 @@ pub async fn watch(executor: Weak<Executor>) {
             && now.idle_since == before.idle_since
             && idleness.note(now.used.saturating_sub(before.used), now.at - before.at)
         {
-            if let Some(executor) = executor.upgrade() {
-                tracing::error!("An executor process computes although it has no run: it is ended");
-                executor.give_up();
-            }
-            return;
+            tracing::error!("An executor process computes although it has no run: it is ended");
+            return executor.give_up();
         }
+        if executor.keeps_cancelled(now.at) {
+            tracing::error!("An executor process does not let go of a run that was cancelled: it is ended");
+            return executor.give_up();
+        }
+        drop(executor);
         before = Some(now);
         tokio::time::sleep(INTERVAL).await;
     }
@@ -49,13 +52,14 @@ struct Look {
 
 impl Look {
     /// `None`: it is gone, or the system does not say what it uses.
-    fn at(executor: &Executor) -> Option<Self> {
+    fn at(executor: Arc<Executor>) -> Option<(Arc<Executor>, Self)> {
         let used = processor_time(executor.process_id()?)?;
-        (!executor.is_gone()).then(|| Look {
+        let look = Look {
             at: monotonic(),
             idle_since: executor.idle_since(),
             used,
-        })
+        };
+        (!executor.is_gone()).then_some((executor, look))
     }
 }
 

@@ -95,6 +95,11 @@ impl Executor {
         self.given().idle_since()
     }
 
+    /// As [`Given::keeps_cancelled`].
+    pub fn keeps_cancelled(&self, now: Instant) -> bool {
+        self.given().keeps_cancelled(now)
+    }
+
     fn given(&self) -> MutexGuard<'_, Given> {
         self.given.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -342,7 +347,7 @@ impl Drop for RemoteRun {
         let left = self.queued.swap(0, Ordering::Relaxed);
         self.executor.queued.fetch_sub(left, Ordering::Relaxed);
         if let Some(to) = given.runs.get_mut(&self.run) {
-            to.inbox = None;
+            to.cancel(monotonic());
             self.executor.say(&ToExecutor::Cancel { run: self.run });
         }
     }

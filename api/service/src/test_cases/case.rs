@@ -22,7 +22,7 @@ const LAST_MOMENT_MS: i64 = 253_402_300_799_999;
 
 /// What a test runs with, and what is expected.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Case {
     /// What people call it.
     #[schema(example = "A large order", min_length = 1, max_length = 200)]
@@ -67,7 +67,7 @@ pub struct Case {
 
 /// What a run must give. What is left out is not looked at; a run must complete unless an error is expected.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(example = json!({"output": {"double": 8}}))]
 pub struct Expectation {
     /// The run's output, as given to Return.
@@ -91,7 +91,7 @@ pub struct Expectation {
 
 /// An error; what is left out is not looked at.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExpectedError {
     /// Its code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -107,7 +107,7 @@ pub struct ExpectedError {
 
 /// Other values for some fields of a case; what is left out stays.
 #[derive(Clone, Debug, Default, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CaseChanges {
     /// What people call it.
     #[schema(example = "A large order", min_length = 1, max_length = 200)]
