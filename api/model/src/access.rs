@@ -164,10 +164,11 @@ impl Scope {
         self.at_least(WorkspaceRole::Owner, KeyScope::Admin).map(Manager)
     }
 
-    /// Checks for the role admin, to read what only those see who manage the workspace.
-    pub fn administrator(&self) -> Result<(), ServiceError> {
+    /// For reading what only those see who manage the workspace, also while it is suspended.
+    pub fn administrator(&self) -> Result<Administrator, ServiceError> {
         self.has_role(WorkspaceRole::Admin)?;
-        self.key_allows(KeyScope::Admin)
+        self.key_allows(KeyScope::Admin)?;
+        Ok(Administrator(*self))
     }
 
     /// Checks that an API key, if the caller has one, may do what this scope allows.
@@ -215,6 +216,10 @@ pub struct Editor(Scope);
 #[derive(Clone, Copy, Debug)]
 pub struct Manager(Scope);
 
+/// A scope that may read what only those see who manage the workspace.
+#[derive(Clone, Copy, Debug)]
+pub struct Administrator(Scope);
+
 impl std::ops::Deref for Runner {
     type Target = Scope;
 
@@ -232,6 +237,14 @@ impl std::ops::Deref for Editor {
 }
 
 impl std::ops::Deref for Manager {
+    type Target = Scope;
+
+    fn deref(&self) -> &Scope {
+        &self.0
+    }
+}
+
+impl std::ops::Deref for Administrator {
     type Target = Scope;
 
     fn deref(&self) -> &Scope {

@@ -270,7 +270,7 @@ async fn list_audit_log(
 /// What the caller may read.
 fn reading(caller: &Caller, whose: Whose) -> Result<Reading, ApiError> {
     match whose {
-        Whose::Workspace => Ok(Reading::Workspace(caller.scope.manager()?)),
+        Whose::Workspace => Ok(Reading::Workspace(caller.scope.administrator()?)),
         Whose::Account if caller.means == Means::ApiKey => Err(Code::Forbidden
             .with("API keys can't read the log of an account: log in and send that token.")
             .into()),

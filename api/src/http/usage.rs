@@ -271,8 +271,8 @@ async fn workspace_usage(
     headers: HeaderMap,
     Query(query): Query<UsageQuery>,
 ) -> Result<Response, ApiError> {
-    scope.administrator()?;
-    let workspace = scope.workspace().ok_or(Code::WorkspaceNotFound)?;
+    let administrator = scope.administrator()?;
+    let workspace = administrator.workspace().ok_or(Code::WorkspaceNotFound)?;
     answer(app, Some(Tenant::Workspace(workspace)), &headers, &query).await
 }
 
@@ -291,8 +291,8 @@ async fn workspace_quotas(
     State(app): State<App>,
     Member(scope): Member,
 ) -> Result<Enveloped<Vec<QuotaStanding>>, ApiError> {
-    scope.administrator()?;
-    let workspace = scope.workspace().ok_or(Code::WorkspaceNotFound)?;
+    let administrator = scope.administrator()?;
+    let workspace = administrator.workspace().ok_or(Code::WorkspaceNotFound)?;
     standings(&app, workspace).await.map(Enveloped::new)
 }
 

@@ -3,7 +3,7 @@
 
 use super::accounts::email_key;
 use super::{Db, Sql, StoreError, sql};
-use heddle_model::access::{Manager, Scope};
+use heddle_model::access::{Administrator, Scope};
 use heddle_model::audit::{Action, Note, Object, Origin, Outcome};
 use heddle_model::clock::Timestamp;
 use heddle_model::ids::{AuditId, UserId, WorkspaceId};
@@ -223,8 +223,8 @@ pub struct Filter {
 /// Whose entries are read, and with which right.
 #[derive(Clone, Copy, Debug)]
 pub enum Reading {
-    /// Those of the manager's workspace.
-    Workspace(Manager),
+    /// Those of the administrator's workspace.
+    Workspace(Administrator),
     /// Those of the caller's own account.
     Account(UserId),
     /// All of the service, for its admins.
@@ -244,7 +244,7 @@ pub async fn page(
          from audit_entries where ",
     );
     let query = match reading {
-        Reading::Workspace(manager) => query.push("workspace_id = ?").bind(manager.workspace()),
+        Reading::Workspace(administrator) => query.push("workspace_id = ?").bind(administrator.workspace()),
         Reading::Account(user) => of_log(query, Log::Account(user)),
         Reading::Service => query.push("at is not null"),
     };

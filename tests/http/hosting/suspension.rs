@@ -60,6 +60,8 @@ async fn a_suspended_workspace_stands_still_and_goes_on() {
         made.send().await.assert_refused(403, "WORKSPACE_SUSPENDED");
         let read = service.get("/api/patterns").bearer(&ann.token).send().await;
         assert_eq!(read.status, 200, "{read}");
+        // Its owner sees why.
+        assert_eq!(told(&service, ann).await[0], "workspace.suspended");
         service.ran(&bob, &others, &json!({})).await;
 
         set_suspended(&service, ann, false).await;
