@@ -279,6 +279,55 @@ async fn modules_of_deployments_are_counted() {
     }
 }
 
+/// A pattern that so many things start, each of its own name.
+fn started_by(kind: &str, parameters: &Value, names: &[&str]) -> Value {
+    let nodes: Vec<Value> = names
+        .iter()
+        .map(|name| json!({"id": name, "type": kind, "data": {"parameters": parameters}}))
+        .collect();
+    json!({"nodes": nodes, "edges": []})
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn webhooks_count_over_the_life_of_a_pattern() {
+    for database in BOTH {
+        let service = Service::with(database, limited(&[(Quota::Endpoints, 2)])).await;
+        let ann = service.user("ann").await;
+        let hooks = |names: &[&str]| started_by("OnWebhook", &json!({"scheme": "heddle"}), names);
+        let pattern = service.drawn(&ann, &hooks(&["a", "b"])).await;
+        let path = format!("/api/patterns/{pattern}");
+        let save = async |names: &[&str]| {
+            send(&service, &ann, "PUT", &path, json!({"graphData": hooks(names)})).await
+        };
+        assert_exceeded(&save(&["a", "b", "c"]).await, Quota::Endpoints, 2);
+        // One that went may come back, and does not make room for another.
+        assert_eq!(save(&["a"]).await.status, 200);
+        assert_exceeded(&save(&["a", "c"]).await, Quota::Endpoints, 2);
+        assert_eq!(save(&["a", "b"]).await.status, 200);
+        // A clone has a life of its own.
+        let cloned = post(&service, &ann, &format!("{path}/clone"), json!({})).await;
+        assert_eq!(cloned.status, 201, "{cloned}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn schedules_of_a_user_are_counted_when_they_are_deployed() {
+    for database in BOTH {
+        let service = Service::with(database, limited(&[(Quota::Schedules, 2)])).await;
+        let (ann, bob) = (service.user("ann").await, service.user("bob").await);
+        let clocks = |names: &[&str]| started_by("OnSchedule", &json!({"cron": "0 9 * * *"}), names);
+        let deployment = service.deployed(&ann, &clocks(&["a", "b"])).await;
+        let another = service.drawn(&ann, &clocks(&["c"])).await;
+        let path = format!("/api/patterns/{another}/deploy");
+        let refused = post(&service, &ann, &path, json!({"nodeDefinitions": {}})).await;
+        assert_exceeded(&refused, Quota::Schedules, 2);
+        service.deployed(&bob, &clocks(&["c"])).await;
+        let deleted = service.delete(&format!("/api/deployments/{deployment}"));
+        assert_eq!(deleted.bearer(&ann.token).send().await.status, 200);
+        service.deploy(&ann, &another).await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn changes_and_registrations_have_a_rate() {
     let service = Service::with(Database::Sqlite, |config| {
