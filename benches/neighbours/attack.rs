@@ -41,6 +41,10 @@ pub enum Attack {
     Queries,
     Tests,
     Masking,
+    Logs,
+    Calls,
+    Previews,
+    Logins,
     Flood,
     AtQuotas,
     LiveTails,
@@ -50,7 +54,7 @@ pub enum Attack {
 
 impl Attack {
     /// What leaves something behind comes last.
-    pub const ALL: [Attack; 17] = [
+    pub const ALL: [Attack; 21] = [
         Attack::Idle,
         Attack::SlowBodies,
         Attack::Endless,
@@ -63,6 +67,10 @@ impl Attack {
         Attack::Queries,
         Attack::Tests,
         Attack::Masking,
+        Attack::Logs,
+        Attack::Calls,
+        Attack::Previews,
+        Attack::Logins,
         Attack::Flood,
         Attack::AtQuotas,
         Attack::LiveTails,
@@ -84,6 +92,10 @@ impl Attack {
             Attack::Queries => "queries",
             Attack::Tests => "traced-tests",
             Attack::Masking => "masking",
+            Attack::Logs => "log-lines",
+            Attack::Calls => "fork-bombs",
+            Attack::Previews => "previews",
+            Attack::Logins => "logins",
             Attack::Flood => "webhook-flood",
             Attack::AtQuotas => "at-its-quotas",
             Attack::LiveTails => "live-tails",
@@ -132,6 +144,15 @@ impl Attack {
                 attackers.post("POST", vec!["/api/execute/run".into()], move || test.clone());
             }
             Attack::Masking => attackers.send(&fixture.masking),
+            Attack::Logs => attackers.send(&fixture.logging),
+            Attack::Calls => attackers.send(&fixture.forking),
+            Attack::Previews => {
+                let preview = fixture.preview.clone();
+                attackers.post("POST", vec!["/api/execute/preview".into()], move || preview.clone());
+            }
+            Attack::Logins => attackers.post("POST", vec!["/api/auth/login".into()], || {
+                json!({"email": "mallory@example.com", "password": "not the one that it is"}).to_string()
+            }),
             Attack::Flood => attackers.send(&fixture.cheap.target),
             // All of it is refused: runs, further patterns and versions, and test runs.
             Attack::AtQuotas => {

@@ -25,6 +25,10 @@ pub struct Fixture<'p> {
     pub memory: Target,
     /// An answer of 1 MiB in which secrets are looked for.
     pub masking: Target,
+    /// Logs as much as it can.
+    pub logging: Target,
+    /// Runs itself twice, and each of these itself twice again.
+    pub forking: Target,
     /// Waits for an hour.
     pub waiting: Target,
     /// Stores 10 MB.
@@ -36,6 +40,8 @@ pub struct Fixture<'p> {
     pub comparison: String,
     /// A body for `/api/execute/run`: a test with a large trace.
     pub test: String,
+    /// A body for `/api/execute/preview`, with as many expressions as there may be.
+    pub preview: String,
 }
 
 impl<'p> Fixture<'p> {
@@ -57,6 +63,9 @@ impl<'p> Fixture<'p> {
         let masking = json!({"id": "call", "type": "HttpRequest", "data": {"parameters": {
             "url": format!("http://{echo}/"), "headers": {"X-Token": "{{ $secrets.TOKEN }}"},
         }}});
+        let logging = javascript(
+            "export default () => { const text = 'x'.repeat(1000); for (let i = 0; i < 10000; i++) console.log(text); return 1; }",
+        );
         let waiting =
             json!({"id": "wait", "type": "Wait", "data": {"parameters": {"durationMs": 3_600_000}}});
         let mut saved = Vec::new();
@@ -81,10 +90,13 @@ impl<'p> Fixture<'p> {
             endless: user.deploy(200, &[endless]).await.target,
             memory: user.deploy(200, &[memory]).await.target,
             masking: user.deploy(200, &[masking]).await.target,
+            logging: user.deploy(200, &[logging]).await.target,
+            forking: deploy_forking(&user).await,
             waiting: user.deploy(202, &[waiting]).await.target,
             keeping: deploy_keeping(&user, javascript).await,
             comparison: save_versions(&user).await,
             test: compiled_test(&user).await,
+            preview: preview(),
             cheap,
             saved,
             queries,
@@ -155,6 +167,47 @@ async fn deploy_keeping(user: &User<'_>, javascript: impl Fn(&str) -> Value) -> 
         ],
     });
     user.deploy_graph(200, &graph).await.target
+}
+
+async fn deploy_forking(user: &User<'_>) -> Target {
+    let mut forking = user.save(200, &[]).await;
+    let id = forking.path.rsplit('/').next().unwrap();
+    let call =
+        |name: &str| json!({"id": name, "type": "CallPattern", "data": {"parameters": {"patternId": id}}});
+    let graph = json!({
+        "nodes": [
+            {"id": "hook", "type": "OnWebhook", "data": {"parameters": {"responseMode": "sync"}}},
+            {"id": "called", "type": "OnCall"},
+            call("a"), call("b"),
+        ],
+        "edges": [
+            {"source": "hook", "target": "a"}, {"source": "hook", "target": "b"},
+            {"source": "called", "target": "a"}, {"source": "called", "target": "b"},
+        ],
+    });
+    user.call("PUT", &forking.path, json!({"graphData": graph})).await;
+    let deploy = format!("{}/deploy", forking.path);
+    user.call("POST", &deploy, json!({"nodeDefinitions": {}})).await;
+    let hooks = user
+        .call("GET", &format!("{}/webhooks", forking.path), json!(null))
+        .await;
+    let endpoints = hooks["data"]["endpoints"].as_array().unwrap();
+    let hook = endpoints.iter().find(|hook| hook["nodeId"] == "hook").unwrap();
+    let text = |field: &str| hook[field].as_str().unwrap().to_owned();
+    forking.target.path = format!("/webhooks/{}", text("webhookId"));
+    forking.target.secret = Some(text("webhookSecret"));
+    forking.target
+}
+
+fn preview() -> String {
+    let graph = chain(&json!({"id": "start", "type": "OnManual"}), &[fields(0)]);
+    let dear =
+        "{{ $input.items.map(a => $input.items.filter(b => b !== a).length).reduce((a, b) => a + b, 0) }}";
+    let expressions: serde_json::Map<String, Value> = (0..50)
+        .map(|number| (format!("fields.f{number}"), dear.into()))
+        .collect();
+    let items: Vec<usize> = (0..1_000).collect();
+    json!({"graphData": graph, "nodeId": "set-0", "expressions": expressions, "outputs": {"start": {"items": items}}}).to_string()
 }
 
 /// Two large versions of a pattern; the path that compares them.
