@@ -170,7 +170,7 @@ async fn deploy_keeping(user: &User<'_>, javascript: impl Fn(&str) -> Value) -> 
 }
 
 async fn deploy_forking(user: &User<'_>) -> Target {
-    let mut forking = user.save(200, &[]).await;
+    let forking = user.save(200, &[]).await;
     let id = forking.path.rsplit('/').next().unwrap();
     let call =
         |name: &str| json!({"id": name, "type": "CallPattern", "data": {"parameters": {"patternId": id}}});
@@ -188,14 +188,6 @@ async fn deploy_forking(user: &User<'_>) -> Target {
     user.call("PUT", &forking.path, json!({"graphData": graph})).await;
     let deploy = format!("{}/deploy", forking.path);
     user.call("POST", &deploy, json!({"nodeDefinitions": {}})).await;
-    let hooks = user
-        .call("GET", &format!("{}/webhooks", forking.path), json!(null))
-        .await;
-    let endpoints = hooks["data"]["endpoints"].as_array().unwrap();
-    let hook = endpoints.iter().find(|hook| hook["nodeId"] == "hook").unwrap();
-    let text = |field: &str| hook[field].as_str().unwrap().to_owned();
-    forking.target.path = format!("/webhooks/{}", text("webhookId"));
-    forking.target.secret = Some(text("webhookSecret"));
     forking.target
 }
 
