@@ -88,7 +88,9 @@ each_database! {
         service.ask(owner, "POST", &format!("{deployment}/execute?wait=true"), &json!({"eventData": {"<script>": MARKUP}})).await;
 
         for operation in all.iter().filter(|operation| operation.method == "GET" && !ENDLESS.contains(&operation.to_string().as_str())) {
-            if ["/docs", "/metrics"].contains(&operation.path.as_str()) || operation.path.starts_with("/webhooks") || operation.path.starts_with("/callbacks") {
+            // The operator has a token of another kind, which this service takes from nobody.
+            let apart = ["/docs", "/metrics", "/webhooks", "/callbacks", "/operator/"];
+            if apart.iter().any(|path| operation.path.starts_with(path)) {
                 continue;
             }
             // The type of an answer is not the reader's to choose.
