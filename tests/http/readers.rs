@@ -25,7 +25,8 @@ each_database! {
         // Bob's requests take a while, in which hers would have been answered.
         let his = async {
             for _ in 0..3 {
-                service.get("/api/patterns").bearer(&bob.token).send().await.data(200);
+                let listed = service.get("/api/patterns").bearer(&bob.token).send().await;
+                assert_eq!(listed.status, 200, "{listed}");
                 let ran = service.execute(&bob, &deployment, "?wait=true", &json!({})).await;
                 assert_eq!(ran.data(200)["output"], 7);
             }
