@@ -145,7 +145,7 @@ async fn filled_more(service: &Service, ann: &User, bob: &User) {
     send(
         "POST",
         &format!("{path}/tests"),
-        json!({"name": "four", "eventData": {"n": 2}}),
+        json!({"name": "four", "event": {"n": 2}}),
     )
     .await;
     send(
