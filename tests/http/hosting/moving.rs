@@ -203,7 +203,7 @@ async fn moved(from: Database, to: Database) {
     let hooked = Hook::saved_by(
         &source,
         ann.clone(),
-        graph(json!({"respond": "wait"}), &[returns("{{ 7 }}")]),
+        graph(json!({"responseMode": "sync"}), &[returns("{{ 7 }}")]),
     )
     .await;
     hooked.deploy().await;
