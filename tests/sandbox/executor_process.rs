@@ -37,6 +37,8 @@ fn main() {
         }
         return;
     }
+    // Otherwise it would end with its first attempt to write to a file, before it has found out whether the file takes that.
+    calls::survive_writes();
     let channel = confine(limits).unwrap().into_channel();
     let mut escaped = Escaped { channel, code: None };
     // As a real one: what asks for the main thread's stack would open a file. Then it has all its threads.
@@ -367,6 +369,12 @@ mod calls {
     pub fn another_filter() -> i64 {
         // SAFETY: there is no filter to be read at 0, which would be an error.
         unsafe { libc::syscall(libc::SYS_seccomp, 1, 0, 0) }
+    }
+
+    /// Has a write beyond the limit of files fail instead of ending the process.
+    pub fn survive_writes() {
+        // SAFETY: ignoring a signal executes nothing.
+        unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     }
 
     pub fn kill_parent() -> i64 {

@@ -74,13 +74,31 @@ function definitionsFor(all: Doc['definitions'], nodes: readonly GraphNode[]): R
 /** Texts longer than this are no clip. */
 const TEXT_MAX = 8 << 20;
 
-/** Reads a copied text: a clip, a whole pattern as the API or a file has it, or undefined if it is something else. */
-export function readClip(text: string): Clip | undefined {
+/** What a text holds, if it is an object as JSON. */
+function objectIn(text: string): Record<string, unknown> | undefined {
   if (text.length > TEXT_MAX || !text.trimStart().startsWith('{')) return undefined;
   try {
-    const value = JSON.parse(text) as Record<string, unknown>;
-    const graphData = value['graphData'] ?? (Array.isArray(value['nodes']) ? value : undefined);
-    if (graphData === undefined) return undefined;
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A workflow of n8n, or a part of one as its editor copies it: types of nodes have the name of their package before them. */
+export function readN8n(text: string): object | undefined {
+  const value = objectIn(text);
+  const nodes = value?.['nodes'];
+  if (!value || !Array.isArray(nodes) || nodes.length === 0) return undefined;
+  const types = nodes.map((node) => (node as { type?: unknown } | null)?.type);
+  return types.every((type) => typeof type === 'string' && type.includes('.')) ? value : undefined;
+}
+
+/** Reads a copied text: a clip, a whole pattern as the API or a file has it, or undefined if it is something else. */
+export function readClip(text: string): Clip | undefined {
+  const value = objectIn(text);
+  const graphData = value?.['graphData'] ?? (Array.isArray(value?.['nodes']) ? value : undefined);
+  if (!value || graphData === undefined) return undefined;
+  try {
     const { doc } = readDocument(graphData, value['nodeDefinitions']);
     const { nodes, edges, notes } = doc.graph;
     if (nodes.length === 0 && !notes?.length) return undefined;

@@ -6,7 +6,7 @@
  */
 import * as actions from './actions';
 import { compositeOf, type Catalogue } from './catalogue';
-import { NO_SELECTION, pasteEdit, readClip, type Selection } from './clipboard';
+import { type Clip, NO_SELECTION, pasteEdit, readClip, readN8n, type Selection } from './clipboard';
 import { refusal, type Ends } from './connect';
 import { DocumentStore, Observable } from './document';
 import type { Edit } from './edit';
@@ -56,6 +56,8 @@ export class Session {
   center: (() => Point) | undefined;
   /** Shows why something could not be done; kept by the screen. Without it, only the live region says so. */
   onrefused: ((text: string) => void) | undefined;
+  /** Makes a text that can be pasted of a workflow of n8n; kept by the screen, which says what differs. */
+  translate: ((workflow: object) => Promise<string>) | undefined;
 
   constructor(
     readonly document: DocumentStore,
@@ -248,12 +250,31 @@ export class Session {
     if (nodes.size + notes.size > 0) this.put(actions.duplicate(this.here, this.selection.value));
   }
 
-  /** Pastes a copied text; false if it is none. */
+  /** Pastes a copied text, of n8n as soon as it is translated; false if it is none. */
   paste(text: string, at?: Point): boolean {
+    const workflow = this.translate && readN8n(text);
+    if (workflow) {
+      void this.pasteTranslated(workflow, at ?? this.center?.());
+      return true;
+    }
     const clip = readClip(text);
-    if (!clip) return false;
+    if (clip) this.pasteClip(clip, at);
+    return clip !== undefined;
+  }
+
+  private pasteClip(clip: Clip, at?: Point): void {
     this.put(pasteEdit(this.document.doc, this.level.value.definition, clip, at ? { at } : {}));
-    return true;
+  }
+
+  /** Into the graph that is open by then. */
+  private async pasteTranslated(workflow: object, at?: Point): Promise<void> {
+    try {
+      const clip = readClip((await this.translate?.(workflow)) ?? '');
+      if (clip) this.pasteClip(clip, at);
+      else this.refuse('There is nothing in this workflow of n8n.');
+    } catch (error) {
+      this.refuse(error instanceof Error ? error.message : String(error));
+    }
   }
 
   toggleDisabled(): void {

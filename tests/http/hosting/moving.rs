@@ -145,7 +145,7 @@ async fn filled_more(service: &Service, ann: &User, bob: &User) {
     send(
         "POST",
         &format!("{path}/tests"),
-        json!({"name": "four", "eventData": {"n": 2}}),
+        json!({"name": "four", "event": {"n": 2}}),
     )
     .await;
     send(
@@ -203,7 +203,7 @@ async fn moved(from: Database, to: Database) {
     let hooked = Hook::saved_by(
         &source,
         ann.clone(),
-        graph(json!({"respond": "wait"}), &[returns("{{ 7 }}")]),
+        graph(json!({"responseMode": "sync"}), &[returns("{{ 7 }}")]),
     )
     .await;
     hooked.deploy().await;

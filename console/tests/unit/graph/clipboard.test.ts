@@ -1,9 +1,11 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
-import { copyText, makeClip, pasteEdit, readClip } from '../../../src/graph/clipboard';
+import { describe, expect, test, vi } from 'vitest';
+import { copyText, makeClip, pasteEdit, readClip, readN8n } from '../../../src/graph/clipboard';
 import { applyEdit } from '../../../src/graph/edit';
+import { DocumentStore } from '../../../src/graph/document';
 import { EMPTY_DOC } from '../../../src/graph/model';
-import { anyEdit, BASE, doc, graph } from './support';
+import { Session } from '../../../src/graph/session';
+import { anyEdit, BASE, catalogue, doc, graph } from './support';
 
 const all = (of: { graph: { nodes: readonly { id: string }[]; notes?: readonly { id: string }[] } }) => ({
   nodes: new Set(of.graph.nodes.map((node) => node.id)),
@@ -79,6 +81,41 @@ describe('the clipboard', () => {
     'what is no part of a pattern is left alone: %s',
     (text) => expect(readClip(text)).toBeUndefined(),
   );
+});
+
+describe("n8n's clipboard", () => {
+  const copied = JSON.stringify({
+    nodes: [{ name: 'Set', type: 'n8n-nodes-base.set', typeVersion: 3.4, position: [0, 0], parameters: {} }],
+    connections: {},
+    pinData: {},
+  });
+
+  test('is told from a part of a pattern', () => {
+    expect(readN8n(copied)).toEqual(JSON.parse(copied));
+    for (const text of [copyText(BASE, null, all(BASE)), '{"nodes": []}', '{"nodes": [null]}', '{', 'n8n']) {
+      expect(readN8n(text)).toBeUndefined();
+    }
+  });
+
+  test('is translated, then pasted in one step', async () => {
+    const session = new Session(new DocumentStore(EMPTY_DOC), catalogue);
+    const translated = copyText(BASE, null, all(BASE));
+    session.translate = async () => translated;
+    expect(session.paste(copied)).toBe(true);
+    await vi.waitFor(() => expect(session.graph.nodes).toHaveLength(BASE.graph.nodes.length));
+    session.undo();
+    expect(session.graph.nodes).toEqual([]);
+  });
+
+  test('that can not be translated says why, and changes nothing', async () => {
+    const session = new Session(new DocumentStore(EMPTY_DOC), catalogue);
+    const refused = vi.fn();
+    session.onrefused = refused;
+    session.translate = () => Promise.reject(new Error('It has no nodes.'));
+    expect(session.paste(copied)).toBe(true);
+    await vi.waitFor(() => expect(refused).toHaveBeenCalledWith('It has no nodes.'));
+    expect(session.graph.nodes).toEqual([]);
+  });
 });
 
 function middle(

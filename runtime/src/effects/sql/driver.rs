@@ -2,12 +2,15 @@
 //!
 //! Knows nothing about whether it executes in the service or in a separate process, or about how servers are reached.
 
+use super::failure::unreadable;
 use super::statement::Statement;
 use super::target::{Kind, Target};
 use super::{mysql, postgres};
 use crate::egress::Meter;
+use futures_util::FutureExt;
 use heddle_sandbox::{EffectCode, EffectError};
 use serde_json::Value;
+use std::panic::AssertUnwindSafe;
 use std::path::Path;
 
 /// An open session. Large as it is, it is kept on the heap.
@@ -19,14 +22,17 @@ pub(crate) enum Driver {
 impl Driver {
     /// Opens a session by the socket in this directory.
     pub async fn open(dir: &Path, target: &Target) -> Result<Self, EffectError> {
-        Ok(match target.kind {
-            Kind::Postgres => Driver::Postgres(Box::new(postgres::Session::open(dir, target).await?)),
-            Kind::MySql => Driver::MySql(Box::new(mysql::Session::open(dir, target).await?)),
-            Kind::Sqlite => {
-                let message = "A SQLite file has no server.";
-                return Err(EffectError::new(EffectCode::Internal, message));
-            }
-        })
+        let open = async {
+            Ok(match target.kind {
+                Kind::Postgres => Driver::Postgres(Box::new(postgres::Session::open(dir, target).await?)),
+                Kind::MySql => Driver::MySql(Box::new(mysql::Session::open(dir, target).await?)),
+                Kind::Sqlite => {
+                    let message = "A SQLite file has no server.";
+                    return Err(EffectError::new(EffectCode::Internal, message));
+                }
+            })
+        };
+        readable(open, target).await
     }
 
     /// Executes one statement. The server may send what `meter` is granted for each part of it.
@@ -36,10 +42,13 @@ impl Driver {
         target: &Target,
         meter: &Meter,
     ) -> Result<Vec<Value>, EffectError> {
-        match self {
-            Driver::Postgres(session) => session.execute(statement, target, meter).await,
-            Driver::MySql(session) => session.execute(statement, target, meter).await,
-        }
+        let execute = async {
+            match self {
+                Driver::Postgres(session) => session.execute(statement, target, meter).await,
+                Driver::MySql(session) => session.execute(statement, target, meter).await,
+            }
+        };
+        readable(execute, target).await
     }
 
     /// By which the server knows the session.
@@ -57,6 +66,15 @@ impl Driver {
             Driver::MySql(_) => true,
         }
     }
+}
+
+/// Drivers panic at some messages that are shorter than they say they are. The session that had one is not used again.
+async fn readable<T>(
+    work: impl Future<Output = Result<T, EffectError>>,
+    target: &Target,
+) -> Result<T, EffectError> {
+    let work = AssertUnwindSafe(work).catch_unwind().await;
+    work.unwrap_or_else(|_| Err(unreadable(target)))
 }
 
 /// Tells the server, by a connection of its own, to stop what it is doing for a session. `None`: it can't be told, and ends

@@ -27,6 +27,12 @@ pub(super) fn too_much(code: EffectCode, target: &Target, bytes: u64) -> EffectE
     EffectError::new(code, message)
 }
 
+/// What the server has sent is not what its protocol says.
+pub(super) fn unreadable(target: &Target) -> EffectError {
+    let message = format!("{} sent a message that can't be read.", target.name());
+    EffectError::new(EffectCode::SqlFailed, message)
+}
+
 /// Why a database did not do what it should, in its own words.
 pub(super) fn failed(target: &Target, error: &sqlx::Error) -> EffectError {
     if let sqlx::Error::Database(error) = error {
