@@ -173,15 +173,15 @@ pub fn refusal(error: ApiError) -> Response {
         ),
         Code::Unavailable | Code::WorkspaceSuspended => (
             "This form is closed for now",
-            "Nothing was sent. Please try again later.".to_owned(),
+            "It takes no answers at the moment. Please try again later.".to_owned(),
         ),
         Code::RateLimited | Code::WorkspaceQuotaExceeded => (
             "Too much at once",
-            "Nothing was sent. Please wait a minute and try again.".to_owned(),
+            "No answer was taken. Please wait a minute and try again.".to_owned(),
         ),
         Code::PayloadTooLarge => (
             "That is too large",
-            "Nothing was sent. Go back, and choose smaller files or write less.".to_owned(),
+            "No answer was taken. Go back, and choose smaller files or write less.".to_owned(),
         ),
         Code::ExecutionTimeout => (
             "This takes longer",
