@@ -1,7 +1,17 @@
 //! Circles of edges that are no loop of items: the edges that close them are found and cut.
 
-use crate::loops::Fate;
 use crate::workflow::Workflow;
+
+/// What is to be done with an edge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It is drawn.
+    Keep,
+    /// It is drawn to the loop's `next`.
+    Next,
+    /// It closes a circle that is no loop, or enters a loop's body from outside.
+    Cut,
+}
 
 /// Whether a node has been visited.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use heddle_compiler::{Diagnostic, Severity};
 use serde::Serialize;
 
-/// A finding.
+/// An error or a warning, as far as repairs need it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
@@ -14,7 +14,7 @@ pub struct Finding {
     pub code: String,
     /// The node; `None` for the whole graph.
     pub node_id: Option<String>,
-    /// Its parameter.
+    /// A path such as `cases[0].when`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parameter: Option<String>,
     /// What is wrong.

@@ -1,13 +1,16 @@
 //! The whole graph: every node translated, every edge drawn, and what is cut said.
 
 use crate::built::{Drawn, DrawnEdge, DrawnNode, Kind, Translation};
-use crate::loops::{Fate, fates};
+use crate::cycles::Fate;
+use crate::deep;
+use crate::kinds::{is_model, is_trigger};
+use crate::loops::fates;
 use crate::report::{ConnectionNeeded, Item, Level, Report};
 use crate::rewrite::{Names, mentioned};
-use crate::shape::{Flow, loses_pairing};
-use crate::table::{self, Scene};
-use crate::workflow::{Edge, Node, OnError, Workflow};
-use crate::{Calls, deep};
+use crate::scene::Scene;
+use crate::shape::Flow;
+use crate::table;
+use crate::workflow::{Calls, Edge, Node, OnError, Workflow};
 use serde_json::{Value, json};
 
 /// Where a node of the workflow is in the pattern: the first of its row, which takes its input, and the last.
@@ -29,7 +32,7 @@ pub(crate) fn draw(workflow: &Workflow, calls: &Calls, report: &mut Report) -> D
         settings: settings(workflow, calls, report),
         ..Drawn::default()
     };
-    let flow = Flow::new(workflow);
+    let flow = Flow::new(workflow, table::is_known);
     let zone = zone(workflow);
     let scene_of = |place: usize, node| Scene {
         node,
@@ -163,7 +166,6 @@ fn node_of(
     report: &mut Report,
 ) -> Place {
     let node = scene.node;
-    let is_trigger = table::is_trigger(&node.kind);
     if part.is_some() {
         translation = Translation::whole("NoOp", json!({}));
     } else if node.once && scene.many && translation.stub.is_none() {
@@ -182,7 +184,7 @@ fn node_of(
         inputs: translation.inputs,
         first,
         last,
-        is_trigger,
+        is_trigger: is_trigger(&node.kind),
     }
 }
 
@@ -198,7 +200,7 @@ fn outputs(node: &Node) -> usize {
 
 /// For a model that is part of a translated chain: the chain's name.
 fn part_of(scene: &Scene<'_>, asks: &[bool]) -> Option<String> {
-    if !table::is_model(&scene.node.kind) {
+    if !is_model(&scene.node.kind) {
         return None;
     }
     let mut edges = scene.workflow.edges.iter();
@@ -210,10 +212,7 @@ fn part_of(scene: &Scene<'_>, asks: &[bool]) -> Option<String> {
 
 fn steps(scene: &Scene<'_>, translation: &Translation, is_part: bool, drawn: &mut Drawn) -> (String, String) {
     let node = scene.node;
-    let stub = translation
-        .stub
-        .as_ref()
-        .filter(|_| !table::is_trigger(&node.kind));
+    let stub = translation.stub.as_ref().filter(|_| !is_trigger(&node.kind));
     let count = translation.steps.len().max(1);
     let owner = drawn.take_id(&node.name);
     let (mut first, mut last) = (None::<String>, String::new());
@@ -240,11 +239,11 @@ fn steps(scene: &Scene<'_>, translation: &Translation, is_part: bool, drawn: &mu
             None => Kind::Stub(format!("{} was not imported: {}", node.name, why())),
         };
         let is_effect = step.is_none_or(|step| step.kind != "Transform" || count == 1);
-        let can_fail = is_effect && !table::is_trigger(&node.kind) && node.kind != "splitInBatches";
+        let can_fail = is_effect && !is_trigger(&node.kind) && node.kind != "splitInBatches";
         let keeps = stub.is_some()
             || translation.stub.is_some()
             || !scene.parts(|_| true).is_empty()
-            || table::is_model(&node.kind);
+            || is_model(&node.kind);
         let one = DrawnNode {
             // No slug has a dot.
             id: if is_last {
@@ -379,9 +378,7 @@ fn pairing(scene: &Scene<'_>, here: Option<(&str, &Node)>, report: &mut Report) 
             continue;
         };
         let gives_several = scene.workflow.edges.iter().any(|edge| {
-            edge.source == named
-                && edge.is_main
-                && crate::shape::gives(scene.workflow, edge) == crate::shape::Gives::Several
+            edge.source == named && edge.is_main && scene.flow.brings_several(scene.workflow, edge)
         });
         if !gives_several && scene.flow.many.get(named) != Some(&true) {
             continue;
@@ -389,7 +386,7 @@ fn pairing(scene: &Scene<'_>, here: Option<(&str, &Node)>, report: &mut Report) 
         let mut others = scene.workflow.nodes.iter().enumerate();
         let loses = others.any(|(place, node)| {
             let between = scene.flow.leads(named, place) && scene.flow.leads(place, scene.place);
-            between && loses_pairing(&node.kind)
+            between && scene.flow.loses_pairing(&node.kind)
         });
         if loses {
             let message = format!(

@@ -10,6 +10,7 @@ mod deep;
 mod expression;
 mod finding;
 mod graph;
+mod kinds;
 mod loops;
 mod pins;
 mod read;
@@ -17,6 +18,7 @@ mod repair;
 mod report;
 mod rewrite;
 mod scan;
+mod scene;
 mod shape;
 mod table;
 mod workflow;
@@ -24,12 +26,11 @@ mod workflow;
 pub use finding::Finding;
 pub use read::{Refused, WORKFLOW_BYTES_MAX, WORKFLOWS_MAX, find};
 pub use report::{ConnectionNeeded, Item, Level, Report, Summary};
-pub use workflow::Workflow;
+pub use workflow::{Calls, Workflow};
 
 use heddle_compiler::Options;
 use serde::Serialize;
 use serde_json::Value;
-use std::collections::HashMap;
 
 /// Each round repairs all that was found; a hundred findings are told at a time.
 const ROUNDS_MAX: usize = 40;
@@ -50,9 +51,6 @@ pub struct Imported {
     #[serde(skip)]
     pub report: Report,
 }
-
-/// Where calls of other workflows lead: n8n's ids of workflows, and the ids of their patterns.
-pub type Calls = HashMap<String, String>;
 
 /// An import under way: what is drawn of a workflow, and repaired by what the compiler finds in it. Whoever compiles
 /// foreign graphs elsewhere does so between the rounds.

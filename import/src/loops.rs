@@ -1,6 +1,6 @@
 //! Loop Over Items as ForEach: which edges enter its body, which come back, and which of them can't be.
 
-use crate::shape::following;
+use crate::cycles::{self, Fate};
 use crate::workflow::{Edge, Node, Workflow};
 
 /// Whether an output of Split in Batches starts the body; its versions number them differently.
@@ -20,27 +20,16 @@ pub(crate) fn batch(node: &Node) -> u64 {
         .clamp(1, 1_000_000)
 }
 
-/// What is to be done with an edge.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
-    /// It is drawn.
-    Keep,
-    /// It is drawn to the loop's `next`.
-    Next,
-    /// It closes a circle that is no loop, or enters a loop's body from outside.
-    Cut,
-}
-
 /// The fate of each edge.
 pub(crate) fn fates(workflow: &Workflow) -> Vec<Fate> {
-    let (loops, next) = (places(workflow), following(workflow));
+    let (loops, next) = (places(workflow), workflow.following());
     let bodies: Vec<Vec<bool>> = loops.iter().map(|place| body(workflow, &next, *place)).collect();
     let mut fates: Vec<Fate> = workflow
         .edges
         .iter()
         .map(|edge| fate(workflow, edge, &loops, &bodies))
         .collect();
-    crate::cycles::cut(workflow, &mut fates);
+    cycles::cut(workflow, &mut fates);
     fates
 }
 

@@ -1,7 +1,7 @@
 //! Pinned data as a test of the pattern: the trigger's is the event, that of other nodes is pinned.
 
 use crate::built::Drawn;
-use crate::table::is_trigger;
+use crate::kinds::is_trigger;
 use crate::workflow::Workflow;
 use serde_json::{Map, Value, json};
 

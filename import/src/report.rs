@@ -27,7 +27,7 @@ pub enum Level {
 pub struct Item {
     /// The node in the pattern; `None` for the workflow.
     pub node_id: Option<String>,
-    /// Its type in n8n.
+    /// With its package.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub n8n_type: Option<String>,
     /// What that makes of the node.

@@ -1,10 +1,11 @@
 //! Where several items travel: what follows from the nodes' kinds before anything is drawn.
 
+use crate::kinds::is_trigger;
 use crate::workflow::{Edge, Workflow};
 
 /// What a node gives, compared with what it gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Gives {
+enum Gives {
     /// One item.
     One,
     /// As many as it gets.
@@ -14,7 +15,7 @@ pub(crate) enum Gives {
 }
 
 /// What a node's output gives.
-pub(crate) fn gives(workflow: &Workflow, edge: &Edge) -> Gives {
+fn gives(workflow: &Workflow, edge: &Edge, is_known: fn(&str) -> bool) -> Gives {
     let Some(node) = workflow.nodes.get(edge.source) else {
         return Gives::Several;
     };
@@ -43,14 +44,14 @@ pub(crate) fn gives(workflow: &Workflow, edge: &Edge) -> Gives {
         | "mySql"
         | "rssFeedRead"
         | "executeWorkflowTrigger" => Gives::Several,
-        kind if crate::table::is_trigger(kind) => Gives::One,
-        kind if crate::table::is_known(kind) => Gives::AsMany,
+        kind if is_trigger(kind) => Gives::One,
+        kind if is_known(kind) => Gives::AsMany,
         _ => Gives::Several,
     }
 }
 
 /// For each node, whether several items may arrive.
-fn of_many(workflow: &Workflow) -> Vec<bool> {
+fn of_many(workflow: &Workflow, is_known: fn(&str) -> bool) -> Vec<bool> {
     let mut many = vec![false; workflow.nodes.len()];
     for (place, node) in workflow.nodes.iter().enumerate() {
         let main = workflow
@@ -63,7 +64,7 @@ fn of_many(workflow: &Workflow) -> Vec<bool> {
     loop {
         let mut changed = false;
         for edge in workflow.edges.iter().filter(|edge| edge.is_main) {
-            let arrives = match gives(workflow, edge) {
+            let arrives = match gives(workflow, edge, is_known) {
                 Gives::One => false,
                 Gives::AsMany => many.get(edge.source) == Some(&true),
                 Gives::Several => true,
@@ -79,60 +80,57 @@ fn of_many(workflow: &Workflow) -> Vec<bool> {
     }
 }
 
-/// Whether the kind loses which item came of which.
-pub(crate) fn loses_pairing(kind: &str) -> bool {
-    matches!(
-        kind,
-        "merge"
-            | "code"
-            | "function"
-            | "splitOut"
-            | "itemLists"
-            | "sort"
-            | "limit"
-            | "removeDuplicates"
-            | "aggregate"
-            | "summarize"
-            | "compareDatasets"
-            | "splitInBatches"
-    ) || !crate::table::is_known(kind)
-}
-
 /// What follows from the edges: computed once, since every node asks.
 pub(crate) struct Flow {
     /// Whether several items may arrive at a node.
     pub many: Vec<bool>,
     /// For each node, which nodes can be reached from it along main edges.
     reached: Vec<Vec<bool>>,
+    /// Whether a kind of nodes is translated.
+    is_known: fn(&str) -> bool,
 }
 
 impl Flow {
-    pub fn new(workflow: &Workflow) -> Flow {
-        let next = following(workflow);
+    pub fn new(workflow: &Workflow, is_known: fn(&str) -> bool) -> Flow {
+        let next = workflow.following();
         let reached = (0..workflow.nodes.len())
             .map(|start| reached_from(&next, start))
             .collect();
         Flow {
-            many: of_many(workflow),
+            many: of_many(workflow, is_known),
+            is_known,
             reached,
         }
+    }
+
+    /// Whether an edge may bring several items, whatever its node gets.
+    pub fn brings_several(&self, workflow: &Workflow, edge: &Edge) -> bool {
+        gives(workflow, edge, self.is_known) == Gives::Several
+    }
+
+    /// Whether the kind loses which item came of which.
+    pub fn loses_pairing(&self, kind: &str) -> bool {
+        matches!(
+            kind,
+            "merge"
+                | "code"
+                | "function"
+                | "splitOut"
+                | "itemLists"
+                | "sort"
+                | "limit"
+                | "removeDuplicates"
+                | "aggregate"
+                | "summarize"
+                | "compareDatasets"
+                | "splitInBatches"
+        ) || !(self.is_known)(kind)
     }
 
     /// Whether a way leads from one node to another.
     pub fn leads(&self, from: usize, to: usize) -> bool {
         self.reached.get(from).and_then(|reached| reached.get(to)) == Some(&true)
     }
-}
-
-/// For each node, those that its main edges lead to.
-pub(crate) fn following(workflow: &Workflow) -> Vec<Vec<usize>> {
-    let mut next = vec![Vec::new(); workflow.nodes.len()];
-    for edge in workflow.edges.iter().filter(|edge| edge.is_main) {
-        if let Some(list) = next.get_mut(edge.source) {
-            list.push(edge.target);
-        }
-    }
-    next
 }
 
 fn reached_from(next: &[Vec<usize>], start: usize) -> Vec<bool> {

@@ -10,54 +10,11 @@ mod services;
 mod text;
 mod triggers;
 
-use crate::Calls;
 use crate::built::Translation;
-use crate::expression;
-use crate::rewrite::Names;
-use crate::shape::Flow;
-use crate::workflow::{Node, Workflow};
-use serde_json::Value;
+use crate::kinds::is_trigger;
+use crate::scene::Scene;
 
-/// A node, and what its translation depends on.
-#[derive(Clone, Copy)]
-pub(crate) struct Scene<'w> {
-    pub node: &'w Node,
-    pub place: usize,
-    pub workflow: &'w Workflow,
-    pub names: Names<'w>,
-    /// Whether several items may arrive.
-    pub many: bool,
-    pub calls: &'w Calls,
-    pub flow: &'w Flow,
-}
-
-impl Scene<'_> {
-    /// A value with its expressions.
-    fn value(&self, given: &Value) -> Value {
-        expression::value(given, &self.names)
-    }
-
-    /// A parameter with its expressions.
-    fn of(&self, path: &[&str]) -> Value {
-        self.value(self.node.parameter(path))
-    }
-
-    /// A parameter as JavaScript.
-    fn source(&self, given: &Value) -> String {
-        expression::source(given, &self.names)
-    }
-
-    /// Nodes that are part of this one: its model, tools, memory.
-    pub fn parts(&self, wanted: impl Fn(&Node) -> bool) -> Vec<&Node> {
-        let edges = self.workflow.edges.iter();
-        let parts = edges.filter(|edge| !edge.is_main && edge.target == self.place);
-        parts
-            .filter_map(|edge| self.workflow.nodes.get(edge.source))
-            .filter(|node| wanted(node))
-            .collect()
-    }
-}
-
+/// Kinds of nodes are functions of their scene.
 type Translate = fn(&Scene<'_>) -> Translation;
 
 /// Kinds of nodes, and their translations.
@@ -118,16 +75,6 @@ const TABLE: &[(&str, Translate)] = &[
 /// Whether the table has it; that does not mean that all of its operations are translated.
 pub(crate) fn is_known(kind: &str) -> bool {
     TABLE.iter().any(|(known, _)| *known == kind)
-}
-
-/// Whether runs start there.
-pub(crate) fn is_trigger(kind: &str) -> bool {
-    kind.ends_with("Trigger") || matches!(kind, "start" | "webhook" | "cron" | "interval" | "emailReadImap")
-}
-
-/// Models of which a chain makes its requests.
-pub(crate) fn is_model(kind: &str) -> bool {
-    kind.starts_with("lmChat") || kind.starts_with("lmOpenAi")
 }
 
 /// What a node becomes.

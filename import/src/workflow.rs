@@ -1,19 +1,23 @@
 //! A workflow of n8n, as far as it is understood. Knows nothing of patterns.
 
 use serde_json::{Map, Value};
+use std::collections::HashMap;
 
-/// A workflow.
+/// Where calls of other workflows lead: n8n's ids of workflows, and the ids of their patterns.
+pub type Calls = HashMap<String, String>;
+
+/// What one export holds.
 #[derive(Clone, Debug, Default)]
 pub struct Workflow {
-    /// Its name.
+    /// Without control characters.
     pub name: String,
-    /// Its id in n8n, by which others call it.
+    /// By which others call it in n8n.
     pub id: Option<String>,
-    /// Its nodes.
+    /// Sticky notes among them.
     pub nodes: Vec<Node>,
-    /// Its edges.
+    /// Those whose ends are there.
     pub edges: Vec<Edge>,
-    /// Its settings.
+    /// As n8n names them.
     pub settings: Map<String, Value>,
     /// Pinned items by node name.
     pub pins: Map<String, Value>,
@@ -21,7 +25,7 @@ pub struct Workflow {
     pub unread: Vec<String>,
 }
 
-/// A node.
+/// What a workflow does at one place.
 #[derive(Clone, Debug, Default)]
 pub struct Node {
     /// Its name, which others refer to.
@@ -32,7 +36,7 @@ pub struct Node {
     pub full_type: String,
     /// Its type's version.
     pub version: f64,
-    /// Its parameters.
+    /// As n8n names them, expressions among them.
     pub parameters: Map<String, Value>,
     /// Credentials: their types and names.
     pub credentials: Vec<(String, String)>,
@@ -115,6 +119,17 @@ impl Node {
 }
 
 impl Workflow {
+    /// For each node, those that its main edges lead to.
+    pub(crate) fn following(&self) -> Vec<Vec<usize>> {
+        let mut next = vec![Vec::new(); self.nodes.len()];
+        for edge in self.edges.iter().filter(|edge| edge.is_main) {
+            if let Some(list) = next.get_mut(edge.source) {
+                list.push(edge.target);
+            }
+        }
+        next
+    }
+
     /// Whether a node of it names a workflow by its id, as one to call or as that of its errors.
     pub fn calls(&self, id: &str) -> bool {
         let mut called = self.nodes.iter().filter(|node| node.kind == "executeWorkflow");

@@ -1,7 +1,8 @@
 //! Language models: what is one question and one answer becomes a ChatCompletion.
 
-use super::{Scene, is_model};
 use crate::built::Translation;
+use crate::kinds::is_model;
+use crate::scene::Scene;
 use crate::workflow::Node;
 use serde_json::{Value, json};
 

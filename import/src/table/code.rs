@@ -1,8 +1,8 @@
 //! Code nodes as JavaScript nodes: the user's code in a function, with n8n's names around it.
 
-use super::Scene;
 use crate::built::Translation;
 use crate::rewrite::mentioned;
+use crate::scene::Scene;
 use serde_json::{Map, Value, json};
 
 /// What code may use in n8n and has no counterpart here.

@@ -1,7 +1,7 @@
 //! Nodes that make and change fields.
 
-use super::Scene;
 use crate::built::Translation;
+use crate::scene::Scene;
 use serde_json::{Map, Value, json};
 
 pub(super) fn set(scene: &Scene<'_>) -> Translation {

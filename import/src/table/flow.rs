@@ -1,9 +1,9 @@
 //! Nodes that decide what runs.
 
-use super::Scene;
 use crate::built::Translation;
 use crate::conditions::Conditions;
 use crate::loops;
+use crate::scene::Scene;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

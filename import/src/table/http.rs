@@ -1,7 +1,7 @@
 //! HTTP Request, versions 1 to 4.
 
-use super::Scene;
 use crate::built::Translation;
+use crate::scene::Scene;
 use serde_json::{Map, Value, json};
 
 const METHODS: &[&str] = &["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];

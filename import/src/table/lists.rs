@@ -1,7 +1,7 @@
 //! Nodes that work on all items together.
 
-use super::Scene;
 use crate::built::Translation;
+use crate::scene::Scene;
 use serde_json::{Map, Value, json};
 
 /// All items, also of a single one.

@@ -1,7 +1,7 @@
 //! Databases, mail and GraphQL.
 
-use super::Scene;
 use crate::built::Translation;
+use crate::scene::Scene;
 use crate::workflow::Node;
 use heddle_compiler::expression::{Piece, split};
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! Nodes on HTML, Markdown and XML.
 
-use super::Scene;
 use crate::built::Translation;
+use crate::scene::Scene;
 use serde_json::{Map, Value, json};
 
 pub(super) fn html(scene: &Scene<'_>) -> Translation {

@@ -1,7 +1,7 @@
 //! Nodes at which runs start.
 
-use super::Scene;
 use crate::built::Translation;
+use crate::scene::Scene;
 use serde_json::{Map, Value, json};
 
 pub(super) fn manual(_: &Scene<'_>) -> Translation {
