@@ -7,6 +7,7 @@ mod data_dir;
 mod diagnostics;
 mod failure;
 mod healthcheck;
+mod import;
 mod indent;
 mod input;
 mod keys;
@@ -69,6 +70,8 @@ enum Command {
     Validate(validate::ValidateArgs),
     /// Print a pattern with the code and components beside it in one text, as the API takes it.
     Pack(pack::PackArgs),
+    /// Make patterns of another system's workflows.
+    Import(import::ImportArgs),
     /// List the node types, or describe one.
     Nodes(nodes::NodesArgs),
     /// Print the API's description as OpenAPI 3.1, as a server gives it at /api/openapi.json.
@@ -108,6 +111,7 @@ pub fn main() -> ExitCode {
         Command::Compile(args) => (compile::compile(args), false),
         Command::Validate(args) => (validate::validate(args), args.json),
         Command::Pack(args) => (pack::pack(args), false),
+        Command::Import(args) => (import::import_from(args), args.json()),
         Command::Nodes(args) => (nodes::nodes(args), args.json),
         Command::Openapi => (openapi(), false),
         Command::User(args) => (user::user(args), args.json),

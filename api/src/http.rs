@@ -35,6 +35,7 @@ pub mod middleware;
 pub mod nodes;
 pub mod operations;
 pub mod operator;
+mod pages;
 mod password_reset;
 pub mod patterns;
 mod preview;

@@ -5,6 +5,7 @@
 
 mod definitions;
 mod flow;
+mod form;
 mod guards;
 pub(crate) mod level;
 mod names;

@@ -15,6 +15,7 @@ mod examples;
 mod hand_made;
 mod harness;
 mod http_server;
+mod import_n8n;
 #[path = "../shared/needs.rs"]
 mod needs;
 mod outside;

@@ -11,6 +11,7 @@ mod corpus;
 mod diagnostics;
 mod emit;
 mod expressions;
+mod forms;
 #[path = "../shared/component.rs"]
 mod hand_made;
 mod lowering;

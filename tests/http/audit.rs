@@ -527,6 +527,7 @@ async fn of_patterns(calls: &mut Calls<'_>) {
     for (operation, action) in [
         ("POST /api/patterns".to_owned(), "pattern.created"),
         ("POST /api/patterns/import".to_owned(), "pattern.created"),
+        ("POST /api/patterns/import/n8n".to_owned(), "pattern.created"),
         (format!("POST {pattern}/clone"), "pattern.created"),
         (
             format!("PUT {pattern}/call-interface"),

@@ -8,6 +8,7 @@ mod drafts;
 mod history;
 mod large;
 mod lists;
+mod n8n;
 mod presence;
 
 use crate::harness::{Service, User};

@@ -4,6 +4,7 @@ mod answers;
 mod checks;
 pub mod fixture;
 mod forged;
+mod forms;
 mod owners;
 mod parameters;
 mod records;

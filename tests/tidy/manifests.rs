@@ -81,11 +81,13 @@ const ARROWS: &[(&str, &[&str])] = &[
             "api/service",
             "api/store",
             "compiler",
+            "import",
             "node-stdlib/catalogue",
             "node-stdlib/contract",
             "runtime",
         ],
     ),
+    ("import", &["compiler"]),
     ("fuzz", &[]),
 ];
 
@@ -104,6 +106,7 @@ const ARROWS_OF_TESTS: &[(&str, &[&str])] = &[
             "api/model",
             "api/service",
             "compiler",
+            "import",
             "node-stdlib/values",
             "runtime",
         ],

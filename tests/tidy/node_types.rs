@@ -6,8 +6,12 @@ use proc_macro2::{TokenStream, TokenTree};
 use std::collections::BTreeSet;
 use syn::visit::{self, Visit};
 
-/// Where types are described and implemented.
-const ROOMS: &[&str] = &["node-stdlib/catalogue/src/", "node-stdlib/src/nodes"];
+/// Where types are described and implemented, and where nodes of other systems become them.
+const ROOMS: &[&str] = &[
+    "node-stdlib/catalogue/src/",
+    "node-stdlib/src/nodes",
+    "import/src/",
+];
 
 /// Texts that are a type's name and mean something else: file, text, what they mean.
 const OTHERS: &[(&str, &str, &str)] = &[

@@ -46,7 +46,7 @@ pub struct ActiveDeployment {
     pub(crate) state: Arc<TenantState>,
     /// Whether its runs wait until it is resumed.
     pub is_paused: bool,
-    /// What its OnWebhook nodes say of their requests, by node.
+    /// What its OnWebhook and OnForm nodes say of their requests, by node.
     pub(crate) webhooks: Vec<(String, Webhook)>,
 }
 
@@ -57,17 +57,16 @@ pub(crate) fn tenant_of(row: &DeploymentRow) -> Tenant {
 
 /// Read once, not for each request.
 fn webhooks(manifest: &Manifest) -> Vec<(String, Webhook)> {
-    let webhooks = manifest
-        .triggers
-        .iter()
-        .filter(|trigger| trigger.node_type == Start::Webhook.type_name());
-    webhooks
-        .map(|trigger| {
-            let mut webhook = Webhook::of(&trigger.parameters);
-            webhook.is_sync.get_or_insert(trigger.responds);
-            (trigger.node_id.clone(), webhook)
-        })
-        .collect()
+    let webhook = |trigger: &Trigger| {
+        let mut webhook = match Start::of_type(&trigger.node_type)? {
+            Start::Webhook => Webhook::of(&trigger.parameters),
+            Start::Form => Webhook::of_form(&trigger.parameters),
+            _ => return None,
+        };
+        webhook.is_sync.get_or_insert(trigger.responds);
+        Some((trigger.node_id.clone(), webhook))
+    };
+    manifest.triggers.iter().filter_map(webhook).collect()
 }
 
 impl ActiveDeployment {
@@ -127,7 +126,7 @@ impl ActiveDeployment {
         self.program.manifest()
     }
 
-    /// What a deployed OnWebhook node says of its requests. Whether the sender waits is decided.
+    /// What a deployed OnWebhook or OnForm node says of its requests. Whether the sender waits is decided.
     pub fn webhook(&self, node_id: &str) -> Option<&Webhook> {
         let found = self.webhooks.iter().find(|(node, _)| node == node_id);
         found.map(|(_, webhook)| webhook)

@@ -8,6 +8,7 @@ pub mod clock;
 pub mod entropy;
 pub mod error;
 pub mod file;
+pub mod form;
 pub mod ids;
 pub mod names;
 pub mod quota;

@@ -1,10 +1,12 @@
 //! What an OnWebhook node's parameters say of its requests. They are checked when a pattern is compiled; what is wrong in
 //! a draft nevertheless never lets more in than what is right. Knows nothing about requests.
 
+use crate::form::Form;
 use crate::signature::{Authentication, Digests, Jwt, MacForm, Scheme};
 use ipnet::IpNet;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Methods that a node can take, in the order of [`Methods`].
@@ -17,6 +19,9 @@ const KINDS: [(&str, BodyKind); 5] = [
     ("text", BodyKind::Text),
     ("binary", BodyKind::Binary),
 ];
+
+/// What the stored parameters of an OnForm node have, by which they are told from those of an OnWebhook, which never have it.
+pub const FORM_MARK: &str = "form";
 
 /// How a body is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,6 +173,8 @@ pub struct Webhook {
     pub patience: Option<Duration>,
     /// Whether a sender that waits is told all of the error of a run that has failed.
     pub tells_errors: bool,
+    /// The page that an OnForm node serves; none of an OnWebhook.
+    pub form: Option<Arc<Form>>,
 }
 
 impl Default for Webhook {
@@ -219,6 +226,31 @@ impl Webhook {
                 .get("timeoutMs")
                 .and_then(Value::as_f64)
                 .map(|ms| Duration::from_millis(ms as u64)),
+            form: None,
+        }
+    }
+
+    /// From an OnForm node's parameters: anyone may see the page and send it.
+    pub fn of_form(parameters: &Map<String, Value>) -> Self {
+        let limits = [
+            "allowIps",
+            "requestsPerMinute",
+            "maxBytes",
+            "whenPaused",
+            "responseMode",
+            "timeoutMs",
+        ];
+        let form = Form::of(parameters);
+        let mut of_requests = parameters.clone();
+        of_requests.retain(|name, _| limits.contains(&name.as_str()));
+        let stores_files = form.file_fields().next().is_some();
+        Webhook {
+            authentication: authentication(Scheme::Open, &Map::new()),
+            methods: methods(Some(&json!(["GET", "POST", "HEAD"]))),
+            accept: accepted(Scheme::Open, Some(&json!(["form", "multipart"]))),
+            stores_files,
+            form: Some(Arc::new(form)),
+            ..Webhook::of(&of_requests)
         }
     }
 
@@ -233,7 +265,11 @@ impl Webhook {
     /// From a node's parameters as JSON; what is not an object has none.
     pub fn of_json(parameters: &str) -> Self {
         let parameters: Option<Map<String, Value>> = serde_json::from_str(parameters).ok();
-        Webhook::of(&parameters.unwrap_or_default())
+        let parameters = parameters.unwrap_or_default();
+        match parameters.get(FORM_MARK) {
+            Some(_) => Webhook::of_form(&parameters),
+            None => Webhook::of(&parameters),
+        }
     }
 
     /// What must follow the webhook's id, as it is written; `None` if nothing does.
@@ -361,7 +397,6 @@ fn networks(given: Option<&Value>) -> Option<Vec<IpNet>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn webhook(parameters: &Value) -> Webhook {
         Webhook::of_json(&parameters.to_string())

@@ -127,7 +127,7 @@ impl Pattern {
             return Err(not_a_pattern(
                 &source,
                 "it looks like an n8n workflow",
-                SHAPE_HELP,
+                "`heddle import n8n` makes a pattern of it",
             ));
         }
         if !document.contains_key("nodes") {

@@ -43,7 +43,7 @@ pub struct DeployPlan {
     rights_removed: NeededRights,
     /// What it names and is not there: nodes that need it would fail.
     missing: Missing,
-    /// The addresses of its OnWebhook nodes.
+    /// The addresses of its OnWebhook and OnForm nodes.
     webhooks: Vec<PlannedWebhook>,
     /// The addresses of its OnEmail nodes.
     emails: Vec<PlannedEmail>,
@@ -63,7 +63,7 @@ struct Replaced {
     environment_id: Option<EnvironmentId>,
 }
 
-/// An OnWebhook node's address.
+/// The address of an OnWebhook or OnForm node.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct PlannedWebhook {
@@ -118,7 +118,8 @@ impl DeployPlan {
             let of_type = triggers.iter().filter(|trigger| trigger.is(start));
             of_type.map(|trigger| trigger.node_id().to_owned()).collect()
         };
-        let webhooks = nodes(Start::Webhook).into_iter().map(|node_id| PlannedWebhook {
+        let requested = Start::REQUESTS.iter().flat_map(|start| nodes(*start));
+        let webhooks = requested.map(|node_id| PlannedWebhook {
             webhook_url: webhooks.remove(&node_id),
             node_id,
         });

@@ -6,6 +6,7 @@ mod drafts;
 mod history;
 mod interface;
 mod lists;
+mod n8n;
 mod presence;
 
 use super::drawn::NodeDefinition;
@@ -44,6 +45,7 @@ pub fn routes() -> OpenApiRouter<App> {
         .merge(drafts::routes())
         .merge(history::routes())
         .merge(interface::routes())
+        .merge(n8n::routes())
         .merge(presence::routes())
 }
 

@@ -89,8 +89,10 @@ async fn list(
     let may_see_secrets = scope.editor().is_ok();
     let mut listed = Vec::new();
     for row in endpoints::in_slot(db, scope, slot).await? {
-        let is_deployed =
-            deployment.is_some_and(|deployment| deployment.holds(Start::Webhook.type_name(), &row.node_id));
+        let is_deployed = deployment.is_some_and(|deployment| {
+            let held = |start: &Start| deployment.holds(start.type_name(), &row.node_id);
+            Start::REQUESTS.iter().any(held)
+        });
         if !row.is_present && !is_deployed {
             continue;
         }
@@ -133,7 +135,10 @@ pub async fn of_deployment_row(
     deployment: &DeploymentRow,
 ) -> Result<Vec<WebhookEndpoint>, ApiError> {
     let mut listed = list(app, db, scope, deployment.slot(), Some(deployment)).await?;
-    listed.retain(|endpoint| deployment.has_trigger(Start::Webhook.type_name(), &endpoint.node_id));
+    listed.retain(|endpoint| {
+        let has = |start: &Start| deployment.has_trigger(start.type_name(), &endpoint.node_id);
+        Start::REQUESTS.iter().any(has)
+    });
     Ok(listed)
 }
 

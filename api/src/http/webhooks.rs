@@ -3,6 +3,7 @@
 mod admission;
 mod answer;
 mod cors;
+mod forms;
 mod ingest;
 mod path;
 mod uploads;
@@ -61,7 +62,8 @@ struct Received {
 /// Receives an event. The sender signs the raw body with the endpoint's secret, as the node's `scheme` specifies; the node
 /// may take other proofs, methods, bodies and paths below this one. `X-Idempotency-Key` (or else `X-Request-Id`, or what the
 /// scheme's senders have) ensures that an event that is sent again within 24 hours starts only
-/// one run. A synchronous webhook responds with RespondToWebhook's response.
+/// one run. A synchronous webhook responds with RespondToWebhook's response. At the address of a form, what people send from
+/// its page, which is answered by pages.
 #[utoipa::path(
     post, path = "/webhooks/{webhookId}", operation_id = "send_webhook", tag = "Webhooks",
     params(
@@ -84,6 +86,7 @@ struct Received {
         (status = 405, description = "METHOD_NOT_ALLOWED: the webhook does not take POST", body = ErrorBody),
         (status = 413, description = "PAYLOAD_TOO_LARGE", body = ErrorBody),
         (status = 415, description = "UNSUPPORTED_MEDIA_TYPE", body = ErrorBody),
+        (status = 422, description = "The form again, with what is wrong in its fields", body = String, content_type = "text/html"),
         (status = 429, description = "RATE_LIMITED", body = ErrorBody),
         (status = 500, description = "A synchronous run failed", body = Received),
         (status = 503, description = "UNAVAILABLE: too many runs are waiting", body = ErrorBody),
@@ -191,7 +194,7 @@ async fn received(
 ) -> Response {
     let (parts, body) = request.into_parts();
     if matches!(parts.method, Method::GET | Method::HEAD) {
-        match verified(&app, &webhook_id, &parts).await {
+        match verified(&app, &webhook_id, ip, &parts).await {
             Ok(Some(response)) => return response,
             Ok(None) => {}
             Err(error) => return error.into_response(),
@@ -202,6 +205,9 @@ async fn received(
         Ok(admitted) => admitted,
         Err(response) => return response,
     };
+    if admitted.webhook().form.is_some() {
+        return ToTheEnd::new(forms::submit(app, arrival, admitted, (parts, body))).await;
+    }
     if let Some(kind) = uploads::kind(&admitted) {
         return ToTheEnd::new(uploads::deliver(app, arrival, admitted, parts, (kind, body))).await;
     }
@@ -223,7 +229,8 @@ struct Verified {
 }
 
 /// Checks whether the webhook exists and is active, which some senders do before their first event. If the webhook's node
-/// lists GET, a request without a challenge is an event, as with `POST`.
+/// lists GET, a request without a challenge is an event, as with `POST`. At the address of a form, its page; `name=value` fills
+/// in fields.
 #[utoipa::path(
     get, path = "/webhooks/{webhookId}", operation_id = "verify_webhook", tag = "Webhooks",
     params(
@@ -232,12 +239,16 @@ struct Verified {
         ("hub.challenge" = Option<String>, Query, description = "Returned as plain text"),
     ),
     responses(
-        (status = 200, description = "The webhook exists; the body is the challenge alone, if one was sent",
-            content((Verified = "application/json"), (String = "text/plain"))),
+        (status = 200, description = "The webhook exists; the body is the challenge alone, if one was sent. Of a form: its page",
+            content((Verified = "application/json"), (String = "text/plain"), (String = "text/html"))),
         (status = 202, description = "An event: accepted, or captured", body = Received),
+        (status = 403, description = "FORBIDDEN: the form takes no answers from this address", body = String,
+         content_type = "text/html"),
         (status = 401, description = "SIGNATURE_INVALID: an event", body = ErrorBody),
         (status = 429, description = "RATE_LIMITED: an event", body = ErrorBody),
         (status = 404, description = "NOT_FOUND: it does not exist, or is not active", body = ErrorBody),
+        (status = 503, description = "UNAVAILABLE: too many requests at a time. Of a form: it is closed for now",
+            content((ErrorBody = "application/json"), (String = "text/html"))),
     )
 )]
 async fn verify(
@@ -251,7 +262,12 @@ async fn verify(
 }
 
 /// The answer to a check, which a GET is unless the webhook takes it as an event.
-async fn verified(app: &App, webhook_id: &str, parts: &Parts) -> Result<Option<Response>, ApiError> {
+async fn verified(
+    app: &App,
+    webhook_id: &str,
+    ip: ClientIp,
+    parts: &Parts,
+) -> Result<Option<Response>, ApiError> {
     let query = parts.uri.query().unwrap_or_default().as_bytes();
     let value = |name| {
         form_urlencoded::parse(query)
@@ -260,6 +276,10 @@ async fn verified(app: &App, webhook_id: &str, parts: &Parts) -> Result<Option<R
     };
     let challenge = value("challenge").or_else(|| value("hub.challenge"));
     match admission::check(app, webhook_id, parts).await? {
+        Checked::Form(admitted) => {
+            let form = admitted.webhook().form.clone().unwrap_or_default();
+            return Ok(Some(forms::show(app, ip, &admitted, &form, parts)));
+        }
         Checked::Event { .. } if challenge.is_none() => return Ok(None),
         Checked::Event { is_active: true } | Checked::Active => {}
         Checked::Event { is_active: false } | Checked::Inactive => {

@@ -31,7 +31,7 @@ pub struct HookNode {
 /// By what a node is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HookKind {
-    /// OnWebhook.
+    /// OnWebhook or OnForm.
     Webhook {
         /// How senders prove who they are.
         scheme: Scheme,

@@ -1,7 +1,7 @@
 //! Checks of the flow of values: cycles, loop bodies, nodes that never run, and nodes that may run twice.
 
 use super::guards;
-use super::level::{Flow, Kind, Level};
+use super::level::{Flow, Kind, Level, Spot};
 use crate::diagnostic::{Diagnostic, list};
 use crate::findings::Findings;
 use crate::scopes::{Scopes, is_entry, is_return, reach};
@@ -102,9 +102,10 @@ fn entries(level: &Level<'_>, found: &mut Findings) {
         ));
     }
     let responders = level.nodes.iter().filter(|spot| spot.role() == Role::Respond);
-    if !triggers().any(|spot| spot.starts_by(Start::Webhook)) {
+    let is_requested = |spot: &Spot<'_>| Start::REQUESTS.iter().any(|start| spot.starts_by(*start));
+    if !triggers().any(is_requested) {
         found.extend(responders.map(|spot| {
-            let message = "nobody waits for this response: the graph has no OnWebhook";
+            let message = "nobody waits for this response: the graph has no OnWebhook and no OnForm";
             Diagnostic::warning("no-webhook", message).at_node(&spot.node.id)
         }));
     }

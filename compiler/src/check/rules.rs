@@ -3,7 +3,7 @@
 use super::level::{Kind, Level};
 use super::names::{NodeNames, labels};
 use super::parameters::Parameters;
-use super::{flow, single, webhook};
+use super::{flow, form, single, webhook};
 use crate::definitions::{Definition, DefinitionKind, Definitions};
 use crate::diagnostic::{Diagnostic, Severity, did_you_mean};
 use crate::findings::Findings;
@@ -57,6 +57,9 @@ fn arguments(level: &Level<'_>, options: &Options, found: &mut Findings) -> Vec<
                 single::check(spot, found);
                 if spot.starts_by(Start::Webhook) && !inner {
                     webhook::check(spot, found);
+                }
+                if spot.starts_by(Start::Form) && !inner {
+                    form::check(spot, found);
                 }
             }
             Kind::Defined(definition, _) if takes_parameters(definition) => {

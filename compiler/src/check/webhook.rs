@@ -38,13 +38,7 @@ pub(crate) fn check(spot: &Spot<'_>, found: &mut Findings) {
     let scheme = text(given, "scheme").unwrap_or("heddle");
     authentication(given, scheme, &mut report);
     path(given, &mut report);
-    each(given, "allowIps", &mut report, |text| {
-        (!is_network(text)).then(|| {
-            let message = format!("`{text}` is neither an IP address nor a network");
-            let help = "write an address such as `192.0.2.7`, or a network such as `192.0.2.0/24`";
-            Diagnostic::error("network", message).with_help(help.to_owned())
-        })
-    });
+    each(given, "allowIps", &mut report, network);
     each(given, "cors", &mut report, |text| {
         (!is_origin(text)).then(|| {
             let message = format!("`{text}` is not the origin of a page");
@@ -157,7 +151,7 @@ fn path(given: &Map<String, Value>, report: &mut impl FnMut(Diagnostic, &str)) {
 }
 
 /// Each text of a list, and how many there are.
-fn each(
+pub(super) fn each(
     given: &Map<String, Value>,
     parameter: &str,
     report: &mut impl FnMut(Diagnostic, &str),
@@ -215,6 +209,15 @@ fn is_unreserved(byte: u8) -> bool {
 fn is_header(name: &str) -> bool {
     let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     (1..=100).contains(&name.len()) && name.bytes().all(is_token)
+}
+
+/// What is wrong with an entry of `allowIps`.
+pub(super) fn network(text: &str) -> Option<Diagnostic> {
+    (!is_network(text)).then(|| {
+        let message = format!("`{text}` is neither an IP address nor a network");
+        let help = "write an address such as `192.0.2.7`, or a network such as `192.0.2.0/24`";
+        Diagnostic::error("network", message).with_help(help.to_owned())
+    })
 }
 
 fn is_network(text: &str) -> bool {

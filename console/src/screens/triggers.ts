@@ -3,6 +3,7 @@
 /** What starts runs at triggers of these types, by whose names deployments keep them. `tests/tidy` compares it with the catalogue. */
 const STARTS: Readonly<Record<string, string>> = {
   OnWebhook: 'webhook',
+  OnForm: 'form',
   OnSchedule: 'schedule',
   OnManual: 'manual',
   OnCall: 'call',
@@ -12,6 +13,7 @@ const STARTS: Readonly<Record<string, string>> = {
 
 const NAMES: Readonly<Record<string, string>> = {
   webhook: 'Webhook',
+  form: 'Form',
   schedule: 'Schedule',
   manual: 'Manual',
   call: 'Calls',

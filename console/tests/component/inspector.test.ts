@@ -1,5 +1,6 @@
 import type { Page } from '@playwright/test';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import nodes from '../unit/inspector/nodes.json';
 import { start, violations, type Opened, type Pages } from './browser';
 
 let pages: Pages;
@@ -53,7 +54,7 @@ test.each(['light', 'dark'])('nothing for axe to find, %s', async (theme) => {
 
 test('every type of the catalogue is drawn', async () => {
   await on('All', async (page) => {
-    expect(await page.getByRole('region', { name: /^Node / }).count()).toBe(53);
+    expect(await page.getByRole('region', { name: /^Node / }).count()).toBe(nodes.length);
     for (const more of await page.getByRole('button', { name: /^More/ }).all()) await more.click();
     expect(await violations(page)).toEqual([]);
   });

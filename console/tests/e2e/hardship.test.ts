@@ -80,6 +80,40 @@ test('what is pasted and is no part of a pattern changes nothing, and says so', 
   }
 });
 
+test("what is copied in n8n's editor is pasted as nodes of heddle, and undone in one step", async ({
+  page,
+  account,
+}) => {
+  await opened(page, account.workspace);
+  const node = (name: string, type: string, x: number, parameters: object) => ({
+    id: name,
+    name,
+    type: `n8n-nodes-base.${type}`,
+    typeVersion: type === 'set' ? 3.4 : 1,
+    position: [x, 0],
+    parameters,
+  });
+  const greeting = { name: 'text', type: 'string', value: '=Hello {{ $json.name }}' };
+  const copied = {
+    nodes: [
+      node('Start', 'manualTrigger', 0, {}),
+      node('Greet them', 'set', 220, { assignments: { assignments: [greeting] } }),
+      node('Tell the chat', 'slack', 440, { resource: 'message' }),
+    ],
+    connections: {
+      Start: { main: [[{ node: 'Greet them', type: 'main', index: 0 }]] },
+      'Greet them': { main: [[{ node: 'Tell the chat', type: 'main', index: 0 }]] },
+    },
+    pinData: {},
+  };
+  await paste(page, JSON.stringify(copied));
+  await expect(page.getByText(/^3 nodes from n8n: .*1 to be replaced/)).toBeVisible();
+  const pasted = page.getByRole('application').getByRole('img', { name: /^(Greet them|Tell the chat)/ });
+  await expect(pasted).toHaveCount(2);
+  await page.keyboard.press('Control+z');
+  await expect(pasted).toHaveCount(0);
+});
+
 test('long names and names from right to left stay within their places', async ({ page, account }) => {
   await page.goto(`/w/${account.workspace}`);
   const rtl = 'طلب جديد من المتجر الإلكتروني';

@@ -8,6 +8,7 @@ pub mod diagnostics;
 pub mod event;
 pub mod executor;
 pub mod expression;
+pub mod import_n8n;
 pub mod json;
 pub mod keys;
 pub mod mail;
@@ -27,6 +28,7 @@ pub const ALL: &[(&str, Check)] = &[
     ("event", event::check),
     ("executor", executor::check),
     ("expression", expression::check),
+    ("import_n8n", import_n8n::check),
     ("json", json::check),
     ("keys", keys::check),
     ("mail", mail::check),

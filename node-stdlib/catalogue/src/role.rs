@@ -5,6 +5,8 @@
 pub enum Start {
     /// An HTTP request to the node's webhook.
     Webhook,
+    /// What a person sends from the node's own page.
+    Form,
     /// A time that a cron expression says.
     Schedule,
     /// A person, by the command line, the API or an editor.
@@ -21,6 +23,7 @@ impl Start {
     /// Every way in which runs start.
     pub const ALL: &[Start] = &[
         Start::Webhook,
+        Start::Form,
         Start::Schedule,
         Start::Manual,
         Start::Call,
@@ -28,10 +31,14 @@ impl Start {
         Start::Error,
     ];
 
+    /// Those by an HTTP request, which have an address below `/webhooks`.
+    pub const REQUESTS: &[Start] = &[Start::Webhook, Start::Form];
+
     /// Name of the one node type at which such runs start, as graphs and manifests have it.
     pub const fn type_name(self) -> &'static str {
         match self {
             Start::Webhook => "OnWebhook",
+            Start::Form => "OnForm",
             Start::Schedule => "OnSchedule",
             Start::Manual => "OnManual",
             Start::Call => "OnCall",

@@ -1,33 +1,14 @@
 //! Nodes that start a run.
 
+mod form;
+mod node;
+
 use crate::content::{Content, TimeUnit};
 use crate::face::{Face, Group};
 use crate::icon::Icon;
-use crate::node_type::{Category, Example, NodeType, Outputs, Parameter, Port, Schema, ValueType};
-use crate::role::{Role, Start};
-
-const fn event(description: &'static str) -> Port {
-    Port::new("out", ValueType::Any, description)
-}
-
-const fn trigger(
-    start: Start,
-    face: Face,
-    description: &'static str,
-    outputs: &'static [Port],
-    parameters: &'static [Parameter],
-    examples: &'static [Example],
-) -> NodeType {
-    NodeType {
-        description,
-        inputs: &[],
-        outputs: Outputs::Fixed(outputs),
-        parameters,
-        role: Role::Trigger(start),
-        examples,
-        ..NodeType::plain(start.type_name(), Category::Trigger, face)
-    }
-}
+use crate::node_type::{Example, NodeType, Parameter, Schema};
+use crate::role::Start;
+use node::{event, trigger};
 
 /// Who may send, what, and what becomes of it. Without any of them: a signed POST of JSON.
 const WEBHOOK: &[Parameter] = &[
@@ -291,6 +272,7 @@ pub const TYPES: &[NodeType] = &[
             },
         ],
     ),
+    form::ON_FORM,
     trigger(
         Start::Schedule,
         Face::new(

@@ -5,9 +5,10 @@ use heddle_catalogue::Start;
 use heddle_compiler::compare::NODES_MAX;
 use heddle_compiler::text;
 use heddle_model::signature::Scheme;
+use heddle_model::webhook::FORM_MARK;
 use heddle_store::endpoints::{HOOKS_MAX, HookKind, HookNode};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// Characters of an alias; the rest is cut off.
 const ALIAS_CHARS_MAX: usize = 100;
@@ -33,7 +34,7 @@ fn hook(node: &RawValue) -> Option<HookNode> {
     let [id, node_type, data] = text::pick(node.get(), ["id", "type", "data"])?;
     let node_type = text::string(node_type?)?;
     let start = Start::of_type(&node_type);
-    if !matches!(start, Some(Start::Webhook | Start::Email)) {
+    if !matches!(start, Some(Start::Webhook | Start::Form | Start::Email)) {
         return None;
     }
     let node_id = text::string(id?).filter(|id| is_node_id(id))?;
@@ -47,6 +48,11 @@ fn hook(node: &RawValue) -> Option<HookNode> {
         Some(Start::Webhook) => HookKind::Webhook {
             scheme: scheme.and_then(|name| Scheme::named(&name)).unwrap_or_default(),
             parameters: parameters.map(further).unwrap_or_default(),
+        },
+        // Its page is that of the deployed version: until there is one, nobody sees it.
+        Some(Start::Form) => HookKind::Webhook {
+            scheme: Scheme::Open,
+            parameters: json!({ FORM_MARK: true }).to_string(),
         },
         _ => HookKind::Email,
     };
@@ -67,7 +73,12 @@ fn further(parameters: &RawValue) -> String {
     }
     let read: Option<Map<String, Value>> = serde_json::from_str(parameters.get()).ok();
     let mut read = read.unwrap_or_default();
-    let said = |name: &str| !matches!(name, "alias" | "scheme" | "responseMode" | "timeoutMs");
+    let said = |name: &str| {
+        !matches!(
+            name,
+            "alias" | "scheme" | "responseMode" | "timeoutMs" | FORM_MARK
+        )
+    };
     if !read.keys().any(|name| said(name)) {
         return String::new();
     }
@@ -112,6 +123,8 @@ mod tests {
             {"id": "b", "type": "OnWebhook", "data": {"label": "Payments", "parameters": {"scheme": "no such"}}},
             {"id": "c", "type": "OnWebhook", "data": {"parameters": {"scheme": "none", "alias": "", "methods": ["GET"], "timeoutMs": 1}}},
             {"id": "c", "type": "OnWebhook", "data": {"label": "the id is taken"}},
+            {"id": "f", "type": "OnForm", "data": {"label": "Ask", "parameters": {"title": "T", "scheme": "github"}}},
+            {"id": "g", "type": "OnWebhook", "data": {"parameters": {"form": true}}},
             {"id": "d", "type": "OnEmail", "data": 7},
             {"id": "e", "type": "OnManual"},
             {"id": "f\u{0}", "type": "OnWebhook"},
@@ -126,6 +139,8 @@ mod tests {
                 "c",
                 webhook(Scheme::Open, r#"{"scheme":"none","methods":["GET"]}"#),
             ),
+            hook("f", "Ask", webhook(Scheme::Open, r#"{"form":true}"#)),
+            hook("g", "g", webhook(Scheme::Heddle, "")),
             hook("d", "d", HookKind::Email),
         ];
         assert_eq!(hooks(&graph.to_string()), found);

@@ -61,6 +61,8 @@ pub enum Checked {
     Active,
     /// A question, and it is not, or there is none.
     Inactive,
+    /// Somebody opens a form.
+    Form(Box<Admitted>),
 }
 
 /// What a GET or HEAD is to this webhook.
@@ -68,6 +70,9 @@ pub async fn check(app: &App, webhook_id: &str, parts: &Parts) -> Result<Checked
     let (_, Some(admitted)) = find(app, webhook_id).await? else {
         return Ok(Checked::Inactive);
     };
+    if admitted.webhook().form.is_some() {
+        return Ok(Checked::Form(Box::new(admitted)));
+    }
     let (webhook, below) = (admitted.webhook(), path::below(parts.uri.path()));
     let is_there = below.is_none() || path::params(&webhook.path, below).is_some();
     Ok(match (is_there, webhook.methods.has(parts.method.as_str())) {
@@ -104,8 +109,10 @@ pub async fn find(app: &App, webhook_id: &str) -> Result<(Option<PatternId>, Opt
     // An endpoint whose node is neither in the newest version nor deployed, were it paused, waits for its return.
     let mut reader = app.store.reader().await?;
     let deployment = deployments::in_slot_for_system(&mut reader.db(), admitted.endpoint.slot).await?;
-    let holds =
-        |deployment: DeploymentRow| deployment.holds(Start::Webhook.type_name(), &admitted.endpoint.node_id);
+    let holds = |deployment: DeploymentRow| {
+        let held = |start: &Start| deployment.holds(start.type_name(), &admitted.endpoint.node_id);
+        Start::REQUESTS.iter().any(held)
+    };
     Ok((pattern, deployment.is_some_and(holds).then_some(admitted)))
 }
 

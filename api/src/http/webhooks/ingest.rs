@@ -3,6 +3,7 @@
 
 use super::admission::{Admitted, find, fit, limit};
 use super::answer::{not_allowed, to_sender, too_late};
+use super::forms;
 use super::path;
 use crate::app::App;
 use crate::http::client_ip::{ClientIp, untrusted_proxy};
@@ -47,7 +48,9 @@ const KEY_BYTES_MAX: usize = 255;
 /// What is logged of a request, whatever becomes of it.
 pub struct Arrival {
     webhook_id: String,
-    ip: ClientIp,
+    pub(super) ip: ClientIp,
+    /// Whether the answer is a page for a person.
+    is_of_form: bool,
     user_agent: Option<String>,
     request_id: String,
     content_length: i64,
@@ -62,6 +65,7 @@ impl Arrival {
         Arrival {
             webhook_id: loggable(webhook_id),
             ip,
+            is_of_form: false,
             user_agent: text(USER_AGENT).as_deref().map(loggable),
             request_id,
             content_length: declared.unwrap_or_default(),
@@ -72,6 +76,14 @@ impl Arrival {
     /// Notes how long the body was.
     pub fn note_bytes(&mut self, bytes: u64) {
         self.content_length = i64::try_from(bytes).unwrap_or(i64::MAX);
+    }
+
+    /// A refusal as the sender reads it.
+    fn told(&self, error: ApiError) -> Response {
+        match self.is_of_form {
+            true => forms::page::refusal(error),
+            false => error.into_response(),
+        }
     }
 
     fn line(self, pattern_id: Option<PatternId>, status: WebhookStatus, status_code: StatusCode) -> LogRow {
@@ -100,12 +112,15 @@ fn loggable(text: &str) -> String {
 }
 
 /// Finds the endpoint and checks what can be checked before the body is read. `Err`: the answer, already logged.
-pub async fn admit(app: &App, arrival: Arrival, parts: &Parts) -> Result<(Arrival, Admitted), Response> {
+pub async fn admit(app: &App, mut arrival: Arrival, parts: &Parts) -> Result<(Arrival, Admitted), Response> {
     let (pattern, found) = match find(app, &arrival.webhook_id).await {
         Ok(found) => found,
         Err(error) => return Err(error.into_response()),
     };
     let endpoint = found.as_ref().map(|admitted| admitted.endpoint.id);
+    arrival.is_of_form = found
+        .as_ref()
+        .is_some_and(|admitted| admitted.webhook().form.is_some());
     let limits = &app.webhooks.limits;
     let limited = limits.check_address(endpoint, arrival.ip.limit_key(), arrival.at);
     let Some(mut admitted) = found else {
@@ -158,7 +173,7 @@ pub(super) async fn refuse(
     error: ApiError,
 ) -> Response {
     let reason = error.message().to_owned();
-    let response = error.into_response();
+    let response = arrival.told(error);
     refuse_as(app, arrival, pattern, status, (response, reason)).await
 }
 
@@ -180,7 +195,7 @@ async fn refuse_limited(
         TOLD.call_once(|| tracing::warn!("A webhook's request was refused: {hint}"));
         reason = format!("{reason} {hint}.");
     }
-    let response = error.into_response();
+    let response = arrival.told(error);
     refuse_as(
         app,
         arrival,
@@ -191,7 +206,7 @@ async fn refuse_limited(
     .await
 }
 
-async fn refuse_as(
+pub(super) async fn refuse_as(
     app: &App,
     arrival: Arrival,
     pattern: Option<PatternId>,
@@ -272,7 +287,7 @@ pub(super) async fn deliver_uploaded(
 }
 
 /// Accepts an event and answers.
-async fn accepted_as(
+pub(super) async fn accepted_as(
     app: App,
     arrival: Arrival,
     admitted: Admitted,
@@ -280,6 +295,7 @@ async fn accepted_as(
     (key, event, id): (Option<String>, Box<RawValue>, Option<RunId>),
 ) -> Response {
     let endpoint = admitted.endpoint.clone();
+    let form = admitted.webhook().form.clone();
     let pattern = Some(endpoint.slot.pattern);
     let has_credentials = headers.keys().any(|name| is_credential(name.as_str()));
     let outcome = accept(&app, &admitted, key, (event.clone(), id)).await;
@@ -290,15 +306,26 @@ async fn accepted_as(
         Outcome::Refused(status, error) => return refuse(&app, arrival, pattern, status, error).await,
         Outcome::Run(ticket, waits) => {
             let run = ticket.run_id;
-            let response = if waits {
-                wait(&app, &admitted, ticket).await
-            } else {
-                accepted(run)
+            let response = match &form {
+                _ if waits => wait(&app, &admitted, ticket).await,
+                Some(form) => forms::page::sent(form),
+                None => accepted(run),
             };
             (response, WebhookStatus::Accepted, Some(run), tap)
         }
+        // It was closed a moment ago.
+        Outcome::Captured(_) if form.is_some() => {
+            let closed = Code::Unavailable.into();
+            return refuse(&app, arrival, pattern, WebhookStatus::Inactive, closed).await;
+        }
         Outcome::Captured(message) => (captured(message), WebhookStatus::Inactive, None, tap),
-        Outcome::Duplicate(run) => (duplicate(run), WebhookStatus::Accepted, Some(run), None),
+        Outcome::Duplicate(run) => {
+            let response = match form {
+                Some(_) => forms::page::sent_before(),
+                None => duplicate(run),
+            };
+            (response, WebhookStatus::Accepted, Some(run), None)
+        }
     };
     let mut log = arrival.line(pattern, status, response.status());
     log.run_id = run_id;
@@ -355,7 +382,7 @@ fn params<'a>(admitted: &'a Admitted, parts: &Parts) -> Option<BTreeMap<&'a str,
     }
 }
 
-fn event_with(
+pub(super) fn event_with(
     admitted: &Admitted,
     parts: &Parts,
     body: &RawValue,
@@ -477,7 +504,16 @@ async fn wait(app: &App, admitted: &Admitted, ticket: Ticket) -> Response {
     let run = ticket.run_id;
     let of_node = admitted.deployed().and_then(|webhook| webhook.patience);
     let patience = of_node.unwrap_or(app.config.run_timeout);
-    match tokio::time::timeout(patience, ticket.ended()).await {
+    let ended = tokio::time::timeout(patience, ticket.ended()).await;
+    if let Some(form) = &admitted.webhook().form {
+        match &ended {
+            Ok(Ok(ended)) if ended.response.is_none() => return forms::page::ended(form, ended),
+            Ok(Ok(_)) => {}
+            Ok(Err(_)) => return forms::page::failed(StatusCode::INTERNAL_SERVER_ERROR),
+            Err(_) => return forms::page::refusal(too_late(run)),
+        }
+    }
+    match ended {
         Ok(Ok(ended)) => {
             let told = tells_errors(admitted, &ended);
             match &admitted.deployment {

@@ -14,6 +14,7 @@ use axum::http::request::Parts;
 use axum::response::Response;
 use futures_util::{StreamExt, TryStreamExt};
 use heddle_model::file::Holder;
+use heddle_model::form::Form;
 use heddle_model::ids::RunId;
 use heddle_model::signature::Scheme;
 use heddle_model::status::WebhookStatus;
@@ -51,7 +52,7 @@ pub async fn deliver(
     }
 }
 
-async fn stored(
+pub(super) async fn stored(
     app: &App,
     arrival: &Arrival,
     admitted: &Admitted,
@@ -84,6 +85,7 @@ async fn stored(
             .body_bytes_max
             .map_or(max, |bytes| max.min(bytes as u64)),
         text_bytes_max: app.config.webhook_body_bytes_max,
+        fields: admitted.webhook().form.as_deref().map(file_fields),
     };
     let content_type = parts
         .headers
@@ -98,6 +100,11 @@ async fn stored(
     let body = read.map_err(|error| refused(error, place.bytes_max))?;
     let bytes = counted.load(Ordering::Relaxed);
     Ok((Uploaded { run, body, claims }, bytes))
+}
+
+/// The names under which a form takes files.
+fn file_fields(form: &Form) -> Vec<&str> {
+    form.file_fields().map(|field| field.name.as_str()).collect()
 }
 
 fn refused(error: UploadError, bytes_max: u64) -> ApiError {

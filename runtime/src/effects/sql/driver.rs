@@ -32,7 +32,8 @@ impl Driver {
                 }
             })
         };
-        readable(open, target).await
+        // On the heap: drivers' futures are large.
+        readable(Box::pin(open), target).await
     }
 
     /// Executes one statement. The server may send what `meter` is granted for each part of it.
@@ -48,7 +49,7 @@ impl Driver {
                 Driver::MySql(session) => session.execute(statement, target, meter).await,
             }
         };
-        readable(execute, target).await
+        readable(Box::pin(execute), target).await
     }
 
     /// By which the server knows the session.

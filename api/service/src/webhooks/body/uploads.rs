@@ -29,6 +29,16 @@ pub struct Place<'f> {
     pub bytes_max: u64,
     /// Bytes of all fields together that are no files.
     pub text_bytes_max: usize,
+    /// The fields of which files are stored, if not of all: others are skipped, and so are inputs without a file.
+    pub fields: Option<Vec<&'f str>>,
+}
+
+impl Place<'_> {
+    /// Whether this file is stored.
+    fn takes(&self, field: &str, file_name: &str) -> bool {
+        let fields = self.fields.as_deref();
+        fields.is_none_or(|fields| !file_name.is_empty() && fields.contains(&field))
+    }
 }
 
 /// Why a body can't be read.
@@ -95,6 +105,7 @@ where
         let name = name.to_owned();
         let part_type = part.content_type().map(ToString::to_string).unwrap_or_default();
         let value = match part.file_name().map(str::to_owned) {
+            Some(file_name) if !place.takes(&name, &file_name) => continue,
             Some(file_name) => {
                 let about = (file_name.as_str(), part_type.as_str());
                 let mut writer = create(place, about).await?;

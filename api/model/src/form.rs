@@ -1,0 +1,84 @@
+//! What an OnForm node's parameters say of its page, and which answers they take. They are checked when a pattern is compiled;
+//! what is wrong in them nevertheless takes less, never more. Knows nothing about requests and pages.
+
+mod check;
+mod field;
+
+use field::text;
+pub use field::{Choice, Field, Kind};
+use serde_json::{Map, Value};
+
+/// Fields that are read of a form, as many as the compiler takes.
+const FIELDS_MAX: usize = 100;
+
+/// A page with fields.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Form {
+    pub title: String,
+    pub description: String,
+    /// What the button says.
+    pub button: String,
+    /// What people read whose answers have arrived.
+    pub thanks: String,
+    /// Where they are taken instead.
+    pub redirect: Option<String>,
+    pub fields: Vec<Field>,
+}
+
+/// What is wrong with a field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mistake {
+    /// The field's place in the form.
+    pub field: usize,
+    /// A sentence for whoever fills it in.
+    pub message: String,
+}
+
+impl Form {
+    /// From a node's parameters.
+    pub fn of(parameters: &Map<String, Value>) -> Self {
+        let owned = |name: &str| text(parameters, name).map(str::to_owned);
+        let fields = parameters.get("fields").and_then(Value::as_array);
+        let fields = fields.map(Vec::as_slice).unwrap_or_default();
+        Form {
+            title: owned("title").unwrap_or_default(),
+            description: owned("description").unwrap_or_default(),
+            button: owned("button").unwrap_or_else(|| "Send".to_owned()),
+            thanks: owned("thanks").unwrap_or_else(|| "Your answers have arrived.".to_owned()),
+            redirect: owned("redirect"),
+            fields: fields
+                .iter()
+                .take(FIELDS_MAX)
+                .filter_map(Value::as_object)
+                .filter_map(Field::of)
+                .collect(),
+        }
+    }
+
+    /// The fields that take files.
+    pub fn file_fields(&self) -> impl Iterator<Item = &Field> {
+        self.fields.iter().filter(|field| field.kind == Kind::File)
+    }
+
+    /// The values of the event, by name: what people have sent, as texts and files, each as its field has it.
+    pub fn check(&self, given: &Map<String, Value>) -> Result<Map<String, Value>, Vec<Mistake>> {
+        let mut values = Map::new();
+        let mut mistakes = Vec::new();
+        for (place, field) in self.fields.iter().enumerate() {
+            match check::value(field, given.get(&field.name)) {
+                Ok(value) => drop(values.insert(field.name.clone(), value)),
+                Err(message) => mistakes.push(Mistake {
+                    field: place,
+                    message,
+                }),
+            }
+        }
+        match mistakes.is_empty() {
+            true => Ok(values),
+            false => Err(mistakes),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

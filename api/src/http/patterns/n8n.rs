@@ -1,0 +1,337 @@
+//! Imports n8n's workflows as patterns.
+
+use super::bodies::bounded;
+use crate::app::App;
+use crate::http::error::{ApiError, ErrorBody};
+use crate::http::extract::{Caller, CodeJson};
+use axum::Json as Answer;
+use axum::extract::State;
+use axum::http::StatusCode;
+use heddle_execution::blocking::computing;
+use heddle_execution::compile::Sources;
+use heddle_execution::compile::validation::{Diagnostic, DiagnosticSeverity};
+use heddle_import::{Calls, Finding, Imported, Importing, Report, Workflow, find};
+use heddle_model::Code;
+use heddle_model::access::Editor;
+use heddle_model::ids::PatternId;
+use heddle_service::patterns::{self, Definitions, Graph, NAME_CHARS_MAX, NewPattern};
+use heddle_service::test_cases::{self, Case};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// Workflows of a request.
+const WORKFLOWS_MAX: usize = 50;
+/// Bytes for each byte of the workflows' text, roughly: their values and the patterns.
+const IMPORT_FACTOR: usize = 12;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(import_n8n))
+}
+
+/// Workflows as n8n exports them.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct N8nRequest {
+    /// The workflows, at most 50. Those that call each other find each other by their `id`.
+    #[schema(value_type = Vec<HashMap<String, Value>>, max_items = 50, example = json!([{
+        "name": "Greeting",
+        "nodes": [
+            {"name": "Start", "type": "n8n-nodes-base.manualTrigger", "typeVersion": 1, "position": [0, 0], "parameters": {}},
+            {"name": "Greet", "type": "n8n-nodes-base.set", "typeVersion": 3.4, "position": [200, 0], "parameters": {
+                "assignments": {"assignments": [{"name": "text", "type": "string", "value": "=Hello {{ $json.name }}"}]}
+            }}
+        ],
+        "connections": {"Start": {"main": [[{"node": "Greet", "type": "main", "index": 0}]]}}
+    }]))]
+    workflows: Box<RawValue>,
+    /// Whether nothing is to be made: the answer has what would be. Default: false.
+    #[schema(example = false)]
+    dry_run: Option<bool>,
+}
+
+/// What became of the workflows, in the order of the request.
+#[derive(Debug, Serialize, ToSchema)]
+struct N8nAnswer {
+    patterns: Vec<N8nPattern>,
+}
+
+/// A workflow that became a pattern.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct N8nPattern {
+    /// The pattern; left out when nothing was to be made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<PatternId>,
+    #[schema(example = "Greeting")]
+    name: String,
+    #[schema(value_type = N8nReport)]
+    report: Report,
+    /// The pattern's graph; left out when the pattern was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<HashMap<String, Value>>)]
+    graph_data: Option<Value>,
+    /// The definitions that its nodes use; left out when the pattern was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<HashMap<String, Value>>)]
+    node_definitions: Option<Value>,
+}
+
+impl N8nPattern {
+    /// What a workflow would become.
+    fn proposed(imported: Imported) -> Self {
+        N8nPattern {
+            id: None,
+            name: imported.name,
+            report: imported.report,
+            graph_data: Some(imported.graph_data),
+            node_definitions: Some(imported.node_definitions),
+        }
+    }
+}
+
+/// How well a workflow is imported.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only describes the importer's report")]
+struct N8nReport {
+    summary: N8nSummary,
+    /// Whether the pattern compiles.
+    valid: bool,
+    /// Connections that have to be made.
+    connections: Vec<N8nConnection>,
+    items: Vec<N8nItem>,
+    /// Why it does not compile, if it doesn't.
+    #[schema(value_type = Option<Vec<HashMap<String, Value>>>, required = false)]
+    errors: Option<()>,
+}
+
+/// Nodes by how well they are imported; sticky notes are not counted.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only describes the importer's report")]
+struct N8nSummary {
+    nodes: usize,
+    exact: usize,
+    approximate: usize,
+    stub: usize,
+    /// Expressions that can't be compiled and are undefined now.
+    repaired: usize,
+}
+
+/// A connection that has to be made before the pattern can run.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only describes the importer's report")]
+struct N8nConnection {
+    name: String,
+    /// n8n's type of the credentials.
+    n8n_type: String,
+    fields: Vec<String>,
+    node_ids: Vec<String>,
+}
+
+/// What differs from n8n.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only describes the importer's report")]
+struct N8nItem {
+    /// The node; null for the whole workflow.
+    #[schema(required = true)]
+    node_id: Option<String>,
+    n8n_type: Option<String>,
+    /// `exact`, `approximate` or `stub`.
+    #[schema(example = "approximate")]
+    level: String,
+    #[schema(example = "expression")]
+    code: String,
+    message: String,
+    parameter: Option<String>,
+    /// What n8n has there.
+    original: Option<String>,
+}
+
+/// Imports n8n's workflows.
+///
+/// Each becomes a pattern with a report. Whatever has no equivalent becomes a node that fails with `NOT_IMPORTED`.
+#[utoipa::path(
+    post, path = "/api/patterns/import/n8n", operation_id = "import_n8n", tag = "Patterns", request_body = N8nRequest, security(("bearer" = [])),
+    responses(
+        (status = 200, description = "What would become of them: `dryRun`", body = N8nAnswer),
+        (status = 201, description = "Imported", body = N8nAnswer),
+        (status = 400, description = "VALIDATION: there is no workflow, or there are too many", body = ErrorBody),
+        (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
+        (status = 403, description = "FORBIDDEN: viewers can't create patterns; QUOTA_EXCEEDED", body = ErrorBody),
+    )
+)]
+async fn import_n8n(
+    State(app): State<App>,
+    caller: Caller,
+    CodeJson(request): CodeJson<N8nRequest>,
+) -> Result<(StatusCode, Answer<N8nAnswer>), ApiError> {
+    let editor = caller.scope.editor()?;
+    let bytes_max = app.config.api_body_bytes_max;
+    if request.workflows.get().len() > bytes_max {
+        let message = format!("workflows is larger than {bytes_max} bytes.");
+        return Err(Code::PayloadTooLarge.with(message).into());
+    }
+    let size = (request.workflows.get().len(), IMPORT_FACTOR);
+    let is_dry = request.dry_run.unwrap_or(false);
+    let read = app
+        .budget
+        .read(Some(editor.user()), size, move || workflows(&request.workflows));
+    let mut left: Vec<(usize, Workflow)> = read.await??.into_iter().enumerate().collect();
+    let mut calls = Calls::new();
+    let mut made: Vec<(usize, N8nPattern)> = Vec::new();
+    while let Some((place, workflow)) = next(&mut left) {
+        let id = workflow.id.clone();
+        let imported = imported(&app, &caller, workflow, calls.clone()).await?;
+        let pattern = match is_dry {
+            true => N8nPattern::proposed(imported),
+            false => made_of(&app, editor, imported).await?,
+        };
+        if let (Some(n8n), Some(pattern)) = (id, pattern.id) {
+            calls.insert(n8n, pattern.to_string());
+        }
+        made.push((place, pattern));
+    }
+    made.sort_by_key(|(place, _)| *place);
+    let patterns = made.into_iter().map(|(_, pattern)| pattern).collect();
+    let status = if is_dry {
+        StatusCode::OK
+    } else {
+        StatusCode::CREATED
+    };
+    Ok((status, Answer(N8nAnswer { patterns })))
+}
+
+/// The workflows of a request.
+fn workflows(given: &RawValue) -> Result<Vec<Workflow>, ApiError> {
+    let value: Value = serde_json::from_str(given.get())
+        .map_err(|_| ApiError::field("workflows", "is nested too deeply"))?;
+    if !value.is_array() {
+        return Err(ApiError::field("workflows", "must be an array of workflows"));
+    }
+    let found = find(&value, "Workflow").map_err(|refused| ApiError::field("workflows", refused.0))?;
+    if found.is_empty() {
+        return Err(ApiError::field(
+            "workflows",
+            "has no workflow: each has `nodes` and `connections`",
+        ));
+    }
+    if found.len() > WORKFLOWS_MAX {
+        return Err(ApiError::field(
+            "workflows",
+            format!("can be at most {WORKFLOWS_MAX}"),
+        ));
+    }
+    for (number, workflow) in found.iter().enumerate() {
+        bounded(
+            &format!("workflows[{number}].name"),
+            &workflow.name,
+            NAME_CHARS_MAX,
+        )?;
+    }
+    Ok(found)
+}
+
+/// One that calls none of the others, if there is one, so that its pattern is known to those that call it.
+fn next(left: &mut Vec<(usize, Workflow)>) -> Option<(usize, Workflow)> {
+    let ids: Vec<Option<String>> = left.iter().map(|(_, workflow)| workflow.id.clone()).collect();
+    let calls = |workflow: &Workflow| {
+        let mut others = ids
+            .iter()
+            .flatten()
+            .filter(|id| Some(*id) != workflow.id.as_ref());
+        others.any(|id| workflow.calls(id))
+    };
+    let place = left
+        .iter()
+        .position(|(_, workflow)| !calls(workflow))
+        .unwrap_or(0);
+    (place < left.len()).then(|| left.remove(place))
+}
+
+/// The workflow as a pattern. It is checked where graphs of users are compiled, which is not in this process.
+async fn imported(
+    app: &App,
+    caller: &Caller,
+    workflow: Workflow,
+    calls: Calls,
+) -> Result<Imported, ApiError> {
+    let mut importing = computing(move || Importing::new(&workflow, &calls)).await?;
+    loop {
+        let (graph, definitions) = importing.pattern();
+        let sources = Sources {
+            graph: raw(&graph)?,
+            definitions: raw(&definitions)?,
+            pinned_nodes: None,
+        };
+        let validation = app.executions.validate(&caller.scope, sources, false).await?;
+        let found = validation.diagnostics.into_iter().map(finding).collect();
+        let (again, next) = computing(move || (importing.repair(found), importing)).await?;
+        if !again {
+            return Ok(next.finish());
+        }
+        importing = next;
+    }
+}
+
+fn raw(value: &Value) -> Result<Box<RawValue>, ApiError> {
+    serde_json::value::to_raw_value(value)
+        .map_err(|_| ApiError::field("workflows", "can't be written as a pattern"))
+}
+
+/// A finding as the importer takes it. Places are in UTF-16 code units of the whole parameter.
+fn finding(found: Diagnostic) -> Finding {
+    let place = found.excerpt.zip(found.span).map(|(excerpt, span)| {
+        let units = span.start.saturating_sub(excerpt.offset);
+        let mut before = 0;
+        let at = excerpt.text.char_indices().find(|(_, c)| {
+            before += c.len_utf16();
+            before > units
+        });
+        let at = at.map_or(excerpt.text.len(), |(at, _)| at);
+        (excerpt.text, at)
+    });
+    Finding {
+        is_error: found.severity == DiagnosticSeverity::Error,
+        code: found.code,
+        node_id: found.node_id,
+        parameter: found.parameter,
+        message: found.message,
+        excerpt: place,
+    }
+}
+
+/// Makes the pattern.
+async fn made_of(app: &App, editor: Editor, imported: Imported) -> Result<N8nPattern, ApiError> {
+    let graph = Graph::read(app, editor.user(), "workflows", raw(&imported.graph_data)?).await?;
+    let definitions = raw(&imported.node_definitions)?;
+    let definitions = Definitions::read(app, editor.user(), "workflows", definitions).await?;
+    let cases = imported.tests.into_iter();
+    let cases = cases.filter_map(|test| serde_json::from_value::<Case>(test).ok());
+    let new = NewPattern {
+        name: imported.name,
+        description: String::new(),
+        is_public: false,
+        is_template: false,
+        tags: Vec::new(),
+        graph,
+        definitions,
+        call_interface: None,
+        summary: "imported from n8n".to_owned(),
+        tests: test_cases::copies(cases.map(Ok::<_, ApiError>), app.clock.now())?,
+    };
+    let name = new.name.clone();
+    let id = patterns::create(app, editor, new).await?.id;
+    Ok(N8nPattern {
+        id: Some(id),
+        name,
+        report: imported.report,
+        graph_data: None,
+        node_definitions: None,
+    })
+}

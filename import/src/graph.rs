@@ -1,0 +1,498 @@
+//! The whole graph: every node translated, every edge drawn, and what is cut said.
+
+use crate::built::{Drawn, DrawnEdge, DrawnNode, Kind, Translation};
+use crate::cycles::Fate;
+use crate::deep;
+use crate::kinds::{is_model, is_trigger};
+use crate::loops::fates;
+use crate::report::{ConnectionNeeded, Item, Level, Report};
+use crate::rewrite::{Names, mentioned};
+use crate::scene::Scene;
+use crate::shape::Flow;
+use crate::table;
+use crate::workflow::{Calls, Edge, Node, OnError, Workflow};
+use serde_json::{Value, json};
+
+/// Where a node of the workflow is in the pattern: the first of its row, which takes its input, and the last.
+struct Place {
+    first: String,
+    last: String,
+    outputs: Vec<String>,
+    inputs: Vec<&'static str>,
+    /// The node whose failures take a branch of their own, if there is one.
+    branches: Option<String>,
+    /// Outputs that n8n counts before that of errors.
+    count: usize,
+    is_trigger: bool,
+}
+
+/// Draws the pattern.
+pub(crate) fn draw(workflow: &Workflow, calls: &Calls, report: &mut Report) -> Drawn {
+    let mut drawn = Drawn {
+        settings: settings(workflow, calls, report),
+        ..Drawn::default()
+    };
+    let flow = Flow::new(workflow, table::is_known);
+    let zone = zone(workflow);
+    let scene_of = |place: usize, node| Scene {
+        node,
+        place,
+        workflow,
+        names: Names {
+            workflow: &workflow.name,
+            before: before(workflow, place),
+            one_of_many: flow.many.get(place) == Some(&true),
+            zone,
+        },
+        many: flow.many.get(place) == Some(&true),
+        calls,
+        flow: &flow,
+    };
+    let nodes = || workflow.nodes.iter().enumerate();
+    let translations: Vec<Translation> = nodes()
+        .map(|(place, node)| table::translate(&scene_of(place, node)))
+        .collect();
+    let asks: Vec<bool> = translations
+        .iter()
+        .map(|translation| translation.stub.is_none())
+        .collect();
+    let mut places = Vec::with_capacity(workflow.nodes.len());
+    for ((number, node), translation) in nodes().zip(translations) {
+        if node.is_note() {
+            drawn.notes.push(note(node, number));
+            places.push(None);
+            continue;
+        }
+        let scene = scene_of(number, node);
+        let part = part_of(&scene, &asks);
+        places.push(Some(node_of(&scene, translation, part, &mut drawn, report)));
+    }
+    edges(workflow, &places, &mut drawn, report);
+    returns(workflow, &places, &mut drawn);
+    for sentence in &workflow.unread {
+        let item = remark(None, Level::Approximate, "unread", sentence.clone());
+        report.add(item);
+    }
+    drawn
+}
+
+fn remark(node: Option<(&str, &Node)>, level: Level, code: &'static str, message: String) -> Item {
+    Item {
+        node_id: node.map(|(id, _)| id.to_owned()),
+        n8n_type: node.map(|(_, node)| node.full_type.clone()),
+        level,
+        code,
+        message,
+        parameter: None,
+        original: None,
+    }
+}
+
+/// A zone that heddle knows.
+fn zone(workflow: &Workflow) -> Option<&str> {
+    let zone = workflow.settings.get("timezone").and_then(Value::as_str)?;
+    let is_name = !zone.is_empty()
+        && zone != "DEFAULT"
+        && zone
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "/_+-".contains(c));
+    is_name.then_some(zone)
+}
+
+fn settings(workflow: &Workflow, calls: &Calls, report: &mut Report) -> serde_json::Map<String, Value> {
+    let mut settings = serde_json::Map::new();
+    let timeout = workflow
+        .settings
+        .get("executionTimeout")
+        .and_then(Value::as_u64)
+        .filter(|seconds| *seconds > 0);
+    if let Some(seconds) = timeout {
+        let milliseconds = seconds.saturating_mul(1_000).min(31_622_400_000);
+        settings.insert("timeoutMs".to_owned(), milliseconds.into());
+    }
+    if let Some(other) = workflow
+        .settings
+        .get("errorWorkflow")
+        .and_then(Value::as_str)
+        .filter(|id| !id.is_empty())
+    {
+        match calls.get(other) {
+            Some(pattern) => {
+                settings.insert("errorPatternId".to_owned(), pattern.as_str().into());
+            }
+            None => report.add(remark(
+                None,
+                Level::Approximate,
+                "error-workflow",
+                format!("the error workflow `{other}` was not imported with this one: set `errorPatternId`"),
+            )),
+        }
+    }
+    settings
+}
+
+fn note(node: &Node, number: usize) -> Value {
+    let size = |name: &str, default: f64| {
+        node.parameter(&[name])
+            .as_f64()
+            .unwrap_or(default)
+            .clamp(40.0, 5_000.0)
+    };
+    let [x, y] = node.position;
+    json!({
+        "id": format!("note-{number}"), "text": node.text(&["content"]), "position": {"x": x, "y": y},
+        "width": size("width", 240.0), "height": size("height", 160.0),
+    })
+}
+
+/// The node from which all items of a node come.
+fn before(workflow: &Workflow, place: usize) -> Option<&str> {
+    let mut edges = workflow
+        .edges
+        .iter()
+        .filter(|edge| edge.is_main && edge.target == place);
+    let edge = edges.next().filter(|_| edges.next().is_none())?;
+    let node = workflow.nodes.get(edge.source)?;
+    let decides = matches!(node.kind.as_str(), "if" | "switch" | "filter" | "splitInBatches");
+    (!decides).then_some(node.name.as_str())
+}
+
+/// Draws one node, which may be several in a row.
+fn node_of(
+    scene: &Scene<'_>,
+    mut translation: Translation,
+    part: Option<String>,
+    drawn: &mut Drawn,
+    report: &mut Report,
+) -> Place {
+    let node = scene.node;
+    if part.is_some() {
+        translation = Translation::whole("NoOp", json!({}));
+    } else if node.once && scene.many && translation.stub.is_none() {
+        let first = Translation::whole("Transform", json!({"value": "{{ $input.first() }}"}));
+        translation.steps.splice(0..0, first.steps);
+    }
+    if translation.steps.is_empty() && translation.stub.is_none() {
+        translation.stub = Some("it has no translation".to_owned());
+    }
+    let (first, last) = steps(scene, &translation, part.is_some(), drawn);
+    remarks(scene, &translation, part.as_deref(), &last, report);
+    Place {
+        branches: branching(drawn, &last),
+        count: outputs(node),
+        outputs: translation.outputs,
+        inputs: translation.inputs,
+        first,
+        last,
+        is_trigger: is_trigger(&node.kind),
+    }
+}
+
+/// n8n's number of outputs, after which that of errors comes.
+fn outputs(node: &Node) -> usize {
+    match node.kind.as_str() {
+        "if" => 2,
+        "splitInBatches" => 2,
+        "switch" => node.list(&["rules", "values"]).len().max(1),
+        _ => 1,
+    }
+}
+
+/// For a model that is part of a translated chain: the chain's name.
+fn part_of(scene: &Scene<'_>, asks: &[bool]) -> Option<String> {
+    if !is_model(&scene.node.kind) {
+        return None;
+    }
+    let mut edges = scene.workflow.edges.iter();
+    let edge = edges.find(|edge| !edge.is_main && edge.source == scene.place)?;
+    let chain = scene.workflow.nodes.get(edge.target)?;
+    let becomes = matches!(chain.kind.as_str(), "chainLlm" | "agent") && asks.get(edge.target) == Some(&true);
+    becomes.then(|| chain.name.clone())
+}
+
+fn steps(scene: &Scene<'_>, translation: &Translation, is_part: bool, drawn: &mut Drawn) -> (String, String) {
+    let node = scene.node;
+    let stub = translation.stub.as_ref().filter(|_| !is_trigger(&node.kind));
+    let count = translation.steps.len().max(1);
+    let owner = drawn.take_id(&node.name);
+    let (mut first, mut last) = (None::<String>, String::new());
+    for number in 0..count {
+        let step = translation.steps.get(number).filter(|_| stub.is_none());
+        if stub.is_some() && number + 1 < count {
+            continue;
+        }
+        let is_last = number + 1 == count;
+        let label = match is_last {
+            true => node.name.clone(),
+            false => format!("{} ({})", node.name, number + 1),
+        };
+        let (x, y) = (
+            node.position[0] - 60.0 * (count - number - 1) as f64,
+            node.position[1],
+        );
+        let why = || {
+            stub.cloned()
+                .unwrap_or_else(|| "it has no translation".to_owned())
+        };
+        let kind = match step {
+            Some(step) => Kind::Standard(step.kind),
+            None => Kind::Stub(format!("{} was not imported: {}", node.name, why())),
+        };
+        let is_effect = step.is_none_or(|step| step.kind != "Transform" || count == 1);
+        let can_fail = is_effect && !is_trigger(&node.kind) && node.kind != "splitInBatches";
+        let keeps = stub.is_some()
+            || translation.stub.is_some()
+            || !scene.parts(|_| true).is_empty()
+            || is_model(&node.kind);
+        let one = DrawnNode {
+            // No slug has a dot.
+            id: if is_last {
+                owner.clone()
+            } else {
+                format!("{owner}.{}", number + 1)
+            },
+            owner: owner.clone(),
+            kind,
+            label,
+            parameters: step.map(|step| step.parameters.clone()).unwrap_or_default(),
+            each: step.is_some_and(|step| step.per_item) && scene.many && !node.once,
+            on_error: match node.on_error {
+                OnError::Continue if can_fail => Some("continue"),
+                OnError::Branch if can_fail => Some("branch"),
+                _ => None,
+            },
+            retry: node.retry.filter(|_| can_fail),
+            disabled: node.disabled || is_part,
+            notes: if is_last {
+                node.notes.clone()
+            } else {
+                String::new()
+            },
+            position: [x, y],
+            original: (keeps && is_last).then(|| original(node)),
+            n8n_type: Some(node.full_type.clone()),
+        };
+        if let Some(before) = first.is_some().then(|| last.clone()) {
+            drawn.edges.push(DrawnEdge {
+                source: before,
+                source_port: None,
+                target: one.id.clone(),
+                target_port: None,
+            });
+        }
+        first.get_or_insert_with(|| one.id.clone());
+        last.clone_from(&one.id);
+        drawn.nodes.push(one);
+    }
+    (first.unwrap_or_else(|| last.clone()), last)
+}
+
+/// What n8n has, kept for whoever finishes the work.
+fn original(node: &Node) -> Value {
+    json!({"type": node.full_type, "typeVersion": node.version, "parameters": node.parameters})
+}
+
+fn remarks(scene: &Scene<'_>, translation: &Translation, part: Option<&str>, id: &str, report: &mut Report) {
+    let node = scene.node;
+    let here = Some((id, node));
+    let level = match (
+        &translation.stub,
+        translation.remarks.is_empty() && part.is_none(),
+    ) {
+        (Some(_), _) => Level::Stub,
+        (None, true) => Level::Exact,
+        (None, false) => Level::Approximate,
+    };
+    report.node(id, level);
+    if let Some(why) = &translation.stub {
+        report.add(remark(here, Level::Stub, "no-equivalent", why.clone()));
+    }
+    if let Some(chain) = part {
+        let message = format!("it is part of `{chain}` now, and does nothing by itself");
+        report.add(remark(here, Level::Approximate, "part", message));
+    }
+    for known in translation.remarks.iter().filter(|_| translation.stub.is_none()) {
+        let item = remark(here, known.level, known.code, known.message.clone());
+        report.add(item);
+    }
+    let parameters = Value::Object(node.parameters.clone());
+    if translation.stub.is_none() && part.is_none() && deep::reads_of_what_may_be_missing(&parameters) {
+        let message = "an expression asks for a property of something that may be missing: n8n gives nothing then, here the node fails";
+        report.add(remark(
+            here,
+            Level::Approximate,
+            "missing-values",
+            message.to_owned(),
+        ));
+    }
+    if node.always {
+        let message = "an empty result stays empty: n8n makes it one empty item";
+        report.add(remark(
+            here,
+            Level::Approximate,
+            "always-output",
+            message.to_owned(),
+        ));
+    }
+    if node.on_error != OnError::Stop {
+        let message = "after a failure the item is `{error: {message, code, nodeId}}`";
+        report.add(remark(here, Level::Approximate, "on-error", message.to_owned()));
+    }
+    pairing(scene, here, report);
+    if let Some((kind, name)) = &translation.connection {
+        report.connection(ConnectionNeeded {
+            name: name.clone(),
+            n8n_type: kind.clone(),
+            fields: fields(kind),
+            node_ids: vec![id.to_owned()],
+        });
+    }
+}
+
+/// Which fields a connection needs, as far as n8n's type of credentials tells.
+fn fields(kind: &str) -> Vec<String> {
+    let fields: &[&str] = match kind {
+        "httpHeaderAuth" => &["apiKey", "headerName", "hosts"],
+        "httpQueryAuth" => &["apiKey", "queryName", "hosts"],
+        "httpBasicAuth" | "httpDigestAuth" => &["user", "password", "hosts"],
+        "postgres" | "mySql" => &["kind", "host", "port", "user", "password", "database"],
+        "smtp" => &["host", "port", "user", "password"],
+        "openAiApi" => &["apiKey"],
+        kind if kind.contains("OAuth2") || kind.contains("oAuth2") => {
+            &["tokenUrl", "clientId", "clientSecret", "hosts"]
+        }
+        kind if kind.starts_with("lmChat") => &["apiKey", "baseUrl"],
+        _ => &["apiKey", "hosts"],
+    };
+    fields.iter().map(|field| (*field).to_owned()).collect()
+}
+
+/// `$('X').item` needs to know which item came of which.
+fn pairing(scene: &Scene<'_>, here: Option<(&str, &Node)>, report: &mut Report) {
+    let text = Value::Object(scene.node.parameters.clone()).to_string();
+    if !text.contains(".item") && !text.contains("$node[") {
+        return;
+    }
+    for name in mentioned(&text.replace("\\\"", "\"")) {
+        let Some(named) = scene.workflow.nodes.iter().position(|node| node.name == name) else {
+            continue;
+        };
+        let gives_several = scene.workflow.edges.iter().any(|edge| {
+            edge.source == named && edge.is_main && scene.flow.brings_several(scene.workflow, edge)
+        });
+        if !gives_several && scene.flow.many.get(named) != Some(&true) {
+            continue;
+        }
+        let mut others = scene.workflow.nodes.iter().enumerate();
+        let loses = others.any(|(place, node)| {
+            let between = scene.flow.leads(named, place) && scene.flow.leads(place, scene.place);
+            between && scene.flow.loses_pairing(&node.kind)
+        });
+        if loses {
+            let message = format!(
+                "which item of `{name}` belongs to an item is lost on the way: the expression may fail"
+            );
+            report.add(remark(here, Level::Approximate, "pairing", message));
+            return;
+        }
+    }
+}
+
+fn edges(workflow: &Workflow, places: &[Option<Place>], drawn: &mut Drawn, report: &mut Report) {
+    let place = |number: usize| places.get(number).and_then(Option::as_ref);
+    let mut all: Vec<(&Edge, Fate)> = workflow.edges.iter().zip(fates(workflow)).collect();
+    // A Merge takes its inputs in their order.
+    all.sort_by_key(|(edge, _)| (edge.target, edge.input));
+    for (edge, fate) in all.into_iter().filter(|(edge, _)| edge.is_main) {
+        let (Some(source), Some(target)) = (place(edge.source), place(edge.target)) else {
+            continue;
+        };
+        let (from, from_port) = port(source, edge.output);
+        let one = DrawnEdge {
+            source: from,
+            source_port: from_port,
+            target: target.first.clone(),
+            target_port: match fate {
+                Fate::Next => Some("next".to_owned()),
+                _ => target.inputs.get(edge.input).map(|port| (*port).to_owned()),
+            },
+        };
+        if drawn.edges.contains(&one) {
+            continue;
+        }
+        drawn.edges.push(one.clone());
+        if fate == Fate::Cut || target.is_trigger {
+            let name = workflow
+                .nodes
+                .get(edge.target)
+                .map_or("", |node| node.name.as_str());
+            let why = format!(
+                "the edge back to {name} was not imported: it closes a circle, or enters a loop from outside"
+            );
+            drawn.cut(&one, why.clone());
+            let node = workflow.nodes.get(edge.source);
+            let here = node.map(|node| (source.last.as_str(), node));
+            report.add(remark(
+                here,
+                Level::Approximate,
+                "cycle",
+                format!("{why}; a stub takes its place"),
+            ));
+        }
+    }
+}
+
+/// Of the nodes that one became, that which fails through its port `error`.
+fn branching(drawn: &Drawn, owner: &str) -> Option<String> {
+    let branches = |node: &&DrawnNode| node.owner == owner && node.on_error == Some("branch");
+    drawn.nodes.iter().rfind(branches).map(|node| node.id.clone())
+}
+
+/// Where an output's edges begin: a node and its port.
+fn port(source: &Place, output: usize) -> (String, Option<String>) {
+    match &source.branches {
+        Some(failing) if output >= source.count.max(source.outputs.len()) => {
+            (failing.clone(), Some("error".to_owned()))
+        }
+        _ => (source.last.clone(), source.outputs.get(output).cloned()),
+    }
+}
+
+/// What a caller or sender gets: the values at the ends.
+fn returns(workflow: &Workflow, places: &[Option<Place>], drawn: &mut Drawn) {
+    let answers = workflow.nodes.iter().any(|node| match node.kind.as_str() {
+        "executeWorkflowTrigger" | "chatTrigger" | "manualChatTrigger" => true,
+        "webhook" | "formTrigger" => node.text(&["responseMode"]) == "lastNode",
+        _ => false,
+    });
+    if !answers {
+        return;
+    }
+    let ends: Vec<(String, [f64; 2])> = drawn
+        .nodes
+        .iter()
+        .filter(|node| {
+            places
+                .iter()
+                .flatten()
+                .any(|place| place.last == node.id && !place.is_trigger)
+        })
+        .filter(|node| !drawn.edges.iter().any(|edge| edge.source == node.id))
+        .filter(|node| drawn.edges.iter().any(|edge| edge.target == node.id))
+        .filter(|node| node.kind != Kind::Standard("Throw"))
+        .map(|node| (node.id.clone(), node.position))
+        .collect();
+    for (id, [x, y]) in ends {
+        let mut end = drawn.beside(&id, Kind::Standard("Return"), "Return".to_owned());
+        end.position = [x + 220.0, y];
+        // Labels are names: each has its own.
+        end.label.clone_from(&end.id);
+        drawn.edges.push(DrawnEdge {
+            source: id,
+            source_port: None,
+            target: end.id.clone(),
+            target_port: None,
+        });
+        drawn.nodes.push(end);
+    }
+}

@@ -1,0 +1,115 @@
+//! From n8n's workflows to patterns: what can be said in heddle is translated, what can't becomes a stub that fails with
+//! a message, and a report says which is which.
+//!
+//! A pure function: no I/O, no clock, no async. Workflows are foreign: everything is bounded, nothing recurses over them.
+
+mod built;
+mod conditions;
+mod cycles;
+mod deep;
+mod expression;
+mod finding;
+mod graph;
+mod kinds;
+mod loops;
+mod pins;
+mod read;
+mod repair;
+mod report;
+mod rewrite;
+mod scan;
+mod scene;
+mod shape;
+mod table;
+mod workflow;
+
+pub use finding::Finding;
+pub use read::{Refused, WORKFLOW_BYTES_MAX, WORKFLOWS_MAX, find};
+pub use report::{ConnectionNeeded, Item, Level, Report, Summary};
+pub use workflow::{Calls, Workflow};
+
+use heddle_compiler::Options;
+use serde::Serialize;
+use serde_json::Value;
+
+/// Each round repairs all that was found; a hundred findings are told at a time.
+const ROUNDS_MAX: usize = 40;
+
+/// What became of a workflow.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Imported {
+    /// The pattern's name.
+    pub name: String,
+    /// Nodes, edges, settings, and the notes that editors show.
+    pub graph_data: Value,
+    /// Node types of its stubs.
+    pub node_definitions: Value,
+    /// Tests of the trigger's pinned data, as the API takes them.
+    pub tests: Vec<Value>,
+    /// What differs from n8n, and what is left to do.
+    #[serde(skip)]
+    pub report: Report,
+}
+
+/// An import under way: what is drawn of a workflow, and repaired by what the compiler finds in it. Whoever compiles
+/// foreign graphs elsewhere does so between the rounds.
+#[derive(Debug)]
+pub struct Importing {
+    name: String,
+    tests: Vec<Value>,
+    drawn: built::Drawn,
+    report: Report,
+    rounds: usize,
+}
+
+impl Importing {
+    /// Draws the pattern.
+    pub fn new(workflow: &Workflow, calls: &Calls) -> Importing {
+        let mut report = Report::default();
+        let drawn = graph::draw(workflow, calls, &mut report);
+        Importing {
+            name: workflow.name.clone(),
+            tests: pins::tests(workflow, &drawn),
+            drawn,
+            report,
+            rounds: 0,
+        }
+    }
+
+    /// The graph and its definitions as they are now.
+    pub fn pattern(&self) -> (Value, Value) {
+        self.drawn.json()
+    }
+
+    /// Repairs what the compiler has found; whether to look again.
+    pub fn repair(&mut self, found: Vec<Finding>) -> bool {
+        self.rounds += 1;
+        repair::repair(&mut self.drawn, found, &mut self.report) && self.rounds < ROUNDS_MAX
+    }
+
+    /// The result.
+    pub fn finish(mut self) -> Imported {
+        self.report.finish();
+        let (graph_data, node_definitions) = self.drawn.json();
+        Imported {
+            name: self.name,
+            graph_data,
+            node_definitions,
+            tests: self.tests,
+            report: self.report,
+        }
+    }
+}
+
+/// Makes a pattern of a workflow, and compiles it here to repair it.
+pub fn import(workflow: &Workflow, calls: &Calls) -> Imported {
+    let mut importing = Importing::new(workflow, calls);
+    loop {
+        let (graph, definitions) = importing.pattern();
+        let found = heddle_compiler::check(&graph, &definitions, &Options::default());
+        if !importing.repair(found.into_iter().map(Finding::from).collect()) {
+            return importing.finish();
+        }
+    }
+}

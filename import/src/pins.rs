@@ -1,0 +1,56 @@
+//! Pinned data as a test of the pattern: the trigger's is the event, that of other nodes is pinned.
+
+use crate::built::Drawn;
+use crate::kinds::is_trigger;
+use crate::workflow::Workflow;
+use serde_json::{Map, Value, json};
+
+/// Bytes of a test, a little below what the service takes.
+const TEST_BYTES_MAX: usize = 200 << 10;
+
+/// The tests, in the form of the API.
+pub(crate) fn tests(workflow: &Workflow, drawn: &Drawn) -> Vec<Value> {
+    let mut pins = Map::new();
+    let (mut trigger, mut event) = (None, Value::Null);
+    for (name, items) in &workflow.pins {
+        let Some(node) = workflow.nodes.iter().find(|node| node.name == *name) else {
+            continue;
+        };
+        let Some(drawn) = drawn.nodes.iter().find(|drawn| drawn.label == *name) else {
+            continue;
+        };
+        let Some(value) = value(items) else { continue };
+        match is_trigger(&node.kind) {
+            true if trigger.is_none() => {
+                trigger = Some(drawn.id.clone());
+                event = value;
+            }
+            true => {}
+            false => {
+                pins.insert(drawn.id.clone(), value);
+            }
+        }
+    }
+    if trigger.is_none() && pins.is_empty() {
+        return Vec::new();
+    }
+    let mut test = json!({"name": "Pinned data", "event": event, "pins": pins});
+    if let Some(trigger) = trigger {
+        test["triggerNodeId"] = trigger.into();
+    }
+    if test.to_string().len() > TEST_BYTES_MAX {
+        Vec::new()
+    } else {
+        vec![test]
+    }
+}
+
+/// Items as a value: one by itself, several as a list.
+fn value(items: &Value) -> Option<Value> {
+    let json = |item: &Value| item.get("json").unwrap_or(item).clone();
+    match items.as_array().map(Vec::as_slice) {
+        Some([]) | None => None,
+        Some([only]) => Some(json(only)),
+        Some(several) => Some(several.iter().map(json).collect()),
+    }
+}

@@ -1,0 +1,224 @@
+//! Reads n8n's form: one workflow, a list of them, or `{workflows: […]}`. What is not as expected is left out and said.
+
+use crate::workflow::{Edge, Node, OnError, Workflow};
+use serde_json::{Map, Value};
+use std::collections::HashMap;
+
+/// Bytes of a file with workflows.
+pub const WORKFLOW_BYTES_MAX: usize = 16 << 20;
+/// Workflows that are imported together.
+pub const WORKFLOWS_MAX: usize = 200;
+/// Nodes of a workflow.
+const NODES_MAX: usize = 600;
+const EDGES_MAX: usize = 3_000;
+const NAME_CHARS_MAX: usize = 200;
+
+/// Why something is no workflow, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused(pub String);
+
+/// The workflows in a JSON value; none if there are none.
+pub fn find(value: &Value, default_name: &str) -> Result<Vec<Workflow>, Refused> {
+    let listed = value
+        .get("workflows")
+        .or_else(|| value.get("data"))
+        .unwrap_or(value);
+    let candidates = match listed {
+        Value::Array(several) => several.iter().collect(),
+        _ => vec![value],
+    };
+    let candidates: Vec<&Value> = candidates
+        .into_iter()
+        .filter(|value| is_workflow(value))
+        .collect();
+    if candidates.len() > WORKFLOWS_MAX {
+        return Err(Refused(format!(
+            "there are {} workflows, and at most {WORKFLOWS_MAX} are imported together",
+            candidates.len()
+        )));
+    }
+    candidates
+        .into_iter()
+        .map(|value| read(value, default_name))
+        .collect()
+}
+
+fn is_workflow(value: &Value) -> bool {
+    value.get("nodes").is_some_and(Value::is_array) && value.get("connections").is_some_and(Value::is_object)
+}
+
+fn read(value: &Value, default_name: &str) -> Result<Workflow, Refused> {
+    let name = value.get("name").and_then(Value::as_str).map(str::trim);
+    let name = name.filter(|name| !name.is_empty()).unwrap_or(default_name);
+    let name = printable(name);
+    let given = value.get("nodes").and_then(Value::as_array);
+    let given = given.map_or(&[][..], Vec::as_slice);
+    if given.len() > NODES_MAX {
+        return Err(Refused(format!(
+            "the workflow `{name}` has {} nodes, and at most {NODES_MAX} are imported",
+            given.len()
+        )));
+    }
+    let mut workflow = Workflow {
+        name,
+        id: value.get("id").and_then(text_of),
+        settings: object(value.get("settings")),
+        pins: object(value.get("pinData")),
+        ..Workflow::default()
+    };
+    let mut places = HashMap::new();
+    for (index, node) in given.iter().enumerate() {
+        match node_of(node) {
+            Some(mut node) => {
+                node.name = unused(&places, node.name);
+                places.insert(node.name.clone(), workflow.nodes.len());
+                workflow.nodes.push(node);
+            }
+            None => workflow
+                .unread
+                .push(format!("nodes[{index}] has no type and is left out")),
+        }
+    }
+    edges(value, &places, &mut workflow)?;
+    Ok(workflow)
+}
+
+/// A name that no other node has. In n8n names are unique.
+fn unused(taken: &HashMap<String, usize>, name: String) -> String {
+    let mut number = 1;
+    let mut candidate = name.clone();
+    while taken.contains_key(&candidate) {
+        number += 1;
+        candidate = format!("{name} ({number})");
+    }
+    candidate
+}
+
+/// Without control characters, and not too long.
+fn printable(text: &str) -> String {
+    text.chars()
+        .filter(|c| !c.is_control())
+        .take(NAME_CHARS_MAX)
+        .collect()
+}
+
+fn text_of(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+fn object(value: Option<&Value>) -> Map<String, Value> {
+    value.and_then(Value::as_object).cloned().unwrap_or_default()
+}
+
+fn node_of(value: &Value) -> Option<Node> {
+    let full_type = value.get("type")?.as_str()?;
+    let flag = |name: &str| value.get(name).and_then(Value::as_bool).unwrap_or(false);
+    let name = value.get("name").and_then(Value::as_str).unwrap_or(full_type);
+    let package = full_type.strip_prefix("n8n-nodes-base.");
+    let kind = package.or_else(|| full_type.strip_prefix("@n8n/n8n-nodes-langchain."));
+    let place = |index: usize| {
+        value
+            .pointer(&format!("/position/{index}"))
+            .and_then(Value::as_f64)
+    };
+    let is_langchain = full_type.starts_with("@n8n/");
+    let kind = kind.unwrap_or(full_type);
+    Some(Node {
+        name: name.to_owned(),
+        // Two packages have a node of this name, which are not alike.
+        kind: match (is_langchain, kind) {
+            (true, "code" | "openAi") => format!("langchain.{kind}"),
+            _ => kind.to_owned(),
+        },
+        full_type: full_type.to_owned(),
+        version: value.get("typeVersion").and_then(Value::as_f64).unwrap_or(1.0),
+        parameters: object(value.get("parameters")),
+        credentials: credentials(value.get("credentials")),
+        position: [place(0).unwrap_or(0.0), place(1).unwrap_or(0.0)],
+        disabled: flag("disabled"),
+        notes: value
+            .get("notes")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned(),
+        on_error: on_error(value),
+        retry: flag("retryOnFail").then(|| retry(value)),
+        once: flag("executeOnce"),
+        always: flag("alwaysOutputData"),
+    })
+}
+
+fn credentials(value: Option<&Value>) -> Vec<(String, String)> {
+    let given = value.and_then(Value::as_object);
+    let named = |(kind, value): (&String, &Value)| {
+        let name = value.get("name").unwrap_or(value).as_str().unwrap_or_default();
+        let name = printable(if name.trim().is_empty() { kind } else { name });
+        (kind.clone(), name)
+    };
+    given.map_or_else(Vec::new, |given| given.iter().map(named).collect())
+}
+
+fn on_error(value: &Value) -> OnError {
+    match value.get("onError").and_then(Value::as_str) {
+        Some("continueRegularOutput") => OnError::Continue,
+        Some("continueErrorOutput") => OnError::Branch,
+        Some(_) => OnError::Stop,
+        None if value.get("continueOnFail") == Some(&Value::Bool(true)) => OnError::Continue,
+        None => OnError::Stop,
+    }
+}
+
+fn retry(value: &Value) -> (u64, u64) {
+    let number = |name: &str, default| value.get(name).and_then(Value::as_u64).unwrap_or(default);
+    (
+        number("maxTries", 3).clamp(2, 5),
+        number("waitBetweenTries", 1_000).min(5_000),
+    )
+}
+
+/// `{"Source": {"main": [[{"node": "Target", "type": "main", "index": 0}]]}}`
+fn edges(value: &Value, places: &HashMap<String, usize>, workflow: &mut Workflow) -> Result<(), Refused> {
+    let connections = value.get("connections").and_then(Value::as_object);
+    for (name, kinds) in connections.into_iter().flatten() {
+        let Some(source) = places.get(name) else {
+            workflow.unread.push(format!(
+                "edges start at `{name}`, which is no node, and are left out"
+            ));
+            continue;
+        };
+        for (kind, outputs) in kinds.as_object().into_iter().flatten() {
+            for (output, targets) in outputs.as_array().into_iter().flatten().enumerate() {
+                for target in targets.as_array().into_iter().flatten() {
+                    let named = target.get("node").and_then(Value::as_str).unwrap_or_default();
+                    let Some(place) = places.get(named) else {
+                        let sentence = format!(
+                            "an edge of `{name}` leads to `{named}`, which is no node, and is left out"
+                        );
+                        workflow.unread.push(sentence);
+                        continue;
+                    };
+                    let input = target.get("index").and_then(Value::as_u64).unwrap_or(0);
+                    workflow.edges.push(Edge {
+                        source: *source,
+                        output,
+                        target: *place,
+                        input: usize::try_from(input).unwrap_or(usize::MAX),
+                        is_main: kind == "main" || kind == "error",
+                    });
+                }
+            }
+        }
+        if workflow.edges.len() > EDGES_MAX {
+            return Err(Refused(format!(
+                "the workflow `{}` has more than {EDGES_MAX} edges",
+                workflow.name
+            )));
+        }
+    }
+    workflow.unread.truncate(100);
+    Ok(())
+}

@@ -1,0 +1,270 @@
+//! What the compiler does not take is repaired by what it says: an expression becomes undefined, a node a stub, edges that
+//! meet a Merge. Each is told in the report, and none is left out.
+
+use crate::built::{Drawn, DrawnEdge, DrawnNode, Kind};
+use crate::finding::Finding;
+use crate::report::{Item, Level, Report};
+use heddle_compiler::expression::{Piece, split};
+use serde_json::{Map, Value, json};
+use std::collections::HashSet;
+
+/// Bytes of an original expression in a node's notes.
+const NOTE_BYTES_MAX: usize = 2_000;
+
+/// Repairs what was found; whether anything was.
+pub(crate) fn repair(drawn: &mut Drawn, found: Vec<Finding>, report: &mut Report) -> bool {
+    let mut repaired = false;
+    let mut changed = HashSet::new();
+    for found in found.iter().filter(|one| one.code == "several-edges") {
+        repaired |= join(drawn, found, report);
+    }
+    let errors: Vec<Finding> = found.into_iter().filter(|one| one.is_error).collect();
+    for error in &errors {
+        repaired |= one(drawn, error, &mut changed, report);
+    }
+    report.valid = errors.is_empty();
+    report.errors = errors;
+    repaired
+}
+
+fn one(drawn: &mut Drawn, error: &Finding, changed: &mut HashSet<String>, report: &mut Report) -> bool {
+    let Some(id) = error.node_id.as_deref() else {
+        return error.code == "no-trigger" && add_trigger(drawn, report);
+    };
+    let id = id.split('/').next().unwrap_or(id).to_owned();
+    if error.code == "cycle"
+        || error.code == "loop-entry"
+        || error.code == "loop-return"
+        || error.code == "edge-into-trigger"
+    {
+        return cut_edges_into(drawn, &id, error, report);
+    }
+    if error.excerpt.is_some() && undefine(drawn, &id, error, report) {
+        changed.insert(id);
+        return true;
+    }
+    // What was found before a change is found again in the next round, if it is still so.
+    if changed.contains(&id) {
+        return true;
+    }
+    if error.code == "type-mismatch" && single(drawn, &id) {
+        return true;
+    }
+    stub(drawn, &id, error, report)
+}
+
+/// What never gets a list needs no `each`.
+fn single(drawn: &mut Drawn, id: &str) -> bool {
+    let node = drawn.node_mut(id).filter(|node| node.each);
+    node.is_some_and(|node| std::mem::replace(&mut node.each, false))
+}
+
+fn item(node: &DrawnNode, level: Level, code: &'static str, message: String) -> Item {
+    Item {
+        node_id: Some(node.owner.clone()),
+        n8n_type: node.n8n_type.clone(),
+        level,
+        code,
+        message,
+        parameter: None,
+        original: None,
+    }
+}
+
+/// Puts `undefined` in the place of the expression that an error is about.
+fn undefine(drawn: &mut Drawn, id: &str, error: &Finding, report: &mut Report) -> bool {
+    let (Some(node), Some((excerpt, start))) = (drawn.node_mut(id), &error.excerpt) else {
+        return false;
+    };
+    let mut original = None;
+    let mut open: Vec<&mut Value> = node.parameters.values_mut().collect();
+    while let Some(value) = open.pop() {
+        match value {
+            Value::String(text) if original.is_none() => {
+                let at = text.find(excerpt.as_str()).map(|offset| offset + start);
+                original = at.and_then(|at| without(text, at)).map(|(written, source)| {
+                    *text = written;
+                    source
+                });
+            }
+            Value::Array(items) => open.extend(items),
+            Value::Object(fields) => open.extend(fields.values_mut()),
+            _ => {}
+        }
+    }
+    let Some(source) = original else { return false };
+    let parameter = error.parameter.clone();
+    let kept: String = source.chars().take(NOTE_BYTES_MAX / 4).collect();
+    let place = parameter.as_deref().unwrap_or("a parameter");
+    let separator = if node.notes.is_empty() { "" } else { "\n" };
+    node.notes
+        .push_str(&format!("{separator}Not imported in {place}: {{{{ {kept} }}}}"));
+    report.summary.repaired += 1;
+    let message = format!(
+        "the expression can't be compiled and is undefined now: {}",
+        error.message
+    );
+    report.add(Item {
+        parameter,
+        original: Some(source),
+        ..item(node, Level::Approximate, "expression", message)
+    });
+    true
+}
+
+/// The text without the expression around an offset, and that expression.
+fn without(text: &str, at: usize) -> Option<(String, String)> {
+    let Ok(pieces) = split(text) else {
+        return Some((crate::expression::literal(text), text.to_owned()));
+    };
+    let expressions = pieces.into_iter().filter_map(|piece| match piece {
+        Piece::Expression(range) => Some(range),
+        Piece::Literal(_) => None,
+    });
+    let all: Vec<_> = expressions.collect();
+    let holds = all.iter().find(|range| range.start <= at && at <= range.end);
+    let range = holds.or(all.first()).cloned()?;
+    let source = text.get(range.clone())?.trim().to_owned();
+    if source == "undefined" {
+        return None;
+    }
+    let written = format!(
+        "{} undefined {}",
+        text.get(..range.start)?,
+        text.get(range.end..)?
+    );
+    Some((written, source))
+}
+
+/// A node that can't be as it is fails when it runs.
+fn stub(drawn: &mut Drawn, id: &str, error: &Finding, report: &mut Report) -> bool {
+    let Some(node) = drawn.node_mut(id).filter(|node| !node.is_stub()) else {
+        return false;
+    };
+    let place = error
+        .parameter
+        .as_deref()
+        .map(|name| format!("{name}: "))
+        .unwrap_or_default();
+    let why = format!("{} was not imported: {place}{}", node.label, error.message);
+    let parameters = std::mem::take(&mut node.parameters);
+    if node.original.is_none() {
+        node.original = Some(json!({"type": node.n8n_type, "parameters": parameters}));
+    }
+    node.kind = Kind::Stub(why.clone());
+    node.each = false;
+    report.add(item(node, Level::Stub, "invalid", why));
+    let id = node.id.clone();
+    for edge in drawn.edges.iter_mut().filter(|edge| edge.target == id) {
+        edge.target_port = None;
+    }
+    true
+}
+
+fn cut_edges_into(drawn: &mut Drawn, id: &str, error: &Finding, report: &mut Report) -> bool {
+    let edges: Vec<DrawnEdge> = drawn
+        .edges
+        .iter()
+        .filter(|edge| edge.target == id)
+        .cloned()
+        .collect();
+    for edge in &edges {
+        let why = format!("the edge to {id} was not imported: {}", error.message);
+        drawn.cut(edge, why.clone());
+        if let Some(node) = drawn.node_mut(&edge.source) {
+            report.add(item(
+                node,
+                Level::Approximate,
+                "cycle",
+                format!("{why}; a stub takes its place"),
+            ));
+        }
+    }
+    !edges.is_empty()
+}
+
+fn add_trigger(drawn: &mut Drawn, report: &mut Report) -> bool {
+    let entered = |id: &str| drawn.edges.iter().any(|edge| edge.target == id);
+    let first = drawn
+        .nodes
+        .iter()
+        .find(|node| !entered(&node.id))
+        .map(|node| node.id.clone());
+    let mut trigger = drawn.beside(
+        first.as_deref().unwrap_or_default(),
+        Kind::Standard("OnManual"),
+        "Start".to_owned(),
+    );
+    trigger.position[1] -= 160.0;
+    let source = trigger.id.clone();
+    drawn.nodes.push(trigger);
+    if let Some(target) = first {
+        drawn.edges.push(DrawnEdge {
+            source,
+            source_port: None,
+            target,
+            target_port: None,
+        });
+    }
+    report.add(Item {
+        node_id: None,
+        n8n_type: None,
+        level: Level::Approximate,
+        code: "trigger",
+        message: "the workflow has no trigger: an OnManual was added".to_owned(),
+        parameter: None,
+        original: None,
+    });
+    true
+}
+
+/// Puts a Merge before a node that several edges enter, so that it gets one list.
+fn join(drawn: &mut Drawn, found: &Finding, report: &mut Report) -> bool {
+    let Some(id) = found.node_id.clone() else {
+        return false;
+    };
+    let ports: Vec<Option<String>> = drawn
+        .edges
+        .iter()
+        .filter(|edge| edge.target == id)
+        .map(|edge| edge.target_port.clone())
+        .collect();
+    let several = |port: &Option<String>| ports.iter().filter(|other| *other == port).count() > 1;
+    let Some(port) = ports
+        .iter()
+        .find(|port| several(port) && port.as_deref() != Some("next"))
+        .cloned()
+    else {
+        return false;
+    };
+    let Some(node) = drawn.node_mut(&id).filter(|node| !node.is_stub()) else {
+        return false;
+    };
+    let message = "several edges meet here: it executes once with the items of all of them; n8n executes it once for each";
+    report.add(item(
+        node,
+        Level::Approximate,
+        "several-edges",
+        message.to_owned(),
+    ));
+    let label = format!("Before {id}");
+    let mut merge = drawn.beside(&id, Kind::Standard("Merge"), label);
+    merge.parameters = Map::from_iter([("mode".to_owned(), json!("append"))]);
+    let merge_id = merge.id.clone();
+    drawn.nodes.push(merge);
+    for edge in drawn
+        .edges
+        .iter_mut()
+        .filter(|edge| edge.target == id && edge.target_port == port)
+    {
+        edge.target.clone_from(&merge_id);
+        edge.target_port = None;
+    }
+    drawn.edges.push(DrawnEdge {
+        source: merge_id,
+        source_port: None,
+        target: id,
+        target_port: port,
+    });
+    true
+}

@@ -1,0 +1,148 @@
+//! Where several items travel: what follows from the nodes' kinds before anything is drawn.
+
+use crate::kinds::is_trigger;
+use crate::workflow::{Edge, Workflow};
+
+/// What a node gives, compared with what it gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Gives {
+    /// One item.
+    One,
+    /// As many as it gets.
+    AsMany,
+    /// Possibly several.
+    Several,
+}
+
+/// What a node's output gives.
+fn gives(workflow: &Workflow, edge: &Edge, is_known: fn(&str) -> bool) -> Gives {
+    let Some(node) = workflow.nodes.get(edge.source) else {
+        return Gives::Several;
+    };
+    match node.kind.as_str() {
+        "aggregate" => Gives::One,
+        "splitInBatches" => {
+            match crate::loops::is_body(node, edge.output) && crate::loops::batch(node) == 1 {
+                true => Gives::One,
+                false => Gives::Several,
+            }
+        }
+        "itemLists" if node.text(&["operation"]) == "concatenateItems" => Gives::One,
+        "merge"
+        | "code"
+        | "function"
+        | "splitOut"
+        | "itemLists"
+        | "httpRequest"
+        | "sort"
+        | "limit"
+        | "removeDuplicates"
+        | "summarize"
+        | "compareDatasets"
+        | "executeWorkflow"
+        | "postgres"
+        | "mySql"
+        | "rssFeedRead"
+        | "executeWorkflowTrigger" => Gives::Several,
+        kind if is_trigger(kind) => Gives::One,
+        kind if is_known(kind) => Gives::AsMany,
+        _ => Gives::Several,
+    }
+}
+
+/// For each node, whether several items may arrive.
+fn of_many(workflow: &Workflow, is_known: fn(&str) -> bool) -> Vec<bool> {
+    let mut many = vec![false; workflow.nodes.len()];
+    for (place, node) in workflow.nodes.iter().enumerate() {
+        let main = workflow
+            .edges
+            .iter()
+            .filter(|edge| edge.is_main && edge.target == place);
+        // Several edges bring their items together.
+        many[place] = node.kind != "splitInBatches" && main.count() > 1;
+    }
+    loop {
+        let mut changed = false;
+        for edge in workflow.edges.iter().filter(|edge| edge.is_main) {
+            let arrives = match gives(workflow, edge, is_known) {
+                Gives::One => false,
+                Gives::AsMany => many.get(edge.source) == Some(&true),
+                Gives::Several => true,
+            };
+            if let Some(known) = many.get_mut(edge.target).filter(|known| arrives && !**known) {
+                *known = true;
+                changed = true;
+            }
+        }
+        if !changed {
+            return many;
+        }
+    }
+}
+
+/// What follows from the edges: computed once, since every node asks.
+pub(crate) struct Flow {
+    /// Whether several items may arrive at a node.
+    pub many: Vec<bool>,
+    /// For each node, which nodes can be reached from it along main edges.
+    reached: Vec<Vec<bool>>,
+    /// Whether a kind of nodes is translated.
+    is_known: fn(&str) -> bool,
+}
+
+impl Flow {
+    pub fn new(workflow: &Workflow, is_known: fn(&str) -> bool) -> Flow {
+        let next = workflow.following();
+        let reached = (0..workflow.nodes.len())
+            .map(|start| reached_from(&next, start))
+            .collect();
+        Flow {
+            many: of_many(workflow, is_known),
+            is_known,
+            reached,
+        }
+    }
+
+    /// Whether an edge may bring several items, whatever its node gets.
+    pub fn brings_several(&self, workflow: &Workflow, edge: &Edge) -> bool {
+        gives(workflow, edge, self.is_known) == Gives::Several
+    }
+
+    /// Whether the kind loses which item came of which.
+    pub fn loses_pairing(&self, kind: &str) -> bool {
+        matches!(
+            kind,
+            "merge"
+                | "code"
+                | "function"
+                | "splitOut"
+                | "itemLists"
+                | "sort"
+                | "limit"
+                | "removeDuplicates"
+                | "aggregate"
+                | "summarize"
+                | "compareDatasets"
+                | "splitInBatches"
+        ) || !(self.is_known)(kind)
+    }
+
+    /// Whether a way leads from one node to another.
+    pub fn leads(&self, from: usize, to: usize) -> bool {
+        self.reached.get(from).and_then(|reached| reached.get(to)) == Some(&true)
+    }
+}
+
+fn reached_from(next: &[Vec<usize>], start: usize) -> Vec<bool> {
+    let mut reached = vec![false; next.len()];
+    let mut open = vec![start];
+    while let Some(node) = open.pop() {
+        for target in next.get(node).into_iter().flatten() {
+            if let Some(known) = reached.get_mut(*target).filter(|known| !**known) {
+                *known = true;
+                open.push(*target);
+            }
+        }
+    }
+    reached
+}

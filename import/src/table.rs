@@ -1,0 +1,92 @@
+//! The table of translations: which node of n8n becomes what.
+
+mod chat;
+mod code;
+mod data;
+mod flow;
+mod http;
+mod lists;
+mod services;
+mod text;
+mod triggers;
+
+use crate::built::Translation;
+use crate::kinds::is_trigger;
+use crate::scene::Scene;
+
+/// Kinds of nodes are functions of their scene.
+type Translate = fn(&Scene<'_>) -> Translation;
+
+/// Kinds of nodes, and their translations.
+const TABLE: &[(&str, Translate)] = &[
+    ("manualTrigger", triggers::manual),
+    ("start", triggers::manual),
+    ("webhook", triggers::webhook),
+    ("scheduleTrigger", triggers::schedule),
+    ("cron", triggers::cron),
+    ("interval", triggers::interval),
+    ("executeWorkflowTrigger", triggers::call),
+    ("errorTrigger", triggers::error),
+    ("emailReadImap", triggers::email),
+    ("chatTrigger", triggers::chat),
+    ("manualChatTrigger", triggers::chat),
+    ("formTrigger", triggers::form),
+    ("if", flow::condition),
+    ("filter", flow::filter),
+    ("switch", flow::switch),
+    ("merge", flow::merge),
+    ("splitInBatches", flow::batches),
+    ("wait", flow::wait),
+    ("noOp", flow::nothing),
+    ("executionData", flow::execution_data),
+    ("stopAndError", flow::stop),
+    ("executeWorkflow", flow::call),
+    ("respondToWebhook", flow::respond),
+    ("set", data::set),
+    ("renameKeys", data::rename),
+    ("dateTime", data::date_time),
+    ("crypto", data::crypto),
+    ("sort", lists::sort),
+    ("limit", lists::limit),
+    ("removeDuplicates", lists::unique),
+    ("splitOut", lists::split_out),
+    ("aggregate", lists::aggregate),
+    ("summarize", lists::summarize),
+    ("itemLists", lists::item_lists),
+    ("compareDatasets", lists::compare),
+    ("code", code::code),
+    ("function", code::function),
+    ("functionItem", code::function_item),
+    ("httpRequest", http::request),
+    ("html", text::html),
+    ("htmlExtract", text::html_extract),
+    ("markdown", text::markdown),
+    ("xml", text::xml),
+    ("emailSend", services::email),
+    ("postgres", services::postgres),
+    ("mySql", services::mysql),
+    ("graphql", services::graphql),
+    ("langchain.openAi", chat::open_ai),
+    ("openAi", chat::old_open_ai),
+    ("chainLlm", chat::chain),
+    ("agent", chat::agent),
+];
+
+/// Whether the table has it; that does not mean that all of its operations are translated.
+pub(crate) fn is_known(kind: &str) -> bool {
+    TABLE.iter().any(|(known, _)| *known == kind)
+}
+
+/// What a node becomes.
+pub(crate) fn translate(scene: &Scene<'_>) -> Translation {
+    let kind = scene.node.kind.as_str();
+    let known = TABLE.iter().find(|(known, _)| *known == kind);
+    match known {
+        Some((_, translate)) => translate(scene),
+        None if is_trigger(kind) => triggers::foreign(scene),
+        None => Translation::stub(format!(
+            "heddle has no node like n8n's `{}`",
+            scene.node.full_type
+        )),
+    }
+}

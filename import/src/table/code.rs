@@ -1,0 +1,149 @@
+//! Code nodes as JavaScript nodes: the user's code in a function, with n8n's names around it.
+
+use crate::built::Translation;
+use crate::rewrite::mentioned;
+use crate::scene::Scene;
+use serde_json::{Map, Value, json};
+
+/// What code may use in n8n and has no counterpart here.
+const MISSING: &[&str] = &[
+    "require(",
+    "import(",
+    "this.helpers",
+    "getWorkflowStaticData",
+    "$getWorkflowStaticData",
+    "Buffer.",
+    "DateTime",
+    "$jmespath",
+    "$now",
+    "$today",
+    "$binary",
+    "$env",
+    "$vars",
+    "$secrets",
+    "$evaluateExpression",
+    "moment(",
+    "getBinaryDataBuffer",
+    "getNodeParameter",
+    "$workflow",
+    "$execution",
+    "$prevNode",
+    "$runIndex",
+    "process.env",
+    "getCredentials",
+    "luxon",
+];
+
+/// Items are `{json}` inside, and values outside.
+const AROUND: &str = "const wrap = (value) => (Array.isArray(value) ? value : value == null ? [] : [value]).map((json) => ({ json }));
+const unwrap = (result) => {
+  const one = (item) => (item && typeof item === \"object\" && \"json\" in item ? item.json : item);
+  return Array.isArray(result) ? result.map(one) : one(result);
+};
+const node = (items) => ({
+  all: () => items,
+  first: () => items[0],
+  last: () => items[items.length - 1],
+  item: items[0],
+  itemMatching: (index) => items[index],
+  isExecuted: items.length > 0,
+  json: items[0]?.json,
+});
+";
+
+/// How the user's code is called.
+enum Called {
+    /// Once, for all items.
+    Once,
+    /// For each item.
+    Each,
+    /// For each item, which is the value itself.
+    EachOld,
+}
+
+pub(super) fn code(scene: &Scene<'_>) -> Translation {
+    let node = scene.node;
+    if node.choice(&["language"], "javaScript") != "javaScript" {
+        return Translation::stub("code in Python can't be executed: rewrite it in JavaScript");
+    }
+    let called = match node.choice(&["mode"], "runOnceForAllItems") {
+        "runOnceForEachItem" => Called::Each,
+        _ => Called::Once,
+    };
+    javascript(scene, node.text(&["jsCode"]), &called)
+}
+
+pub(super) fn function(scene: &Scene<'_>) -> Translation {
+    javascript(scene, scene.node.text(&["functionCode"]), &Called::Once)
+}
+
+pub(super) fn function_item(scene: &Scene<'_>) -> Translation {
+    javascript(scene, scene.node.text(&["functionCode"]), &Called::EachOld)
+}
+
+fn javascript(scene: &Scene<'_>, code: &str, called: &Called) -> Translation {
+    if code.trim().is_empty() {
+        return Translation::stub("the code is empty");
+    }
+    if let Some(missing) = MISSING.iter().find(|name| code.contains(*name)) {
+        let name = missing.trim_end_matches(['(', '.']);
+        return Translation::stub(format!(
+            "its code uses `{name}`, which JavaScript nodes don't have"
+        ));
+    }
+    let names = mentioned(code);
+    let known = names
+        .iter()
+        .filter(|name| scene.workflow.nodes.iter().any(|node| node.name == **name));
+    let params: Map<String, Value> = known
+        .take(50)
+        .map(|name| {
+            (
+                name.clone(),
+                format!("{{{{ $({}).all() }}}}", Value::from(name.as_str())).into(),
+            )
+        })
+        .collect();
+    let module = module(code, called);
+    let parameters = json!({"code": module, "params": params});
+    let translation = match called {
+        Called::Once => Translation::whole("JavaScript", parameters),
+        _ => Translation::each("JavaScript", parameters),
+    };
+    translation
+        .differs(
+            "javascript",
+            "code is executed as a strict module: names must be declared, and libraries can't be loaded",
+        )
+        .differs_if(
+            code.contains(".item"),
+            "pairing",
+            "in code, `.item` of another node is its first item",
+        )
+}
+
+fn module(code: &str, called: &Called) -> String {
+    let (parameters, call) = match called {
+        Called::Once => (
+            "items, $input, $json, item, $, $node",
+            "await user(items, input, items[0]?.json, undefined, $, $node)",
+        ),
+        Called::Each => (
+            "items, $input, $json, item, $, $node",
+            "await user(items, input, items[0]?.json, items[0], $, $node)",
+        ),
+        Called::EachOld => (
+            "items, $input, $json, item, $, $node",
+            "await user(items, input, items[0]?.json, items[0]?.json, $, $node)",
+        ),
+    };
+    format!(
+        "{AROUND}async function user({parameters}) {{\n{code}\n}}\n\n\
+        export default async ({{ input: value, params }}) => {{\n  \
+        const items = wrap(value);\n  \
+        const input = node(items);\n  \
+        const $ = (name) => node(wrap(params?.[name]));\n  \
+        const $node = new Proxy({{}}, {{ get: (_, name) => $(name) }});\n  \
+        return unwrap({call});\n}};\n"
+    )
+}

@@ -1,0 +1,302 @@
+//! Nodes that make and change fields.
+
+use crate::built::Translation;
+use crate::scene::Scene;
+use serde_json::{Map, Value, json};
+
+pub(super) fn set(scene: &Scene<'_>) -> Translation {
+    let node = scene.node;
+    if node.choice(&["mode"], "manual") == "raw" {
+        return raw(scene);
+    }
+    let (fields, converts) = match node.version {
+        version if version >= 3.3 => assignments(scene, node.list(&["assignments", "assignments"])),
+        version if version >= 3.0 => assignments(scene, node.list(&["fields", "values"])),
+        _ => old(scene),
+    };
+    let keep = match node.version {
+        version if version < 3.0 => !node.flag(&["keepOnlySet"], false),
+        version if version < 3.3 => node.choice(&["include"], "all") != "none",
+        _ => node.flag(&["includeOtherFields"], false),
+    };
+    let some = matches!(node.text(&["include"]), "selected" | "except");
+    let computed = fields.keys().any(|name| name.contains("{{"));
+    if computed {
+        return Translation::stub("names of fields are computed");
+    }
+    Translation::each("SetFields", json!({"fields": fields, "keepInput": keep}))
+        .differs_if(
+            some && keep,
+            "include",
+            "all fields of the input are kept, not only some of them",
+        )
+        .differs_if(
+            converts,
+            "types",
+            "a computed value keeps its own type; n8n converts it to the type that is chosen",
+        )
+}
+
+/// `[{name, type, value}]`; the versions 3.0 to 3.2 have the value under the name of its type.
+fn assignments(scene: &Scene<'_>, given: &[Value]) -> (Map<String, Value>, bool) {
+    let mut fields = Map::new();
+    let mut converts = false;
+    for assignment in given {
+        let text = |name: &str| assignment.get(name).and_then(Value::as_str).unwrap_or_default();
+        let kind = match text("type") {
+            "" => "string",
+            kind => kind.trim_end_matches("Value"),
+        };
+        let named = assignment
+            .get(format!("{kind}Value"))
+            .or_else(|| assignment.get("value"));
+        let value = converted(scene, kind, named.unwrap_or(&Value::Null), &mut converts);
+        fields.insert(
+            scene
+                .value(&text("name").into())
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
+            value,
+        );
+    }
+    (fields, converts)
+}
+
+fn old(scene: &Scene<'_>) -> (Map<String, Value>, bool) {
+    let mut fields = Map::new();
+    let mut converts = false;
+    let values = scene.node.parameter(&["values"]).as_object();
+    for (kind, list) in values.into_iter().flatten() {
+        for field in list.as_array().into_iter().flatten() {
+            let name = field
+                .get("name")
+                .and_then(Value::as_str)
+                .unwrap_or("propertyName");
+            let value = field.get("value").unwrap_or(&Value::Null);
+            let value = converted(scene, kind, value, &mut converts);
+            fields.insert(
+                scene.value(&name.into()).as_str().unwrap_or_default().to_owned(),
+                value,
+            );
+        }
+    }
+    (fields, converts)
+}
+
+/// A value in the type that n8n gives it.
+fn converted(scene: &Scene<'_>, kind: &str, given: &Value, converts: &mut bool) -> Value {
+    let is_computed = given.as_str().is_some_and(|text| text.starts_with('='));
+    match (kind, given) {
+        (_, Value::String(_)) if is_computed => {
+            // Text around an expression is text in any case.
+            *converts |= kind != "string" || given.as_str().is_some_and(|text| text.starts_with("={{"));
+            scene.value(given)
+        }
+        ("number", Value::String(text)) => text.trim().parse::<f64>().map_or(Value::Null, plain),
+        ("number", Value::Null) => json!(0),
+        ("boolean", Value::String(text)) => json!(text == "true"),
+        ("boolean", Value::Null) => json!(false),
+        ("object" | "array", Value::String(text)) => match serde_json::from_str(text) {
+            Ok(value) => literal(value),
+            Err(_) => scene.value(given),
+        },
+        ("string", Value::Null) => json!(""),
+        ("string", Value::Number(number)) => json!(number.to_string()),
+        (_, other) => scene.value(other),
+    }
+}
+
+/// 1.0 as 1.
+fn plain(number: f64) -> Value {
+    if number.fract() == 0.0 && number.abs() < 9e15 {
+        json!(number as i64)
+    } else {
+        json!(number)
+    }
+}
+
+/// A value in whose texts braces mean nothing.
+fn literal(mut value: Value) -> Value {
+    let mut open = vec![&mut value];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::String(text) => *text = crate::expression::literal(text),
+            Value::Array(items) => open.extend(items),
+            Value::Object(fields) => open.extend(fields.values_mut()),
+            _ => {}
+        }
+    }
+    value
+}
+
+/// An object as JSON text.
+fn raw(scene: &Scene<'_>) -> Translation {
+    let node = scene.node;
+    let given = node.parameter(&["jsonOutput"]);
+    let keep = match node.version < 3.3 {
+        true => node.choice(&["include"], "all") != "none",
+        false => node.flag(&["includeOtherFields"], false),
+    };
+    let read = match given {
+        Value::String(text) if !text.starts_with('=') => serde_json::from_str::<Value>(text).ok(),
+        Value::Object(_) => Some(given.clone()),
+        _ => None,
+    };
+    if let (Some(value), false) = (&read, keep) {
+        return Translation::each("Transform", json!({"value": literal(value.clone())}));
+    }
+    let source = scene.source(given);
+    let parsed = format!("[{source}].map(json => typeof json === \"string\" ? JSON.parse(json) : json)[0]");
+    let value = if keep {
+        format!("{{{{ ({{ ...$json, ...{parsed} }}) }}}}")
+    } else {
+        format!("{{{{ {parsed} }}}}")
+    };
+    Translation::each("Transform", json!({"value": value}))
+}
+
+pub(super) fn rename(scene: &Scene<'_>) -> Translation {
+    let pairs = scene.node.list(&["keys", "key"]).iter().filter_map(|pair| {
+        let text = |name: &str| {
+            pair.get(name)
+                .and_then(Value::as_str)
+                .filter(|text| !text.contains("{{"))
+        };
+        Some((text("currentKey")?.to_owned(), Value::from(text("newKey")?)))
+    });
+    let mapping: Map<String, Value> = pairs.collect();
+    let patterns = scene
+        .node
+        .parameter(&["additionalOptions", "regexReplacement"])
+        .is_object();
+    if mapping.is_empty() {
+        return Translation::stub("no fields are named");
+    }
+    Translation::each("RenameFields", json!({"mapping": mapping})).differs_if(
+        patterns,
+        "patterns",
+        "names are not replaced by regular expressions",
+    )
+}
+
+pub(super) fn date_time(scene: &Scene<'_>) -> Translation {
+    let node = scene.node;
+    if node.version < 2.0 {
+        return old_date_time(scene);
+    }
+    let date = |name: &str| scene.source(node.parameter(&[name]));
+    let zone = scene
+        .names
+        .zone
+        .map(|zone| format!(".setZone({})", Value::from(zone)))
+        .unwrap_or_default();
+    let (value, default) = match node.choice(&["operation"], "getCurrentDate") {
+        "getCurrentDate" if node.flag(&["includeTime"], true) => {
+            (format!("$now{zone}.toISO()"), "currentDate")
+        }
+        "getCurrentDate" => (format!("$now{zone}.startOf(\"day\").toISO()"), "currentDate"),
+        "addToDate" | "subtractFromDate" => {
+            let method = if node.text(&["operation"]) == "addToDate" {
+                "plus"
+            } else {
+                "minus"
+            };
+            let unit = node.choice(&["timeUnit"], "days");
+            let count = scene.source(node.parameter(&["duration"]));
+            (
+                format!(
+                    "{}.{method}({{ {}: Number({count}) }}).toISO()",
+                    moment(&date("magnitude")),
+                    Value::from(unit)
+                ),
+                "newDate",
+            )
+        }
+        "formatDate" => {
+            let format = match node.choice(&["format"], "MM/dd/yyyy") {
+                "custom" => date("customFormat"),
+                format => Value::from(format).to_string(),
+            };
+            (
+                format!("{}.toFormat({format})", moment(&date("date"))),
+                "formattedDate",
+            )
+        }
+        _ => return Translation::stub("this operation on dates has no equivalent"),
+    };
+    let name = match node.text(&["outputFieldName"]) {
+        "" => default,
+        name => name.trim_start_matches('='),
+    };
+    let keep = node.flag(&["options", "includeInputFields"], false);
+    field(name, value, keep).differs(
+        "zone",
+        "times are in UTC, or in the workflow's own zone where it has one",
+    )
+}
+
+fn moment(source: &str) -> String {
+    format!("DateTime.fromISO(new Date({source}).toISOString())")
+}
+
+fn field(name: &str, source: String, keep: bool) -> Translation {
+    if name.contains("{{") {
+        return Translation::stub("the name of the field is computed");
+    }
+    let value = format!("{{{{ {source} }}}}");
+    Translation::each("SetFields", json!({"fields": {name: value}, "keepInput": keep}))
+}
+
+fn old_date_time(scene: &Scene<'_>) -> Translation {
+    let node = scene.node;
+    let value = moment(&scene.source(node.parameter(&["value"])));
+    let name = node.choice(&["dataPropertyName"], "data");
+    let source = match node.choice(&["action"], "format") {
+        "calculate" => {
+            let method = if node.choice(&["operation"], "add") == "add" {
+                "plus"
+            } else {
+                "minus"
+            };
+            let unit = node.choice(&["timeUnit"], "days");
+            let count = scene.source(node.parameter(&["duration"]));
+            format!(
+                "{value}.{method}({{ {}: Number({count}) }}).toISO()",
+                Value::from(unit)
+            )
+        }
+        _ => {
+            let format = scene.source(node.parameter(&["toFormat"]));
+            // Moment's letters for years and days are Luxon's in lower case.
+            let format = format.replace("YYYY", "yyyy").replace("DD", "dd");
+            format!("{value}.toFormat({format})")
+        }
+    };
+    field(name, source, true).differs(
+        "format",
+        "formats are Luxon's, not Moment's: years and days are adapted, all else is as it was",
+    )
+}
+
+pub(super) fn crypto(scene: &Scene<'_>) -> Translation {
+    let node = scene.node;
+    let name = node.choice(&["dataPropertyName"], "data");
+    if node.flag(&["binaryData"], false) || name.contains("{{") {
+        return Translation::stub("it works on a file, or the name of its field is computed");
+    }
+    let algorithm = node.choice(&["type"], "MD5").to_lowercase();
+    let text = format!("String({})", scene.source(node.parameter(&["value"])));
+    let base64 = node.choice(&["encoding"], "hex") == "base64";
+    match node.choice(&["action"], "hash") {
+        "hash" if !base64 && ["md5", "sha1", "sha256", "sha512"].contains(&algorithm.as_str()) => {
+            field(name, format!("{text}.hash(\"{algorithm}\")"), true)
+        }
+        "generate" if node.choice(&["encodingType"], "uuid") == "uuid" => {
+            field(name, "$uuid()".to_owned(), true)
+        }
+        _ => Translation::stub(
+            "this operation on keys has no equivalent in an expression: use Hash, Hmac or Random",
+        ),
+    }
+}

@@ -1,0 +1,439 @@
+//! Nodes that decide what runs.
+
+use crate::built::Translation;
+use crate::conditions::Conditions;
+use crate::loops;
+use crate::scene::Scene;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+fn with_remarks(translation: Translation, remarks: Vec<(&'static str, String)>) -> Translation {
+    remarks
+        .into_iter()
+        .fold(translation, |translation, (code, message)| {
+            translation.differs(code, message)
+        })
+}
+
+pub(super) fn condition(scene: &Scene<'_>) -> Translation {
+    let conditions = Conditions::of_node(scene.node);
+    let translation = Translation::each("If", conditions.parameters(&scene.names)).outputs(["true", "false"]);
+    with_remarks(translation, conditions.remarks)
+}
+
+/// A branch that nothing takes ends, as an empty list does in n8n.
+pub(super) fn filter(scene: &Scene<'_>) -> Translation {
+    let conditions = Conditions::of_node(scene.node);
+    let translation = Translation::each("If", conditions.parameters(&scene.names)).outputs(["true"]);
+    with_remarks(translation, conditions.remarks)
+}
+
+pub(super) fn switch(scene: &Scene<'_>) -> Translation {
+    let node = scene.node;
+    if node.choice(&["mode"], "rules") == "expression" {
+        return by_number(scene);
+    }
+    let rules = match node.version < 3.0 {
+        true => old_rules(scene),
+        false => rules(scene),
+    };
+    if rules.is_empty() {
+        return Translation::stub("the Switch has no rules");
+    }
+    let fallback = fallback(scene, rules.len());
+    let mut remarks = Vec::new();
+    let mut by_output: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+    for (output, conditions) in rules {
+        by_output
+            .entry(output)
+            .or_default()
+            .push(conditions.javascript(&scene.names));
+        remarks.extend(conditions.remarks);
+    }
+    remarks.dedup();
+    let shared = by_output.values().any(|rules| rules.len() > 1);
+    let (cases, ports) = cases(by_output, fallback);
+    let all = node.flag(&["options", "allMatchingOutputs"], false);
+    let translation = Translation::each("Switch", json!({"cases": cases, "all": all}))
+        .outputs(ports)
+        .differs_if(
+            shared,
+            "rules",
+            "several rules lead to one output; an earlier output comes first",
+        );
+    with_remarks(translation, remarks)
+}
+
+/// A case for each output, and the ports by output. Nothing leaves through an output that no rule leads to.
+fn cases(mut by_output: BTreeMap<usize, Vec<String>>, fallback: Option<usize>) -> (Vec<Value>, Vec<String>) {
+    let last = by_output.keys().copied().chain(fallback).max().unwrap_or(0);
+    let (mut cases, mut ports) = (Vec::new(), Vec::new());
+    for output in 0..=last {
+        let name = format!("case{output}");
+        match (by_output.remove(&output), fallback == Some(output)) {
+            (Some(rules), _) => {
+                let when = format!("{{{{ {} }}}}", rules.join(" || "));
+                cases.push(json!({"name": name, "when": when}));
+                ports.push(name);
+            }
+            (None, true) => ports.push("default".to_owned()),
+            (None, false) => {
+                cases.push(json!({"name": name, "when": false}));
+                ports.push(name);
+            }
+        }
+    }
+    (cases, ports)
+}
+
+/// The output of what no rule takes.
+fn fallback(scene: &Scene<'_>, rules: usize) -> Option<usize> {
+    let given = match scene.node.version < 3.0 {
+        true => scene.node.parameter(&["fallbackOutput"]),
+        false => scene.node.parameter(&["options", "fallbackOutput"]),
+    };
+    match given {
+        Value::Number(number) => number.as_u64().map(|number| (number as usize).min(100)),
+        Value::String(text) if text == "extra" => Some(rules),
+        _ => None,
+    }
+}
+
+fn rules(scene: &Scene<'_>) -> Vec<(usize, Conditions)> {
+    let loose = scene.node.flag(&["looseTypeValidation"], false);
+    let conditions = |rule: &Value| Conditions::new(rule.get("conditions").unwrap_or(&Value::Null), loose);
+    let rules = scene.node.list(&["rules", "values"]).iter().take(100);
+    rules.map(conditions).enumerate().collect()
+}
+
+fn old_rules(scene: &Scene<'_>) -> Vec<(usize, Conditions)> {
+    let kind = scene.node.choice(&["dataType"], "number");
+    let left = scene.node.parameter(&["value1"]);
+    let rules = scene.node.list(&["rules", "rules"]).iter().take(100).enumerate();
+    let read = |(number, rule): (usize, &Value)| {
+        let output = rule.get("output").and_then(Value::as_u64);
+        let default = if scene.node.version < 2.0 { 0 } else { number };
+        let output = output.map_or(default, |output| (output as usize).min(100));
+        let operation = rule.get("operation").and_then(Value::as_str).unwrap_or("equal");
+        let default = if kind == "number" { json!(0) } else { json!("") };
+        (
+            output,
+            Conditions::one(kind, left, operation, rule.get("value2").unwrap_or(&default)),
+        )
+    };
+    rules.map(read).collect()
+}
+
+fn by_number(scene: &Scene<'_>) -> Translation {
+    let given = scene.node.parameter(&["output"]);
+    let count = scene
+        .node
+        .parameter(&["numberOutputs"])
+        .as_u64()
+        .unwrap_or(4)
+        .clamp(1, 100);
+    let ports: Vec<String> = (0..count).map(|number| format!("case{number}")).collect();
+    let cases: Vec<Value> = (0..)
+        .zip(&ports)
+        .map(|(number, name)| json!({"name": name, "equals": number}))
+        .collect();
+    let value = format!("{{{{ Number({}) }}}}", scene.source(given));
+    Translation::each("Switch", json!({"value": value, "cases": cases})).outputs(ports)
+}
+
+pub(super) fn merge(scene: &Scene<'_>) -> Translation {
+    let node = scene.node;
+    let old = matches!(
+        node.choice(&["mode"], "append"),
+        "mergeByKey"
+            | "mergeByIndex"
+            | "removeKeyMatches"
+            | "multiplex"
+            | "keepKeyMatches"
+            | "passThrough"
+            | "wait"
+    );
+    let by = match node.choice(&["mode"], "append") {
+        "combine" => node.choice(
+            &["combineBy"],
+            node.choice(&["combinationMode"], "combineByFields"),
+        ),
+        mode => mode,
+    };
+    match by {
+        "append" => Translation::whole("Merge", json!({"mode": "append"})),
+        "combineByPosition" | "mergeByPosition" | "mergeByIndex" => by_position(scene),
+        "combineByFields" | "mergeByFields" | "mergeByKey" => by_fields(scene, old),
+        "chooseBranch" | "passThrough" | "wait" => choose(scene),
+        "combineAll" | "multiplex" => product(scene),
+        other => Translation::stub(format!("Merge has no mode like `{other}`")),
+    }
+}
+
+/// The node that feeds an input, if its items are all that comes.
+fn before(scene: &Scene<'_>, input: usize) -> Option<String> {
+    let edges = scene.workflow.edges.iter();
+    let mut edges = edges.filter(|edge| edge.is_main && edge.target == scene.place && edge.input == input);
+    let edge = edges.next().filter(|_| edges.next().is_none())?;
+    let node = scene.workflow.nodes.get(edge.source)?;
+    let decides = matches!(node.kind.as_str(), "if" | "switch" | "filter" | "splitInBatches");
+    (!decides).then(|| format!("$({}).all()", Value::from(node.name.as_str())))
+}
+
+/// Waits for all inputs, and makes something of what two of them gave.
+fn of_both(scene: &Scene<'_>, make: impl FnOnce(String, String) -> String) -> Translation {
+    match (before(scene, 0), before(scene, 1)) {
+        (Some(left), Some(right)) => Translation::whole("Merge", json!({"mode": "append"}))
+            .then(
+                "Transform",
+                json!({"value": format!("{{{{ {} }}}}", make(left, right))}),
+                false,
+            )
+            .differs(
+                "inputs",
+                "what the nodes before gave is read from them, whichever way it came",
+            ),
+        _ => Translation::stub("one of its inputs comes from several nodes or from a branch"),
+    }
+}
+
+fn by_position(scene: &Scene<'_>) -> Translation {
+    of_both(scene, |left, right| {
+        format!("{left}.slice(0, {right}.length).map((left, index) => ({{ ...left, ...{right}[index] }}))")
+    })
+}
+
+fn choose(scene: &Scene<'_>) -> Translation {
+    let node = scene.node;
+    let second = node.choice(&["output"], "input1") == "input2"
+        || node.located("useDataOfInput") == 2
+        || node.text(&["useDataOfInput"]) == "2";
+    of_both(scene, |left, right| if second { right } else { left })
+}
+
+fn product(scene: &Scene<'_>) -> Translation {
+    of_both(scene, |left, right| {
+        format!("{left}.flatMap(left => {right}.map(right => ({{ ...left, ...right }})))")
+    })
+}
+
+fn by_fields(scene: &Scene<'_>, old: bool) -> Translation {
+    let node = scene.node;
+    let string = node
+        .text(&["fieldsToMatchString"])
+        .split(',')
+        .next()
+        .unwrap_or_default()
+        .trim();
+    let listed = |name: &str| {
+        let pair = node
+            .parameter(&["mergeByFields"])
+            .pointer(&format!("/values/0/{name}"));
+        pair.and_then(Value::as_str).unwrap_or(string).to_owned()
+    };
+    let (left, right) = match old {
+        true => (
+            node.text(&["propertyName1"]).to_owned(),
+            node.text(&["propertyName2"]).to_owned(),
+        ),
+        false => (listed("field1"), listed("field2")),
+    };
+    let several = node.list(&["mergeByFields", "values"]).len() > 1
+        || node.text(&["fieldsToMatchString"]).contains(',');
+    if left.is_empty() || right.is_empty() || left.starts_with('=') || right.starts_with('=') || several {
+        return Translation::stub("the fields to match are none, several or computed");
+    }
+    let kind = match node.choice(&["joinMode"], if old { "enrichInput1" } else { "keepMatches" }) {
+        "keepMatches" => "inner",
+        "enrichInput1" => "left",
+        "enrichInput2" => "right",
+        "keepEverything" => "full",
+        other => return Translation::stub(format!("Merge has no mode like `{other}`")),
+    };
+    Translation::whole("Join", json!({"leftKey": left, "rightKey": right, "type": kind}))
+        .inputs(&["left", "right"])
+        .differs("lists", "both sides must be lists")
+}
+
+pub(super) fn batches(scene: &Scene<'_>) -> Translation {
+    let size = loops::batch(scene.node);
+    let mut parameters = json!({"items": "{{ $input.all() }}"});
+    if size > 1 {
+        parameters["batchSize"] = size.into();
+    }
+    let mut edges = scene.workflow.edges.iter();
+    let returns = edges
+        .any(|edge| edge.is_main && edge.target == scene.place && scene.flow.leads(scene.place, edge.source));
+    let ports = if scene.node.version >= 3.0 {
+        ["done", "item"]
+    } else {
+        ["item", "done"]
+    };
+    Translation::whole("ForEach", parameters)
+        .outputs(ports)
+        .differs_if(
+            !returns,
+            "loop",
+            "nothing comes back, so n8n would execute the first batch only; here all are",
+        )
+        .differs(
+            "loop",
+            "`done` has what came back of each round in a list, once all rounds have ended",
+        )
+}
+
+pub(super) fn wait(scene: &Scene<'_>) -> Translation {
+    let node = scene.node;
+    match node.choice(&["resume"], "timeInterval") {
+        "webhook" => Translation::whole("WaitForCallback", json!({})).differs(
+            "callback",
+            "the run waits for a POST to `$run.callbackUrl`, and goes on with that request",
+        ),
+        "form" => Translation::stub("there are no forms to wait for"),
+        "specificTime" => Translation::whole("Wait", json!({"until": scene.of(&["dateTime"])})),
+        _ => duration(scene),
+    }
+}
+
+fn duration(scene: &Scene<'_>) -> Translation {
+    let node = scene.node;
+    let (amount, unit) = match node.version > 1.0 {
+        true => (5.0, "seconds"),
+        false => (1.0, "hours"),
+    };
+    let factor: f64 = match node.choice(&["unit"], unit) {
+        "minutes" => 60_000.0,
+        "hours" => 3_600_000.0,
+        "days" => 86_400_000.0,
+        _ => 1_000.0,
+    };
+    let given = node.parameter(&["amount"]);
+    let milliseconds = match given {
+        Value::String(text) if text.starts_with('=') => json!(format!(
+            "{{{{ Math.round({} * {factor}) }}}}",
+            scene.source(given)
+        )),
+        given => {
+            let amount = given
+                .as_f64()
+                .or_else(|| given.as_str()?.parse().ok())
+                .unwrap_or(amount);
+            json!((amount * factor).clamp(0.0, 31_622_400_000.0).round() as u64)
+        }
+    };
+    Translation::whole("Wait", json!({"durationMs": milliseconds}))
+}
+
+pub(super) fn nothing(_: &Scene<'_>) -> Translation {
+    Translation::whole("NoOp", json!({}))
+}
+
+pub(super) fn execution_data(_: &Scene<'_>) -> Translation {
+    Translation::whole("NoOp", json!({})).differs(
+        "execution-data",
+        "runs have no fields of their own by which to search",
+    )
+}
+
+pub(super) fn stop(scene: &Scene<'_>) -> Translation {
+    let is_object = scene.node.choice(&["errorType"], "errorMessage") == "errorObject";
+    let message = match is_object {
+        true => json!(format!(
+            "{{{{ JSON.stringify({}) }}}}",
+            scene.source(scene.node.parameter(&["errorObject"]))
+        )),
+        false => match scene.of(&["errorMessage"]) {
+            Value::String(text) if !text.is_empty() => text.into(),
+            _ => json!("An error occurred"),
+        },
+    };
+    Translation::whole("Throw", json!({"message": message}))
+}
+
+pub(super) fn call(scene: &Scene<'_>) -> Translation {
+    let node = scene.node;
+    let id = node.located("workflowId");
+    let id = id.as_str().map(str::to_owned).unwrap_or_else(|| id.to_string());
+    let own = id.contains("$workflow.id");
+    let known = scene.calls.get(&id);
+    let pattern = match (known, own) {
+        (Some(pattern), _) => pattern.clone(),
+        (None, true) => "{{ $run.patternId }}".to_owned(),
+        (None, false) => crate::expression::literal(id.trim_start_matches('=')),
+    };
+    if pattern.is_empty() || pattern == "null" || node.choice(&["source"], "database") != "database" {
+        return Translation::stub(
+            "the workflow that it calls is within the node, in a file or at an address, or it is none",
+        );
+    }
+    let wait = node.flag(&["options", "waitForSubWorkflow"], true);
+    let mut parameters = json!({"patternId": pattern, "wait": wait});
+    let inputs = node.parameter(&["workflowInputs", "value"]);
+    if inputs.as_object().is_some_and(|inputs| !inputs.is_empty()) {
+        parameters["inputs"] = scene.value(inputs);
+    }
+    let once = node.choice(&["mode"], "once") == "once" && scene.many;
+    Translation::each("CallPattern", parameters)
+        .differs_if(
+            once,
+            "once",
+            "n8n calls once with all items; here it is called once for each",
+        )
+        .differs_if(
+            known.is_none() && !own,
+            "pattern",
+            "the called workflow was not imported with this one: name its pattern",
+        )
+        .differs(
+            "call",
+            "the called pattern must be deployed; what its Return gives is the result",
+        )
+}
+
+pub(super) fn respond(scene: &Scene<'_>) -> Translation {
+    let node = scene.node;
+    let mut parameters = json!({});
+    let status = node.parameter(&["options", "responseCode"]);
+    if !status.is_null() {
+        parameters["status"] = scene.value(status);
+    }
+    let headers = node.list(&["options", "responseHeaders", "entries"]);
+    if !headers.is_empty() {
+        parameters["headers"] = super::http::pairs(scene, headers);
+    }
+    let body = scene.of(&["responseBody"]);
+    let first = "{{ $input.first() }}";
+    match node.choice(&["respondWith"], "firstIncomingItem") {
+        "text" => {
+            parameters["body"] = body;
+            parameters["bodyType"] = "text".into();
+        }
+        "json" => match body.as_str().map(serde_json::from_str::<Value>) {
+            Some(Ok(value)) if !body.as_str().is_some_and(|text| text.contains("{{")) => {
+                parameters["body"] = value
+            }
+            _ => {
+                let source = scene.source(node.parameter(&["responseBody"]));
+                parameters["body"] = format!("{{{{ [{source}].map(body => typeof body === \"string\" ? JSON.parse(body) : body)[0] }}}}").into();
+            }
+        },
+        "noData" => {
+            parameters["body"] = "".into();
+            parameters["bodyType"] = "text".into();
+        }
+        "allIncomingItems" => parameters["body"] = "{{ $input.all() }}".into(),
+        "redirect" => {
+            parameters["status"] = if status.is_null() {
+                json!(307)
+            } else {
+                scene.value(status)
+            };
+            parameters["headers"] = json!({"Location": scene.of(&["redirectURL"])});
+            parameters["body"] = "".into();
+            parameters["bodyType"] = "text".into();
+        }
+        "firstIncomingItem" => parameters["body"] = first.into(),
+        other => return Translation::stub(format!("answers can't be of the kind `{other}`")),
+    }
+    Translation::whole("RespondToWebhook", parameters)
+}

@@ -1,0 +1,271 @@
+//! What is drawn of a workflow: names, notes, settings, connections, circles, and what the report says of them.
+
+use heddle_import::{Calls, Imported, Level, find, import};
+use serde_json::{Value, json};
+
+fn node(name: &str, kind: &str, parameters: Value) -> Value {
+    json!({"name": name, "type": format!("n8n-nodes-base.{kind}"), "typeVersion": 3.4, "position": [10, 20], "parameters": parameters})
+}
+
+fn workflow(nodes: &[Value], edges: &[(&str, &str)]) -> Value {
+    let mut connections = json!({});
+    for (source, target) in edges {
+        let outputs = &mut connections[*source]["main"];
+        if outputs.is_null() {
+            *outputs = json!([[]]);
+        }
+        outputs[0]
+            .as_array_mut()
+            .unwrap()
+            .push(json!({"node": target, "type": "main", "index": 0}));
+    }
+    json!({"name": "W", "nodes": nodes, "connections": connections})
+}
+
+fn imported(given: &Value) -> Imported {
+    let imported = import(&find(given, "W").unwrap()[0], &Calls::new());
+    assert!(imported.report.valid, "{:#?}", imported.report);
+    imported
+}
+
+fn node_of<'i>(imported: &'i Imported, id: &str) -> &'i Value {
+    let nodes = imported.graph_data["nodes"].as_array().unwrap();
+    nodes
+        .iter()
+        .find(|node| node["id"] == id)
+        .unwrap_or_else(|| panic!("{:#}", imported.graph_data))
+}
+
+fn says(imported: &Imported, code: &str) -> bool {
+    imported.report.items.iter().any(|item| item.code == code)
+}
+
+#[test]
+fn what_people_wrote_is_kept() {
+    let mut given = workflow(
+        &[
+            node("When it starts", "manualTrigger", json!({})),
+            node("Do nothing", "noOp", json!({})),
+            node(
+                "Note",
+                "stickyNote",
+                json!({"content": "Look here", "width": 300, "height": 200}),
+            ),
+        ],
+        &[("When it starts", "Do nothing")],
+    );
+    given["nodes"][1]["notes"] = "why".into();
+    given["nodes"][1]["disabled"] = true.into();
+    given["nodes"][1]["retryOnFail"] = true.into();
+    given["settings"] = json!({"executionTimeout": 30});
+    let imported = imported(&given);
+    let done = node_of(&imported, "do-nothing");
+    assert_eq!(done["data"]["label"], "Do nothing");
+    assert_eq!(done["data"]["notes"], "why");
+    assert_eq!(done["data"]["disabled"], true);
+    assert_eq!(
+        done["data"]["retry"],
+        json!({"maxAttempts": 3, "backoffMs": 1000, "factor": 1})
+    );
+    assert_eq!(done["position"], json!({"x": 10.0, "y": 20.0}));
+    assert_eq!(imported.graph_data["notes"][0]["text"], "Look here");
+    assert_eq!(imported.graph_data["settings"]["timeoutMs"], 30_000);
+    assert_eq!(
+        (imported.report.summary.nodes, imported.report.summary.exact),
+        (2, 2)
+    );
+    assert!(imported.report.is_exact(), "{:#?}", imported.report);
+}
+
+#[test]
+fn an_expression_that_cannot_be_compiled_is_undefined_and_kept_in_the_notes() {
+    let fields = json!({"assignments": {"assignments": [{"name": "a", "type": "string", "value": "=x {{ $json.s.toTitleCase() }} y {{ $json.b }}"}]}});
+    let given = workflow(
+        &[
+            node("Start", "manualTrigger", json!({})),
+            node("Set", "set", fields),
+        ],
+        &[("Start", "Set")],
+    );
+    let imported = imported(&given);
+    let set = node_of(&imported, "set");
+    assert_eq!(
+        set["data"]["parameters"]["fields"]["a"],
+        "x {{ undefined }} y {{ $json.b }}"
+    );
+    assert!(
+        set["data"]["notes"]
+            .as_str()
+            .unwrap()
+            .contains("$json.s.toTitleCase()"),
+        "{set:#}"
+    );
+    let item = imported
+        .report
+        .items
+        .iter()
+        .find(|item| item.code == "expression")
+        .unwrap();
+    assert_eq!(
+        (item.level, item.original.as_deref()),
+        (Level::Approximate, Some("$json.s.toTitleCase()"))
+    );
+    assert_eq!(imported.report.summary.repaired, 1);
+}
+
+#[test]
+fn a_circle_that_is_no_loop_ends_in_a_stub() {
+    let nodes = [
+        node("Start", "manualTrigger", json!({})),
+        node("A", "noOp", json!({})),
+        node("B", "noOp", json!({})),
+    ];
+    let imported = imported(&workflow(&nodes, &[("Start", "A"), ("A", "B"), ("B", "A")]));
+    assert_eq!(node_of(&imported, "to-a")["type"], "NotImported");
+    assert!(says(&imported, "cycle"));
+}
+
+#[test]
+fn edges_that_meet_are_merged() {
+    let nodes = [
+        node("Start", "manualTrigger", json!({})),
+        node("A", "noOp", json!({})),
+        node("B", "noOp", json!({})),
+        node("C", "noOp", json!({})),
+    ];
+    let imported = imported(&workflow(
+        &nodes,
+        &[("Start", "A"), ("Start", "B"), ("A", "C"), ("B", "C")],
+    ));
+    assert_eq!(node_of(&imported, "before-c")["type"], "Merge");
+    assert!(says(&imported, "several-edges"));
+}
+
+#[test]
+fn credentials_are_connections_to_make() {
+    let parameters = json!({"url": "https://api.example.com", "authentication": "genericCredentialType", "genericAuthType": "httpHeaderAuth"});
+    let mut given = workflow(
+        &[
+            node("Start", "manualTrigger", json!({})),
+            node("Ask", "httpRequest", parameters),
+        ],
+        &[("Start", "Ask")],
+    );
+    given["nodes"][1]["credentials"] = json!({"httpHeaderAuth": {"id": "1", "name": "Shop's key"}});
+    let imported = imported(&given);
+    assert_eq!(
+        node_of(&imported, "ask")["data"]["parameters"]["connection"],
+        "Shop's key"
+    );
+    let connection = &imported.report.connections[0];
+    assert_eq!(
+        (connection.name.as_str(), connection.n8n_type.as_str()),
+        ("Shop's key", "httpHeaderAuth")
+    );
+    assert_eq!(connection.node_ids, ["ask"]);
+}
+
+#[test]
+fn a_model_is_part_of_its_chain() {
+    let mut given = workflow(&[node("Start", "manualTrigger", json!({}))], &[("Start", "Ask")]);
+    let chain = json!({"promptType": "define", "text": "=Say {{ $json.word }}"});
+    given["nodes"].as_array_mut().unwrap().extend([
+        json!({"name": "Ask", "type": "@n8n/n8n-nodes-langchain.chainLlm", "typeVersion": 1.5, "position": [0, 0], "parameters": chain}),
+        json!({"name": "Model", "type": "@n8n/n8n-nodes-langchain.lmChatOpenAi", "typeVersion": 1, "position": [0, 0],
+            "parameters": {"model": "gpt-4o"}, "credentials": {"openAiApi": {"name": "OpenAI"}}}),
+    ]);
+    given["connections"]["Model"] =
+        json!({"ai_languageModel": [[{"node": "Ask", "type": "ai_languageModel", "index": 0}]]});
+    let imported = imported(&given);
+    let asked = node_of(&imported, "ask.1");
+    assert_eq!(
+        (asked["type"].as_str(), &asked["data"]["parameters"]["model"]),
+        (Some("ChatCompletion"), &json!("gpt-4o"))
+    );
+    assert_eq!(node_of(&imported, "ask")["type"], "Transform");
+    assert_eq!(imported.report.summary.stub, 0, "{:#?}", imported.report);
+}
+
+#[test]
+fn schedules_are_cron() {
+    for (rule, cron) in [
+        (json!({"field": "minutes", "minutesInterval": 15}), "*/15 * * * *"),
+        (
+            json!({"field": "hours", "hoursInterval": 6, "triggerAtMinute": 5}),
+            "5 */6 * * *",
+        ),
+        (json!({"triggerAtHour": 8}), "0 8 * * *"),
+        (
+            json!({"field": "weeks", "triggerAtDay": [1, 3], "triggerAtHour": 9}),
+            "0 9 * * 1,3",
+        ),
+        (
+            json!({"field": "cronExpression", "expression": "0 30 7 * * 1-5"}),
+            "30 7 * * 1-5",
+        ),
+    ] {
+        let mut given = workflow(
+            &[node(
+                "Start",
+                "scheduleTrigger",
+                json!({"rule": {"interval": [rule]}}),
+            )],
+            &[],
+        );
+        given["settings"] = json!({"timezone": "Europe/Berlin"});
+        let imported = imported(&given);
+        let start = node_of(&imported, "start");
+        assert_eq!(
+            start["data"]["parameters"],
+            json!({"cron": cron, "timezone": "Europe/Berlin"})
+        );
+    }
+}
+
+#[test]
+fn pinned_data_is_a_test() {
+    let mut given = workflow(
+        &[
+            node("Start", "manualTrigger", json!({})),
+            node("Ask", "httpRequest", json!({"url": "https://example.com"})),
+        ],
+        &[("Start", "Ask")],
+    );
+    given["pinData"] =
+        json!({"Start": [{"json": {"a": 1}}], "Ask": [{"json": {"b": 1}}, {"json": {"b": 2}}]});
+    let imported = imported(&given);
+    assert_eq!(
+        imported.tests,
+        [
+            json!({"name": "Pinned data", "event": {"a": 1}, "pins": {"ask": [{"b": 1}, {"b": 2}]}, "triggerNodeId": "start"})
+        ]
+    );
+}
+
+#[test]
+fn calls_between_workflows_are_resolved() {
+    let given = workflow(
+        &[
+            node("Start", "manualTrigger", json!({})),
+            node("Call", "executeWorkflow", json!({"workflowId": "17"})),
+        ],
+        &[("Start", "Call")],
+    );
+    let found = find(&given, "W").unwrap();
+    let calls = Calls::from([("17".to_owned(), "pattern-of-17".to_owned())]);
+    let imported = import(&found[0], &calls);
+    assert_eq!(
+        node_of(&imported, "call")["data"]["parameters"]["patternId"],
+        "pattern-of-17"
+    );
+    assert!(found[0].calls("17") && !found[0].calls("18"));
+}
+
+#[test]
+fn what_is_too_large_is_refused() {
+    let nodes: Vec<Value> = (0..700)
+        .map(|number| node(&format!("N{number}"), "noOp", json!({})))
+        .collect();
+    let refused = find(&workflow(&nodes, &[]), "W").unwrap_err();
+    assert!(refused.0.contains("700 nodes"), "{refused:?}");
+}
