@@ -19,8 +19,8 @@ const WAIT_MS_MAX: u64 = 30 * 24 * 60 * 60 * 1_000;
 /// Most elements in flight.
 const CONCURRENCY_MAX: u64 = 1_000;
 
-/// Fields of a graph, of its settings, of a node's data and of `retry`.
-const GRAPH: &[&str] = &["nodes", "edges", "settings"];
+/// Fields of a graph, of its settings, of a node's data and of `retry`. A graph's notes are what editors show beside its nodes.
+const GRAPH: &[&str] = &["nodes", "edges", "settings", "notes"];
 const SETTINGS: &[&str] = &["timeoutMs", "retry", "errorPatternId"];
 const DATA: &[&str] = &[
     "typeVersion",

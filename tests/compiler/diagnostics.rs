@@ -565,7 +565,7 @@ fn fields_that_are_almost_known_are_mistakes_and_an_editors_own_are_not() {
         "nodes": [{"id": "a", "type": "OnManual", "data": {
             "onErorr": "branch", "timeoutMS": 5, "icon": "bolt", "notes": "x", "retry": {"maxAttemps": 3, "why": 1},
         }, "onError": "continue", "paramters": {}, "selected": true, "width": 5}],
-        "edges": [], "viewport": {"x": 1}, "setings": {}, "settings": {"timeoutMS": 1},
+        "edges": [], "viewport": {"x": 1}, "notes": [{"id": "n", "text": "x"}], "setings": {}, "settings": {"timeoutMS": 1},
     });
     let told = of(mistyped);
     for (field, help) in [
