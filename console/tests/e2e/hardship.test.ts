@@ -108,7 +108,7 @@ test("what is copied in n8n's editor is pasted as nodes of heddle, and undone in
   };
   await paste(page, JSON.stringify(copied));
   await expect(page.getByText(/^3 nodes from n8n: .*1 to be replaced/)).toBeVisible();
-  const pasted = page.getByRole('application').getByRole('img', { name: /^(Greet them|Tell the chat)/ });
+  const pasted = page.getByRole('application').getByRole('group', { name: /^(Greet them|Tell the chat)/ });
   await expect(pasted).toHaveCount(2);
   await page.keyboard.press('Control+z');
   await expect(pasted).toHaveCount(0);
