@@ -10,7 +10,7 @@ test('an owner reads who changed what, filters it, and takes it along', async ({
   await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
 
   await page.goto(`/w/${account.workspace}/settings`);
-  await page.getByRole('link', { name: 'Open' }).click();
+  await page.getByRole('main').locator('a[href$="/audit"]').click();
   const log = page.getByRole('table', { name: 'Audit log' });
   await expect(log).toContainText('Ann Lee created the API key of CI');
   await expect(log).toContainText('to Weaving mill');
