@@ -39,7 +39,7 @@ pub(super) fn show(app: &App, ip: ClientIp, admitted: &Admitted, form: &Form, pa
         return page::refusal(closed);
     }
     let query = parts.uri.query().unwrap_or_default();
-    let token = hex::encode(entropy::random::<[u8; 16]>());
+    let token = new_token();
     let filled = Filled::by_link(form, query);
     page::form(form, leads_away(admitted, form), (&token, &filled), &[])
 }
@@ -99,8 +99,8 @@ pub(super) async fn submit(
         Err(mistakes) => {
             let reason = reason(&form, &mistakes);
             let filled = Filled::sent(&form, &given);
-            let new = hex::encode(entropy::random::<[u8; 16]>());
-            let shown = (token.unwrap_or(&new), &filled);
+            let token = token.map_or_else(new_token, str::to_owned);
+            let shown = (token.as_str(), &filled);
             let response = page::form(&form, leads_away(&admitted, &form), shown, &mistakes);
             let told = (response, reason);
             return ingest::refuse_as(&app, arrival, pattern, WebhookStatus::SignatureInvalid, told).await;
@@ -116,6 +116,10 @@ pub(super) async fn submit(
         }
         Err(error) => ingest::refuse(&app, arrival, pattern, WebhookStatus::SignatureInvalid, error).await,
     }
+}
+
+fn new_token() -> String {
+    hex::encode(entropy::random::<[u8; 16]>())
 }
 
 fn is_token(token: &str) -> bool {
