@@ -30,7 +30,7 @@ const KEY_BYTES_MAX: u64 = 4096;
 /// Flags of `heddle login`.
 #[derive(Args, Debug)]
 pub struct LoginArgs {
-    /// The server's address, such as https://heddle.example.com.
+    /// The server's address, such as `https://heddle.example.com`.
     server: String,
     /// The workspace's id, if the key's user has several.
     #[arg(long)]
@@ -50,7 +50,7 @@ pub struct LogoutArgs {
 /// Flags of `heddle init`.
 #[derive(Args, Debug)]
 pub struct InitArgs {
-    /// The server's address, such as https://heddle.example.com.
+    /// The server's address, such as `https://heddle.example.com`.
     server: String,
     /// The directory; default: this one.
     #[arg(default_value = ".")]
