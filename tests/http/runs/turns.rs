@@ -72,5 +72,8 @@ async fn a_small_run_does_not_wait_for_all_large_ones_of_others() {
     let (_, run) = tokio::join!(others, one);
     let (large, before) = stored_before(&service, &large, &run).await;
     assert!(large > TOGETHER_MAX, "{large} were stored with their end");
-    assert!(before <= TOGETHER_MAX, "{before} of {large} were stored before it");
+    assert!(
+        before <= TOGETHER_MAX,
+        "{before} of {large} were stored before it"
+    );
 }
