@@ -202,7 +202,7 @@ fn called_before() -> ServiceError {
 }
 
 fn over() -> ServiceError {
-    Code::Gone.with("Nothing is waiting for this call any more.")
+    Code::Gone.with("Nothing is waiting for this call any longer.")
 }
 
 /// A page of the callbacks that runs wait for.
