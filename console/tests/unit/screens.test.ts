@@ -36,7 +36,8 @@ describe('webhooks', () => {
   it('need their secret unless anyone may send', () => {
     expect([proof('gitlab'), usesSecret('gitlab')]).toEqual(['Send the secret as GitLab does', true]);
     expect([proof('none'), usesSecret('none')]).toEqual(['Anyone who knows the address', false]);
-    expect([titleOf('Webhook'), titleOf('orders')]).toEqual(['Webhook', 'Webhook: orders']);
+    const titles = [titleOf('Webhook', false), titleOf('orders', false), titleOf('Visit', true)];
+    expect(titles).toEqual(['Webhook', 'Webhook: orders', 'Form: Visit']);
     expect(proof('of a newer server')).toBe('of a newer server');
   });
 });
