@@ -2,7 +2,6 @@
 
 import { answer, api, type Schemas } from '$/api/client';
 import type { Pattern } from '$/api/queries';
-import { isN8n } from '$/graph/clipboard';
 import { toast } from '$/parts/toasts.svelte';
 import type { Example } from './examples';
 
@@ -48,6 +47,8 @@ export interface Chosen {
 
 /** Reads files that Export made, those with a graph, and those that n8n exports. */
 export async function readFiles(files: readonly File[]): Promise<Chosen> {
+  // Of the editor, which lists have no other use for.
+  const { isN8n } = await import('$/graph/clipboard');
   const patterns: Schemas['ImportRequest'][] = [];
   const workflows: object[] = [];
   for (const file of files) {
