@@ -29,6 +29,7 @@ export const ROUTES = {
   audit: '/w/:workspace/audit',
   usage: '/w/:workspace/usage',
   kept: '/w/:workspace/kept-values',
+  files: '/w/:workspace/files',
   profile: '/w/:workspace/profile',
 } as const;
 

@@ -35,6 +35,7 @@ const SCREENS: Record<Exclude<RouteName, keyof typeof OUTSIDE | 'root'>, (of: Fi
   keys: () => ['keys'],
   settings: () => ['settings'],
   kept: () => ['kept-values'],
+  files: () => ['files'],
   audit: () => ['audit'],
   usage: () => ['usage'],
   profile: () => ['profile'],
@@ -63,6 +64,7 @@ const EMPTY = [
   'settings',
   'audit',
   'usage',
+  'files',
   'profile',
 ];
 
