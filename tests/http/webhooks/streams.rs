@@ -75,7 +75,8 @@ each_database! {
         let deployment = hook.deploy().await;
         let reply = hook.signed("{}").send().await;
         assert_eq!((reply.text.matches("one").count(), reply.text.matches("event: end").count()), (1, 1), "{reply}");
-        let run = &hook.runs(&deployment).await[0];
+        let run = reply.headers["x-run-id"].to_str().unwrap();
+        let run = service.ended(&hook.user, &deployment, run).await;
         assert_eq!((&run["status"], &run["attempt"]), (&json!("dead_letter"), &json!(3)), "{run}");
     }
 
@@ -93,8 +94,10 @@ each_database! {
         let deployment = hook.deploy().await;
         let reply = hook.signed(r#"{"count": 3}"#).send().await;
         assert_eq!((reply.status, reply.text.as_str()), (203, "0;1;2;"));
-        assert_eq!((&reply.headers["content-type"], &reply.headers["x-kind"]), ("text/csv", "numbers"));
-        assert_eq!((&reply.headers["x-accel-buffering"], reply.headers.get("set-cookie")), ("no", None));
+        assert_eq!(reply.headers["content-type"], "text/csv");
+        assert_eq!(reply.headers["x-kind"], "numbers");
+        assert_eq!(reply.headers["x-accel-buffering"], "no");
+        assert_eq!(reply.headers.get("set-cookie"), None);
         assert!(reply.headers["content-security-policy"].to_str().unwrap().starts_with("sandbox"));
         assert_eq!(reply.headers["x-content-type-options"], "nosniff");
         assert_eq!(hook.log_statuses().await[0], ("accepted".to_owned(), 203));
@@ -107,10 +110,13 @@ each_database! {
             let hook = Hook::deployed(&service, graph).await;
             let mut response = hook.signed("{}").begin().await;
             assert_eq!(response.status(), 200);
-            let mut whole = true;
-            while let Some(read) = response.chunk().await.transpose() {
-                whole &= read.is_ok();
-            }
+            let whole = loop {
+                match response.chunk().await {
+                    Ok(Some(_)) => {}
+                    Ok(None) => break true,
+                    Err(_) => break false,
+                }
+            };
             assert!(!whole, "{format}");
         }
     }
@@ -138,7 +144,7 @@ each_database! {
         assert_eq!(hook.signed("[1]").begin().await.status(), 200);
         let run = hook.runs(&deployment).await[0]["id"].as_str().unwrap().to_owned();
         let run = service.ended(&hook.user, &deployment, &run).await;
-        assert_eq!((&run["status"], &run["failedNodeId"]), (&json!("failure"), &json!("two")), "{run}");
+        assert_eq!(run["status"], "failure", "{run}");
         assert!(run["errorMessage"].as_str().unwrap().contains("has begun as `text`"), "{run}");
     }
 
