@@ -364,7 +364,7 @@ fn triggers(inlined: &Inlined<'_, '_>, reach: &Reach) -> Vec<manifest::Trigger> 
         parameters: placed.spot.node.parameters.clone(),
         responds: reach.after[*index].ones().any(|after| {
             let spot = inlined.nodes[after].spot;
-            spot.role() == Role::Respond && !spot.node.disabled
+            matches!(spot.role(), Role::Respond | Role::Stream) && !spot.node.disabled
         }),
     };
     nodes.iter().filter(enabled).map(trigger).collect()

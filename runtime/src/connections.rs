@@ -6,6 +6,7 @@
 use crate::files::{Files, MemoryFiles};
 use crate::hosts;
 use crate::key_values::{KeyValues, MemoryValues};
+use crate::response_stream::ResponseStream;
 use crate::secrets::Vault;
 use heddle_sandbox::{EffectCode, EffectError};
 use reqwest::Url;
@@ -232,6 +233,8 @@ pub struct Services {
     pub key_values: Arc<dyn KeyValues>,
     /// Files that runs hold by reference.
     pub files: Arc<dyn Files>,
+    /// Where pieces of the run's response go, if somebody may wait for it.
+    pub response: Option<Arc<dyn ResponseStream>>,
 }
 
 impl Default for Services {
@@ -240,6 +243,7 @@ impl Default for Services {
             connections: Arc::new(NoConnections),
             key_values: Arc::new(MemoryValues::default()),
             files: Arc::new(MemoryFiles::default()),
+            response: None,
         }
     }
 }

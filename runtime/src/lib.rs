@@ -28,6 +28,7 @@ mod program_error;
 mod programs;
 mod replay;
 mod request;
+pub mod response_stream;
 mod run_host;
 mod runtime;
 mod sealed;

@@ -1,6 +1,7 @@
 //! Accepting: events that come at the same time are stored by one statement, and only then acknowledged. A run that
 //! nobody outside can notice may have begun, or ended, by then. Small ones don't wait for others' large ones.
 
+use crate::answer_stream::{Beginning, Begun};
 use crate::backlog::Backlog;
 use crate::dispatcher::Dispatcher;
 use crate::early::{self, Early};
@@ -53,9 +54,23 @@ pub enum Accepted {
 pub struct Ticket {
     pub run_id: RunId,
     end: End,
+    beginning: Option<Beginning>,
 }
 
 impl Ticket {
+    /// Waits for the run's answer: its end, or what it streams before.
+    pub async fn answer(mut self) -> Result<Answer, ServiceError> {
+        if let Some(beginning) = self.beginning.take() {
+            // What has begun comes first: a run that streams may have ended by now.
+            tokio::select! {
+                biased;
+                Ok(begun) = beginning => return Ok(Answer::Begun(begun, self)),
+                _ = live::wait(self.end.clone()) => {}
+            }
+        }
+        self.ended().await.map(Answer::Whole)
+    }
+
     /// Waits for the run's end, which is stored by then. Dropping this stops nothing.
     pub async fn ended(self) -> Result<Arc<Ended>, ServiceError> {
         let ended = live::wait(self.end).await;
@@ -73,6 +88,15 @@ impl Ticket {
     pub(crate) fn into_end(self) -> End {
         self.end
     }
+}
+
+/// How a run answers whoever waits for it.
+#[derive(Debug)]
+pub enum Answer {
+    /// By its end.
+    Whole(Arc<Ended>),
+    /// Piece by piece, until it ends.
+    Begun(Begun, Ticket),
 }
 
 /// A run that waits to be stored.
@@ -393,6 +417,7 @@ fn settle(parts: &Parts, it: Waiting, stored: &Result<Keys, StoreError>) {
     let ticket = Ticket {
         run_id: run.id,
         end: run.live.watch(),
+        beginning: run.offer_stream(),
     };
     tail.accepted(&run);
     if !matches!(stage, Stage::Due) {

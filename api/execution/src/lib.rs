@@ -12,6 +12,7 @@
 
 mod acceptor;
 mod active_deployments;
+mod answer_stream;
 mod attempt;
 mod backlog;
 pub mod blocking;
@@ -78,7 +79,8 @@ pub mod upcoming;
 mod waiting_runs;
 mod waker;
 
-pub use acceptor::{Accepted, Ticket};
+pub use acceptor::{Accepted, Answer, Ticket};
+pub use answer_stream::{Begun, Piece, Pieces};
 pub use callbacks::{WaitingCallback, WaitingPage};
 pub use connection_test::{ConnectionTest, ConnectionTested};
 pub use deployment::ActiveDeployment;
