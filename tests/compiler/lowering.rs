@@ -451,7 +451,11 @@ fn lenient_expressions_are_part_of_the_module() {
     let mut drawn = graph(
         [
             node("start", "OnManual", json!({})),
-            node("early", "Transform", json!({ "value": "{{ $nodes[\"late\"].a }}" })),
+            node(
+                "early",
+                "Transform",
+                json!({ "value": "{{ $nodes[\"late\"].a }}" }),
+            ),
             node("late", "NoOp", json!({})),
         ],
         &["start -> early", "early -> late"],
@@ -462,7 +466,11 @@ fn lenient_expressions_are_part_of_the_module() {
         let errors = found.filter(|found| found.severity == Severity::Error);
         errors.map(|found| found.message).collect()
     };
-    assert!(messages(&drawn)[0].contains("can't have run before"), "{:?}", messages(&drawn));
+    assert!(
+        messages(&drawn)[0].contains("can't have run before"),
+        "{:?}",
+        messages(&drawn)
+    );
     drawn["settings"] = json!({ "expressions": "lenient" });
     let artifact = compile(&drawn, &json!({}), &Options::default()).artifact.unwrap();
     assert_eq!(artifact.manifest.abi_version, ABI_VERSION_LENIENT);
