@@ -10,4 +10,5 @@ mod retention;
 mod stats;
 mod stream;
 pub mod tails;
+mod turns;
 mod workspace;

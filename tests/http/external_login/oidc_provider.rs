@@ -74,6 +74,27 @@ impl OidcProvider {
         assert!(client.get(url).send().await.unwrap().status().is_success());
     }
 
+    /// Has it forget all that it has granted.
+    pub async fn forget(&self) {
+        self.told("forget").await;
+    }
+
+    /// How many revocations it was asked for.
+    pub async fn revocations(&self) -> u32 {
+        self.told("revocations").await.parse().unwrap()
+    }
+
+    async fn told(&self, what: &str) -> String {
+        let client = reqwest::Client::builder().no_proxy().build().unwrap();
+        let answer = client
+            .get(format!("{}/{what}", self.issuer))
+            .send()
+            .await
+            .unwrap();
+        assert!(answer.status().is_success());
+        answer.text().await.unwrap()
+    }
+
     /// An authorization code of this person, as a browser gets it.
     pub async fn code(&self, person: &str, verifier: Option<&str>) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());

@@ -27,6 +27,7 @@ pub struct Connection {
     #[serde(rename = "type")]
     #[schema(example = "api_key")]
     kind: String,
+    /// `active`, or `consent_needed`: somebody has to consent to it at its provider, for the first time or again.
     #[schema(example = "active")]
     status: String,
     created_at: Timestamp,
