@@ -5,6 +5,7 @@ export const ROUTES = {
   root: '/',
   signIn: '/sign-in',
   signInReturn: '/sign-in/return',
+  connectionReturn: '/connections/return',
   register: '/register',
   join: '/join',
   forgotPassword: '/forgot-password',

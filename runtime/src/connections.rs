@@ -65,6 +65,12 @@ pub enum ConnectionError {
     /// There is none.
     #[error("there is no such connection")]
     Missing,
+    /// Its provider gives no token before somebody has consented to it again; why.
+    #[error("it needs consent again: {0}")]
+    ConsentNeeded(String),
+    /// Its provider gives no token now; why.
+    #[error("there is no token for it: {0}")]
+    NoToken(String),
     /// Wherever it is kept, it can't be read now.
     #[error("the service can't read it now")]
     Unavailable(#[source] Arc<dyn Error + Send + Sync>),
@@ -196,6 +202,16 @@ impl Granted {
                      the pattern."
                 );
                 EffectError::new(EffectCode::ConnectionMissing, message)
+            }
+            ConnectionError::ConsentNeeded(reason) => {
+                let message = format!(
+                    "The connection `{reference}` needs consent again: choose “Connect” for it in the console. {reason}"
+                );
+                EffectError::new(EffectCode::OauthFailed, message)
+            }
+            ConnectionError::NoToken(reason) => {
+                let message = format!("There is no token for the connection `{reference}` at the moment. {reason}");
+                EffectError::new(EffectCode::OauthFailed, message)
             }
             ConnectionError::Unavailable(_) => {
                 let message = format!("The connection `{reference}` can't be opened: {error}.");

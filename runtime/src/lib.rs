@@ -8,6 +8,7 @@ mod compile;
 mod complexity;
 mod config;
 mod connections;
+pub mod consent;
 mod containment;
 mod context;
 mod effects;

@@ -1,6 +1,7 @@
 //! Connections and the secrets that they seed.
 
 mod changes;
+mod consent;
 mod tests;
 
 use crate::harness::{Reply, Service, User, each_database};

@@ -1,6 +1,7 @@
 //! What effects of runs may ask of the service.
 
 use crate::connections::TenantConnections;
+use crate::consents::Consents;
 use crate::deployment::ActiveDeployment;
 use crate::files::FileService;
 use crate::key_values::StoredValues;
@@ -22,6 +23,7 @@ pub(crate) struct RunServices {
     pub clock: Clock,
     pub quotas: Quotas,
     pub files: FileService,
+    pub consents: Consents,
 }
 
 impl RunServices {
@@ -59,6 +61,7 @@ impl RunServices {
             store: self.store.clone(),
             vault: self.vault.clone(),
             tenant,
+            consents: self.consents.clone(),
         })
     }
 }

@@ -11,6 +11,7 @@ pub mod asking;
 pub mod audit;
 pub mod authenticators;
 mod checkpoint;
+pub mod connection_tokens;
 pub mod connections;
 pub mod credentials;
 mod data_keys;

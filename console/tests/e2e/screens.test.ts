@@ -43,6 +43,7 @@ const SCREENS: Record<Exclude<RouteName, keyof typeof OUTSIDE | 'root'>, (of: Fi
 const OUTSIDE = {
   signIn: '/sign-in',
   signInReturn: '/sign-in/return',
+  connectionReturn: '/connections/return',
   register: '/register',
   join: '/join#unknown',
   forgotPassword: '/forgot-password',
