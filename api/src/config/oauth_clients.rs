@@ -8,7 +8,6 @@ use heddle_execution::OperatorClient;
 use serde::Deserialize;
 use std::path::PathBuf;
 
-/// Clients.
 const CLIENTS_MAX: usize = 100;
 
 /// A client as the settings have it.

@@ -8,7 +8,7 @@ mod kinds;
 mod trial;
 mod uses;
 
-use self::bodies::{Connection, FIELDS_MAX, credential, derived_seeds};
+use self::bodies::{Connection, CreatedConnection, FIELDS_MAX, SeedResult, credential, derived_seeds};
 use super::environments::environment;
 use super::extract::{Caller, Json, Path, text};
 use super::secret_fields::{checked_hosts, secret_value};
@@ -133,25 +133,6 @@ struct ApiKeyConnectionRequest {
     /// Hosts that nodes may send it to: `api.example.com`, `api.example.com:8443`, `*.example.com`. Default: any.
     #[schema(example = json!(["api.openai.com"]), max_items = 50)]
     hosts: Option<Vec<String>>,
-}
-
-/// The secrets that were created from a connection's credentials.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-struct SeedResult {
-    /// Number of distinct secret names.
-    secrets_seeded: usize,
-    #[schema(example = json!(["OPEN_AI_API_KEY"]))]
-    secret_names: Vec<String>,
-}
-
-/// A new connection.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-struct CreatedConnection {
-    #[serde(flatten)]
-    connection: Connection,
-    seed_result: SeedResult,
 }
 
 /// Stores a key, and seeds it as a secret into the active workspace's environments.

@@ -2,7 +2,9 @@ import { accessible, expect, test } from './fixtures';
 import { Provider } from './provider';
 import { freePort, Server } from './server';
 
-test('a connection is consented to at its provider, denied and allowed, and disconnected', async ({ page }) => {
+test('a connection is consented to at its provider, denied and allowed, and disconnected', async ({
+  page,
+}) => {
   const provider = await Provider.start();
   const port = await freePort();
   const own = `http://127.0.0.1:${port}`;

@@ -10,6 +10,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 /// A running provider. Dropping it ends it.
 pub struct OidcProvider {
@@ -79,18 +80,16 @@ impl OidcProvider {
         self.told("forget").await;
     }
 
-    /// How many revocations it was asked for.
-    pub async fn revocations(&self) -> u32 {
-        self.told("revocations").await.parse().unwrap()
+    /// How many revocations it was asked for, once these are that many.
+    pub async fn revocations(&self, wanted: u32) -> u32 {
+        let what = format!("revocations?wanted={wanted}");
+        self.told(&what).await.parse().unwrap()
     }
 
     async fn told(&self, what: &str) -> String {
         let client = reqwest::Client::builder().no_proxy().build().unwrap();
-        let answer = client
-            .get(format!("{}/{what}", self.issuer))
-            .send()
-            .await
-            .unwrap();
+        let asked = client.get(format!("{}/{what}", self.issuer));
+        let answer = asked.timeout(Duration::from_secs(20)).send().await.unwrap();
         assert!(answer.status().is_success());
         answer.text().await.unwrap()
     }

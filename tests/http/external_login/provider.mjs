@@ -47,6 +47,7 @@ server.listen(0, '127.0.0.1', () => {
   });
   const answer = provider.callback();
   let revocations = 0;
+  const waiting = [];
   const granted = [];
   provider.on('refresh_token.saved', (token) => granted.push(token));
   provider.on('refresh_token.consumed', (token) => granted.push(token));
@@ -54,8 +55,15 @@ server.listen(0, '127.0.0.1', () => {
     // A test puts somebody into other groups.
     const asked = new URL(request.url, 'http://localhost');
     const [, person] = /^\/groups-of\/(\w+)$/.exec(asked.pathname) ?? [];
-    if (asked.pathname === '/token/revocation' && request.method === 'POST') revocations += 1;
-    if (asked.pathname === '/revocations') return response.end(String(revocations));
+    if (asked.pathname === '/token/revocation' && request.method === 'POST') {
+      revocations += 1;
+      for (const tell of waiting.splice(0)) tell();
+    }
+    if (asked.pathname === '/revocations') {
+      const wanted = Number(asked.searchParams.get('wanted'));
+      const tell = () => (revocations < wanted ? waiting.push(tell) : response.end(String(revocations)));
+      return tell();
+    }
     if (asked.pathname === '/forget') {
       return Promise.all(granted.splice(0).map((token) => token.destroy())).then(() => response.end());
     }

@@ -48,6 +48,25 @@ impl From<ConnectionRow> for Connection {
     }
 }
 
+/// The secrets that were created from a connection's credentials.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SeedResult {
+    /// Number of distinct secret names.
+    pub secrets_seeded: usize,
+    #[schema(example = json!(["OPEN_AI_API_KEY"]))]
+    pub secret_names: Vec<String>,
+}
+
+/// A new connection.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CreatedConnection {
+    #[serde(flatten)]
+    pub connection: Connection,
+    pub seed_result: SeedResult,
+}
+
 /// The value of a field as it is stored.
 pub fn credential(field: &str, value: Value) -> Result<String, ApiError> {
     let path = format!("credentials.{field}");

@@ -1,7 +1,6 @@
 //! `/api/connections/oauth` and `/api/connections/:id/oauth`: connections that somebody consents to at a provider.
 
-use super::bodies::{Connection, FIELDS_MAX, credential, derived_seeds};
-use super::{CreatedConnection, SeedResult};
+use super::bodies::{Connection, CreatedConnection, FIELDS_MAX, SeedResult, credential, derived_seeds};
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
 use crate::http::extract::{Caller, Json, Path, text};
