@@ -9,7 +9,7 @@ test('a demo is opened by one click, and its patterns are at work', async ({ pag
     await accessible(page);
     await page.getByRole('button', { name: 'Open the demo' }).click();
     await expect(page.getByText(/Good (morning|afternoon|evening), Demo/)).toBeVisible();
-    await page.getByRole('link', { name: 'Deployments' }).click();
+    await page.getByRole('link', { name: 'Deployments', exact: true }).click();
     await expect(page.getByRole('row').filter({ hasText: 'Order routing (demo)' })).toContainText('Active');
     await page.goto('about:blank');
   } finally {
