@@ -321,11 +321,32 @@ impl Tenants {
             let at_once = at_once.and_then(|limit| usize::try_from(limit).ok());
             self.0.queue.limit_tenant(state.tenant, at_once);
         }
-        if !state.is_limited.load(Ordering::Relaxed) {
-            return Ok(());
-        }
         let now = self.0.clock.now();
         state.roll(now);
+        if state.is_limited.load(Ordering::Relaxed) {
+            self.measure_limited(state, workspace, now, reads_limits).await?;
+        }
+        if state.limit(WorkspaceQuota::RunsAtOnce) != UNLIMITED {
+            let executing = self.0.queue.executing_of(state.tenant);
+            let executing = i64::try_from(executing).unwrap_or(i64::MAX);
+            state.set_used(WorkspaceQuota::RunsAtOnce, executing);
+        }
+        for standing in standings(state) {
+            if standing.is_nearly_used() {
+                self.warn(workspace, standing, now).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Measures what is limited, besides what this server counts itself.
+    async fn measure_limited(
+        &self,
+        state: &TenantState,
+        workspace: WorkspaceId,
+        now: Timestamp,
+        reads_limits: bool,
+    ) -> Result<(), StoreError> {
         self.measure_runs(state, workspace, now).await?;
         if state.limit(WorkspaceQuota::StorageBytes) != UNLIMITED {
             let measured_at = Timestamp::from_millis(state.storage_measured_at.load(Ordering::Relaxed));
@@ -336,11 +357,6 @@ impl Tenants {
                 };
                 state.set_used(WorkspaceQuota::StorageBytes, bytes);
                 state.storage_measured_at.store(now.millis(), Ordering::Relaxed);
-            }
-        }
-        for standing in standings(state) {
-            if standing.is_nearly_used() && standing.quota != WorkspaceQuota::WebhooksPerMinute {
-                self.warn(workspace, standing, now).await?;
             }
         }
         Ok(())
@@ -586,14 +602,10 @@ fn standings(state: &TenantState) -> Vec<Standing> {
         let limit = state.limit(*quota);
         let limit = (limit != UNLIMITED).then_some(limit);
         let is_counted = limit.is_some() || OF_RUNS.contains(quota);
-        let is_measured = !matches!(
-            quota,
-            WorkspaceQuota::RunsAtOnce | WorkspaceQuota::WebhooksPerMinute
-        );
         Standing {
             quota: *quota,
             limit,
-            used: (is_counted && is_measured).then(|| state.used(*quota)),
+            used: is_counted.then(|| state.used(*quota)),
         }
     };
     WorkspaceQuota::ALL.iter().map(standing).collect()
