@@ -80,7 +80,8 @@ struct ConnectionOwner {
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 struct ConnectionsQuery {
-    /// Default: `me`.
+    /// Whose; default: `me`.
+    #[param(inline)]
     owner: Option<ConnectionsOf>,
 }
 
