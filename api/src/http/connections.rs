@@ -10,7 +10,7 @@ mod uses;
 
 use self::bodies::{Connection, CreatedConnection, FIELDS_MAX, SeedResult, credential, derived_seeds};
 use super::environments::environment;
-use super::extract::{Caller, Json, Path, text};
+use super::extract::{Caller, Json, Path, Query, text};
 use super::secret_fields::{checked_hosts, secret_value};
 use crate::app::App;
 use crate::http::error::{ApiError, ErrorBody};
@@ -19,7 +19,7 @@ use axum::http::StatusCode;
 use heddle_model::Code;
 use heddle_model::access::{Editor, WorkspaceRole};
 use heddle_model::audit::{Action, Object};
-use heddle_model::ids::{ConnectionId, EnvironmentId};
+use heddle_model::ids::{ConnectionId, EnvironmentId, UserId};
 use heddle_model::quota::Quota;
 use heddle_store::Db;
 use heddle_store::audit;
@@ -51,26 +51,90 @@ pub fn routes() -> OpenApiRouter<App> {
         .merge(uses::routes())
 }
 
-/// The caller's connections.
+/// Connections.
 #[derive(Debug, Serialize, ToSchema)]
 struct ConnectionList {
-    connections: Vec<Connection>,
+    connections: Vec<ListedConnection>,
 }
 
-/// Lists the caller's own connections in the active workspace, the newest first.
+/// A connection in a list.
+#[derive(Debug, Serialize, ToSchema)]
+struct ListedConnection {
+    #[serde(flatten)]
+    connection: Connection,
+    /// Only with `owner=workspace`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    owner: Option<ConnectionOwner>,
+}
+
+/// Who made a connection.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct ConnectionOwner {
+    id: UserId,
+    /// Null if they have no account any more.
+    #[schema(required = true, example = "Ann")]
+    first_name: Option<String>,
+    #[schema(required = true, example = "Lee")]
+    last_name: Option<String>,
+}
+
+/// Whose connections to list.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+struct ConnectionsQuery {
+    /// Whose; default: `me`.
+    #[param(inline)]
+    owner: Option<ConnectionsOf>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum ConnectionsOf {
+    /// The caller's own.
+    Me,
+    /// Those of all members of the active workspace, which its patterns may use.
+    Workspace,
+}
+
+/// Lists the caller's own connections in the active workspace, the newest first; with `owner=workspace` all that its patterns may
+/// use, each with its owner, who alone can read, change and delete it.
 #[utoipa::path(
-    get, path = "/api/connections", tag = "Connections", security(("bearer" = [])),
+    get, path = "/api/connections", tag = "Connections", security(("bearer" = [])), params(ConnectionsQuery),
     responses(
         (status = 200, description = "The connections", body = ConnectionList),
+        (status = 400, description = "VALIDATION", body = ErrorBody),
         (status = 401, description = "UNAUTHORIZED or TOKEN_EXPIRED", body = ErrorBody),
     )
 )]
 async fn list_connections(
     State(app): State<App>,
     caller: Caller,
+    Query(query): Query<ConnectionsQuery>,
 ) -> Result<axum::Json<ConnectionList>, ApiError> {
-    let found = connections::list(&mut app.store.reader().await?.db(), &caller.scope).await?;
-    let connections = found.into_iter().map(Connection::from).collect();
+    let mut reader = app.store.reader().await?;
+    let connections = match query.owner {
+        None | Some(ConnectionsOf::Me) => {
+            let own = connections::list(&mut reader.db(), &caller.scope).await?;
+            let listed = own.into_iter().map(|row| ListedConnection {
+                connection: row.into(),
+                owner: None,
+            });
+            listed.collect()
+        }
+        Some(ConnectionsOf::Workspace) => {
+            let shared = connections::of_workspace(&mut reader.db(), &caller.scope).await?;
+            let listed = shared.into_iter().map(|shared| ListedConnection {
+                connection: shared.row.into(),
+                owner: Some(ConnectionOwner {
+                    id: shared.owner_id,
+                    first_name: shared.first_name,
+                    last_name: shared.last_name,
+                }),
+            });
+            listed.collect()
+        }
+    };
     Ok(axum::Json(ConnectionList { connections }))
 }
 

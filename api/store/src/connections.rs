@@ -232,7 +232,39 @@ pub async fn list(db: &mut Db<'_>, scope: &Scope) -> Result<Vec<ConnectionRow>, 
     db.all(select.push("order by id desc")).await
 }
 
-/// One of them.
+/// A connection of a workspace, and who made it.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub struct SharedRow {
+    /// The connection.
+    #[sqlx(flatten)]
+    pub row: ConnectionRow,
+    /// Who made it.
+    #[sqlx(try_from = "String")]
+    pub owner_id: UserId,
+    /// Their first name; `None`: they have no account any more.
+    pub first_name: Option<String>,
+    /// Their last name.
+    pub last_name: Option<String>,
+}
+
+/// The connections that runs of the active workspace may open, whoever made them, the newest first; for somebody in no workspace
+/// their own.
+pub async fn of_workspace(db: &mut Db<'_>, scope: &Scope) -> Result<Vec<SharedRow>, StoreError> {
+    let select = sql(
+        "select c.id, c.provider, c.display_name, c.type, c.status, c.created_at, c.updated_at, c.hosts,
+         c.user_id as owner_id, u.first_name, u.last_name
+         from connections c left join users u on u.id = c.user_id where ",
+    );
+    let select = match scope.workspace() {
+        Some(workspace) => select.push("c.workspace_id = ?").bind(workspace),
+        None => select
+            .push("c.workspace_id is null and c.user_id = ?")
+            .bind(scope.user()),
+    };
+    db.all(select.push(" order by c.id desc")).await
+}
+
+/// One of the user's own.
 pub async fn find(
     db: &mut Db<'_>,
     scope: &Scope,
