@@ -103,7 +103,7 @@ impl State<'_> {
     /// Follows an element of a node's input back to an element of `target`'s output.
     fn element_of(&self, place: Place, element: Element, target: u32) -> Option<Value> {
         let frame = self.frames.get(place.frame)?;
-        let mut open = self.into_node(frame, place.node, element);
+        let mut open = self.ways_into(frame, place.node, element);
         let ways_max = frame.nodes.len().saturating_mul(WAYS_FOR_NODE);
         let mut seen = Vec::new();
         // The first edge is looked at first.
@@ -130,7 +130,7 @@ impl State<'_> {
     }
 
     /// The ways by which an element of a node's input has come.
-    fn into_node<'s>(&self, frame: &'s Frame, node: u32, element: Element) -> Vec<Way<'s>> {
+    fn ways_into<'s>(&self, frame: &'s Frame, node: u32, element: Element) -> Vec<Way<'s>> {
         let live = self.live_edges(frame, node);
         let is_one_port = live
             .windows(2)
@@ -166,7 +166,7 @@ impl State<'_> {
         let Some((_, origins)) = told else {
             let live = self.live_edges(frame, node.index);
             return match element_before(way, &live) {
-                Some(element) => self.into_node(frame, node.index, element),
+                Some(element) => self.ways_into(frame, node.index, element),
                 None => Vec::new(),
             };
         };
@@ -176,7 +176,7 @@ impl State<'_> {
         let origin = |list: &Vec<u32>| list.get(element as usize).copied().filter(|at| *at != NONE);
         if !node.collect() || node.each() {
             let origin = origins.first().and_then(origin);
-            return origin.map_or_else(Vec::new, |at| self.into_node(frame, node.index, Some(at)));
+            return origin.map_or_else(Vec::new, |at| self.ways_into(frame, node.index, Some(at)));
         }
         let live = self.live_edges(frame, node.index);
         live.into_iter()
