@@ -16,7 +16,7 @@ pub enum Change {
     Removed(String),
     /// Something that is otherwise, with where in it, and from what to what.
     Changed {
-        /// What.
+        /// The node, edge or definition, as people know it.
         what: String,
         /// Which of its fields; empty: all of it.
         field: String,

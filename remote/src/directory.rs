@@ -34,7 +34,7 @@ pub struct Config {
 pub struct Locked {
     /// The pattern's id.
     pub id: String,
-    /// The version.
+    /// Of the pattern, as the server counts.
     pub version: i64,
     /// When the server had last changed it.
     pub updated_at: String,

@@ -9,7 +9,7 @@ pub enum Error {
     /// A file can't be read or written.
     #[error("{}: {source}", path.display())]
     File {
-        /// Which.
+        /// As it was asked for, from the root or from where the command was started.
         path: PathBuf,
         /// Why.
         source: io::Error,
@@ -17,7 +17,7 @@ pub enum Error {
     /// A file does not say what it should.
     #[error("{}: {message}", path.display())]
     Invalid {
-        /// Which.
+        /// As it was asked for, from the root or from where the command was started.
         path: PathBuf,
         /// What is wrong with it, and what to do.
         message: String,

@@ -25,7 +25,7 @@ pub struct Server {
 /// A pattern in a list.
 #[derive(Clone, Debug)]
 pub struct Listed {
-    /// Its id.
+    /// For the addresses of the API.
     pub id: String,
     /// What people call it.
     pub name: String,
@@ -36,7 +36,7 @@ pub struct Listed {
 /// A pattern with its version.
 #[derive(Clone, Debug)]
 pub struct Fetched {
-    /// What it is.
+    /// As files have it.
     pub document: Document,
     /// Its newest version.
     pub version: i64,

@@ -433,8 +433,8 @@ says!(what_is_streamed_counts_before_a_whole_response, of(started(
 )), @r#"
 warning[no-webhook] s: nobody waits for this response: the graph has no OnWebhook and no OnForm
 warning[no-webhook] w: nobody waits for this response: the graph has no OnWebhook and no OnForm
-warning[no-webhook] w2: nobody waits for this response: the graph has no OnWebhook and no OnForm
 warning[responds-twice] w: a run may reach both this node and `s`; what is streamed is the response then, and this one is not sent
+warning[no-webhook] w2: nobody waits for this response: the graph has no OnWebhook and no OnForm
 "#);
 
 says!(effects_in_long_loops, of(started(

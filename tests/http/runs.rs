@@ -10,5 +10,4 @@ mod retention;
 mod stats;
 mod stream;
 pub mod tails;
-mod turns;
 mod workspace;

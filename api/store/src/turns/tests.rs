@@ -1,3 +1,5 @@
+//! Groups: what goes together, whose turn it is, and what stays in its order.
+
 use super::{GROUP_BYTES_MAX, Load, Turns};
 use heddle_model::ids::UserId;
 
