@@ -73,12 +73,18 @@ impl Ticket {
 
     /// Waits for the run's end, which is stored by then. Dropping this stops nothing.
     pub async fn ended(self) -> Result<Arc<Ended>, ServiceError> {
-        let ended = live::wait(self.end).await;
+        let Ticket {
+            run_id,
+            end,
+            beginning,
+        } = self;
+        // Nobody reads what it streams, which would wait for room otherwise.
+        drop(beginning);
+        let ended = live::wait(end).await;
         ended.ok_or_else(|| {
             let message = format!(
-                "The run {} was accepted, but its end can't be reported here: the service is stopping, or \
-                    could not store it. The run continues; look it up by its id.",
-                self.run_id
+                "The run {run_id} was accepted, but its end can't be reported here: the service is stopping, or \
+                    could not store it. The run continues; look it up by its id."
             );
             Code::Unavailable.with(message)
         })

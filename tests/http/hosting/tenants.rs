@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 async fn of_webhooks(service: &Service, ann: &User) {
+    limit(service, ann, json!({})).await;
     let hook = Hook::saved_by(service, ann.clone(), graph(json!({}), &[])).await;
     hook.deploy().await;
     limit(service, ann, json!({"webhooksPerMinute": 1})).await;

@@ -25,12 +25,12 @@ pub(super) const OF_RUNS: [WorkspaceQuota; 4] = [
 /// What a tenant may use and has used. Without limits it costs whoever asks no more than a look.
 #[derive(Debug)]
 pub(crate) struct TenantState {
-    tenant: Tenant,
-    is_limited: AtomicBool,
+    pub(super) tenant: Tenant,
+    pub(super) is_limited: AtomicBool,
     limits: [AtomicI64; WorkspaceQuota::ALL.len()],
     used: [AtomicI64; WorkspaceQuota::ALL.len()],
     /// The month that is counted, and the minute of webhooks, by when they began.
-    month: AtomicI64,
+    pub(super) month: AtomicI64,
     minute: AtomicI64,
     /// When storage was measured last.
     pub(super) storage_measured_at: AtomicI64,

@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::task::yield_now;
 use tokio::time::sleep;
 
 /// How often a silent stream of events says that it is there, for proxies that close what is silent.
@@ -102,7 +103,11 @@ impl Streaming {
                 let ended = ended.clone();
                 return match self.pieces.as_mut().and_then(Pieces::next_now) {
                     Some(piece) => Some(Ok(self.sends(piece))),
-                    None => self.conclusion(ended.as_deref()),
+                    None => {
+                        // What was given before is on its way first, also if the response is broken off now.
+                        yield_now().await;
+                        self.conclusion(ended.as_deref())
+                    }
                 };
             }
             let until_late = self.patience.saturating_sub(self.spoke_at.elapsed());
