@@ -281,7 +281,7 @@ fn a_day_with_files() {
     let path = format!("/api/deployments/{deployment}/execute");
     let (status, ran) = it
         .server
-        .call("POST", &path, &it.token, r#"{"event": {"a": 1, "b": 2}}"#);
+        .call("POST", &path, &it.token, r#"{"eventData": {"a": 1, "b": 2}}"#);
     assert!(status < 300, "{ran}");
     it.server.await_ends(&it.token, deployment);
     let runs = it.done(&["runs", "total"]);
