@@ -185,6 +185,12 @@ fn only_workspace(url: &str) -> Result<String, Failure> {
     }
 }
 
+/// A pattern's name, also where its directory is given, as a shell completes it.
+fn pattern_name(given: &str) -> &str {
+    let name = given.trim_end_matches('/');
+    name.strip_prefix("patterns/").unwrap_or(name)
+}
+
 /// The directory that the command was started in, and its server.
 fn opened() -> Result<(Directory, Server), Failure> {
     let here =

@@ -1,6 +1,6 @@
 //! `heddle status`, `diff`, `pull` and `push`.
 
-use super::opened;
+use super::{opened, pattern_name};
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::output;
 use crate::cli::serve;
@@ -122,11 +122,7 @@ fn selected(all: Vec<Pattern>, names: &[String]) -> Result<Vec<Pattern>, Failure
     if names.is_empty() {
         return Ok(all);
     }
-    let plain = |name: &str| {
-        let name = name.trim_end_matches('/');
-        name.strip_prefix("patterns/").unwrap_or(name).to_owned()
-    };
-    let names: Vec<String> = names.iter().map(|name| plain(name)).collect();
+    let names: Vec<&str> = names.iter().map(|name| pattern_name(name)).collect();
     if let Some(missing) = names
         .iter()
         .find(|name| !all.iter().any(|pattern| pattern.name == **name))
@@ -137,7 +133,7 @@ fn selected(all: Vec<Pattern>, names: &[String]) -> Result<Vec<Pattern>, Failure
     }
     Ok(all
         .into_iter()
-        .filter(|pattern| names.contains(&pattern.name))
+        .filter(|pattern| names.contains(&pattern.name.as_str()))
         .collect())
 }
 

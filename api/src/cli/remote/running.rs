@@ -1,6 +1,6 @@
 //! What is deployed and running on a directory's server: `heddle deploy`, `promote`, `runs`, `logs`, `tap` and `open`.
 
-use super::opened;
+use super::{opened, pattern_name};
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::output;
 use crate::cli::serve;
@@ -94,8 +94,7 @@ pub struct OpenArgs {
 
 /// The id of a pattern that both sides know.
 fn id_of<'a>(directory: &'a Directory, name: &str) -> Result<&'a str, Failure> {
-    let name = name.trim_end_matches('/');
-    let name = name.strip_prefix("patterns/").unwrap_or(name);
+    let name = pattern_name(name);
     let locked = directory.locked.get(name).ok_or_else(|| {
         Failure::usage(format!(
             "`{name}` is no pattern that was pushed or pulled: `heddle status` lists what differs"
@@ -127,8 +126,7 @@ async fn environment(directory: &Directory, server: &Server, name: &str) -> Resu
 pub fn deploy(args: &DeployArgs) -> Result<ExitCode, Failure> {
     let (directory, server) = opened()?;
     let id = id_of(&directory, &args.pattern)?;
-    let name = args.pattern.trim_end_matches('/');
-    let name = name.strip_prefix("patterns/").unwrap_or(name);
+    let name = pattern_name(&args.pattern);
     let version = match (args.version_number, directory.locked.get(name)) {
         (Some(version), _) => version,
         (None, Some(locked)) => {
